@@ -1,0 +1,199 @@
+// Package pgerr is the one error that clients see: a SQLSTATE with message, detail and hint.
+//
+// Every package marks an error where it is born by returning an *Error; callers wrap it with %w and never change its code;
+// pgwire finds it with errors.As and sends its fields. An error that carries no *Error reaches the client as XX000.
+package pgerr
+
+import (
+	"errors"
+	"fmt"
+)
+
+// SQLSTATE codes in use, named as in PostgreSQL's errcodes.txt.
+const (
+	SuccessfulCompletion          = "00000"
+	Warning                       = "01000"
+	NoData                        = "02000"
+	ConnectionFailure             = "08006"
+	ProtocolViolation             = "08P01"
+	FeatureNotSupported           = "0A000"
+	CardinalityViolation          = "21000"
+	DataException                 = "22000"
+	StringDataRightTruncation     = "22001"
+	NumericValueOutOfRange        = "22003"
+	NullValueNotAllowed           = "22004"
+	InvalidDatetimeFormat         = "22007"
+	DatetimeFieldOverflow         = "22008"
+	SubstringError                = "22011"
+	DivisionByZero                = "22012"
+	InvalidPrecedingOrFollowing   = "22013"
+	IntervalFieldOverflow         = "22015"
+	InvalidCharacterValueForCast  = "22018"
+	InvalidRegularExpression      = "2201B"
+	InvalidArgumentForLog         = "2201E"
+	InvalidArgumentForPower       = "2201F"
+	InvalidRowCountInLimit        = "2201W"
+	InvalidRowCountInOffset       = "2201X"
+	CharacterNotInRepertoire      = "22021"
+	InvalidParameterValue         = "22023"
+	InvalidEscapeSequence         = "22025"
+	ArraySubscriptError           = "2202E"
+	DuplicateJSONObjectKey        = "22030"
+	InvalidTextRepresentation     = "22P02"
+	InvalidBinaryRepresentation   = "22P03"
+	BadCopyFileFormat             = "22P04"
+	UntranslatableCharacter       = "22P05"
+	IntegrityConstraintViolation  = "23000"
+	NotNullViolation              = "23502"
+	ForeignKeyViolation           = "23503"
+	UniqueViolation               = "23505"
+	CheckViolation                = "23514"
+	InvalidCursorState            = "24000"
+	ActiveSQLTransaction          = "25001"
+	ReadOnlySQLTransaction        = "25006"
+	NoActiveSQLTransaction        = "25P01"
+	InFailedSQLTransaction        = "25P02"
+	InvalidSQLStatementName       = "26000"
+	InvalidAuthorization          = "28000"
+	InvalidPassword               = "28P01"
+	DependentObjectsStillExist    = "2BP01"
+	InvalidTransactionTermination = "2D000"
+	InvalidCursorName             = "34000"
+	InvalidCatalogName            = "3D000"
+	InvalidSchemaName             = "3F000"
+	SerializationFailure          = "40001"
+	StatementCompletionUnknown    = "40003"
+	DeadlockDetected              = "40P01"
+	InsufficientPrivilege         = "42501"
+	SyntaxError                   = "42601"
+	InvalidName                   = "42602"
+	NameTooLong                   = "42622"
+	ReservedName                  = "42939"
+	DuplicateColumn               = "42701"
+	AmbiguousColumn               = "42702"
+	UndefinedColumn               = "42703"
+	UndefinedObject               = "42704"
+	DuplicateObject               = "42710"
+	DuplicateAlias                = "42712"
+	DuplicateFunction             = "42723"
+	AmbiguousFunction             = "42725"
+	GroupingError                 = "42803"
+	DatatypeMismatch              = "42804"
+	WrongObjectType               = "42809"
+	CannotCoerce                  = "42846"
+	UndefinedFunction             = "42883"
+	UndefinedTable                = "42P01"
+	UndefinedParameter            = "42P02"
+	DuplicateCursor               = "42P03"
+	DuplicateDatabase             = "42P04"
+	DuplicatePreparedStatement    = "42P05"
+	DuplicateSchema               = "42P06"
+	DuplicateTable                = "42P07"
+	AmbiguousParameter            = "42P08"
+	InvalidColumnReference        = "42P10"
+	InvalidTableDefinition        = "42P16"
+	IndeterminateDatatype         = "42P18"
+	InvalidObjectDefinition       = "42P17"
+	InvalidForeignKey             = "42830"
+	InvalidColumnDefinition       = "42611"
+	WindowingError                = "42P20"
+	InvalidRecursion              = "42P19"
+	CollationMismatch             = "42P21"
+	IndeterminateCollation        = "42P22"
+	InsufficientResources         = "53000"
+	DiskFull                      = "53100"
+	OutOfMemory                   = "53200"
+	TooManyConnections            = "53300"
+	ConfigurationLimitExceeded    = "53400"
+	ProgramLimitExceeded          = "54000"
+	StatementTooComplex           = "54001"
+	TooManyColumns                = "54011"
+	TooManyArguments              = "54023"
+	ObjectNotInPrerequisiteState  = "55000"
+	ObjectInUse                   = "55006"
+	CantChangeRuntimeParam        = "55P02"
+	LockNotAvailable              = "55P03"
+	QueryCanceled                 = "57014"
+	AdminShutdown                 = "57P01"
+	CannotConnectNow              = "57P03"
+	IOError                       = "58030"
+	SnapshotTooOld                = "72000"
+	InternalError                 = "XX000"
+	DataCorrupted                 = "XX001"
+)
+
+// Error is an error as PostgreSQL's protocol carries it. Position counts characters of the statement from 1; 0 is none.
+type Error struct {
+	Severity   string // "ERROR" when empty; FATAL ends the connection; WARNING, NOTICE … are notices
+	Code       string // SQLSTATE
+	Message    string
+	Detail     string
+	Hint       string
+	Position   int
+	Where      string
+	Schema     string
+	Table      string
+	Column     string
+	DataType   string
+	Constraint string
+}
+
+// Error gives the message with its SQLSTATE, for logs and tests.
+func (e *Error) Error() string {
+	s := e.Message + " (SQLSTATE " + e.Code + ")"
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// New makes an error of severity ERROR.
+func New(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Unsupported makes a 0A000 that names what is missing.
+func Unsupported(format string, args ...any) *Error {
+	return New(FeatureNotSupported, format, args...)
+}
+
+// WithDetail sets the detail and returns e.
+func (e *Error) WithDetail(format string, args ...any) *Error {
+	e.Detail = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithHint sets the hint and returns e.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// At sets the position (characters from 1) and returns e.
+func (e *Error) At(pos int) *Error {
+	e.Position = pos
+	return e
+}
+
+// From finds the *Error in err's chain, or wraps err as XX000. It returns nil for nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return New(InternalError, "%s", err.Error())
+}
+
+// Code gives the SQLSTATE of err: "" for nil, XX000 where none is marked.
+func Code(err error) string {
+	if err == nil {
+		return ""
+	}
+	return From(err).Code
+}
+
+// Is tells whether err carries the SQLSTATE code.
+func Is(err error, code string) bool { return err != nil && Code(err) == code }
