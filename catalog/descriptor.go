@@ -1,0 +1,156 @@
+package catalog
+
+import "github.com/sherddb/sherd/shardmap"
+
+// OID identifies every object of the cluster: 32 bits, from 16384, never reused (V5). Smaller ones are PostgreSQL's own.
+type OID = uint32
+
+// Database is one database and its topology: the fragments that hold its buckets.
+type Database struct {
+	OID             OID
+	Name            string
+	Owner           OID // role
+	Fragments       []Fragment
+	Map             *shardmap.Map // bucket ranges → fragment, with epoch
+	ConnectionLimit int32         // -1 is none
+	Settings        map[string]string
+	Comment         string
+}
+
+// Fragment is a physical database that holds bucket ranges of one database; its name is database$ordinal.
+type Fragment struct {
+	ID      uint32 // cluster-wide, names the Raft group and its folder; never reused
+	Ordinal int    // the n of orders$n
+	Nodes   []uint32
+}
+
+// Schema is a namespace of tables and types.
+type Schema struct {
+	OID      OID
+	Database OID
+	Name     string
+	Owner    OID
+	Comment  string
+}
+
+// RelKind is pg_class.relkind.
+type RelKind byte
+
+// Kinds of relations.
+const (
+	KindTable    RelKind = 'r'
+	KindIndex    RelKind = 'i'
+	KindSequence RelKind = 'S'
+	KindView     RelKind = 'v'
+)
+
+// Table is a relation with rows. Its Version grows with each change of its definition (C2).
+type Table struct {
+	OID         OID
+	Database    OID
+	Schema      OID
+	Name        string
+	Owner       OID
+	Kind        RelKind
+	Version     uint64
+	StorageID   uint32 // table(4) of the row keys; TRUNCATE and rewrites take a new one
+	Columns     []Column
+	Constraints []Constraint
+	Indexes     []Index
+	// Collection: the table has one text key column and a document column, so that $ means something in ids.
+	Anchors  bool   // $ in keys has meaning (decided when the primary key is made)
+	Document int16  // attnum of the document column, 0 if none
+	AnchorBy string // WITH (anchor_by = …)
+	Policy   *shardmap.Policy
+	// PolicyValidated tells whether routing by content may trust the policy (SPEC 3, Trust).
+	PolicyValidated bool
+	Options         map[string]string // reloptions as given, storage options included
+	Comment         string
+	ColumnComments  map[int16]string
+	NextAttNum      int16
+}
+
+// Column is one column; AttNum is never reused, a dropped column keeps its place (V2).
+type Column struct {
+	AttNum    int16 // from 1
+	Name      string
+	Type      OID
+	Typmod    int32 // -1 is none
+	Collation OID
+	NotNull   bool
+	Default   string // SQL text of the expression, "" is none; re-analysed at use
+	Identity  byte   // 0, 'a' ALWAYS, 'd' BY DEFAULT
+	Generated string // SQL text of a stored generated column
+	Missing   []byte // encoded value that rows written before ADD COLUMN have (constant default); nil is null
+	Dropped   bool
+}
+
+// ConstraintKind is pg_constraint.contype.
+type ConstraintKind byte
+
+// Kinds of constraints.
+const (
+	PrimaryKey ConstraintKind = 'p'
+	Unique     ConstraintKind = 'u'
+	Check      ConstraintKind = 'c'
+	ForeignKey ConstraintKind = 'f'
+)
+
+// Constraint is a table constraint. NOT NULL is kept in the column; the sharding policy in the table.
+type Constraint struct {
+	OID       OID
+	Name      string
+	Kind      ConstraintKind
+	Columns   []int16
+	Check     string // SQL text of the expression
+	NoInherit bool
+	Valid     bool
+	Index     OID // of a primary key
+	Comment   string
+}
+
+// Index is an index of a table. The primary key's index in key order exists unless switched off (WITH (pk_order = off)).
+type Index struct {
+	OID       OID
+	Name      string
+	StorageID uint32 // index(4) of the key layout, unique in the table, from 1
+	Columns   []int16
+	Unique    bool
+	Primary   bool
+	Comment   string
+}
+
+// Role is a user or group.
+type Role struct {
+	OID             OID
+	Name            string
+	Superuser       bool
+	Inherit         bool
+	CreateRole      bool
+	CreateDB        bool
+	Login           bool
+	Replication     bool
+	BypassRLS       bool
+	ConnectionLimit int32
+	Password        string // SCRAM-SHA-256 verifier as in pg_authid, "" is none
+	ValidUntil      string
+	Settings        map[string]string
+	Comment         string
+}
+
+// Setting is a cluster setting made by ALTER SYSTEM.
+type Setting struct {
+	Name  string
+	Value string
+}
+
+// Node is a Sherd process of the cluster.
+type Node struct {
+	ID       uint32
+	Name     string
+	Block    string // the letter(s) that end ids made here: A, B, …
+	SQLAddr  string
+	NodeAddr string
+	HTTPAddr string
+	Labels   map[string]string
+}

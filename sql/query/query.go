@@ -1,0 +1,232 @@
+package query
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Command says what a Query does.
+type Command uint8
+
+// Commands.
+const (
+	Select Command = iota
+	Insert
+	Update
+	Delete
+)
+
+// Query is one analysed SELECT, VALUES, INSERT, UPDATE or DELETE, or a subquery.
+type Query struct {
+	Command Command
+	CTEs    []*CTE
+	Rels    []*Rel // range table; Var.Rel counts into it
+	From    []From // FROM list, a cross product of its items; for UPDATE and DELETE the other tables (FROM, USING)
+	Where   Expr   // bool, nil is true
+
+	Targets []Target // SELECT list (hidden ones last), or RETURNING where Command is not Select
+	// HasAggs is true where Targets, Having or OrderBy hold an Agg of this level.
+	HasAggs   bool
+	HasSRFs   bool // a set-returning function stands in Targets
+	HasWindow bool
+
+	GroupBy      []Expr
+	GroupingSets [][]int // each a set of positions in GroupBy; nil is one set of all
+	Having       Expr
+	Windows      []Window
+	Distinct     bool
+	DistinctOn   []int // positions in Targets (DISTINCT ON), implies Distinct
+	OrderBy      []SortKey
+	Limit        Expr // int8, nil is none
+	Offset       Expr
+	Locking      []RowLock
+
+	SetOp  *SetOp   // UNION, INTERSECT, EXCEPT: From is empty, Targets name the result's columns
+	Values [][]Expr // VALUES lists: Rels and From may hold LATERAL references only
+
+	// Insert, Update, Delete.
+	Result     int          // Rels index of the target table
+	Assign     []Assignment // UPDATE: SET list; INSERT: expression per target column, over Source's output
+	Source     *Query       // INSERT … SELECT or VALUES; nil is DEFAULT VALUES. Its columns are Rel SourceRel
+	SourceRel  int
+	OnConflict *OnConflict
+	Returning  bool // Targets is a RETURNING list
+	Overriding byte // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
+
+	Checks []Check // constraints and generated columns of the target table, analysed over Rels[Result]
+}
+
+// Target is one output column.
+type Target struct {
+	Expr   Expr
+	Name   string
+	Hidden bool // sort or group key that is not shown
+	// Origin is the table column that it is, for RowDescription; 0 is none.
+	OriginTable uint32
+	OriginCol   int16
+}
+
+// RelKind says what a range table entry is.
+type RelKind uint8
+
+// Kinds of range table entries.
+const (
+	RelTable    RelKind = iota // Table
+	RelSystem                  // a pg_catalog, information_schema or sherd view: System names it
+	RelSubquery                // Subquery
+	RelFunction                // Functions
+	RelJoin                    // the columns of a JOIN with alias or USING; planner replaces its Vars by JoinVars
+	RelCTE                     // CTE
+	RelSource                  // the source rows of an INSERT
+	RelExcluded                // EXCLUDED of ON CONFLICT: same columns as the target
+)
+
+// Rel is a range table entry.
+type Rel struct {
+	Kind       RelKind
+	Alias      string // the name it goes by
+	Columns    []Column
+	Table      *catalog.Table
+	SchemaName string // schema of Table or System, for EXPLAIN and messages
+	System     string // schema.name of a system view
+	Subquery   *Query
+	Functions  []FuncItem // ROWS FROM: rows are zipped
+	Ordinality bool       // WITH ORDINALITY: last column
+	CTE        *CTE
+	CTELevels  int
+	Lateral    bool   // refers to earlier items of the same FROM
+	JoinVars   []Expr // RelJoin: what each column is
+}
+
+// FuncItem is a function in FROM.
+type FuncItem struct {
+	Call    Expr // a Call with Proc.RetSet or a scalar expression (one row)
+	Columns []Column
+}
+
+// Column is a column of a Rel.
+type Column struct {
+	Name    string
+	Type    types.OID
+	Typmod  int32
+	Dropped bool // keeps its place, cannot be named
+}
+
+// From is an item of FROM.
+type From interface{ from() }
+
+// FromRel is a leaf: Rels[Rel].
+type FromRel struct{ Rel int }
+
+// JoinKind is the kind of a join.
+type JoinKind uint8
+
+// Kinds of joins.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi // made by the planner from EXISTS and IN
+	Anti
+)
+
+// FromJoin joins two items.
+type FromJoin struct {
+	Kind        JoinKind
+	Left, Right From
+	On          Expr // nil is true
+	Rel         int  // Rels index of the RelJoin, -1 is none
+}
+
+func (*FromRel) from()  {}
+func (*FromJoin) from() {}
+
+// CTE is a WITH query.
+type CTE struct {
+	Name         string
+	Query        *Query
+	Recursive    bool
+	Materialized byte // 0 default, 'm' MATERIALIZED, 'n' NOT MATERIALIZED
+	Columns      []Column
+	Refs         int
+}
+
+// SortKey orders by a target.
+type SortKey struct {
+	Target     int // position in Targets
+	Desc       bool
+	NullsFirst bool
+}
+
+// Window is a window specification; Agg and WindowCall name it by position.
+type Window struct {
+	Partition []Expr
+	Order     []WindowOrder
+	Frame     Frame
+}
+
+// WindowOrder is an ORDER BY item of a window.
+type WindowOrder struct {
+	Expr       Expr
+	Desc       bool
+	NullsFirst bool
+}
+
+// Frame is the frame clause: option bits as PostgreSQL's FRAMEOPTION_*, and the offsets.
+type Frame struct {
+	Options    int
+	Start, End Expr
+}
+
+// SetOpKind is the kind of a set operation.
+type SetOpKind uint8
+
+// Set operations.
+const (
+	Union SetOpKind = iota
+	Intersect
+	Except
+)
+
+// SetOp combines two queries whose columns have been coerced to the same types.
+type SetOp struct {
+	Kind        SetOpKind
+	All         bool
+	Left, Right *Query
+}
+
+// RowLock is FOR UPDATE and its kin.
+type RowLock struct {
+	Strength   byte // 'u' UPDATE, 'n' NO KEY UPDATE, 's' SHARE, 'k' KEY SHARE
+	NoWait     bool
+	SkipLocked bool
+	Rels       []int
+}
+
+// Assignment sets a column of the target table (index into Rels[Result].Columns).
+type Assignment struct {
+	Col  int
+	Expr Expr // type of the column; a *Default stands for DEFAULT
+}
+
+// OnConflict is ON CONFLICT of an INSERT.
+type OnConflict struct {
+	Constraint uint32 // OID of the arbiter constraint; 0 is any
+	Update     bool   // DO UPDATE, else DO NOTHING
+	Assign     []Assignment
+	Where      Expr
+	Excluded   int // Rels index
+}
+
+// Check is a constraint of the target table, to be evaluated over the new row (a Var of Rel Result).
+type Check struct {
+	Name string
+	Expr Expr
+	// Generated is the column that Expr computes, -1 for a CHECK constraint.
+	Generated int
+}
+
+// Proc is a function's catalog entry.
+type Proc = pgcatalog.Proc
