@@ -1,0 +1,352 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Node is a step of a plan. Its rows have one slot per Output column.
+type Node interface {
+	Output() []Col
+	Children() []Node
+}
+
+// Col describes an output slot.
+type Col struct {
+	Name   string
+	Type   types.OID
+	Typmod int32
+}
+
+// Slot reads slot N of the input row.
+type Slot struct {
+	query.T
+	N    int
+	Name string // for EXPLAIN
+}
+
+// Outer reads parameter N of the execution context, set by a NestLoop or SubPlan above.
+type Outer struct {
+	query.T
+	N    int
+	Name string
+}
+
+// Bind sets outer parameter Param to Expr, evaluated over the current row, before the inner plan runs.
+type Bind struct {
+	Param int
+	Expr  query.Expr
+}
+
+// SubPlan is a subquery in an expression.
+type SubPlan struct {
+	query.T
+	Kind  query.SubLinkKind
+	Plan  Node
+	Binds []Bind // empty: uncorrelated, runs once per statement
+	// Test compares for SubAny, SubAll, SubRow: over query.SubColumn (the subquery's columns) and the outer row's Slots.
+	Test query.Expr
+	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may build a hash table once.
+	HashLeft []query.Expr
+	Name     string // SubPlan 1
+}
+
+// Base holds the output columns; embedded by all nodes.
+type Base struct{ Cols []Col }
+
+// Output gives the columns.
+func (b *Base) Output() []Col { return b.Cols }
+
+// AccessKind is how a Scan finds its rows.
+type AccessKind uint8
+
+// Kinds of access.
+const (
+	ScanBuckets AccessKind = iota // all rows in the task's bucket ranges
+	ScanKeys                      // point reads by primary key: Keys
+	ScanOrdered                   // by the primary-key-order index, rows looked up by key: Lo, Hi, Desc
+)
+
+// Scan reads one table inside a fragment. Its row is the columns named by Slots (positions in Table.Columns), system columns included as
+// negative numbers; only these are decoded.
+type Scan struct {
+	Base
+	Table  *catalog.Table
+	Alias  string
+	Schema string
+	Slots  []int
+	Filter query.Expr // over the Slots; nil is none
+	Access AccessKind
+	// Keys are lists of primary key values for ScanKeys: each a tuple over Params and Outers; KeyArray is one array of single-column keys.
+	Keys     [][]query.Expr
+	KeyArray query.Expr
+	// Lo and Hi bound the first primary key column for ScanOrdered; nil is open.
+	Lo, Hi             query.Expr
+	LoInc, HiInc, Desc bool
+}
+
+// SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.
+type SystemScan struct {
+	Base
+	Name   string // schema.name
+	Alias  string
+	Slots  []int
+	Filter query.Expr
+}
+
+// FunctionScan is functions in FROM, their rows zipped.
+type FunctionScan struct {
+	Base
+	Alias      string
+	Functions  []query.FuncItem // Call's expressions read Outers only
+	Ordinality bool
+}
+
+// Values is constant rows.
+type Values struct {
+	Base
+	Rows [][]query.Expr // over Outers and Params; one row without columns is SELECT without FROM
+}
+
+// Filter keeps rows where Cond is true.
+type Filter struct {
+	Base
+	Child Node
+	Cond  query.Expr
+}
+
+// Project computes the output columns. Where Sets is true, some are set-returning calls, expanded in lock step as PostgreSQL's ProjectSet.
+type Project struct {
+	Base
+	Child Node
+	Exprs []query.Expr
+	Sets  bool
+}
+
+// AggMode says which half of the aggregation runs.
+type AggMode uint8
+
+// Modes of Aggregate.
+const (
+	AggComplete AggMode = iota
+	AggPartial          // in fragments: output is keys, then one partial state per aggregate
+	AggFinal            // input is AggPartial's output
+)
+
+// Aggregate groups by Keys and computes Aggs. Output: keys, then aggregates, then (with several Sets) the grouping set's number as int4.
+// Without Keys and with one empty set it gives exactly one row.
+type Aggregate struct {
+	Base
+	Child Node
+	Keys  []query.Expr
+	Sets  [][]int // grouping sets as positions in Keys; nil is one set of all
+	Aggs  []*query.Agg
+	Mode  AggMode
+}
+
+// SortKey orders rows by a slot.
+type SortKey struct {
+	Slot       int
+	Type       types.OID
+	Desc       bool
+	NullsFirst bool
+}
+
+// Sort orders rows; with Limit it keeps only the first ones (top-n).
+type Sort struct {
+	Base
+	Child  Node
+	Keys   []SortKey
+	Limit  query.Expr // int8; nil is none. Evaluated together with Offset: keeps Limit+Offset rows
+	Offset query.Expr
+}
+
+// Limit passes on rows Offset … Offset+Count.
+type Limit struct {
+	Base
+	Child         Node
+	Count, Offset query.Expr // nil is none
+}
+
+// Distinct keeps the first row of each group of equal Keys (slots); nil Keys is all columns. Sorted: equal rows are neighbours.
+type Distinct struct {
+	Base
+	Child  Node
+	Keys   []int
+	Sorted bool
+}
+
+// HashJoin joins by equality of keys; Left is the probe side, Right is built. Semi and Anti output left columns only.
+type HashJoin struct {
+	Base
+	Kind        query.JoinKind
+	Left, Right Node
+	LeftKeys    []query.Expr // over the left row
+	RightKeys   []query.Expr // over the right row
+	KeyTypes    []types.OID  // by which the keys are hashed and compared
+	NullsEqual  []bool       // IS NOT DISTINCT FROM
+	On          query.Expr   // residual condition over left ++ right
+}
+
+// NestLoop runs Right once for each row of Left, after Binds; Right is materialised once where Binds is empty.
+type NestLoop struct {
+	Base
+	Kind        query.JoinKind
+	Left, Right Node
+	Binds       []Bind
+	On          query.Expr // over left ++ right
+}
+
+// SetOperation is UNION, INTERSECT, EXCEPT; UNION ALL is Append.
+type SetOperation struct {
+	Base
+	Kind        query.SetOpKind
+	All         bool
+	Left, Right Node
+}
+
+// Append is all rows of all children in order.
+type Append struct {
+	Base
+	Inputs []Node
+}
+
+// With materialises CTEs, then runs Child. CTEScan reads one by its number.
+type With struct {
+	Base
+	CTEs  []CTEPlan
+	Child Node
+}
+
+// CTEPlan is a materialised common table expression. A recursive one runs Plan, then Step until it gives no rows; Step reads the last
+// rows by a CTEScan with Work set. Distinct drops duplicates (UNION without ALL).
+type CTEPlan struct {
+	ID       int
+	Name     string
+	Plan     Node
+	Step     Node
+	Distinct bool
+}
+
+// CTEScan reads a materialised CTE, or the work table of a recursive one.
+type CTEScan struct {
+	Base
+	ID    int
+	Alias string
+	Work  bool
+}
+
+// Window computes window functions; output: the child's columns, then one per call. Rows come sorted by partition and order keys
+// from exec itself.
+type Window struct {
+	Base
+	Child Node
+	Calls []*query.WindowCall
+	Specs []query.Window
+}
+
+// Gather runs Child in every fragment that Route names and merges: by Merge keys where set, else in any order.
+type Gather struct {
+	Base
+	Child Node
+	Route Route
+	Merge []SortKey
+}
+
+// ModifyKind is what a Modify does.
+type ModifyKind uint8
+
+// Kinds of Modify.
+const (
+	ModInsert ModifyKind = iota
+	ModUpdate
+	ModDelete
+)
+
+// Modify writes rows of Table. Below a Gather it stages in its own fragment; above one it sends rows to the fragments of their keys.
+//
+// Insert: the child's row has one slot per column of Table.Columns (dropped ones null), constraints not yet checked, placement not yet
+// done. Update: the child's row is the old row (all columns, then the columns of other tables); Assign is evaluated over it. Delete: the
+// child's row is the old row likewise. Checks and Returning are evaluated over the new row (old for delete) followed by the child's slots
+// beyond the table's columns.
+type Modify struct {
+	Base       // Returning's columns; empty without RETURNING (then it gives no rows, only the count)
+	Kind       ModifyKind
+	Table      *catalog.Table
+	Schema     string
+	Child      Node
+	Assign     []query.Assignment
+	Checks     []query.Check
+	Returning  []query.Expr
+	OnConflict *OnConflict
+	MovesKey   bool // Assign sets a primary key column
+}
+
+// OnConflict of an insert: expressions are over existing row ++ proposed row (EXCLUDED).
+type OnConflict struct {
+	Update bool
+	Assign []query.Assignment
+	Where  query.Expr
+}
+
+// LockRows locks each row of the child below it (SELECT … FOR UPDATE).
+type LockRows struct {
+	Base
+	Child Node
+	Lock  query.RowLock
+}
+
+// Children lists the inputs.
+func (*Scan) Children() []Node           { return nil }
+func (*SystemScan) Children() []Node     { return nil }
+func (*FunctionScan) Children() []Node   { return nil }
+func (*Values) Children() []Node         { return nil }
+func (*CTEScan) Children() []Node        { return nil }
+func (n *Filter) Children() []Node       { return []Node{n.Child} }
+func (n *Project) Children() []Node      { return []Node{n.Child} }
+func (n *Aggregate) Children() []Node    { return []Node{n.Child} }
+func (n *Sort) Children() []Node         { return []Node{n.Child} }
+func (n *Limit) Children() []Node        { return []Node{n.Child} }
+func (n *Distinct) Children() []Node     { return []Node{n.Child} }
+func (n *HashJoin) Children() []Node     { return []Node{n.Left, n.Right} }
+func (n *NestLoop) Children() []Node     { return []Node{n.Left, n.Right} }
+func (n *SetOperation) Children() []Node { return []Node{n.Left, n.Right} }
+func (n *Append) Children() []Node       { return n.Inputs }
+func (n *Window) Children() []Node       { return []Node{n.Child} }
+func (n *Gather) Children() []Node       { return []Node{n.Child} }
+func (n *Modify) Children() []Node       { return []Node{n.Child} }
+func (n *LockRows) Children() []Node     { return []Node{n.Child} }
+
+// Children of With are the CTEs' plans and its child.
+func (n *With) Children() []Node {
+	var c []Node
+	for _, p := range n.CTEs {
+		c = append(c, p.Plan)
+		if p.Step != nil {
+			c = append(c, p.Step)
+		}
+	}
+	return append(c, n.Child)
+}
+
+// Route says which buckets of a database a Gather (or a Modify) reaches. It is evaluated when the statement runs, from parameters and
+// outer values; conditions intersect. A Route without conditions is every fragment.
+type Route struct {
+	Table *catalog.Table // whose keys and policy decide; nil where no table decides
+	// Keys: the primary key equals one of these tuples. KeyArray: the (single) key column is in the array.
+	Keys     [][]query.Expr
+	KeyArray query.Expr
+	// Content: for each policy field, in policy order, the values it may have (text; each an Expr, or one array Expr in ContentArray).
+	Content      [][]query.Expr
+	ContentArray []query.Expr // parallel to Content: nil or a text[] expression
+	// Lo and Hi: sherd.bucket(id) >= Lo and < Hi (int4).
+	Lo, Hi query.Expr
+	// Never: the condition cannot be true; no fragment is asked.
+	Never bool
+}
+
+// Everywhere tells whether no condition narrows the route.
+func (r *Route) Everywhere() bool {
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && !r.Never
+}
