@@ -1,0 +1,31 @@
+package shardmap
+
+import "github.com/cespare/xxhash/v2"
+
+// BucketCount is the number of buckets, for ever.
+const BucketCount = 1 << 20
+
+// Bucket is a logical slot, 0 … BucketCount-1.
+type Bucket uint32
+
+// HashBucket gives the bucket of a whole text in which "$" means nothing: the folded text hashed by xxhash64, seed 0 (B1).
+func HashBucket(key string) Bucket {
+	if isLowerASCII(key) {
+		return Bucket(xxhash.Sum64String(key) % BucketCount)
+	}
+	var buf [128]byte // folds typical ids without an allocation
+	return Bucket(xxhash.Sum64(appendLower(buf[:0], key)) % BucketCount)
+}
+
+// BucketOf gives the bucket of a document's id, anchors respected. It refuses, with 22023 or 22021, what ParseID refuses and ids that
+// ask for placement.
+func BucketOf(id string) (Bucket, error) {
+	p, err := ParseID(id)
+	if err != nil {
+		return 0, err
+	}
+	if p.Kind == PlacementID {
+		return 0, noPlacement(id)
+	}
+	return p.Bucket, nil
+}

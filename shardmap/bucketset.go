@@ -1,0 +1,137 @@
+package shardmap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// BucketSet is a set of buckets kept as sorted intervals that neither overlap nor touch. The zero value is empty.
+type BucketSet struct {
+	ivs []Interval
+}
+
+// NewBucketSet makes the union of intervals, which may overlap, touch, be empty and stand in any order. What lies outside the space
+// is cut off.
+func NewBucketSet(intervals ...Interval) BucketSet {
+	ivs := make([]Interval, 0, len(intervals))
+	for _, v := range intervals {
+		if v = v.Intersect(WholeSpace()); !v.Empty() {
+			ivs = append(ivs, v)
+		}
+	}
+	slices.SortFunc(ivs, func(a, b Interval) int { return cmp.Compare(a.Lo, b.Lo) })
+	return BucketSet{mergeSorted(ivs)}
+}
+
+// mergeSorted joins, in place, neighbours that overlap or touch.
+func mergeSorted(ivs []Interval) []Interval {
+	out := ivs[:0]
+	for _, v := range ivs {
+		if n := len(out); n > 0 && v.Lo <= out[n-1].Hi {
+			out[n-1].Hi = max(out[n-1].Hi, v.Hi)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// AllBuckets is the set of all buckets.
+func AllBuckets() BucketSet { return NewBucketSet(WholeSpace()) }
+
+// BucketSetOf is the set of the given buckets.
+func BucketSetOf(buckets ...Bucket) BucketSet {
+	ivs := make([]Interval, len(buckets))
+	for i, b := range buckets {
+		ivs[i] = OneBucket(b)
+	}
+	return NewBucketSet(ivs...)
+}
+
+// Intervals gives the set's intervals in order; the caller must not change them.
+func (s BucketSet) Intervals() []Interval { return s.ivs }
+
+// IsEmpty tells whether the set holds no bucket.
+func (s BucketSet) IsEmpty() bool { return len(s.ivs) == 0 }
+
+// IsAll tells whether the set holds every bucket.
+func (s BucketSet) IsAll() bool { return len(s.ivs) == 1 && s.ivs[0] == WholeSpace() }
+
+// Len is the number of buckets in the set.
+func (s BucketSet) Len() int {
+	n := 0
+	for _, v := range s.ivs {
+		n += v.Len()
+	}
+	return n
+}
+
+// Contains tells whether b is in the set, in time logarithmic in the number of intervals.
+func (s BucketSet) Contains(b Bucket) bool {
+	i, found := slices.BinarySearchFunc(s.ivs, uint32(b), func(v Interval, b uint32) int {
+		switch {
+		case v.Hi <= b:
+			return -1
+		case v.Lo > b:
+			return 1
+		}
+		return 0
+	})
+	return found && s.ivs[i].Contains(b)
+}
+
+// Equal tells whether both sets hold the same buckets.
+func (s BucketSet) Equal(t BucketSet) bool { return slices.Equal(s.ivs, t.ivs) }
+
+// Union gives the buckets of either set.
+func (s BucketSet) Union(t BucketSet) BucketSet {
+	switch {
+	case s.IsEmpty():
+		return t
+	case t.IsEmpty():
+		return s
+	}
+	return NewBucketSet(slices.Concat(s.ivs, t.ivs)...)
+}
+
+// Intersect gives the buckets of both sets.
+func (s BucketSet) Intersect(t BucketSet) BucketSet {
+	var out []Interval
+	for i, j := 0, 0; i < len(s.ivs) && j < len(t.ivs); {
+		if v := s.ivs[i].Intersect(t.ivs[j]); !v.Empty() {
+			out = append(out, v)
+		}
+		if s.ivs[i].Hi < t.ivs[j].Hi {
+			i++
+		} else {
+			j++
+		}
+	}
+	return BucketSet{out}
+}
+
+// Complement gives the buckets that are not in the set.
+func (s BucketSet) Complement() BucketSet {
+	var out []Interval
+	lo := uint32(0)
+	for _, v := range s.ivs {
+		if lo < v.Lo {
+			out = append(out, Interval{lo, v.Lo})
+		}
+		lo = v.Hi
+	}
+	if lo < BucketCount {
+		out = append(out, Interval{lo, BucketCount})
+	}
+	return BucketSet{out}
+}
+
+// String prints the intervals in order, separated by ", ".
+func (s BucketSet) String() string {
+	parts := make([]string, len(s.ivs))
+	for i, v := range s.ivs {
+		parts[i] = v.String()
+	}
+	return strings.Join(parts, ", ")
+}

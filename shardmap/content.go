@@ -1,0 +1,128 @@
+package shardmap
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// ContentBucket gives the bucket B that a document's content asks for. values holds one value per field, in policy order; own is the
+// document's own bucket, of which only id() makes use. Errors are 23514 with constraint "sharding" for a value that cannot place a
+// document: the missing value of a policy's only field, an array, an object, and what a function cannot read.
+func (p *Policy) ContentBucket(table string, own Bucket, values []Value) (Bucket, error) {
+	b, err := p.contentBucket(own, values)
+	if err != nil {
+		return 0, p.contentError(table, err)
+	}
+	return b, nil
+}
+
+// valueError is a value that a field cannot take.
+type valueError struct {
+	field  Field
+	value  Value
+	reason string // follows the field's name
+}
+
+func (e *valueError) Error() string { return quoteID(e.field.PathString()) + " " + e.reason }
+
+func (p *Policy) contentBucket(own Bucket, values []Value) (Bucket, error) {
+	if p.IsID() {
+		return own, nil
+	}
+	if len(values) != len(p.Fields) {
+		panic("shardmap: one value per field of the policy is needed")
+	}
+	if len(p.Fields) == 1 {
+		return p.Fields[0].bucket(values[0])
+	}
+	var b strings.Builder
+	for i, f := range p.Fields {
+		t, err := f.contribution(values[i])
+		if err != nil {
+			return 0, err
+		}
+		b.WriteString(t)
+	}
+	return HashBucket(b.String()), nil
+}
+
+// bucket is the content bucket of a policy's only field.
+func (f Field) bucket(v Value) (Bucket, error) {
+	if v.Kind == MissingValue {
+		return 0, &valueError{f, v, "is missing or null"}
+	}
+	t, err := f.contribution(v)
+	if err != nil {
+		return 0, err
+	}
+	if f.Func.isBucket() {
+		n, err := strconv.ParseUint(t, 10, 32)
+		if err != nil {
+			panic(err) // number gives decimal digits below BucketCount
+		}
+		return Bucket(n), nil
+	}
+	return HashBucket(t), nil
+}
+
+// contribution is the text that a field adds to the concatenation of several; a missing one adds nothing.
+func (f Field) contribution(v Value) (string, error) {
+	switch v.Kind {
+	case MissingValue:
+		return "", nil
+	case ArrayValue:
+		return "", &valueError{f, v, "is an array"}
+	case ObjectValue:
+		return "", &valueError{f, v, "is an object"}
+	}
+	if f.Func == PlainField {
+		return v.hashText(), nil
+	}
+	n, err := f.number(v.Text)
+	if err != nil {
+		return "", &valueError{f, v, "cannot be read by " + funcNames[f.Func] + "(): " + pgerr.From(err).Message}
+	}
+	return strconv.FormatInt(n, 10), nil
+}
+
+func (p *Policy) contentError(table string, err error) error {
+	var v *valueError
+	if !errors.As(err, &v) {
+		return err
+	}
+	e := violation(table).WithDetail("Field %s.", v.Error())
+	if v.value.Kind == TextValue || v.value.Kind == NumberValue {
+		return e.WithHint("The policy shards by %s.", p.ByString())
+	}
+	return e.WithHint("The policy shards by %s, so the field must hold a single value.", p.ByString())
+}
+
+// violation is the error of a row that its collection's policy refuses.
+func violation(table string) *pgerr.Error {
+	e := pgerr.New(pgerr.CheckViolation, `new row for relation "%s" violates check constraint "%s"`, table, ConstraintName)
+	e.Table, e.Constraint = table, ConstraintName
+	return e
+}
+
+// Block gives the buckets of the block of content bucket b: Range buckets, fewer at the end of the space.
+func (p *Policy) Block(b Bucket) Interval {
+	lo := uint32(b) - uint32(b)%p.Range
+	return Interval{lo, min(lo+p.Range, BucketCount)}
+}
+
+// Route gives the buckets in which all documents with these values of the policy's fields lie, and whether there is such a bound:
+// not under a mutable policy, nor under id(), nor for values that no document under the policy can hold. The caller must know that the
+// policy is validated.
+func (p *Policy) Route(values []Value) (Interval, bool) {
+	if p.Mutable || p.IsID() {
+		return Interval{}, false
+	}
+	b, err := p.contentBucket(0, values)
+	if err != nil {
+		return Interval{}, false
+	}
+	return p.Block(b), true
+}

@@ -1,0 +1,147 @@
+package shardmap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// FragmentID numbers a fragment, cluster-wide; never reused. The catalog allots it.
+type FragmentID = uint32
+
+// Range is a run of buckets that one fragment owns.
+type Range struct {
+	Interval
+	Fragment FragmentID
+}
+
+// Share is the part of a set of buckets that one fragment owns.
+type Share struct {
+	Fragment FragmentID
+	Buckets  BucketSet
+}
+
+// Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space (B2) and is immutable.
+type Map struct {
+	epoch  uint64
+	ranges []Range // sorted; each begins where the one before ends; neighbours may belong to the same fragment
+}
+
+// NewMap makes a map of ranges in any order; they must cover the space exactly once, else it returns an error that names the first
+// gap or overlap. Neighbouring ranges of one fragment stay apart: they are units an operator made.
+func NewMap(epoch uint64, ranges []Range) (*Map, error) {
+	rs := slices.Clone(ranges)
+	slices.SortFunc(rs, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	next := uint32(0)
+	for _, r := range rs {
+		switch {
+		case r.Empty() || r.Hi > BucketCount:
+			return nil, fmt.Errorf("bucket map: range %d to %d is empty or outside the space", r.Lo, r.Hi)
+		case r.Lo > next:
+			return nil, fmt.Errorf("bucket map: no fragment owns buckets %v", Interval{next, r.Lo})
+		case r.Lo < next:
+			return nil, fmt.Errorf("bucket map: two fragments own buckets %v", Interval{r.Lo, min(next, r.Hi)})
+		}
+		next = r.Hi
+	}
+	if next != BucketCount {
+		return nil, fmt.Errorf("bucket map: no fragment owns buckets %v", Interval{next, BucketCount})
+	}
+	return &Map{epoch: epoch, ranges: rs}, nil
+}
+
+// NewInitialMap makes the first map of a database, epoch 1, giving fragments[i] the i-th of the InitialRanges.
+func NewInitialMap(fragments []FragmentID) *Map {
+	m := &Map{epoch: 1}
+	for i, v := range InitialRanges(len(fragments)) {
+		m.ranges = append(m.ranges, Range{v, fragments[i]})
+	}
+	return m
+}
+
+// Epoch is the map's version; a later map of the same database has a larger one.
+func (m *Map) Epoch() uint64 { return m.epoch }
+
+// Ranges gives the map's ranges in order; the caller must not change them.
+func (m *Map) Ranges() []Range { return m.ranges }
+
+// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges.
+func (m *Map) Lookup(b Bucket) FragmentID {
+	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > uint32(b) })
+	if i == len(m.ranges) {
+		panic(fmt.Sprintf("shardmap: no bucket %d", b))
+	}
+	return m.ranges[i].Fragment
+}
+
+// Fragments gives the fragments that own a bucket, each once, in the order of their first bucket.
+func (m *Map) Fragments() []FragmentID {
+	var out []FragmentID
+	seen := map[FragmentID]bool{}
+	for _, r := range m.ranges {
+		if !seen[r.Fragment] {
+			seen[r.Fragment] = true
+			out = append(out, r.Fragment)
+		}
+	}
+	return out
+}
+
+// Owned gives the buckets that a fragment owns.
+func (m *Map) Owned(f FragmentID) BucketSet {
+	var ivs []Interval
+	for _, r := range m.ranges {
+		if r.Fragment == f {
+			ivs = append(ivs, r.Interval)
+		}
+	}
+	return NewBucketSet(ivs...)
+}
+
+// Split divides a set of buckets among the fragments that own them, in the order of each fragment's first bucket in the set.
+func (m *Map) Split(set BucketSet) []Share {
+	var order []FragmentID
+	parts := map[FragmentID][]Interval{}
+	i := 0
+	for _, v := range set.ivs {
+		i += sort.Search(len(m.ranges)-i, func(k int) bool { return m.ranges[i+k].Hi > v.Lo })
+		for k := i; k < len(m.ranges) && m.ranges[k].Lo < v.Hi; k++ {
+			f := m.ranges[k].Fragment
+			if parts[f] == nil {
+				order = append(order, f)
+			}
+			parts[f] = append(parts[f], v.Intersect(m.ranges[k].Interval))
+		}
+	}
+	out := make([]Share, len(order))
+	for i, f := range order {
+		out[i] = Share{f, NewBucketSet(parts[f]...)}
+	}
+	return out
+}
+
+// Reassign gives the map of the next epoch, in which fragment owns v and all else is as before. Neighbours that end up with one owner
+// are joined where v touches them.
+func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
+	if v.Empty() || v.Hi > BucketCount {
+		return nil, fmt.Errorf("bucket map: range %d to %d is empty or outside the space", v.Lo, v.Hi)
+	}
+	var rs []Range
+	for _, r := range m.ranges {
+		for _, rest := range []Interval{{r.Lo, min(r.Hi, v.Lo)}, {max(r.Lo, v.Hi), r.Hi}} {
+			if !rest.Empty() {
+				rs = append(rs, Range{rest, r.Fragment})
+			}
+		}
+	}
+	moved := Range{v, fragment}
+	rs = slices.DeleteFunc(rs, func(r Range) bool {
+		touches := r.Fragment == fragment && (r.Hi == v.Lo || r.Lo == v.Hi)
+		if touches {
+			moved.Lo, moved.Hi = min(moved.Lo, r.Lo), max(moved.Hi, r.Hi)
+		}
+		return touches
+	})
+	return NewMap(m.epoch+1, append(rs, moved))
+}
