@@ -350,3 +350,6 @@ type Route struct {
 func (r *Route) Everywhere() bool {
 	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && !r.Never
 }
+
+// ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.
+const ColKey = -20
