@@ -1,0 +1,101 @@
+package pgcatalog
+
+// ProcByOID finds a function; nil where there is none.
+func ProcByOID(oid uint32) *Proc { return catalogs().procs[oid] }
+
+// ProcsByName lists the functions of a name in every schema; see Proc.Namespace.
+func ProcsByName(name string) []*Proc { return catalogs().procsByName[name] }
+
+// TypeByOID finds a type; nil where there is none.
+func TypeByOID(oid uint32) *Type { return catalogs().types[oid] }
+
+// TypeByName finds a type by its pg_type name (int4, _text); schema "" is pg_catalog. nil where there is none.
+func TypeByName(schema, name string) *Type {
+	if schema == "" {
+		schema = "pg_catalog"
+	}
+	for _, t := range catalogs().typesByName[name] {
+		if t.Namespace == schema {
+			return t
+		}
+	}
+	return nil
+}
+
+// RowType finds the composite type of a system relation; nil where there is none.
+func RowType(relation uint32) *Type { return catalogs().rowTypes[relation] }
+
+// ArrayOf gives the array type of an element type; 0 where there is none.
+func ArrayOf(elem uint32) uint32 {
+	if t := catalogs().types[elem]; t != nil {
+		return t.Array
+	}
+	return 0
+}
+
+// ElementOf gives the element type of a true array type; 0 for every other type, name and point included.
+func ElementOf(array uint32) uint32 {
+	if t := catalogs().types[array]; t != nil && t.Subscript == "array_subscript_handler" {
+		return t.Elem
+	}
+	return 0
+}
+
+// OperatorByOID finds an operator; nil where there is none.
+func OperatorByOID(oid uint32) *Operator { return catalogs().ops[oid] }
+
+// OperatorsByName lists the operators of a name.
+func OperatorsByName(name string) []*Operator { return catalogs().opsByName[name] }
+
+// OperatorFor finds the operator with exactly these input types; left is 0 for a prefix operator. nil where there is none.
+func OperatorFor(name string, left, right uint32) *Operator {
+	for _, o := range catalogs().opsByName[name] {
+		if o.Left == left && o.Right == right {
+			return o
+		}
+	}
+	return nil
+}
+
+// CastBetween finds the pg_cast row; nil where there is none.
+func CastBetween(source, target uint32) *Cast { return catalogs().casts[[2]uint32{source, target}] }
+
+// AggregateOf finds the pg_aggregate row of a function; nil where it is none.
+func AggregateOf(proc uint32) *Aggregate { return catalogs().aggs[proc] }
+
+// NamespaceName gives the name of one of the built-in schemas: pg_catalog, information_schema, pg_toast, public, sherd.
+func NamespaceName(oid uint32) (string, bool) {
+	name, ok := catalogs().namespaces[oid]
+	return name, ok
+}
+
+// NamespaceOID gives the OID of a built-in schema.
+func NamespaceOID(name string) (uint32, bool) {
+	for oid, n := range catalogs().namespaces {
+		if n == name {
+			return oid, true
+		}
+	}
+	return 0, false
+}
+
+// Types, Procs and Operators give every row, Sherd's additions included, in no order.
+func Types(emit func(*Type)) {
+	for _, t := range catalogs().types {
+		emit(t)
+	}
+}
+
+// Procs gives every function, in no order.
+func Procs(emit func(*Proc)) {
+	for _, p := range catalogs().procs {
+		emit(p)
+	}
+}
+
+// Operators gives every operator, in no order.
+func Operators(emit func(*Operator)) {
+	for _, o := range catalogs().ops {
+		emit(o)
+	}
+}

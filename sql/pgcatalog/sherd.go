@@ -1,0 +1,93 @@
+package pgcatalog
+
+// SherdNamespace is the OID of the schema sherd.
+const SherdNamespace = 9000
+
+// Type OIDs used below.
+const (
+	boolOID     = 16
+	int8OID     = 20
+	int4OID     = 23
+	textOID     = 25
+	oidOID      = 26
+	textArray   = 1009
+	timestampTZ = 1184
+	regclassOID = 2205
+	voidOID     = 2278
+	jsonbOID    = 3802
+)
+
+// sherdProcs are the functions of the schema sherd, OIDs from 8000.
+func sherdProcs() []*Proc {
+	fn := func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc {
+		return &Proc{
+			OID: oid, Name: name, Namespace: "sherd", Kind: 'f', Strict: true, Volatility: volatility, ArgTypes: args, RetType: ret, Src: src,
+		}
+	}
+	// table makes a set-returning function with named result columns.
+	table := func(p *Proc, names []string, columns ...uint32) *Proc {
+		p.RetSet, p.AllArgTypes = true, append(append([]uint32(nil), p.ArgTypes...), columns...)
+		for range p.ArgTypes {
+			p.ArgModes += "i"
+			p.ArgNames = append(p.ArgNames, "")
+		}
+		for range columns {
+			p.ArgModes += "t"
+		}
+		p.ArgNames = append(p.ArgNames, names...)
+		return p
+	}
+	return []*Proc{
+		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
+		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
+		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
+		fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),
+		table(fn(8004, "validate_policy", "sherd_validate_policy", 'v', recordOID, regclassOID),
+			[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
+		table(fn(8005, "check", "sherd_check", 'v', recordOID),
+			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
+		fn(8006, "version", "sherd_version", 's', textOID),
+		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
+	}
+}
+
+func (ix *index) addSherd() {
+	for _, p := range sherdProcs() {
+		ix.addProc(p)
+	}
+}
+
+// sherdViews are the views of the schema sherd, OIDs from 9100.
+var sherdViews = []*Relation{
+	view(9100, "bucket_map", "bucket ranges [first_bucket, end_bucket) of this database and the fragment that owns each",
+		col("first_bucket", int4OID), col("end_bucket", int4OID), col("buckets", int4OID), col("fragment", textOID), col("epoch", int8OID)),
+	view(9101, "fragments", "fragments of this database",
+		col("fragment", textOID), col("ordinal", int4OID), col("leader", textOID), col("nodes", textArray), col("buckets", int4OID),
+		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID)),
+	view(9102, "buckets", "buckets that hold documents, with their statistics",
+		col("bucket", int4OID), col("fragment", textOID), col("documents", int8OID), col("bytes", int8OID), col("reads", int8OID),
+		col("writes", int8OID)),
+	view(9103, "policies", "sharding policies of this database's collections",
+		col("collection", regclassOID), col("fields", textArray), col("range", int4OID), col("mutable", boolOID),
+		col("validated", boolOID), col("definition", jsonbOID)),
+	view(9104, "collections", "tables of this database: identity, document column and placement",
+		col("collection", regclassOID), col("key", textArray), col("document", textOID), col("anchors", boolOID), col("anchor_by", textOID),
+		col("policy", jsonbOID), col("documents", int8OID), col("bytes", int8OID)),
+	view(9105, "databases", "databases of the cluster",
+		col("database", textOID), col("fragments", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
+	view(9106, "nodes", "nodes of the cluster",
+		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
+		col("http_addr", textOID), col("labels", jsonbOID)),
+	view(9107, "settings", "settings of Sherd's own",
+		col("name", textOID), col("setting", textOID), col("description", textOID)),
+	view(9108, "version", "what this server is",
+		col("product", textOID), col("version", textOID), col("postgres", textOID)),
+}
+
+func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation {
+	return &Relation{OID: oid, Schema: "sherd", Name: name, Kind: 'v', Columns: columns, Comment: comment}
+}
+
+func col(name string, typ uint32) RelationColumn {
+	return RelationColumn{Name: name, Type: typ, Typmod: -1}
+}
