@@ -50,12 +50,12 @@ func (p *Policy) Check(table string, id ID, values []Value) error {
 
 // misplaced explains a row whose id lies outside the block of its content.
 func (p *Policy) misplaced(table string, id ID, values []Value, content Bucket, block Interval) error {
-	plural, allowed := "", fmt.Sprintf("bucket %d", content)
+	plural, verb, allowed := "", "belongs", fmt.Sprintf("bucket %d", content)
 	if block.Len() > 1 {
 		allowed = fmt.Sprintf("buckets %d to %d (its own is %d)", block.Lo, block.Hi-1, content)
 	}
 	if len(p.Fields) > 1 {
-		plural = "s"
+		plural, verb = "s", "belong"
 	}
 	names, texts := make([]string, len(values)), make([]string, len(values))
 	for i, v := range values {
@@ -64,8 +64,8 @@ func (p *Policy) misplaced(table string, id ID, values []Value, content Bucket, 
 			texts[i] = "null"
 		}
 	}
-	e := violation(table).WithDetail("Field%s %s with value%s %s belongs in %s, but id %s lies in bucket %d. Legal ids: %s.",
-		plural, strings.Join(names, ", "), plural, strings.Join(texts, ", "), allowed, quoteID(id.Text), id.Bucket,
+	e := violation(table).WithDetail("Field%s %s with value%s %s %s in %s, but id %s lies in bucket %d. Legal ids: %s.",
+		plural, strings.Join(names, ", "), plural, strings.Join(texts, ", "), verb, allowed, quoteID(id.Text), id.Bucket,
 		strings.Join(p.legalIDs(id, values, content, block), ", "))
 	return e.WithHint("Insert the document as %s and the server chooses the bucket; a document that is there already must be deleted and inserted anew.",
 		quoteID(id.Base+"$"))
