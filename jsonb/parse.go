@@ -1,0 +1,295 @@
+package jsonb
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// parsers keeps builders with room between calls of Parse; it holds no state.
+var parsers = sync.Pool{New: func() any { return new(parser) }}
+
+// Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000, 22003 for numbers
+// that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond MaxDepth.
+func Parse(text string) (Doc, error) {
+	if !utf8.ValidString(text) {
+		return "", invalidUTF8(text)
+	}
+	p := parsers.Get().(*parser)
+	defer parsers.Put(p)
+	p.text, p.at = text, 0
+	ok := p.value()
+	if ok && p.b.err == nil {
+		p.space()
+		ok = p.at == len(text)
+	}
+	p.text = ""
+	if p.b.err != nil || ok {
+		return p.b.Finish()
+	}
+	p.b.reset()
+	return "", diagnose(text)
+}
+
+// ParseBytes is Parse of a byte slice, which is not kept.
+func ParseBytes(text []byte) (Doc, error) {
+	return Parse(unsafe.String(unsafe.SliceData(text), len(text)))
+}
+
+// parser reads valid JSON fast. It only tells that text is wrong; diagnose then finds what PostgreSQL would say.
+type parser struct {
+	text string
+	at   int
+	b    Builder
+}
+
+func (p *parser) space() {
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case ' ', '\n', '\t', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// take skips white space and then the byte c, if it is there.
+func (p *parser) take(c byte) bool {
+	p.space()
+	if p.at < len(p.text) && p.text[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) value() bool {
+	p.space()
+	if p.at >= len(p.text) {
+		return false
+	}
+	switch c := p.text[p.at]; c {
+	case '{':
+		return p.object()
+	case '[':
+		return p.array()
+	case '"':
+		s, ok := p.str()
+		p.b.add(node{tag: tagString, text: s, size: 1 + len(s)})
+		return ok
+	case 't':
+		p.b.add(node{tag: tagTrue, size: 1})
+		return p.word("true")
+	case 'f':
+		p.b.add(node{tag: tagFalse, size: 1})
+		return p.word("false")
+	case 'n':
+		p.b.add(node{tag: tagNull, size: 1})
+		return p.word("null")
+	}
+	return p.number()
+}
+
+func (p *parser) word(w string) bool {
+	if !strings.HasPrefix(p.text[p.at:], w) {
+		return false
+	}
+	p.at += len(w)
+	return p.at == len(p.text) || !wordByte(p.text[p.at])
+}
+
+// wordByte tells the bytes that PostgreSQL's lexer takes into one token with a preceding word or number.
+func wordByte(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+}
+
+func (p *parser) number() bool {
+	n := scanNumber(p.text[p.at:])
+	if n == 0 {
+		return false
+	}
+	s, err := canonicalNumber(p.text[p.at : p.at+n])
+	if err != nil {
+		p.b.fail(err)
+		return false
+	}
+	p.at += n
+	p.b.add(numberNode(s))
+	return p.at == len(p.text) || !wordByte(p.text[p.at])
+}
+
+func (p *parser) array() bool {
+	p.at++
+	p.b.begin(tagArray)
+	if p.b.err != nil {
+		return false
+	}
+	if !p.take(']') {
+		for {
+			p.b.key = ""
+			if !p.value() {
+				return false
+			}
+			if p.take(']') {
+				break
+			}
+			if !p.take(',') {
+				return false
+			}
+		}
+	}
+	p.b.End()
+	return p.b.err == nil
+}
+
+func (p *parser) object() bool {
+	p.at++
+	p.b.begin(tagObject)
+	if p.b.err != nil {
+		return false
+	}
+	if !p.take('}') {
+		for {
+			p.space()
+			if p.at >= len(p.text) || p.text[p.at] != '"' {
+				return false
+			}
+			key, ok := p.str()
+			if !ok || !p.take(':') {
+				return false
+			}
+			p.b.key = key
+			if !p.value() {
+				return false
+			}
+			if p.take('}') {
+				break
+			}
+			if !p.take(',') {
+				return false
+			}
+		}
+	}
+	p.b.End()
+	return p.b.err == nil
+}
+
+// str reads a string, which aliases the text where it has no escapes.
+func (p *parser) str() (string, bool) {
+	from := p.at + 1
+	for i := from; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"':
+			p.at = i + 1
+			return p.fits(p.text[from:i])
+		case c == '\\':
+			return p.escaped(from, i)
+		case c < 0x20:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (p *parser) fits(s string) (string, bool) {
+	if len(s) > maxSize {
+		p.b.checkText(s)
+		return "", false
+	}
+	return s, true
+}
+
+// escaped reads the rest of a string from its first backslash on.
+func (p *parser) escaped(from, i int) (string, bool) {
+	buf := make([]byte, 0, 2*(i-from)+32)
+	buf = append(buf, p.text[from:i]...)
+	for i < len(p.text) {
+		c := p.text[i]
+		switch {
+		case c == '"':
+			p.at = i + 1
+			return p.fits(string(FromBytes(buf)))
+		case c < 0x20 || c == '\\' && i+1 >= len(p.text):
+			return "", false
+		case c != '\\':
+			buf = append(buf, c)
+			i++
+			continue
+		}
+		if p.text[i+1] == 'u' {
+			r, n := unicodeEscape(p.text[i:])
+			if n == 0 {
+				return "", false
+			}
+			buf = utf8.AppendRune(buf, r)
+			i += n
+			continue
+		}
+		at := strings.IndexByte(`"\/bfnrt`, p.text[i+1])
+		if at < 0 {
+			return "", false
+		}
+		buf = append(buf, "\"\\/\b\f\n\r\t"[at])
+		i += 2
+	}
+	return "", false
+}
+
+// unicodeEscape reads \uXXXX, or two of them that are a surrogate pair; n is 0 where they are wrong or give NUL.
+func unicodeEscape(s string) (r rune, n int) {
+	r, ok := hex4(s)
+	if !ok || r == 0 {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	low, ok := hex4(s[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+func hex4(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for i := 2; i < 6; i++ {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// ValidateJSON checks text as the json type does, which keeps it as it is: escapes are only looked at for their form.
+func ValidateJSON(text string) error {
+	if !utf8.ValidString(text) {
+		return invalidUTF8(text)
+	}
+	l := lexer{text: text, line: 1}
+	return l.document()
+}
+
+// diagnose gives the error PostgreSQL has for text that is no jsonb.
+func diagnose(text string) error {
+	l := lexer{text: text, line: 1, unescape: true}
+	if err := l.document(); err != nil {
+		return err
+	}
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json")
+}

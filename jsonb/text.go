@@ -1,0 +1,115 @@
+package jsonb
+
+// Text gives the value as PostgreSQL prints jsonb: one line, ", " between entries and ": " after keys.
+func (d Doc) Text() string { return string(d.AppendText(make([]byte, 0, len(d)+len(d)/8+16))) }
+
+// AppendText appends the text form to dst.
+func (d Doc) AppendText(dst []byte) []byte { return appendText(dst, d, 0) }
+
+func appendText(dst []byte, d Doc, depth int) []byte {
+	switch d.Kind() {
+	case Null:
+		return append(dst, "null"...)
+	case String:
+		return AppendQuoted(dst, string(d[1:]))
+	case Array, Object:
+		return appendContainer(dst, d, depth)
+	}
+	s, _ := d.Scalar()
+	return append(dst, s...)
+}
+
+func appendContainer(dst []byte, d Doc, depth int) []byte {
+	c := d.cursor()
+	if depth >= MaxDepth { // J1: only a damaged value comes here
+		c.n = 0
+	}
+	open, end := byte('['), byte(']')
+	if c.keyed {
+		open, end = '{', '}'
+	}
+	dst = append(dst, open)
+	for i := 0; ; i++ {
+		key, val, ok := c.next()
+		if !ok {
+			return append(dst, end)
+		}
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		if c.keyed {
+			dst = append(AppendQuoted(dst, key), ": "...)
+		}
+		dst = appendText(dst, val, depth+1)
+	}
+}
+
+// Pretty gives the indented form of jsonb_pretty.
+func (d Doc) Pretty() string { return string(appendPretty(nil, d, 0)) }
+
+func appendPretty(dst []byte, d Doc, depth int) []byte {
+	if !d.IsContainer() || depth >= MaxDepth {
+		return appendText(dst, d, depth)
+	}
+	c := d.cursor()
+	open, end := byte('['), byte(']')
+	if c.keyed {
+		open, end = '{', '}'
+	}
+	dst = append(dst, open)
+	for i := 0; ; i++ {
+		key, val, ok := c.next()
+		if !ok {
+			break
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendIndent(dst, depth+1)
+		if c.keyed {
+			dst = append(AppendQuoted(dst, key), ": "...)
+		}
+		dst = appendPretty(dst, val, depth+1)
+	}
+	return append(appendIndent(dst, depth), end)
+}
+
+func appendIndent(dst []byte, depth int) []byte {
+	dst = append(dst, '\n')
+	for range depth {
+		dst = append(dst, "    "...)
+	}
+	return dst
+}
+
+// AppendQuoted appends s as a JSON string, escaped as PostgreSQL does: the quote, the backslash and control characters.
+func AppendQuoted(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(dst, s[from:]...), '"')
+}
