@@ -1,0 +1,35 @@
+// Package raftgroup opens one consensus group: a hashicorp/raft instance over a raft-wal log, with the settings that were
+// measured to be right for a database whose durability is this log (fsync before acknowledge).
+//
+// It owns the log directory, the Raft instance and the watch over leadership; it knows nothing of what the entries mean.
+// Package storage opens one group per fragment replica, package catalog one for the cluster's definitions:
+//
+//	g, err := raftgroup.Open(raftgroup.Options{
+//		Dir:            filepath.Join(data, "catalog"),
+//		Name:           "catalog",
+//		FSM:            fsm,           // a raft.FSM; a raft.BatchingFSM is given whole batches
+//		RestoreOnStart: true,          // the state machine lives in memory: restore the last snapshot, replay the rest
+//		Logger:         logger,
+//	})
+//	defer g.Close()
+//	err = g.WaitLeader(ctx)                   // the state machine holds everything that was ever acknowledged (Barrier)
+//	resp, index, err := g.Apply(ctx, entry)   // resp is what FSM.Apply returned
+//	err = g.Confirm(ctx)                      // T5: still leader, by a quorum round that started after the call
+//
+// With no Transport the group has one voter, this process, and elects itself at once; several groups may be opened in
+// parallel. A transport and a list of peers make it a replicated group without any other change.
+//
+// # Invariants
+//
+//   - Apply returns nil only after the entry is on disk at a quorum and applied here.
+//   - An error of Apply tells whether the entry may still take effect: 40003 where it may, 57P03 where it never entered the
+//     log, 53100 where the disk was full and the log refused it.
+//   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been applied here.
+//   - T5: a round of Confirm serves the callers that arrived before it started. A group whose only voter is this process
+//     needs none: nobody else can have been elected.
+//
+// # Limits
+//
+// One log entry is at most MaxEntry bytes (raft-wal refuses 64 MiB). The log preallocates its segments, so a full disk shows
+// when a segment is begun. hashicorp/raft stays at v1.7.3: v1.8.0 does not build with raft-wal without a replace directive.
+package raftgroup

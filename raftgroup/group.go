@@ -1,0 +1,262 @@
+package raftgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+	wal "github.com/hashicorp/raft-wal"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Group is one open consensus group. All methods may be called concurrently.
+type Group struct {
+	name  string
+	opts  Options
+	raft  *raft.Raft
+	log   *wal.WAL
+	sole  atomic.Bool // this server is the only voter: nobody else can lead (T5)
+	round confirmRounds
+
+	mu    sync.Mutex
+	term  uint64        // of the leadership held and ready; 0 otherwise; guarded by mu
+	ready chan struct{} // closed while term != 0; guarded by mu
+
+	gate    sync.RWMutex
+	closing bool           // guarded by gate
+	pending sync.WaitGroup // questions to Raft not yet answered
+
+	stop    chan struct{}
+	watched chan struct{} // closed when the watcher has ended
+}
+
+// Open opens the group of o, writing a first configuration where the log is empty. It does not wait for a leader.
+func Open(o Options) (*Group, error) {
+	o.setDefaults()
+	if o.Dir == "" || o.Name == "" || o.FSM == nil {
+		return nil, errors.New("raftgroup: Dir, Name and FSM are required")
+	}
+	logDir := filepath.Join(o.Dir, "log")
+	if err := os.MkdirAll(logDir, 0o700); err != nil {
+		return nil, fmt.Errorf("raft group %s: %w", o.Name, diskError(err))
+	}
+	log, err := wal.Open(logDir, wal.WithSegmentSize(o.SegmentSize), wal.WithLogger(newLogger(o.Logger, o.Name)))
+	if err != nil {
+		return nil, fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
+	}
+	g := &Group{name: o.Name, opts: o, log: log, ready: make(chan struct{}), stop: make(chan struct{}), watched: make(chan struct{})}
+	if err := g.start(); err != nil {
+		log.Close()
+		return nil, fmt.Errorf("raft group %s: %w", o.Name, err)
+	}
+	return g, nil
+}
+
+func (g *Group) start() error {
+	o := &g.opts
+	snaps := o.Snapshots
+	if snaps == nil {
+		s, err := raft.NewFileSnapshotStoreWithLogger(o.Dir, 2, newLogger(o.Logger, o.Name))
+		if err != nil {
+			return diskError(err)
+		}
+		snaps = s
+	}
+	var store raft.LogStore = g.log
+	if o.WrapLog != nil {
+		store = o.WrapLog(g.log)
+	}
+	trans, kick := o.Transport, func() {}
+	if trans == nil {
+		addr, mem := raft.NewInmemTransport(raft.ServerAddress(o.ID))
+		mem.Connect(addr, mem)
+		trans = mem
+		// With one voter there is nobody whose heartbeat could be waited for: have the election now.
+		kick = func() {
+			var resp raft.TimeoutNowResponse
+			_ = mem.TimeoutNow(o.ID, addr, &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &resp)
+		}
+	}
+	notify := make(chan bool, 16)
+	conf := o.raftConfig(notify)
+	if err := g.bootstrap(conf, store, snaps, trans); err != nil {
+		return err
+	}
+	if err := g.recover(store, snaps); err != nil {
+		return err
+	}
+	r, err := raft.NewRaft(conf, o.FSM, store, g.log, snaps, trans)
+	if err != nil {
+		return diskError(err)
+	}
+	g.raft = r
+	g.refreshVoters()
+	go g.watch(notify)
+	if g.sole.Load() {
+		kick()
+	}
+	return nil
+}
+
+func (g *Group) bootstrap(conf *raft.Config, store raft.LogStore, snaps raft.SnapshotStore, trans raft.Transport) error {
+	has, err := raft.HasExistingState(store, g.log, snaps)
+	if err != nil {
+		return diskError(err)
+	}
+	if has {
+		return nil
+	}
+	servers := g.opts.Peers
+	if servers == nil {
+		servers = []raft.Server{{ID: conf.LocalID, Address: trans.LocalAddr()}}
+	}
+	return diskError(raft.BootstrapCluster(conf, store, g.log, snaps, trans, raft.Configuration{Servers: servers}))
+}
+
+func (g *Group) recover(store raft.LogStore, snaps raft.SnapshotStore) error {
+	if g.opts.Recover == nil {
+		return nil
+	}
+	metas, err := snaps.List()
+	if err != nil {
+		return diskError(err)
+	}
+	index := uint64(0)
+	if len(metas) > 0 {
+		index = metas[0].Index
+	}
+	return g.opts.Recover(store, index)
+}
+
+// refreshVoters notes whether this server is the only voter. A change of membership must call it before the change counts.
+func (g *Group) refreshVoters() {
+	voters, self := 0, false
+	f := g.raft.GetConfiguration()
+	for _, s := range f.Configuration().Servers {
+		if s.Suffrage == raft.Voter {
+			voters++
+			self = self || s.ID == g.opts.ID
+		}
+	}
+	g.sole.Store(voters == 1 && self)
+}
+
+// watch turns Raft's leadership notices into ready terms: a term is ready when an entry of it has been applied here (T4).
+func (g *Group) watch(notify <-chan bool) {
+	defer close(g.watched)
+	for {
+		select {
+		case <-g.stop:
+			return
+		case leader := <-notify:
+			if !leader {
+				g.lost()
+				continue
+			}
+			g.won()
+		}
+	}
+}
+
+func (g *Group) won() {
+	if err := g.Barrier(context.Background()); err != nil {
+		return // leadership went again, of which a notice follows, or the group is closing
+	}
+	term := g.raft.CurrentTerm()
+	if g.opts.OnLeader != nil {
+		g.opts.OnLeader(term)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.term == 0 {
+		close(g.ready)
+	}
+	g.term = term
+}
+
+func (g *Group) lost() {
+	g.mu.Lock()
+	if g.term != 0 {
+		g.term, g.ready = 0, make(chan struct{})
+	}
+	g.mu.Unlock()
+	if g.opts.OnFollower != nil {
+		g.opts.OnFollower()
+	}
+}
+
+// WaitLeader waits until this server leads and its state machine holds all that any leader acknowledged before.
+func (g *Group) WaitLeader(ctx context.Context) error {
+	g.mu.Lock()
+	ready := g.ready
+	g.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	case <-g.stop:
+		return g.errClosed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Term is the term in which this server leads and is ready, 0 if it does not.
+func (g *Group) Term() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.term
+}
+
+// Raft gives the library's own handle, for membership changes and statistics.
+func (g *Group) Raft() *raft.Raft { return g.raft }
+
+// Log gives the log itself, for a state machine that re-reads entries it holds by index.
+func (g *Group) Log() raft.LogStore { return g.log }
+
+// Snapshot has a snapshot taken now, and the log truncated behind it.
+func (g *Group) Snapshot() error {
+	err := g.raft.Snapshot().Error()
+	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		return nil
+	}
+	return diskError(err)
+}
+
+// Barrier waits until everything proposed before has been applied here.
+func (g *Group) Barrier(ctx context.Context) error {
+	if !g.enter() {
+		return g.errClosed()
+	}
+	return g.wait(ctx, g.raft.Barrier(0))
+}
+
+// Close waits for the proposals under way, refuses later ones and ends the group. The log is closed last.
+func (g *Group) Close() error {
+	g.gate.Lock()
+	if g.closing {
+		g.gate.Unlock()
+		return nil
+	}
+	g.closing = true
+	g.gate.Unlock()
+	g.pending.Wait()
+	err := g.raft.Shutdown().Error()
+	close(g.stop)
+	<-g.watched
+	if cerr := g.log.Close(); err == nil {
+		err = cerr
+	}
+	if c, ok := g.opts.Transport.(interface{ Close() error }); ok && err == nil {
+		err = c.Close()
+	}
+	return err
+}
+
+func (g *Group) errClosed() error {
+	return pgerr.New(pgerr.CannotConnectNow, "%s is shutting down", g.name)
+}

@@ -1,0 +1,148 @@
+package raftgroup
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// journal is a state machine that remembers its entries.
+type journal struct {
+	mu      sync.Mutex
+	entries [][]byte
+}
+
+func (j *journal) Apply(l *raft.Log) any {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = append(j.entries, bytes.Clone(l.Data))
+	return len(j.entries)
+}
+
+func (j *journal) Snapshot() (raft.FSMSnapshot, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return journalSnap(bytes.Join(j.entries, []byte("\n"))), nil
+}
+
+func (j *journal) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = bytes.Split(b, []byte("\n"))
+	return err
+}
+
+type journalSnap []byte
+
+func (s journalSnap) Persist(sink raft.SnapshotSink) error {
+	if _, err := sink.Write(s); err != nil {
+		return err
+	}
+	return sink.Close()
+}
+func (s journalSnap) Release() {}
+
+func open(t *testing.T, dir string, o Options) (*Group, *journal) {
+	t.Helper()
+	j := &journal{}
+	o.Dir, o.Name, o.FSM = dir, "test", j
+	g, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := g.WaitLeader(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return g, j
+}
+
+func TestApplySurvivesReopen(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	for round := 1; round <= 3; round++ {
+		g, j := open(t, dir, Options{RestoreOnStart: true, TrailingLogs: 1})
+		resp, index, err := g.Apply(ctx, []byte{'a' + byte(round)})
+		if err != nil || resp != round || index == 0 {
+			t.Fatalf("round %d: response %v index %d err %v", round, resp, index, err)
+		}
+		if len(j.entries) != round {
+			t.Fatalf("round %d: %d entries", round, len(j.entries))
+		}
+		if err := g.Confirm(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if round == 2 { // the third round restores a snapshot
+			if err := g.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStartIsFast(t *testing.T) {
+	start := time.Now()
+	open(t, t.TempDir(), Options{})
+	if d := time.Since(start); d > 900*time.Millisecond {
+		t.Fatalf("a group of one voter took %v to lead; it must not wait for a heartbeat", d)
+	}
+}
+
+func TestClosedGroupRefuses(t *testing.T) {
+	g, _ := open(t, t.TempDir(), Options{})
+	g.Close()
+	_, _, err := g.Apply(context.Background(), []byte("x"))
+	if !pgerr.Is(err, pgerr.CannotConnectNow) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestOversizedEntry(t *testing.T) {
+	g, _ := open(t, t.TempDir(), Options{})
+	_, _, err := g.Apply(context.Background(), make([]byte, MaxEntry+1))
+	if !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestLeadershipNotices(t *testing.T) {
+	terms := make(chan uint64, 4)
+	g, _ := open(t, t.TempDir(), Options{OnLeader: func(term uint64) { terms <- term }})
+	if term := <-terms; term == 0 || term != g.Term() {
+		t.Fatalf("term %d, group says %d", term, g.Term())
+	}
+}
+
+func BenchmarkApply16(b *testing.B) {
+	g, err := Open(Options{Dir: b.TempDir(), Name: "bench", FSM: &journal{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.WaitLeader(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		data := make([]byte, 256)
+		for pb.Next() {
+			if _, _, err := g.Propose(data).Done(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package raftgroup
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// MaxEntry bounds the bytes of one entry. raft-wal refuses 64 MiB; staying far below bounds the memory of a batch.
+const MaxEntry = 16 << 20
+
+const (
+	maxAppendEntries   = 256                    // entries of one batch: shares an fsync, bounds memory
+	commitTimeout      = 500 * time.Millisecond // idle heartbeat of commit indexes; halves idle CPU at 128 groups
+	electionTimeout    = time.Second
+	leaseTimeout       = 500 * time.Millisecond
+	defaultSegmentSize = 16 << 20
+	defaultThreshold   = 8192
+	defaultTrailing    = 1024
+	defaultInterval    = 30 * time.Second
+)
+
+// Options say what Open opens. Dir, Name and FSM are required.
+type Options struct {
+	Dir  string // the log in Dir/log, snapshots in Dir/snapshots
+	Name string // for messages; also the server id and address where ID is empty
+	FSM  raft.FSM
+
+	ID        raft.ServerID  // this server; default Name
+	Transport raft.Transport // nil: in memory, this process is the only voter
+	Peers     []raft.Server  // configuration written where the log is empty; nil: this server alone
+
+	// Snapshots is the store of snapshots; nil keeps two as ordinary files.
+	Snapshots raft.SnapshotStore
+	// RestoreOnStart has the newest snapshot restored into FSM at Open. Off for a state machine that is durable by itself.
+	RestoreOnStart bool
+	// Recover, if set, is called before Raft starts with the log and the index of the newest snapshot (0 if none). A durable
+	// state machine re-applies from the log what it lost in a crash and Raft believes applied.
+	Recover func(log raft.LogStore, snapshotIndex uint64) error
+	// WrapLog, if set, stands between Raft and the log; storage uses it to refuse truncation above what is in its tables.
+	WrapLog func(raft.LogStore) raft.LogStore
+
+	SegmentSize       int           // bytes of a log file; default 16 MiB
+	SnapshotThreshold uint64        // entries between snapshots; default 8192
+	SnapshotInterval  time.Duration // how often the threshold is looked at; default 30 s
+	TrailingLogs      uint64        // entries kept behind a snapshot; default 1024
+
+	// OnLeader is called after this server has become leader and an entry of its own term has been applied (T4);
+	// OnFollower when it has lost leadership. Calls come one after another, in order.
+	OnLeader   func(term uint64)
+	OnFollower func()
+
+	Logger *slog.Logger // default slog.Default()
+}
+
+func (o *Options) setDefaults() {
+	if o.ID == "" {
+		o.ID = raft.ServerID(o.Name)
+	}
+	if o.SegmentSize == 0 {
+		o.SegmentSize = defaultSegmentSize
+	}
+	if o.SnapshotThreshold == 0 {
+		o.SnapshotThreshold = defaultThreshold
+	}
+	if o.SnapshotInterval == 0 {
+		o.SnapshotInterval = defaultInterval
+	}
+	if o.TrailingLogs == 0 {
+		o.TrailingLogs = defaultTrailing
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+func (o *Options) raftConfig(notify chan<- bool) *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = o.ID
+	c.HeartbeatTimeout = electionTimeout
+	c.ElectionTimeout = electionTimeout
+	c.LeaderLeaseTimeout = leaseTimeout
+	c.CommitTimeout = commitTimeout
+	c.MaxAppendEntries = maxAppendEntries
+	c.BatchApplyCh = true
+	c.SnapshotThreshold = o.SnapshotThreshold
+	c.SnapshotInterval = o.SnapshotInterval
+	c.TrailingLogs = o.TrailingLogs
+	c.NoSnapshotRestoreOnStart = !o.RestoreOnStart
+	c.NotifyCh = notify
+	c.NoLegacyTelemetry = true
+	c.Logger = newLogger(o.Logger, o.Name)
+	return c
+}
