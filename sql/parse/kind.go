@@ -1,0 +1,63 @@
+package parse
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// IsQuery tells whether a statement is one that package analyze takes: SELECT, VALUES, TABLE, INSERT, UPDATE, DELETE, MERGE.
+func IsQuery(n *pg_query.Node) bool {
+	switch n.GetNode().(type) {
+	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
+		return true
+	}
+	return false
+}
+
+// EndsTransaction tells whether a statement is allowed in a failed transaction: COMMIT, ROLLBACK, ROLLBACK TO.
+func EndsTransaction(n *pg_query.Node) bool {
+	t := n.GetTransactionStmt()
+	if t == nil {
+		return false
+	}
+	switch t.Kind {
+	case pg_query.TransactionStmtKind_TRANS_STMT_COMMIT, pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK,
+		pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO, pg_query.TransactionStmtKind_TRANS_STMT_PREPARE:
+		return true
+	}
+	return false
+}
+
+// irregular names statements whose node's name does not spell them.
+var irregular = map[string]string{
+	"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX", "ViewStmt": "CREATE VIEW", "CreateSeqStmt": "CREATE SEQUENCE",
+	"AlterSeqStmt": "ALTER SEQUENCE", "DefineStmt": "CREATE", "DropStmt": "DROP", "RenameStmt": "ALTER … RENAME", "CopyStmt": "COPY",
+	"CreateTableAsStmt": "CREATE TABLE AS", "CreatedbStmt": "CREATE DATABASE", "DropdbStmt": "DROP DATABASE", "CreateTrigStmt": "CREATE TRIGGER",
+	"CreatePlangStmt": "CREATE LANGUAGE", "RuleStmt": "CREATE RULE", "CreateEnumStmt": "CREATE TYPE", "CreateRangeStmt": "CREATE TYPE",
+	"CompositeTypeStmt": "CREATE TYPE", "AlterEnumStmt": "ALTER TYPE", "VariableSetStmt": "SET", "VariableShowStmt": "SHOW",
+	"DeclareCursorStmt": "DECLARE CURSOR", "ClosePortalStmt": "CLOSE", "LockStmt": "LOCK TABLE", "ConstraintsSetStmt": "SET CONSTRAINTS",
+	"AlterObjectSchemaStmt": "ALTER … SET SCHEMA", "AlterOwnerStmt": "ALTER … OWNER TO", "RefreshMatViewStmt": "REFRESH MATERIALIZED VIEW",
+	"CheckPointStmt": "CHECKPOINT", "CreateExtensionStmt": "CREATE EXTENSION", "CreateFdwStmt": "CREATE FOREIGN DATA WRAPPER",
+	"SecLabelStmt": "SECURITY LABEL", "ImportForeignSchemaStmt": "IMPORT FOREIGN SCHEMA", "CreatePublicationStmt": "CREATE PUBLICATION",
+	"CreateSubscriptionStmt": "CREATE SUBSCRIPTION", "AlterRoleSetStmt": "ALTER ROLE … SET", "AlterDatabaseSetStmt": "ALTER DATABASE … SET",
+	"GrantRoleStmt": "GRANT", "DropRoleStmt": "DROP ROLE", "AlterSystemStmt": "ALTER SYSTEM", "CreateStatsStmt": "CREATE STATISTICS",
+	"VacuumStmt": "VACUUM", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
+}
+
+// Name spells the kind of a statement for messages: "CREATE FUNCTION".
+func Name(n *pg_query.Node) string {
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
+	if name, ok := irregular[kind]; ok {
+		return name
+	}
+	var b strings.Builder
+	for i, c := range strings.TrimSuffix(kind, "Stmt") {
+		if i > 0 && c >= 'A' && c <= 'Z' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(c)
+	}
+	return strings.ToUpper(b.String())
+}
