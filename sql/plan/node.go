@@ -39,6 +39,13 @@ type Bind struct {
 	Expr  query.Expr
 }
 
+// Pick gives the constant Of[N], as GROUPING(…) does by the number of the grouping set.
+type Pick struct {
+	query.T
+	N  *Slot
+	Of []query.Expr
+}
+
 // SubPlan is a subquery in an expression.
 type SubPlan struct {
 	query.T

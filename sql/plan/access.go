@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// access chooses how a scan finds its rows: by key, or bucket by bucket. byPrimaryKey chooses the order index where it saves a sort.
+func access(s *Scan, r *Route, conds []query.Expr) {
+	if len(r.Keys) > 0 || r.KeyArray != nil {
+		s.Access, s.Keys, s.KeyArray = ScanKeys, r.Keys, r.KeyArray
+		return
+	}
+	boundByKey(s, conds)
+}
+
+// boundByKey uses the primary-key-order index for a range of the first key column that is bounded on both sides.
+func boundByKey(s *Scan, conds []query.Expr) {
+	lo, hi := keyBounds(s, conds)
+	if lo != nil && hi != nil && orderIndex(s.Table) != nil {
+		s.Access = ScanOrdered
+		setBounds(s, lo, hi)
+	}
+}
+
+type bound struct {
+	value     query.Expr
+	inclusive bool
+}
+
+func setBounds(s *Scan, lo, hi *bound) {
+	if lo != nil {
+		s.Lo, s.LoInc = lo.value, lo.inclusive
+	}
+	if hi != nil {
+		s.Hi, s.HiInc = hi.value, hi.inclusive
+	}
+}
+
+// keyBounds finds range conditions on the first key column.
+func keyBounds(s *Scan, conds []query.Expr) (lo, hi *bound) {
+	key := keyPositions(s.Table)
+	if len(key) == 0 {
+		return nil, nil
+	}
+	m := matcher{s: s, conds: conds}
+	for _, c := range conds {
+		call, ok := c.(*query.Call)
+		if !ok || len(call.Args) != 2 {
+			continue
+		}
+		op, col, v := call.Op, call.Args[0], call.Args[1]
+		if m.position(col) != key[0] {
+			op, col, v = flip(op), v, col
+		}
+		if m.position(col) != key[0] || !known(v) || !m.keyLike(key[0], v.Type()) {
+			continue
+		}
+		switch op {
+		case ">", ">=":
+			lo = &bound{v, op == ">="}
+		case "<", "<=":
+			hi = &bound{v, op == "<="}
+		}
+	}
+	return lo, hi
+}
+
+func flip(op string) string {
+	switch op {
+	case "<":
+		return ">"
+	case "<=":
+		return ">="
+	case ">":
+		return "<"
+	case ">=":
+		return "<="
+	}
+	return ""
+}
+
+// orderIndex gives the index in primary key order, nil where it is switched off.
+func orderIndex(t *catalog.Table) *catalog.Index {
+	for i := range t.Indexes {
+		if t.Indexes[i].Primary {
+			return &t.Indexes[i]
+		}
+	}
+	return nil
+}
+
+// byPrimaryKey plans `… ORDER BY key LIMIT n` over one table: every fragment reads its rows in key order, the gateway merges and stops.
+func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
+	q := l.q
+	s, ok := scanUnder(cur.node)
+	if !ok || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow || q.HasSRFs || len(q.OrderBy) == 0 || s.Access == ScanKeys {
+		return part{}, false
+	}
+	desc, ok := l.keyOrder(s, cur.in)
+	if !ok || orderIndex(s.Table) == nil {
+		return part{}, false
+	}
+	old := *s
+	s.Access, s.Desc = ScanOrdered, desc
+	lo, hi := keyBounds(s, conjuncts(s.Filter))
+	setBounds(s, lo, hi)
+	count, offset, err := p.limits(l)
+	if err != nil || hasSubPlan(count) || hasSubPlan(offset) {
+		*s = old
+		return part{}, false
+	}
+	out, err := p.targets(l, cur)
+	if err != nil || out.local == nil {
+		*s = old
+		return part{}, false
+	}
+	if offset == nil {
+		out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count}
+	}
+	out = p.gather(out, sortKeys(q))
+	out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count, Offset: offset}
+	return dropHidden(out, visible(q)), true
+}
+
+func scanUnder(n Node) (*Scan, bool) {
+	s, ok := n.(*Scan)
+	return s, ok
+}
+
+// keyOrder tells whether ORDER BY is a prefix of the primary key, all in one direction.
+func (l *level) keyOrder(s *Scan, in *layout) (desc, ok bool) {
+	key := keyPositions(s.Table)
+	if len(l.q.OrderBy) > len(key) {
+		return false, false
+	}
+	desc = l.q.OrderBy[0].Desc
+	for i, k := range l.q.OrderBy {
+		v, isVar := bare(l.q.Targets[k.Target].Expr).(*query.Var)
+		if !isVar || v.Up != 0 || k.Desc != desc {
+			return false, false
+		}
+		n, here := in.slots[varKey{v.Rel, v.Col}]
+		if !here || s.Slots[n] != key[i] {
+			return false, false
+		}
+	}
+	return desc, true
+}

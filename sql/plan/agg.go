@@ -1,0 +1,252 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// aggregate plans GROUP BY, the aggregates and HAVING: partial states in the fragments where that is possible, final ones at the gateway.
+func (p *planner) aggregate(l *level, cur part) (part, error) {
+	q := l.q
+	aggs := l.aggregates()
+	keys := append(append([]query.Expr{}, q.GroupBy...), l.dependentColumns()...)
+	sets := q.GroupingSets
+	node := &Aggregate{Sets: sets, Mode: AggComplete}
+	gateway := false
+	for _, k := range keys {
+		e, err := p.rewrite(l, k, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		gateway = gateway || hasSubPlan(e)
+		node.Keys = append(node.Keys, e)
+	}
+	for _, a := range aggs {
+		r, err := p.aggCall(l, a, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		gateway = gateway || hasSubPlan(r.Filter)
+		for _, x := range append(append([]query.Expr{}, r.Args...), r.Direct...) {
+			gateway = gateway || hasSubPlan(x)
+		}
+		node.Aggs = append(node.Aggs, r)
+	}
+	if gateway {
+		cur = p.gather(cur, nil)
+	}
+	in := newLayout()
+	out := aggColumns(keys, aggs, sets)
+	for i, k := range keys {
+		in.exprs = append(in.exprs, placed{k, i, out[i]})
+		if v, ok := k.(*query.Var); ok && v.Up == 0 {
+			in.slots[varKey{v.Rel, v.Col}] = i
+		}
+	}
+	for i, a := range aggs {
+		in.exprs = append(in.exprs, placed{a, len(keys) + i, out[len(keys)+i]})
+	}
+	if sets != nil {
+		l.placeGrouping(in, out, len(keys)+len(aggs))
+	}
+	node.Cols = out
+	cur = p.splitAggregate(cur, node)
+	cur.in = in
+	return p.filter(l, cur, conjuncts(q.Having))
+}
+
+// splitAggregate runs node over cur in two halves where every aggregate can.
+func (p *planner) splitAggregate(cur part, node *Aggregate) part {
+	if cur.local == nil || !splittable(node) {
+		cur = p.gather(cur, nil)
+		node.Child = cur.node
+		cur.node = node
+		return cur
+	}
+	partial := *node
+	partial.Mode, partial.Child = AggPartial, cur.node
+	partial.Cols = append([]Col{}, node.Cols...)
+	for i := range node.Aggs {
+		partial.Cols[len(node.Keys)+i].Type = types.Bytea
+	}
+	cur.node = &partial
+	cur = p.gather(cur, nil)
+	final := *node
+	final.Mode, final.Child = AggFinal, cur.node
+	cur.node = &final
+	return cur
+}
+
+func splittable(n *Aggregate) bool {
+	for _, a := range n.Aggs {
+		if a.Distinct || len(a.Order) > 0 || len(a.Direct) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *planner) aggCall(l *level, a *query.Agg, in *layout) (*query.Agg, error) {
+	r := *a
+	var err error
+	if r.Args, err = p.rewriteAll(l, a.Args, in); err != nil {
+		return nil, err
+	}
+	if r.Direct, err = p.rewriteAll(l, a.Direct, in); err != nil {
+		return nil, err
+	}
+	r.Filter, err = p.rewrite(l, a.Filter, in)
+	return &r, err
+}
+
+func aggColumns(keys []query.Expr, aggs []*query.Agg, sets [][]int) []Col {
+	var out []Col
+	for _, k := range keys {
+		c := Col{"", k.Type(), k.Typmod()}
+		if v, ok := k.(*query.Var); ok {
+			c.Name = v.Name
+		}
+		out = append(out, c)
+	}
+	for _, a := range aggs {
+		out = append(out, Col{a.Proc.Name, a.Type(), a.Typmod()})
+	}
+	if sets != nil {
+		out = append(out, Col{"grouping set", types.Int4, -1})
+	}
+	return out
+}
+
+// placeGrouping makes GROUPING(…) a lookup by the set's number.
+func (l *level) placeGrouping(in *layout, out []Col, setSlot int) {
+	l.eachOutput(func(e query.Expr) {
+		query.Walk(e, func(x query.Expr) bool {
+			g, ok := x.(*query.Grouping)
+			if !ok {
+				return true
+			}
+			in.grouping = append(in.grouping, groupingCase(g, l.q.GroupingSets, slot(setSlot, out[setSlot])))
+			return true
+		})
+	})
+}
+
+// grouped pairs a GROUPING call with the expression that computes it.
+type grouped struct {
+	call *query.Grouping
+	expr query.Expr
+}
+
+func groupingCase(g *query.Grouping, sets [][]int, set *Slot) grouped {
+	var masks []query.Expr
+	for _, s := range sets {
+		mask := 0
+		for _, arg := range g.Args {
+			mask <<= 1
+			if !contains(s, arg) {
+				mask |= 1
+			}
+		}
+		masks = append(masks, &query.Const{T: query.Of(types.Int4), Value: types.NewInt(int64(mask))})
+	}
+	return grouped{g, &Pick{T: g.T, N: set, Of: masks}}
+}
+
+func contains(s []int, v int) bool {
+	for _, x := range s {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// eachOutput calls f for the expressions that are evaluated above the aggregation.
+func (l *level) eachOutput(f func(query.Expr)) {
+	for _, t := range l.q.Targets {
+		f(t.Expr)
+	}
+	if l.q.Having != nil {
+		f(l.q.Having)
+	}
+	for _, w := range l.q.Windows {
+		for _, e := range w.Partition {
+			f(e)
+		}
+		for _, o := range w.Order {
+			f(o.Expr)
+		}
+	}
+}
+
+// aggregates lists the distinct aggregate calls of l's own level, those that subqueries refer to excluded.
+func (l *level) aggregates() []*query.Agg {
+	var out []*query.Agg
+	l.eachOutput(func(e query.Expr) {
+		query.Walk(e, func(x query.Expr) bool {
+			a, ok := x.(*query.Agg)
+			if !ok || a.Up > 0 {
+				return true
+			}
+			for _, have := range out {
+				if query.Equal(have, a) {
+					return false
+				}
+			}
+			out = append(out, a)
+			return false
+		})
+	})
+	return out
+}
+
+// dependentColumns lists the columns above the aggregation that are no group keys themselves: analysis has allowed them because they depend on
+// a grouped primary key. They become keys too, which changes no group.
+func (l *level) dependentColumns() []query.Expr {
+	var out []query.Expr
+	grouped := func(x query.Expr) bool {
+		for _, k := range append(append([]query.Expr{}, l.q.GroupBy...), out...) {
+			if query.Equal(k, x) {
+				return true
+			}
+		}
+		return false
+	}
+	var visit func(e query.Expr, depth int)
+	visit = func(e query.Expr, depth int) {
+		query.Walk(e, func(x query.Expr) bool {
+			if depth == 0 && grouped(x) {
+				return false
+			}
+			switch n := x.(type) {
+			case *query.Agg:
+				return n.Up > 0
+			case *query.Var:
+				l.dependOn(n, depth, &out, grouped)
+			case *query.SubLink:
+				query.WalkQuery(n.Query, func(y query.Expr, d int) {
+					if v, ok := y.(*query.Var); ok {
+						l.dependOn(v, depth+d+1, &out, grouped)
+					}
+				})
+			}
+			return true
+		})
+	}
+	l.eachOutput(func(e query.Expr) { visit(e, 0) })
+	return out
+}
+
+func (l *level) dependOn(v *query.Var, depth int, out *[]query.Expr, grouped func(query.Expr) bool) {
+	if v.Up != depth || v.Rel < 0 || v.Col == query.ColWholeRow {
+		return
+	}
+	own := *v
+	own.Up = 0
+	if rel := l.q.Rels[v.Rel]; rel.Kind == query.RelJoin {
+		return
+	}
+	if !grouped(&own) {
+		*out = append(*out, &own)
+	}
+}

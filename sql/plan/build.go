@@ -1,0 +1,319 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Env is what planning needs from outside.
+type Env struct {
+	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error keeps the expression as it is:
+	// it is raised when, and only if, the statement reaches it.
+	Fold func(query.Expr) (types.Datum, error)
+}
+
+// Plan is a planned statement, immutable and shared by executions.
+type Plan struct {
+	Root Node
+	// Outers is how many outer parameters the execution context holds.
+	Outers int
+	// Visible is the number of output columns that the client sees; the ones behind are sort keys.
+	Visible int
+}
+
+// Build plans q.
+func Build(q *query.Query, env Env) (*Plan, error) {
+	p := &planner{env: env}
+	root, err := p.query(&level{q: q})
+	if err != nil {
+		return nil, err
+	}
+	node := p.gather(root, nil).node
+	return &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}, nil
+}
+
+type planner struct {
+	env    Env
+	outers int
+	ctes   int
+	subs   int
+	all    []CTEPlan
+}
+
+// level is one query being planned; up is the query whose row is current when this one runs.
+type level struct {
+	up    *level
+	q     *query.Query
+	binds []binding // columns of up's row that the plan of this level reads
+	ctes  map[*query.CTE]int
+	need  map[varKey]bool // columns of q.Rels that anything reads
+}
+
+type varKey struct{ rel, col int }
+
+type binding struct {
+	param int
+	v     *query.Var // Up is 0: a column of level up
+}
+
+// outer gives the parameter by which this level reads v, a column of the level `levels` above it.
+func (p *planner) outer(l *level, v *query.Var) (query.Expr, error) {
+	child := l
+	for range v.Up - 1 {
+		child = child.up
+		if child == nil {
+			return nil, pgerr.New(pgerr.InternalError, "column %s refers outside the statement", v.Name)
+		}
+	}
+	own := *v
+	own.Up = 0
+	for _, b := range child.binds {
+		if b.v.Rel == own.Rel && b.v.Col == own.Col {
+			return &Outer{T: v.T, N: b.param, Name: v.Name}, nil
+		}
+	}
+	b := binding{param: p.outers, v: &own}
+	p.outers++
+	child.binds = append(child.binds, b)
+	return &Outer{T: v.T, N: b.param, Name: v.Name}, nil
+}
+
+// part is a planned piece of a query: its node, where its columns are, and whether every fragment can run it alone.
+type part struct {
+	node  Node
+	in    *layout
+	local *locality // nil: runs at the gateway
+}
+
+// layout says which slot holds what.
+type layout struct {
+	slots map[varKey]int
+	exprs []placed // expressions computed below, as group keys and aggregates are
+	// lateral lists the siblings' columns that the node reads as outer parameters; the join that brings both together binds them.
+	lateral  []binding
+	grouping []grouped // what GROUPING(…) is, above an aggregation with several sets
+	collects bool      // a column that is missing becomes lateral instead of an error
+}
+
+type placed struct {
+	expr query.Expr
+	slot int
+	col  Col
+}
+
+func newLayout() *layout { return &layout{slots: map[varKey]int{}} }
+
+// query plans the query of l, to its visible columns.
+func (p *planner) query(l *level) (part, error) {
+	l.ctes = map[*query.CTE]int{}
+	l.need = neededColumns(l.q)
+	withs, err := p.ctePlans(l)
+	if err != nil {
+		return part{}, err
+	}
+	out, err := p.body(l)
+	if err != nil || len(withs) == 0 {
+		return out, err
+	}
+	out = p.gather(out, nil)
+	out.node = &With{Base: Base{out.node.Output()}, CTEs: withs, Child: out.node}
+	return out, nil
+}
+
+func (p *planner) body(l *level) (part, error) {
+	switch l.q.Command {
+	case query.Insert:
+		return p.insert(l)
+	case query.Update, query.Delete:
+		return p.modify(l)
+	}
+	if l.q.SetOp != nil {
+		return p.setOperation(l)
+	}
+	if l.q.Values != nil {
+		return p.values(l)
+	}
+	return p.selectQuery(l)
+}
+
+func (p *planner) selectQuery(l *level) (part, error) {
+	cur, err := p.from(l)
+	if err != nil {
+		return part{}, err
+	}
+	if l.q.HasAggs || l.q.GroupBy != nil || l.q.Having != nil || l.q.GroupingSets != nil {
+		if cur, err = p.aggregate(l, cur); err != nil {
+			return part{}, err
+		}
+	}
+	if l.q.HasWindow {
+		if cur, err = p.window(l, cur); err != nil {
+			return part{}, err
+		}
+	}
+	if len(l.q.Locking) > 0 {
+		if cur, err = p.lockRows(l, cur); err != nil {
+			return part{}, err
+		}
+	}
+	if ordered, ok := p.byPrimaryKey(l, cur); ok {
+		return ordered, nil
+	}
+	if cur, err = p.targets(l, cur); err != nil {
+		return part{}, err
+	}
+	return p.finish(l, cur)
+}
+
+// targets computes the SELECT list, hidden columns included.
+func (p *planner) targets(l *level, cur part) (part, error) {
+	proj := &Project{Child: cur.node, Sets: l.q.HasSRFs}
+	gateway := false
+	for _, t := range l.q.Targets {
+		e, err := p.rewrite(l, t.Expr, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		gateway = gateway || hasSubPlan(e)
+		proj.Exprs = append(proj.Exprs, e)
+		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
+	}
+	if gateway {
+		cur = p.gather(cur, nil)
+		proj.Child = cur.node
+	}
+	return part{node: proj, in: newLayout(), local: cur.local}, nil
+}
+
+// finish does DISTINCT, ORDER BY and LIMIT over the targets and drops the hidden ones.
+func (p *planner) finish(l *level, cur part) (part, error) {
+	keys := sortKeys(l.q)
+	count, offset, err := p.limits(l)
+	if err != nil {
+		return part{}, err
+	}
+	switch {
+	case l.q.DistinctOn != nil:
+		cur = p.sort(cur, keys, nil, nil)
+		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
+		keys = nil
+	case l.q.Distinct:
+		cur = p.distinct(cur, visible(l.q))
+	}
+	if len(keys) > 0 {
+		cur = p.sort(cur, keys, count, offset)
+	}
+	if count != nil || offset != nil {
+		cur = p.limit(cur, count, offset)
+	}
+	return dropHidden(cur, visible(l.q)), nil
+}
+
+func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
+	if count, err = p.rewrite(l, l.q.Limit, newLayout()); err != nil {
+		return nil, nil, err
+	}
+	offset, err = p.rewrite(l, l.q.Offset, newLayout())
+	return count, offset, err
+}
+
+func (p *planner) limit(cur part, count, offset query.Expr) part {
+	if cur.local != nil && count != nil && offset == nil && !hasSubPlan(count) {
+		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count}
+	}
+	cur = p.gather(cur, nil)
+	cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count, Offset: offset}
+	return cur
+}
+
+// sort orders in the fragments and merges at the gateway, or sorts there.
+func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part {
+	if hasSubPlan(count) || hasSubPlan(offset) {
+		count, offset = nil, nil
+	}
+	if count == nil {
+		offset = nil
+	}
+	cur.node = &Sort{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: count, Offset: offset}
+	return p.gather(cur, keys)
+}
+
+func (p *planner) distinct(cur part, visible int) part {
+	var keys []int
+	if visible < len(cur.node.Output()) {
+		for i := range visible {
+			keys = append(keys, i)
+		}
+	}
+	once := func() { cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys} }
+	if cur.local != nil {
+		once()
+		cur = p.gather(cur, nil)
+	}
+	once()
+	return cur
+}
+
+func dropHidden(cur part, n int) part {
+	cols := cur.node.Output()
+	if n == len(cols) {
+		return cur
+	}
+	proj := &Project{Base: Base{cols[:n]}, Child: cur.node}
+	for i, c := range cols[:n] {
+		proj.Exprs = append(proj.Exprs, slot(i, c))
+	}
+	cur.node = proj
+	return cur
+}
+
+func slot(n int, c Col) *Slot {
+	return &Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: n, Name: c.Name}
+}
+
+func visible(q *query.Query) int {
+	n := 0
+	for _, t := range q.Targets {
+		if !t.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+func sortKeys(q *query.Query) []SortKey {
+	var keys []SortKey
+	for _, k := range q.OrderBy {
+		keys = append(keys, SortKey{Slot: k.Target, Type: q.Targets[k.Target].Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst})
+	}
+	return keys
+}
+
+// neededColumns lists the columns of q's own range table that q or its subqueries read.
+func neededColumns(q *query.Query) map[varKey]bool {
+	need := map[varKey]bool{}
+	query.WalkQuery(q, func(e query.Expr, depth int) {
+		if v, ok := e.(*query.Var); ok && v.Up == depth {
+			need[varKey{v.Rel, v.Col}] = true
+		}
+	})
+	expandJoinVars(q, need)
+	return need
+}
+
+func expandJoinVars(q *query.Query, need map[varKey]bool) {
+	for i := len(q.Rels) - 1; i >= 0; i-- {
+		for c, e := range q.Rels[i].JoinVars {
+			if !need[varKey{i, c}] && !need[varKey{i, query.ColWholeRow}] {
+				continue
+			}
+			query.Walk(e, func(x query.Expr) bool {
+				if v, ok := x.(*query.Var); ok && v.Up == 0 {
+					need[varKey{v.Rel, v.Col}] = true
+				}
+				return true
+			})
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// ctePlans plans the WITH list of l: each is materialised once a statement. A recursive one is the two sides of its UNION.
+func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
+	var out []CTEPlan
+	for _, c := range l.q.CTEs {
+		id := p.ctes
+		p.ctes++
+		l.ctes[c] = id
+		cp := CTEPlan{ID: id, Name: c.Name}
+		var err error
+		if c.Recursive && c.Query.SetOp != nil {
+			err = p.recursive(l, c, &cp)
+		} else {
+			cp.Plan, err = p.child(l, c.Query)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, cp)
+	}
+	return out, nil
+}
+
+func (p *planner) child(l *level, q *query.Query) (Node, error) {
+	sub, err := p.query(&level{up: l, q: q})
+	if err != nil {
+		return nil, err
+	}
+	return p.gather(sub, nil).node, nil
+}
+
+func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
+	op := c.Query.SetOp
+	if op.Kind != query.Union {
+		return pgerr.New(pgerr.InvalidRecursion, "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name)
+	}
+	whole := &level{up: l, q: c.Query, ctes: map[*query.CTE]int{}}
+	first, err := p.query(&level{up: whole, q: op.Left})
+	if err != nil {
+		return err
+	}
+	step, err := p.query(&level{up: whole, q: op.Right})
+	if err != nil {
+		return err
+	}
+	cp.Plan, cp.Step, cp.Distinct = p.gather(first, nil).node, p.gather(step, nil).node, !op.All
+	return nil
+}
+
+func (p *planner) cteScan(l *level, n int, conds []query.Expr) (part, error) {
+	r := l.q.Rels[n]
+	s := &CTEScan{Alias: r.Alias}
+	in := newLayout()
+	for i, c := range r.Columns {
+		s.Cols = append(s.Cols, Col{c.Name, c.Type, c.Typmod})
+		in.slots[varKey{n, i}] = i
+	}
+	found := false
+	for up := l; up != nil && !found; up = up.up {
+		if id, ok := up.ctes[r.CTE]; ok {
+			s.ID, found = id, true
+		}
+	}
+	if !found {
+		return part{}, pgerr.New(pgerr.InternalError, "common table expression %q has no plan", r.Alias)
+	}
+	s.Work = r.CTE.Recursive && insideCTE(l, r.CTE)
+	return p.filter(l, part{node: s, in: in}, conds)
+}
+
+// insideCTE tells whether l is part of the recursive query of c itself.
+func insideCTE(l *level, c *query.CTE) bool {
+	for ; l != nil; l = l.up {
+		if l.q == c.Query {
+			return true
+		}
+	}
+	return false
+}

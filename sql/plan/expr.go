@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+func subPlanName(n int) string { return fmt.Sprintf("SubPlan %d", n) }
+
+func boolConst(b bool) query.Expr {
+	return &query.Const{T: query.Of(types.Bool), Value: types.NewBool(b)}
+}
+
+// conjuncts splits a condition at its ANDs.
+func conjuncts(e query.Expr) []query.Expr {
+	if e == nil {
+		return nil
+	}
+	if a, ok := e.(*query.And); ok {
+		var out []query.Expr
+		for _, x := range a.Args {
+			out = append(out, conjuncts(x)...)
+		}
+		return out
+	}
+	return []query.Expr{e}
+}
+
+// conjunction joins conditions by AND; nil for none.
+func conjunction(es []query.Expr) query.Expr {
+	switch len(es) {
+	case 0:
+		return nil
+	case 1:
+		return es[0]
+	}
+	return &query.And{Args: es}
+}
+
+// hasSubPlan tells whether e runs a subquery, which only the gateway can.
+func hasSubPlan(e query.Expr) bool {
+	return query.Contains(e, func(x query.Expr) bool { _, ok := x.(*SubPlan); return ok })
+}
+
+// relSet is a set of range table positions.
+type relSet map[int]bool
+
+func (s relSet) covers(t relSet) bool {
+	for r := range t {
+		if !s[r] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s relSet) union(t relSet) relSet {
+	out := relSet{}
+	for r := range s {
+		out[r] = true
+	}
+	for r := range t {
+		out[r] = true
+	}
+	return out
+}
+
+// relsOf lists the range table entries of l's own query that e reads, through join aliases and from inside subqueries too.
+func (l *level) relsOf(e query.Expr) relSet {
+	out := relSet{}
+	var visit func(x query.Expr, depth int)
+	visit = func(x query.Expr, depth int) {
+		v, ok := x.(*query.Var)
+		if !ok || v.Up != depth || v.Rel < 0 || v.Rel >= len(l.q.Rels) {
+			return
+		}
+		if rel := l.q.Rels[v.Rel]; rel.Kind == query.RelJoin {
+			for i, jv := range rel.JoinVars {
+				if v.Col == i || v.Col == query.ColWholeRow {
+					query.Walk(jv, func(y query.Expr) bool { visit(y, 0); return true })
+				}
+			}
+			return
+		}
+		out[v.Rel] = true
+	}
+	query.Walk(e, func(x query.Expr) bool {
+		visit(x, 0)
+		if s, ok := x.(*query.SubLink); ok {
+			query.WalkQuery(s.Query, func(y query.Expr, depth int) { visit(y, depth+1) })
+		}
+		return true
+	})
+	return out
+}
+
+// volatile tells whether e calls a volatile function.
+func volatile(e query.Expr) bool {
+	return query.Contains(e, func(x query.Expr) bool {
+		c, ok := x.(*query.Call)
+		return ok && c.Proc.Volatility == 'v'
+	})
+}

@@ -1,0 +1,258 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// from plans FROM and WHERE.
+func (p *planner) from(l *level) (part, error) {
+	conds := conjuncts(l.q.Where)
+	if len(l.q.From) == 0 {
+		one := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
+		return p.filter(l, one, conds)
+	}
+	j := &joiner{p: p, l: l, conds: conds}
+	for _, it := range l.q.From {
+		j.flatten(it)
+	}
+	out, err := j.plan()
+	if err != nil {
+		return part{}, err
+	}
+	return p.filter(l, out, j.conds)
+}
+
+// joiner joins the items of a FROM list whose order is free: inner joins flattened, outer joins as one item each.
+type joiner struct {
+	p     *planner
+	l     *level
+	items []query.From
+	conds []query.Expr // not applied yet
+}
+
+func (j *joiner) flatten(it query.From) {
+	if fj, ok := it.(*query.FromJoin); ok && fj.Kind == query.Inner {
+		j.flatten(fj.Left)
+		j.flatten(fj.Right)
+		j.conds = append(j.conds, conjuncts(fj.On)...)
+		return
+	}
+	j.items = append(j.items, it)
+}
+
+// plan joins left to right, taking next an item that a condition connects to what is joined already, so that a cross product comes last.
+func (j *joiner) plan() (part, error) {
+	cur, have, err := j.item(0, relSet{})
+	if err != nil {
+		return part{}, err
+	}
+	done := map[int]bool{0: true}
+	for len(done) < len(j.items) {
+		next := j.next(done, have)
+		rels := fromRels(j.items[next])
+		cur, err = j.join(cur, have, next)
+		if err != nil {
+			return part{}, err
+		}
+		have = have.union(rels)
+		done[next] = true
+	}
+	return cur, nil
+}
+
+func (j *joiner) next(done map[int]bool, have relSet) int {
+	first := -1
+	for i, it := range j.items {
+		if done[i] || !have.covers(j.l.lateralRels(it)) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		rels := fromRels(it)
+		for _, c := range j.conds {
+			r := j.l.relsOf(c)
+			if have.union(rels).covers(r) && !have.covers(r) && !rels.covers(r) {
+				return i
+			}
+		}
+	}
+	return first
+}
+
+// take removes the conditions that have all their columns.
+func (j *joiner) take(have relSet) []query.Expr {
+	var now, later []query.Expr
+	for _, c := range j.conds {
+		if have.covers(j.l.relsOf(c)) {
+			now = append(now, c)
+		} else {
+			later = append(later, c)
+		}
+	}
+	j.conds = later
+	return now
+}
+
+// item plans an item with the conditions on it alone.
+func (j *joiner) item(i int, have relSet) (part, relSet, error) {
+	rels := fromRels(j.items[i])
+	own := j.take(rels)
+	out, err := j.p.fromItem(j.l, j.items[i], own)
+	return out, have.union(rels), err
+}
+
+func (j *joiner) join(left part, have relSet, next int) (part, error) {
+	it := j.items[next]
+	lateral := len(j.l.lateralRels(it)) > 0
+	right, both, err := j.item(next, have)
+	if err != nil {
+		return part{}, err
+	}
+	return j.p.join(j.l, query.Inner, left, right, have, fromRels(it), j.take(both), lateral)
+}
+
+// fromRels lists the base entries of an item.
+func fromRels(it query.From) relSet {
+	switch n := it.(type) {
+	case *query.FromRel:
+		return relSet{n.Rel: true}
+	case *query.FromJoin:
+		return fromRels(n.Left).union(fromRels(n.Right))
+	}
+	return relSet{}
+}
+
+// lateralRels lists the siblings that an item reads.
+func (l *level) lateralRels(it query.From) relSet {
+	switch n := it.(type) {
+	case *query.FromRel:
+		return l.lateralOf(n.Rel)
+	case *query.FromJoin:
+		own := fromRels(it)
+		out := relSet{}
+		for r := range l.lateralRels(n.Left).union(l.lateralRels(n.Right)) {
+			if !own[r] {
+				out[r] = true
+			}
+		}
+		return out
+	}
+	return relSet{}
+}
+
+func (l *level) lateralOf(n int) relSet {
+	rel := l.q.Rels[n]
+	out := relSet{}
+	for _, f := range rel.Functions {
+		out = out.union(l.relsOf(f.Call))
+	}
+	if rel.Subquery != nil {
+		query.WalkQuery(rel.Subquery, func(e query.Expr, depth int) {
+			if v, ok := e.(*query.Var); ok && v.Up == depth+1 {
+				c := *v
+				c.Up = 0
+				out = out.union(l.relsOf(&c))
+			}
+		})
+	}
+	return out
+}
+
+func (p *planner) fromItem(l *level, it query.From, conds []query.Expr) (part, error) {
+	switch n := it.(type) {
+	case *query.FromRel:
+		return p.rel(l, n.Rel, conds)
+	case *query.FromJoin:
+		return p.outerJoin(l, n, conds)
+	}
+	return part{}, pgerr.New(pgerr.InternalError, "unknown FROM item %T", it)
+}
+
+// outerJoin plans LEFT, RIGHT and FULL joins (RIGHT as LEFT with sides swapped). Conditions of WHERE may go below only on the side whose
+// rows are all kept; those of ON only on the other.
+func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (part, error) {
+	kind, leftItem, rightItem := fj.Kind, fj.Left, fj.Right
+	if kind == query.Right {
+		kind, leftItem, rightItem = query.Left, fj.Right, fj.Left
+	}
+	if kind == query.Inner {
+		j := &joiner{p: p, l: l, conds: append(conjuncts(fj.On), conds...)}
+		j.flatten(leftItem)
+		j.flatten(rightItem)
+		out, err := j.plan()
+		if err != nil {
+			return part{}, err
+		}
+		return p.filter(l, out, j.conds)
+	}
+	lrels, rrels := fromRels(leftItem), fromRels(rightItem)
+	var below, above, on, onRight []query.Expr
+	for _, c := range conds {
+		if kind == query.Left && lrels.covers(l.relsOf(c)) {
+			below = append(below, c)
+		} else {
+			above = append(above, c)
+		}
+	}
+	for _, c := range conjuncts(fj.On) {
+		if kind == query.Left && rrels.covers(l.relsOf(c)) {
+			onRight = append(onRight, c)
+		} else {
+			on = append(on, c)
+		}
+	}
+	left, err := p.side(l, leftItem, below)
+	if err != nil {
+		return part{}, err
+	}
+	right, err := p.side(l, rightItem, onRight)
+	if err != nil {
+		return part{}, err
+	}
+	out, err := p.join(l, kind, left, right, lrels, rrels, on, len(l.lateralRels(rightItem)) > 0)
+	if err != nil {
+		return part{}, err
+	}
+	return p.filter(l, out, above)
+}
+
+func (p *planner) side(l *level, it query.From, conds []query.Expr) (part, error) {
+	j := &joiner{p: p, l: l, conds: conds}
+	j.flatten(it)
+	out, err := j.plan()
+	if err != nil {
+		return part{}, err
+	}
+	return p.filter(l, out, j.conds)
+}
+
+// filter applies conditions; those with subqueries run at the gateway, after the others.
+func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
+	var plain, subs []query.Expr
+	for _, c := range conds {
+		e, err := p.rewrite(l, c, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		if hasSubPlan(e) {
+			subs = append(subs, e)
+		} else {
+			plain = append(plain, e)
+		}
+	}
+	if e := p.fold(conjunction(plain)); e != nil && !isTrue(e) {
+		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: e}
+	}
+	if len(subs) > 0 {
+		cur = p.gather(cur, nil)
+		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: conjunction(subs)}
+	}
+	return cur, nil
+}
+
+func isTrue(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && !c.Value.IsNull() && c.Value.Bool()
+}

@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// insert plans INSERT: the source's rows are completed to the table's columns at the gateway, which sends each to the fragment of its bucket.
+func (p *planner) insert(l *level) (part, error) {
+	q := l.q
+	rel := q.Rels[q.Result]
+	src := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
+	if q.Source != nil {
+		var err error
+		if src, err = p.query(&level{up: l, q: q.Source}); err != nil {
+			return part{}, err
+		}
+		src = p.gather(src, nil)
+		src.in = newLayout()
+		for i := range src.node.Output() {
+			src.in.slots[varKey{q.SourceRel, i}] = i
+		}
+	}
+	proj := &Project{Base: Base{columnsOf(rel)}, Child: src.node}
+	for i, c := range rel.Columns {
+		e, err := p.assigned(l, q.Assign, i, src.in)
+		if err != nil {
+			return part{}, err
+		}
+		if e == nil {
+			e = &query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}}
+		}
+		proj.Exprs = append(proj.Exprs, e)
+	}
+	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj}
+	in := tableLayout(q.Result, rel)
+	if err := p.checksAndReturning(l, m, in); err != nil {
+		return part{}, err
+	}
+	if err := p.onConflict(l, m, in); err != nil {
+		return part{}, err
+	}
+	return part{node: m, in: newLayout()}, nil
+}
+
+func (p *planner) assigned(l *level, as []query.Assignment, col int, in *layout) (query.Expr, error) {
+	for _, a := range as {
+		if a.Col == col {
+			return p.rewrite(l, a.Expr, in)
+		}
+	}
+	return nil, nil
+}
+
+func columnsOf(r *query.Rel) []Col {
+	var out []Col
+	for _, c := range r.Columns {
+		out = append(out, Col{c.Name, c.Type, c.Typmod})
+	}
+	return out
+}
+
+func tableLayout(n int, r *query.Rel) *layout {
+	in := newLayout()
+	for i := range r.Columns {
+		in.slots[varKey{n, i}] = i
+	}
+	return in
+}
+
+// checksAndReturning rewrites both over in, the new row followed by what else the statement reads.
+func (p *planner) checksAndReturning(l *level, m *Modify, in *layout) error {
+	for _, c := range l.q.Checks {
+		e, err := p.rewrite(l, c.Expr, in)
+		if err != nil {
+			return err
+		}
+		m.Checks = append(m.Checks, query.Check{Name: c.Name, Expr: e, Generated: c.Generated})
+	}
+	if !l.q.Returning {
+		return nil
+	}
+	for _, t := range l.q.Targets {
+		e, err := p.rewrite(l, t.Expr, in)
+		if err != nil {
+			return err
+		}
+		m.Returning = append(m.Returning, e)
+		m.Cols = append(m.Cols, Col{t.Name, e.Type(), e.Typmod()})
+	}
+	return nil
+}
+
+func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
+	oc := l.q.OnConflict
+	if oc == nil {
+		return nil
+	}
+	n := len(m.Table.Columns)
+	in := newLayout()
+	for k, v := range existing.slots {
+		in.slots[k] = v
+	}
+	for i := range m.Table.Columns {
+		in.slots[varKey{oc.Excluded, i}] = n + i
+	}
+	out := &OnConflict{Update: oc.Update}
+	for _, a := range oc.Assign {
+		e, err := p.rewrite(l, a.Expr, in)
+		if err != nil {
+			return err
+		}
+		if hasSubPlan(e) {
+			return pgerr.Unsupported("subqueries in ON CONFLICT DO UPDATE are not supported yet").
+				WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
+		}
+		out.Assign = append(out.Assign, query.Assignment{Col: a.Col, Expr: e})
+	}
+	var err error
+	out.Where, err = p.rewrite(l, oc.Where, in)
+	m.OnConflict = out
+	return err
+}
+
+// modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read, else over rows joined at the gateway.
+func (p *planner) modify(l *level) (part, error) {
+	q := l.q
+	rel := q.Rels[q.Result]
+	for i := range rel.Columns {
+		l.need[varKey{q.Result, i}] = true
+	}
+	l.need[varKey{q.Result, ColKey}] = true
+	cur, err := p.modifySource(l)
+	if err != nil {
+		return part{}, err
+	}
+	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node}
+	if q.Command == query.Update {
+		m.Kind = ModUpdate
+	}
+	gateway := false
+	for _, a := range q.Assign {
+		e, err := p.rewrite(l, a.Expr, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		gateway = gateway || hasSubPlan(e)
+		m.Assign = append(m.Assign, query.Assignment{Col: a.Col, Expr: e})
+		m.MovesKey = m.MovesKey || isKeyColumn(rel.Table, a.Col)
+	}
+	if err := p.checksAndReturning(l, m, cur.in); err != nil {
+		return part{}, err
+	}
+	for _, e := range m.Returning {
+		gateway = gateway || hasSubPlan(e)
+	}
+	if cur.local != nil && (gateway || m.MovesKey) {
+		cur = p.gather(cur, nil)
+		m.Child = cur.node
+	}
+	cur.node, cur.in = m, newLayout()
+	return cur, nil
+}
+
+// modifySource gives the rows to change: the target's columns, its key, then the other tables' columns.
+func (p *planner) modifySource(l *level) (part, error) {
+	q := l.q
+	conds := conjuncts(q.Where)
+	positions := allPositions(q.Rels[q.Result])
+	target := relSet{q.Result: true}
+	var own, rest []query.Expr
+	for _, c := range conds {
+		if target.covers(l.relsOf(c)) {
+			own = append(own, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	cur, err := p.scan(l, q.Result, own, positions)
+	if err != nil || len(q.From) == 0 {
+		return cur, err
+	}
+	j := &joiner{p: p, l: l, conds: rest}
+	for _, it := range q.From {
+		j.flatten(it)
+	}
+	if len(j.l.lateralRels(j.items[0])) > 0 {
+		return part{}, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
+			WithHint("Write the statement with a subquery that joins the target by its key.")
+	}
+	others, err := j.plan()
+	if err != nil {
+		return part{}, err
+	}
+	orels := relSet{}
+	for _, it := range j.items {
+		orels = orels.union(fromRels(it))
+	}
+	return p.join(l, query.Inner, cur, others, target, orels, j.conds, false)
+}
+
+func allPositions(r *query.Rel) []int {
+	out := make([]int, 0, len(r.Columns)+1)
+	for i := range r.Columns {
+		out = append(out, i)
+	}
+	return append(out, ColKey)
+}
+
+func isKeyColumn(t *catalog.Table, col int) bool {
+	return contains(keyPositions(t), col)
+}

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// locality says that every fragment can run a part alone, each for the buckets it holds.
+type locality struct {
+	rels  []int // range table entries of the same query whose rows share the bucket
+	route Route
+}
+
+// gather ends locality: what is below runs in the fragments, what comes above at the gateway. Merge keeps the order of sorted children.
+func (p *planner) gather(cur part, merge []SortKey) part {
+	if cur.local == nil {
+		return cur
+	}
+	cur.node = &Gather{Base: Base{cur.node.Output()}, Child: cur.node, Route: cur.local.route, Merge: merge}
+	cur.local = nil
+	return cur
+}
+
+// colocated decides whether a join of two local parts can run inside the fragments: rows that join must share the bucket. That holds where
+// both sides are tied by their whole keys, hashed alike, or by all fields of policies that are validated, equal, and without a Range: a
+// block of several buckets may lie across two fragments.
+func colocated(l *level, left, right part, eqs []equality) *locality {
+	if left.local == nil || right.local == nil {
+		return nil
+	}
+	for _, a := range left.local.rels {
+		for _, b := range right.local.rels {
+			if sameBucket(l, a, b, eqs) {
+				return &locality{
+					rels:  append(slices.Clone(left.local.rels), right.local.rels...),
+					route: joinedRoute(left.local.route, right.local.route),
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// joinedRoute is the left side's: its rows decide which buckets can give any (inner and left joins). Keys of the right side alone stay filters.
+func joinedRoute(left, _ Route) Route { return left }
+
+func sameBucket(l *level, a, b int, eqs []equality) bool {
+	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
+	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors {
+		return false
+	}
+	ka, kb := keyPositions(ta), keyPositions(tb)
+	if len(ka) > 0 && len(ka) == len(kb) && !placedByPolicy(ta) && !placedByPolicy(tb) {
+		all := true
+		for i := range ka {
+			all = all && tied(eqs, varKey{a, ka[i]}, varKey{b, kb[i]})
+		}
+		if all {
+			return true
+		}
+	}
+	return samePolicy(l, a, b, eqs)
+}
+
+// samePolicy tells whether two tables with the same trusted policy are tied by all of its fields.
+func samePolicy(l *level, a, b int, eqs []equality) bool {
+	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
+	if !trusted(ta) || !trusted(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 || len(ta.Policy.Fields) != len(tb.Policy.Fields) {
+		return false
+	}
+	for i := range ta.Policy.Fields {
+		found := false
+		for _, e := range eqs {
+			found = found || !e.nulls && isPolicyField(l, e.left, a, i) && isPolicyField(l, e.right, b, i)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// trusted tells whether routing may follow the table's policy (SPEC 3, Trust).
+func trusted(t *catalog.Table) bool {
+	if t.Policy == nil || !t.PolicyValidated || t.Policy.Mutable {
+		return false
+	}
+	for _, f := range t.Policy.Fields {
+		if f.Func != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tied tells whether an equality joins exactly these two columns.
+func tied(eqs []equality, a, b varKey) bool {
+	for _, e := range eqs {
+		if !e.nulls && isColumn(e.left, a) && isColumn(e.right, b) && e.left.Type() == e.right.Type() {
+			return true
+		}
+	}
+	return false
+}
+
+func isColumn(e query.Expr, k varKey) bool {
+	v, ok := bare(e).(*query.Var)
+	return ok && v.Up == 0 && v.Rel == k.rel && v.Col == k.col
+}
+
+// bare strips casts that leave the value as it is.
+func bare(e query.Expr) query.Expr {
+	for {
+		r, ok := e.(*query.Relabel)
+		if !ok {
+			return e
+		}
+		e = r.Arg
+	}
+}
+
+// keyPositions lists the positions of the primary key's columns in t.Columns, in key order; none where there is no primary key.
+func keyPositions(t *catalog.Table) []int {
+	for _, c := range t.Constraints {
+		if c.Kind != catalog.PrimaryKey {
+			continue
+		}
+		var out []int
+		for _, att := range c.Columns {
+			for i := range t.Columns {
+				if t.Columns[i].AttNum == att {
+					out = append(out, i)
+				}
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// placedByPolicy tells whether the bucket comes from policy columns inside the primary key rather than from the whole key.
+func placedByPolicy(t *catalog.Table) bool {
+	return t.Policy != nil && !t.Anchors
+}

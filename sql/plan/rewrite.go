@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// rewrite replaces columns by slots and outer parameters, subqueries by SubPlans, and folds what is constant.
+func (p *planner) rewrite(l *level, e query.Expr, in *layout) (query.Expr, error) {
+	if e == nil {
+		return nil, nil
+	}
+	var failed error
+	out := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		if failed != nil {
+			return x, true
+		}
+		r, done, err := p.rewriteNode(l, x, in)
+		if err != nil {
+			failed = err
+		}
+		return r, done
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return p.fold(out), nil
+}
+
+func (p *planner) rewriteNode(l *level, x query.Expr, in *layout) (query.Expr, bool, error) {
+	for _, pl := range in.exprs {
+		if query.Equal(x, pl.expr) {
+			return slot(pl.slot, pl.col), true, nil
+		}
+	}
+	switch n := x.(type) {
+	case *query.Var:
+		r, err := p.column(l, n, in)
+		return r, true, err
+	case *query.SubLink:
+		r, err := p.subPlan(l, n, in)
+		return r, true, err
+	case *query.Agg:
+		if n.Up > 0 {
+			return nil, true, pgerr.Unsupported("aggregates of an outer query are not supported yet").
+				WithHint("Compute the aggregate in a subquery of its own and join it.")
+		}
+		return nil, true, pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed here")
+	case *query.Grouping:
+		for _, g := range in.grouping {
+			if query.Equal(g.call, n) {
+				return g.expr, true, nil
+			}
+		}
+		return &query.Const{T: n.T, Value: types.NewInt(0)}, true, nil
+	case *Slot, *Outer, *SubPlan, *Pick:
+		return x, true, nil
+	}
+	return nil, false, nil
+}
+
+func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error) {
+	if v.Up > 0 {
+		return p.outer(l, v)
+	}
+	if n, ok := in.slots[varKey{v.Rel, v.Col}]; ok {
+		return &Slot{T: v.T, N: n, Name: v.Name}, nil
+	}
+	if v.Rel >= 0 && v.Rel < len(l.q.Rels) {
+		rel := l.q.Rels[v.Rel]
+		if v.Col == query.ColWholeRow {
+			return p.wholeRow(l, v, in)
+		}
+		if rel.Kind == query.RelJoin {
+			return p.rewrite(l, rel.JoinVars[v.Col], in)
+		}
+	}
+	if in.collects {
+		return p.sibling(v, in), nil
+	}
+	return nil, pgerr.New(pgerr.InternalError, "column %q is not in the input of this step", v.Name)
+}
+
+// sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will bind.
+func (p *planner) sibling(v *query.Var, in *layout) query.Expr {
+	for _, b := range in.lateral {
+		if b.v.Rel == v.Rel && b.v.Col == v.Col {
+			return &Outer{T: v.T, N: b.param, Name: v.Name}
+		}
+	}
+	own := *v
+	in.lateral = append(in.lateral, binding{p.outers, &own})
+	p.outers++
+	return &Outer{T: v.T, N: p.outers - 1, Name: v.Name}
+}
+
+func (p *planner) wholeRow(l *level, v *query.Var, in *layout) (query.Expr, error) {
+	row := &query.Row{T: v.T}
+	for i, c := range l.q.Rels[v.Rel].Columns {
+		if c.Dropped {
+			continue
+		}
+		f, err := p.column(l, &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: v.Rel, Col: i, Name: c.Name}, in)
+		if err != nil {
+			return nil, err
+		}
+		row.Fields, row.Names = append(row.Fields, f), append(row.Names, c.Name)
+	}
+	return row, nil
+}
+
+// subPlan plans the subquery of s, to run over rows laid out as in.
+func (p *planner) subPlan(l *level, s *query.SubLink, in *layout) (query.Expr, error) {
+	child := &level{up: l, q: s.Query}
+	sub, err := p.query(child)
+	if err != nil {
+		return nil, err
+	}
+	p.subs++
+	out := &SubPlan{T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs)}
+	if out.Binds, err = p.binds(l, child, in); err != nil {
+		return nil, err
+	}
+	if s.Test != nil {
+		if out.Test, err = p.rewrite(l, s.Test, in); err != nil {
+			return nil, err
+		}
+	}
+	if s.Kind == query.SubAny && s.Op == "=" && len(out.Binds) == 0 {
+		for _, e := range s.Left {
+			left, err := p.rewrite(l, e, in)
+			if err != nil {
+				return nil, err
+			}
+			out.HashLeft = append(out.HashLeft, left)
+		}
+	}
+	return out, nil
+}
+
+func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
+	var out []Bind
+	for _, b := range child.binds {
+		e, err := p.column(l, b.v, in)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Bind{b.param, e})
+	}
+	return out, nil
+}
+
+// fold replaces what has only constants below it and is immutable by its value. What fails stays, to fail when it is reached.
+func (p *planner) fold(e query.Expr) query.Expr {
+	switch e.(type) {
+	case nil, *query.Const, *query.Param, *Slot, *Outer, *SubPlan, *Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+		return e
+	}
+	constant := true
+	e = query.MapInputs(e, func(x query.Expr) query.Expr {
+		x = p.fold(x)
+		if _, ok := x.(*query.Const); !ok {
+			constant = false
+		}
+		return x
+	})
+	if !constant || p.env.Fold == nil || !foldable(e) {
+		return simplify(e)
+	}
+	v, err := p.env.Fold(e)
+	if err != nil {
+		return e
+	}
+	return &query.Const{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Value: v}
+}
+
+func foldable(e query.Expr) bool {
+	switch n := e.(type) {
+	case *query.Call:
+		return n.Proc.Volatility == 'i' && !n.Proc.RetSet
+	case *query.CoerceIO:
+		return stableText(n.Arg.Type()) && stableText(n.Type())
+	case *query.Agg, *query.WindowCall, *query.Grouping, *query.Default, *query.Var:
+		return false
+	}
+	return true
+}
+
+// stableText tells whether the text form of a type depends on no setting.
+func stableText(oid uint32) bool {
+	t := pgcatalog.TypeByOID(oid)
+	return t != nil && t.Category != 'D' && t.Category != 'T' && t.Category != 'A' && t.Kind == 'b' && t.Name != "regclass"
+}
+
+// simplify drops constant members of AND and OR.
+func simplify(e query.Expr) query.Expr {
+	switch n := e.(type) {
+	case *query.And:
+		return simplifyLogic(n.Args, true, e, func(a []query.Expr) query.Expr { return &query.And{Args: a} })
+	case *query.Or:
+		return simplifyLogic(n.Args, false, e, func(a []query.Expr) query.Expr { return &query.Or{Args: a} })
+	}
+	return e
+}
+
+func simplifyLogic(args []query.Expr, neutral bool, whole query.Expr, make func([]query.Expr) query.Expr) query.Expr {
+	var keep []query.Expr
+	for _, a := range args {
+		if c, ok := a.(*query.Const); ok && !c.Value.IsNull() {
+			if c.Value.Bool() == neutral {
+				continue
+			}
+			return a
+		}
+		keep = append(keep, a)
+	}
+	switch len(keep) {
+	case len(args):
+		return whole
+	case 0:
+		return boolConst(neutral)
+	case 1:
+		return keep[0]
+	}
+	return make(keep)
+}

@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"sort"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// rel plans a leaf of FROM with the conditions on it alone.
+func (p *planner) rel(l *level, n int, conds []query.Expr) (part, error) {
+	r := l.q.Rels[n]
+	switch r.Kind {
+	case query.RelTable:
+		return p.scan(l, n, conds, nil)
+	case query.RelSystem:
+		return p.systemScan(l, n, conds)
+	case query.RelFunction:
+		return p.functionScan(l, n, conds)
+	case query.RelSubquery:
+		return p.subquery(l, n, conds)
+	case query.RelCTE:
+		return p.cteScan(l, n, conds)
+	}
+	return part{}, pgerr.New(pgerr.InternalError, "range table entry %q cannot be scanned", r.Alias)
+}
+
+// columnsOf lists the positions of entry n's columns that the query reads, system columns first.
+func (l *level) columnsOf(n int, always []int) []int {
+	set := map[int]bool{}
+	for _, c := range always {
+		set[c] = true
+	}
+	whole := l.need[varKey{n, query.ColWholeRow}]
+	for i, c := range l.q.Rels[n].Columns {
+		if l.need[varKey{n, i}] || whole && !c.Dropped {
+			set[i] = true
+		}
+	}
+	for k := range l.need {
+		if k.rel == n && k.col < 0 && k.col != query.ColWholeRow {
+			set[k.col] = true
+		}
+	}
+	var out []int
+	for c := range set {
+		out = append(out, c)
+	}
+	sort.Ints(out)
+	return out
+}
+
+func columnsAt(r *query.Rel, positions []int) []Col {
+	cols := make([]Col, len(positions))
+	for i, c := range positions {
+		switch {
+		case c >= 0:
+			cols[i] = Col{r.Columns[c].Name, r.Columns[c].Type, r.Columns[c].Typmod}
+		case c == query.ColTableOID:
+			cols[i] = Col{"tableoid", types.Oid, -1}
+		case c == query.ColCtid:
+			cols[i] = Col{"ctid", types.Tid, -1}
+		case c == ColKey:
+			cols[i] = Col{"key", types.Bytea, -1}
+		default:
+			cols[i] = Col{"xmin", types.Xid, -1}
+		}
+	}
+	return cols
+}
+
+func layoutAt(n int, positions []int) *layout {
+	in := newLayout()
+	for i, c := range positions {
+		in.slots[varKey{n, c}] = i
+	}
+	return in
+}
+
+// scan plans a table. positions is nil where only the columns that are read count.
+func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (part, error) {
+	r := l.q.Rels[n]
+	if positions == nil {
+		positions = l.columnsOf(n, nil)
+	}
+	s := &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions}
+	in := layoutAt(n, positions)
+	var plain, subs []query.Expr
+	for _, c := range conds {
+		e, err := p.rewrite(l, c, in)
+		if err != nil {
+			return part{}, err
+		}
+		if hasSubPlan(e) {
+			subs = append(subs, e)
+		} else {
+			plain = append(plain, e)
+		}
+	}
+	local := &locality{rels: []int{n}, route: p.route(s, plain)}
+	s.Filter = p.fold(conjunction(plain))
+	if isTrue(s.Filter) {
+		s.Filter = nil
+	}
+	access(s, &local.route, plain)
+	out := part{node: s, in: in, local: local}
+	if len(subs) > 0 {
+		out = p.gather(out, nil)
+		out.node = &Filter{Base: Base{out.node.Output()}, Child: out.node, Cond: conjunction(subs)}
+	}
+	return out, nil
+}
+
+func (p *planner) systemScan(l *level, n int, conds []query.Expr) (part, error) {
+	r := l.q.Rels[n]
+	positions := l.columnsOf(n, nil)
+	s := &SystemScan{Base: Base{columnsAt(r, positions)}, Name: r.System, Alias: r.Alias, Slots: positions}
+	in := layoutAt(n, positions)
+	es, err := p.rewriteAll(l, conds, in)
+	if err != nil {
+		return part{}, err
+	}
+	s.Filter = conjunction(es)
+	return part{node: s, in: in}, nil
+}
+
+func (p *planner) functionScan(l *level, n int, conds []query.Expr) (part, error) {
+	r := l.q.Rels[n]
+	f := &FunctionScan{Alias: r.Alias, Ordinality: r.Ordinality}
+	args := newLayout()
+	args.collects = true
+	for _, item := range r.Functions {
+		call, err := p.rewrite(l, item.Call, args)
+		if err != nil {
+			return part{}, err
+		}
+		f.Functions = append(f.Functions, query.FuncItem{Call: call, Columns: item.Columns})
+	}
+	in := newLayout()
+	for i, c := range r.Columns {
+		f.Cols = append(f.Cols, Col{c.Name, c.Type, c.Typmod})
+		in.slots[varKey{n, i}] = i
+	}
+	in.lateral = args.lateral
+	return p.filter(l, part{node: f, in: in}, conds)
+}
+
+func (p *planner) subquery(l *level, n int, conds []query.Expr) (part, error) {
+	child := &level{up: l, q: l.q.Rels[n].Subquery}
+	sub, err := p.query(child)
+	if err != nil {
+		return part{}, err
+	}
+	in := newLayout()
+	for i := range l.q.Rels[n].Columns {
+		in.slots[varKey{n, i}] = i
+	}
+	in.lateral = child.binds
+	if sub.local != nil { // its routing columns are not visible here: co-location ends, the fragments' work stays
+		sub.local = &locality{route: sub.local.route}
+	}
+	return p.filter(l, part{node: sub.node, in: in, local: sub.local}, conds)
+}
+
+func (p *planner) values(l *level) (part, error) {
+	v := &Values{}
+	for _, row := range l.q.Values {
+		es, err := p.rewriteAll(l, row, newLayout())
+		if err != nil {
+			return part{}, err
+		}
+		v.Rows = append(v.Rows, es)
+	}
+	in := newLayout()
+	for i, t := range l.q.Targets {
+		v.Cols = append(v.Cols, Col{t.Name, t.Expr.Type(), t.Expr.Typmod()})
+		in.slots[varKey{-1, i}] = i
+	}
+	cur, err := p.targets(l, part{node: v, in: in})
+	if err != nil {
+		return part{}, err
+	}
+	return p.finish(l, cur)
+}
+
+// setOperation plans UNION, INTERSECT and EXCEPT; both sides meet at the gateway.
+func (p *planner) setOperation(l *level) (part, error) {
+	op := l.q.SetOp
+	left, err := p.query(&level{up: l, q: op.Left})
+	if err != nil {
+		return part{}, err
+	}
+	right, err := p.query(&level{up: l, q: op.Right})
+	if err != nil {
+		return part{}, err
+	}
+	left, right = p.gather(left, nil), p.gather(right, nil)
+	cols := make([]Col, len(left.node.Output()))
+	in := newLayout()
+	for i := range cols {
+		t := l.q.Targets[i]
+		cols[i] = Col{t.Name, t.Expr.Type(), t.Expr.Typmod()}
+		in.slots[varKey{-1, i}] = i
+	}
+	cur := part{in: in}
+	if op.Kind == query.Union && op.All {
+		cur.node = &Append{Base: Base{cols}, Inputs: []Node{left.node, right.node}}
+	} else {
+		cur.node = &SetOperation{Base: Base{cols}, Kind: op.Kind, All: op.All, Left: left.node, Right: right.node}
+	}
+	if cur, err = p.targets(l, cur); err != nil {
+		return part{}, err
+	}
+	return p.finish(l, cur)
+}
