@@ -215,7 +215,7 @@ func (l *lexer) str() error {
 		switch c := l.text[i]; {
 		case c == '"':
 			if high {
-				return l.badEscape(i, "Unicode low surrogate must follow a high surrogate.")
+				return l.badEscape(i+1, "Unicode low surrogate must follow a high surrogate.")
 			}
 			l.end = i + 1
 			return nil
@@ -229,10 +229,10 @@ func (l *lexer) str() error {
 			}
 			i += n
 		default:
-			if high {
-				return l.badEscape(i, "Unicode low surrogate must follow a high surrogate.")
-			}
 			_, n := utf8.DecodeRuneInString(l.text[i:])
+			if high {
+				return l.badEscape(i+n, "Unicode low surrogate must follow a high surrogate.")
+			}
 			i += n
 		}
 	}
@@ -248,7 +248,7 @@ func (l *lexer) escape(i int, high *bool) (int, error) {
 	c := l.text[i+1]
 	if c != 'u' {
 		if *high {
-			return 0, l.badEscape(i+1, lowFirst)
+			return 0, l.badEscape(i+2, lowFirst)
 		}
 		if strings.IndexByte(`"\/bfnrt`, c) >= 0 {
 			return 2, nil
