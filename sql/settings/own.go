@@ -1,0 +1,40 @@
+package settings
+
+// ServerVersion is the PostgreSQL release that Sherd presents itself as (SPEC 8).
+const (
+	ServerVersion    = "15.18"
+	ServerVersionNum = "150018"
+)
+
+// presets are defaults that differ from the dumped ones.
+var presets = [][2]string{
+	{"server_version", ServerVersion}, {"server_version_num", ServerVersionNum},
+	{"default_transaction_isolation", "repeatable read"}, {"transaction_isolation", "repeatable read"},
+	{"TimeZone", "UTC"}, {"log_timezone", "UTC"}, {"DateStyle", "ISO, MDY"}, {"lc_messages", "C.UTF-8"}, {"lc_monetary", "C.UTF-8"},
+	{"lc_numeric", "C.UTF-8"}, {"lc_time", "C.UTF-8"}, {"lc_collate", "C.UTF-8"}, {"lc_ctype", "C.UTF-8"}, {"server_encoding", "UTF8"},
+	{"client_encoding", "UTF8"}, {"application_name", ""}, {"work_mem", "262144"}, {"is_superuser", "on"}, {"in_hot_standby", "off"},
+	{"jit", "off"}, {"max_connections", "10000"}, {"port", "5433"}, {"default_text_search_config", "pg_catalog.english"},
+	{"ssl", "off"}, {"max_identifier_length", "63"}, {"session_authorization", "postgres"},
+}
+
+const category = "Sherd"
+
+// own are Sherd's parameters.
+func own() []*Definition {
+	return []*Definition{
+		{Name: "sherd.version", Type: "string", Default: Version, Context: "internal", Category: category, Description: "Shows the version of Sherd."},
+		{Name: "sherd.explicit_buckets", Type: "bool", Default: "on", Context: "user", Category: category,
+			Description: "Allows clients to name a bucket in an id ($@n)."},
+		{Name: "sherd.max_fanout", Type: "integer", Default: "0", Context: "user", Category: category, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
+			Description: "Refuses statements that would reach more fragments; 0 is no limit."},
+		{Name: "sherd.fanout_notice", Type: "integer", Default: "0", Context: "user", Category: category, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
+			Description: "Warns of statements that reach more fragments; 0 is never."},
+		{Name: "sherd.gc_ttl", Type: "integer", Default: "900", Unit: "s", Context: "sighup", Category: category, minText: "1", maxText: "2147483", Min: 1, Max: 2147483, bounded: true,
+			Description: "Sets how long old versions of rows are kept."},
+		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: category, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,
+			Description: "Sets the largest size of a row."},
+	}
+}
+
+// Version is the version of Sherd.
+const Version = "0.1.0"
