@@ -1,0 +1,414 @@
+package types
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+func malformedArray(s string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed array literal: \"%s\"", s)
+}
+
+// parseArray reads the text form of an array: optional bounds, braces, elements.
+func parseArray(elem OID, typmod int32, s string, env *Env) (Datum, error) {
+	p := arrayParser{s: s, elem: elem, typmod: typmod, env: env}
+	dims, lbs, err := p.bounds()
+	if err != nil {
+		return Null, err
+	}
+	if err := p.body(); err != nil {
+		return Null, err
+	}
+	if dims != nil {
+		if err := p.matchBounds(dims); err != nil {
+			return Null, err
+		}
+	}
+	if len(p.vals) == 0 {
+		return NewArray(elem, nil, nil, nil), nil
+	}
+	return NewArray(elem, p.dims, lbs, p.vals), nil
+}
+
+type arrayParser struct {
+	s      string
+	pos    int
+	elem   OID
+	typmod int32
+	env    *Env
+	vals   []Datum
+	dims   []int32 // length of each depth, -1 unknown
+	leaf   int     // depth of the elements, 0 unknown
+}
+
+func (p *arrayParser) space() {
+	for p.pos < len(p.s) && isSpace(p.s[p.pos]) {
+		p.pos++
+	}
+}
+
+func (p *arrayParser) fail(detail string, args ...any) error {
+	return malformedArray(p.s).WithDetail(detail, args...)
+}
+
+// bounds reads [l:u]…= before the braces.
+func (p *arrayParser) bounds() (dims, lbs []int32, err error) {
+	for {
+		p.space()
+		if p.pos >= len(p.s) || p.s[p.pos] != '[' {
+			break
+		}
+		p.pos++
+		if len(dims) >= MaxDims {
+			return nil, nil, ArrayDimError(len(dims) + 1)
+		}
+		lo, hi, err := p.bound()
+		if err != nil {
+			return nil, nil, err
+		}
+		if hi < lo {
+			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "upper bound cannot be less than lower bound")
+		}
+		if hi-lo+1 > maxArrayItems {
+			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", maxArrayItems)
+		}
+		dims, lbs = append(dims, int32(hi-lo+1)), append(lbs, int32(lo))
+	}
+	if dims == nil {
+		if p.pos >= len(p.s) || p.s[p.pos] != '{' {
+			return nil, nil, p.fail("Array value must start with \"{\" or dimension information.")
+		}
+		return nil, nil, nil
+	}
+	if p.pos >= len(p.s) || p.s[p.pos] != '=' {
+		return nil, nil, p.fail("Missing \"%s\" after array dimensions.", "=")
+	}
+	p.pos++
+	p.space()
+	if p.pos >= len(p.s) || p.s[p.pos] != '{' {
+		return nil, nil, p.fail("Array contents must start with \"{\".")
+	}
+	return dims, lbs, nil
+}
+
+func (p *arrayParser) bound() (lo, hi int64, err error) {
+	first, ok := p.number()
+	if !ok {
+		return 0, 0, p.fail("\"[\" must introduce explicitly-specified array dimensions.")
+	}
+	lo, hi = 1, first
+	if p.pos < len(p.s) && p.s[p.pos] == ':' {
+		p.pos++
+		lo = first
+		if hi, ok = p.number(); !ok {
+			return 0, 0, p.fail("Missing array dimension value.")
+		}
+	}
+	if p.pos >= len(p.s) || p.s[p.pos] != ']' {
+		return 0, 0, p.fail("Missing \"%s\" after array dimensions.", "]")
+	}
+	p.pos++
+	return lo, hi, nil
+}
+
+func (p *arrayParser) number() (int64, bool) {
+	start := p.pos
+	for p.pos < len(p.s) && (isDigit(p.s[p.pos]) || (p.pos == start && (p.s[p.pos] == '-' || p.s[p.pos] == '+'))) {
+		p.pos++
+	}
+	n, err := strconv.ParseInt(p.s[start:p.pos], 10, 32)
+	return n, err == nil
+}
+
+// body reads the braces and what follows them.
+func (p *arrayParser) body() error {
+	if err := p.level(1); err != nil {
+		return err
+	}
+	p.space()
+	if p.pos < len(p.s) {
+		return p.fail("Junk after closing right brace.")
+	}
+	for i, d := range p.dims {
+		if d < 0 {
+			p.dims = p.dims[:i]
+			break
+		}
+	}
+	return nil
+}
+
+// level reads one pair of braces at a depth from 1.
+func (p *arrayParser) level(depth int) error {
+	if depth > MaxDims {
+		return ArrayDimError(depth)
+	}
+	if len(p.dims) < depth {
+		p.dims = append(p.dims, -1)
+	}
+	p.pos++ // {
+	p.space()
+	count := int32(0)
+	if p.pos < len(p.s) && p.s[p.pos] == '}' {
+		p.pos++
+		return p.closeLevel(depth, 0)
+	}
+	for {
+		p.space()
+		if p.pos >= len(p.s) {
+			return p.fail("Unexpected end of input.")
+		}
+		switch c := p.s[p.pos]; {
+		case c == '{':
+			if p.leaf != 0 && p.leaf <= depth {
+				return p.fail("Unexpected \"%c\" character.", '{')
+			}
+			if err := p.level(depth + 1); err != nil {
+				return err
+			}
+		case c == '}' || c == p.delim():
+			return p.fail("Unexpected \"%c\" character.", c)
+		default:
+			if err := p.leafValue(depth); err != nil {
+				return err
+			}
+		}
+		count++
+		p.space()
+		if p.pos >= len(p.s) {
+			return p.fail("Unexpected end of input.")
+		}
+		c := p.s[p.pos]
+		p.pos++
+		if c == '}' {
+			return p.closeLevel(depth, count)
+		}
+		if c != p.delim() {
+			return p.fail("Unexpected array element.")
+		}
+	}
+}
+
+func (p *arrayParser) delim() byte { return ',' }
+
+func (p *arrayParser) closeLevel(depth int, count int32) error {
+	if p.dims[depth-1] >= 0 && p.dims[depth-1] != count {
+		return p.raggedError()
+	}
+	if count == 0 && (depth > 1 || p.leaf != 0) {
+		// {{},{}} is an empty array, {{},{1}} is ragged
+		if p.leaf != 0 {
+			return p.raggedError()
+		}
+	}
+	p.dims[depth-1] = count
+	return nil
+}
+
+func (p *arrayParser) raggedError() error {
+	return p.fail("Multidimensional arrays must have sub-arrays with matching dimensions.")
+}
+
+func (p *arrayParser) leafValue(depth int) error {
+	if p.leaf == 0 {
+		if len(p.dims) > depth {
+			return p.raggedError()
+		}
+		p.leaf = depth
+	}
+	if p.leaf != depth {
+		return p.raggedError()
+	}
+	text, null, err := p.element()
+	if err != nil {
+		return err
+	}
+	if null {
+		p.vals = append(p.vals, Null)
+		return nil
+	}
+	d, err := Input(p.elem, p.typmod, text, p.env)
+	if err != nil {
+		return err
+	}
+	p.vals = append(p.vals, d)
+	return nil
+}
+
+// element reads one element: quoted or bare, with backslash escapes; bare NULL is null.
+func (p *arrayParser) element() (text string, null bool, err error) {
+	if p.s[p.pos] == '"' {
+		return p.quoted()
+	}
+	var b strings.Builder
+	escaped, keep := false, 0
+	for ; p.pos < len(p.s); p.pos++ {
+		c := p.s[p.pos]
+		switch {
+		case c == '"':
+			return "", false, p.fail("Unexpected array element.")
+		case c == '{':
+			return "", false, p.fail("Unexpected \"%c\" character.", '{')
+		case c == '}' || c == p.delim():
+			t := b.String()[:keep]
+			return t, !escaped && strings.EqualFold(t, "null"), nil
+		case c == '\\':
+			p.pos++
+			if p.pos >= len(p.s) {
+				return "", false, p.fail("Unexpected end of input.")
+			}
+			b.WriteByte(p.s[p.pos])
+			escaped, keep = true, b.Len()
+		default:
+			b.WriteByte(c)
+			if !isSpace(c) {
+				keep = b.Len()
+			}
+		}
+	}
+	return "", false, p.fail("Unexpected end of input.")
+}
+
+func (p *arrayParser) quoted() (string, bool, error) {
+	var b strings.Builder
+	for p.pos++; p.pos < len(p.s); p.pos++ {
+		c := p.s[p.pos]
+		switch c {
+		case '"':
+			p.pos++
+			return b.String(), false, nil
+		case '\\':
+			p.pos++
+			if p.pos < len(p.s) {
+				b.WriteByte(p.s[p.pos])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false, p.fail("Unexpected end of input.")
+}
+
+func (p *arrayParser) matchBounds(dims []int32) error {
+	if len(p.dims) != len(dims) {
+		return p.fail("Specified array dimensions do not match array contents.")
+	}
+	for i := range dims {
+		if dims[i] != p.dims[i] {
+			return p.fail("Specified array dimensions do not match array contents.")
+		}
+	}
+	return nil
+}
+
+// appendArray appends the text form: bounds where one is not 1, braces, elements quoted where the syntax asks for it.
+func appendArray(dst []byte, oid OID, d Datum, env *Env) []byte {
+	a, err := ArrayOf(d)
+	if err != nil || a.NDim == 0 {
+		if oid == Int2Vector || oid == OidVector {
+			return dst
+		}
+		return append(dst, "{}"...)
+	}
+	if oid == Int2Vector || oid == OidVector {
+		for i := 0; i < a.Len(); i++ {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = AppendInt(dst, a.At(i).N)
+		}
+		return dst
+	}
+	dst = appendArrayBounds(dst, &a)
+	w := arrayWriter{a: &a, env: env}
+	return w.level(dst, 0)
+}
+
+func appendArrayBounds(dst []byte, a *Array) []byte {
+	plain := true
+	for i := 0; i < a.NDim; i++ {
+		plain = plain && a.Lower(i) == 1
+	}
+	if plain {
+		return dst
+	}
+	for i := 0; i < a.NDim; i++ {
+		dst = append(AppendInt(append(dst, '['), int64(a.Lower(i))), ':')
+		dst = append(AppendInt(dst, int64(a.Upper(i))), ']')
+	}
+	return append(dst, '=')
+}
+
+type arrayWriter struct {
+	a    *Array
+	env  *Env
+	next int
+}
+
+func (w *arrayWriter) level(dst []byte, depth int) []byte {
+	dst = append(dst, '{')
+	for i := int32(0); i < w.a.Dim(depth); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if depth+1 < w.a.NDim {
+			dst = w.level(dst, depth+1)
+			continue
+		}
+		dst = w.element(dst)
+	}
+	return append(dst, '}')
+}
+
+func (w *arrayWriter) element(dst []byte) []byte {
+	d := w.a.At(w.next)
+	w.next++
+	if d.IsNull() {
+		return append(dst, "NULL"...)
+	}
+	start := len(dst)
+	dst = AppendOutput(dst, w.a.Elem, d, w.env)
+	if d.K == KindInt || d.K == KindBool || !needsArrayQuote(dst[start:]) {
+		return dst
+	}
+	text := string(dst[start:])
+	dst = append(dst[:start], '"')
+	for i := 0; i < len(text); i++ {
+		if text[i] == '"' || text[i] == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, text[i])
+	}
+	return append(dst, '"')
+}
+
+func needsArrayQuote(text []byte) bool {
+	if len(text) == 0 || (len(text) == 4 && strings.EqualFold(string(text), "null")) {
+		return true
+	}
+	for _, c := range text {
+		switch c {
+		case '"', '\\', '{', '}', ',':
+			return true
+		}
+		if isSpace(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseVector reads an int2vector or oidvector: numbers with blanks between.
+func parseVector(oid OID, s string) (Datum, error) {
+	var vals []Datum
+	for _, f := range strings.Fields(s) {
+		d, err := Input(ElemOf(oid), noTypmod, f, nil)
+		if err != nil {
+			return Null, err
+		}
+		vals = append(vals, d)
+	}
+	return NewVector(oid, vals), nil
+}

@@ -1,0 +1,72 @@
+package types
+
+import (
+	"time"
+)
+
+// DateFormat is the first word of DateStyle.
+type DateFormat uint8
+
+// Formats of DateStyle.
+const (
+	DateISO DateFormat = iota
+	DateSQL
+	DatePostgres
+	DateGerman
+)
+
+// DateOrder is the second word of DateStyle.
+type DateOrder uint8
+
+// Field orders of DateStyle.
+const (
+	OrderMDY DateOrder = iota
+	OrderDMY
+	OrderYMD
+)
+
+// IntervalFormat is IntervalStyle.
+type IntervalFormat uint8
+
+// Formats of IntervalStyle.
+const (
+	IntervalPostgres IntervalFormat = iota
+	IntervalPostgresVerbose
+	IntervalSQL
+	IntervalISO
+)
+
+// Env is what text forms and date arithmetic depend on beside the value: the session's settings and the statement's time. It is not
+// changed once made; a nil *Env and the zero Env mean UTC, ISO MDY and PostgreSQL's defaults.
+type Env struct {
+	Zone             *time.Location // nil is UTC
+	ZoneName         string         // as SHOW TimeZone prints it; "" is UTC
+	DateFormat       DateFormat
+	DateOrder        DateOrder
+	IntervalFormat   IntervalFormat
+	ExtraFloatDigits int   // 0 is PostgreSQL's default, 1
+	LowFloatDigits   bool  // extra_float_digits is ExtraFloatDigits ≤ 0, not the default
+	ByteaEscape      bool  // bytea_output = escape
+	Now              int64 // now(), microseconds since 2000-01-01 UTC
+
+	// RegIn resolves the text form of a reg* type that is no number; nil refuses names.
+	RegIn func(oid OID, text string) (uint32, error)
+	// RegOut appends the name of an object; nil prints numbers.
+	RegOut func(dst []byte, oid OID, value uint32) []byte
+}
+
+var defaultEnv = &Env{}
+
+func (e *Env) orDefault() *Env {
+	if e == nil {
+		return defaultEnv
+	}
+	return e
+}
+
+func (e *Env) location() *time.Location {
+	if e == nil || e.Zone == nil {
+		return time.UTC
+	}
+	return e.Zone
+}

@@ -1,0 +1,232 @@
+package types
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. Names are not in it; the plan has them.
+
+// RecordValue reads a KindRecord Datum without decoding the fields. Fields alias the Datum.
+type RecordValue struct {
+	s string
+	t tuple
+}
+
+// RecordOf opens a record value.
+func RecordOf(d Datum) (RecordValue, error) {
+	if len(d.S) < 3 {
+		return RecordValue{}, errTuple
+	}
+	n := int(d.S[0]) | int(d.S[1])<<8
+	t, err := openTuple(d.S, 2+4*n, n)
+	return RecordValue{s: d.S, t: t}, err
+}
+
+// Len gives the number of fields.
+func (r *RecordValue) Len() int { return r.t.n }
+
+// Type gives the type of field i, from 0.
+func (r *RecordValue) Type(i int) OID { return le32(r.s[2+4*i:]) }
+
+// At gives field i; null for a damaged one.
+func (r *RecordValue) At(i int) Datum {
+	d, err := r.t.datum(i, KindOf(r.Type(i)))
+	if err != nil {
+		return Null
+	}
+	return d
+}
+
+// NewRecord makes a record of fields with their types.
+func NewRecord(fieldTypes []OID, fields []Datum) Datum {
+	b := binary.LittleEndian.AppendUint16(nil, uint16(len(fields)))
+	for _, t := range fieldTypes {
+		b = binary.LittleEndian.AppendUint32(b, t)
+	}
+	return Datum{K: KindRecord, S: aliasString(appendTuple(b, fields))}
+}
+
+// CompareRecords compares field by field with null last, as the btree order of records; records of other shapes are an error.
+func CompareRecords(a, b Datum) (int, error) {
+	x, err := RecordOf(a)
+	if err != nil {
+		return 0, err
+	}
+	y, err := RecordOf(b)
+	if err != nil {
+		return 0, err
+	}
+	for i := 0; i < min(x.Len(), y.Len()); i++ {
+		if x.Type(i) != y.Type(i) {
+			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
+				typeLabel(x.Type(i)), typeLabel(y.Type(i)), i+1)
+		}
+		if c := CompareNulls(x.Type(i), x.At(i), y.At(i)); c != 0 {
+			return c, nil
+		}
+	}
+	if x.Len() != y.Len() {
+		return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare record types with different numbers of columns")
+	}
+	return 0, nil
+}
+
+// compareRecord orders records whose shapes the analysis has checked; it falls back to the bytes for others.
+func compareRecord(a, b Datum) int {
+	c, err := CompareRecords(a, b)
+	if err != nil {
+		return compareS(a, b)
+	}
+	return c
+}
+
+func hashRecord(seed uint64, d *Datum) uint64 {
+	r, err := RecordOf(*d)
+	if err != nil {
+		return seed
+	}
+	for i := 0; i < r.Len(); i++ {
+		seed = Hash(r.Type(i), seed, r.At(i))
+	}
+	return seed
+}
+
+func appendRecord(dst []byte, d Datum, env *Env) []byte {
+	r, err := RecordOf(d)
+	if err != nil {
+		return append(dst, "()"...)
+	}
+	dst = append(dst, '(')
+	var buf []byte
+	for i := 0; i < r.Len(); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		f := r.At(i)
+		if f.IsNull() {
+			continue
+		}
+		buf = AppendOutput(buf[:0], r.Type(i), f, env)
+		dst = appendRecordField(dst, buf)
+	}
+	return append(dst, ')')
+}
+
+// appendRecordField quotes what the record syntax would misread; quotes and backslashes are doubled.
+func appendRecordField(dst, text []byte) []byte {
+	quote := len(text) == 0
+	for _, c := range text {
+		if c == '"' || c == '\\' || c == '(' || c == ')' || c == ',' || isSpace(c) {
+			quote = true
+		}
+	}
+	if !quote {
+		return append(dst, text...)
+	}
+	dst = append(dst, '"')
+	for _, c := range text {
+		if c == '"' || c == '\\' {
+			dst = append(dst, c)
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, '"')
+}
+
+// ParseRecord reads the text form of a record whose field types are known.
+func ParseRecord(s string, fieldTypes []OID, env *Env) (Datum, error) {
+	parts, err := splitRecord(s)
+	if err != nil {
+		return Null, err
+	}
+	if len(parts) == 1 && parts[0] == nil && len(fieldTypes) == 0 {
+		parts = nil
+	}
+	switch {
+	case len(parts) < len(fieldTypes):
+		return Null, badRecord(s, "Too few columns.")
+	case len(parts) > len(fieldTypes):
+		return Null, badRecord(s, "Too many columns.")
+	}
+	fields := make([]Datum, len(parts))
+	for i, p := range parts {
+		if p == nil {
+			continue
+		}
+		if fields[i], err = Input(fieldTypes[i], noTypmod, *p, env); err != nil {
+			return Null, err
+		}
+	}
+	return NewRecord(fieldTypes, fields), nil
+}
+
+func badRecord(s, detail string) error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed record literal: \"%s\"", s).WithDetail("%s", detail)
+}
+
+// splitRecord gives the texts of the fields, nil for null.
+func splitRecord(s string) ([]*string, error) {
+	i := 0
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	if i == len(s) || s[i] != '(' {
+		return nil, badRecord(s, "Missing left parenthesis.")
+	}
+	i++
+	var parts []*string
+	for {
+		part, next, err := recordField(s, i)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+		i = next + 1
+		if s[next] == ')' {
+			break
+		}
+	}
+	if trimSpace(s[i:]) != "" {
+		return nil, badRecord(s, "Junk after right parenthesis.")
+	}
+	return parts, nil
+}
+
+// recordField reads one field from i and gives the position of the comma or parenthesis after it.
+func recordField(s string, i int) (*string, int, error) {
+	var b strings.Builder
+	inQuote, any := false, false
+	for ; ; i++ {
+		if i >= len(s) {
+			return nil, 0, badRecord(s, "Unexpected end of input.")
+		}
+		c := s[i]
+		if !inQuote && (c == ',' || c == ')') {
+			break
+		}
+		any = true
+		switch {
+		case c == '\\':
+			i++
+			if i >= len(s) {
+				return nil, 0, badRecord(s, "Unexpected end of input.")
+			}
+			b.WriteByte(s[i])
+		case c == '"' && inQuote && i+1 < len(s) && s[i+1] == '"':
+			i++
+			b.WriteByte('"')
+		case c == '"':
+			inQuote = !inQuote
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if !any {
+		return nil, i, nil
+	}
+	t := b.String()
+	return &t, i, nil
+}

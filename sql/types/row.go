@@ -1,0 +1,121 @@
+package types
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Row is the values of one row in the order of its columns.
+type Row = []Datum
+
+// RowFormat is the first byte of a stored row (V2). The format is frozen by golden files:
+//
+//	2 · columns(2, little endian) · tuple (see tuple.go)
+//
+// Column i of the tuple is attnum i+1; dropped columns are written as null. A row has as many columns as the table had when it was written.
+const RowFormat = 2
+
+// MaxColumns is the greatest number of columns of a table, as in PostgreSQL.
+const MaxColumns = 1600
+
+// AppendRow appends the stored form of a row. The kind of each Datum must be that of its column's type (KindOf) or KindNull.
+func AppendRow(dst []byte, row []Datum) []byte {
+	dst = append(dst, RowFormat, byte(len(row)), byte(len(row)>>8))
+	return appendTuple(dst, row)
+}
+
+// RowReader reads columns of a stored row. The values it gives alias the row's bytes: they are valid only as long as those do not change;
+// Clone what is kept. The zero RowReader has no columns.
+type RowReader struct {
+	t tuple
+}
+
+// Reset points the reader at a stored row.
+func (r *RowReader) Reset(b []byte) error { return r.ResetString(aliasString(b)) }
+
+// ResetString is Reset for bytes held in a string.
+func (r *RowReader) ResetString(s string) error {
+	if len(s) < 4 {
+		return errTuple
+	}
+	if s[0] != RowFormat {
+		return pgerr.New(pgerr.DataCorrupted, "row format %d is not known to this version", s[0])
+	}
+	t, err := openTuple(s, 3, int(s[1])|int(s[2])<<8)
+	if err != nil {
+		return err
+	}
+	r.t = t
+	return nil
+}
+
+// Len gives the number of columns the row was written with.
+func (r *RowReader) Len() int { return r.t.n }
+
+// Column reads column i (attnum i+1) of kind k. A column that the row was written without, because it was added later, gives missing; the
+// caller puts the column's missing value in its place.
+func (r *RowReader) Column(i int, k Kind) (d Datum, missing bool, err error) {
+	if uint(i) >= uint(r.t.n) {
+		return Null, true, nil
+	}
+	if r.t.nulls != 0 && r.t.isNull(i) {
+		return Null, false, nil
+	}
+	s, ok := r.t.value(i)
+	if !ok {
+		return Null, false, errTuple
+	}
+	if k == KindJSONB || k == KindText {
+		return Datum{K: k, S: s}, false, nil
+	}
+	d, err = decodeValue(k, s)
+	return d, false, err
+}
+
+// Columns reads the columns with the kinds given into dst, which must be as long as kinds; KindNull skips a column, missing columns
+// become missing[i] (null where missing is nil).
+func (r *RowReader) Columns(dst []Datum, kinds []Kind, missing []Datum) error {
+	for i, k := range kinds {
+		if k == KindNull {
+			continue
+		}
+		d, absent, err := r.Column(i, k)
+		if err != nil {
+			return err
+		}
+		if absent && missing != nil {
+			d = missing[i]
+		}
+		dst[i] = d
+	}
+	return nil
+}
+
+// AppendDatum appends one value of a known kind, self-delimiting: for partial aggregates, parameters sent to fragments, and the catalog's
+// missing values. Null is kept.
+func AppendDatum(dst []byte, d Datum) []byte {
+	one := [1]Datum{d}
+	return AppendRow(append(dst, byte(d.K)), one[:])
+}
+
+// DecodeDatum reads what AppendDatum wrote and gives the rest; the value aliases b.
+func DecodeDatum(b []byte) (Datum, []byte, error) {
+	if len(b) < 1 || Kind(b[0]) > KindVoid {
+		return Null, nil, errTuple
+	}
+	var r RowReader
+	if err := r.Reset(b[1:]); err != nil {
+		return Null, nil, err
+	}
+	if r.Len() != 1 {
+		return Null, nil, errTuple
+	}
+	d, _, err := r.Column(0, Kind(b[0]))
+	if err != nil {
+		return Null, nil, err
+	}
+	n := r.t.size()
+	if n > len(b)-1 {
+		return Null, nil, errTuple
+	}
+	return d, b[1+n:], nil
+}

@@ -1,0 +1,170 @@
+package types
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// A tuple is the body that rows, arrays and records share: n values, each reached without touching the others.
+//
+//	flags(1): bits 0-1 width of an end offset (0: 1 byte, 1: 2, 2: 4), bit 2: a null bitmap follows
+//	null bitmap ((n+7)/8), bit i set: value i is null
+//	n end offsets, little endian, from the start of the data
+//	data
+//
+// The type of a value is not in it; the reader knows it. n is kept by whoever holds the tuple.
+const (
+	tupleWidthMask = 3
+	tupleHasNulls  = 4
+)
+
+// tuple is a parsed header.
+type tuple struct {
+	buf   string
+	n     int
+	width int
+	nulls int // position of the bitmap, 0: no nulls
+	ends  int
+	data  int
+}
+
+var errTuple = pgerr.New(pgerr.DataCorrupted, "stored value is damaged")
+
+// openTuple reads the header at pos of buf.
+func openTuple(buf string, pos, n int) (tuple, error) {
+	if pos >= len(buf) {
+		return tuple{}, errTuple
+	}
+	flags := buf[pos]
+	if flags&tupleWidthMask == 3 || flags > 7 {
+		return tuple{}, errTuple
+	}
+	t := tuple{buf: buf, n: n, width: 1 << (flags & tupleWidthMask)}
+	pos++
+	if flags&tupleHasNulls != 0 {
+		t.nulls = pos
+		pos += (n + 7) / 8
+	}
+	t.ends = pos
+	t.data = pos + n*t.width
+	if t.data > len(buf) || t.data < 0 {
+		return tuple{}, errTuple
+	}
+	return t, nil
+}
+
+func (t *tuple) end(i int) int {
+	switch p := t.ends + i*t.width; t.width {
+	case 1:
+		return int(t.buf[p])
+	case 2:
+		return int(t.buf[p]) | int(t.buf[p+1])<<8
+	default:
+		return int(uint32(t.buf[p]) | uint32(t.buf[p+1])<<8 | uint32(t.buf[p+2])<<16 | uint32(t.buf[p+3])<<24)
+	}
+}
+
+func (t *tuple) isNull(i int) bool {
+	return t.nulls != 0 && t.buf[t.nulls+i>>3]&(1<<(i&7)) != 0
+}
+
+// value gives the bytes of value i and whether they lie in the buffer.
+func (t *tuple) value(i int) (string, bool) {
+	from, to := t.data, t.data+t.end(i)
+	if i > 0 {
+		from += t.end(i - 1)
+	}
+	if from > to || to > len(t.buf) {
+		return "", false
+	}
+	return t.buf[from:to], true
+}
+
+// datum decodes value i of kind k.
+func (t *tuple) datum(i int, k Kind) (Datum, error) {
+	if t.isNull(i) {
+		return Null, nil
+	}
+	s, ok := t.value(i)
+	if !ok {
+		return Null, errTuple
+	}
+	return decodeValue(k, s)
+}
+
+// size gives the bytes from pos to the end of the last value.
+func (t *tuple) size() int {
+	if t.n == 0 {
+		return t.data
+	}
+	return t.data + t.end(t.n-1)
+}
+
+// appendTuple appends the body for the values. It writes wide offsets only where the data needs them.
+func appendTuple(dst []byte, vals []Datum) []byte {
+	n := len(vals)
+	hasNulls, size := false, 0
+	for i := range vals {
+		if vals[i].K == KindNull {
+			hasNulls = true
+			continue
+		}
+		size += valueSizeBound(&vals[i])
+	}
+	code := 0
+	if size > 0xff {
+		code = 1
+	}
+	if size > 0xffff {
+		code = 2
+	}
+	flags := byte(code)
+	nullBytes := 0
+	if hasNulls {
+		flags |= tupleHasNulls
+		nullBytes = (n + 7) / 8
+	}
+	width := 1 << code
+	dst = append(dst, flags)
+	nulls := len(dst)
+	ends := nulls + nullBytes
+	data := ends + n*width
+	dst = grow(dst, data-nulls+size)
+	clear(dst[nulls:data])
+	dst = dst[:data]
+	for i := range vals {
+		if vals[i].K == KindNull {
+			dst[nulls+i>>3] |= 1 << (i & 7)
+		} else {
+			dst = appendValue(dst, &vals[i])
+		}
+		putEnd(dst[ends+i*width:], width, len(dst)-data)
+	}
+	return dst
+}
+
+func putEnd(b []byte, width, end int) {
+	switch width {
+	case 1:
+		b[0] = byte(end)
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(end))
+	default:
+		binary.LittleEndian.PutUint32(b, uint32(end))
+	}
+}
+
+// grow makes room for n more bytes and gives dst with its full capacity usable up to them.
+func grow(dst []byte, n int) []byte {
+	if cap(dst)-len(dst) >= n {
+		return dst[:len(dst)+n]
+	}
+	b := make([]byte, len(dst)+n, 2*cap(dst)+n)
+	copy(b, dst)
+	return b
+}
+
+// aliasString views b as a string without copying. The caller promises that b does not change while the string lives.
+func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
