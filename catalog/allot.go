@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+)
+
+// oidBlock is how many OIDs a node takes at once.
+const oidBlock = 64
+
+// numberBlock is a run of numbers taken in advance: the next one to give and the first one beyond the run.
+type numberBlock struct {
+	next, end uint64
+}
+
+// NewOID gives an OID that was never used. Storage ids of tables are numbers of the same kind.
+func (c *Catalog) NewOID(ctx context.Context) (OID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.oids.next == c.oids.end {
+		first, err := c.allot(ctx, allotment{oids: oidBlock})
+		if err != nil {
+			return 0, err
+		}
+		c.oids = numberBlock{first.oid, first.oid + oidBlock}
+	}
+	oid := OID(c.oids.next)
+	c.oids.next++
+	return oid, nil
+}
+
+// NewFragmentIDs gives n fragment numbers that were never used.
+func (c *Catalog) NewFragmentIDs(ctx context.Context, n int) ([]uint32, error) {
+	first, err := c.allot(ctx, allotment{fragments: uint32(n)})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uint32, n)
+	for i := range ids {
+		ids[i] = uint32(first.fragment) + uint32(i)
+	}
+	return ids, nil
+}
+
+// NewNodeID gives a node number that was never used.
+func (c *Catalog) NewNodeID(ctx context.Context) (uint32, error) {
+	first, err := c.allot(ctx, allotment{nodes: 1})
+	return uint32(first.node), err
+}
+
+// NewJobID gives a job number that was never used.
+func (c *Catalog) NewJobID(ctx context.Context) (uint64, error) {
+	first, err := c.allot(ctx, allotment{jobs: 1})
+	return first.job, err
+}
+
+func (c *Catalog) allot(ctx context.Context, want allotment) (counters, error) {
+	data, err := encodeAllotment(want)
+	if err != nil {
+		return counters{}, fmt.Errorf("catalog: encode allotment: %w", err)
+	}
+	a, err := c.propose(ctx, data)
+	return a.first, err
+}

@@ -1,0 +1,200 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// op is one step of a batch: put desc, drop the object, or only require its revision.
+type op struct {
+	kind   opKind
+	key    objectKey
+	expect uint64 // revision the object must have; 0: must not exist
+	desc   descriptor
+}
+
+type opKind uint8
+
+const (
+	putOp opKind = iota
+	dropOp
+	requireOp
+)
+
+// errConflict marks a change whose plan is out of date.
+var errConflict = errors.New("catalog: the object was changed meanwhile")
+
+// IsConflict tells whether a change was refused because another one came first: planned anew, it may succeed. Update does that.
+func IsConflict(err error) bool { return errors.Is(err, errConflict) }
+
+func conflict() error {
+	return fmt.Errorf("%w: %w", pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+		WithDetail("A definition was changed by another statement at the same time.").
+		WithHint("Try again."), errConflict)
+}
+
+// apply gives the view that a batch leads to, or an error and no change at all. It is deterministic (K2); errors are for the proposer.
+func (v *View) apply(ops []op, c counters) (*View, error) {
+	d := v.draft()
+	d.version++
+	if err := d.expectAll(ops); err != nil {
+		return nil, err
+	}
+	// Old names go first, so that a batch may swap the names of two objects.
+	for _, o := range ops {
+		if o.kind != requireOp {
+			d.remove(o.key)
+		}
+	}
+	for _, o := range ops {
+		if o.kind == dropOp && o.key.kind() == databaseObject {
+			d.removeDatabaseContents(OID(o.key.id()))
+		}
+	}
+	for _, o := range ops {
+		if o.kind != putOp {
+			continue
+		}
+		if err := errors.Join(checkDescriptor(o.desc), c.checkAllotted(o.desc)); err != nil {
+			return nil, err
+		}
+		if err := d.insert(entry{d.version, o.desc}); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.checkReferences(v, ops); err != nil {
+		return nil, err
+	}
+	for _, o := range ops {
+		if o.key.kind().isDefinition() {
+			d.definitionVersion = d.version
+		}
+	}
+	return d, nil
+}
+
+// expectAll compares revisions, and refuses batches that name an object twice.
+func (v *View) expectAll(ops []op) error {
+	seen := map[objectKey]bool{}
+	for _, o := range ops {
+		if seen[o.key] {
+			return fmt.Errorf("catalog: object %x is twice in a change", o.key)
+		}
+		seen[o.key] = true
+		if e, _ := v.objects.Get(uint64(o.key)); e.revision != o.expect {
+			return conflict()
+		}
+	}
+	return nil
+}
+
+// remove takes an object, its names and its numbers out; nothing happens if it is not there.
+func (v *View) remove(key objectKey) {
+	e, ok := v.objects.Delete(uint64(key))
+	if !ok {
+		return
+	}
+	for _, n := range namesOf(e.desc) {
+		v.names.Delete(n.key)
+	}
+	for _, n := range numbersOf(e.desc) {
+		v.numbers.Delete(n)
+	}
+}
+
+// removeDatabaseContents takes out what a dropped database held; definitions made since the drop was planned go with it.
+func (v *View) removeDatabaseContents(database OID) {
+	var keys []objectKey
+	for t := range v.Tables(database) {
+		keys = append(keys, keyOf(t))
+	}
+	for s := range all[*Schema](v, schemaObject) {
+		if s.Database == database {
+			keys = append(keys, keyOf(s))
+		}
+	}
+	for _, k := range keys {
+		v.remove(k)
+	}
+}
+
+// insert adds an object that is not there, refusing names and numbers that are taken (K4).
+func (v *View) insert(e entry) error {
+	key := keyOf(e.desc)
+	for _, n := range namesOf(e.desc) {
+		if _, taken := v.names.Set(n.key, uint64(key)); taken {
+			return n.taken()
+		}
+	}
+	for _, n := range numbersOf(e.desc) {
+		if _, taken := v.numbers.Set(n, key); taken {
+			return fmt.Errorf("catalog: number %x of %T is taken", n, e.desc)
+		}
+	}
+	v.objects.Set(uint64(key), e)
+	return nil
+}
+
+// heldName is a name that a descriptor holds.
+type heldName struct {
+	key  string
+	code string // SQLSTATE of a second holder
+	what string // the kind of object, for the message
+	name string
+}
+
+func (n heldName) taken() error {
+	return pgerr.New(n.code, `%s "%s" already exists`, n.what, n.name)
+}
+
+func namesOf(d descriptor) []heldName {
+	one := func(space nameSpace, parent OID, name, code, what string) []heldName {
+		return []heldName{{nameKey(space, parent, name), code, what, name}}
+	}
+	switch d := d.(type) {
+	case *Database:
+		return one(databaseNames, 0, d.Name, pgerr.DuplicateDatabase, "database")
+	case *Schema:
+		return one(schemaNames, d.Database, d.Name, pgerr.DuplicateSchema, "schema")
+	case *Role:
+		return one(roleNames, 0, d.Name, pgerr.DuplicateObject, "role")
+	case *Node:
+		names := one(nodeNames, 0, d.Name, pgerr.DuplicateObject, "node")
+		return append(names, one(nodeBlocks, 0, d.Block, pgerr.DuplicateObject, "block of a node")...)
+	case *Table:
+		names := one(relationNames, d.Schema, d.Name, pgerr.DuplicateTable, "relation")
+		for _, x := range d.Indexes {
+			names = append(names, one(relationNames, d.Schema, x.Name, pgerr.DuplicateTable, "relation")...)
+		}
+		return names
+	}
+	return nil
+}
+
+// numbersOf gives the numbers, other than its own, that belong to a descriptor. A primary key and its index may share an OID.
+func numbersOf(d descriptor) []uint64 {
+	var out []uint64
+	switch d := d.(type) {
+	case *Database:
+		for _, f := range d.Fragments {
+			out = append(out, numberKey(fragmentNumbers, f.ID))
+		}
+	case *Table:
+		if d.StorageID != 0 {
+			out = append(out, numberKey(storageNumbers, d.StorageID))
+		}
+		indexes := map[OID]bool{}
+		for _, x := range d.Indexes {
+			indexes[x.OID] = true
+			out = append(out, numberKey(partNumbers, x.OID))
+		}
+		for _, c := range d.Constraints {
+			if !indexes[c.OID] {
+				out = append(out, numberKey(partNumbers, c.OID))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Change is a batch of puts and drops planned against a view. Each step remembers the revision that the object has in the view; the
+// change is refused as a conflict if it has another when the change is applied. Descriptors are copied when they are put. A later step on the same
+// object replaces the earlier one. A Change is for one goroutine.
+type Change struct {
+	base *View
+	ops  []op
+	at   map[objectKey]int // index in ops
+}
+
+// Plan begins a change planned against the view.
+func (v *View) Plan() *Change { return &Change{base: v, at: map[objectKey]int{}} }
+
+// Empty tells whether the change has no step.
+func (c *Change) Empty() bool { return len(c.ops) == 0 }
+
+func (c *Change) add(kind opKind, key objectKey, d descriptor) {
+	e, _ := c.base.objects.Get(uint64(key))
+	o := op{kind: kind, key: key, expect: e.revision, desc: d}
+	if i, ok := c.at[key]; ok {
+		if kind != requireOp {
+			c.ops[i] = o
+		}
+		return
+	}
+	c.at[key] = len(c.ops)
+	c.ops = append(c.ops, o)
+}
+
+// put checks a descriptor, which the caller has copied, and adds it.
+func (c *Change) put(d descriptor) error {
+	if err := checkDescriptor(d); err != nil {
+		return err
+	}
+	c.add(putOp, keyOf(d), d)
+	return nil
+}
+
+// drop adds the removal of an object, if the view has it.
+func (c *Change) drop(kind objectKind, id uint64) {
+	key := newKey(kind, id)
+	if _, ok := c.base.objects.Get(uint64(key)); ok {
+		c.add(dropOp, key, nil)
+		return
+	}
+	if i, ok := c.at[key]; ok { // put in this very change
+		c.ops[i] = op{kind: requireOp, key: key}
+	}
+}
+
+// PutDatabase makes a database or replaces its definition.
+func (c *Change) PutDatabase(d *Database) error { return c.put(d.Clone()) }
+
+// DropDatabase drops a database with all its schemas and tables.
+func (c *Change) DropDatabase(oid OID) { c.drop(databaseObject, uint64(oid)) }
+
+// PutSchema makes a schema or replaces its definition. The schemas that every database has by itself are refused with 42P06.
+func (c *Change) PutSchema(s *Schema) error { return c.put(s.Clone()) }
+
+// DropSchema drops a schema, which must hold no table when the change is applied (2BP01).
+func (c *Change) DropSchema(oid OID) { c.drop(schemaObject, uint64(oid)) }
+
+// PutTable makes a table or replaces its definition, and sets the table's version to one above that in the view.
+func (c *Change) PutTable(t *Table) error {
+	t = t.Clone()
+	t.Version = 1
+	if old := c.base.Table(t.OID); old != nil {
+		t.Version = old.Version + 1
+	}
+	if c.base.version > 0 && c.base.Schema(t.Schema) != nil {
+		c.add(requireOp, newKey(schemaObject, uint64(t.Schema)), nil) // a rename or a drop of the schema meanwhile is a conflict
+	}
+	return c.put(t)
+}
+
+// DropTable drops a table with its indexes.
+func (c *Change) DropTable(oid OID) { c.drop(tableObject, uint64(oid)) }
+
+// PutRole makes a role or replaces its definition.
+func (c *Change) PutRole(r *Role) error { return c.put(r.Clone()) }
+
+// DropRole drops a role, which must own nothing when the change is applied (2BP01).
+func (c *Change) DropRole(oid OID) { c.drop(roleObject, uint64(oid)) }
+
+// PutNode records a node or replaces what is known of it.
+func (c *Change) PutNode(n *Node) error { return c.put(n.Clone()) }
+
+// DropNode forgets a node. No fragment may be on it; that is for the caller to see to.
+func (c *Change) DropNode(id uint32) { c.drop(nodeObject, uint64(id)) }
+
+// PutJob records a job or how far it is.
+func (c *Change) PutJob(j *Job) error { return c.put(j.Clone()) }
+
+// DropJob forgets a job.
+func (c *Change) DropJob(id uint64) { c.drop(jobObject, id) }
+
+// PutSetting sets a setting of the cluster, as ALTER SYSTEM SET does.
+func (c *Change) PutSetting(s Setting) error {
+	return c.editCluster(func(k *Cluster) {
+		if k.Settings == nil {
+			k.Settings = map[string]string{}
+		}
+		k.Settings[s.Name] = s.Value
+	})
+}
+
+// DropSetting takes a setting of the cluster back, as ALTER SYSTEM RESET does.
+func (c *Change) DropSetting(name string) error {
+	return c.editCluster(func(k *Cluster) { delete(k.Settings, name) })
+}
+
+// DropSettings takes all settings of the cluster back, as ALTER SYSTEM RESET ALL does.
+func (c *Change) DropSettings() error { return c.editCluster(func(k *Cluster) { k.Settings = nil }) }
+
+// editCluster changes the cluster as the change has left it so far.
+func (c *Change) editCluster(edit func(*Cluster)) error {
+	k := c.base.Cluster()
+	if i, ok := c.at[newKey(clusterObject, 0)]; ok && c.ops[i].kind == putOp {
+		k = c.ops[i].desc.(*Cluster)
+	}
+	if k == nil {
+		return pgerr.New(pgerr.CannotConnectNow, "the catalog has not been set up yet")
+	}
+	k = k.clone()
+	edit(k)
+	return c.put(k)
+}
+
+// Require makes the change a conflict if the table, schema, database or role with the OID, found in the view, is changed meanwhile.
+func (c *Change) Require(oid OID) error {
+	for _, kind := range []objectKind{tableObject, schemaObject, databaseObject, roleObject} {
+		key := newKey(kind, uint64(oid))
+		if _, ok := c.base.objects.Get(uint64(key)); ok {
+			c.add(requireOp, key, nil)
+			return nil
+		}
+	}
+	return fmt.Errorf("catalog: required object %d does not exist", oid)
+}

@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// maxNameBytes is NAMEDATALEN - 1.
+const maxNameBytes = 63
+
+// checkDescriptor finds what is wrong with a descriptor by itself. Callers build descriptors from checked statements, so an error here
+// is a broken invariant of the proposer, refused before it can reach a view.
+func checkDescriptor(d descriptor) error {
+	var err error
+	switch d := d.(type) {
+	case *Cluster:
+		err = checkCluster(d)
+	case *Database:
+		err = errors.Join(checkName(d.Name), checkOID(d.OID), checkFragments(d))
+	case *Schema:
+		err = errors.Join(checkName(d.Name), checkOID(d.OID))
+		if IsBuiltinSchema(d.Name) {
+			return pgerr.New(pgerr.DuplicateSchema, `schema "%s" already exists`, d.Name)
+		}
+	case *Table:
+		err = errors.Join(checkName(d.Name), checkOID(d.OID), checkTable(d))
+	case *Role:
+		err = errors.Join(checkName(d.Name), checkOID(d.OID))
+	case *Node:
+		err = checkName(d.Name)
+		if d.ID == 0 || d.Block == "" {
+			err = errors.Join(err, errors.New("a node needs a number and a block"))
+		}
+	case *Job:
+		if d.ID == 0 || d.ID > maxObjectID || d.Kind == "" {
+			err = errors.New("a job needs a number and a kind")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: %T is not valid: %w", d, err)
+	}
+	return nil
+}
+
+func checkCluster(c *Cluster) error {
+	if c.ID == "" || c.Format == 0 {
+		return errors.New("a cluster needs an id and a format")
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxNameBytes {
+		return fmt.Errorf("name %q has %d bytes", name, len(name))
+	}
+	return nil
+}
+
+func checkOID(oid OID) error {
+	if oid == 0 {
+		return errors.New("no OID")
+	}
+	return nil
+}
+
+func checkFragments(d *Database) error {
+	if d.Map == nil {
+		return errors.New("no bucket map")
+	}
+	ids, ordinals := map[uint32]bool{}, map[int]bool{}
+	for _, f := range d.Fragments {
+		if f.ID == 0 || ids[f.ID] || f.Ordinal < 0 || f.Ordinal > math.MaxInt32 || ordinals[f.Ordinal] {
+			return fmt.Errorf("fragment %d, number %d, is there twice or out of range", f.ID, f.Ordinal)
+		}
+		ids[f.ID], ordinals[f.Ordinal] = true, true
+	}
+	for _, id := range d.Map.Fragments() {
+		if !ids[id] {
+			return fmt.Errorf("the bucket map names fragment %d, which the database has not", id)
+		}
+	}
+	return nil
+}
+
+func checkTable(t *Table) error {
+	switch {
+	case t.Kind != KindTable && t.Kind != KindSequence && t.Kind != KindView:
+		return fmt.Errorf("kind %q", rune(t.Kind))
+	case t.StorageID == 0 && t.Kind == KindTable:
+		return errors.New("no storage id")
+	case t.Version == 0:
+		return errors.New("no version")
+	}
+	last, names := int16(0), map[string]bool{}
+	for _, c := range t.Columns {
+		if c.AttNum <= last || c.AttNum >= t.NextAttNum {
+			return fmt.Errorf("attribute number %d is out of order or not below %d", c.AttNum, t.NextAttNum)
+		}
+		last = c.AttNum
+		if c.Dropped {
+			continue
+		}
+		if err := checkName(c.Name); err != nil {
+			return err
+		}
+		if names[c.Name] {
+			return pgerr.New(pgerr.DuplicateColumn, `column "%s" specified more than once`, c.Name)
+		}
+		names[c.Name] = true
+	}
+	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true))
+}
+
+// checkAttNum makes sure that a live column has number n; zeroOK allows 0 for none.
+func (t *Table) checkAttNum(n int16, zeroOK bool) error {
+	if n == 0 && zeroOK {
+		return nil
+	}
+	if c := t.ColumnByNum(n); c == nil || c.Dropped {
+		return fmt.Errorf("no column %d", n)
+	}
+	return nil
+}
+
+func checkConstraints(t *Table) error {
+	names, primary := map[string]bool{}, 0
+	for _, c := range t.Constraints {
+		if err := errors.Join(checkName(c.Name), checkOID(c.OID)); err != nil {
+			return err
+		}
+		if names[c.Name] {
+			return pgerr.New(pgerr.DuplicateObject, `constraint "%s" for relation "%s" already exists`, c.Name, t.Name)
+		}
+		names[c.Name] = true
+		for _, n := range c.Columns {
+			if err := t.checkAttNum(n, false); err != nil {
+				return fmt.Errorf("constraint %q: %w", c.Name, err)
+			}
+		}
+		if c.Kind == PrimaryKey {
+			primary++
+		}
+	}
+	if primary > 1 {
+		return pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, t.Name)
+	}
+	return nil
+}
+
+func checkIndexes(t *Table) error {
+	storage := map[uint32]bool{}
+	for _, x := range t.Indexes {
+		if err := errors.Join(checkName(x.Name), checkOID(x.OID)); err != nil {
+			return err
+		}
+		if x.StorageID == 0 || storage[x.StorageID] {
+			return fmt.Errorf("index %q: storage id %d is zero or taken", x.Name, x.StorageID)
+		}
+		storage[x.StorageID] = true
+		for _, n := range x.Columns {
+			if err := t.checkAttNum(n, true); err != nil { // 0 is an expression
+				return fmt.Errorf("index %q: %w", x.Name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone copies a database so that it can be changed (K1); the bucket map, itself immutable, is shared.
+func (d *Database) Clone() *Database {
+	c := *d
+	c.Fragments = slices.Clone(d.Fragments)
+	for i := range c.Fragments {
+		c.Fragments[i].Nodes = slices.Clone(c.Fragments[i].Nodes)
+	}
+	c.Settings = maps.Clone(d.Settings)
+	return &c
+}
+
+// Clone copies a schema so that it can be changed (K1).
+func (s *Schema) Clone() *Schema {
+	c := *s
+	return &c
+}
+
+// Clone copies a table with its columns, constraints and indexes so that it can be changed (K1); the policy, itself immutable, is shared.
+func (t *Table) Clone() *Table {
+	c := *t
+	c.Columns = slices.Clone(t.Columns)
+	for i := range c.Columns {
+		c.Columns[i].Missing = slices.Clone(c.Columns[i].Missing)
+	}
+	c.Constraints = slices.Clone(t.Constraints)
+	for i := range c.Constraints {
+		c.Constraints[i].Columns = slices.Clone(c.Constraints[i].Columns)
+	}
+	c.Indexes = slices.Clone(t.Indexes)
+	for i := range c.Indexes {
+		c.Indexes[i].Columns = slices.Clone(c.Indexes[i].Columns)
+	}
+	c.Options = maps.Clone(t.Options)
+	c.ColumnComments = maps.Clone(t.ColumnComments)
+	return &c
+}
+
+// Clone copies a role so that it can be changed (K1).
+func (r *Role) Clone() *Role {
+	c := *r
+	c.Settings = maps.Clone(r.Settings)
+	return &c
+}
+
+// Clone copies a node so that it can be changed (K1).
+func (n *Node) Clone() *Node {
+	c := *n
+	c.Labels = maps.Clone(n.Labels)
+	return &c
+}
+
+// Clone copies a job so that it can be changed (K1).
+func (j *Job) Clone() *Job {
+	c := *j
+	c.Payload = slices.Clone(j.Payload)
+	return &c
+}
+
+func (c *Cluster) clone() *Cluster {
+	d := *c
+	d.Settings = maps.Clone(c.Settings)
+	return &d
+}

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// decodeObject reads the durable form of a descriptor. What it gives is well formed, but not yet checked against other objects.
+func decodeObject(o *pb.Object) (descriptor, error) {
+	switch k := o.GetKind().(type) {
+	case *pb.Object_Cluster:
+		c := k.Cluster
+		return &Cluster{ID: c.GetId(), Format: c.GetFormat(), Settings: c.GetSettings()}, nil
+	case *pb.Object_Database:
+		return decodeDatabase(k.Database)
+	case *pb.Object_Schema:
+		s := k.Schema
+		return &Schema{OID: s.GetOid(), Database: s.GetDatabase(), Name: s.GetName(), Owner: s.GetOwner(), Comment: s.GetComment()}, nil
+	case *pb.Object_Table:
+		return decodeTable(k.Table)
+	case *pb.Object_Role:
+		return decodeRole(k.Role), nil
+	case *pb.Object_Node:
+		n := k.Node
+		return &Node{
+			ID: n.GetId(), Name: n.GetName(), Block: n.GetBlock(), SQLAddr: n.GetSqlAddr(), NodeAddr: n.GetNodeAddr(), HTTPAddr: n.GetHttpAddr(),
+			Labels: n.GetLabels(),
+		}, nil
+	case *pb.Object_Job:
+		return decodeJob(k.Job), nil
+	}
+	return nil, errors.New("object of an unknown kind")
+}
+
+func decodeDatabase(p *pb.Database) (*Database, error) {
+	d := &Database{
+		OID: p.GetOid(), Name: p.GetName(), Owner: p.GetOwner(), ConnectionLimit: p.GetConnectionLimit(), Settings: p.GetSettings(), Comment: p.GetComment(),
+	}
+	for _, f := range p.GetFragments() {
+		d.Fragments = append(d.Fragments, Fragment{ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes()})
+	}
+	var ranges []shardmap.Range
+	for _, r := range p.GetMap().GetRanges() {
+		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()}, Fragment: r.GetFragment()})
+	}
+	m, err := shardmap.NewMap(p.GetMap().GetEpoch(), ranges)
+	if err != nil {
+		return nil, fmt.Errorf("database %q: %w", d.Name, err)
+	}
+	d.Map = m
+	return d, nil
+}
+
+func decodeTable(p *pb.Table) (*Table, error) {
+	t := &Table{
+		OID: p.GetOid(), Database: p.GetDatabase(), Schema: p.GetSchema(), Name: p.GetName(), Owner: p.GetOwner(), Kind: RelKind(p.GetKind()),
+		Version: p.GetVersion(), StorageID: p.GetStorageId(), Anchors: p.GetAnchors(), AnchorBy: p.GetAnchorBy(),
+		PolicyValidated: p.GetPolicyValidated(), Options: p.GetOptions(), Comment: p.GetComment(),
+	}
+	d := attNumDecoder{}
+	t.Document, t.NextAttNum = d.num(p.GetDocument()), d.num(p.GetNextAttnum())
+	if p.GetPolicy() != "" {
+		policy, err := shardmap.ParsePolicyJSON(p.GetPolicy())
+		if err != nil {
+			return nil, fmt.Errorf("table %q: %w", t.Name, err)
+		}
+		t.Policy = policy
+	}
+	if len(p.GetColumnComments()) > 0 {
+		t.ColumnComments = map[int16]string{}
+		for n, c := range p.GetColumnComments() {
+			t.ColumnComments[d.num(n)] = c
+		}
+	}
+	for _, c := range p.GetColumns() {
+		t.Columns = append(t.Columns, d.column(c))
+	}
+	for _, c := range p.GetConstraints() {
+		t.Constraints = append(t.Constraints, d.constraint(c))
+	}
+	for _, x := range p.GetIndexes() {
+		t.Indexes = append(t.Indexes, Index{
+			OID: x.GetOid(), Name: x.GetName(), StorageID: x.GetStorageId(), Columns: d.nums(x.GetColumns()), Unique: x.GetUnique(), Primary: x.GetPrimary(),
+			Comment: x.GetComment(),
+		})
+	}
+	if d.overflow {
+		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
+	}
+	return t, nil
+}
+
+// attNumDecoder narrows numbers to attribute numbers and remembers whether one did not fit.
+type attNumDecoder struct{ overflow bool }
+
+func (d *attNumDecoder) num(n int32) int16 {
+	if n < 0 || n > math.MaxInt16 {
+		d.overflow = true
+	}
+	return int16(n)
+}
+
+func (d *attNumDecoder) nums(ns []int32) []int16 {
+	var out []int16
+	for _, n := range ns {
+		out = append(out, d.num(n))
+	}
+	return out
+}
+
+func (d *attNumDecoder) column(c *pb.Column) Column {
+	return Column{
+		AttNum: d.num(c.GetAttnum()), Name: c.GetName(), Type: c.GetType(), Typmod: c.GetTypmod(), Collation: c.GetCollation(), NotNull: c.GetNotNull(),
+		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(), Dropped: c.GetDropped(),
+	}
+}
+
+func (d *attNumDecoder) constraint(c *pb.Constraint) Constraint {
+	return Constraint{
+		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()), Check: c.GetCheck(),
+		NoInherit: c.GetNoInherit(), Valid: c.GetValid(), Index: c.GetIndex(), Comment: c.GetComment(),
+	}
+}
+
+func decodeRole(r *pb.Role) *Role {
+	return &Role{
+		OID: r.GetOid(), Name: r.GetName(), Superuser: r.GetSuperuser(), Inherit: r.GetInherit(), CreateRole: r.GetCreateRole(), CreateDB: r.GetCreateDb(),
+		Login: r.GetLogin(), Replication: r.GetReplication(), BypassRLS: r.GetBypassRls(), ConnectionLimit: r.GetConnectionLimit(),
+		Password: r.GetPassword(), ValidUntil: r.GetValidUntil(), Settings: r.GetSettings(), Comment: r.GetComment(),
+	}
+}
+
+func decodeJob(j *pb.Job) *Job {
+	return &Job{
+		ID: j.GetId(), Kind: j.GetKind(), State: JobState(j.GetState()), Database: j.GetDatabase(), Table: j.GetTable(), Payload: j.GetPayload(),
+		Done: j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(), UpdatedMicros: j.GetUpdatedMicros(),
+	}
+}

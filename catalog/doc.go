@@ -1,0 +1,30 @@
+// Package catalog keeps the cluster's definitions: databases with their fragments and bucket maps, schemas, tables, roles, settings,
+// nodes and jobs. It is a Raft state machine in memory; every node holds the whole of it.
+//
+// Readers take a View, an immutable state reached by one atomic load; no lock is held and nothing a reader holds ever changes.
+// Writers plan a Change against a view and propose it. A change is a batch of whole descriptors with the revision that each replaced
+// object must have; it applies as a whole or is refused (a conflict, which Update plans anew). So a statement's logic runs once, at
+// the proposer, and the log carries only its results (V3).
+//
+//	err := cat.Update(ctx, func(v *catalog.View, c *catalog.Change) error {
+//		t := v.Table(oid).Clone()
+//		t.Comment = "orders of customers"
+//		return c.PutTable(t)
+//	})
+//
+// It never holds documents, never evaluates an expression (defaults and checks are text), and never talks to a fragment.
+//
+// Invariants:
+//
+//	K1  A View is immutable, its descriptors and their slices and maps included; who wants to change one clones it.
+//	K2  Applying an entry depends on its bytes and the state alone: no clock, no random number, no order of a Go map.
+//	K3  Numbers of objects, fragments, nodes and jobs are never reused (V5). They are allotted by entries of their own, so a refused
+//	    change or a crash leaves gaps.
+//	K4  Names are unique: databases and roles in the cluster, schemas in a database; tables, indexes, sequences and views share one
+//	    namespace per schema, as in pg_class.
+//	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments of a bucket map.
+//
+// Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
+//
+// Limits: the whole catalog is in memory on every node and in one snapshot file; an entry is at most raftgroup.MaxEntry bytes.
+package catalog

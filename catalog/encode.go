@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// encodeObject gives the durable form of a descriptor.
+func encodeObject(revision uint64, d descriptor) *pb.Object {
+	o := &pb.Object{Revision: revision}
+	switch d := d.(type) {
+	case *Cluster:
+		o.Kind = &pb.Object_Cluster{Cluster: &pb.Cluster{Id: d.ID, Format: d.Format, Settings: d.Settings}}
+	case *Database:
+		o.Kind = &pb.Object_Database{Database: encodeDatabase(d)}
+	case *Schema:
+		o.Kind = &pb.Object_Schema{Schema: &pb.Schema{Oid: d.OID, Database: d.Database, Name: d.Name, Owner: d.Owner, Comment: d.Comment}}
+	case *Table:
+		o.Kind = &pb.Object_Table{Table: encodeTable(d)}
+	case *Role:
+		o.Kind = &pb.Object_Role{Role: encodeRole(d)}
+	case *Node:
+		o.Kind = &pb.Object_Node{Node: &pb.Node{
+			Id: d.ID, Name: d.Name, Block: d.Block, SqlAddr: d.SQLAddr, NodeAddr: d.NodeAddr, HttpAddr: d.HTTPAddr, Labels: d.Labels,
+		}}
+	case *Job:
+		o.Kind = &pb.Object_Job{Job: encodeJob(d)}
+	default:
+		panic("catalog: no descriptor")
+	}
+	return o
+}
+
+func encodeDatabase(d *Database) *pb.Database {
+	p := &pb.Database{
+		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit, Settings: d.Settings, Comment: d.Comment,
+	}
+	for _, f := range d.Fragments {
+		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes})
+	}
+	return p
+}
+
+func encodeMap(m *shardmap.Map) *pb.BucketMap {
+	p := &pb.BucketMap{Epoch: m.Epoch()}
+	for _, r := range m.Ranges() {
+		p.Ranges = append(p.Ranges, &pb.BucketRange{Lo: r.Lo, Hi: r.Hi, Fragment: r.Fragment})
+	}
+	return p
+}
+
+func encodeTable(t *Table) *pb.Table {
+	p := &pb.Table{
+		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Kind: uint32(t.Kind), Version: t.Version, StorageId: t.StorageID,
+		Anchors: t.Anchors, Document: int32(t.Document), AnchorBy: t.AnchorBy, PolicyValidated: t.PolicyValidated,
+		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum),
+	}
+	if t.Policy != nil {
+		p.Policy = t.Policy.JSON()
+	}
+	if len(t.ColumnComments) > 0 {
+		p.ColumnComments = map[int32]string{}
+		for n, c := range t.ColumnComments {
+			p.ColumnComments[int32(n)] = c
+		}
+	}
+	for i := range t.Columns {
+		p.Columns = append(p.Columns, encodeColumn(&t.Columns[i]))
+	}
+	for i := range t.Constraints {
+		p.Constraints = append(p.Constraints, encodeConstraint(&t.Constraints[i]))
+	}
+	for _, x := range t.Indexes {
+		p.Indexes = append(p.Indexes, &pb.Index{
+			Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique, Primary: x.Primary, Comment: x.Comment,
+		})
+	}
+	return p
+}
+
+func encodeColumn(c *Column) *pb.Column {
+	return &pb.Column{
+		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull, Default: c.Default,
+		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped,
+	}
+}
+
+func encodeConstraint(c *Constraint) *pb.Constraint {
+	return &pb.Constraint{
+		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check, NoInherit: c.NoInherit, Valid: c.Valid,
+		Index: c.Index, Comment: c.Comment,
+	}
+}
+
+func encodeAttNums(ns []int16) []int32 {
+	var out []int32
+	for _, n := range ns {
+		out = append(out, int32(n))
+	}
+	return out
+}
+
+func encodeRole(r *Role) *pb.Role {
+	return &pb.Role{
+		Oid: r.OID, Name: r.Name, Superuser: r.Superuser, Inherit: r.Inherit, CreateRole: r.CreateRole, CreateDb: r.CreateDB, Login: r.Login,
+		Replication: r.Replication, BypassRls: r.BypassRLS, ConnectionLimit: r.ConnectionLimit, Password: r.Password, ValidUntil: r.ValidUntil,
+		Settings: r.Settings, Comment: r.Comment,
+	}
+}
+
+func encodeJob(j *Job) *pb.Job {
+	return &pb.Job{
+		Id: j.ID, Kind: j.Kind, State: string(j.State), Database: j.Database, Table: j.Table, Payload: j.Payload, Done: j.Done, Total: j.Total,
+		Error: j.Error, StartedMicros: j.StartedMicros, UpdatedMicros: j.UpdatedMicros,
+	}
+}

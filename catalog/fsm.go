@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
+)
+
+// machine is the state machine. Raft calls it from one goroutine; readers load the view.
+type machine struct {
+	view     atomic.Pointer[View]
+	counters counters // of Raft's goroutine
+}
+
+// applied answers a proposer.
+type applied struct {
+	version uint64 // of the view that the change led to
+	first   counters
+	err     error
+}
+
+func newMachine() *machine {
+	m := &machine{counters: firstCounters()}
+	m.view.Store(emptyView())
+	return m
+}
+
+// Apply applies an entry. It panics on one that it cannot read: going on would part this replica from the others for good, and the entry
+// was checked before it was proposed, so it is damaged or of a newer release.
+func (m *machine) Apply(l *raft.Log) any {
+	e, err := decodeEntry(l.Data)
+	if err != nil {
+		panic(fmt.Sprintf("entry %d of the catalog's log: %v", l.Index, err))
+	}
+	return m.apply(e)
+}
+
+func (m *machine) apply(e logEntry) applied {
+	if e.ops == nil {
+		first, next, err := m.counters.allot(e.want)
+		m.counters = next
+		return applied{first: first, err: err}
+	}
+	next, err := m.view.Load().apply(e.ops, m.counters)
+	if err != nil {
+		return applied{err: err}
+	}
+	m.publish(next)
+	return applied{version: next.version}
+}
+
+func (m *machine) publish(v *View) {
+	old := m.view.Swap(v)
+	close(old.superseded)
+}
+
+// Snapshot takes the state as it is; it is immutable, so it is written while entries go on being applied.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	return frozen{state{m.view.Load(), m.counters}}, nil
+}
+
+// Restore replaces the state by a snapshot's.
+func (m *machine) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("catalog: read snapshot: %w", err)
+	}
+	s, err := decodeSnapshot(data)
+	if err != nil {
+		return err
+	}
+	m.counters = s.counters
+	m.publish(s.view)
+	return nil
+}
+
+// frozen is a state on its way to a snapshot file.
+type frozen struct{ state state }
+
+// Persist writes the state to the snapshot store.
+func (f frozen) Persist(sink raft.SnapshotSink) error {
+	data, err := encodeSnapshot(f.state)
+	if err == nil {
+		_, err = sink.Write(data)
+	}
+	if err != nil {
+		sink.Cancel()
+		return fmt.Errorf("catalog: write snapshot: %w", err)
+	}
+	return sink.Close()
+}
+
+// Release has nothing to let go of.
+func (f frozen) Release() {}
+
+var _ raft.FSM = (*machine)(nil)
+
+// maxEntry bounds an entry, so that a change too large is refused with a message of the catalog's.
+const maxEntry = raftgroup.MaxEntry

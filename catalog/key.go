@@ -1,0 +1,85 @@
+package catalog
+
+import "encoding/binary"
+
+// objectKind tells kinds of descriptors apart. Durable, as Ref.kind: never renumber.
+type objectKind uint8
+
+const (
+	clusterObject  objectKind = 1
+	databaseObject objectKind = 2
+	schemaObject   objectKind = 3
+	tableObject    objectKind = 4
+	roleObject     objectKind = 5
+	nodeObject     objectKind = 6
+	jobObject      objectKind = 7
+)
+
+// objectKey is a kind in the top byte and the object's number below, so that objects of a kind are neighbours in number order.
+type objectKey uint64
+
+const maxObjectID = 1<<56 - 1
+
+func newKey(kind objectKind, id uint64) objectKey {
+	return objectKey(uint64(kind)<<56 | id&maxObjectID)
+}
+
+func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
+func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
+
+// isDefinition tells whether objects of the kind matter to plans; nodes and jobs do not.
+func (k objectKind) isDefinition() bool { return k != nodeObject && k != jobObject }
+
+// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job.
+type descriptor any
+
+func keyOf(d descriptor) objectKey {
+	switch d := d.(type) {
+	case *Cluster:
+		return newKey(clusterObject, 0)
+	case *Database:
+		return newKey(databaseObject, uint64(d.OID))
+	case *Schema:
+		return newKey(schemaObject, uint64(d.OID))
+	case *Table:
+		return newKey(tableObject, uint64(d.OID))
+	case *Role:
+		return newKey(roleObject, uint64(d.OID))
+	case *Node:
+		return newKey(nodeObject, uint64(d.ID))
+	case *Job:
+		return newKey(jobObject, d.ID)
+	}
+	panic("catalog: no descriptor")
+}
+
+// nameSpace tells apart what names are unique in.
+type nameSpace byte
+
+const (
+	databaseNames nameSpace = 'd'
+	schemaNames   nameSpace = 's' // per database
+	relationNames nameSpace = 'c' // per schema: tables, indexes, sequences, views
+	roleNames     nameSpace = 'r'
+	nodeNames     nameSpace = 'n'
+	nodeBlocks    nameSpace = 'b'
+)
+
+// nameKey orders names by name space, parent and name.
+func nameKey(space nameSpace, parent OID, name string) string {
+	b := make([]byte, 0, 64)
+	b = append(b, byte(space))
+	b = binary.BigEndian.AppendUint32(b, parent)
+	return string(append(b, name...))
+}
+
+// numberSpace tells apart numbers that belong to a descriptor without being its key.
+type numberSpace uint8
+
+const (
+	partNumbers     numberSpace = 1 // OIDs of indexes and constraints → table
+	storageNumbers  numberSpace = 2 // storage ids → table
+	fragmentNumbers numberSpace = 3 // fragment ids → database
+)
+
+func numberKey(space numberSpace, n uint32) uint64 { return uint64(space)<<32 | uint64(n) }

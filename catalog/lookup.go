@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// FragmentByID gives the database's fragment of a number, nil if it has none.
+func (d *Database) FragmentByID(id uint32) *Fragment {
+	for i := range d.Fragments {
+		if d.Fragments[i].ID == id {
+			return &d.Fragments[i]
+		}
+	}
+	return nil
+}
+
+// FragmentName prints the name of one of the database's fragments, such as orders$0.
+func (d *Database) FragmentName(f *Fragment) string { return fmt.Sprintf("%s$%d", d.Name, f.Ordinal) }
+
+// Column gives the live column of a name, nil if there is none.
+func (t *Table) Column(name string) *Column {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; !c.Dropped && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// ColumnByNum gives the column of an attribute number, dropped ones included; nil if there is none.
+func (t *Table) ColumnByNum(n int16) *Column {
+	i, found := slices.BinarySearchFunc(t.Columns, n, func(c Column, n int16) int { return cmp.Compare(c.AttNum, n) })
+	if !found {
+		return nil
+	}
+	return &t.Columns[i]
+}
+
+// PrimaryKey gives the primary key's constraint, nil if the table has none.
+func (t *Table) PrimaryKey() *Constraint {
+	for i := range t.Constraints {
+		if t.Constraints[i].Kind == PrimaryKey {
+			return &t.Constraints[i]
+		}
+	}
+	return nil
+}
+
+// Constraint gives the constraint of a name, nil if there is none.
+func (t *Table) Constraint(name string) *Constraint {
+	for i := range t.Constraints {
+		if t.Constraints[i].Name == name {
+			return &t.Constraints[i]
+		}
+	}
+	return nil
+}
+
+// SettingList gives the cluster's settings by name.
+func (c *Cluster) SettingList() []Setting {
+	var out []Setting
+	for name, value := range c.Settings {
+		out = append(out, Setting{name, value})
+	}
+	slices.SortFunc(out, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// builtinSchemas are in every database without being kept in the catalog.
+var builtinSchemas = [...]string{"pg_catalog", "information_schema", "sherd", "pg_toast"}
+
+// IsBuiltinSchema tells whether a schema of that name is in every database without being kept in the catalog.
+func IsBuiltinSchema(name string) bool { return slices.Contains(builtinSchemas[:], name) }
+
+// NodeBlock prints the letters of the n-th node, from 1, that end the ids made there: A … Z, AA, AB …
+func NodeBlock(n uint32) string {
+	var b []byte
+	for ; n > 0; n = (n - 1) / 26 {
+		b = append(b, byte('A'+(n-1)%26))
+	}
+	slices.Reverse(b)
+	return string(b)
+}

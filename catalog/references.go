@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"errors"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// checkReferences holds K5 for what a batch has touched: what it put refers to objects that are there, and nothing that is there refers
+// to what it dropped. old is the view before the batch.
+func (v *View) checkReferences(old *View, ops []op) error {
+	for _, o := range ops {
+		var err error
+		switch o.kind {
+		case putOp:
+			err = v.checkPut(o.desc)
+		case dropOp:
+			err = v.checkDrop(old, o.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) checkPut(d descriptor) error {
+	switch d := d.(type) {
+	case *Database:
+		return v.checkOwner(d.Owner)
+	case *Schema:
+		if v.Database(d.Database) == nil {
+			return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", d.Database)
+		}
+		return v.checkOwner(d.Owner)
+	case *Table:
+		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
+		}
+		return v.checkOwner(d.Owner)
+	}
+	return nil
+}
+
+func (v *View) checkOwner(owner OID) error {
+	if v.Role(owner) == nil {
+		return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", owner)
+	}
+	return nil
+}
+
+func (v *View) checkDrop(old *View, key objectKey) error {
+	switch key.kind() {
+	case clusterObject:
+		return errors.New("catalog: the cluster cannot be dropped")
+	case schemaObject:
+		for t := range v.TablesIn(OID(key.id())) {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
+				WithDetail("%s depends on schema %s", relationWord(t), old.Schema(OID(key.id())).Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+	case roleObject:
+		if what := v.ownedBy(OID(key.id())); what != "" {
+			return pgerr.New(pgerr.DependentObjectsStillExist, `role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
+				WithDetail("owner of %s", what)
+		}
+	}
+	return nil
+}
+
+// ownedBy names one object that a role owns, or gives "".
+func (v *View) ownedBy(role OID) string {
+	what := ""
+	v.objects.Scan(func(_ uint64, e entry) bool {
+		switch d := e.desc.(type) {
+		case *Database:
+			if d.Owner == role {
+				what = "database " + d.Name
+			}
+		case *Schema:
+			if d.Owner == role {
+				what = "schema " + d.Name
+			}
+		case *Table:
+			if d.Owner == role {
+				what = relationWord(d)
+			}
+		}
+		return what == ""
+	})
+	return what
+}
+
+func relationWord(t *Table) string {
+	switch t.Kind {
+	case KindSequence:
+		return "sequence " + t.Name
+	case KindView:
+		return "view " + t.Name
+	}
+	return "table " + t.Name
+}

@@ -1,0 +1,75 @@
+package catalog
+
+import (
+	"fmt"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+)
+
+// state is what the log leads to: the view and the numbers not yet allotted.
+type state struct {
+	view     *View
+	counters counters
+}
+
+// encodeSnapshot writes the whole state.
+func encodeSnapshot(s state) ([]byte, error) {
+	p := &pb.Snapshot{
+		Version: s.view.version, DefinitionVersion: s.view.definitionVersion,
+		NextOid: s.counters.oid, NextFragment: s.counters.fragment, NextNode: s.counters.node, NextJob: s.counters.job,
+	}
+	s.view.objects.Scan(func(_ uint64, e entry) bool {
+		p.Objects = append(p.Objects, encodeObject(e.revision, e.desc))
+		return true
+	})
+	return marshal(p)
+}
+
+// decodeSnapshot reads a state; it refuses one that breaks an invariant, for no run of the state machine leads there.
+func decodeSnapshot(data []byte) (state, error) {
+	var p pb.Snapshot
+	if err := unmarshal(data, &p, "snapshot"); err != nil {
+		return state{}, err
+	}
+	v := emptyView()
+	v.version, v.definitionVersion = p.GetVersion(), p.GetDefinitionVersion()
+	c := counters{oid: p.GetNextOid(), fragment: p.GetNextFragment(), node: p.GetNextNode(), job: p.GetNextJob()}
+	if v.definitionVersion > v.version {
+		return state{}, fmt.Errorf("catalog: snapshot is damaged: definitions are of version %d, the catalog of %d", v.definitionVersion, v.version)
+	}
+	for _, o := range p.GetObjects() {
+		if err := v.restore(o, c); err != nil {
+			return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
+		}
+	}
+	var err error
+	v.objects.Scan(func(_ uint64, e entry) bool {
+		err = v.checkPut(e.desc)
+		return err == nil
+	})
+	if err != nil {
+		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
+	}
+	return state{v, c}, nil
+}
+
+// restore adds one object of a snapshot.
+func (v *View) restore(o *pb.Object, c counters) error {
+	d, err := decodeObject(o)
+	if err != nil {
+		return err
+	}
+	if err := checkDescriptor(d); err != nil {
+		return err
+	}
+	if err := c.checkAllotted(d); err != nil {
+		return err
+	}
+	if o.GetRevision() == 0 || o.GetRevision() > v.version {
+		return fmt.Errorf("revision %d of a catalog of version %d", o.GetRevision(), v.version)
+	}
+	if _, taken := v.objects.Get(uint64(keyOf(d))); taken {
+		return fmt.Errorf("object %x is there twice", keyOf(d))
+	}
+	return v.insert(entry{o.GetRevision(), d})
+}
