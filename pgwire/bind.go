@@ -1,0 +1,171 @@
+package pgwire
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgproto3/v2"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Formats of parameters and results.
+const (
+	formatText   = 0
+	formatBinary = 1
+)
+
+// portals remembers the result formats of portals; everything else of them is the session's.
+type portals struct {
+	unnamed []int16
+	named   map[string][]int16
+}
+
+func (p *portals) set(name string, formats []int16) {
+	if name == "" {
+		p.unnamed = append(p.unnamed[:0], formats...)
+		return
+	}
+	if p.named == nil {
+		p.named = map[string][]int16{}
+	}
+	p.named[name] = formats
+}
+
+// formats gives the result formats of a portal. One that SQL opened (DECLARE) has none, which is text.
+func (p *portals) formats(name string) []int16 {
+	if name == "" {
+		return p.unnamed
+	}
+	return p.named[name]
+}
+
+func (p *portals) drop(name string) {
+	if name == "" {
+		p.unnamed = p.unnamed[:0]
+		return
+	}
+	delete(p.named, name)
+}
+
+// clear forgets all portals: a transaction's end has closed them.
+func (p *portals) clear() {
+	p.unnamed = p.unnamed[:0]
+	clear(p.named)
+}
+
+// format gives the format of the i-th value: none given is text, a single one counts for all.
+func format(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return formatText
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
+}
+
+// bindPortal checks a Bind message, decodes its parameters and makes the portal.
+func (c *conn) bindPortal(ctx context.Context, m *pgproto3.Bind) error {
+	d, err := c.session.DescribeStatement(ctx, m.PreparedStatement)
+	if err != nil {
+		return err
+	}
+	if err := checkBind(m, len(d.Params)); err != nil {
+		return c.failed(err)
+	}
+	args, err := c.arguments(m, d.Params)
+	if err != nil {
+		return c.failed(err)
+	}
+	if err := c.session.Bind(ctx, m.DestinationPortal, m.PreparedStatement, args); err != nil {
+		return err
+	}
+	if err := checkFormats(m.ResultFormatCodes, len(d.Columns)); err != nil {
+		c.session.ClosePortal(m.DestinationPortal)
+		return c.failed(err)
+	}
+	c.portals.set(m.DestinationPortal, m.ResultFormatCodes)
+	return nil
+}
+
+// checkBind compares the counts of a Bind message with the statement's parameters.
+func checkBind(m *pgproto3.Bind, params int) error {
+	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
+		return pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
+	}
+	if len(m.Parameters) != params {
+		return pgerr.New(pgerr.ProtocolViolation, `bind message supplies %d parameters, but prepared statement "%s" requires %d`,
+			len(m.Parameters), m.PreparedStatement, params)
+	}
+	return nil
+}
+
+func checkFormats(formats []int16, columns int) error {
+	if len(formats) > 1 && len(formats) != columns {
+		return pgerr.New(pgerr.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(formats), columns)
+	}
+	for _, f := range formats {
+		if f != formatText && f != formatBinary {
+			return pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", f)
+		}
+	}
+	return nil
+}
+
+// arguments decodes the parameters. They live as long as the portal, so they do not alias the message.
+func (c *conn) arguments(m *pgproto3.Bind, params []types.OID) ([]types.Datum, error) {
+	if len(params) == 0 {
+		return nil, nil
+	}
+	args := make([]types.Datum, len(params))
+	env := c.session.Env()
+	for i, raw := range m.Parameters {
+		if raw == nil {
+			continue
+		}
+		var err error
+		if args[i], err = argument(params[i], format(m.ParameterFormatCodes, i), raw, env); err != nil {
+			return nil, parameterContext(err, m, i)
+		}
+	}
+	return args, nil
+}
+
+func argument(oid types.OID, format int16, raw []byte, env *types.Env) (types.Datum, error) {
+	switch format {
+	case formatText:
+		text := string(raw)
+		if err := types.ValidateText(text); err != nil {
+			return types.Null, err
+		}
+		return types.Input(oid, -1, text, env)
+	case formatBinary:
+		d, err := types.Receive(oid, -1, raw)
+		return d.Clone(), err
+	}
+	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", format)
+}
+
+// parameterContext says which parameter an error is about, as PostgreSQL does in the field Where.
+func parameterContext(err error, m *pgproto3.Bind, i int) error {
+	e := *pgerr.From(err)
+	if e.Where == "" {
+		e.Where = parameterName(m, i)
+	}
+	return &e
+}
+
+// parameterName names a parameter as PostgreSQL's error context does, with the value where it is text.
+func parameterName(m *pgproto3.Bind, i int) string {
+	portal := "unnamed portal"
+	if m.DestinationPortal != "" {
+		portal = fmt.Sprintf("portal %q", m.DestinationPortal)
+	}
+	if format(m.ParameterFormatCodes, i) != formatText {
+		return fmt.Sprintf("%s parameter $%d", portal, i+1)
+	}
+	return fmt.Sprintf("%s parameter $%d = '%s'", portal, i+1, strings.ReplaceAll(string(m.Parameters[i]), "'", "''"))
+}

@@ -1,0 +1,312 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/jackc/pgproto3/v2"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+)
+
+// conn is one client. All fields but intr belong to its goroutine.
+type conn struct {
+	server  *Server
+	raw     net.Conn     // the socket
+	net     net.Conn     // the socket or TLS over it
+	refusal *pgerr.Error // answer to the start-up packet, where the server is full
+	pid     uint32
+	secret  uint32
+	session Session
+	intr    interrupts
+
+	in      reader
+	out     *chunk // borrowed while busy; nil while idle
+	lost    error  // reading or writing failed: nothing more can be said
+	skip    bool   // an error of the extended protocol: drop messages until Sync (W4)
+	results results
+	portals portals
+}
+
+// errTerminated ends a connection that its client has ended.
+var errTerminated = errors.New("pgwire: the client has ended the connection")
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{server: s, raw: nc, net: nc}
+	c.in.reset(nc, &s.pool, s.cfg.MaxMessage)
+	c.results.c = c
+	return c
+}
+
+// run is the goroutine of a connection, from its first byte to its end.
+func (c *conn) run() {
+	defer c.server.unregister(c)
+	defer c.close()
+	err := c.converse()
+	if c.lost == nil && err != nil && !errors.Is(err, errTerminated) {
+		c.farewell(err)
+	}
+}
+
+// converse holds the whole conversation and gives the reason of its end. A panic below is a defect of ours: it costs this connection,
+// because nobody knows in what state its session is, and no other.
+func (c *conn) converse() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.cfg.Log.Error("panic in a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fatal(pgerr.InternalError, "internal error: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), c.server.cfg.StartupTimeout)
+	err = c.startup(ctx)
+	cancel()
+	if err != nil {
+		return err
+	}
+	for {
+		if err := c.serveMessage(); err != nil {
+			return err
+		}
+	}
+}
+
+// farewell tells the client why its connection ends.
+func (c *conn) farewell(err error) {
+	var e *pgerr.Error
+	if !errors.As(err, &e) {
+		if isNetwork(err) {
+			return
+		}
+		e = pgerr.From(err)
+	}
+	last := *e
+	last.Severity = "FATAL"
+	_ = c.raw.SetWriteDeadline(time.Now().Add(farewellTime))
+	c.sendError(&last)
+	_ = c.flush()
+}
+
+// close frees what the connection holds; a session in a transaction rolls back.
+func (c *conn) close() {
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.cfg.Log.Error("panic while closing a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+		_ = c.net.Close()
+	}()
+	if c.session != nil {
+		c.session.Close()
+	}
+}
+
+// serveMessage reads one message and answers it. An error ends the connection.
+func (c *conn) serveMessage() error {
+	typ, body, err := c.next()
+	var long *tooLong
+	switch {
+	case errors.As(err, &long):
+		return c.refuse(typ, long.err)
+	case err != nil:
+		return err
+	}
+	return c.dispatch(typ, body)
+}
+
+// next waits for the next message.
+func (c *conn) next() (typ byte, body []byte, err error) {
+	if c.in.buffered() == 0 {
+		if err := c.await(); err != nil {
+			return 0, nil, err
+		}
+	}
+	typ, body, err = c.in.message()
+	return typ, body, c.readError(err)
+}
+
+// await waits for the first byte of a message. Meanwhile the connection holds no pooled memory (W6) and may be ended by a shutdown.
+func (c *conn) await() error {
+	if err := c.setWaiting(); err != nil {
+		return err
+	}
+	c.in.release()
+	if c.out != nil && len(c.out.b) == 0 {
+		c.server.pool.put(c.out)
+		c.out = nil
+	}
+	err := c.in.fill(1)
+	if end := c.clearWaiting(); end != nil {
+		return end
+	}
+	if err == io.EOF {
+		return errTerminated // a client that just goes away, as PostgreSQL sees it
+	}
+	return c.readError(err)
+}
+
+func (c *conn) setWaiting() error {
+	idle := !c.skip && c.session.Status() == sql.Idle && (c.out == nil || len(c.out.b) == 0)
+	c.intr.mu.Lock()
+	defer c.intr.mu.Unlock()
+	if c.intr.draining && idle {
+		return adminShutdown()
+	}
+	c.intr.waiting = idle
+	return nil
+}
+
+// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is served until it is idle again.
+func (c *conn) clearWaiting() error {
+	c.intr.mu.Lock()
+	defer c.intr.mu.Unlock()
+	woken := c.intr.waiting && c.intr.draining
+	c.intr.waiting = false
+	switch {
+	case c.intr.killed != nil:
+		return c.intr.killed
+	case woken && c.in.buffered() == 0:
+		return adminShutdown()
+	case woken:
+		_ = c.raw.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// readError marks the connection as lost where err comes from the socket.
+func (c *conn) readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		if end := c.intr.killReason(); end != nil {
+			return end
+		}
+	}
+	if isNetwork(err) {
+		c.lost = err
+	}
+	return err
+}
+
+// killReason gives the reason for which the connection was killed, nil where it was not.
+func (i *interrupts) killReason() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.killed == nil {
+		return nil
+	}
+	return i.killed
+}
+
+// isNetwork tells an error of the socket from one of the protocol.
+func isNetwork(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+// dispatch is the switch of frontend messages.
+func (c *conn) dispatch(typ byte, body []byte) error {
+	if c.skip && typ != 'S' && typ != 'X' {
+		return nil
+	}
+	switch typ {
+	case 'Q':
+		return c.query(body)
+	case 'F':
+		return c.functionCall()
+	case 'P':
+		return c.extended(c.parse(body))
+	case 'B':
+		return c.extended(c.bind(body))
+	case 'D':
+		return c.extended(c.describe(body))
+	case 'E':
+		return c.extended(c.execute(body))
+	case 'C':
+		return c.extended(c.closeObject(body))
+	case 'H':
+		return c.flush()
+	case 'S':
+		return c.sync()
+	case 'X':
+		return errTerminated
+	case 'd', 'c', 'f':
+		return nil // the rest of a COPY that has failed
+	}
+	return fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
+}
+
+// refuse answers a message that was not read for its size.
+func (c *conn) refuse(typ byte, e *pgerr.Error) error {
+	switch typ {
+	case 'Q', 'F':
+		if c.skip {
+			return nil
+		}
+		return c.endQuery(e)
+	case 'd':
+		return nil // outside COPY data is ignored
+	}
+	if c.skip {
+		return nil
+	}
+	c.session.FailPipeline()
+	return c.extended(e)
+}
+
+// send appends a message to the output.
+func (c *conn) send(m pgproto3.BackendMessage) {
+	out := c.output()
+	b, err := m.Encode(out.b)
+	if err != nil {
+		// Only counts above 65,535 and messages above 1 GiB do not encode; both are bounded before.
+		panic(fmt.Sprintf("pgwire: encoding %T: %v", m, err))
+	}
+	out.b = b
+}
+
+// output gives the buffer to append to.
+func (c *conn) output() *chunk {
+	if c.out == nil {
+		c.out = c.server.pool.get()
+	}
+	return c.out
+}
+
+// flush writes what was appended. A failure is kept in lost and given to whoever writes next.
+func (c *conn) flush() error {
+	if c.lost != nil {
+		return c.lost
+	}
+	if c.out == nil || len(c.out.b) == 0 {
+		return nil
+	}
+	_, err := c.net.Write(c.out.b)
+	if cap(c.out.b) > chunkKeep {
+		c.out.b = make([]byte, 0, chunkSize)
+	}
+	c.out.b = c.out.b[:0]
+	if err != nil {
+		c.lost = err
+	}
+	return err
+}
+
+// decode fills m from a message's body. pgproto3 panics on some bodies that lie about their lengths (W3).
+func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = pgerr.New(pgerr.ProtocolViolation, "invalid message format")
+		}
+	}()
+	if err := m.Decode(body); err != nil {
+		return pgerr.New(pgerr.ProtocolViolation, "invalid message format")
+	}
+	return nil
+}

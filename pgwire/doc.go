@@ -1,0 +1,29 @@
+// Package pgwire is the clients' door: it speaks PostgreSQL's frontend/backend protocol 3.0 on a socket and SQL sessions behind it.
+//
+// A connection is one goroutine and one session. It reads a message, hands it to the session, and appends what the session answers to
+// one buffer that is written when the client is waited for, or when it is large. The package frames messages itself and leaves their
+// fields to jackc/pgproto3; a DataRow, the one message whose number follows the data, is encoded in place without that library.
+//
+// One file per conversation: startup, auth, query, extended, copy, cancel, errors; listener and shutdown hold the sockets,
+// reader and results the bytes.
+//
+// The package never looks into SQL, knows no transaction, and keeps no statement or portal but for the formats that a portal was bound
+// with. It logs what no client can be told and nothing else.
+//
+// Invariants:
+//
+//	W1  Before authentication a client gets memory for one start-up packet (10,000 bytes) or one password message (1,024), and the time of
+//	    Config.StartupTimeout. Only start-up packets and 'p' are read then.
+//	W2  Memory follows the bytes that arrived, never the length that a header claims. A message above Config.MaxMessage is skipped and
+//	    answered with 54000; a length that PostgreSQL itself forbids ends the connection with 08P01.
+//	W3  A message that does not decode is 08P01, whatever the decoder did about it: it runs under a guard. The connection stays in step,
+//	    because the frame was read whole before.
+//	W4  After an error in the extended protocol everything up to Sync is dropped, and every Query, FunctionCall and Sync is answered
+//	    by exactly one ReadyForQuery.
+//	W5  A cancel request ends the statement that runs when it arrives, or nothing. Its key is compared in constant time.
+//	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small stack.
+//	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).
+//
+// Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and SQL_ASCII; no function call messages
+// (0A000), no replication connections, no GSSAPI, no direct TLS without SSLRequest.
+package pgwire

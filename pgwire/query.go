@@ -1,0 +1,57 @@
+package pgwire
+
+import (
+	"github.com/jackc/pgproto3/v2"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// query runs a simple Query.
+func (c *conn) query(body []byte) error {
+	var m pgproto3.Query
+	if err := decode(&m, body); err != nil {
+		return c.endQuery(err)
+	}
+	if err := types.ValidateText(m.String); err != nil {
+		return c.endQuery(err)
+	}
+	ctx := c.intr.begin()
+	c.results.simple()
+	err := c.session.Simple(ctx, m.String, &c.results)
+	if err != nil {
+		err = clientError(ctx, err)
+	}
+	c.intr.end()
+	return c.endQuery(err)
+}
+
+// endQuery ends the answer to a message that ReadyForQuery follows.
+func (c *conn) endQuery(err error) error {
+	if c.lost != nil {
+		return c.lost
+	}
+	if err != nil {
+		e := pgerr.From(err)
+		if e.Severity == "FATAL" {
+			return e
+		}
+		c.sendError(e)
+	}
+	c.ready()
+	return c.flush()
+}
+
+// ready appends ReadyForQuery. Outside a transaction no portal is left.
+func (c *conn) ready() {
+	status := c.session.Status()
+	if status != 'T' && status != 'E' {
+		c.portals.clear()
+	}
+	c.send(&pgproto3.ReadyForQuery{TxStatus: byte(status)})
+}
+
+// functionCall answers the obsolete fast-path call.
+func (c *conn) functionCall() error {
+	return c.endQuery(pgerr.Unsupported("function call messages are not supported").WithHint("Call the function in a SELECT."))
+}

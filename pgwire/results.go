@@ -1,0 +1,127 @@
+package pgwire
+
+import (
+	"encoding/binary"
+
+	"github.com/jackc/pgproto3/v2"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// results is the sql.ResultWriter of a connection. Its methods fail only where the client is lost or a value cannot be sent.
+type results struct {
+	c        *conn
+	columns  []sql.Column
+	formats  []int16
+	extended bool // RowDescription is sent by Describe, not by the statement
+	env      *types.Env
+	fields   []pgproto3.FieldDescription // reused
+	tag      []byte                      // reused
+	copy     copyReader
+}
+
+// simple prepares for a simple Query: all results are text.
+func (r *results) simple() {
+	r.columns, r.formats, r.extended, r.env = nil, nil, false, nil
+}
+
+// portal prepares for one Execute.
+func (r *results) portal(columns []sql.Column, formats []int16) {
+	r.columns, r.formats, r.extended, r.env = columns, formats, true, r.c.session.Env()
+}
+
+// Describe takes the columns of the rows that follow.
+func (r *results) Describe(columns []sql.Column) error {
+	if r.extended {
+		r.columns = columns
+		return nil
+	}
+	r.columns, r.env = columns, r.c.session.Env()
+	r.describe(columns, nil)
+	return nil
+}
+
+// describe appends RowDescription.
+func (r *results) describe(columns []sql.Column, formats []int16) {
+	r.fields = r.fields[:0]
+	for i := range columns {
+		col := &columns[i]
+		r.fields = append(r.fields, pgproto3.FieldDescription{
+			Name:                 []byte(col.Name),
+			TableOID:             col.Table,
+			TableAttributeNumber: uint16(col.AttNum),
+			DataTypeOID:          col.Type,
+			DataTypeSize:         col.Len,
+			TypeModifier:         col.Typmod,
+			Format:               format(formats, i),
+		})
+	}
+	r.c.send(&pgproto3.RowDescription{Fields: r.fields})
+	clear(r.fields)
+}
+
+// Row appends a DataRow. It is encoded in place: values are written straight behind their length, without a slice for each.
+func (r *results) Row(row []types.Datum) error {
+	if r.c.lost != nil {
+		return r.c.lost
+	}
+	if len(row) != len(r.columns) {
+		return pgerr.New(pgerr.InternalError, "row of %d values for %d columns", len(row), len(r.columns))
+	}
+	out := r.c.output()
+	start := len(out.b)
+	b := append(out.b, 'D', 0, 0, 0, 0, byte(len(row)>>8), byte(len(row)))
+	for i := range row {
+		if row[i].IsNull() {
+			b = append(b, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
+		at := len(b)
+		b = append(b, 0, 0, 0, 0)
+		if format(r.formats, i) == formatBinary {
+			b = types.AppendSend(b, r.columns[i].Type, row[i])
+		} else {
+			b = types.AppendOutput(b, r.columns[i].Type, row[i], r.env)
+		}
+		binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	}
+	size := len(b) - start - 1
+	if size > largeMessage {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes is too large to be sent", size)
+	}
+	binary.BigEndian.PutUint32(b[start+1:], uint32(size))
+	out.b = b
+	return r.full()
+}
+
+// full writes the output when it is large.
+func (r *results) full() error {
+	if len(r.c.out.b) < flushAt {
+		return nil
+	}
+	return r.c.flush()
+}
+
+// Complete ends a statement with its command tag.
+func (r *results) Complete(tag string) error {
+	r.tag = append(r.tag[:0], tag...)
+	r.c.send(&pgproto3.CommandComplete{CommandTag: r.tag})
+	return r.c.lost
+}
+
+// EmptyQuery answers a string without a statement.
+func (r *results) EmptyQuery() error {
+	r.c.send(&pgproto3.EmptyQueryResponse{})
+	return r.c.lost
+}
+
+// Notice sends a notice or warning at once.
+func (r *results) Notice(n *pgerr.Error) error { return r.c.sendNotice(n) }
+
+// Parameter tells of a reported setting that has changed.
+func (r *results) Parameter(name, value string) error {
+	r.c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+	return r.c.lost
+}
