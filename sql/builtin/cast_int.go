@@ -1,0 +1,89 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// intCasts is the casts among integers, floats, oid and "char".
+var intCasts = map[string]Func{
+	"i2toi4": identity, "int28": identity, "int48": identity, "i4toi2": toInt2, "int82": toInt2, "int84": toInt4,
+	"i2tod": intToFloat8, "i4tod": intToFloat8, "i8tod": intToFloat8,
+	"i2tof": intToFloat4, "i4tof": intToFloat4, "i8tof": intToFloat4,
+	"dtoi2": floatToInt2, "ftoi2": floatToInt2, "dtoi4": floatToInt4, "ftoi4": floatToInt4, "dtoi8": floatToInt8, "ftoi8": floatToInt8,
+	"ftod": float4ToFloat8, "dtof": float8ToFloat4,
+	"i8tooid": int8ToOid, "oidtoi8": oidToInt8, "chartoi4": charToInt4, "i4tochar": int4ToChar,
+}
+
+func toInt2(_ *Ctx, a []types.Datum) (types.Datum, error) { return asInt2(a[0].N) }
+func toInt4(_ *Ctx, a []types.Datum) (types.Datum, error) { return asInt4(a[0].N) }
+
+func intToFloat8(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewFloat8(float64(a[0].N)), nil
+}
+
+func intToFloat4(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewFloat4(float32(a[0].N)), nil
+}
+
+func floatToInt2(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	x := math.RoundToEven(a[0].Float())
+	if !(x >= math.MinInt16 && x <= math.MaxInt16) {
+		return types.Null, int2Range()
+	}
+	return types.NewInt(int64(x)), nil
+}
+
+func floatToInt4(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	x := math.RoundToEven(a[0].Float())
+	if !(x >= math.MinInt32 && x <= math.MaxInt32) {
+		return types.Null, int4Range()
+	}
+	return types.NewInt(int64(x)), nil
+}
+
+func floatToInt8(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	x := math.RoundToEven(a[0].Float())
+	if !(x >= -(1<<63) && x < 1<<63) {
+		return types.Null, int8Range()
+	}
+	return types.NewInt(int64(x)), nil
+}
+
+func float4ToFloat8(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewFloat8(a[0].Float()), nil
+}
+
+func float8ToFloat4(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	x := a[0].Float()
+	r := float32(x)
+	if isInf4(r) && !math.IsInf(x, 0) {
+		return types.Null, floatOverflow()
+	}
+	if r == 0 && x != 0 {
+		return types.Null, floatUnderflow()
+	}
+	return types.NewFloat4(r), nil
+}
+
+func int8ToOid(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	if a[0].N != int64(uint32(a[0].N)) {
+		return types.Null, pgerr.New(pgerr.NumericValueOutOfRange, "OID out of range")
+	}
+	return types.NewOid(uint32(a[0].N)), nil
+}
+
+func oidToInt8(_ *Ctx, a []types.Datum) (types.Datum, error) { return types.NewInt(a[0].N), nil }
+
+func int4ToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	if a[0].N < -128 || a[0].N > 127 {
+		return types.Null, pgerr.New(pgerr.NumericValueOutOfRange, "\"char\" out of range")
+	}
+	return types.NewInt(a[0].N), nil
+}
+
+func charToInt4(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewInt(int64(int8(a[0].N))), nil
+}

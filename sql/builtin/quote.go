@@ -1,0 +1,55 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// quoting is quote_ident, quote_literal and quote_nullable.
+var quoting = map[string]Func{
+	"quote_ident": quoteIdentifier, "quote_literal": quoteLiteralOf, "quote_literal(2283)": quoteLiteralOf,
+	"quote_nullable": quoteNullable, "quote_nullable(2283)": quoteNullable,
+}
+
+func quoteIdentifier(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewText(QuoteIdent(a[0].S)), nil
+}
+
+// QuoteIdent quotes a name where SQL needs it: not plain lower case, or a keyword that is not unreserved.
+func QuoteIdent(name string) string {
+	if isPlainName(name) && !reservedNames[name] {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+func isPlainName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if !(c == '_' || c >= 'a' && c <= 'z' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// QuoteLiteral makes a string constant, with E” where it holds a backslash.
+func QuoteLiteral(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}
+
+func quoteLiteralOf(c *Ctx, a []types.Datum) (types.Datum, error) {
+	return types.NewText(QuoteLiteral(c.text(0, a[0]))), nil
+}
+
+func quoteNullable(c *Ctx, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.NewText("NULL"), nil
+	}
+	return quoteLiteralOf(c, a)
+}

@@ -1,0 +1,124 @@
+package builtin
+
+import "time"
+
+// SessionInfo is what functions ask of the session that runs them. Package sql implements it; a nil SessionInfo in Ctx makes these
+// functions answer 0A000. Methods that look something up give ok = false where it does not exist; errors are *pgerr.Error.
+type SessionInfo interface {
+	IdentityInfo
+	SettingInfo
+	CatalogInfo
+	DefinitionInfo
+	PrivilegeInfo
+	SequenceInfo
+	PlacementInfo
+	ActivityInfo
+}
+
+// IdentityInfo says who is connected to what.
+type IdentityInfo interface {
+	CurrentUser() string
+	SessionUser() string
+	CurrentDatabase() string
+	// CurrentSchemas is the search path without what does not exist; with implicit, pg_catalog too where it is searched.
+	CurrentSchemas(implicit bool) []string
+	BackendPID() int32
+	// ServerVersion is the text of version().
+	ServerVersion() string
+	// Addresses are host and port of the connection's ends; host is "" for a local socket.
+	ClientAddress() (host string, port int)
+	ServerAddress() (host string, port int)
+}
+
+// SettingInfo reads and sets configuration parameters.
+type SettingInfo interface {
+	Setting(name string) (value string, ok bool)
+	// SetSetting sets for the session, or for the transaction where local; it gives the value as SHOW would.
+	SetSetting(name, value string, local bool) (string, error)
+}
+
+// ObjectKind names a catalog whose objects have names and OIDs.
+type ObjectKind uint8
+
+// Kinds of catalog objects.
+const (
+	ObjRelation  ObjectKind = iota // pg_class: tables, indexes, sequences, views
+	ObjType                        // pg_type
+	ObjFunction                    // pg_proc
+	ObjOperator                    // pg_operator
+	ObjSchema                      // pg_namespace
+	ObjRole                        // pg_authid
+	ObjDatabase                    // pg_database
+	ObjCollation                   // pg_collation
+	ObjConstraint
+	ObjColumn
+)
+
+// CatalogInfo looks up objects by name and by OID.
+type CatalogInfo interface {
+	// FindObject resolves a possibly qualified name as its reg* type does in text form ("public"."Orders", int4, pg_catalog.now);
+	// for functions and operators with more than one match ok is false. err is for text that is no name at all.
+	FindObject(kind ObjectKind, name string) (oid uint32, ok bool, err error)
+	// ObjectName gives the bare name and its schema ("" where the kind has none).
+	ObjectName(kind ObjectKind, oid uint32) (schema, name string, ok bool)
+	// IsVisible tells whether the unqualified name finds this very object; ok is false where there is no such object.
+	IsVisible(kind ObjectKind, oid uint32) (visible, ok bool)
+	// RelationColumns gives the live columns of a relation or composite type in order.
+	RelationColumns(oid uint32) ([]Column, bool)
+	// FormatType gives the type's SQL name, as format_type does; "???" where it does not exist.
+	FormatType(oid uint32, typmod int32) string
+	// Comment gives the comment on an object: sub is the column number, 0 the object itself. catalog is the system catalog's name
+	// (pg_class, pg_type …), "" any.
+	Comment(catalog string, oid uint32, sub int32) (string, bool)
+}
+
+// DefinitionInfo deparses definitions as the pg_get_* functions show them.
+type DefinitionInfo interface {
+	ConstraintDef(oid uint32, pretty bool) (string, bool)
+	// IndexDef gives CREATE INDEX …, or with column > 0 that column's expression.
+	IndexDef(oid uint32, column int, pretty bool) (string, bool)
+	ViewDef(oid uint32, pretty bool) (string, bool)
+	// Expression gives the text of a stored expression (pg_node_tree holds our own text form).
+	Expression(node string, relation uint32, pretty bool) (string, bool)
+	// SerialSequence gives the qualified name of the sequence that a column owns.
+	SerialSequence(relation uint32, column string) (string, bool, error)
+}
+
+// PrivilegeInfo answers has_*_privilege and pg_has_role.
+type PrivilegeInfo interface {
+	// HasPrivilege tells whether role may do privilege ("SELECT", "USAGE WITH GRANT OPTION" …, upper case, one) on an object;
+	// column is for ObjColumn, where oid is the relation's.
+	HasPrivilege(role uint32, kind ObjectKind, oid uint32, column int16, privilege string) (bool, error)
+	// HasRole tells whether role is member of, or may set itself to, other (privilege MEMBER, USAGE or SET).
+	HasRole(role, other uint32, privilege string) (bool, error)
+}
+
+// SequenceInfo is nextval and its kin. Errors: 55000 where the value is not yet defined in this session, 2200H at the end.
+type SequenceInfo interface {
+	NextValue(sequence uint32) (int64, error)
+	CurrentValue(sequence uint32) (int64, error)
+	LastValue() (int64, error)
+	SetValue(sequence uint32, value int64, called bool) error
+}
+
+// PlacementInfo says where documents lie.
+type PlacementInfo interface {
+	// Route gives the bucket and the fragment that hold the row of a table with this key text.
+	Route(table uint32, key string) (bucket uint32, fragment string, err error)
+	RelationSize(oid uint32) (bytes int64, ok bool, err error)
+	IndexesSize(oid uint32) (bytes int64, ok bool, err error)
+	DatabaseSize(oid uint32) (bytes int64, ok bool, err error)
+}
+
+// ActivityInfo is about the running server, transaction and statement.
+type ActivityInfo interface {
+	StartTime() time.Time     // of the server
+	StatementTime() time.Time // start of the statement
+	ReloadTime() time.Time    // of the configuration
+	Query() string            // text of the statement
+	// TransactionID is the 64-bit id of the running transaction; with assign = false ok is false where it has none yet.
+	TransactionID(assign bool) (id uint64, ok bool, err error)
+	// Snapshot is the text xmin:xmax:xip of the running transaction.
+	Snapshot() string
+	CancelBackend(pid int32, terminate bool) (bool, error)
+}
