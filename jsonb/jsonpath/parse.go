@@ -1,0 +1,467 @@
+package jsonpath
+
+import (
+	"strconv"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
+)
+
+// maxDepth bounds the nesting of a path and the length of a chain of accessors (P1).
+const maxDepth = 5000
+
+// Parse reads the text form of a path: 42601 where it is none.
+func Parse(text string) (*Path, error) {
+	p := &parser{scan: scanner{text: text}}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	path := &Path{}
+	switch {
+	case p.tok.kind == tokEnd:
+		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", "jsonpath", text)
+	case p.isKeyword("strict"), p.isKeyword("lax"):
+		path.strict = p.tok.text == "strict"
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+	}
+	root, err := p.any()
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokEnd {
+		return nil, p.unexpected()
+	}
+	if err := checkScope(root, false, false); err != nil {
+		return nil, err
+	}
+	path.root = root
+	return path, nil
+}
+
+// checkScope refuses @ outside of filters and last outside of subscripts, as PostgreSQL does once the syntax is right.
+func checkScope(n *node, inFilter, inSubscript bool) error {
+	for ; n != nil; n = n.next {
+		switch {
+		case n.op == opCurrent && !inFilter:
+			return pgerr.New(pgerr.SyntaxError, "@ is not allowed in root expressions")
+		case n.op == opLast && !inSubscript:
+			return pgerr.New(pgerr.SyntaxError, "LAST is allowed only in array subscripts")
+		}
+		if err := checkScope(n.left, inFilter || n.op == opFilter, inSubscript); err != nil {
+			return err
+		}
+		if err := checkScope(n.right, inFilter, inSubscript); err != nil {
+			return err
+		}
+		for _, s := range n.subs {
+			if err := checkScope(s.from, inFilter, true); err != nil {
+				return err
+			}
+			if err := checkScope(s.to, inFilter, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// parser is a recursive descent over the tokens. Where PostgreSQL's grammar keeps predicates and expressions apart, it
+// reads either and refuses the wrong kind at the token that follows, which is where PostgreSQL's error stands too.
+type parser struct {
+	scan  scanner
+	tok   token
+	level int
+}
+
+func (p *parser) advance() (err error) {
+	p.tok, err = p.scan.next()
+	return err
+}
+
+func (p *parser) unexpected() error { return syntaxAt("syntax error", p.tok.near) }
+
+func (p *parser) is(symbol string) bool      { return p.tok.kind == tokSymbol && p.tok.text == symbol }
+func (p *parser) isKeyword(word string) bool { return p.tok.kind == tokKeyword && p.tok.text == word }
+
+// expect passes a symbol.
+func (p *parser) expect(symbol string) error {
+	if !p.is(symbol) {
+		return p.unexpected()
+	}
+	return p.advance()
+}
+
+func (p *parser) expectKeyword(word string) error {
+	if !p.isKeyword(word) {
+		return p.unexpected()
+	}
+	return p.advance()
+}
+
+func tooDeep() error {
+	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").WithHint(
+		"A jsonpath may be nested %d levels deep.", maxDepth)
+}
+
+// enter counts a level of recursion; the caller leaves by p.level--.
+func (p *parser) enter() error {
+	if p.level++; p.level > maxDepth {
+		return tooDeep()
+	}
+	return nil
+}
+
+// combine makes a node over operands and bounds its depth.
+func combine(o op, left, right *node) (*node, error) {
+	n := &node{op: o, left: left, right: right, depth: left.depth + 1}
+	if right != nil {
+		n.depth = max(n.depth, right.depth+1)
+	}
+	if n.depth > maxDepth {
+		return nil, tooDeep()
+	}
+	return n, nil
+}
+
+// any reads an expression or a predicate: ||, the loosest operator.
+func (p *parser) any() (*node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.level-- }()
+	return p.logic("||", opOr, func() (*node, error) {
+		return p.logic("&&", opAnd, p.comparison)
+	})
+}
+
+func (p *parser) logic(symbol string, o op, operand func() (*node, error)) (*node, error) {
+	left, err := operand()
+	for err == nil && p.is(symbol) {
+		if !left.predicate() {
+			return nil, p.unexpected()
+		}
+		if err = p.advance(); err != nil {
+			return nil, err
+		}
+		var right *node
+		if right, err = operand(); err != nil {
+			return nil, err
+		}
+		if !right.predicate() {
+			return nil, p.unexpected()
+		}
+		left, err = combine(o, left, right)
+	}
+	return left, err
+}
+
+func (p *parser) need(predicate bool, n *node, err error) (*node, error) {
+	if err == nil && n.predicate() != predicate {
+		return nil, p.unexpected()
+	}
+	return n, err
+}
+
+var comparisons = map[string]op{"==": opEq, "!=": opNe, "<": opLt, "<=": opLe, ">": opGt, ">=": opGe}
+
+func (p *parser) comparison() (*node, error) {
+	left, err := p.sum()
+	if err != nil || left.predicate() {
+		return left, err
+	}
+	switch o, ok := comparisons[p.tok.text]; {
+	case p.tok.kind == tokSymbol && ok:
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		right, err := p.sum()
+		if right, err = p.need(false, right, err); err != nil {
+			return nil, err
+		}
+		return combine(o, left, right)
+	case p.isKeyword("starts"):
+		return p.startsWith(left)
+	case p.isKeyword("like_regex"):
+		return p.likeRegex(left)
+	}
+	return left, nil
+}
+
+func (p *parser) startsWith(left *node) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expectKeyword("with"); err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokString && p.tok.kind != tokVariable {
+		return nil, p.unexpected()
+	}
+	right, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	return combine(opStarts, left, right)
+}
+
+func (p *parser) likeRegex(left *node) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokString {
+		return nil, p.unexpected()
+	}
+	n, err := combine(opRegex, left, nil)
+	if err != nil {
+		return nil, err
+	}
+	n.text = p.tok.text
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	flags := ""
+	if p.isKeyword("flag") {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		if p.tok.kind != tokString {
+			return nil, p.unexpected()
+		}
+		flags = p.tok.text
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+	}
+	if n.flags, err = parseFlags(flags); err != nil {
+		return nil, err
+	}
+	n.regex, err = compileRegex(n.text, n.flags)
+	return n, err
+}
+
+var sums = map[string]op{"+": opAdd, "-": opSub}
+var products = map[string]op{"*": opMul, "/": opDiv, "%": opMod}
+
+func (p *parser) sum() (*node, error) {
+	return p.arithmetic(sums, func() (*node, error) { return p.arithmetic(products, p.unary) })
+}
+
+func (p *parser) arithmetic(ops map[string]op, operand func() (*node, error)) (*node, error) {
+	left, err := operand()
+	for err == nil && p.tok.kind == tokSymbol {
+		o, ok := ops[p.tok.text]
+		if !ok {
+			break
+		}
+		if left.predicate() {
+			return nil, p.unexpected()
+		}
+		if err = p.advance(); err != nil {
+			return nil, err
+		}
+		right, rerr := operand()
+		if right, rerr = p.need(false, right, rerr); rerr != nil {
+			return nil, rerr
+		}
+		left, err = combine(o, left, right)
+	}
+	return left, err
+}
+
+// unary reads signs and !; a sign before a bare number becomes part of it.
+func (p *parser) unary() (*node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.level-- }()
+	switch {
+	case p.is("+"), p.is("-"):
+		o := opPlus
+		if p.is("-") {
+			o = opMinus
+		}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		n, err := p.unary()
+		if n, err = p.need(false, n, err); err != nil {
+			return nil, err
+		}
+		if n.op == opNumber && n.next == nil {
+			if o == opMinus {
+				n.value = negate(n.value)
+			}
+			return n, nil
+		}
+		return combine(o, n, nil)
+	case p.is("!"):
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		return p.negation()
+	}
+	return p.chain()
+}
+
+// negation reads what ! applies to: exists or a predicate in parentheses.
+func (p *parser) negation() (*node, error) {
+	var n *node
+	var err error
+	switch {
+	case p.isKeyword("exists"):
+		n, err = p.exists()
+	case p.is("("):
+		n, err = p.group()
+		n, err = p.need(true, n, err)
+	default:
+		return nil, p.unexpected()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return combine(opNot, n, nil)
+}
+
+func (p *parser) exists() (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	n, err := p.any()
+	if n, err = p.need(false, n, err); err != nil {
+		return nil, err
+	}
+	if err := p.expect(")"); err != nil {
+		return nil, err
+	}
+	return combine(opExists, n, nil)
+}
+
+// group reads ( … ).
+func (p *parser) group() (*node, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	n, err := p.any()
+	if err != nil {
+		return nil, err
+	}
+	return n, p.expect(")")
+}
+
+// chain reads a primary with the accessors that follow.
+func (p *parser) chain() (*node, error) {
+	var n *node
+	var err error
+	switch {
+	case p.isKeyword("exists"):
+		return p.exists()
+	case p.is("("):
+		if n, err = p.group(); err != nil {
+			return nil, err
+		}
+		if p.isKeyword("is") && n.predicate() {
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			if err := p.expectKeyword("unknown"); err != nil {
+				return nil, err
+			}
+			return combine(opUnknown, n, nil)
+		}
+	default:
+		if n, err = p.primary(); err != nil {
+			return nil, err
+		}
+	}
+	return n, p.accessors(n)
+}
+
+// accessors hangs what follows on the end of the chain n.
+func (p *parser) accessors(n *node) error {
+	tail, length := n, 1
+	for tail.next != nil {
+		tail, length = tail.next, length+1
+	}
+	for {
+		next, err := p.accessor()
+		if err != nil || next == nil {
+			return err
+		}
+		if length++; length > maxDepth {
+			return tooDeep()
+		}
+		n.depth = max(n.depth, next.depth)
+		tail.next, tail = next, next
+	}
+}
+
+// primary reads a literal, variable, $, @ or last.
+func (p *parser) primary() (*node, error) {
+	n := &node{text: p.tok.text}
+	switch p.tok.kind {
+	case tokString:
+		n.op, n.value = opString, jsonb.OfString(p.tok.text)
+	case tokVariable:
+		n.op = opVariable
+	case tokInt, tokNumeric:
+		v, err := numberLiteral(p.tok.text)
+		if err != nil {
+			return nil, err
+		}
+		n.op, n.value = opNumber, v
+	case tokSymbol, tokKeyword:
+		switch p.tok.text {
+		case "$":
+			n.op = opRoot
+		case "@":
+			n.op = opCurrent
+		case "last":
+			n.op = opLast
+		case "null":
+			n.op, n.value = opNull, jsonb.NullDoc
+		case "true":
+			n.op, n.value = opTrue, jsonb.TrueDoc
+		case "false":
+			n.op, n.value = opFalse, jsonb.FalseDoc
+		default:
+			return nil, p.unexpected()
+		}
+	default:
+		return nil, p.unexpected()
+	}
+	return n, p.advance()
+}
+
+// numberLiteral takes jsonpath's forms "1." and ".5" beside JSON's.
+func numberLiteral(s string) (jsonb.Doc, error) {
+	if s[0] == '.' {
+		s = "0" + s
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] == '.' && (i+1 == len(s) || !isDigit(s[i+1])) {
+			s = s[:i] + s[i+1:]
+			break
+		}
+	}
+	return jsonb.OfNumber(s)
+}
+
+// anyLevel reads a level of .**{ }.
+func (p *parser) anyLevel() (uint32, error) {
+	if p.isKeyword("last") {
+		return anyLevel, p.advance()
+	}
+	if p.tok.kind != tokInt {
+		return 0, p.unexpected()
+	}
+	v, err := strconv.ParseInt(p.tok.text, 10, 32)
+	if err != nil {
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value \"%s\" is out of range for type integer", p.tok.text)
+	}
+	return uint32(v), p.advance()
+}
