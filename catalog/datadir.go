@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// DirFormat is the format of data directories that this release writes (V5). Older ones are read; newer ones are refused.
+const DirFormat = 1
+
+const (
+	versionFile = "VERSION"
+	versionTemp = "VERSION.new"
+	lockFile    = "LOCK"
+)
+
+// DataDir is a locked data directory of a node.
+type DataDir struct {
+	Path    string
+	Created bool // by this Open
+	Identity
+	lock *os.File
+}
+
+// Identity says whose directory it is.
+type Identity struct {
+	ClusterID string // a UUID
+	NodeID    uint32
+}
+
+// NewCluster gives the identity of the first node of a new cluster.
+func NewCluster() Identity { return Identity{ClusterID: newUUID(), NodeID: 1} }
+
+// OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is the release that runs, such as 0.1.0;
+// fresh gives the identity of a directory that is made. Errors are sentences for the operator: the directory is in use, belongs to
+// something else, is damaged, or was written by a newer release.
+func OpenDataDir(path, product string, fresh func() (Identity, error)) (*DataDir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the data directory: %w", err)
+	}
+	// Nothing is written, not even the lock, before it is clear that the directory is ours or empty.
+	if err := checkOurs(path); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &DataDir{Path: path, lock: lock}
+	if err := d.load(product, fresh); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Close unlocks the directory.
+func (d *DataDir) Close() error { return d.lock.Close() }
+
+// Join gives the path of something in the directory.
+func (d *DataDir) Join(parts ...string) string {
+	return filepath.Join(append([]string{d.Path}, parts...)...)
+}
+
+// checkOurs refuses a directory that holds something and is not a data directory. What is left of a creation that was cut short, and the
+// folder that a fresh file system begins with, are no hindrance.
+func checkOurs(path string) error {
+	names, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the data directory: %w", err)
+	}
+	other := ""
+	for _, n := range names {
+		switch n.Name() {
+		case versionFile:
+			return nil
+		case versionTemp, lockFile, "lost+found":
+		default:
+			other = n.Name()
+		}
+	}
+	if other != "" {
+		return fmt.Errorf("%s is not a data directory of Sherd: it holds %q and no file %s. "+
+			"Name an empty or a new directory, or restore the missing file", path, other, versionFile)
+	}
+	return nil
+}
+
+// load reads VERSION, or writes the first one.
+func (d *DataDir) load(product string, fresh func() (Identity, error)) error {
+	data, err := os.ReadFile(d.Join(versionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.create(product, fresh)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the data directory: %w", err)
+	}
+	v, err := parseVersion(data)
+	if err != nil {
+		return fmt.Errorf("the data directory %s is damaged: file %s: %w. Restore it from a backup of the directory", d.Path, versionFile, err)
+	}
+	if v.format > DirFormat {
+		return fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+
+			"Start the newer release", d.Path, v.format, v.product, product, DirFormat)
+	}
+	d.Identity = v.Identity
+	if v.product == product && v.format == DirFormat {
+		return nil
+	}
+	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: v.Identity})
+}
+
+func (d *DataDir) create(product string, fresh func() (Identity, error)) error {
+	id, err := fresh()
+	if err != nil {
+		return err
+	}
+	d.Created, d.Identity = true, id
+	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: id})
+}
+
+// writeVersion replaces VERSION so that a crash leaves the old or the new one.
+func (d *DataDir) writeVersion(v dirVersion) error {
+	err := writeFileSynced(d.Join(versionTemp), v.text())
+	if err == nil {
+		err = os.Rename(d.Join(versionTemp), d.Join(versionFile))
+	}
+	if err == nil {
+		err = syncDir(d.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write to the data directory: %w", err)
+	}
+	return nil
+}
+
+func writeFileSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes a rename in a directory durable.
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// newUUID makes a random UUID (version 4).
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
