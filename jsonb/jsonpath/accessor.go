@@ -138,14 +138,12 @@ func (p *parser) subscripts() (*node, error) {
 }
 
 func (p *parser) subscript() (s subscript, err error) {
-	s.from, err = p.any()
-	if s.from, err = p.need(false, s.from, err); err != nil || !p.isKeyword("to") {
+	if s.from, err = p.expression(); err != nil || !p.isKeyword("to") {
 		return s, err
 	}
 	if err = p.advance(); err != nil {
 		return s, err
 	}
-	s.to, err = p.any()
-	s.to, err = p.need(false, s.to, err)
+	s.to, err = p.expression()
 	return s, err
 }

@@ -136,6 +136,16 @@ func (p *parser) any() (*node, error) {
 	})
 }
 
+// expression reads what is no predicate.
+func (p *parser) expression() (*node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.level-- }()
+	n, err := p.sum()
+	return p.need(false, n, err)
+}
+
 func (p *parser) logic(symbol string, o op, operand func() (*node, error)) (*node, error) {
 	left, err := operand()
 	for err == nil && p.is(symbol) {
@@ -331,8 +341,8 @@ func (p *parser) exists() (*node, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	n, err := p.any()
-	if n, err = p.need(false, n, err); err != nil {
+	n, err := p.expression()
+	if err != nil {
 		return nil, err
 	}
 	if err := p.expect(")"); err != nil {

@@ -52,6 +52,9 @@ func parseFlags(s string) (f regexFlags, err error) {
 	return f, nil
 }
 
+// maxRepeat is PostgreSQL's bound of a repetition count.
+const maxRepeat = 255
+
 // matchTimeout bounds a match of the backtracking engine, which some patterns make exponential.
 const matchTimeout = 5 * time.Second
 
@@ -65,7 +68,7 @@ func compileRegex(pattern string, f regexFlags) (matcher, error) {
 	if f&flagCase != 0 {
 		options += "i"
 	}
-	t := translation{dotAll: f&flagDotAll != 0, lines: f&flagLines != 0}
+	t := translation{fold: f&flagCase != 0, dotAll: f&flagDotAll != 0, lines: f&flagLines != 0}
 	if f&flagQuote != 0 {
 		t.out.WriteString(regexp.QuoteMeta(pattern))
 	} else {
@@ -142,6 +145,7 @@ type translation struct {
 	out          strings.Builder
 	dotAll       bool
 	lines        bool
+	fold         bool // ignore case
 	backtracking bool
 }
 
@@ -176,7 +180,7 @@ func (t *translation) translate(s string) error {
 				t.out.WriteString(`\z`)
 			}
 		case '{':
-			n = t.brace(s)
+			n, err = t.brace(s)
 		default:
 			_, n = utf8.DecodeRuneInString(s)
 			t.out.WriteString(s[:n])
@@ -190,13 +194,23 @@ func (t *translation) translate(s string) error {
 }
 
 // brace keeps a bound; a brace that no digit follows is an ordinary character.
-func (t *translation) brace(s string) int {
-	if len(s) > 1 && isDigit(s[1]) {
-		t.out.WriteByte('{')
-	} else {
+func (t *translation) brace(s string) (int, error) {
+	if len(s) < 2 || !isDigit(s[1]) {
 		t.out.WriteString(`\{`)
+		return 1, nil
 	}
-	return 1
+	end := strings.IndexByte(s, '}')
+	if end < 0 {
+		return 0, badRegex("braces {} not balanced")
+	}
+	low, high, _ := strings.Cut(s[1:end], ",")
+	for _, bound := range []string{low, high} {
+		if v, err := strconv.Atoi("0" + bound); err != nil || v > maxRepeat {
+			return 0, badRegex("invalid repetition count(s)")
+		}
+	}
+	t.out.WriteString(s[:end+1])
+	return end + 1, nil
 }
 
 func (t *translation) paren(s string) (int, error) {
@@ -221,12 +235,13 @@ func (t *translation) paren(s string) (int, error) {
 // embedded takes the options a pattern may begin with, such as (?i).
 func (t *translation) embedded(s string) (int, error) {
 	end := strings.IndexByte(s, ')')
-	if end < 0 || t.out.Len() > 0 {
+	if end < 0 || t.out.Len() > 0 || s[2] < 'a' || s[2] > 'z' {
 		return 0, badRegex("quantifier operand invalid")
 	}
 	for _, c := range s[2:end] {
 		switch c {
 		case 'i':
+			t.fold = true
 			t.out.WriteString("(?i)")
 		case 'n', 'm':
 			t.dotAll, t.lines = false, true
@@ -334,8 +349,10 @@ func (t *translation) assertion(s string) (int, bool) {
 	case c == 'Z':
 		t.out.WriteString(`\z`)
 	case c == 'y':
+		t.backtracking = true // Go's \b knows ASCII only
 		t.out.WriteString(`\b`)
 	case c == 'Y':
+		t.backtracking = true
 		t.out.WriteString(`\B`)
 	case c == 'm':
 		t.backtracking = true
@@ -405,6 +422,9 @@ func (t *translation) named(s string) (int, error) {
 	}
 	name := s[2 : 2+end]
 	if kind == ":" {
+		if t.fold && (name == "upper" || name == "lower") {
+			name = "alpha"
+		}
 		members, ok := classMembers[name]
 		if !ok {
 			return 0, badRegex("invalid character class")

@@ -93,11 +93,14 @@ func (s *scanner) next() (token, error) {
 		if tok, ok, err := s.number(); ok || err != nil {
 			return tok, err
 		}
-		return s.name(tokIdent)
+		return s.name()
 	case strings.IndexByte(special, c) >= 0:
 		n := 1
-		if len(rest) > 1 && strings.Contains("&& || ** <= == <> != >=", rest[:2]) {
-			n = 2
+		if len(rest) > 1 {
+			switch rest[:2] {
+			case "&&", "||", "**", "<=", "==", "<>", "!=", ">=":
+				n = 2
+			}
 		}
 		s.at += n
 		text := rest[:n]
@@ -106,7 +109,7 @@ func (s *scanner) next() (token, error) {
 		}
 		return token{kind: tokSymbol, text: text, near: text}, nil
 	}
-	return s.name(tokIdent)
+	return s.name()
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -115,12 +118,16 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func (s *scanner) dollar() (token, error) {
 	s.at++
 	if s.at < len(s.text) {
-		switch c := s.text[s.at]; {
-		case c == '"':
+		if s.text[s.at] == '"' {
 			text, err := s.quoted()
 			return token{kind: tokVariable, text: text, near: `"`}, err
-		case isOther(c) || c == '\\':
-			return s.name(tokVariable)
+		}
+		from := s.at
+		for s.at < len(s.text) && isOther(s.text[s.at]) {
+			s.at++
+		}
+		if s.at > from {
+			return token{kind: tokVariable, text: s.text[from:s.at], near: s.text[from-1 : s.at]}, nil
 		}
 	}
 	return token{kind: tokSymbol, text: "$", near: "$"}, nil
@@ -154,7 +161,7 @@ func (s *scanner) number() (token, bool, error) {
 		if sign {
 			n++
 		}
-		switch from := n; {
+		switch {
 		case n < len(rest) && isDigit(rest[n]):
 			kind = tokNumeric
 			digits()
@@ -162,7 +169,6 @@ func (s *scanner) number() (token, bool, error) {
 			bad = "invalid numeric literal"
 		default:
 			n = m
-			_ = from
 		}
 	}
 	junk := n
@@ -185,7 +191,7 @@ func (s *scanner) number() (token, bool, error) {
 }
 
 // name reads an unquoted name, with escapes, and looks it up among the keywords.
-func (s *scanner) name(kind tokenKind) (token, error) {
+func (s *scanner) name() (token, error) {
 	var b []byte
 	for s.at < len(s.text) {
 		c := s.text[s.at]
@@ -202,15 +208,13 @@ func (s *scanner) name(kind tokenKind) (token, error) {
 		b = append(b, c)
 		s.at++
 	}
-	tok := token{kind: kind, text: string(b), raw: string(b)}
+	tok := token{kind: tokIdent, text: string(b), raw: string(b)}
 	if s.at < len(s.text) && isBlank(s.text[s.at]) {
 		tok.near = s.text[s.at : s.at+1]
 	}
-	if kind == tokIdent {
-		lower := strings.ToLower(tok.text)
-		if exact, ok := keywords[lower]; ok && (!exact || lower == tok.text) {
-			tok.kind, tok.text = tokKeyword, lower
-		}
+	lower := strings.ToLower(tok.text)
+	if exact, ok := keywords[lower]; ok && (!exact || lower == tok.text) {
+		tok.kind, tok.text = tokKeyword, lower
 	}
 	return tok, nil
 }
@@ -325,7 +329,7 @@ func appendCodePoint(b []byte, r rune) ([]byte, error) {
 			WithDetail(`\u0000 cannot be converted to text.`)
 	}
 	if !utf8.ValidRune(r) {
-		return nil, pgerr.New(pgerr.SyntaxError, "invalid Unicode escape value")
+		return nil, pgerr.New(pgerr.SyntaxError, "invalid Unicode code point")
 	}
 	return utf8.AppendRune(b, r), nil
 }
