@@ -19,6 +19,7 @@ func (c *conn) authenticate(user string) error {
 	verifier, exists := c.server.cfg.Authenticate(user)
 	if isLocal(c.raw.RemoteAddr()) {
 		if !exists {
+			c.send(&pgproto3.AuthenticationOk{}) // nothing was asked for; the role is missed afterwards
 			return fatal(pgerr.InvalidAuthorization, `role "%s" does not exist`, user)
 		}
 		if verifier == "" {

@@ -3,7 +3,6 @@ package pgwire
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgproto3/v2"
 
@@ -152,20 +151,21 @@ func argument(oid types.OID, format int16, raw []byte, env *types.Env) (types.Da
 // parameterContext says which parameter an error is about, as PostgreSQL does in the field Where.
 func parameterContext(err error, m *pgproto3.Bind, i int) error {
 	e := *pgerr.From(err)
-	if e.Where == "" {
-		e.Where = parameterName(m, i)
+	if e.Where != "" {
+		return &e
+	}
+	e.Where = parameterName(m, i)
+	if format(m.ParameterFormatCodes, i) == formatText && e.Code != pgerr.CharacterNotInRepertoire {
+		e.Where += " = '...'" // of values in the type's text form PostgreSQL shows log_parameter_max_length_on_error characters: none
 	}
 	return &e
 }
 
-// parameterName names a parameter as PostgreSQL's error context does, with the value where it is text.
+// parameterName names a parameter as PostgreSQL's error context does.
 func parameterName(m *pgproto3.Bind, i int) string {
 	portal := "unnamed portal"
 	if m.DestinationPortal != "" {
-		portal = fmt.Sprintf("portal %q", m.DestinationPortal)
+		portal = fmt.Sprintf(`portal "%s"`, m.DestinationPortal)
 	}
-	if format(m.ParameterFormatCodes, i) != formatText {
-		return fmt.Sprintf("%s parameter $%d", portal, i+1)
-	}
-	return fmt.Sprintf("%s parameter $%d = '%s'", portal, i+1, strings.ReplaceAll(string(m.Parameters[i]), "'", "''"))
+	return fmt.Sprintf("%s parameter $%d", portal, i+1)
 }

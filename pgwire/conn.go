@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type conn struct {
 	skip    bool   // an error of the extended protocol: drop messages until Sync (W4)
 	results results
 	portals portals
+	msg     messages
+	reply   replies
 }
 
 // errTerminated ends a connection that its client has ended.
@@ -47,7 +50,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 // run is the goroutine of a connection, from its first byte to its end.
 func (c *conn) run() {
-	defer c.server.unregister(c)
+	defer c.server.wg.Done()
 	defer c.close()
 	err := c.converse()
 	if c.lost == nil && err != nil && !errors.Is(err, errTerminated) {
@@ -93,12 +96,13 @@ func (c *conn) farewell(err error) {
 	_ = c.flush()
 }
 
-// close frees what the connection holds; a session in a transaction rolls back.
+// close frees what the connection holds; a session in a transaction rolls back. The client sees the end when its place is free.
 func (c *conn) close() {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.cfg.Log.Error("panic while closing a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
+		c.server.unregister(c)
 		_ = c.net.Close()
 	}()
 	if c.session != nil {
@@ -109,11 +113,11 @@ func (c *conn) close() {
 // serveMessage reads one message and answers it. An error ends the connection.
 func (c *conn) serveMessage() error {
 	typ, body, err := c.next()
-	var long *tooLong
-	switch {
-	case errors.As(err, &long):
-		return c.refuse(typ, long.err)
-	case err != nil:
+	if err != nil {
+		var long *tooLong
+		if errors.As(err, &long) {
+			return c.refuse(typ, long.err)
+		}
 		return err
 	}
 	return c.dispatch(typ, body)
@@ -302,11 +306,19 @@ func (c *conn) flush() error {
 func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = pgerr.New(pgerr.ProtocolViolation, "invalid message format")
+			err = malformed(body)
 		}
 	}()
 	if err := m.Decode(body); err != nil {
-		return pgerr.New(pgerr.ProtocolViolation, "invalid message format")
+		return malformed(body)
 	}
 	return nil
+}
+
+// malformed words the error as PostgreSQL does; every message that is decoded holds a string.
+func malformed(body []byte) error {
+	if bytes.IndexByte(body, 0) < 0 {
+		return pgerr.New(pgerr.ProtocolViolation, "invalid string in message")
+	}
+	return pgerr.New(pgerr.ProtocolViolation, "invalid message format")
 }

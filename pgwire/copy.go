@@ -99,7 +99,8 @@ func (r *copyReader) read(ctx context.Context) ([]byte, error) {
 		case 'H', 'S':
 			// Clients send these without having noticed that the statement was a COPY.
 		default:
-			return nil, pgerr.New(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
+			// What the client meant by it is anybody's guess; PostgreSQL ends the connection too.
+			return nil, fatal(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
 		}
 	}
 }

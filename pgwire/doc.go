@@ -18,8 +18,8 @@
 //	    answered with 54000; a length that PostgreSQL itself forbids ends the connection with 08P01.
 //	W3  A message that does not decode is 08P01, whatever the decoder did about it: it runs under a guard. The connection stays in step,
 //	    because the frame was read whole before.
-//	W4  After an error in the extended protocol everything up to Sync is dropped, and every Query, FunctionCall and Sync is answered
-//	    by exactly one ReadyForQuery.
+//	W4  After an error in the extended protocol everything up to Sync is dropped, and every Sync, and every Query and
+//	    FunctionCall that is not dropped, is answered by exactly one ReadyForQuery.
 //	W5  A cancel request ends the statement that runs when it arrives, or nothing. Its key is compared in constant time.
 //	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small stack.
 //	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).

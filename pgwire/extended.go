@@ -44,12 +44,19 @@ func (c *conn) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// text decodes m and checks the strings that names gives.
-func (c *conn) read(m pgproto3.FrontendMessage, body []byte, texts func() [2]string) error {
-	if err := decode(m, body); err != nil {
-		return c.failed(err)
-	}
-	for _, s := range texts() {
+// messages are the frontend messages that are decoded again and again.
+type messages struct {
+	query    pgproto3.Query
+	parse    pgproto3.Parse
+	bind     pgproto3.Bind
+	describe pgproto3.Describe
+	execute  pgproto3.Execute
+	close    pgproto3.Close
+}
+
+// valid checks the strings of a message (W7).
+func (c *conn) valid(texts ...string) error {
+	for _, s := range texts {
 		if err := types.ValidateText(s); err != nil {
 			return c.failed(err)
 		}
@@ -58,8 +65,11 @@ func (c *conn) read(m pgproto3.FrontendMessage, body []byte, texts func() [2]str
 }
 
 func (c *conn) parse(body []byte) error {
-	var m pgproto3.Parse
-	if err := c.read(&m, body, func() [2]string { return [2]string{m.Name, m.Query} }); err != nil {
+	m := &c.msg.parse
+	if err := decode(m, body); err != nil {
+		return c.failed(err)
+	}
+	if err := c.valid(m.Name, m.Query); err != nil {
 		return err
 	}
 	ctx := c.intr.begin()
@@ -71,12 +81,16 @@ func (c *conn) parse(body []byte) error {
 }
 
 func (c *conn) bind(body []byte) error {
-	var m pgproto3.Bind
-	if err := c.read(&m, body, func() [2]string { return [2]string{m.DestinationPortal, m.PreparedStatement} }); err != nil {
+	m := &c.msg.bind
+	if err := decode(m, body); err != nil {
+		return c.failed(err)
+	}
+	if err := c.valid(m.DestinationPortal, m.PreparedStatement); err != nil {
 		return err
 	}
+	defer func() { m.Parameters = nil }() // they alias the message
 	ctx := c.intr.begin()
-	if err := c.ended(ctx, c.bindPortal(ctx, &m)); err != nil {
+	if err := c.ended(ctx, c.bindPortal(ctx, m)); err != nil {
 		return err
 	}
 	c.send(&pgproto3.BindComplete{})
@@ -84,8 +98,11 @@ func (c *conn) bind(body []byte) error {
 }
 
 func (c *conn) describe(body []byte) error {
-	var m pgproto3.Describe
-	if err := c.read(&m, body, func() [2]string { return [2]string{m.Name} }); err != nil {
+	m := &c.msg.describe
+	if err := decode(m, body); err != nil {
+		return c.failed(err)
+	}
+	if err := c.valid(m.Name); err != nil {
 		return err
 	}
 	ctx := c.intr.begin()
@@ -127,8 +144,11 @@ func (c *conn) sendColumns(columns []sql.Column, formats []int16) {
 }
 
 func (c *conn) execute(body []byte) error {
-	var m pgproto3.Execute
-	if err := c.read(&m, body, func() [2]string { return [2]string{m.Portal} }); err != nil {
+	m := &c.msg.execute
+	if err := decode(m, body); err != nil {
+		return c.failed(err)
+	}
+	if err := c.valid(m.Portal); err != nil {
 		return err
 	}
 	maxRows := int(int32(m.MaxRows))
@@ -156,8 +176,11 @@ func (c *conn) executePortal(ctx context.Context, name string, maxRows int) erro
 }
 
 func (c *conn) closeObject(body []byte) error {
-	var m pgproto3.Close
-	if err := c.read(&m, body, func() [2]string { return [2]string{m.Name} }); err != nil {
+	m := &c.msg.close
+	if err := decode(m, body); err != nil {
+		return c.failed(err)
+	}
+	if err := c.valid(m.Name); err != nil {
 		return err
 	}
 	switch m.ObjectType {

@@ -79,6 +79,7 @@ func (s *Server) accept(nc net.Conn) {
 	if over > (hopelessFactor-1)*s.cfg.MaxConnections {
 		_ = nc.Close()
 		s.unregister(c)
+		s.wg.Done()
 		return
 	}
 	go c.run()

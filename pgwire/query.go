@@ -1,16 +1,14 @@
 package pgwire
 
 import (
-	"github.com/jackc/pgproto3/v2"
-
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // query runs a simple Query.
 func (c *conn) query(body []byte) error {
-	var m pgproto3.Query
-	if err := decode(&m, body); err != nil {
+	m := &c.msg.query
+	if err := decode(m, body); err != nil {
 		return c.endQuery(err)
 	}
 	if err := types.ValidateText(m.String); err != nil {
@@ -18,12 +16,7 @@ func (c *conn) query(body []byte) error {
 	}
 	ctx := c.intr.begin()
 	c.results.simple()
-	err := c.session.Simple(ctx, m.String, &c.results)
-	if err != nil {
-		err = clientError(ctx, err)
-	}
-	c.intr.end()
-	return c.endQuery(err)
+	return c.endQuery(c.ended(ctx, c.session.Simple(ctx, m.String, &c.results)))
 }
 
 // endQuery ends the answer to a message that ReadyForQuery follows.
@@ -48,7 +41,8 @@ func (c *conn) ready() {
 	if status != 'T' && status != 'E' {
 		c.portals.clear()
 	}
-	c.send(&pgproto3.ReadyForQuery{TxStatus: byte(status)})
+	c.reply.ready.TxStatus = byte(status)
+	c.send(&c.reply.ready)
 }
 
 // functionCall answers the obsolete fast-path call.

@@ -17,9 +17,14 @@ type results struct {
 	formats  []int16
 	extended bool // RowDescription is sent by Describe, not by the statement
 	env      *types.Env
-	fields   []pgproto3.FieldDescription // reused
-	tag      []byte                      // reused
 	copy     copyReader
+}
+
+// replies are the backend messages that are encoded again and again.
+type replies struct {
+	ready    pgproto3.ReadyForQuery
+	columns  pgproto3.RowDescription
+	complete pgproto3.CommandComplete
 }
 
 // simple prepares for a simple Query: all results are text.
@@ -45,10 +50,11 @@ func (r *results) Describe(columns []sql.Column) error {
 
 // describe appends RowDescription.
 func (r *results) describe(columns []sql.Column, formats []int16) {
-	r.fields = r.fields[:0]
+	m := &r.c.reply.columns
+	m.Fields = m.Fields[:0]
 	for i := range columns {
 		col := &columns[i]
-		r.fields = append(r.fields, pgproto3.FieldDescription{
+		m.Fields = append(m.Fields, pgproto3.FieldDescription{
 			Name:                 []byte(col.Name),
 			TableOID:             col.Table,
 			TableAttributeNumber: uint16(col.AttNum),
@@ -58,9 +64,15 @@ func (r *results) describe(columns []sql.Column, formats []int16) {
 			Format:               format(formats, i),
 		})
 	}
-	r.c.send(&pgproto3.RowDescription{Fields: r.fields})
-	clear(r.fields)
+	r.c.send(m)
+	if cap(m.Fields) > maxKeptFields {
+		m.Fields = nil
+	}
+	clear(m.Fields)
 }
+
+// maxKeptFields bounds what an idle connection keeps of its widest result.
+const maxKeptFields = 16
 
 // Row appends a DataRow. It is encoded in place: values are written straight behind their length, without a slice for each.
 func (r *results) Row(row []types.Datum) error {
@@ -106,8 +118,9 @@ func (r *results) full() error {
 
 // Complete ends a statement with its command tag.
 func (r *results) Complete(tag string) error {
-	r.tag = append(r.tag[:0], tag...)
-	r.c.send(&pgproto3.CommandComplete{CommandTag: r.tag})
+	m := &r.c.reply.complete
+	m.CommandTag = append(m.CommandTag[:0], tag...)
+	r.c.send(m)
 	return r.c.lost
 }
 

@@ -103,7 +103,6 @@ func (s *Server) unregister(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c.pid)
 	s.mu.Unlock()
-	s.wg.Done()
 }
 
 // Connections tells how many clients are connected.

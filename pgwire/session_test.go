@@ -44,7 +44,8 @@ func newScriptSession(p sql.StartupParams) *scriptSession {
 }
 
 func (s *scriptSession) ReportedParameters() [][2]string {
-	return [][2]string{{"server_version", "15.18"}, {"client_encoding", "UTF8"}, {"application_name", s.params.Settings["application_name"]}}
+	return [][2]string{{"server_version", "15.18"}, {"client_encoding", "UTF8"}, {"standard_conforming_strings", "on"},
+		{"application_name", s.params.Settings["application_name"]}}
 }
 
 func (s *scriptSession) Status() sql.Status { return s.status }
@@ -91,6 +92,9 @@ func (s *scriptSession) simpleStatement(ctx context.Context, p *scriptPortal, w 
 	if err := s.check(p.text); err != nil {
 		return err
 	}
+	if err := plan(p.text); err != nil {
+		return err
+	}
 	if columns := s.columns(p.scriptStatement); columns != nil {
 		if err := w.Describe(columns); err != nil {
 			return err
@@ -98,6 +102,14 @@ func (s *scriptSession) simpleStatement(ctx context.Context, p *scriptPortal, w 
 	}
 	_, err := s.run(ctx, p, 0, w)
 	return err
+}
+
+// plan fails as PostgreSQL's planner does, which folds constants.
+func plan(text string) error {
+	if text == "select 1/0" {
+		return pgerr.New(pgerr.DivisionByZero, "division by zero")
+	}
+	return nil
 }
 
 var paramPattern = regexp.MustCompile(`\$(\d+)::(\w+)`)
@@ -155,6 +167,10 @@ func (s *scriptSession) Bind(_ context.Context, portal, statement string, args [
 	}
 	if s.portals == nil {
 		s.portals = map[string]*scriptPortal{}
+	}
+	if err := plan(s.statements[statement].text); err != nil {
+		s.fail()
+		return err
 	}
 	s.implicit = s.status == sql.Idle
 	s.portals[portal] = &scriptPortal{scriptStatement: s.statements[statement], args: args}
@@ -231,8 +247,6 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 		return false, w.Complete("BEGIN")
 	case text == "commit" || text == "rollback":
 		return false, s.endTransaction(text, w)
-	case text == "select 1/0":
-		return false, pgerr.New(pgerr.DivisionByZero, "division by zero")
 	case text == "select panic":
 		panic("a defect")
 	case strings.HasPrefix(text, "select"):
@@ -316,7 +330,7 @@ func (s *scriptSession) row(ctx context.Context, p *scriptPortal) ([]types.Datum
 	case strings.HasPrefix(text, "select pg_sleep"):
 		return []types.Datum{{K: types.KindVoid}}, s.sleep(ctx, text)
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(p.text, "select "))
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(p.text, "select ")))
 	if err != nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "the script session does not know %q", p.text)
 	}

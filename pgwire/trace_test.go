@@ -166,7 +166,7 @@ func readMessage(r io.Reader) (byte, []byte, error) {
 }
 
 // clientMessage encodes a line such as: Parse s1 "select $1::int4" 23.
-func clientMessage(t *testing.T, line string) []byte {
+func clientMessage(t testing.TB, line string) []byte {
 	t.Helper()
 	words := splitWords(t, line)
 	args := words[1:]
@@ -248,7 +248,7 @@ func startupBytes(args []string) []byte {
 }
 
 // bindMessage reads: PORTAL STATEMENT [t:value | b:hex | null …] [results FORMAT …].
-func bindMessage(t *testing.T, args []string) *pgproto3.Bind {
+func bindMessage(t testing.TB, args []string) *pgproto3.Bind {
 	m := &pgproto3.Bind{DestinationPortal: args[0], PreparedStatement: args[1]}
 	results := false
 	for _, a := range args[2:] {
@@ -281,7 +281,7 @@ func bindMessage(t *testing.T, args []string) *pgproto3.Bind {
 }
 
 // splitWords splits at blanks; a word in double quotes is a Go string.
-func splitWords(t *testing.T, line string) []string {
+func splitWords(t testing.TB, line string) []string {
 	t.Helper()
 	var words []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {

@@ -1,0 +1,130 @@
+package pgwire
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// constantSession answers every statement with one row, as cheaply as can be: what a benchmark with it measures is the wire.
+type constantSession struct {
+	*scriptSession
+	columns []sql.Column
+	row     []types.Datum
+}
+
+func (s *constantSession) Simple(_ context.Context, _ string, w sql.ResultWriter) error {
+	if err := w.Describe(s.columns); err != nil {
+		return err
+	}
+	_, err := s.Execute(nil, "", 0, w)
+	return err
+}
+
+func (s *constantSession) Execute(_ context.Context, _ string, _ int, w sql.ResultWriter) (bool, error) {
+	if err := w.Row(s.row); err != nil {
+		return false, err
+	}
+	return false, w.Complete("SELECT 1")
+}
+
+func (s *constantSession) Parse(context.Context, string, string, []types.OID) error { return nil }
+func (s *constantSession) Bind(context.Context, string, string, []types.Datum) error {
+	return nil
+}
+func (s *constantSession) DescribeStatement(context.Context, string) (sql.Description, error) {
+	return sql.Description{Columns: s.columns, Params: []types.OID{types.Int4}[:1:1]}, nil
+}
+func (s *constantSession) DescribePortal(context.Context, string) (sql.Description, error) {
+	return sql.Description{Columns: s.columns}, nil
+}
+
+func constantServer(b testing.TB) string {
+	cfg := scriptConfig()
+	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
+		return &constantSession{newScriptSession(p), []sql.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)}}, nil
+	}
+	_, addr := startServer(b, cfg)
+	return addr
+}
+
+// pingPong sends the same bytes again and again from each client and waits for the answer to each, whose size does not change.
+func pingPong(b *testing.B, clients int, question []byte) {
+	addr := benchAddr
+	if addr == "" {
+		addr = constantServer(b)
+	}
+	b.ReportAllocs()
+	b.SetParallelism(clients)
+	b.RunParallel(func(pb *testing.PB) {
+		c := connect(b, addr)
+		c.write(question)
+		first := &counter{r: c.r}
+		(&client{t: b, nc: c.nc, r: bufio.NewReader(first)}).until('Z')
+		answer := make([]byte, first.n)
+		for pb.Next() {
+			if _, err := c.nc.Write(question); err != nil {
+				b.Error(err)
+				return
+			}
+			if _, err := io.ReadFull(c.nc, answer); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+		_ = c.nc.(*net.TCPConn).Close()
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "queries/s")
+}
+
+type counter struct {
+	r io.Reader
+	n int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
+// benchAddr runs the clients against a server in another process; "" is one in this.
+var benchAddr = os.Getenv("PGWIRE_BENCH_ADDR")
+
+func BenchmarkPingPongSimple(b *testing.B) {
+	pingPong(b, 8, frame('Q', []byte("select 1\x00")))
+}
+
+func BenchmarkPingPongExtended(b *testing.B) {
+	var q []byte
+	q = append(q, frame('B', []byte("\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01"))...)
+	q = append(q, frame('E', []byte("\x00\x00\x00\x00\x00"))...)
+	q = append(q, frame('S', nil)...)
+	pingPong(b, 8, q)
+}
+
+// BenchmarkRow is the encoding of rows of four columns alone.
+func BenchmarkRow(b *testing.B) {
+	s := NewServer(scriptConfig())
+	defer s.Close()
+	nc, peer := net.Pipe()
+	defer nc.Close()
+	go func() { _, _ = io.Copy(io.Discard, peer) }()
+	c := newConn(s, nc)
+	c.session = newScriptSession(sql.StartupParams{})
+	columns := []sql.Column{column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text)}
+	row := []types.Datum{types.NewInt(123456), types.NewText("some words of text"), types.Null, types.NewText("x")}
+	c.results.portal(columns, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.results.Row(row); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package pgwire
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/sql"
+)
+
+// signalConfig is scriptConfig with sessions that tell when a statement starts to sleep and when they are closed.
+func signalConfig() (cfg Config, started, closed chan struct{}) {
+	cfg = scriptConfig()
+	started, closed = make(chan struct{}, 10), make(chan struct{}, 10)
+	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
+		s := &signalSession{scriptSession: newScriptSession(p), started: started}
+		s.closed = func() { closed <- struct{}{} }
+		return s, nil
+	}
+	return cfg, started, closed
+}
+
+type signalSession struct {
+	*scriptSession
+	started chan struct{}
+}
+
+func (s *signalSession) Simple(ctx context.Context, text string, w sql.ResultWriter) error {
+	s.started <- struct{}{}
+	return s.scriptSession.Simple(ctx, text, w)
+}
+
+func TestCancel(t *testing.T) {
+	cfg, started, _ := signalConfig()
+	_, addr := startServer(t, cfg)
+	c := connect(t, addr)
+	cancelRequest(t, addr, c.pid, c.secret) // nothing runs: nothing happens
+	c.query("select 1")
+	<-started
+	c.until('Z')
+
+	c.query("select pg_sleep(60)")
+	<-started
+	cancelRequest(t, addr, c.pid, c.secret+1) // W5
+	cancelRequest(t, addr, c.pid+1, c.secret)
+	cancelRequest(t, addr, c.pid, c.secret)
+	if code := c.failure(); code != "57014" {
+		t.Errorf("SQLSTATE %s", code)
+	}
+	c.until('Z')
+	c.query("select 1") // the next statement is not cancelled
+	c.until('Z')
+}
+
+func TestLostClientEndsItsStatement(t *testing.T) {
+	cfg, started, closed := signalConfig()
+	cfg.CheckInterval = 5 * time.Millisecond
+	_, addr := startServer(t, cfg)
+	c := connect(t, addr)
+	c.query("select pg_sleep(60)")
+	<-started
+	c.query("select 1") // unread data does not hide the end
+	_ = c.nc.Close()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the statement still runs")
+	}
+}
+
+func TestShutdownEndsIdleConnections(t *testing.T) {
+	cfg, started, closed := signalConfig()
+	s, addr := startServer(t, cfg)
+	idle, busy, transaction := connect(t, addr), connect(t, addr), connect(t, addr)
+	transaction.query("begin")
+	<-started
+	transaction.until('Z')
+	busy.query("select pg_sleep(0.2)")
+	<-started
+
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(context.Background()) }()
+	if code := idle.failure(); code != "57P01" {
+		t.Errorf("idle connection: SQLSTATE %s", code)
+	}
+	<-closed
+	busy.until('Z') // the statement ends in peace
+	if code := busy.failure(); code != "57P01" {
+		t.Errorf("busy connection: SQLSTATE %s", code)
+	}
+	transaction.query("select 1")
+	transaction.until('Z')
+	transaction.query("commit")
+	transaction.until('Z')
+	if code := transaction.failure(); code != "57P01" {
+		t.Errorf("connection in a transaction: SQLSTATE %s", code)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
+	cfg, started, _ := signalConfig()
+	s, addr := startServer(t, cfg)
+	c, inTransaction := connect(t, addr), connect(t, addr)
+	inTransaction.query("begin")
+	<-started
+	inTransaction.until('Z')
+	c.query("select pg_sleep(60)")
+	<-started
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Shutdown(ctx); err != context.Canceled {
+		t.Errorf("Shutdown: %v", err)
+	}
+	for name, c := range map[string]*client{"sleeping": c, "in a transaction": inTransaction} {
+		if code := c.failure(); code != "57P01" {
+			t.Errorf("connection %s: SQLSTATE %s", name, code)
+		}
+	}
+}
