@@ -158,6 +158,7 @@ func TestRefusals(t *testing.T) {
 	putTable(t, c, orders)
 	putTable(t, c, other)
 	oid := must[OID](t)(c.NewOID(t.Context()))
+	fragment := must[[]uint32](t)(c.NewFragmentIDs(t.Context(), 1))
 	edit := func(tab *Table, f func(*Table)) func(*View, *Change) error {
 		return func(v *View, ch *Change) error {
 			u := v.Table(tab.OID).Clone()
@@ -197,7 +198,24 @@ func TestRefusals(t *testing.T) {
 			d := v.Database(PostgresDB).Clone()
 			d.OID, d.Fragments = oid, nil
 			return ch.PutDatabase(d)
+		}, pgerr.InternalError}, // its map names fragments that it has not
+		{"database name taken", func(v *View, ch *Change) error {
+			d := v.Database(PostgresDB).Clone()
+			d.OID, d.Fragments, d.Map = oid, []Fragment{{ID: fragment[0]}}, shardmap.NewInitialMap(fragment)
+			return ch.PutDatabase(d)
+		}, pgerr.DuplicateDatabase},
+		{"fragment of another database", func(v *View, ch *Change) error {
+			d := v.Database(PostgresDB).Clone()
+			d.OID, d.Name = oid, "copy"
+			return ch.PutDatabase(d)
 		}, pgerr.InternalError},
+		{"fragment on no node", func(v *View, ch *Change) error {
+			d := v.Database(PostgresDB).Clone()
+			d.Fragments[0].Nodes = []uint32{9}
+			return ch.PutDatabase(d)
+		}, pgerr.UndefinedObject},
+		{"node in use", func(_ *View, ch *Change) error { ch.DropNode(1); return nil }, pgerr.DependentObjectsStillExist},
+		{"cluster dropped", func(_ *View, ch *Change) error { ch.drop(clusterObject, 0); return nil }, pgerr.InternalError},
 		{"node block twice", func(v *View, ch *Change) error { return ch.PutNode(&Node{ID: 1, Name: "", Block: "A"}) }, pgerr.InternalError},
 		{"name too long", edit(orders, func(u *Table) { u.Name = string(make([]byte, 64)) }), pgerr.InternalError},
 	}
@@ -411,4 +429,29 @@ func sameView(t *testing.T, a, b *View) {
 	if a.version != b.version || a.definitionVersion != b.definitionVersion || !reflect.DeepEqual(x, y) || a.names.Len() != b.names.Len() || a.numbers.Len() != b.numbers.Len() {
 		t.Fatalf("views differ: version %d and %d, objects %v and %v", a.version, b.version, slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y)))
 	}
+}
+
+func BenchmarkFindTable(b *testing.B) {
+	v := emptyView()
+	for i := range 5000 {
+		t := &Table{OID: FirstOID + OID(i), Schema: PostgresPublic, Name: fmt.Sprintf("table_%d", i), StorageID: FirstOID + OID(i)}
+		if err := v.insert(entry{1, t}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("name", func(b *testing.B) {
+		for b.Loop() {
+			v.TableByName(PostgresPublic, "table_4711")
+		}
+	})
+	b.Run("oid", func(b *testing.B) {
+		for b.Loop() {
+			v.Table(FirstOID + 4711)
+		}
+	})
+	b.Run("draft", func(b *testing.B) {
+		for b.Loop() {
+			v.draft().remove(newKey(tableObject, uint64(FirstOID+4711)))
+		}
+	})
 }

@@ -92,7 +92,7 @@ func (c *Change) DropRole(oid OID) { c.drop(roleObject, uint64(oid)) }
 // PutNode records a node or replaces what is known of it.
 func (c *Change) PutNode(n *Node) error { return c.put(n.Clone()) }
 
-// DropNode forgets a node. No fragment may be on it; that is for the caller to see to.
+// DropNode forgets a node, which must hold no fragment when the change is applied (2BP01).
 func (c *Change) DropNode(id uint32) { c.drop(nodeObject, uint64(id)) }
 
 // PutJob records a job or how far it is.

@@ -22,7 +22,8 @@
 //	    change or a crash leaves gaps.
 //	K4  Names are unique: databases and roles in the cluster, schemas in a database; tables, indexes, sequences and views share one
 //	    namespace per schema, as in pg_class.
-//	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments of a bucket map.
+//	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments
+//	    of a bucket map and their nodes.
 //
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
 //

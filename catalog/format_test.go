@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/hashicorp/raft"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/shardmap"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -31,7 +32,7 @@ func fullOps(t *testing.T) []op {
 		&Cluster{ID: testCluster, Format: 1, Settings: settings},
 		&Database{
 			OID: 5, Name: "orders", Owner: 10, Map: bucketMap, ConnectionLimit: -1, Settings: settings, Comment: "of customers",
-			Fragments: []Fragment{{ID: 1, Ordinal: 0, Nodes: []uint32{1, 2}}, {ID: 2, Ordinal: 1, Nodes: []uint32{3}}},
+			Fragments: []Fragment{{ID: 1, Ordinal: 0, Nodes: []uint32{1}}, {ID: 2, Ordinal: 1, Nodes: []uint32{1}}},
 		},
 		&Schema{OID: 16384, Database: 5, Name: "sales", Owner: 10, Comment: "s"},
 		&Table{
@@ -160,6 +161,17 @@ func describe(data []byte) string {
 		return err.Error()
 	}
 	return protojson.Format(&e)
+}
+
+// TestUnreadableEntryStops: a replica that went on past an entry it cannot read would part from the others.
+func TestUnreadableEntryStops(t *testing.T) {
+	defer func() {
+		want := "entry 7 of the catalog's log: catalog: log entry has format 2, which this release of Sherd cannot read"
+		if got := recover(); got != want {
+			t.Errorf("panic %v, want %s", got, want)
+		}
+	}()
+	newMachine().Apply(&raft.Log{Index: 7, Data: []byte{2, 0}})
 }
 
 func TestDamagedFormats(t *testing.T) {

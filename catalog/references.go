@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -27,6 +28,13 @@ func (v *View) checkReferences(old *View, ops []op) error {
 func (v *View) checkPut(d descriptor) error {
 	switch d := d.(type) {
 	case *Database:
+		for _, f := range d.Fragments {
+			for _, id := range f.Nodes {
+				if v.Node(id) == nil {
+					return pgerr.New(pgerr.UndefinedObject, "node %d does not exist", id)
+				}
+			}
+		}
 		return v.checkOwner(d.Owner)
 	case *Schema:
 		if v.Database(d.Database) == nil {
@@ -64,6 +72,11 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 			return pgerr.New(pgerr.DependentObjectsStillExist, `role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
 				WithDetail("owner of %s", what)
 		}
+	case nodeObject:
+		if f := v.fragmentOn(uint32(key.id())); f != "" {
+			return pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be dropped because it holds fragments`, old.Node(uint32(key.id())).Name).
+				WithDetail("It holds a replica of fragment %s.", f)
+		}
 	}
 	return nil
 }
@@ -89,6 +102,18 @@ func (v *View) ownedBy(role OID) string {
 		return what == ""
 	})
 	return what
+}
+
+// fragmentOn names one fragment of which a node holds a replica, or gives "".
+func (v *View) fragmentOn(node uint32) string {
+	for d := range v.Databases() {
+		for i := range d.Fragments {
+			if slices.Contains(d.Fragments[i].Nodes, node) {
+				return d.FragmentName(&d.Fragments[i])
+			}
+		}
+	}
+	return ""
 }
 
 func relationWord(t *Table) string {

@@ -15,6 +15,15 @@
 //	    buckets that Route gives for its values.
 //	B5  A change that KeepsValidated allows only ever widens the block of every content.
 //
+// Decided here, where the sources leave it open, and frozen with B1:
+//
+//   - A content value is hashed whole, as the text it is: a "$" inside it is no anchor. (A query knows the value, not whether it names a
+//     document; anchors in values would make equal-looking fields fall apart.)
+//   - day, hour and month count units since 0001-01-01 00:00 UTC, the origin of ticks; text without a zone is UTC.
+//   - numeric reads text as well as numbers, as PostgreSQL's numeric input does; NaN and the infinities are errors.
+//   - Values of columns (not documents) take part by the text of keytext.go, so that no session setting can move them.
+//   - A policy id() is true of every document, so a change to it needs no scan.
+//
 // Ranges are half-open throughout. Not here yet: key ranges (shard_by = 'range'), lookup, prefix and zone rules, forwarding,
 // balance decisions.
 package shardmap
