@@ -1,0 +1,314 @@
+package storage
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// result is what applying an entry gives its proposer.
+type result byte
+
+const (
+	resDone      result = iota
+	resRejected         // T1: its stamp is not above all before it; nothing happened
+	resVoid             // what it speaks of is not there; nothing happened
+	resCommitted        // decide
+	resAborted          // decide
+)
+
+// A checkpoint is written after that much was applied: it bounds what a restart applies again beyond the memtables.
+const (
+	checkpointBytes   = 1 << 20
+	checkpointEntries = 2048
+)
+
+// machine applies the log to Badger. It is the group's raft.BatchingFSM: its methods run on one goroutine.
+type machine struct {
+	r       *Replica
+	s       *state
+	kvs     kvBatch
+	effects effects
+	bytes   int // applied since the last checkpoint
+	entries int
+}
+
+// effects are what a batch changes for readers and waiters; they take effect after its keys are in Badger.
+type effects struct {
+	prepared  []*openTxn
+	settled   []txn.ID // resolved or decided: visible now, locks released
+	parts     []txn.ID // parts came, or are no longer alone
+	decided   []*decision
+	forgotten []txn.ID
+	drops     []dropJob
+}
+
+// empty tells whether the batch changed nothing but rows.
+func (e *effects) empty() bool {
+	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten) == 0
+}
+
+// Apply implements raft.FSM.
+func (m *machine) Apply(l *raft.Log) any {
+	return m.ApplyBatch([]*raft.Log{l})[0]
+}
+
+// ApplyBatch implements raft.BatchingFSM. An entry that cannot be applied (damage, or a newer release wrote it) stops the
+// process: to go on would let the replica differ from its log.
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	out := make([]any, len(logs))
+	m.r.fault("apply.begin")
+	for i, l := range logs {
+		if l.Type != raft.LogCommand || l.Index <= m.s.index {
+			continue // the latter: applied already by recovery, before Raft started
+		}
+		res, err := m.applyEntry(l.Index, l.Data)
+		if err != nil {
+			panic(fmt.Sprintf("fragment %d: cannot apply log entry %d: %v", m.r.cfg.Fragment, l.Index, err))
+		}
+		out[i] = res
+	}
+	if err := m.finish(); err != nil {
+		panic(fmt.Sprintf("fragment %d: cannot write to the database: %v", m.r.cfg.Fragment, err))
+	}
+	return out
+}
+
+// finish makes a batch durable in Badger's sense and visible, and writes a checkpoint now and then.
+func (m *machine) finish() error {
+	m.r.fault("apply.write")
+	if err := m.kvs.flush(); err != nil {
+		return err
+	}
+	m.r.fault("apply.written")
+	m.r.publish(m.s, &m.effects)
+	m.effects = effects{}
+	if m.bytes >= checkpointBytes || m.entries >= checkpointEntries {
+		return m.checkpoint()
+	}
+	return nil
+}
+
+// checkpoint writes the state at the stamp of the last entry, and after it, in a write of its own, the key "applied" (S2):
+// memtables are flushed in order, so once that key is in a table, so is everything before it.
+func (m *machine) checkpoint() error {
+	if m.entries == 0 {
+		return nil
+	}
+	at := uint64(m.s.stamp)
+	err := m.r.stats.checkpoint(func(k, v []byte) error { return m.kvs.add(opPut, k, v, at) })
+	if err != nil {
+		return err
+	}
+	if err := m.kvs.flush(); err != nil {
+		return err
+	}
+	m.r.fault("checkpoint.before")
+	if err := m.kvs.add(opPut, ownKey(ownApplied), m.s.encode(), at); err != nil {
+		return err
+	}
+	if err := m.kvs.flush(); err != nil {
+		return err
+	}
+	m.r.fault("checkpoint.after")
+	m.bytes, m.entries = 0, 0
+	m.r.durable.note(m.s)
+	return nil
+}
+
+func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
+	e, err := decodeEntry(data)
+	if err != nil {
+		return 0, err
+	}
+	s := m.s
+	s.index = index
+	m.bytes += len(data)
+	m.entries++
+	if e.stamp <= s.stamp {
+		return resRejected, nil // T1
+	}
+	s.stamp = e.stamp
+	switch e.kind {
+	case kindCeiling:
+		s.ceiling = max(s.ceiling, e.ts)
+	case kindCommit:
+		return m.commit(e)
+	case kindPart:
+		return m.part(e, index), nil
+	case kindPrepare:
+		return m.prepare(e, index), nil
+	case kindDecide:
+		return m.decide(e)
+	case kindResolve:
+		return m.resolve(e)
+	case kindForget:
+		return resDone, m.forget(e)
+	case kindGC:
+		s.watermark = max(s.watermark, e.ts)
+	case kindDropSpan:
+		return resDone, m.dropSpan(e)
+	}
+	return resDone, nil
+}
+
+func (m *machine) commit(e *entry) (result, error) {
+	if _, ok := m.s.recent[e.id]; ok {
+		return resDone, nil // a repeated commit applies once
+	}
+	o := m.s.open[e.id]
+	if got := o.count(); got != e.parts {
+		return resVoid, nil
+	}
+	if o != nil {
+		delete(m.s.open, e.id)
+		m.effects.parts = append(m.effects.parts, e.id)
+		for _, w := range o.writes {
+			if err := m.install(w, e.stamp); err != nil {
+				return 0, err
+			}
+		}
+	}
+	m.s.remember(e.id, e.stamp)
+	if err := m.r.stats.apply(e.stats); err != nil {
+		return 0, err
+	}
+	return resDone, m.install(e.writes, e.stamp)
+}
+
+func (o *openTxn) count() int {
+	if o == nil {
+		return 0
+	}
+	return o.parts
+}
+
+func (m *machine) install(ops []byte, version txn.Timestamp) error {
+	return eachOp(ops, func(op opKind, key, value []byte) error {
+		if op == opLock {
+			return nil
+		}
+		return m.kvs.add(op, key, value, uint64(version))
+	})
+}
+
+func (m *machine) part(e *entry, index uint64) result {
+	o := m.s.open[e.id]
+	if o.count() != e.parts || o != nil && o.prepared {
+		return resVoid
+	}
+	if o == nil {
+		o = &openTxn{id: e.id, since: time.Now()}
+		m.s.open[e.id] = o
+	}
+	o.indexes = append(o.indexes, index)
+	o.writes = append(o.writes, e.writes)
+	o.parts++
+	if o.parts == 1 {
+		m.effects.parts = append(m.effects.parts, e.id)
+	}
+	return resDone
+}
+
+// prepare needs no look for an earlier abort: that was stamped above its C, so T1 has rejected the entry.
+func (m *machine) prepare(e *entry, index uint64) result {
+	o := m.s.open[e.id]
+	if e.again {
+		if o == nil || !o.prepared || o.attempt >= e.attempt {
+			return resVoid
+		}
+	} else {
+		if o.count() != e.parts || o != nil && o.prepared {
+			return resVoid
+		}
+		if o == nil {
+			o = &openTxn{id: e.id, since: time.Now()}
+			m.s.open[e.id] = o
+		}
+		o.indexes = append(o.indexes, index)
+		o.writes = append(o.writes, e.writes)
+		o.stats = e.stats
+		o.prepared = true
+		m.effects.parts = append(m.effects.parts, e.id)
+	}
+	o.C, o.anchor, o.attempt, o.writers = e.ts, e.anchor, e.attempt, e.writers
+	m.effects.prepared = append(m.effects.prepared, o)
+	return resDone
+}
+
+// decide: the first decision in the anchor's log counts (T7). One that finds neither a decision nor the prepared record is
+// answered as void, from which nothing may be concluded; an abort then is a fact all the same, because its stamp is above C.
+func (m *machine) decide(e *entry) (result, error) {
+	if d := m.s.decided[e.id]; d != nil {
+		return resCommitted, nil
+	}
+	o := m.s.open[e.id]
+	if e.outcome != txn.Committed {
+		if o != nil {
+			m.settle(o)
+		}
+		return resAborted, nil
+	}
+	if o == nil || !o.prepared || o.C != e.ts {
+		return resVoid, nil
+	}
+	d := &decision{id: e.id, C: o.C, writers: o.writers, since: time.Now()}
+	m.s.decided[e.id] = d
+	m.effects.decided = append(m.effects.decided, d)
+	if err := m.kvs.add(opPut, ownKey(ownDecision, e.id[:]...), encodeDecision(d, false), uint64(e.stamp)); err != nil {
+		return 0, err
+	}
+	return resCommitted, m.installOpen(o)
+}
+
+func (m *machine) resolve(e *entry) (result, error) {
+	o := m.s.open[e.id]
+	if o == nil {
+		return resDone, nil
+	}
+	if e.outcome != txn.Committed {
+		m.settle(o)
+		return resDone, nil
+	}
+	if !o.prepared || o.C != e.ts {
+		return resVoid, nil
+	}
+	return resDone, m.installOpen(o)
+}
+
+// installOpen writes a prepared transaction's rows at its C.
+func (m *machine) installOpen(o *openTxn) error {
+	for _, w := range o.writes {
+		if err := m.install(w, o.C); err != nil {
+			return err
+		}
+	}
+	m.settle(o)
+	return m.r.stats.apply(o.stats)
+}
+
+func (m *machine) settle(o *openTxn) {
+	delete(m.s.open, o.id)
+	m.effects.settled = append(m.effects.settled, o.id)
+	if !o.prepared {
+		m.effects.parts = append(m.effects.parts, o.id)
+	}
+}
+
+// forget keeps the record for clients' questions (gc_ttl) and drops it from memory.
+func (m *machine) forget(e *entry) error {
+	for _, id := range e.ids {
+		d := m.s.decided[id]
+		if d == nil {
+			continue
+		}
+		delete(m.s.decided, id)
+		m.effects.forgotten = append(m.effects.forgotten, id)
+		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(e.stamp)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package storage
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// headMeta marks the head of a large row in Badger's user byte.
+const headMeta = 1
+
+// cleanFile exists while the database was closed in order: then all of it is in tables.
+const cleanFile = "CLEAN"
+
+func openBadger(cfg *Config) (*badger.DB, error) {
+	dir := filepath.Join(cfg.Dir, "data")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	opt := badger.DefaultOptions(dir).
+		WithSyncWrites(false). // the Raft log is the durability
+		WithLogger(badgerLogger{cfg.Logger.With("fragment", cfg.Fragment)}).
+		WithMetricsEnabled(false).
+		WithCompression(options.None).
+		WithBlockCacheSize(0).
+		WithIndexCacheSize(cfg.IndexCache).
+		WithDetectConflicts(false).
+		WithNumVersionsToKeep(1). // below the discard timestamp; above it all are kept
+		WithMemTableSize(cfg.MemTable).
+		WithNumMemtables(2).
+		WithNumCompactors(2).
+		WithBaseTableSize(min(cfg.MemTable, 8<<20)).
+		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
+		WithValueLogFileSize(16 << 20)
+	db, err := badger.OpenManaged(opt)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", pgerr.New(pgerr.DataCorrupted, "could not open the data of fragment %d", cfg.Fragment), err)
+	}
+	return db, nil
+}
+
+// lockDir takes the replica's directory for this process.
+func lockDir(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, pgerr.New(pgerr.ObjectInUse, "data directory %s is in use by another process", dir)
+	}
+	return f, nil
+}
+
+// dropMemtables deletes Badger's memtable files after an unclean stop (S2): after a power loss they may have holes, and Badger
+// would flush those into tables. What they held is in the log. Called with the directory locked.
+func dropMemtables(dir string) error {
+	clean := filepath.Join(dir, cleanFile)
+	if _, err := os.Stat(clean); err == nil {
+		if err := os.Remove(clean); err != nil {
+			return err
+		}
+		return syncDir(dir)
+	}
+	mems, err := filepath.Glob(filepath.Join(dir, "data", "*.mem"))
+	if err != nil {
+		return err
+	}
+	for _, m := range mems {
+		if err := os.Remove(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func markClean(dir string) error {
+	f, err := os.Create(filepath.Join(dir, cleanFile))
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// kvBatch collects the keys of applied entries and writes them to Badger. It is not atomic, and need not be: readers are
+// kept below what is being applied, and a crash replays the log (S1).
+type kvBatch struct {
+	db    *badger.DB
+	small []kv
+	bytes int
+	bulk  *badger.KVLoader // once the batch has grown large
+	item  pb.KV
+}
+
+type kv struct {
+	key, value []byte
+	version    uint64
+	op         opKind
+}
+
+const (
+	bulkKeys  = 4096
+	bulkBytes = 512 << 10
+)
+
+var (
+	metaDelete = []byte{1} // Badger's bitDelete
+	metaHead   = []byte{headMeta}
+)
+
+func (b *kvBatch) add(op opKind, key, value []byte, version uint64) error {
+	if b.bulk != nil {
+		return b.load(kv{key, value, version, op})
+	}
+	b.small = append(b.small, kv{key, value, version, op})
+	b.bytes += len(key) + len(value)
+	if len(b.small) < bulkKeys && b.bytes < bulkBytes {
+		return nil
+	}
+	b.bulk = b.db.NewKVLoader(8)
+	for _, x := range b.small {
+		if err := b.load(x); err != nil {
+			return err
+		}
+	}
+	b.small = b.small[:0]
+	return nil
+}
+
+func (b *kvBatch) load(x kv) error {
+	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version}
+	switch x.op {
+	case opDelete:
+		b.item.Meta = metaDelete
+	case opPutHead:
+		b.item.UserMeta = metaHead
+	}
+	return b.bulk.Set(&b.item)
+}
+
+// flush returns when everything added can be read.
+func (b *kvBatch) flush() error {
+	defer func() { b.small, b.bytes, b.bulk = b.small[:0], 0, nil }()
+	if b.bulk != nil {
+		return b.bulk.Finish()
+	}
+	if len(b.small) == 0 {
+		return nil
+	}
+	w := b.db.NewManagedWriteBatch()
+	for _, x := range b.small {
+		var err error
+		if x.op == opDelete {
+			err = w.DeleteAt(x.key, x.version)
+		} else {
+			e := badger.NewEntry(x.key, x.value)
+			if x.op == opPutHead {
+				e = e.WithMeta(headMeta)
+			}
+			err = w.SetEntryAt(e, x.version)
+		}
+		if err != nil {
+			w.Cancel()
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// badgerLogger lets Badger speak through slog, more quietly.
+type badgerLogger struct{ l *slog.Logger }
+
+func trimmed(f string, v []any) string { return strings.TrimSpace(fmt.Sprintf(f, v...)) }
+
+// Errorf implements badger.Logger.
+func (b badgerLogger) Errorf(f string, v ...any) { b.l.Error(trimmed(f, v)) }
+
+// Warningf implements badger.Logger.
+func (b badgerLogger) Warningf(f string, v ...any) { b.l.Warn(trimmed(f, v)) }
+
+// Infof implements badger.Logger.
+func (b badgerLogger) Infof(string, ...any) {}
+
+// Debugf implements badger.Logger.
+func (b badgerLogger) Debugf(string, ...any) {}

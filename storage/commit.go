@@ -1,0 +1,325 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Fragment implements txn.Participant.
+func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
+
+// Promised implements txn.Participant.
+func (t *Tx) Promised() txn.Timestamp { return txn.Timestamp(t.r.promised.Load()) }
+
+// Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4 MiB. The context is not
+// looked at once the entry is in the log's queue. Stage and locks are gone afterwards, whatever the result.
+func (t *Tx) Commit(_ context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	if err := t.r.cfg.Clock.Check(req.Floor); err != nil {
+		t.Rollback()
+		return 0, err
+	}
+	if err := t.enter(); err != nil {
+		t.Rollback()
+		return 0, err
+	}
+	defer t.end()
+	pieces, stats, err := t.encode()
+	if err != nil {
+		return 0, err
+	}
+	last, err := t.sendParts(pieces)
+	if err != nil {
+		return 0, err
+	}
+	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: stats, writes: last}
+	p, stamp, err := t.r.propose(e.encode(), t.term, req.Floor)
+	if err != nil {
+		t.dropParts()
+		return 0, err
+	}
+	res, err := await(p)
+	if err == nil && res == resVoid {
+		err = errStageLost
+	}
+	return stamp, err
+}
+
+// enter takes the stage for its commit or prepare.
+func (t *Tx) enter() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.begin(); err != nil {
+		return err
+	}
+	t.phase = phaseBusy
+	return nil
+}
+
+// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), and its statistics.
+func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
+	var d deltas
+	var b []byte
+	add := func(op opKind, key, value []byte) {
+		if len(b) > 0 && len(b)+len(key)+len(value) > maxEntryBody {
+			pieces = append(pieces, b)
+			b = make([]byte, 0, maxEntryBody)
+		}
+		b = appendOp(b, op, key, value)
+	}
+	if t.stage.bytes < maxEntryBody {
+		b = make([]byte, 0, t.stage.bytes)
+	}
+	err = t.stage.last(func(op *stagedOp) error {
+		old, err := t.oldSize(op.key)
+		if err != nil {
+			return err
+		}
+		encodeOp(op, old, add)
+		countOp(&d, op, old)
+		return nil
+	})
+	if t.pins {
+		for key := range t.held {
+			add(opLock, []byte(key), nil)
+		}
+	}
+	return append(pieces, b), d.encode(), err
+}
+
+// encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
+func encodeOp(op *stagedOp, old int, add func(op opKind, key, value []byte)) {
+	n := chunksOf(len(op.value))
+	switch {
+	case op.delete:
+		add(opDelete, op.key, nil)
+	case n == 0:
+		add(opPut, op.key, op.value)
+	default:
+		for i := range n {
+			add(opPut, chunkKey(op.key, i), op.value[i*chunkSize:min((i+1)*chunkSize, len(op.value))])
+		}
+		add(opPutHead, op.key, encodeChunkHead(len(op.value)))
+	}
+	for i := n; i < chunksOf(old); i++ {
+		add(opDelete, chunkKey(op.key, i), nil)
+	}
+}
+
+func countOp(d *deltas, op *stagedOp, old int) {
+	if !IsRow(op.key) {
+		return
+	}
+	docs, bytes := 0, 0
+	if old >= 0 {
+		docs, bytes = -1, -len(op.key)-old
+	}
+	if !op.delete {
+		docs, bytes = docs+1, bytes+len(op.key)+len(op.value)
+	}
+	if docs != 0 || bytes != 0 {
+		d.add(op.key, docs, bytes)
+	}
+}
+
+// oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
+// is not asked for.
+func (t *Tx) oldSize(key []byte) (int, error) {
+	if l := t.held[string(key)]; l != nil && l.known {
+		return l.size, nil
+	}
+	if !IsRow(key) {
+		return -1, nil
+	}
+	value, _, err := t.r.newest(key)
+	if value == nil {
+		return -1, err
+	}
+	return len(value), err
+}
+
+const partsInFlight = 4 // bounds what Raft holds of one transaction
+
+// sendParts puts all pieces but the last into the log and gives the last.
+func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
+	var flying []raftgroup.Proposal
+	var failed error
+	for len(pieces) > 1 && failed == nil {
+		e := &entry{kind: kindPart, id: t.id, parts: t.parts, writes: pieces[0]}
+		p, _, err := t.r.propose(e.encode(), t.term, 0)
+		if err != nil {
+			failed = err
+			break
+		}
+		pieces[0] = nil
+		pieces = pieces[1:]
+		t.parts++
+		flying = append(flying, p)
+		if len(flying) >= partsInFlight {
+			failed = awaitPart(flying[0])
+			flying = flying[1:]
+		}
+	}
+	for _, p := range flying {
+		if err := awaitPart(p); failed == nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		t.dropParts()
+		return nil, failed
+	}
+	return pieces[0], nil
+}
+
+// awaitPart gives a definite error: a part alone has no effect, whether it reached the log or not.
+func awaitPart(p raftgroup.Proposal) error {
+	res, err := await(p)
+	if err == nil && res == resVoid || pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+		return errStageLost
+	}
+	return err
+}
+
+// dropParts has the log forget the parts of a transaction that will not commit. If that fails the next leader does it.
+func (t *Tx) dropParts() {
+	if t.parts > 0 {
+		_, _, _ = t.r.run(&entry{kind: kindResolve, id: t.id, outcome: txn.Aborted}, 0)
+	}
+}
+
+// Prepare implements txn.Participant.
+func (t *Tx) Prepare(_ context.Context, req txn.PrepareRequest) error {
+	if err := t.r.cfg.Clock.Check(req.C); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	again := t.phase == phasePrepared
+	t.mu.Unlock()
+	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, again: again, writers: req.Writers}
+	if !again {
+		if err := t.enter(); err != nil {
+			return err
+		}
+		pieces, stats, err := t.encode()
+		if err == nil {
+			e.writes, err = t.sendParts(pieces)
+		}
+		if err != nil {
+			t.setPhase(phaseOpen)
+			return err
+		}
+		e.stats, e.parts = stats, t.parts
+	}
+	return t.propose(e)
+}
+
+func (t *Tx) propose(e *entry) error {
+	p, err := t.r.proposeAt(e.encode(), t.term, e.ts)
+	if err != nil {
+		if !e.again {
+			t.dropParts()
+			t.parts = 0
+			t.setPhase(phaseOpen)
+		}
+		return err
+	}
+	// From here on only a decision ends it, whether or not the log answers.
+	t.setPhase(phasePrepared)
+	res, err := await(p)
+	if err == nil && res == resVoid {
+		err = errStageLost
+	}
+	return err
+}
+
+func (t *Tx) setPhase(p phase) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.phase != phaseDone {
+		t.phase = p
+	}
+}
+
+// Decide implements txn.Participant: the commit point, in the anchor's log.
+func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
+	out, err := t.r.decide(d)
+	if err == nil && out == txn.Aborted {
+		t.end()
+	}
+	return out, err
+}
+
+// Resolve implements txn.Participant.
+func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
+	t.mu.Lock()
+	never := t.phase == phaseOpen || t.phase == phaseDone && t.parts == 0
+	t.mu.Unlock()
+	if never && d.Outcome == txn.Aborted {
+		t.end()
+		return nil
+	}
+	err := t.r.Resolve(d)
+	if err == nil {
+		t.end()
+	}
+	return err
+}
+
+// Forget implements txn.Participant.
+func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.forgets.add(d.ID) }
+
+// decide writes a decision; an abort is stamped above C, so that a late prepare with that C is refused for ever (T7).
+func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
+	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, d.C)
+	switch {
+	case err != nil:
+		return txn.Unknown, err
+	case res == resCommitted:
+		return txn.Committed, nil
+	case res == resAborted:
+		return txn.Aborted, nil
+	}
+	return txn.Unknown, nil
+}
+
+// Resolve applies the anchor's decision here; nothing if the transaction is not prepared here.
+func (r *Replica) Resolve(d txn.Decision) error {
+	res, _, err := r.run(&entry{kind: kindResolve, id: d.ID, ts: d.C, outcome: d.Outcome}, 0)
+	if err == nil && res == resVoid {
+		return pgerr.New(pgerr.InternalError, "transaction %s is prepared here at another time than %s", d.ID, d.C)
+	}
+	return err
+}
+
+// Outcome answers, as the anchor, what became of transaction id. If that is open it is aborted by the asking (T7).
+func (r *Replica) Outcome(id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
+}
+
+// releaseSettled ends the transaction that the log has settled, whoever proposed it.
+func (r *Replica) releaseSettled(id txn.ID) {
+	r.tmu.Lock()
+	t := r.txs[id]
+	r.tmu.Unlock()
+	if t != nil {
+		t.end()
+	}
+}
+
+// adopt rebuilds the locks of a prepared transaction at the start of a term (T4). Called with the lock table empty.
+func (r *Replica) adopt(p *preparedTxn, term uint64) {
+	t := &Tx{r: r, id: p.id, term: term, held: map[string]*rowLock{}, phase: phasePrepared}
+	for _, key := range slices.CompactFunc(slices.Clone(p.keys), slices.Equal) {
+		l, err := r.locks.acquire(context.Background(), t, key)
+		if err == nil { // nobody else holds locks yet
+			t.held[string(key)] = l
+		}
+	}
+	r.tmu.Lock()
+	r.txs[p.id] = t
+	r.tmu.Unlock()
+}

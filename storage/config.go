@@ -1,0 +1,61 @@
+package storage
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// Config says how a replica is opened. Dir and Clock are required.
+type Config struct {
+	Dir      string
+	Fragment txn.FragmentID
+	Clock    *txn.Clock    // the node's
+	Deadlock *txn.Detector // shared by all fragments of the process; nil: one of its own
+	Logger   *slog.Logger
+
+	// AskOutcome asks the anchor what became of a transaction prepared here; the anchor proposes abort if it does not know
+	// (T7). SendResolve tells another writer; nil leaves it to that writer to ask. Peers offers both within one process.
+	AskOutcome  func(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
+	SendResolve func(ctx context.Context, fragment txn.FragmentID, d txn.Decision) error
+
+	GCTTL        time.Duration // old versions are kept that long; default 15 min
+	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s
+	MaxStage     int64         // bytes of one transaction's staged writes; default 1 GiB
+	MaxRow       int           // bytes of a value; default 16 MiB
+	MemTable     int64         // bytes of a memtable, two are kept; default 8 MiB
+	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
+	LogSegment   int           // bytes of a log file; default 16 MiB
+	LogEntries   uint64        // log entries between snapshots; default 8192
+
+	// Fault is for tests: called with the name of every durable step before and after it is made.
+	Fault func(point string)
+}
+
+func (c *Config) setDefaults() {
+	if c.Deadlock == nil {
+		c.Deadlock = txn.NewDetector()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Fault == nil {
+		c.Fault = func(string) {}
+	}
+	setDefault(&c.GCTTL, 15*time.Minute)
+	setDefault(&c.RecoverAfter, 5*time.Second)
+	setDefault(&c.MaxStage, 1<<30)
+	setDefault(&c.MaxRow, 16<<20)
+	setDefault(&c.MemTable, 8<<20)
+	setDefault(&c.LogSegment, 16<<20)
+	setDefault(&c.LogEntries, 8192)
+}
+
+func setDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}

@@ -1,0 +1,2 @@
+// Package storage keeps one replica of one fragment on this disk.
+package storage

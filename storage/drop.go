@@ -1,0 +1,153 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+)
+
+// DeleteSpan deletes everything in span, as of now: a dropped or truncated table. It returns once the log holds it; the keys
+// are deleted in the background, at the entry's stamp, so that older snapshots still see them. Nothing may write to the span
+// from here on: ids are never used again. (Badger's DropPrefix fails concurrent commits and breaks old snapshots.)
+func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
+	if span.Empty() {
+		return nil
+	}
+	_, _, err := r.run(&entry{kind: kindDropSpan, span: span}, 0)
+	return err
+}
+
+// dropJob is a span whose deletion has been logged and is not finished.
+type dropJob struct {
+	stamp txn.Timestamp
+	span  txn.Span
+}
+
+func (m *machine) dropSpan(e *entry) error {
+	rest := putTS(nil, e.stamp)
+	v := putBytes(putBytes([]byte{1}, e.span.Start), e.span.End)
+	if err := m.kvs.add(opPut, ownKey(ownDrop, rest...), v, uint64(e.stamp)); err != nil {
+		return err
+	}
+	m.r.stats.drop(e.span)
+	m.effects.drops = append(m.effects.drops, dropJob{e.stamp, e.span})
+	return nil
+}
+
+// dropper deletes spans, one at a time, beside the applying goroutine. Each replica does its own: the keys and versions it
+// writes follow from the entry and from what the log had written before it.
+type dropper struct {
+	r    *Replica
+	mu   sync.Mutex
+	jobs []dropJob // guarded by mu
+	busy bool      // guarded by mu
+	done sync.WaitGroup
+}
+
+// openDropper takes up the jobs a restart has left.
+func openDropper(r *Replica) (*dropper, error) {
+	d := &dropper{r: r}
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	err := eachOwn(t, ownDrop, func(rest, v []byte) error {
+		rd := reader{b: v}
+		if len(rest) != 8 || rd.byte() != 1 {
+			return damaged("malformed deletion %x", rest)
+		}
+		job := dropJob{txn.Timestamp(binary.BigEndian.Uint64(rest)), txn.Span{Start: rd.bytes(), End: rd.bytes()}}
+		if job.stamp <= r.machine.s.stamp && rd.err == nil { // a later one comes again with the log
+			d.start(job)
+		}
+		return rd.err
+	})
+	return d, err
+}
+
+func (d *dropper) start(job dropJob) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jobs = append(d.jobs, job)
+	if !d.busy {
+		d.busy = true
+		d.done.Add(1)
+		go d.loop()
+	}
+}
+
+func (d *dropper) loop() {
+	defer d.done.Done()
+	for {
+		d.mu.Lock()
+		if len(d.jobs) == 0 {
+			d.busy = false
+			d.mu.Unlock()
+			return
+		}
+		job := d.jobs[0]
+		d.jobs = d.jobs[1:]
+		d.mu.Unlock()
+		if err := d.run(job); err != nil {
+			d.r.cfg.Logger.Warn("cannot delete a dropped table's rows; will go on at the next start", "fragment", d.r.cfg.Fragment, "err", err)
+		}
+	}
+}
+
+func (d *dropper) wait() { d.done.Wait() }
+
+const dropBatch = 1000 // keys between looks whether the replica is closing
+
+// run writes a tombstone at the job's stamp for every key of the span, then removes the job's record. Memtables are flushed
+// in order, so a record that is gone from the tables has its tombstones there.
+func (d *dropper) run(job dropJob) error {
+	chunks := txn.Span{Start: chunkKey(job.span.Start, 0)[:5+len(job.span.Start)], End: ownKey(ownChunk + 1)}
+	if len(job.span.End) > 0 {
+		chunks.End = ownKey(ownChunk, job.span.End...)
+	}
+	for _, span := range []txn.Span{job.span, chunks} {
+		if len(span.End) == 0 {
+			span.End = ownSpace
+		}
+		for more := true; more; {
+			select {
+			case <-d.r.stop:
+				return nil // the record stays
+			default:
+			}
+			var err error
+			if span.Start, more, err = d.batch(span, job.stamp); err != nil {
+				return err
+			}
+		}
+	}
+	d.r.fault("drop.deleted")
+	b := kvBatch{db: d.r.db}
+	// At the very version of the record: no key is written above the stamp of the entry it comes from.
+	if err := b.add(opDelete, ownKey(ownDrop, putTS(nil, job.stamp)...), nil, uint64(job.stamp)); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// batch deletes some keys from span's start on and gives where to go on.
+func (d *dropper) batch(span txn.Span, at txn.Timestamp) (next []byte, more bool, err error) {
+	t := d.r.db.NewTransactionAt(uint64(at), false)
+	defer t.Discard()
+	it := t.NewIterator(badger.IteratorOptions{Prefix: commonPrefix(span)})
+	defer it.Close()
+	b := kvBatch{db: d.r.db}
+	c := cursor{it, span.End, false}
+	n := 0
+	for it.Seek(span.Start); c.valid(); it.Next() {
+		key := it.Item().KeyCopy(nil)
+		if n++; n > dropBatch {
+			return key, true, b.flush()
+		}
+		if err := b.add(opDelete, key, nil, uint64(at)); err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, b.flush()
+}

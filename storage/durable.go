@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// durable knows how far the log may be truncated (S2): only below a checkpoint known to be in tables, and below the entries
+// whose content is only in the log. The bound is on disk before the log is cut.
+type durable struct {
+	path string
+
+	mu    sync.Mutex
+	marks []mark // checkpoints not known to be in tables, and the last that is; ascending; guarded by mu
+	cut   uint64 // the log was cut at most up to here; guarded by mu
+}
+
+// mark is one checkpoint: everything up to index is in Badger before it, and what is open then needs the log from first on.
+type mark struct {
+	index, first uint64
+	stamp        txn.Timestamp
+}
+
+// truncatedFile holds the index up to which the log may be gone: format(1) · index(8).
+const truncatedFile = "TRUNCATED"
+
+// openDurable checks that the checkpoint found in the tables reaches as far as the log was cut.
+func openDurable(dir string, s *state) (*durable, error) {
+	d := &durable{path: filepath.Join(dir, truncatedFile)}
+	b, err := os.ReadFile(d.path)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	if err == nil {
+		if len(b) != 9 || b[0] != 1 {
+			return nil, damaged("%s is malformed", truncatedFile)
+		}
+		d.cut = binary.BigEndian.Uint64(b[1:])
+	}
+	if s.index < d.cut {
+		return nil, damaged("the tables reach log entry %d, but the log was cut at %d", s.index, d.cut)
+	}
+	if s.index > 0 {
+		d.note(s)
+	}
+	return d, nil
+}
+
+func (d *durable) note(s *state) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first := s.firstIndex()
+	if first == 0 {
+		first = s.index + 1
+	}
+	d.marks = append(d.marks, mark{s.index, first, s.stamp})
+}
+
+// inTables gives the newest checkpoint that is in tables for certain: one whose stamp is below a version found in a table. A
+// key of a later entry was written after it, and memtables are flushed in order.
+func (d *durable) inTables(maxVersion uint64) (mark, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for n < len(d.marks) && uint64(d.marks[n].stamp) < maxVersion {
+		n++
+	}
+	if n == 0 {
+		return mark{}, false
+	}
+	d.marks = d.marks[n-1:]
+	return d.marks[0], true
+}
+
+// allow gives the largest index up to which the log may be cut, and puts it on disk.
+func (d *durable) allow(m mark, fault func(string)) (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	upTo := min(m.index, m.first-1)
+	if upTo <= d.cut {
+		return d.cut, nil
+	}
+	fault("truncate.before")
+	b := binary.BigEndian.AppendUint64([]byte{1}, upTo)
+	if err := writeFile(d.path, b); err != nil {
+		return 0, err
+	}
+	d.cut = upTo
+	fault("truncate.noted")
+	return upTo, nil
+}
+
+// writeFile replaces path by content, durably.
+func writeFile(path string, content []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	return err
+}
+
+// durableMark gives the newest checkpoint that is in tables.
+func (r *Replica) durableMark() (mark, bool) {
+	largest := uint64(0)
+	for _, t := range r.db.Tables() {
+		largest = max(largest, t.MaxVersion)
+	}
+	return r.durable.inTables(largest)
+}
+
+// guardedLog is the Raft log with truncation at its head held back (S2). Raft believes it has cut up to its snapshot; that
+// more is there does no harm.
+type guardedLog struct {
+	raft.LogStore
+	r *Replica
+}
+
+func (r *Replica) guardLog(l raft.LogStore) raft.LogStore { return &guardedLog{l, r} }
+
+// IsMonotonic implements raft.MonotonicLogStore as the log beneath does.
+func (g *guardedLog) IsMonotonic() bool {
+	m, ok := g.LogStore.(raft.MonotonicLogStore)
+	return ok && m.IsMonotonic()
+}
+
+// DeleteRange implements raft.LogStore.
+func (g *guardedLog) DeleteRange(lo, hi uint64) error {
+	first, err := g.FirstIndex()
+	if err != nil {
+		return err
+	}
+	if lo > first { // a follower drops a conflicting tail
+		return g.LogStore.DeleteRange(lo, hi)
+	}
+	m, ok := g.r.durableMark()
+	if !ok {
+		return nil
+	}
+	upTo, err := g.r.durable.allow(m, g.r.fault)
+	if err != nil || upTo < lo {
+		return err
+	}
+	err = g.LogStore.DeleteRange(lo, min(hi, upTo))
+	g.r.fault("truncate.after")
+	return err
+}

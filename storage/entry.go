@@ -1,0 +1,243 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// A log entry (V1): format(1) · kind(1) · stamp(8) · body. The stamp sits at a fixed place because it is filled in last,
+// under the lock that gives stamps (T1).
+const (
+	entryFormat  = 1
+	entryHeader  = 10
+	stampOffset  = 2
+	maxEntryBody = 4 << 20 // of write sets; larger ones are cut into parts
+)
+
+type entryKind byte
+
+// The kinds of entries. Numbers are on disk for ever.
+const (
+	kindCeiling  entryKind = 1  // T4: reads up to ts are served
+	kindCommit   entryKind = 2  // a one-fragment transaction; its version is the stamp
+	kindPart     entryKind = 3  // a piece of a large write set, seen by nobody before its commit or decision
+	kindPrepare  entryKind = 4  // stamp = C
+	kindDecide   entryKind = 5  // at the anchor: the commit point
+	kindResolve  entryKind = 6  // at the other writers
+	kindForget   entryKind = 7  // the anchor forgets decisions that all writers have applied
+	kindGC       entryKind = 8  // reads below ts are refused from here on
+	kindDropSpan entryKind = 9  // everything in the span is deleted at the stamp
+	kindMax      entryKind = 10 // first unused
+)
+
+// entry is a decoded log entry. Which fields count depends on the kind. Slices share the entry's bytes.
+type entry struct {
+	kind    entryKind
+	stamp   txn.Timestamp
+	id      txn.ID
+	ts      txn.Timestamp // ceiling, C, watermark
+	outcome txn.Outcome
+	anchor  txn.FragmentID
+	attempt int
+	again   bool // prepare: the writes are those of an earlier attempt
+	parts   int  // commit, prepare: how many parts precede; part: its number from 0
+	writers []txn.FragmentID
+	ids     []txn.ID // forget
+	span    txn.Span // drop span
+	writes  []byte   // encoded operations
+	stats   []byte   // encoded deltas
+}
+
+var errEntry = errors.New("malformed log entry")
+
+// encode gives the entry's bytes, the stamp left zero unless set.
+func (e *entry) encode() []byte {
+	b := make([]byte, entryHeader, entryHeader+64+len(e.writes)+len(e.stats))
+	b[0], b[1] = entryFormat, byte(e.kind)
+	binary.BigEndian.PutUint64(b[stampOffset:], uint64(e.stamp))
+	switch e.kind {
+	case kindCeiling, kindGC:
+		b = putTS(b, e.ts)
+	case kindCommit:
+		b = append(b, e.id[:]...)
+		b = binary.AppendUvarint(b, uint64(e.parts))
+		b = putBytes(b, e.stats)
+		b = append(b, e.writes...)
+	case kindPart:
+		b = append(b, e.id[:]...)
+		b = binary.AppendUvarint(b, uint64(e.parts))
+		b = append(b, e.writes...)
+	case kindPrepare:
+		b = append(b, e.id[:]...)
+		b = putTS(b, e.ts)
+		b = binary.AppendUvarint(b, uint64(e.anchor))
+		b = binary.AppendUvarint(b, uint64(e.attempt))
+		b = append(b, boolByte(e.again))
+		b = putFragments(b, e.writers)
+		b = binary.AppendUvarint(b, uint64(e.parts))
+		b = putBytes(b, e.stats)
+		b = append(b, e.writes...)
+	case kindDecide, kindResolve:
+		b = append(b, e.id[:]...)
+		b = putTS(b, e.ts)
+		b = append(b, byte(e.outcome))
+		b = putFragments(b, e.writers)
+	case kindForget:
+		b = binary.AppendUvarint(b, uint64(len(e.ids)))
+		for _, id := range e.ids {
+			b = append(b, id[:]...)
+		}
+	case kindDropSpan:
+		b = putBytes(b, e.span.Start)
+		b = putBytes(b, e.span.End)
+	}
+	return b
+}
+
+func setStamp(b []byte, t txn.Timestamp) {
+	binary.BigEndian.PutUint64(b[stampOffset:], uint64(t))
+}
+
+// decodeEntry reads an entry of any format since the first.
+func decodeEntry(b []byte) (*entry, error) {
+	if len(b) < entryHeader {
+		return nil, fmt.Errorf("%w: %d bytes", errEntry, len(b))
+	}
+	if b[0] != entryFormat {
+		return nil, fmt.Errorf("%w: format %d is not known to this release", errEntry, b[0])
+	}
+	e := &entry{kind: entryKind(b[1]), stamp: txn.Timestamp(binary.BigEndian.Uint64(b[stampOffset:]))}
+	r := reader{b: b[entryHeader:]}
+	switch e.kind {
+	case kindCeiling, kindGC:
+		e.ts = r.ts()
+	case kindCommit:
+		e.id = r.id()
+		e.parts = r.int()
+		e.stats = r.bytes()
+		e.writes = r.rest()
+	case kindPart:
+		e.id = r.id()
+		e.parts = r.int()
+		e.writes = r.rest()
+	case kindPrepare:
+		e.id = r.id()
+		e.ts = r.ts()
+		e.anchor = txn.FragmentID(r.int())
+		e.attempt = r.int()
+		e.again = r.byte() != 0
+		e.writers = r.fragments()
+		e.parts = r.int()
+		e.stats = r.bytes()
+		e.writes = r.rest()
+	case kindDecide, kindResolve:
+		e.id = r.id()
+		e.ts = r.ts()
+		e.outcome = txn.Outcome(r.byte())
+		e.writers = r.fragments()
+	case kindForget:
+		n := r.int()
+		for i := 0; i < n && r.err == nil; i++ {
+			e.ids = append(e.ids, r.id())
+		}
+	case kindDropSpan:
+		e.span = txn.Span{Start: r.bytes(), End: r.bytes()}
+	default:
+		return nil, fmt.Errorf("%w: kind %d is not known to this release", errEntry, e.kind)
+	}
+	if r.err != nil || len(r.b) != 0 {
+		return nil, fmt.Errorf("%w: kind %d", errEntry, e.kind)
+	}
+	return e, nil
+}
+
+func putTS(b []byte, t txn.Timestamp) []byte { return binary.BigEndian.AppendUint64(b, uint64(t)) }
+
+func putBytes(b, x []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(x))), x...)
+}
+
+func putFragments(b []byte, fs []txn.FragmentID) []byte {
+	b = binary.AppendUvarint(b, uint64(len(fs)))
+	for _, f := range fs {
+		b = binary.AppendUvarint(b, uint64(f))
+	}
+	return b
+}
+
+func boolByte(x bool) byte {
+	if x {
+		return 1
+	}
+	return 0
+}
+
+// reader takes fields off the front of b; after an error it gives zeros.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) take(n int) []byte {
+	if r.err != nil || n < 0 || n > len(r.b) {
+		r.err = errEntry
+		return nil
+	}
+	x := r.b[:n:n]
+	r.b = r.b[n:]
+	return x
+}
+
+func (r *reader) byte() byte {
+	if x := r.take(1); x != nil {
+		return x[0]
+	}
+	return 0
+}
+
+func (r *reader) ts() txn.Timestamp {
+	if x := r.take(8); x != nil {
+		return txn.Timestamp(binary.BigEndian.Uint64(x))
+	}
+	return 0
+}
+
+func (r *reader) id() (id txn.ID) {
+	copy(id[:], r.take(16))
+	return id
+}
+
+func (r *reader) uvarint() uint64 {
+	x, n := binary.Uvarint(r.b)
+	if r.err != nil || n <= 0 {
+		r.err = errEntry
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+// int reads a number that counts or names something of this process's size.
+func (r *reader) int() int {
+	x := r.uvarint()
+	if x > 1<<32 {
+		r.err = errEntry
+		return 0
+	}
+	return int(x)
+}
+
+func (r *reader) bytes() []byte { return r.take(r.int()) }
+
+func (r *reader) rest() []byte { return r.take(len(r.b)) }
+
+func (r *reader) fragments() (fs []txn.FragmentID) {
+	n := r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		fs = append(fs, txn.FragmentID(r.int()))
+	}
+	return fs
+}

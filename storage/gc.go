@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// collector moves the replicated watermark (kindGC): the stamp that was the newest applied one GCTTL ago by this process's
+// monotonic clock, held below every leased snapshot and every undecided C. Badger may drop what nobody can read any more.
+type collector struct {
+	r       *Replica
+	every   time.Duration
+	last    time.Time
+	samples []sample
+	flat    time.Time
+}
+
+type sample struct {
+	stamp txn.Timestamp
+	at    time.Time
+}
+
+const flattenEvery = time.Hour
+
+func newCollector(r *Replica) *collector {
+	every := min(max(r.cfg.GCTTL/16, tick), time.Minute)
+	return &collector{r: r, every: every, flat: time.Now()}
+}
+
+func (c *collector) run() {
+	now := time.Now()
+	if now.Sub(c.last) < c.every {
+		return
+	}
+	c.last = now
+	stamp := c.r.Applied()
+	if n := len(c.samples); n == 0 || c.samples[n-1].stamp != stamp {
+		c.samples = append(c.samples, sample{stamp, now})
+	}
+	var due txn.Timestamp
+	for len(c.samples) > 0 && now.Sub(c.samples[0].at) >= c.r.cfg.GCTTL {
+		due = c.samples[0].stamp
+		c.samples = c.samples[1:]
+	}
+	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) {
+		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due}, 0); err != nil {
+			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
+		}
+	}
+	c.discard(now)
+}
+
+// oldestNeeded gives what the watermark must stay below or at.
+func (r *Replica) oldestNeeded() txn.Timestamp {
+	T := r.leases.oldest()
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	for _, p := range r.prepared {
+		T = min(T, p.C-1)
+	}
+	return T
+}
+
+// discard tells Badger. Never above a checkpoint that is in tables: a restart reads the state at that stamp (S1).
+func (c *collector) discard(now time.Time) {
+	m, ok := c.r.durableMark()
+	if !ok {
+		return
+	}
+	if ts := min(uint64(m.stamp), c.r.watermark.Load()); ts > 0 {
+		c.r.db.SetDiscardTs(ts)
+	}
+	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else
+		c.flat = now
+		if err := c.r.db.Flatten(1); err != nil {
+			c.r.cfg.Logger.Debug("flatten", "fragment", c.r.cfg.Fragment, "err", err)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package storage
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	tick       = 100 * time.Millisecond
+	askTimeout = 10 * time.Second
+	maxForget  = 4096
+)
+
+// housekeeping does what no client waits for: it asks about undecided transactions, forgets decisions, moves the watermark.
+func (r *Replica) housekeeping() {
+	defer r.done.Done()
+	gc := newCollector(r)
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	asking := map[txn.ID]bool{}
+	var mu sync.Mutex
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-t.C:
+		}
+		if r.term.Load() == 0 {
+			continue
+		}
+		r.forgets.flush(r)
+		for _, f := range r.stale() {
+			mu.Lock()
+			busy := asking[f.id]
+			asking[f.id] = true
+			mu.Unlock()
+			if busy {
+				continue
+			}
+			r.done.Add(1)
+			go func() {
+				defer r.done.Done()
+				f.work()
+				mu.Lock()
+				delete(asking, f.id)
+				mu.Unlock()
+			}()
+		}
+		gc.run()
+	}
+}
+
+// errand is one thing to settle about transaction id.
+type errand struct {
+	id   txn.ID
+	work func()
+}
+
+// stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long.
+func (r *Replica) stale() (out []errand) {
+	before := time.Now().Add(-r.cfg.RecoverAfter)
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	for _, p := range r.prepared {
+		if p.since.Before(before) {
+			out = append(out, errand{p.id, func() { r.ask(p) }})
+		}
+	}
+	for _, d := range r.decided {
+		if d.since.Before(before) {
+			out = append(out, errand{d.id, func() { r.push(d) }})
+		}
+	}
+	for id := range r.parts {
+		if !r.hasTx(id) { // its leader has died: nobody can commit it any more
+			out = append(out, errand{id, func() { _ = r.Resolve(txn.Decision{ID: id, Outcome: txn.Aborted}) }})
+		}
+	}
+	return out
+}
+
+func (r *Replica) hasTx(id txn.ID) bool {
+	r.tmu.Lock()
+	defer r.tmu.Unlock()
+	return r.txs[id] != nil
+}
+
+// ask settles a transaction prepared here by its anchor's word (T7).
+func (r *Replica) ask(p *preparedTxn) {
+	if p.anchor == r.cfg.Fragment {
+		_, _ = r.Outcome(p.id, p.C)
+		return
+	}
+	if r.cfg.AskOutcome == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	out, err := r.cfg.AskOutcome(ctx, p.anchor, p.id, p.C)
+	if err != nil || out == txn.Unknown {
+		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id, "err", err)
+		return
+	}
+	if err := r.Resolve(txn.Decision{ID: p.id, C: p.C, Outcome: out}); err != nil {
+		r.cfg.Logger.Debug("cannot resolve", "fragment", r.cfg.Fragment, "txn", p.id, "err", err)
+	}
+}
+
+// push tells the writers of a decided transaction, and forgets it once all have applied that.
+func (r *Replica) push(d *decision) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	for _, f := range d.writers {
+		if f == r.cfg.Fragment {
+			continue
+		}
+		if r.cfg.SendResolve == nil {
+			return
+		}
+		if err := r.cfg.SendResolve(ctx, f, txn.Decision{ID: d.id, C: d.C, Outcome: txn.Committed}); err != nil {
+			return
+		}
+	}
+	r.forgets.add(d.id)
+}
+
+// forgets gathers decisions to be forgotten, many to an entry.
+type forgets struct {
+	mu  sync.Mutex
+	ids []txn.ID // guarded by mu
+}
+
+func (f *forgets) add(id txn.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids = append(f.ids, id)
+}
+
+func (f *forgets) flush(r *Replica) {
+	f.mu.Lock()
+	n := min(len(f.ids), maxForget)
+	ids := f.ids[:n:n]
+	f.ids = f.ids[n:]
+	f.mu.Unlock()
+	if len(ids) == 0 {
+		return
+	}
+	if _, _, err := r.run(&entry{kind: kindForget, ids: ids}, 0); err != nil {
+		f.mu.Lock()
+		f.ids = append(f.ids, ids...)
+		f.mu.Unlock()
+	}
+}
+
+// leases are the snapshots that must stay readable.
+type leases struct {
+	mu   sync.Mutex
+	next int
+	held map[int]txn.Timestamp // guarded by mu
+}
+
+// Hold keeps the versions visible at T until release is called: for transactions, cursors and backups that last. It fails
+// with 72000 if they are gone already.
+func (r *Replica) Hold(T txn.Timestamp) (release func(), err error) {
+	l := &r.leases
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if uint64(T) < r.watermark.Load() {
+		return nil, errTooOld(T)
+	}
+	l.next++
+	n := l.next
+	if l.held == nil {
+		l.held = map[int]txn.Timestamp{}
+	}
+	l.held[n] = T
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.held, n)
+	}, nil
+}
+
+// oldest gives the smallest snapshot held, MaxTimestamp if there is none.
+func (l *leases) oldest() txn.Timestamp {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	T := txn.MaxTimestamp
+	for _, t := range l.held {
+		T = min(T, t)
+	}
+	return T
+}

@@ -1,0 +1,60 @@
+package storage
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Peers are the replicas led by this process. Its methods serve as Config.AskOutcome and Config.SendResolve.
+type Peers struct {
+	mu sync.RWMutex
+	by map[txn.FragmentID]*Replica // guarded by mu
+}
+
+// NewPeers makes an empty set.
+func NewPeers() *Peers { return &Peers{by: map[txn.FragmentID]*Replica{}} }
+
+// Add makes r known.
+func (p *Peers) Add(r *Replica) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.by[r.ID()] = r
+}
+
+// Remove forgets fragment f.
+func (p *Peers) Remove(f txn.FragmentID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.by, f)
+}
+
+// Get gives the replica of fragment f.
+func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if r := p.by[f]; r != nil {
+		return r, nil
+	}
+	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not here", f)
+}
+
+// AskOutcome asks the anchor for the outcome of transaction id.
+func (p *Peers) AskOutcome(_ context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	r, err := p.Get(anchor)
+	if err != nil {
+		return txn.Unknown, err
+	}
+	return r.Outcome(id, C)
+}
+
+// SendResolve tells fragment f a decision.
+func (p *Peers) SendResolve(_ context.Context, f txn.FragmentID, d txn.Decision) error {
+	r, err := p.Get(f)
+	if err != nil {
+		return err
+	}
+	return r.Resolve(d)
+}

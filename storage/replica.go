@@ -1,0 +1,233 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/txn"
+)
+
+// FragmentID names a fragment.
+type FragmentID = txn.FragmentID
+
+// Replica is one fragment's replica on this disk. All methods may be called concurrently.
+type Replica struct {
+	cfg     Config
+	lock    *os.File
+	db      *badger.DB
+	group   *raftgroup.Group
+	machine *machine
+	stats   *statistics
+	durable *durable
+	locks   lockTable
+	drops   *dropper
+
+	// What readers look at first. Written by the applying goroutine after the keys are in Badger.
+	applied   atomic.Uint64 // largest stamp applied and visible
+	ceiling   atomic.Uint64 // last extension (T4)
+	watermark atomic.Uint64 // reads below are refused
+	undecided atomic.Int32  // len(prepared)
+
+	pmu          sync.Mutex    // held while a stamp is given and its entry enqueued (T1)
+	promised     atomic.Uint64 // see T1; only rises
+	lastProposed uint64        // largest stamp enqueued; guarded by pmu
+	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
+
+	smu      sync.RWMutex
+	prepared map[txn.ID]*preparedTxn // guarded by smu
+	decided  map[txn.ID]*decision    // guarded by smu
+	parts    map[txn.ID]bool         // parts without a prepare; guarded by smu
+
+	wmu     sync.Mutex
+	waiting atomic.Int32 // len(waiters)
+	waiters []waiter     // for applied to reach a stamp; guarded by wmu
+
+	tmu sync.Mutex
+	txs map[txn.ID]*Tx // with locks, writes or a prepare; guarded by tmu
+
+	cmu     sync.Mutex // held while the ceiling is extended
+	leases  leases
+	forgets forgets
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// Open opens the replica in cfg.Dir, creating it where there is none, and starts its group. It returns before the replica
+// serves; see WaitReady.
+func Open(cfg Config) (*Replica, error) {
+	cfg.setDefaults()
+	if cfg.Dir == "" || cfg.Clock == nil {
+		return nil, fmt.Errorf("storage: Dir and Clock are required")
+	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replica{
+		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, parts: map[txn.ID]bool{},
+		txs: map[txn.ID]*Tx{}, stop: make(chan struct{}),
+	}
+	r.locks.init(cfg.Deadlock)
+	if err := r.open(); err != nil {
+		r.closeFiles()
+		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
+	}
+	r.done.Add(1)
+	go r.housekeeping()
+	return r, nil
+}
+
+func (r *Replica) open() (err error) {
+	if err := dropMemtables(r.cfg.Dir); err != nil {
+		return err
+	}
+	r.fault("open.memtables-dropped")
+	if r.db, err = openBadger(&r.cfg); err != nil {
+		return err
+	}
+	s, stats, err := loadState(r.db)
+	if err != nil {
+		return err
+	}
+	if r.durable, err = openDurable(r.cfg.Dir, s); err != nil {
+		return err
+	}
+	r.stats = stats
+	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}}
+	if r.drops, err = openDropper(r); err != nil {
+		return err
+	}
+	snaps, err := newMarkerStore(filepath.Join(r.cfg.Dir, "snapshots"), r)
+	if err != nil {
+		return err
+	}
+	r.group, err = raftgroup.Open(raftgroup.Options{
+		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
+		Snapshots: snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
+		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: r.cfg.LogEntries / 2,
+		OnLeader: r.lead, OnFollower: r.follow, Logger: r.cfg.Logger,
+	})
+	return err
+}
+
+// recover brings the state machine from its checkpoint to where Raft believes it is (S2): it reads again the writes of
+// transactions that were open at the checkpoint, then applies the entries up to the last snapshot. Raft applies the rest.
+func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
+	var l raft.Log
+	for _, o := range m.s.open {
+		for _, i := range o.indexes {
+			if err := log.GetLog(i, &l); err != nil {
+				return damaged("log entry %d of an open transaction: %v", i, err)
+			}
+			e, err := decodeEntry(l.Data)
+			if err != nil || e.id != o.id {
+				return damaged("log entry %d is not of the open transaction %s", i, o.id)
+			}
+			o.writes = append(o.writes, e.writes)
+			if e.kind == kindPrepare {
+				o.stats = e.stats
+			} else {
+				o.parts++
+			}
+		}
+	}
+	m.r.publishAll(m.s)
+	for i := m.s.index + 1; i <= snapshotIndex; i++ {
+		if err := log.GetLog(i, &l); err != nil {
+			return damaged("log entry %d is missing: %v", i, err)
+		}
+		m.ApplyBatch([]*raft.Log{&l})
+		m.r.fault("recover.entry")
+	}
+	return nil
+}
+
+func damaged(format string, args ...any) error {
+	return pgerr.New(pgerr.DataCorrupted, "the fragment's data is damaged: "+format, args...)
+}
+
+// ID gives the fragment's number.
+func (r *Replica) ID() FragmentID { return r.cfg.Fragment }
+
+// WaitReady waits until the replica leads its group and serves.
+func (r *Replica) WaitReady(ctx context.Context) error { return r.group.WaitLeader(ctx) }
+
+// Applied gives the largest stamp applied.
+func (r *Replica) Applied() txn.Timestamp { return txn.Timestamp(r.applied.Load()) }
+
+// Close writes a checkpoint, flushes the database and ends the group.
+func (r *Replica) Close() error {
+	select {
+	case <-r.stop:
+		return nil
+	default:
+	}
+	close(r.stop)
+	r.done.Wait()
+	err := r.group.Close()
+	r.follow() // wakes whoever still waits
+	r.drops.wait()
+	if err == nil {
+		err = r.machine.checkpoint()
+	}
+	r.fault("close.checkpoint")
+	if cerr := r.db.Close(); err == nil {
+		err = cerr
+	}
+	r.db = nil
+	r.fault("close.flushed")
+	if err == nil {
+		err = markClean(r.cfg.Dir)
+	}
+	r.closeFiles()
+	return err
+}
+
+func (r *Replica) closeFiles() {
+	if r.db != nil {
+		r.db.Close()
+	}
+	r.lock.Close()
+}
+
+func (r *Replica) fault(point string) { r.cfg.Fault(point) }
+
+// lead takes over at the start of a term of this replica's, after an entry of it has been applied (T4): promised starts at
+// the effective ceiling, the locks at those of the prepared transactions.
+func (r *Replica) lead(term uint64) {
+	r.pmu.Lock()
+	defer r.pmu.Unlock()
+	r.raise(max(r.ceiling.Load(), r.applied.Load()))
+	r.cfg.Clock.Observe(txn.Timestamp(r.promised.Load()))
+	r.lastProposed = r.applied.Load()
+	r.locks.reset()
+	r.tmu.Lock()
+	r.txs = map[txn.ID]*Tx{}
+	r.tmu.Unlock()
+	r.smu.RLock()
+	for _, p := range r.prepared {
+		r.adopt(p, term)
+	}
+	r.smu.RUnlock()
+	r.term.Store(term)
+}
+
+// follow ends the term: its locks and stages die with it, and whoever waits for one of its proposals is told.
+func (r *Replica) follow() {
+	r.pmu.Lock()
+	r.term.Store(0)
+	r.pmu.Unlock()
+	r.locks.reset()
+	r.wakeAll()
+}
+
+var errNoLeader = pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")

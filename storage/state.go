@@ -1,0 +1,219 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// state is the small part of the state machine: everything but rows and index entries. It lives in memory, evolves only by
+// applying entries in log order, and is written to Badger as a checkpoint; so at an entry it is the state below that entry's
+// stamp, also when the log is replayed (S1). Used by the applying goroutine alone.
+type state struct {
+	index     uint64        // of the last entry applied
+	stamp     txn.Timestamp // largest stamp applied (T1)
+	ceiling   txn.Timestamp // last extension (T4)
+	watermark txn.Timestamp // reads below are refused
+	open      map[txn.ID]*openTxn
+	decided   map[txn.ID]*decision
+	recent    map[txn.ID]txn.Timestamp // commits of the last dedupWindow: each applies once
+	order     []txn.ID                 // recent's ids, oldest first
+}
+
+// openTxn is a transaction of which parts or a prepare are in the log and no outcome yet. Its writes are held in memory; a
+// restart reads them again from the log, where they stay until the outcome (firstIndex bounds truncation).
+type openTxn struct {
+	id       txn.ID
+	indexes  []uint64 // of its entries: parts, then the prepare that carried writes
+	writes   [][]byte // encoded operations, in order
+	stats    []byte
+	parts    int
+	prepared bool
+	C        txn.Timestamp
+	anchor   txn.FragmentID
+	attempt  int
+	writers  []txn.FragmentID
+	since    time.Time // when this process learned of it; starts recovery, decides nothing
+}
+
+// decision is a commit this anchor decided and may not forget yet.
+type decision struct {
+	id      txn.ID
+	C       txn.Timestamp
+	writers []txn.FragmentID
+	since   time.Time
+}
+
+// dedupWindow is how long, in stamps, a commit's id is remembered; no gateway repeats a commit later than that.
+const dedupWindow = txn.Timestamp(10_000 << 16)
+
+const maxRecent = 4096
+
+func newState() *state {
+	return &state{open: map[txn.ID]*openTxn{}, decided: map[txn.ID]*decision{}, recent: map[txn.ID]txn.Timestamp{}}
+}
+
+func (s *state) remember(id txn.ID, at txn.Timestamp) {
+	s.recent[id] = at
+	s.order = append(s.order, id)
+	n := 0
+	for n < len(s.order) && (s.recent[s.order[n]]+dedupWindow < at || len(s.order)-n > maxRecent) {
+		delete(s.recent, s.order[n])
+		n++
+	}
+	s.order = s.order[n:]
+}
+
+// firstIndex is the smallest index of an entry whose content is only in the log, 0 if there is none.
+func (s *state) firstIndex() (first uint64) {
+	for _, o := range s.open {
+		if len(o.indexes) > 0 && (first == 0 || o.indexes[0] < first) {
+			first = o.indexes[0]
+		}
+	}
+	return first
+}
+
+// checkpointFormat is the format byte of the record under ownApplied.
+const checkpointFormat = 1
+
+// encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
+func (s *state) encode() []byte {
+	b := []byte{checkpointFormat}
+	b = binary.AppendUvarint(b, s.index)
+	b = putTS(b, s.stamp)
+	b = putTS(b, s.ceiling)
+	b = putTS(b, s.watermark)
+	b = binary.AppendUvarint(b, uint64(len(s.open)))
+	for _, id := range slices.SortedFunc(maps.Keys(s.open), func(a, b txn.ID) int { return slices.Compare(a[:], b[:]) }) {
+		o := s.open[id]
+		b = append(b, id[:]...)
+		b = binary.AppendUvarint(b, uint64(len(o.indexes)))
+		for _, i := range o.indexes {
+			b = binary.AppendUvarint(b, i)
+		}
+		b = append(b, boolByte(o.prepared))
+		b = putTS(b, o.C)
+		b = binary.AppendUvarint(b, uint64(o.anchor))
+		b = binary.AppendUvarint(b, uint64(o.attempt))
+		b = putFragments(b, o.writers)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.order)))
+	for _, id := range s.order {
+		b = append(b, id[:]...)
+		b = putTS(b, s.recent[id])
+	}
+	return b
+}
+
+func decodeCheckpoint(b []byte) (*state, error) {
+	if len(b) == 0 || b[0] != checkpointFormat {
+		return nil, fmt.Errorf("checkpoint of a format this release does not know")
+	}
+	r := reader{b: b[1:]}
+	s := newState()
+	s.index = r.uvarint()
+	s.stamp, s.ceiling, s.watermark = r.ts(), r.ts(), r.ts()
+	n := r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		o := &openTxn{id: r.id()}
+		k := r.int()
+		for j := 0; j < k && r.err == nil; j++ {
+			o.indexes = append(o.indexes, r.uvarint())
+		}
+		o.prepared = r.byte() != 0
+		o.C = r.ts()
+		o.anchor = txn.FragmentID(r.int())
+		o.attempt = r.int()
+		o.writers = r.fragments()
+		s.open[o.id] = o
+	}
+	n = r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		id := r.id()
+		s.recent[id] = r.ts()
+		s.order = append(s.order, id)
+	}
+	if r.err != nil || len(r.b) != 0 {
+		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)
+	}
+	return s, nil
+}
+
+// loadState reads the newest checkpoint of db, and the decisions and statistics as they were at its stamp.
+func loadState(db *badger.DB) (*state, *statistics, error) {
+	stats := newStatistics()
+	t := db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	item, err := t.Get(ownKey(ownApplied))
+	if err == badger.ErrKeyNotFound {
+		return newState(), stats, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var s *state
+	if err := item.Value(func(v []byte) error { s, err = decodeCheckpoint(v); return err }); err != nil {
+		return nil, nil, pgerr.New(pgerr.DataCorrupted, "the fragment's data is damaged: %v", err)
+	}
+	// Keys at stamps above the checkpoint's may be there already: pieces of entries that will be applied again.
+	at := db.NewTransactionAt(uint64(s.stamp), false)
+	defer at.Discard()
+	err = eachOwn(at, ownDecision, func(rest, v []byte) error {
+		d, forgotten, err := decodeDecision(v)
+		if err == nil && !forgotten {
+			copy(d.id[:], rest)
+			s.decided[d.id] = d
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, stats, eachOwn(at, ownStats, stats.load)
+}
+
+// eachOwn calls fn for every record of kind, with the key after the kind.
+func eachOwn(t *badger.Txn, kind byte, fn func(rest, value []byte) error) error {
+	prefix := ownKey(kind)
+	opt := badger.IteratorOptions{Prefix: prefix}
+	it := t.NewIterator(opt)
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		item := it.Item()
+		rest := item.KeyCopy(nil)[len(prefix):]
+		v, err := item.ValueCopy(nil)
+		if err != nil {
+			return err
+		}
+		if err := fn(rest, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A decision record: format(1) · forgotten(1) · C(8) · writers.
+func encodeDecision(d *decision, forgotten bool) []byte {
+	b := putTS([]byte{1, boolByte(forgotten)}, d.C)
+	return putFragments(b, d.writers)
+}
+
+func decodeDecision(b []byte) (d *decision, forgotten bool, err error) {
+	r := reader{b: b}
+	if r.byte() != 1 {
+		return nil, false, fmt.Errorf("decision of a format this release does not know")
+	}
+	forgotten = r.byte() != 0
+	d = &decision{C: r.ts(), writers: r.fragments(), since: time.Now()}
+	if r.err != nil || len(r.b) != 0 {
+		return nil, false, fmt.Errorf("damaged decision: %w", errEntry)
+	}
+	return d, forgotten, nil
+}

@@ -1,0 +1,169 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// groupBuckets is how many neighbouring buckets share one count. A million buckets of one document each would otherwise cost
+// more than the documents; a caller that needs one bucket exactly scans it.
+const groupBuckets = 256
+
+// BucketStat counts the documents of the buckets [From, To) of a table, and their bytes (keys and values as stored, newest
+// versions).
+type BucketStat struct {
+	Table, From, To  uint32
+	Documents, Bytes int64
+}
+
+type statKey struct {
+	table uint32
+	group uint16
+}
+
+type statValue struct{ docs, bytes int64 }
+
+// statistics are part of the state machine: deltas travel in the entries, the sums are written with every checkpoint at its
+// stamp (S1).
+type statistics struct {
+	mu    sync.RWMutex
+	sums  map[statKey]statValue // guarded by mu; written by the applying goroutine alone
+	dirty map[statKey]struct{}  // since the last checkpoint; applying goroutine only
+}
+
+func newStatistics() *statistics {
+	return &statistics{sums: map[statKey]statValue{}, dirty: map[statKey]struct{}{}}
+}
+
+// deltas gathers what a write set changes.
+type deltas map[statKey]statValue
+
+func (d *deltas) add(key []byte, docs, bytes int) {
+	if *d == nil {
+		*d = deltas{}
+	}
+	k := statKey{TableOf(key), uint16(BucketOf(key) / groupBuckets)}
+	v := (*d)[k]
+	(*d)[k] = statValue{v.docs + int64(docs), v.bytes + int64(bytes)}
+}
+
+// encode gives the deltas in the order of tables and groups.
+func (d deltas) encode() []byte {
+	var b []byte
+	for _, k := range slices.SortedFunc(maps.Keys(d), compareStat) {
+		b = binary.AppendUvarint(b, uint64(k.table))
+		b = binary.AppendUvarint(b, uint64(k.group))
+		b = binary.AppendVarint(b, d[k].docs)
+		b = binary.AppendVarint(b, d[k].bytes)
+	}
+	return b
+}
+
+func compareStat(a, b statKey) int {
+	if a.table != b.table {
+		return int(int64(a.table) - int64(b.table))
+	}
+	return int(a.group) - int(b.group)
+}
+
+func (r *reader) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if r.err != nil || n <= 0 {
+		r.err = errEntry
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+// apply adds encoded deltas.
+func (s *statistics) apply(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := reader{b: b}
+	for len(r.b) > 0 && r.err == nil {
+		k := statKey{uint32(r.int()), uint16(r.int())}
+		docs, bytes := r.varint(), r.varint()
+		if r.err == nil {
+			v := s.sums[k]
+			s.set(k, statValue{v.docs + docs, v.bytes + bytes})
+		}
+	}
+	return r.err
+}
+
+func (s *statistics) set(k statKey, v statValue) {
+	if v == (statValue{}) {
+		delete(s.sums, k)
+	} else {
+		s.sums[k] = v
+	}
+	s.dirty[k] = struct{}{}
+}
+
+// drop removes the sums of groups that lie in span entirely.
+func (s *statistics) drop(span txn.Span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.sums {
+		whole := BucketSpan(k.table, uint32(k.group)*groupBuckets, (uint32(k.group)+1)*groupBuckets)
+		if span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End)) {
+			s.set(k, statValue{})
+		}
+	}
+}
+
+// checkpoint calls put with the records changed since the last one.
+func (s *statistics) checkpoint(put func(key, value []byte) error) error {
+	for k := range s.dirty {
+		rest := binary.BigEndian.AppendUint32(nil, k.table)
+		rest = binary.BigEndian.AppendUint16(rest, k.group)
+		v := s.sums[k]
+		b := binary.AppendVarint([]byte{1}, v.docs)
+		b = binary.AppendVarint(b, v.bytes)
+		if err := put(ownKey(ownStats, rest...), b); err != nil {
+			return err
+		}
+	}
+	clear(s.dirty)
+	return nil
+}
+
+func (s *statistics) load(rest, value []byte) error {
+	r := reader{b: value}
+	if len(rest) != 6 || r.byte() != 1 {
+		return fmt.Errorf("statistics of a format this release does not know")
+	}
+	k := statKey{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint16(rest[4:])}
+	v := statValue{r.varint(), r.varint()}
+	if r.err == nil && v != (statValue{}) {
+		s.sums[k] = v
+	}
+	return r.err
+}
+
+// BucketStats gives the counts of table (0: of all tables), in order; groups without documents are left out. They belong to
+// the newest entry applied, not to a snapshot.
+func (r *Replica) BucketStats(table uint32) []BucketStat {
+	s := r.stats
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	keys := slices.SortedFunc(maps.Keys(s.sums), compareStat)
+	out := make([]BucketStat, 0, len(keys))
+	for _, k := range keys {
+		if table != 0 && k.table != table {
+			continue
+		}
+		from := uint32(k.group) * groupBuckets
+		out = append(out, BucketStat{k.table, from, from + groupBuckets, s.sums[k].docs, s.sums[k].bytes})
+	}
+	return out
+}

@@ -1,0 +1,285 @@
+package storage
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Tx is one transaction's part in this fragment: the writes it has staged and the row locks it holds. It belongs to the
+// leader's term in which the first of them was made, and dies with it (40001). It implements txn.Participant.
+//
+// One statement of the transaction uses it at a time, with any number of concurrent reads.
+type Tx struct {
+	r           *Replica
+	id          txn.ID
+	lockTimeout time.Duration
+	staged      atomic.Bool // something was staged once
+
+	mu    sync.Mutex
+	term  uint64              // of the stage, 0 before there is one; guarded by mu
+	held  map[string]*rowLock // guarded by mu
+	stage stage               // guarded by mu
+	phase phase               // guarded by mu
+	parts int                 // part entries in the log; used by the committing goroutine
+	pins  bool                // locks count as writes; guarded by mu
+}
+
+type phase byte
+
+const (
+	phaseOpen     phase = iota
+	phaseBusy           // its commit or prepare is in the log's queue
+	phasePrepared       // survives any crash; only a decision ends it
+	phaseDone
+)
+
+var errStageLost = pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction").
+	WithHint("Try the transaction again.")
+
+// Tx gives the handle of transaction id in this fragment: the same one as long as it holds a lock or a write.
+func (r *Replica) Tx(id txn.ID) *Tx {
+	r.tmu.Lock()
+	defer r.tmu.Unlock()
+	if t := r.txs[id]; t != nil {
+		return t
+	}
+	return &Tx{r: r, id: id}
+}
+
+// ID gives the transaction's id.
+func (t *Tx) ID() txn.ID { return t.id }
+
+// SetLockTimeout bounds the waits for locks; 0 waits for ever.
+func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout = d }
+
+// begin makes the stage where there is none, and refuses one of an earlier term. Called with mu held.
+func (t *Tx) begin() error {
+	now := t.r.term.Load()
+	switch {
+	case now == 0:
+		return errNoLeader
+	case t.phase != phaseOpen:
+		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
+	case t.term == 0:
+		t.term = now
+		t.held = map[string]*rowLock{}
+		t.r.tmu.Lock()
+		t.r.txs[t.id] = t
+		t.r.tmu.Unlock()
+	case t.term != now:
+		return errStageLost
+	}
+	return nil
+}
+
+// Lock takes the exclusive lock of key's row, and fails with 40001 if a version above T was committed: the first updater
+// wins. The lock is kept then too, so that a statement tried again with a newer T succeeds.
+func (t *Tx) Lock(ctx context.Context, key []byte, T txn.Timestamp) error {
+	l, err := t.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	if l.version <= T {
+		return nil
+	}
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+		WithDetail("Row %x was changed by a transaction that committed at %s, after this one's snapshot of %s.", key, l.version, T)
+}
+
+// LockNewest takes the lock of key without regard to a snapshot: for unique and foreign-key checks, which look at the newest
+// state at every level.
+func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
+	_, err := t.lock(ctx, key)
+	return err
+}
+
+func (t *Tx) lock(ctx context.Context, key []byte) (*rowLock, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	if err := t.begin(); err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	l := t.held[string(key)]
+	t.mu.Unlock()
+	if l == nil {
+		var err error
+		if l, err = t.r.locks.acquire(ctx, t, key); err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		t.held[string(key)] = l
+		t.mu.Unlock()
+	}
+	if l.known {
+		return l, nil
+	}
+	return l, t.learn(ctx, key, l)
+}
+
+// learn fills in what the row's newest committed version is; under the lock it stays so. Index entries are prepared without
+// a lock, so a prepared writer is waited for as well.
+func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock) error {
+	err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) })
+	if err != nil {
+		return err
+	}
+	value, version, err := t.r.newest(key)
+	if err != nil {
+		return err
+	}
+	l.size, l.version = -1, version
+	if value != nil {
+		l.size = len(value)
+	} else if l.version, err = t.r.lastDelete(key); err != nil {
+		return err
+	}
+	l.known = true
+	return nil
+}
+
+func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
+	b := r.db.NewTransactionAt(math.MaxUint64, false)
+	defer b.Discard()
+	return getAt(b, key)
+}
+
+// Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
+func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
+	t.mu.Lock()
+	op, ok := t.stage.get(key, math.MaxInt32)
+	l := t.held[string(key)]
+	t.mu.Unlock()
+	if ok {
+		return op.value, nil
+	}
+	if l != nil && l.known && l.size < 0 {
+		return nil, nil
+	}
+	if l == nil {
+		if err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+			return nil, err
+		}
+	}
+	value, _, err := t.r.newest(key)
+	return value, err
+}
+
+// Put stages key with value. A row's key must be locked; index entries need no lock. Both slices are copied.
+func (t *Tx) Put(key, value []byte) error {
+	if len(value) > t.r.cfg.MaxRow {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d", len(value), t.r.cfg.MaxRow).
+			WithHint("sherd.max_row_size sets the maximum.")
+	}
+	return t.put(key, value, false)
+}
+
+// Delete stages the removal of key.
+func (t *Tx) Delete(key []byte) error { return t.put(key, nil, true) }
+
+func (t *Tx) put(key, value []byte, del bool) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.begin(); err != nil {
+		return err
+	}
+	if t.stage.bytes+int64(len(key)+len(value)) > t.r.cfg.MaxStage {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment", t.r.cfg.MaxStage).
+			WithHint("Split it into smaller transactions.")
+	}
+	t.staged.Store(true)
+	t.stage.put(key, value, del)
+	return nil
+}
+
+// Mark gives the place in the stage to which RollbackTo returns.
+func (t *Tx) Mark() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage.mark()
+}
+
+// RollbackTo undoes what was staged since mark. Locks are kept.
+func (t *Tx) RollbackTo(mark int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage.rollbackTo(mark)
+}
+
+// PinLocks makes the locks held now or later part of what is prepared: for SELECT … FOR UPDATE and foreign keys, whose locks
+// others must respect even after a change of leader.
+func (t *Tx) PinLocks() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pins = true
+}
+
+// HasWrites tells whether the transaction must be committed here: it has staged writes or pinned locks.
+func (t *Tx) HasWrites() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage.mark() > 0 || t.pins && len(t.held) > 0
+}
+
+// Rollback drops the stage and its locks. A prepared transaction stays: its anchor decides.
+func (t *Tx) Rollback() {
+	t.mu.Lock()
+	if t.phase == phasePrepared || t.phase == phaseBusy {
+		t.mu.Unlock()
+		return
+	}
+	t.mu.Unlock()
+	t.end()
+}
+
+// end releases the locks and forgets the transaction.
+func (t *Tx) end() {
+	t.mu.Lock()
+	held, began := t.held, t.term != 0
+	t.phase, t.held, t.stage = phaseDone, nil, stage{}
+	t.mu.Unlock()
+	if !began {
+		return
+	}
+	t.r.tmu.Lock()
+	if t.r.txs[t.id] == t {
+		delete(t.r.txs, t.id)
+	}
+	t.r.tmu.Unlock()
+	for key, l := range held {
+		t.r.locks.release(t, key, l)
+	}
+}
+
+// viewMark gives the mark of a new view.
+func (t *Tx) viewMark() (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.term != 0 && t.term != t.r.term.Load() {
+		return 0, errStageLost
+	}
+	return t.stage.mark(), nil
+}
+
+func (t *Tx) stagedAt(key []byte, mark int) (stagedOp, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage.get(key, mark)
+}
+
+func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) []stagedOp {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage.span(span, mark, reverse)
+}

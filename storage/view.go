@@ -1,0 +1,299 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// ErrStop, returned by the function given to Scan, ends the scan without an error.
+var ErrStop = errors.New("storage: stop")
+
+// View reads the fragment as of T, with the writes its transaction had staged when the view was made. Its methods may be
+// called concurrently, and while the transaction stages more.
+type View struct {
+	r    *Replica
+	t    *Tx
+	T    txn.Timestamp
+	mark int // staged operations below it are seen
+	b    *badger.Txn
+}
+
+// Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
+// over several (T6): everything acknowledged before the call is at or below it.
+func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
+	if r.term.Load() == 0 {
+		return 0, errNoLeader
+	}
+	if !r.group.SoleVoter() {
+		if err := r.group.Confirm(ctx); err != nil {
+			return 0, err
+		}
+	}
+	// The stamp of a prepare is its C, so applied covers the prepared transactions too.
+	return txn.Timestamp(r.applied.Load()), nil
+}
+
+// View opens a view at T.
+func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
+	if err := t.r.admit(ctx, T); err != nil {
+		return nil, err
+	}
+	if uint64(T) < t.r.watermark.Load() {
+		return nil, errTooOld(T)
+	}
+	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false)}
+	if t.staged.Load() {
+		mark, err := t.viewMark()
+		if err != nil {
+			v.Close()
+			return nil, err
+		}
+		v.mark = mark
+	}
+	return v, nil
+}
+
+func errTooOld(T txn.Timestamp) error {
+	return pgerr.New(pgerr.SnapshotTooOld, "snapshot too old").
+		WithDetail("The snapshot is of %s; older versions have been removed.", T).
+		WithHint("sherd.gc_ttl says how long old versions are kept.")
+}
+
+// Close ends the view. Slices given by Get stay valid.
+func (v *View) Close() { v.b.Discard() }
+
+// Get gives the value of key, nil if there is none.
+func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
+	if v.mark > 0 {
+		if op, ok := v.t.stagedAt(key, v.mark); ok {
+			return op.value, nil
+		}
+	}
+	if v.r.undecided.Load() != 0 {
+		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+			return nil, err
+		}
+	}
+	value, _, err := getAt(v.b, key)
+	return value, err
+}
+
+// getAt reads key in t; the version is 0 if there is none.
+func getAt(t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err error) {
+	item, err := t.Get(key)
+	if err == badger.ErrKeyNotFound {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, readError(err)
+	}
+	version = txn.Timestamp(item.Version())
+	if item.UserMeta()&headMeta != 0 {
+		value, err = readChunks(t, item)
+		return value, version, err
+	}
+	// Get has copied the value out of Badger's memory; the item's slice is ours.
+	err = item.Value(func(b []byte) error { value = b; return nil })
+	if value == nil {
+		value = []byte{}
+	}
+	return value, version, readError(err)
+}
+
+// lastDelete gives the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
+func (r *Replica) lastDelete(key []byte) (txn.Timestamp, error) {
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	if it.Rewind(); it.Valid() {
+		return txn.Timestamp(it.Item().Version()), nil
+	}
+	return 0, nil
+}
+
+// readChunks puts a large row together.
+func readChunks(t *badger.Txn, item *badger.Item) ([]byte, error) {
+	var size, n int
+	err := item.Value(func(b []byte) (err error) {
+		size, n, err = decodeChunkHead(b)
+		return err
+	})
+	if err != nil {
+		return nil, pgerr.New(pgerr.DataCorrupted, "%v", err)
+	}
+	value := make([]byte, 0, size)
+	for i := range n {
+		c, err := t.Get(chunkKey(item.Key(), i))
+		if err == nil {
+			err = c.Value(func(b []byte) error { value = append(value, b...); return nil })
+		}
+		if err != nil {
+			return nil, pgerr.New(pgerr.DataCorrupted, "piece %d of a row of %d bytes: %v", i, size, err)
+		}
+	}
+	if len(value) != size {
+		return nil, pgerr.New(pgerr.DataCorrupted, "a row of %d bytes has %d", size, len(value))
+	}
+	return value, nil
+}
+
+// readError marks Badger's errors.
+func readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.DataCorrupted, "could not read from the database: %v", err)
+}
+
+// Scan calls fn with the keys of span in order, or from the last to the first. Key and value are valid only during the call.
+// Writes staged during the scan are not seen.
+func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+	if len(span.End) == 0 {
+		span.End = ownSpace
+	}
+	if span.Empty() {
+		return nil
+	}
+	if v.r.undecided.Load() != 0 {
+		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
+			return err
+		}
+	}
+	if uint64(v.T) < v.r.watermark.Load() {
+		return errTooOld(v.T)
+	}
+	var own []stagedOp
+	if v.mark > 0 {
+		own = v.t.stagedIn(span, v.mark, reverse)
+	}
+	c := newCursor(v.b, span, reverse)
+	defer c.it.Close()
+	var err error
+	if len(own) == 0 {
+		err = scanPlain(ctx, v.b, c, fn)
+	} else {
+		err = scanMerged(ctx, v.b, c, own, reverse, fn)
+	}
+	if errors.Is(err, ErrStop) {
+		return nil
+	}
+	return err
+}
+
+// cursor walks Badger's keys of a span.
+type cursor struct {
+	it      *badger.Iterator
+	bound   []byte // forward: stop at it; reverse: stop below it
+	reverse bool
+}
+
+func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
+	opt := badger.IteratorOptions{Reverse: reverse}
+	if !reverse {
+		opt.Prefix = commonPrefix(span)
+		c := &cursor{t.NewIterator(opt), span.End, false}
+		c.it.Seek(span.Start)
+		return c
+	}
+	c := &cursor{t.NewIterator(opt), span.Start, true}
+	if len(span.End) == 0 {
+		c.it.Rewind()
+		return c
+	}
+	c.it.Seek(span.End)
+	if c.it.Valid() && bytes.Equal(c.it.Item().Key(), span.End) {
+		c.it.Next()
+	}
+	return c
+}
+
+// commonPrefix gives the bytes with which every key of span begins: it lets Badger leave tables out.
+func commonPrefix(s txn.Span) []byte {
+	n := 0
+	for n < len(s.Start) && n < len(s.End) && s.Start[n] == s.End[n] {
+		n++
+	}
+	return s.Start[:n]
+}
+
+func (c *cursor) valid() bool {
+	if !c.it.Valid() {
+		return false
+	}
+	if len(c.bound) == 0 {
+		return true
+	}
+	cmp := bytes.Compare(c.it.Item().Key(), c.bound)
+	return (cmp < 0) != c.reverse
+}
+
+const ctxEvery = 256 // rows between looks at the context
+
+func scanPlain(ctx context.Context, t *badger.Txn, c *cursor, fn func(k, v []byte) error) error {
+	for n := 1; c.valid(); n++ {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := emit(t, c.it.Item(), fn); err != nil {
+			return err
+		}
+		c.it.Next()
+	}
+	return nil
+}
+
+func emit(t *badger.Txn, item *badger.Item, fn func(k, v []byte) error) error {
+	if item.UserMeta()&headMeta != 0 {
+		value, err := readChunks(t, item)
+		if err != nil {
+			return err
+		}
+		return fn(item.Key(), value)
+	}
+	return item.Value(func(v []byte) error { return fn(item.Key(), v) })
+}
+
+// scanMerged is scanPlain with own staged operations laid over.
+func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own []stagedOp, reverse bool, fn func(k, v []byte) error) error {
+	for n := 1; ; n++ {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		stored := c.valid()
+		if !stored && len(own) == 0 {
+			return nil
+		}
+		cmp := -1 // the stored key comes first
+		switch {
+		case !stored:
+			cmp = 1
+		case len(own) > 0:
+			cmp = bytes.Compare(c.it.Item().Key(), own[0].key)
+			if reverse {
+				cmp = -cmp
+			}
+		}
+		if cmp < 0 {
+			if err := emit(t, c.it.Item(), fn); err != nil {
+				return err
+			}
+			c.it.Next()
+			continue
+		}
+		if !own[0].delete {
+			if err := fn(own[0].key, own[0].value); err != nil {
+				return err
+			}
+		}
+		own = own[1:]
+		if cmp == 0 {
+			c.it.Next()
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	ceilingStep = 20 * time.Millisecond
+	ceilingLead = 3 * time.Second
+)
+
+// preparedTxn is what readers know of a prepared transaction: which keys it will write, at which C.
+type preparedTxn struct {
+	id      txn.ID
+	C       txn.Timestamp
+	anchor  txn.FragmentID
+	writers []txn.FragmentID
+	keys    [][]byte // ascending
+	settled chan struct{}
+	since   time.Time
+}
+
+func newPrepared(o *openTxn) *preparedTxn {
+	p := &preparedTxn{id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since}
+	for _, w := range o.writes {
+		// The entry was checked when it was applied first.
+		_ = eachOp(w, func(_ opKind, key, _ []byte) error {
+			p.keys = append(p.keys, key)
+			return nil
+		})
+	}
+	slices.SortFunc(p.keys, bytes.Compare)
+	return p
+}
+
+func (p *preparedTxn) touches(s txn.Span) bool {
+	i := sort.Search(len(p.keys), func(i int) bool { return bytes.Compare(p.keys[i], s.Start) >= 0 })
+	return i < len(p.keys) && (len(s.End) == 0 || bytes.Compare(p.keys[i], s.End) < 0)
+}
+
+func (p *preparedTxn) writes(key []byte) bool {
+	_, ok := slices.BinarySearchFunc(p.keys, key, bytes.Compare)
+	return ok
+}
+
+// waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here (T3). own is the
+// caller's transaction.
+func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+	for r.undecided.Load() != 0 {
+		p := r.findPrepared(T, own, hits)
+		if p == nil {
+			return nil
+		}
+		select {
+		case <-p.settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.stop:
+			return errNoLeader
+		}
+	}
+	return nil
+}
+
+func (r *Replica) findPrepared(T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) *preparedTxn {
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	for id, p := range r.prepared {
+		if p.C <= T && id != own && hits(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// waiter waits for applied to reach a stamp.
+type waiter struct {
+	stamp uint64
+	ch    chan struct{}
+}
+
+func (r *Replica) waitApplied(ctx context.Context, stamp uint64) error {
+	if r.applied.Load() >= stamp {
+		return nil
+	}
+	w := waiter{stamp, make(chan struct{})}
+	r.wmu.Lock()
+	r.waiters = append(r.waiters, w)
+	r.waiting.Store(int32(len(r.waiters)))
+	r.wmu.Unlock()
+	r.wake() // applied may have got there meanwhile
+	select {
+	case <-w.ch:
+		if r.applied.Load() < stamp {
+			return errNoLeader
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.stop:
+		return errNoLeader
+	}
+}
+
+func (r *Replica) wake() {
+	if r.waiting.Load() == 0 {
+		return
+	}
+	r.wmu.Lock()
+	defer r.wmu.Unlock()
+	at := r.applied.Load()
+	r.waiters = slices.DeleteFunc(r.waiters, func(w waiter) bool {
+		if w.stamp > at {
+			return false
+		}
+		close(w.ch)
+		return true
+	})
+	r.waiting.Store(int32(len(r.waiters)))
+}
+
+// wakeAll ends all waits: the proposals they wait for may never apply.
+func (r *Replica) wakeAll() {
+	r.wmu.Lock()
+	defer r.wmu.Unlock()
+	for _, w := range r.waiters {
+		close(w.ch)
+	}
+	r.waiters = nil
+	r.waiting.Store(0)
+}
+
+// publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions come before applied, so that
+// whoever reads at their C finds them; settled ones leave after their rows are there.
+func (r *Replica) publish(s *state, ef *effects) {
+	if !ef.empty() {
+		r.publishOpen(s, ef)
+	}
+	r.applied.Store(uint64(s.stamp))
+	r.ceiling.Store(uint64(s.ceiling))
+	r.watermark.Store(uint64(s.watermark))
+	r.raise(uint64(s.stamp))
+	r.wake()
+	for _, id := range ef.settled {
+		r.releaseSettled(id)
+	}
+	for _, d := range ef.drops {
+		r.drops.start(d)
+	}
+}
+
+func (r *Replica) publishOpen(s *state, ef *effects) {
+	r.smu.Lock()
+	defer r.smu.Unlock()
+	for _, o := range ef.prepared {
+		if s.open[o.id] != o {
+			continue // settled in the same batch
+		}
+		p := newPrepared(o)
+		if old := r.prepared[o.id]; old != nil {
+			defer close(old.settled) // a later attempt: whoever waited looks again
+		}
+		r.prepared[o.id] = p
+	}
+	for _, id := range ef.settled {
+		if p := r.prepared[id]; p != nil {
+			delete(r.prepared, id)
+			close(p.settled)
+		}
+	}
+	r.undecided.Store(int32(len(r.prepared)))
+	for _, d := range ef.decided {
+		r.decided[d.id] = d
+	}
+	for _, id := range ef.forgotten {
+		delete(r.decided, id)
+	}
+	for _, id := range ef.parts {
+		if o := s.open[id]; o != nil && !o.prepared {
+			r.parts[id] = true
+		} else {
+			delete(r.parts, id)
+		}
+	}
+}
+
+// publishAll shows the state of a checkpoint.
+func (r *Replica) publishAll(s *state) {
+	var ef effects
+	for _, o := range s.open {
+		if o.prepared {
+			o.since = time.Time{} // from before the restart: asked about at once
+			ef.prepared = append(ef.prepared, o)
+		} else {
+			ef.parts = append(ef.parts, o.id)
+		}
+	}
+	for _, d := range s.decided {
+		ef.decided = append(ef.decided, d)
+	}
+	r.publish(s, &ef)
+}

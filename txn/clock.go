@@ -1,0 +1,80 @@
+package txn
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// DefaultMaxClockAhead is how far a timestamp may be ahead of the receiver's wall clock.
+const DefaultMaxClockAhead = 10 * time.Second
+
+// Clock is a node's hybrid logical clock. Nothing depends on its being right; the nearer the clocks, the fewer commits have
+// to try a larger C.
+type Clock struct {
+	wall  func() time.Time
+	ahead time.Duration
+	last  atomic.Uint64
+}
+
+// NewClock makes a clock over wall (nil: time.Now) that refuses timestamps more than ahead beyond it (0: the default).
+func NewClock(wall func() time.Time, ahead time.Duration) *Clock {
+	if wall == nil {
+		wall = time.Now
+	}
+	if ahead == 0 {
+		ahead = DefaultMaxClockAhead
+	}
+	return &Clock{wall: wall, ahead: ahead}
+}
+
+// Wall gives the wall clock's time as a timestamp, without moving the clock.
+func (c *Clock) Wall() Timestamp { return FromTime(c.wall()) }
+
+// Last gives the largest timestamp seen or given.
+func (c *Clock) Last() Timestamp { return Timestamp(c.last.Load()) }
+
+// Now ticks: the result is above every timestamp given or merged before and not below the wall clock. A full counter carries
+// into the milliseconds.
+func (c *Clock) Now() Timestamp {
+	wall := uint64(c.Wall())
+	for {
+		last := c.last.Load()
+		next := max(last+1, wall)
+		if c.last.CompareAndSwap(last, next) {
+			return Timestamp(next)
+		}
+	}
+}
+
+// Observe raises the clock to t without a bound. For timestamps from this node's own log, which were accepted once.
+func (c *Clock) Observe(t Timestamp) {
+	for {
+		last := c.last.Load()
+		if uint64(t) <= last || c.last.CompareAndSwap(last, uint64(t)) {
+			return
+		}
+	}
+}
+
+// Merge raises the clock to a timestamp carried on a message. One too far ahead of the wall clock is refused, so that a
+// jumped clock takes out its own node and not the others.
+func (c *Clock) Merge(t Timestamp) error {
+	if err := c.Check(t); err != nil {
+		return err
+	}
+	c.Observe(t)
+	return nil
+}
+
+// Check refuses a timestamp too far ahead of the wall clock.
+func (c *Clock) Check(t Timestamp) error {
+	wall := c.Wall()
+	if t <= wall || uint64(t) <= c.last.Load() || t.Time().Sub(wall.Time()) <= c.ahead {
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidParameterValue, "timestamp %s is ahead of this node's clock", t).
+		WithDetail("This node's clock is at %s; sherd.max_clock_ahead is %s.", wall, c.ahead).
+		WithHint("Set the clocks of the nodes right.")
+}

@@ -1,0 +1,61 @@
+package txn
+
+import (
+	"bytes"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// FragmentID names a fragment.
+type FragmentID = shardmap.FragmentID
+
+// Span is the half-open range of keys [Start, End); an empty End has no bound.
+type Span struct{ Start, End []byte }
+
+// Point gives the span of key alone.
+func Point(key []byte) Span {
+	return Span{key, append(bytes.Clone(key), 0)}
+}
+
+// Prefix gives the span of all keys that begin with p.
+func Prefix(p []byte) Span { return Span{p, PrefixEnd(p)} }
+
+// PrefixEnd gives the smallest key above all that begin with p, nil if there is none.
+func PrefixEnd(p []byte) []byte {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] != 0xff {
+			end := bytes.Clone(p[:i+1])
+			end[i]++
+			return end
+		}
+	}
+	return nil
+}
+
+// Contains tells whether key lies in s.
+func (s Span) Contains(key []byte) bool {
+	return bytes.Compare(key, s.Start) >= 0 && (len(s.End) == 0 || bytes.Compare(key, s.End) < 0)
+}
+
+// Empty tells whether no key lies in s.
+func (s Span) Empty() bool { return len(s.End) != 0 && bytes.Compare(s.Start, s.End) >= 0 }
+
+// Write is one key of a write set with its new value, or its removal.
+type Write struct {
+	Key, Value []byte
+	Delete     bool
+}
+
+// Outcome is what became of a transaction.
+type Outcome byte
+
+// What a decision, or a question for one, gives.
+const (
+	Unknown   Outcome = iota // neither a decision nor a prepared record: nothing may be concluded
+	Committed                // at the C asked for
+	Aborted                  // for ever
+)
+
+func (o Outcome) String() string {
+	return [...]string{"unknown", "committed", "aborted"}[o]
+}
