@@ -1,0 +1,199 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// randomEntries draws entries as proposers would send them, many of them stale, with names and numbers that collide.
+func randomEntries(t *testing.T, rng *rand.Rand, m *machine, n int) [][]byte {
+	t.Helper()
+	var out [][]byte
+	add := func(data []byte, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, data)
+		m.Apply(&raft.Log{Data: data})
+	}
+	add(encodeAllotment(allotment{oids: 500, fragments: 3, nodes: 1}))
+	boot := m.view.Load().Plan()
+	if err := boot.bootstrap(bootstrapOptions(), []uint32{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	add(encodeBatch(boot.ops))
+	views := []*View{m.view.Load()}
+	for range n {
+		base := views[max(0, len(views)-1-rng.IntN(3))] // some proposers look at an old view
+		ch := base.Plan()
+		for range 1 + rng.IntN(3) {
+			randomStep(t, rng, base, ch)
+		}
+		add(encodeBatch(ch.ops))
+		views = append(views, m.view.Load())
+	}
+	return out
+}
+
+func randomStep(t *testing.T, rng *rand.Rand, v *View, ch *Change) {
+	t.Helper()
+	oid := FirstOID + OID(rng.IntN(40))
+	name := fmt.Sprintf("n%d", rng.IntN(12))
+	var err error
+	switch rng.IntN(8) {
+	case 0:
+		ch.DropTable(oid)
+	case 1:
+		ch.DropSchema(oid + 100)
+	case 2:
+		err = ch.PutSchema(&Schema{OID: oid + 100, Database: PostgresDB, Name: name, Owner: BootstrapRole})
+	case 3:
+		err = ch.PutRole(&Role{OID: oid + 200, Name: name})
+	case 4:
+		ch.DropRole(oid + 200)
+	case 5:
+		err = ch.PutSetting(Setting{name, fmt.Sprint(rng.IntN(100))})
+	default:
+		schema := PostgresPublic
+		if rng.IntN(2) == 0 {
+			schema = FirstOID + 100 + OID(rng.IntN(40))
+		}
+		index := Index{OID: oid + 300, Name: name + "_x", StorageID: 1}
+		err = ch.PutTable(&Table{
+			OID: oid, Database: PostgresDB, Schema: schema, Name: name, Owner: BootstrapRole, Kind: KindTable, StorageID: oid, Indexes: []Index{index}, NextAttNum: 1,
+			Options: map[string]string{"a": "1", "b": "2", "c": "3"},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReplicasAgree holds K2: replicas that apply the same entries, one of them through snapshots at random places, end with the same bytes.
+func TestReplicasAgree(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		first, second := newMachine(), newMachine()
+		for _, data := range randomEntries(t, rng, first, 150) {
+			second.Apply(&raft.Log{Data: data})
+			if rng.IntN(20) == 0 {
+				second = throughSnapshot(t, second)
+			}
+		}
+		a, b := snapshotBytes(t, first), snapshotBytes(t, second)
+		if !bytes.Equal(a, b) {
+			t.Fatalf("seed %d: replicas differ", seed)
+		}
+		if v := first.view.Load(); v.version < 50 {
+			t.Fatalf("seed %d: only %d changes were accepted", seed, v.version)
+		}
+		sameView(t, first.view.Load(), throughSnapshot(t, first).view.Load())
+	}
+}
+
+func snapshotBytes(t *testing.T, m *machine) []byte {
+	t.Helper()
+	data, err := encodeSnapshot(state{m.view.Load(), m.counters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func throughSnapshot(t *testing.T, m *machine) *machine {
+	t.Helper()
+	restored := newMachine()
+	if err := restored.Restore(io.NopCloser(bytes.NewReader(snapshotBytes(t, m)))); err != nil {
+		t.Fatal(err)
+	}
+	return restored
+}
+
+// TestCrash opens a copy of the directory of a catalog that was never closed: what was acknowledged is there.
+func TestCrash(t *testing.T) {
+	dir := t.TempDir()
+	c := openCatalog(t, dir)
+	must[bool](t)(c.Bootstrap(t.Context(), bootstrapOptions()))
+	for i := range 3 {
+		putTable(t, c, newTable(t, c, fmt.Sprintf("t%d", i)))
+		crashed := t.TempDir()
+		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		sameView(t, c.View(), openCatalog(t, crashed).View())
+		if i == 1 {
+			if err := c.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestThreeVoters replicates the catalog, loses the leader and goes on.
+func TestThreeVoters(t *testing.T) {
+	var peers []raft.Server
+	transports := map[raft.ServerID]*raft.InmemTransport{}
+	for _, id := range []raft.ServerID{"n1", "n2", "n3"} {
+		_, transports[id] = raft.NewInmemTransport(raft.ServerAddress(id))
+		peers = append(peers, raft.Server{ID: id, Address: raft.ServerAddress(id)})
+	}
+	for a, from := range transports {
+		for b, to := range transports {
+			if a != b {
+				from.Connect(raft.ServerAddress(b), to)
+			}
+		}
+	}
+	catalogs := map[raft.ServerID]*Catalog{}
+	for id, trans := range transports {
+		c, err := Open(Options{Dir: t.TempDir(), ID: id, Transport: trans, Peers: peers, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		catalogs[id] = c
+	}
+	leader := waitLeader(t, catalogs)
+	must[bool](t)(catalogs[leader].Bootstrap(t.Context(), bootstrapOptions()))
+	before := putTable(t, catalogs[leader], newTable(t, catalogs[leader], "t1"))
+	if err := catalogs[leader].Close(); err != nil {
+		t.Fatal(err)
+	}
+	delete(catalogs, leader)
+	leader = waitLeader(t, catalogs)
+	sameView(t, before, catalogs[leader].View())
+	after := putTable(t, catalogs[leader], newTable(t, catalogs[leader], "t2"))
+	for _, c := range catalogs {
+		sameView(t, after, must[*View](t)(c.WaitVersion(t.Context(), after.Version())))
+	}
+}
+
+func waitLeader(t *testing.T, catalogs map[raft.ServerID]*Catalog) raft.ServerID {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	won := make(chan raft.ServerID, len(catalogs))
+	for id, c := range catalogs {
+		go func() {
+			if c.WaitReady(ctx) == nil {
+				won <- id
+			}
+		}()
+	}
+	select {
+	case id := <-won:
+		return id
+	case <-ctx.Done():
+		t.Fatal("no leader")
+		return ""
+	}
+}
