@@ -3,10 +3,13 @@ package pgwire
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
-	"os"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgproto3/v2"
 
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
@@ -56,10 +59,7 @@ func constantServer(b testing.TB) string {
 
 // pingPong sends the same bytes again and again from each client and waits for the answer to each, whose size does not change.
 func pingPong(b *testing.B, clients int, question []byte) {
-	addr := benchAddr
-	if addr == "" {
-		addr = constantServer(b)
-	}
+	addr := constantServer(b)
 	b.ReportAllocs()
 	b.SetParallelism(clients)
 	b.RunParallel(func(pb *testing.PB) {
@@ -94,9 +94,6 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// benchAddr runs the clients against a server in another process; "" is one in this.
-var benchAddr = os.Getenv("PGWIRE_BENCH_ADDR")
-
 func BenchmarkPingPongSimple(b *testing.B) {
 	pingPong(b, 8, frame('Q', []byte("select 1\x00")))
 }
@@ -109,22 +106,63 @@ func BenchmarkPingPongExtended(b *testing.B) {
 	pingPong(b, 8, q)
 }
 
-// BenchmarkRow is the encoding of rows of four columns alone.
+// benchRow is a row with a text of n bytes.
+func benchRow(n int) ([]sql.Column, []types.Datum) {
+	return []sql.Column{column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text)},
+		[]types.Datum{types.NewInt(123456), types.NewText(strings.Repeat("x", n)), types.Null, types.NewText("x")}
+}
+
+var rowSizes = []int{20, 1000, 10000}
+
+// BenchmarkRow is the encoding of rows alone.
 func BenchmarkRow(b *testing.B) {
-	s := NewServer(scriptConfig())
-	defer s.Close()
-	nc, peer := net.Pipe()
-	defer nc.Close()
-	go func() { _, _ = io.Copy(io.Discard, peer) }()
-	c := newConn(s, nc)
-	c.session = newScriptSession(sql.StartupParams{})
-	columns := []sql.Column{column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text)}
-	row := []types.Datum{types.NewInt(123456), types.NewText("some words of text"), types.Null, types.NewText("x")}
-	c.results.portal(columns, nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := c.results.Row(row); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range rowSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := NewServer(scriptConfig())
+			defer s.Close()
+			c := newConn(s, &stream{})
+			c.session = newScriptSession(sql.StartupParams{})
+			columns, row := benchRow(n)
+			c.results.portal(columns, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.results.Row(row); err != nil {
+					b.Fatal(err)
+				}
+				if len(c.out.b) > flushAt-2*n {
+					c.out.b = c.out.b[:0]
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRowByLibrary is the same through pgproto3.DataRow, which wants a slice for each value and copies it once more.
+func BenchmarkRowByLibrary(b *testing.B) {
+	for _, n := range rowSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			columns, row := benchRow(n)
+			var out, values []byte
+			m := pgproto3.DataRow{Values: make([][]byte, len(row))}
+			b.ReportAllocs()
+			for b.Loop() {
+				values = values[:0]
+				for i, d := range row {
+					m.Values[i] = nil
+					if !d.IsNull() {
+						start := len(values)
+						values = types.AppendOutput(values, columns[i].Type, d, nil)
+						m.Values[i] = values[start:len(values):len(values)]
+					}
+				}
+				var err error
+				if out, err = m.Encode(out); err != nil {
+					b.Fatal(err)
+				}
+				if len(out) > flushAt-2*n {
+					out = out[:0]
+				}
+			}
+		})
 	}
 }

@@ -55,15 +55,16 @@ func (p *portals) clear() {
 	clear(p.named)
 }
 
-// format gives the format of the i-th value: none given is text, a single one counts for all.
+// format gives the format of the i-th value: a single one counts for all, and where none is given it is text. Formats can be
+// fewer than values only where SQL has opened another cursor under the name of a portal.
 func format(formats []int16, i int) int16 {
-	switch len(formats) {
-	case 0:
-		return formatText
-	case 1:
+	switch {
+	case len(formats) == 1:
 		return formats[0]
+	case i < len(formats):
+		return formats[i]
 	}
-	return formats[i]
+	return formatText
 }
 
 // bindPortal checks a Bind message, decodes its parameters and makes the portal.

@@ -2,9 +2,13 @@ package pgwire
 
 import (
 	"context"
+	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
+
+// killTime is how long Shutdown waits for statements after it has cancelled them.
+const killTime = 2 * farewellTime
 
 // Shutdown stops accepting, ends idle connections with 57P01 and waits until the others have finished their transaction.
 // When ctx is done it cancels what still runs and closes the rest; it returns ctx's error then.
@@ -25,7 +29,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, c := range s.connections() {
 		c.kill(adminShutdown())
 	}
-	<-done
+	select {
+	case <-done:
+	case <-time.After(killTime):
+		s.cfg.Log.Error("statements do not end though they were cancelled", "connections", s.Connections())
+	}
 	return ctx.Err()
 }
 
