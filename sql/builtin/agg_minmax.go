@@ -28,7 +28,7 @@ func newExtreme(sign int) func([]uint32, uint32) AggState {
 		case types.KindInt, types.KindOid, types.KindDate, types.KindTime, types.KindTimestamp, types.KindTid:
 			return &intExtreme{sign: sign}
 		}
-		return &extreme{sign: sign, compare: types.Comparer(argTypes[0])}
+		return &extreme{sign: sign, compare: types.Comparer(argTypes[0]), first: argTypes[0] == types.BPChar}
 	}
 }
 
@@ -52,17 +52,23 @@ func (s *intExtreme) Partial(*Ctx) (types.Datum, error) { return packExtreme(s.b
 
 func (s *intExtreme) Combine(c *Ctx, partial types.Datum) error { return combineExtreme(c, s, partial) }
 
-// extreme is min and max by the type's order. Of equal values the first stays.
+// extreme is min and max by the type's order. Of equal values the last stays (of char(n) the first), as in PostgreSQL.
 type extreme struct {
 	best    types.Datum
 	sign    int
 	compare func(a, b types.Datum) int
+	first   bool
 }
 
 func (s *extreme) Step(_ *Ctx, a []types.Datum) error {
-	if s.best.K == types.KindNull || s.compare(a[0], s.best)*s.sign > 0 {
-		s.best = a[0].Clone()
+	d := a[0]
+	if s.best.K != types.KindNull {
+		n := s.compare(d, s.best) * s.sign
+		if n < 0 || n == 0 && (s.first || d == s.best) {
+			return nil
+		}
 	}
+	s.best = d.Clone()
 	return nil
 }
 

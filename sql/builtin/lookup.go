@@ -12,9 +12,9 @@ var (
 	tables = []map[string]Func{
 		comparisonInt, comparisonFloat, comparisonText, arithmeticInt, arithmeticFloat, bitwise, mathFloat,
 		logic, intCasts, textBasic, textSubstr, textLike, quoting, encoding, numericBasic, jsonbAccess, jsonbEdit, jsonbCasts,
-		comparisonTime, comparisonNested,
+		comparisonTime, comparisonNested, regexTests, regexEdits, similar,
 	}
-	setTables = []map[string]SetFunc{}
+	setTables = []map[string]SetFunc{regexSets}
 )
 
 // index is every implementation by key, built once; read-only afterwards.

@@ -288,7 +288,7 @@ func chr(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	n := a[0].N
 	switch {
 	case n < 0:
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "character number must be positive")
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "character number must be positive")
 	case n == 0:
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "null character not permitted")
 	case n > unicode.MaxRune:
