@@ -140,6 +140,7 @@ func TestCrash(t *testing.T) {
 
 // TestThreeVoters replicates the catalog, loses the leader and goes on.
 func TestThreeVoters(t *testing.T) {
+	t.Parallel() // it waits for two elections
 	var peers []raft.Server
 	transports := map[raft.ServerID]*raft.InmemTransport{}
 	for _, id := range []raft.ServerID{"n1", "n2", "n3"} {

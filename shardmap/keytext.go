@@ -26,7 +26,8 @@ func BoolText(v bool) string { return strconv.FormatBool(v) }
 // IntText is the text of an integer of any width.
 func IntText(v int64) string { return strconv.FormatInt(v, 10) }
 
-// Float8Text is the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0.
+// Float8Text is the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0. It is not always what PostgreSQL prints: that
+// one takes one digit more where the shortest text lies on the very edge of what rounds to v.
 func Float8Text(v float64) string { return floatText(v, 64, 15) }
 
 // Float4Text is Float8Text for a real.
