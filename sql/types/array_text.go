@@ -74,6 +74,9 @@ func (p *arrayParser) bounds() (dims, lbs []int32, err error) {
 		if hi-lo+1 > maxArrayItems {
 			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", maxArrayItems)
 		}
+		if hi == 1<<31-1 {
+			return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "array lower bound is too large: %d", lo)
+		}
 		dims, lbs = append(dims, int32(hi-lo+1)), append(lbs, int32(lo))
 	}
 	if dims == nil {
@@ -197,11 +200,8 @@ func (p *arrayParser) closeLevel(depth int, count int32) error {
 	if p.dims[depth-1] >= 0 && p.dims[depth-1] != count {
 		return p.raggedError()
 	}
-	if count == 0 && (depth > 1 || p.leaf != 0) {
-		// {{},{}} is an empty array, {{},{1}} is ragged
-		if p.leaf != 0 {
-			return p.raggedError()
-		}
+	if count == 0 && depth > 1 {
+		return p.fail("Unexpected \"%c\" character.", '}')
 	}
 	p.dims[depth-1] = count
 	return nil
@@ -213,13 +213,10 @@ func (p *arrayParser) raggedError() error {
 
 func (p *arrayParser) leafValue(depth int) error {
 	if p.leaf == 0 {
-		if len(p.dims) > depth {
-			return p.raggedError()
-		}
 		p.leaf = depth
 	}
 	if p.leaf != depth {
-		return p.raggedError()
+		return p.fail("Unexpected array element.")
 	}
 	text, null, err := p.element()
 	if err != nil {
@@ -404,6 +401,9 @@ func needsArrayQuote(text []byte) bool {
 func parseVector(oid OID, s string) (Datum, error) {
 	var vals []Datum
 	for _, f := range strings.Fields(s) {
+		if n := skipDigits(f, 0); oid == OidVector && n > 0 && n < len(f) {
+			return Null, badSyntax("oid", f[n:])
+		}
 		d, err := Input(ElemOf(oid), noTypmod, f, nil)
 		if err != nil {
 			return Null, err

@@ -54,6 +54,9 @@ func (p *dateDecoder) run() dtError {
 		}
 		p.mask |= got
 	}
+	if p.special != 0 {
+		return dtOK
+	}
 	if e := p.validateDate(); e != dtOK {
 		return e
 	}
@@ -72,9 +75,6 @@ func (p *dateDecoder) run() dtError {
 }
 
 func (p *dateDecoder) finishDate() dtError {
-	if p.special != 0 {
-		return dtOK
-	}
 	if p.mask&maskDate != maskDate {
 		if p.mask&maskTime != 0 {
 			return dtTimeOnly

@@ -244,8 +244,8 @@ func parseTid(s string) (Datum, error) {
 		if t[i] != ',' {
 			continue
 		}
-		block, err1 := strconv.ParseUint(t[:i], 10, 32)
-		off, err2 := strconv.ParseUint(t[i+1:], 10, 16)
+		block, err1 := strconv.ParseUint(trimSpace(t[:i]), 10, 32)
+		off, err2 := strconv.ParseUint(trimSpace(t[i+1:]), 10, 16)
 		if err1 != nil || err2 != nil {
 			return Null, bad
 		}

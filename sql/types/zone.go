@@ -135,7 +135,7 @@ func posixName(s string) (rest string, ok bool) {
 	for i < len(s) && isAlpha(s[i]) {
 		i++
 	}
-	return s[i:], i >= 3
+	return s[i:], i >= 1
 }
 
 // posixOffset reads [+-]h[h][:mm[:ss]], seconds west.
