@@ -13,8 +13,9 @@ var (
 		comparisonInt, comparisonFloat, comparisonText, arithmeticInt, arithmeticFloat, bitwise, mathFloat,
 		logic, intCasts, textBasic, textSubstr, textLike, quoting, encoding, numericBasic, jsonbAccess, jsonbEdit, jsonbCasts,
 		comparisonTime, comparisonNested, regexTests, regexEdits, similar,
+		textFormat, textSplit, arrayShape, arraySearch, arrayEdit,
 	}
-	setTables = []map[string]SetFunc{regexSets}
+	setTables = []map[string]SetFunc{regexSets, textSplitSets, arraySets}
 )
 
 // index is every implementation by key, built once; read-only afterwards.
