@@ -51,7 +51,13 @@ func (p *portals) drop(name string) {
 
 // clear forgets all portals: a transaction's end has closed them.
 func (p *portals) clear() {
+	if cap(p.unnamed) > maxKeptFields {
+		p.unnamed = nil
+	}
 	p.unnamed = p.unnamed[:0]
+	if len(p.named) > maxKeptFields {
+		p.named = nil
+	}
 	clear(p.named)
 }
 

@@ -1,11 +1,11 @@
 package pgwire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
@@ -89,11 +89,22 @@ func (c *conn) farewell(err error) {
 		}
 		e = pgerr.From(err)
 	}
+	c.logEnd(e)
 	last := *e
 	last.Severity = "FATAL"
 	_ = c.raw.SetWriteDeadline(time.Now().Add(farewellTime))
 	c.sendError(&last)
 	_ = c.flush()
+}
+
+// logEnd logs why a connection was ended: with clients that did not even get in somebody will want to know.
+func (c *conn) logEnd(e *pgerr.Error) {
+	level := slog.LevelDebug
+	if c.session == nil {
+		level = slog.LevelInfo
+	}
+	c.server.cfg.Log.Log(context.Background(), level, "connection ended", "client", remoteName(c.raw.RemoteAddr()), "pid", c.pid,
+		"code", e.Code, "reason", e.Message)
 }
 
 // close frees what the connection holds; a session in a transaction rolls back. The client sees the end when its place is free.
@@ -140,6 +151,7 @@ func (c *conn) await() error {
 		return err
 	}
 	c.in.release()
+	c.msg = messages{} // they hold the last texts and parameters
 	if c.out != nil && len(c.out.b) == 0 {
 		c.server.pool.put(c.out)
 		c.out = nil
@@ -300,25 +312,4 @@ func (c *conn) flush() error {
 		c.lost = err
 	}
 	return err
-}
-
-// decode fills m from a message's body. pgproto3 panics on some bodies that lie about their lengths (W3).
-func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = malformed(body)
-		}
-	}()
-	if err := m.Decode(body); err != nil {
-		return malformed(body)
-	}
-	return nil
-}
-
-// malformed words the error as PostgreSQL does; every message that is decoded holds a string.
-func malformed(body []byte) error {
-	if bytes.IndexByte(body, 0) < 0 {
-		return pgerr.New(pgerr.ProtocolViolation, "invalid string in message")
-	}
-	return pgerr.New(pgerr.ProtocolViolation, "invalid message format")
 }

@@ -88,7 +88,6 @@ func (c *conn) bind(body []byte) error {
 	if err := c.valid(m.DestinationPortal, m.PreparedStatement); err != nil {
 		return err
 	}
-	defer func() { m.Parameters = nil }() // they alias the message
 	ctx := c.intr.begin()
 	if err := c.ended(ctx, c.bindPortal(ctx, m)); err != nil {
 		return err
