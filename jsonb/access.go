@@ -24,6 +24,23 @@ func (d Doc) Get(key string) (Doc, bool) {
 	return c.val(i), true
 }
 
+// GetAll gives the values of several keys of an object into out, which it returns; a missing one is the empty Doc. It reads
+// the object's header once.
+func (d Doc) GetAll(keys []string, out []Doc) []Doc {
+	c := container{}
+	if d.tag() >= tagObject {
+		c = d.open()
+	}
+	for _, key := range keys {
+		v := Doc("")
+		if i, ok := c.find(key); ok {
+			v = c.val(i)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // Index gives the i-th element of an array, from the end where i is negative: the operator -> with an integer operand.
 // As in PostgreSQL a scalar is an array of itself here (and only here; Path knows no such thing).
 func (d Doc) Index(i int) (Doc, bool) {

@@ -7,7 +7,16 @@ func (d Doc) Has(key string) bool {
 		_, ok := d.Get(key)
 		return ok
 	case Array:
-		return d.hasElement(OfString(key))
+		c := d.cursor()
+		for {
+			_, v, ok := c.next()
+			if !ok {
+				return false
+			}
+			if s, isText := v.Str(); isText && s == key {
+				return true
+			}
+		}
 	}
 	s, ok := d.Str()
 	return ok && s == key

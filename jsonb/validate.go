@@ -30,7 +30,11 @@ func validate(d Doc, depth int) error {
 			return damaged("trailing bytes")
 		}
 	case t == tagNumber:
-		if s, err := canonicalNumber(string(d[1:])); err != nil || s != string(d[1:]) || !isNumber(s) {
+		text := string(d[1:])
+		if !isNumber(text) {
+			return damaged("number")
+		}
+		if s, err := canonicalNumber(text); err != nil || s != text {
 			return damaged("number")
 		}
 	case t == tagString:

@@ -1,5 +1,11 @@
 package jsonpath
 
+import (
+	"strconv"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
 var methods = map[string]op{
 	"type": opType, "size": opSize, "double": opDouble, "ceiling": opCeiling, "floor": opFloor, "abs": opAbs,
 	"datetime": opDatetime, "keyvalue": opKeyvalue,
@@ -146,4 +152,19 @@ func (p *parser) subscript() (s subscript, err error) {
 	}
 	s.to, err = p.expression()
 	return s, err
+}
+
+// anyLevel reads a level of .**{ }.
+func (p *parser) anyLevel() (uint32, error) {
+	if p.isKeyword("last") {
+		return anyLevel, p.advance()
+	}
+	if p.tok.kind != tokInt {
+		return 0, p.unexpected()
+	}
+	v, err := strconv.ParseInt(p.tok.text, 10, 32)
+	if err != nil {
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value \"%s\" is out of range for type integer", p.tok.text)
+	}
+	return uint32(v), p.advance()
 }

@@ -82,7 +82,7 @@ func (d *datetime) String() string {
 }
 
 // isoTemplates are tried in turn where .datetime() has no template.
-var isoTemplates = []string{
+var isoTemplates = parseTemplates(
 	"yyyy-mm-dd",
 	"HH24:MI:SS.USTZH:TZM", "HH24:MI:SS.USTZH", "HH24:MI:SSTZH:TZM", "HH24:MI:SSTZH", "HH24:MI:SS.US", "HH24:MI:SS",
 	"yyyy-mm-dd HH24:MI:SS.USTZH:TZM", "yyyy-mm-dd HH24:MI:SS.USTZH",
@@ -91,15 +91,20 @@ var isoTemplates = []string{
 	`yyyy-mm-dd"T"HH24:MI:SS.USTZH:TZM`, `yyyy-mm-dd"T"HH24:MI:SS.USTZH`,
 	`yyyy-mm-dd"T"HH24:MI:SSTZH:TZM`, `yyyy-mm-dd"T"HH24:MI:SSTZH`,
 	`yyyy-mm-dd"T"HH24:MI:SS.US`, `yyyy-mm-dd"T"HH24:MI:SS`,
+)
+
+// parseTemplates is parseTemplate of templates that are known to be right.
+func parseTemplates(templates ...string) [][]field {
+	out := make([][]field, len(templates))
+	for i, t := range templates {
+		out[i], _ = parseTemplate(t)
+	}
+	return out
 }
 
 // parseISO reads text by the first of isoTemplates that fits, nil if none does.
 func parseISO(text string) *datetime {
-	for _, template := range isoTemplates {
-		fields, err := parseTemplate(template)
-		if err != nil {
-			return nil
-		}
+	for _, fields := range isoTemplates {
 		if d, err := parseDatetime(text, fields); err == nil {
 			return d
 		}

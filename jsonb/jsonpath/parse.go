@@ -1,10 +1,7 @@
 package jsonpath
 
 import (
-	"strconv"
-
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/jsonb"
 )
 
 // maxDepth bounds the nesting of a path and the length of a chain of accessors (P1).
@@ -174,83 +171,6 @@ func (p *parser) need(predicate bool, n *node, err error) (*node, error) {
 	return n, err
 }
 
-var comparisons = map[string]op{"==": opEq, "!=": opNe, "<": opLt, "<=": opLe, ">": opGt, ">=": opGe}
-
-func (p *parser) comparison() (*node, error) {
-	left, err := p.sum()
-	if err != nil || left.predicate() {
-		return left, err
-	}
-	switch o, ok := comparisons[p.tok.text]; {
-	case p.tok.kind == tokSymbol && ok:
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		right, err := p.sum()
-		if right, err = p.need(false, right, err); err != nil {
-			return nil, err
-		}
-		return combine(o, left, right)
-	case p.isKeyword("starts"):
-		return p.startsWith(left)
-	case p.isKeyword("like_regex"):
-		return p.likeRegex(left)
-	}
-	return left, nil
-}
-
-func (p *parser) startsWith(left *node) (*node, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if err := p.expectKeyword("with"); err != nil {
-		return nil, err
-	}
-	if p.tok.kind != tokString && p.tok.kind != tokVariable {
-		return nil, p.unexpected()
-	}
-	right, err := p.primary()
-	if err != nil {
-		return nil, err
-	}
-	return combine(opStarts, left, right)
-}
-
-func (p *parser) likeRegex(left *node) (*node, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if p.tok.kind != tokString {
-		return nil, p.unexpected()
-	}
-	n, err := combine(opRegex, left, nil)
-	if err != nil {
-		return nil, err
-	}
-	n.text = p.tok.text
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	flags := ""
-	if p.isKeyword("flag") {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		if p.tok.kind != tokString {
-			return nil, p.unexpected()
-		}
-		flags = p.tok.text
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-	}
-	if n.flags, err = parseFlags(flags); err != nil {
-		return nil, err
-	}
-	n.regex, err = compileRegex(n.text, n.flags)
-	return n, err
-}
-
 var sums = map[string]op{"+": opAdd, "-": opSub}
 var products = map[string]op{"*": opMul, "/": opDiv, "%": opMod}
 
@@ -408,70 +328,4 @@ func (p *parser) accessors(n *node) error {
 		n.depth = max(n.depth, next.depth)
 		tail.next, tail = next, next
 	}
-}
-
-// primary reads a literal, variable, $, @ or last.
-func (p *parser) primary() (*node, error) {
-	n := &node{text: p.tok.text}
-	switch p.tok.kind {
-	case tokString:
-		n.op, n.value = opString, jsonb.OfString(p.tok.text)
-	case tokVariable:
-		n.op = opVariable
-	case tokInt, tokNumeric:
-		v, err := numberLiteral(p.tok.text)
-		if err != nil {
-			return nil, err
-		}
-		n.op, n.value = opNumber, v
-	case tokSymbol, tokKeyword:
-		switch p.tok.text {
-		case "$":
-			n.op = opRoot
-		case "@":
-			n.op = opCurrent
-		case "last":
-			n.op = opLast
-		case "null":
-			n.op, n.value = opNull, jsonb.NullDoc
-		case "true":
-			n.op, n.value = opTrue, jsonb.TrueDoc
-		case "false":
-			n.op, n.value = opFalse, jsonb.FalseDoc
-		default:
-			return nil, p.unexpected()
-		}
-	default:
-		return nil, p.unexpected()
-	}
-	return n, p.advance()
-}
-
-// numberLiteral takes jsonpath's forms "1." and ".5" beside JSON's.
-func numberLiteral(s string) (jsonb.Doc, error) {
-	if s[0] == '.' {
-		s = "0" + s
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] == '.' && (i+1 == len(s) || !isDigit(s[i+1])) {
-			s = s[:i] + s[i+1:]
-			break
-		}
-	}
-	return jsonb.OfNumber(s)
-}
-
-// anyLevel reads a level of .**{ }.
-func (p *parser) anyLevel() (uint32, error) {
-	if p.isKeyword("last") {
-		return anyLevel, p.advance()
-	}
-	if p.tok.kind != tokInt {
-		return 0, p.unexpected()
-	}
-	v, err := strconv.ParseInt(p.tok.text, 10, 32)
-	if err != nil {
-		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value \"%s\" is out of range for type integer", p.tok.text)
-	}
-	return uint32(v), p.advance()
 }
