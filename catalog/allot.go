@@ -54,6 +54,17 @@ func (c *Catalog) NewJobID(ctx context.Context) (uint64, error) {
 	return first.job, err
 }
 
+// NextIDs takes n numbers, from 1, for ids of a table's documents that the server completes (orders/17-A), and gives the first. Numbers are
+// unique per table in the cluster and never given twice. Error: 42P01 for a table that is not there.
+func (c *Catalog) NextIDs(ctx context.Context, table OID, n uint64) (uint64, error) {
+	data, err := encodeAllotment(allotment{table: table, ids: n})
+	if err != nil {
+		return 0, fmt.Errorf("catalog: encode allotment: %w", err)
+	}
+	a, err := c.propose(ctx, data)
+	return a.firstID, err
+}
+
 func (c *Catalog) allot(ctx context.Context, want allotment) (counters, error) {
 	data, err := encodeAllotment(want)
 	if err != nil {

@@ -375,3 +375,33 @@ func BenchmarkFindTable(b *testing.B) {
 		}
 	})
 }
+
+func TestNextIDs(t *testing.T) {
+	dir := t.TempDir()
+	c := openCatalog(t, dir)
+	must[bool](t)(c.Bootstrap(t.Context(), bootstrapOptions()))
+	a, b := newTable(t, c, "a"), newTable(t, c, "b")
+	putTable(t, c, a)
+	version := putTable(t, c, b).Version()
+	next := func(table OID, n uint64) uint64 { return must[uint64](t)(c.NextIDs(t.Context(), table, n)) }
+	if x, y, z := next(a.OID, 10), next(b.OID, 5), next(a.OID, 10); x != 1 || y != 1 || z != 11 {
+		t.Errorf("%d %d %d", x, y, z)
+	}
+	if err := c.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = openCatalog(t, dir)
+	if x := next(a.OID, 1); x != 21 || c.View().Version() != version {
+		t.Errorf("after a restart: %d, version %d", x, c.View().Version())
+	}
+	if _, err := c.NextIDs(t.Context(), a.OID, 1<<63); !pgerr.Is(err, pgerr.ConfigurationLimitExceeded) {
+		t.Errorf("too many: %v", err)
+	}
+	must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error { ch.DropTable(a.OID); return nil }))
+	if _, err := c.NextIDs(t.Context(), a.OID, 1); !pgerr.Is(err, pgerr.UndefinedTable) || c.machine.ids.Len() != 1 {
+		t.Errorf("of a dropped table: %v, %d counters", err, c.machine.ids.Len())
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/tidwall/btree"
 )
 
 // FirstOID is the first OID that the catalog allots; smaller ones are PostgreSQL's own (V5).
@@ -20,9 +21,42 @@ type counters struct {
 
 func firstCounters() counters { return counters{oid: uint64(FirstOID), fragment: 1, node: 1, job: 1} }
 
-// allotment asks for numbers, or holds the first of each run that was allotted.
+// allotment asks for numbers.
 type allotment struct {
 	oids, fragments, nodes, jobs uint32
+	table                        OID    // whose ids are to be numbered
+	ids                          uint64 // how many numbers for them
+}
+
+// idCounters hold, by table, the next number for ids that the server completes; a table without one begins at 1.
+type idCounters = btree.Map[OID, uint64]
+
+// maxIDNumber bounds the numbers in ids to what a bigint holds.
+const maxIDNumber = math.MaxInt64
+
+// allotIDs takes n numbers for ids of a table's documents and gives the first.
+func allotIDs(v *View, ids *idCounters, table OID, n uint64) (first uint64, err error) {
+	if v.Table(table) == nil {
+		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	}
+	first, ok := ids.Get(table)
+	if !ok {
+		first = 1
+	}
+	if n > maxIDNumber-first {
+		return 0, pgerr.New(pgerr.ConfigurationLimitExceeded, "the table has used up the numbers of its ids")
+	}
+	ids.Set(table, first+n)
+	return first, nil
+}
+
+// forgetIDs drops the counters of tables that are gone; their OIDs never come back (K3).
+func forgetIDs(v *View, ids *idCounters) {
+	for _, table := range ids.Keys() {
+		if v.Table(table) == nil {
+			ids.Delete(table)
+		}
+	}
 }
 
 // allot gives the first numbers of the runs asked for and the counters after them.

@@ -55,7 +55,9 @@ func encodeBatch(ops []op) ([]byte, error) {
 }
 
 func encodeAllotment(a allotment) ([]byte, error) {
-	return marshal(&pb.Entry{Kind: &pb.Entry_Allocate{Allocate: &pb.Allocate{Oids: a.oids, Fragments: a.fragments, Nodes: a.nodes, Jobs: a.jobs}}})
+	return marshal(&pb.Entry{Kind: &pb.Entry_Allocate{Allocate: &pb.Allocate{
+		Oids: a.oids, Fragments: a.fragments, Nodes: a.nodes, Jobs: a.jobs, Table: a.table, Ids: a.ids,
+	}}})
 }
 
 // decodeEntry reads a log entry.
@@ -67,7 +69,9 @@ func decodeEntry(data []byte) (logEntry, error) {
 	switch k := e.GetKind().(type) {
 	case *pb.Entry_Allocate:
 		a := k.Allocate
-		return logEntry{want: allotment{oids: a.GetOids(), fragments: a.GetFragments(), nodes: a.GetNodes(), jobs: a.GetJobs()}}, nil
+		return logEntry{want: allotment{
+			oids: a.GetOids(), fragments: a.GetFragments(), nodes: a.GetNodes(), jobs: a.GetJobs(), table: a.GetTable(), ids: a.GetIds(),
+		}}, nil
 	case *pb.Entry_Batch:
 		ops := []op{}
 		for _, p := range k.Batch.GetOps() {

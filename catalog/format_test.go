@@ -76,7 +76,9 @@ func fullState(t *testing.T) state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state{v, c}
+	ids := &idCounters{}
+	ids.Set(16385, 4097)
+	return state{v, c, ids}
 }
 
 // TestEveryFieldIsEncoded fails when a descriptor gains a field that fullOps leaves zero: such a field might be lost on disk.
@@ -111,6 +113,8 @@ func checkSomeNonZero(t *testing.T, path string, s reflect.Value) {
 	}
 }
 
+var fullAllotment = allotment{64, 3, 1, 2, 16385, 4096}
+
 func TestFormats(t *testing.T) {
 	encode := func(data []byte, err error) []byte {
 		t.Helper()
@@ -120,11 +124,11 @@ func TestFormats(t *testing.T) {
 		return data
 	}
 	ops := append(fullOps(t), op{kind: dropOp, key: newKey(roleObject, 16400), expect: 9}, op{kind: requireOp, key: newKey(schemaObject, 2200), expect: 2})
-	batch, allotted := golden(t, "batch.v1", encode(encodeBatch(ops))), golden(t, "allocate.v1", encode(encodeAllotment(allotment{64, 3, 1, 2})))
+	batch, allotted := golden(t, "batch.v1", encode(encodeBatch(ops))), golden(t, "allocate.v1", encode(encodeAllotment(fullAllotment)))
 	if e, err := decodeEntry(batch); err != nil || !reflect.DeepEqual(e.ops, ops) {
 		t.Errorf("batch: %v", err)
 	}
-	if e, err := decodeEntry(allotted); err != nil || e.ops != nil || e.want != (allotment{64, 3, 1, 2}) {
+	if e, err := decodeEntry(allotted); err != nil || e.ops != nil || e.want != (fullAllotment) {
 		t.Errorf("allotment: %+v, %v", e, err)
 	}
 	want := fullState(t)
@@ -133,6 +137,9 @@ func TestFormats(t *testing.T) {
 		t.Fatalf("snapshot: %+v, %v", s.counters, err)
 	}
 	sameView(t, want.view, s.view)
+	if n, _ := s.ids.Get(16385); n != 4097 || s.ids.Len() != 1 {
+		t.Errorf("id counters: %d, %d of them", n, s.ids.Len())
+	}
 }
 
 // golden gives the bytes of a file of a released format, which must mean what this release writes.
@@ -214,7 +221,7 @@ func FuzzDecode(f *testing.F) {
 		m := newMachine()
 		m.counters = counters{oid: 1 << 20, fragment: 100, node: 100, job: 100}
 		if a := m.apply(e); a.err == nil {
-			reread(t, state{m.view.Load(), m.counters})
+			reread(t, m.state())
 		}
 	})
 }

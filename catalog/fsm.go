@@ -12,13 +12,15 @@ import (
 // machine is the state machine. Raft calls it from one goroutine; readers load the view.
 type machine struct {
 	view     atomic.Pointer[View]
-	counters counters // of Raft's goroutine
+	counters counters   // of Raft's goroutine
+	ids      idCounters // of Raft's goroutine
 }
 
 // applied answers a proposer.
 type applied struct {
 	version uint64 // of the view that the change led to
 	first   counters
+	firstID uint64
 	err     error
 }
 
@@ -40,17 +42,29 @@ func (m *machine) Apply(l *raft.Log) any {
 
 func (m *machine) apply(e logEntry) applied {
 	if e.ops == nil {
-		first, next, err := m.counters.allot(e.want)
-		m.counters = next
-		return applied{first: first, err: err}
+		return m.allot(e.want)
 	}
 	next, err := m.view.Load().apply(e.ops, m.counters)
 	if err != nil {
 		return applied{err: err}
 	}
 	m.publish(next)
+	forgetIDs(next, &m.ids)
 	return applied{version: next.version}
 }
+
+func (m *machine) allot(want allotment) applied {
+	if want.table != 0 {
+		first, err := allotIDs(m.view.Load(), &m.ids, want.table, want.ids)
+		return applied{firstID: first, err: err}
+	}
+	first, next, err := m.counters.allot(want)
+	m.counters = next
+	return applied{first: first, err: err}
+}
+
+// state gives the present state, which later entries do not change.
+func (m *machine) state() state { return state{m.view.Load(), m.counters, m.ids.Copy()} }
 
 func (m *machine) publish(v *View) {
 	old := m.view.Swap(v)
@@ -59,7 +73,7 @@ func (m *machine) publish(v *View) {
 
 // Snapshot takes the state as it is; it is immutable, so it is written while entries go on being applied.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	return frozen{state{m.view.Load(), m.counters}}, nil
+	return frozen{m.state()}, nil
 }
 
 // Restore replaces the state by a snapshot's.
@@ -73,7 +87,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
-	m.counters = s.counters
+	m.counters, m.ids = s.counters, *s.ids
 	m.publish(s.view)
 	return nil
 }

@@ -33,6 +33,9 @@ func randomEntries(t *testing.T, rng *rand.Rand, m *machine, n int) [][]byte {
 	add(encodeBatch(boot.ops))
 	views := []*View{m.view.Load()}
 	for range n {
+		if rng.IntN(10) == 0 {
+			add(encodeAllotment(allotment{table: FirstOID + OID(rng.IntN(40)), ids: rng.Uint64N(100)}))
+		}
 		base := views[max(0, len(views)-1-rng.IntN(3))] // some proposers look at an old view
 		ch := base.Plan()
 		for range 1 + rng.IntN(3) {
@@ -102,7 +105,7 @@ func TestReplicasAgree(t *testing.T) {
 
 func snapshotBytes(t *testing.T, m *machine) []byte {
 	t.Helper()
-	data, err := encodeSnapshot(state{m.view.Load(), m.counters})
+	data, err := encodeSnapshot(m.state())
 	if err != nil {
 		t.Fatal(err)
 	}

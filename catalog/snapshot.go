@@ -10,6 +10,7 @@ import (
 type state struct {
 	view     *View
 	counters counters
+	ids      *idCounters
 }
 
 // encodeSnapshot writes the whole state.
@@ -20,6 +21,10 @@ func encodeSnapshot(s state) ([]byte, error) {
 	}
 	s.view.objects.Scan(func(_ uint64, e entry) bool {
 		p.Objects = append(p.Objects, encodeObject(e.revision, e.desc))
+		return true
+	})
+	s.ids.Scan(func(table OID, next uint64) bool {
+		p.IdCounters = append(p.IdCounters, &pb.IDCounter{Table: table, Next: next})
 		return true
 	})
 	return marshal(p)
@@ -50,7 +55,14 @@ func decodeSnapshot(data []byte) (state, error) {
 	if err != nil {
 		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
 	}
-	return state{v, c}, nil
+	ids := &idCounters{}
+	for _, n := range p.GetIdCounters() {
+		if v.Table(n.GetTable()) == nil || n.GetNext() == 0 || n.GetNext() > maxIDNumber {
+			return state{}, fmt.Errorf("catalog: snapshot is damaged: number %d for ids of table %d", n.GetNext(), n.GetTable())
+		}
+		ids.Set(n.GetTable(), n.GetNext())
+	}
+	return state{v, c, ids}, nil
 }
 
 // restore adds one object of a snapshot.

@@ -319,6 +319,8 @@ type Allocate struct {
 	Fragments     uint32                 `protobuf:"varint,2,opt,name=fragments,proto3" json:"fragments,omitempty"`
 	Nodes         uint32                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	Jobs          uint32                 `protobuf:"varint,4,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	Table         uint32                 `protobuf:"varint,5,opt,name=table,proto3" json:"table,omitempty"` // whose documents' ids the numbers of field ids are for
+	Ids           uint64                 `protobuf:"varint,6,opt,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -377,6 +379,20 @@ func (x *Allocate) GetNodes() uint32 {
 func (x *Allocate) GetJobs() uint32 {
 	if x != nil {
 		return x.Jobs
+	}
+	return 0
+}
+
+func (x *Allocate) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Allocate) GetIds() uint64 {
+	if x != nil {
+		return x.Ids
 	}
 	return 0
 }
@@ -1683,6 +1699,7 @@ type Snapshot struct {
 	NextNode          uint64                 `protobuf:"varint,5,opt,name=next_node,json=nextNode,proto3" json:"next_node,omitempty"`
 	NextJob           uint64                 `protobuf:"varint,6,opt,name=next_job,json=nextJob,proto3" json:"next_job,omitempty"`
 	Objects           []*Object              `protobuf:"bytes,7,rep,name=objects,proto3" json:"objects,omitempty"`
+	IdCounters        []*IDCounter           `protobuf:"bytes,8,rep,name=id_counters,json=idCounters,proto3" json:"id_counters,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1766,6 +1783,66 @@ func (x *Snapshot) GetObjects() []*Object {
 	return nil
 }
 
+func (x *Snapshot) GetIdCounters() []*IDCounter {
+	if x != nil {
+		return x.IdCounters
+	}
+	return nil
+}
+
+// IDCounter is the next number for ids of a table's documents that the server completes. Tables that never took one are left out.
+type IDCounter struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IDCounter) Reset() {
+	*x = IDCounter{}
+	mi := &file_catalog_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IDCounter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IDCounter) ProtoMessage() {}
+
+func (x *IDCounter) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
+func (*IDCounter) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *IDCounter) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *IDCounter) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
 // Object is one descriptor with the version that wrote it.
 type Object struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -1786,7 +1863,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +1875,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +1888,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -1956,12 +2033,14 @@ const file_catalog_proto_rawDesc = "" +
 	"\x04kind\")\n" +
 	"\x03Ref\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"f\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\x8e\x01\n" +
 	"\bAllocate\x12\x12\n" +
 	"\x04oids\x18\x01 \x01(\rR\x04oids\x12\x1c\n" +
 	"\tfragments\x18\x02 \x01(\rR\tfragments\x12\x14\n" +
 	"\x05nodes\x18\x03 \x01(\rR\x05nodes\x12\x12\n" +
-	"\x04jobs\x18\x04 \x01(\rR\x04jobs\"\xb0\x01\n" +
+	"\x04jobs\x18\x04 \x01(\rR\x04jobs\x12\x14\n" +
+	"\x05table\x18\x05 \x01(\rR\x05table\x12\x10\n" +
+	"\x03ids\x18\x06 \x01(\x04R\x03ids\"\xb0\x01\n" +
 	"\aCluster\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06format\x18\x02 \x01(\rR\x06format\x12@\n" +
@@ -2109,7 +2188,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\tR\x05error\x12%\n" +
 	"\x0estarted_micros\x18\n" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
-	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xfc\x01\n" +
+	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xb7\x02\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +
@@ -2117,7 +2196,12 @@ const file_catalog_proto_rawDesc = "" +
 	"\rnext_fragment\x18\x04 \x01(\x04R\fnextFragment\x12\x1b\n" +
 	"\tnext_node\x18\x05 \x01(\x04R\bnextNode\x12\x19\n" +
 	"\bnext_job\x18\x06 \x01(\x04R\anextJob\x12/\n" +
-	"\aobjects\x18\a \x03(\v2\x15.sherd.catalog.ObjectR\aobjects\"\xf4\x02\n" +
+	"\aobjects\x18\a \x03(\v2\x15.sherd.catalog.ObjectR\aobjects\x129\n" +
+	"\vid_counters\x18\b \x03(\v2\x18.sherd.catalog.IDCounterR\n" +
+	"idCounters\"5\n" +
+	"\tIDCounter\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xf4\x02\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -2141,7 +2225,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Batch)(nil),       // 1: sherd.catalog.Batch
@@ -2162,46 +2246,48 @@ var file_catalog_proto_goTypes = []any{
 	(*Node)(nil),        // 16: sherd.catalog.Node
 	(*Job)(nil),         // 17: sherd.catalog.Job
 	(*Snapshot)(nil),    // 18: sherd.catalog.Snapshot
-	(*Object)(nil),      // 19: sherd.catalog.Object
-	nil,                 // 20: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 21: sherd.catalog.Database.SettingsEntry
-	nil,                 // 22: sherd.catalog.Table.OptionsEntry
-	nil,                 // 23: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 24: sherd.catalog.Role.SettingsEntry
-	nil,                 // 25: sherd.catalog.Node.LabelsEntry
+	(*IDCounter)(nil),   // 19: sherd.catalog.IDCounter
+	(*Object)(nil),      // 20: sherd.catalog.Object
+	nil,                 // 21: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 22: sherd.catalog.Database.SettingsEntry
+	nil,                 // 23: sherd.catalog.Table.OptionsEntry
+	nil,                 // 24: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 25: sherd.catalog.Role.SettingsEntry
+	nil,                 // 26: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	1,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
 	4,  // 1: sherd.catalog.Entry.allocate:type_name -> sherd.catalog.Allocate
 	2,  // 2: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	19, // 3: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	20, // 3: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	3,  // 4: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	3,  // 5: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	20, // 6: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	21, // 6: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	7,  // 7: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	8,  // 8: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	21, // 9: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	22, // 9: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	9,  // 10: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	12, // 11: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	13, // 12: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	14, // 13: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	22, // 14: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	23, // 15: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	24, // 16: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	25, // 17: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	19, // 18: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	5,  // 19: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	6,  // 20: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	10, // 21: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	11, // 22: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	15, // 23: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	16, // 24: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	17, // 25: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	23, // 14: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	24, // 15: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	25, // 16: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	26, // 17: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	20, // 18: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	19, // 19: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	5,  // 20: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	6,  // 21: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	10, // 22: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	11, // 23: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	15, // 24: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	16, // 25: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	17, // 26: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -2219,7 +2305,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[12].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[19].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[20].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -2234,7 +2320,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
