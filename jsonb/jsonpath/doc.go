@@ -6,7 +6,7 @@
 //
 // The way of a path: scan.go cuts the text into tokens, parse.go builds nodes and checks their kinds, print.go writes them
 // back; eval.go walks accessors, predicate.go decides filters, arith.go computes numbers, method.go and datetime.go are
-// the item methods, regex.go translates like_regex.
+// the item methods, regex.go and translate.go do like_regex, layout.go numbers objects as PostgreSQL's .keyvalue() does.
 //
 // # Invariants
 //
@@ -17,8 +17,7 @@
 //
 // # Limits
 //
-// The id that .keyvalue() gives is the position of the object in the value jsonb keeps; it is unique within a document as in
-// PostgreSQL, but not the same number, save for the document itself, which has 0.
 // like_regex runs on Go's regexp, or on regexp2 where the pattern needs look-around or back references; patterns that
-// neither understands give 2201B.
+// neither understands give 2201B. Of the fields of a datetime template those for weeks, quarters, weekdays, Julian days, eras
+// and zone names give 0A000.
 package jsonpath

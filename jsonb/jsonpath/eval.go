@@ -65,6 +65,7 @@ type evaluation struct {
 	root      item
 	current   item // @
 	base      base
+	layout    layout
 	generated int64 // objects .keyvalue() has made
 	size      int   // of the array whose subscripts are being computed, for last; -1 outside
 	lax       bool
@@ -213,9 +214,10 @@ func (e *evaluation) descend(n *node, it item, out *list) result {
 		e.lenient = true
 		res = e.follow(n, it, out)
 		e.lenient = saved
-		if res == failed || res == matched && out == nil {
+		if res == matched && out == nil {
 			return res
 		}
+		// As in PostgreSQL a suppressed error here does not end the descent.
 	}
 	if it.isArray() || it.isObject() {
 		return e.each(n.next, it.doc, out, levels{1, n.first, n.last, true, e.lax})

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/sherddb/sherd/jsonb"
 )
@@ -97,7 +96,7 @@ func (e *evaluation) keyvalue(n *node, it item, out *list) result {
 	if !it.isObject() {
 		return e.fail(codeNoObject, "jsonpath item method .%s() can only be applied to an object", symbols[n.op])
 	}
-	id := jsonb.OfInt64(e.base.id*10_000_000_000 + offset(e.base.doc, it.doc))
+	id := jsonb.OfInt64(e.base.id*10_000_000_000 + e.layout.position(e.base.doc, it.doc))
 	res := nothing
 	for k, v := range it.doc.Pairs() {
 		if out == nil && n.next == nil {
@@ -126,14 +125,4 @@ func (e *evaluation) keyvalue(n *node, it item, out *list) result {
 		}
 	}
 	return res
-}
-
-// offset gives where within the document whole its part lies; 0 for whole itself and for what lies elsewhere.
-func offset(whole, part jsonb.Doc) int64 {
-	from := uintptr(unsafe.Pointer(unsafe.StringData(string(whole))))
-	at := uintptr(unsafe.Pointer(unsafe.StringData(string(part))))
-	if at < from || at-from >= uintptr(len(whole)) {
-		return 0
-	}
-	return int64(at - from)
 }
