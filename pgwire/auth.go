@@ -1,8 +1,10 @@
 package pgwire
 
 import (
+	"bytes"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/xdg-go/scram"
@@ -11,7 +13,11 @@ import (
 	"github.com/sherddb/sherd/internal/scramsecret"
 )
 
-const scramSHA256 = "SCRAM-SHA-256"
+// SASL mechanisms; the second binds the exchange to the TLS channel it is held in.
+const (
+	scramSHA256 = "SCRAM-SHA-256"
+	scramPlus   = "SCRAM-SHA-256-PLUS"
+)
 
 // authenticate finds out whether the client is who it says. On a loopback address a role without password is let in; from
 // elsewhere only TLS and a password will do, and a role that does not exist is asked for one like any other.
@@ -67,9 +73,12 @@ func (c *conn) scram(user, verifier string) error {
 	if err != nil {
 		return err
 	}
-	conversation := server.NewConversation()
-	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
-	first, err := c.saslInitial()
+	conversation, mechanisms := server.NewConversation(), []string{scramSHA256}
+	if c.binding != nil {
+		conversation, mechanisms = server.NewConversationWithChannelBinding(*c.binding), []string{scramPlus, scramSHA256}
+	}
+	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
+	first, err := c.saslInitial(mechanisms)
 	if err != nil {
 		return err
 	}
@@ -91,7 +100,7 @@ func (c *conn) scram(user, verifier string) error {
 }
 
 // saslInitial reads the client's choice of mechanism and its first SCRAM message.
-func (c *conn) saslInitial() (string, error) {
+func (c *conn) saslInitial(mechanisms []string) (string, error) {
 	body, err := c.saslMessage()
 	if err != nil {
 		return "", err
@@ -100,8 +109,12 @@ func (c *conn) saslInitial() (string, error) {
 	if err := decode(&m, body); err != nil {
 		return "", fatal(pgerr.ProtocolViolation, "invalid message format")
 	}
-	if m.AuthMechanism != scramSHA256 {
+	if !slices.Contains(mechanisms, m.AuthMechanism) {
 		return "", fatal(pgerr.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+	}
+	if bound := bytes.HasPrefix(m.Data, []byte("p=")); bound != (m.AuthMechanism == scramPlus) {
+		return "", fatal(pgerr.ProtocolViolation, "malformed SCRAM message").
+			WithDetail("The client selected %s, and its message says otherwise about channel binding.", m.AuthMechanism)
 	}
 	return string(m.Data), nil
 }

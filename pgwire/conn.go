@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgproto3/v2"
+	"github.com/xdg-go/scram"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
@@ -25,6 +26,7 @@ type conn struct {
 	refusal *pgerr.Error // answer to the start-up packet, where the server is full
 	pid     uint32
 	secret  uint32
+	binding *scram.ChannelBinding // of the TLS channel; nil where there is none
 	session Session
 	intr    interrupts
 

@@ -149,6 +149,22 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// SCRAM over TLS is bound to the channel, whichever way the certificate is given, for clients that ask for it.
+func TestChannelBinding(t *testing.T) {
+	fixed := selfSigned(t)
+	chosen := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &fixed.Certificates[0], nil }}
+	for name, tc := range map[string]*tls.Config{"Certificates": fixed, "GetCertificate": chosen} {
+		cfg := scriptConfig()
+		cfg.TLS = tc
+		_, addr := startServer(t, cfg)
+		for _, binding := range []string{"require", "prefer", "disable"} {
+			if _, err := pgxConnect(t, addr, "alice:secret", "sslmode=require&channel_binding="+binding); err != nil {
+				t.Errorf("%s, channel_binding=%s: %v", name, binding, err)
+			}
+		}
+	}
+}
+
 func selfSigned(t *testing.T) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -3,7 +3,6 @@ package pgwire
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
 	"net"
@@ -126,26 +125,6 @@ func (c *conn) startupPacket() (code uint32, body []byte, err error) {
 		return 0, nil, c.readError(err)
 	}
 	return binary.BigEndian.Uint32(body), body, nil
-}
-
-// negotiateTLS answers an SSLRequest.
-func (c *conn) negotiateTLS(ctx context.Context) error {
-	if c.server.cfg.TLS == nil {
-		_, err := c.net.Write([]byte{'N'})
-		return c.readError(err)
-	}
-	if _, err := c.net.Write([]byte{'S'}); err != nil {
-		return c.readError(err)
-	}
-	tc := tls.Server(c.raw, c.server.cfg.TLS)
-	if err := tc.HandshakeContext(ctx); err != nil {
-		c.server.cfg.Log.Debug("TLS handshake failed", "client", c.raw.RemoteAddr(), "error", err)
-		c.lost = err
-		return err
-	}
-	c.net = tc
-	c.in.src = tc
-	return nil
 }
 
 // versionedMessage decodes a StartupMessage and answers a minor version or options that are newer than ours.
