@@ -4,8 +4,9 @@
 // one buffer that is written when the client is waited for, or when it is large. The package frames messages itself and leaves their
 // fields to jackc/pgproto3; a DataRow, the one message whose number follows the data, is encoded in place without that library.
 //
-// One file per conversation: startup, auth, query, extended, copy, cancel, errors; listener and shutdown hold the sockets,
-// reader and results the bytes.
+// One file per conversation: startup, tls, auth, query, extended and bind, copy, cancel, errors; listener and shutdown hold the sockets,
+// reader, decode and results the bytes, interrupt what reaches a connection from outside. The conversations of testdata are played
+// against this server, and with -oracle HOST:PORT against a PostgreSQL.
 //
 // The package never looks into SQL, knows no transaction, and keeps no statement or portal but for the formats that a portal was bound
 // with. It logs what no client can be told and nothing else.
@@ -21,7 +22,8 @@
 //	W4  After an error in the extended protocol everything up to Sync is dropped, and every Sync, and every Query and
 //	    FunctionCall that is not dropped, is answered by exactly one ReadyForQuery.
 //	W5  A cancel request ends the statement that runs when it arrives, or nothing. Its key is compared in constant time.
-//	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small stack.
+//	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small stack: 10 KiB together
+//	    without the session, measured over 10,000 connections.
 //	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).
 //
 // Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and SQL_ASCII; no function call messages
