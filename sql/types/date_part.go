@@ -1,0 +1,450 @@
+package types
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Units of extract and date_trunc beyond those of intervals.
+const (
+	unDow ivUnit = iota + unQuarter + 1
+	unIsodow
+	unDoy
+	unIsoYear
+	unJulian
+	unEpoch
+	unZone
+	unZoneHour
+	unZoneMinute
+)
+
+func partUnit(word string) ivUnit {
+	word = strings.ToLower(word)
+	if u := unitOf(word); u != unNone {
+		return u
+	}
+	switch word {
+	case "dow":
+		return unDow
+	case "isodow":
+		return unIsodow
+	case "doy":
+		return unDoy
+	case "isoyear":
+		return unIsoYear
+	case "julian", "jd", "j":
+		return unJulian
+	case "epoch":
+		return unEpoch
+	case "timezone":
+		return unZone
+	case "timezone_hour":
+		return unZoneHour
+	case "timezone_minute":
+		return unZoneMinute
+	}
+	return unNone
+}
+
+func unitError(word string, u ivUnit, oid OID) error {
+	word = strings.ToLower(word)
+	if u == unNone {
+		return pgerr.New(pgerr.InvalidParameterValue, "unit \"%s\" not recognized for type %s", word, TypeName(oid))
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type %s", word, TypeName(oid))
+}
+
+// Extract is extract(field from value), numeric, of date, time, timetz, timestamp, timestamptz and interval. loc is the session's zone,
+// for timestamptz. The result is null for parts of infinities that have none.
+func Extract(name string, oid OID, d Datum, loc *time.Location) (Datum, error) {
+	u := partUnit(name)
+	switch oid {
+	case Date:
+		return extractDate(name, u, d)
+	case Timestamp, TimestampTZ:
+		return extractTimestamp(name, u, oid, d.N, loc)
+	case Time, TimeTZ:
+		return extractTime(name, u, oid, d)
+	case Interval:
+		return extractInterval(name, u, d)
+	}
+	return Null, unitError(name, u, oid)
+}
+
+// DatePart is date_part(field, value): Extract as double precision; a date counts as its timestamp.
+func DatePart(name string, oid OID, d Datum, loc *time.Location) (Datum, error) {
+	if oid == Date {
+		us, err := DateToTimestamp(d.N, nil)
+		if err != nil {
+			return Null, err
+		}
+		oid, d = Timestamp, NewTimestamp(us)
+	}
+	if oid != Interval && oid != Time && oid != TimeTZ && partUnit(name) == unJulian && finiteTS(d.N) {
+		us := d.N
+		if oid == TimestampTZ {
+			us = UTCToLocal(us, loc)
+		}
+		days, rest := splitDay(us)
+		return NewFloat8(float64(days+postgresEpochJDate) + float64(rest)/float64(usPerDay)), nil
+	}
+	n, err := Extract(name, oid, d, loc)
+	if err != nil || n.IsNull() {
+		return n, err
+	}
+	f, err := NumericToFloat(n, 64)
+	return NewFloat8(f), err
+}
+
+// infinitePart gives the infinity for parts that grow with time, null for those that come round.
+func infinitePart(name string, u ivUnit, oid OID, negative bool) (Datum, error) {
+	switch u {
+	case unYear, unDecade, unCentury, unMillennium, unJulian, unIsoYear, unEpoch:
+		return NumericInf(negative), nil
+	case unNone:
+		return Null, unitError(name, u, oid)
+	case unZone, unZoneHour, unZoneMinute:
+		if oid != TimestampTZ {
+			return Null, unitError(name, u, oid)
+		}
+	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
+		if oid == Date {
+			return Null, unitError(name, u, oid)
+		}
+	}
+	return Null, nil
+}
+
+func extractDate(name string, u ivUnit, d Datum) (Datum, error) {
+	if !finiteDate(d.N) {
+		return infinitePart(name, u, Date, d.N < 0)
+	}
+	switch u {
+	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour, unZone, unZoneHour, unZoneMinute, unNone:
+		return Null, unitError(name, u, Date)
+	case unEpoch:
+		return NewNumeric((d.N+unixToPostgres/86400)*86400, 0), nil
+	case unJulian:
+		return NewNumeric(d.N+postgresEpochJDate, 0), nil
+	}
+	var c civil
+	c.setDay(d.N)
+	return datePartOf(name, u, Date, &c)
+}
+
+func extractTimestamp(name string, u ivUnit, oid OID, us int64, loc *time.Location) (Datum, error) {
+	if !finiteTS(us) {
+		return infinitePart(name, u, oid, us < 0)
+	}
+	if u == unEpoch {
+		return NumericAdd(NewNumeric(us, 6), NewNumeric(unixToPostgres, 0))
+	}
+	c := civilOf(us)
+	if oid == TimestampTZ {
+		if loc == nil {
+			loc = time.UTC
+		}
+		c = civilIn(us, loc)
+		if d, ok := zonePart(u, c.west); ok {
+			return d, nil
+		}
+	}
+	if d, ok := timePart(u, c.micros()); ok {
+		return d, nil
+	}
+	if u == unJulian {
+		frac, err := NumericDiv(NewNumeric(c.micros(), 0), NewNumeric(usPerDay, 0))
+		if err != nil {
+			return Null, err
+		}
+		return NumericAdd(NewNumeric(c.days()+postgresEpochJDate, 0), frac)
+	}
+	return datePartOf(name, u, oid, &c)
+}
+
+func zonePart(u ivUnit, west int32) (Datum, bool) {
+	east := int64(-west)
+	switch u {
+	case unZone:
+		return NewNumeric(east, 0), true
+	case unZoneHour:
+		return NewNumeric(east/3600, 0), true
+	case unZoneMinute:
+		return NewNumeric(east/60%60, 0), true
+	}
+	return Null, false
+}
+
+// timePart gives a part of a time of day; also of an interval's time, which may be negative.
+func timePart(u ivUnit, us int64) (Datum, bool) {
+	switch u {
+	case unMicrosecond:
+		return NewNumeric(us%usPerMinute, 0), true
+	case unMillisecond:
+		return NewNumeric(us%usPerMinute, 3), true
+	case unSecond:
+		return NewNumeric(us%usPerMinute, 6), true
+	case unMinute:
+		return NewNumeric(us/usPerMinute%60, 0), true
+	case unHour:
+		return NewNumeric(us/usPerHour, 0), true
+	}
+	return Null, false
+}
+
+func datePartOf(name string, u ivUnit, oid OID, c *civil) (Datum, error) {
+	jd := julianDay(c.year, c.mon, c.day)
+	y, n := c.year, 0
+	switch u {
+	case unDay:
+		n = c.day
+	case unMonth:
+		n = c.mon
+	case unQuarter:
+		n = (c.mon-1)/3 + 1
+	case unWeek:
+		_, n = isoWeek(jd, y)
+	case unIsoYear:
+		n, _ = isoWeek(jd, y)
+		if n <= 0 {
+			n--
+		}
+	case unYear:
+		n = y
+		if y <= 0 {
+			n = y - 1
+		}
+	case unDecade:
+		n = decadeOf(y)
+	case unCentury:
+		n = eraOf(y, 100)
+	case unMillennium:
+		n = eraOf(y, 1000)
+	case unDow:
+		n = weekday(jd)
+	case unIsodow:
+		if n = weekday(jd); n == 0 {
+			n = 7
+		}
+	case unDoy:
+		n = jd - julianDay(y, 1, 1) + 1
+	default:
+		return Null, unitError(name, u, oid)
+	}
+	return NewNumeric(int64(n), 0), nil
+}
+
+func decadeOf(y int) int { return floorDiv(y, 10) }
+
+// eraOf counts centuries or millennia from 1 and from -1.
+func eraOf(y, size int) int {
+	if y > 0 {
+		return (y + size - 1) / size
+	}
+	return -((size - 1 - (y - 1)) / size)
+}
+
+// isoWeek gives the ISO year (astronomical) and week of a Julian day in year y.
+func isoWeek(jd, y int) (year, week int) {
+	start := isoYearStart(y)
+	if jd < start {
+		y--
+		start = isoYearStart(y)
+	} else if next := isoYearStart(y + 1); jd >= next {
+		y, start = y+1, next
+	}
+	return y, (jd-start)/7 + 1
+}
+
+// isoYearStart is the Monday of the week with January 4.
+func isoYearStart(y int) int {
+	day4 := julianDay(y, 1, 4)
+	return day4 - (weekday(day4)+6)%7
+}
+
+func extractTime(name string, u ivUnit, oid OID, d Datum) (Datum, error) {
+	if oid == TimeTZ {
+		if z, ok := zonePart(u, d.A); ok {
+			return z, nil
+		}
+	}
+	if t, ok := timePart(u, d.N); ok {
+		return t, nil
+	}
+	if u == unEpoch {
+		us := d.N
+		if oid == TimeTZ {
+			us += int64(d.A) * usPerSecond
+		}
+		return NewNumeric(us, 6), nil
+	}
+	return Null, unitError(name, u, oid)
+}
+
+func extractInterval(name string, u ivUnit, d Datum) (Datum, error) {
+	months, days, us := IntervalParts(d)
+	if t, ok := timePart(u, us); ok {
+		return t, nil
+	}
+	year, mon := int64(months/12), int64(months%12)
+	n := int64(0)
+	switch u {
+	case unDay:
+		n = int64(days)
+	case unMonth:
+		n = mon
+	case unQuarter:
+		n = mon/3 + 1
+	case unYear:
+		n = year
+	case unDecade:
+		n = year / 10
+	case unCentury:
+		n = year / 100
+	case unMillennium:
+		n = year / 1000
+	case unEpoch:
+		secs := (1461*year + 120*mon + 4*int64(days)) * (86400 / 4)
+		return NumericAdd(NewNumeric(secs, 0), NewNumeric(us, 6))
+	default:
+		return Null, unitError(name, u, Interval)
+	}
+	return NewNumeric(n, 0), nil
+}
+
+// TruncTimestamp is date_trunc of a timestamp, or of an instant in the zone loc.
+func TruncTimestamp(name string, us int64, loc *time.Location) (int64, error) {
+	oid := Timestamp
+	if loc != nil {
+		oid = TimestampTZ
+	}
+	u := partUnit(name)
+	if !finiteTS(us) {
+		if u == unNone || u > unQuarter {
+			return 0, unitError(name, u, oid)
+		}
+		return us, nil
+	}
+	c := civilOf(us)
+	if loc != nil {
+		c = civilIn(us, loc)
+	}
+	west := c.west
+	if !c.trunc(u) {
+		return 0, unitError(name, u, oid)
+	}
+	r, ok := c.timestamp()
+	if !ok {
+		return 0, timestampRange()
+	}
+	if loc == nil {
+		return r, nil
+	}
+	if u <= unHour {
+		return r + int64(west)*usPerSecond, nil
+	}
+	return LocalToUTC(r, loc), nil
+}
+
+func (c *civil) trunc(u ivUnit) bool {
+	switch u {
+	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
+		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute, unHour: usPerHour}[u]
+		c.setMicros(c.micros() / unit * unit)
+		return true
+	case unDay:
+	case unWeek:
+		jd := julianDay(c.year, c.mon, c.day)
+		c.year, c.mon, c.day = dateOfJulian(jd - (weekday(jd)+6)%7)
+	case unMonth:
+		c.day = 1
+	case unQuarter:
+		c.mon, c.day = 3*((c.mon-1)/3)+1, 1
+	case unYear:
+		c.mon, c.day = 1, 1
+	case unDecade:
+		c.year, c.mon, c.day = decadeOf(c.year)*10, 1, 1
+	case unCentury:
+		c.truncEra(100)
+	case unMillennium:
+		c.truncEra(1000)
+	default:
+		return false
+	}
+	c.setMicros(0)
+	return true
+}
+
+func (c *civil) truncEra(size int) {
+	if c.year > 0 {
+		c.year = (c.year+size-1)/size*size - size + 1
+	} else {
+		c.year = -((size-1-(c.year-1))/size)*size + 1
+	}
+	c.mon, c.day = 1, 1
+}
+
+// TruncInterval is date_trunc of an interval.
+func TruncInterval(name string, iv Datum) (Datum, error) {
+	months, days, us := IntervalParts(iv)
+	u := partUnit(name)
+	switch u {
+	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
+		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute, unHour: usPerHour}[u]
+		return NewInterval(months, days, us/unit*unit), nil
+	case unDay:
+		return NewInterval(months, days, 0), nil
+	case unMonth:
+		return NewInterval(months, 0, 0), nil
+	case unQuarter:
+		return NewInterval(months/3*3, 0, 0), nil
+	case unYear:
+		return NewInterval(months/12*12, 0, 0), nil
+	case unDecade:
+		return NewInterval(months/120*120, 0, 0), nil
+	case unCentury:
+		return NewInterval(months/1200*1200, 0, 0), nil
+	case unMillennium:
+		return NewInterval(months/12000*12000, 0, 0), nil
+	case unWeek:
+		return Null, pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type interval", strings.ToLower(name)).
+			WithDetail("Months usually have fractional weeks.")
+	}
+	return Null, unitError(name, u, Interval)
+}
+
+// DateBin puts a timestamp into bins of a stride counted from an origin.
+func DateBin(stride Datum, us, origin int64) (int64, error) {
+	if !finiteTS(us) {
+		return us, nil
+	}
+	if !finiteTS(origin) {
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "origin out of range")
+	}
+	months, days, micros := IntervalParts(stride)
+	if months != 0 {
+		return 0, pgerr.New(pgerr.FeatureNotSupported, "timestamps cannot be binned into intervals containing months or years")
+	}
+	size, ok := addInt64(int64(days)*usPerDay, micros)
+	if micros == 0 {
+		size, ok = int64(days)*usPerDay, days < math.MaxInt32/20
+	}
+	if !ok {
+		return 0, intervalRange()
+	}
+	if size <= 0 {
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "stride must be greater than zero")
+	}
+	diff := us - origin
+	if (diff < us) != (origin > 0) && origin != 0 {
+		return 0, intervalRange()
+	}
+	r := origin + floorDiv64(diff, size)*size
+	if !validTimestamp(r) {
+		return 0, timestampRange()
+	}
+	return r, nil
+}
