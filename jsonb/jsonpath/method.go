@@ -54,7 +54,9 @@ func (e *evaluation) countElements(n *node, it item, out *list) result {
 	switch {
 	case it.isArray():
 		size = it.doc.Len()
-	case !e.lax && !e.lenient:
+	case !e.lax && e.lenient: // strict, but below .**
+		return nothing
+	case !e.lax:
 		return e.fail(codeNoArray, "jsonpath item method .%s() can only be applied to an array", symbols[n.op])
 	}
 	return e.follow(n, docItem(jsonb.OfInt64(int64(size))), out)
