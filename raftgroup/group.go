@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/segment"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -45,7 +46,8 @@ func Open(o Options) (*Group, error) {
 	if err := os.MkdirAll(logDir, 0o700); err != nil {
 		return nil, fmt.Errorf("raft group %s: %w", o.Name, diskError(err))
 	}
-	log, err := wal.Open(logDir, wal.WithSegmentSize(o.SegmentSize), wal.WithLogger(newLogger(o.Logger, o.Name)))
+	log, err := wal.Open(logDir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(segment.NewFiler(logDir, newVFS())),
+		wal.WithLogger(newLogger(o.Logger, o.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
 	}

@@ -62,16 +62,13 @@ func (t *Tx) enter() error {
 // encode gives the write set in pieces of at most maxEntryBody (but for a single operation), and its statistics.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	var d deltas
-	var b []byte
+	b := make([]byte, 0, min(t.stage.bytes, maxEntryBody))
 	add := func(op opKind, key, value []byte) {
 		if len(b) > 0 && len(b)+len(key)+len(value) > maxEntryBody {
 			pieces = append(pieces, b)
 			b = make([]byte, 0, maxEntryBody)
 		}
 		b = appendOp(b, op, key, value)
-	}
-	if t.stage.bytes < maxEntryBody {
-		b = make([]byte, 0, t.stage.bytes)
 	}
 	err = t.stage.last(func(op *stagedOp) error {
 		old, err := t.oldSize(op.key)

@@ -33,7 +33,8 @@ type rowLock struct {
 
 	known   bool // the fields below are filled in
 	version txn.Timestamp
-	size    int // of the newest committed value, -1 if there is none
+	size    int  // of the newest committed value, -1 if there is none
+	traced  bool // version tells of a deletion too
 }
 
 type lockWait struct {

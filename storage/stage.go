@@ -2,6 +2,7 @@ package storage
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/sherddb/sherd/txn"
 	"github.com/tidwall/btree"
@@ -12,8 +13,28 @@ import (
 // lies below its mark.
 type stage struct {
 	ops   []stagedOp
-	index btree.Map[string, int32] // key to its last operation
+	index btree.Map[string, int32] // key to its last operation; the strings share the operations' memory
 	bytes int64
+	arena []byte // what is left of the newest block of keys and values
+}
+
+const (
+	firstBlock = 1 << 10
+	arenaBlock = 256 << 10
+)
+
+// alloc gives n bytes. Blocks start small, since most transactions write one row, and are never reused.
+func (s *stage) alloc(n int) []byte {
+	if n > len(s.arena) {
+		size := firstBlock
+		if s.bytes > firstBlock {
+			size = arenaBlock
+		}
+		s.arena = make([]byte, max(n, size))
+	}
+	b := s.arena[:n:n]
+	s.arena = s.arena[n:]
+	return b
 }
 
 type stagedOp struct {
@@ -25,14 +46,17 @@ type stagedOp struct {
 const stagedOverhead = 96 // bytes of bookkeeping for an operation
 
 func (s *stage) put(key, value []byte, del bool) {
-	buf := make([]byte, len(key)+len(value))
+	buf := s.alloc(len(key) + len(value))
 	copy(buf, key)
 	copy(buf[len(key):], value)
 	op := stagedOp{key: buf[:len(key):len(key)], delete: del, before: -1}
 	if !del {
 		op.value = buf[len(key):]
+		if op.value == nil {
+			op.value = []byte{}
+		}
 	}
-	if i, ok := s.index.Set(string(op.key), int32(len(s.ops))); ok {
+	if i, ok := s.index.Set(unsafe.String(&op.key[0], len(op.key)), int32(len(s.ops))); ok {
 		op.before = i
 	}
 	s.ops = append(s.ops, op)

@@ -85,6 +85,12 @@ func (t *Tx) Lock(ctx context.Context, key []byte, T txn.Timestamp) error {
 	if err != nil {
 		return err
 	}
+	if l.size < 0 && !l.traced {
+		if l.version, err = t.r.lastDelete(key); err != nil {
+			return err
+		}
+		l.traced = true
+	}
 	if l.version <= T {
 		return nil
 	}
@@ -139,8 +145,6 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock) error {
 	l.size, l.version = -1, version
 	if value != nil {
 		l.size = len(value)
-	} else if l.version, err = t.r.lastDelete(key); err != nil {
-		return err
 	}
 	l.known = true
 	return nil
