@@ -1,0 +1,174 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// aggState is the state of one aggregate in one group: the function's own, with the rows that must be seen in order or once.
+type aggState struct {
+	fn   builtin.AggState
+	kept *keptRows // nil: rows are stepped as they come
+}
+
+// keptRows holds the arguments of the rows of a group until the end, direct ones included.
+type keptRows struct {
+	store arena
+	seen  keySet
+	rows  []Row
+}
+
+// aggCall is one aggregate of a plan.
+type aggCall struct {
+	impl     *builtin.Agg
+	mode     plan.AggMode
+	partial  int // slot of the partial state, AggFinal
+	args     []Eval
+	types    []types.OID
+	vals     Row // direct arguments, then args
+	direct   []Eval
+	filter   Eval
+	distinct bool
+	order    ordering
+	site     *builtin.Ctx
+	strict   bool
+}
+
+func slotsOf(n plan.Node, count int) []query.Expr {
+	out := make([]query.Expr, count)
+	for i, c := range n.Output()[:count] {
+		out[i] = &plan.Slot{T: query.T{OID: c.Type, Mod: c.Typmod}, N: i, Name: c.Name}
+	}
+	return out
+}
+
+func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall, error) {
+	impl, ok := builtin.For(a.Proc)
+	if !ok || impl.Agg == nil {
+		return nil, notImplemented(a.Proc)
+	}
+	call := &aggCall{impl: impl.Agg, mode: mode, partial: slot, types: typesOf(a.Args), distinct: a.Distinct, strict: impl.Agg.Strict}
+	call.site = &builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types...)}
+	if mode == plan.AggFinal {
+		return call, nil
+	}
+	if mode == plan.AggPartial && (a.Distinct || len(a.Order) > 0 || len(a.Direct) > 0) {
+		return nil, internal("aggregate %s cannot be split", a.Proc.Name)
+	}
+	var err error
+	if call.direct, err = k.exprs(a.Direct); err != nil {
+		return nil, err
+	}
+	if call.args, err = k.exprs(a.Args); err != nil {
+		return nil, err
+	}
+	if call.filter, err = k.optional(a.Filter); err != nil {
+		return nil, err
+	}
+	call.vals = make(Row, len(call.direct)+len(call.args))
+	call.order = call.ordering(a)
+	return call, nil
+}
+
+// ordering is the order in which kept rows are stepped: ORDER BY, then for DISTINCT the arguments, as PostgreSQL's sort gives.
+func (a *aggCall) ordering(n *query.Agg) ordering {
+	var keys []plan.SortKey
+	for _, o := range n.Order {
+		keys = append(keys, plan.SortKey{Slot: len(a.direct) + o.Arg, Type: a.types[o.Arg], Desc: o.Desc, NullsFirst: o.NullsFirst})
+	}
+	if n.Distinct && a.impl.Ordered {
+		for i, t := range a.types {
+			keys = append(keys, plan.SortKey{Slot: len(a.direct) + i, Type: t})
+		}
+	}
+	return newOrdering(keys)
+}
+
+func (a *aggCall) newState(mem *Memory) aggState {
+	s := aggState{fn: a.impl.New(a.site.ArgTypes, a.site.RetType)}
+	if a.mode == plan.AggComplete && (a.distinct || len(a.order) > 0) {
+		s.kept = &keptRows{store: arena{mem: mem}, seen: keySet{mem: mem}}
+	}
+	return s
+}
+
+// step takes a row into a state.
+func (a *aggCall) step(c *Ctx, s aggState, row Row) error {
+	if a.mode == plan.AggFinal {
+		if d := row[a.partial]; d.K != types.KindNull {
+			enter(c, a.site)
+			return s.fn.Combine(a.site, d)
+		}
+		return nil
+	}
+	if a.filter != nil {
+		if ok, err := isTrue(c, a.filter, row); err != nil || !ok {
+			return err
+		}
+	}
+	if err := evalInto(c, a.vals, a.direct, row); err != nil {
+		return err
+	}
+	args := a.vals[len(a.direct):]
+	for i, f := range a.args {
+		d, err := f(c, row)
+		if err != nil {
+			return err
+		}
+		if a.strict && d.K == types.KindNull {
+			return nil
+		}
+		args[i] = d
+	}
+	if s.kept != nil {
+		return a.keep(s.kept)
+	}
+	enter(c, a.site)
+	return s.fn.Step(a.site, a.vals)
+}
+
+func (a *aggCall) keep(k *keptRows) error {
+	if a.distinct {
+		key := appendRowKey(nil, a.vals[len(a.direct):], nil, a.types)
+		if fresh, err := k.seen.add(key); err != nil || !fresh {
+			return err
+		}
+	}
+	r, err := k.store.clone(a.vals)
+	k.rows = append(k.rows, r)
+	return err
+}
+
+// result ends a group: the value, or the partial state.
+func (a *aggCall) result(c *Ctx, s aggState) (types.Datum, error) {
+	if s.kept != nil {
+		if err := a.replay(c, s); err != nil {
+			return types.Null, err
+		}
+	}
+	enter(c, a.site)
+	if a.mode == plan.AggPartial {
+		return s.fn.Partial(a.site)
+	}
+	return s.fn.Final(a.site)
+}
+
+// replay steps the kept rows in their order.
+func (a *aggCall) replay(c *Ctx, s aggState) error {
+	if len(a.order) > 0 {
+		slices.SortStableFunc(s.kept.rows, a.order.compare)
+	}
+	for _, r := range s.kept.rows {
+		enter(c, a.site)
+		if err := s.fn.Step(a.site, r); err != nil {
+			return err
+		}
+	}
+	s.kept.seen.free()
+	s.kept.store.free()
+	return nil
+}

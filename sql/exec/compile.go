@@ -1,0 +1,69 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// compiler makes the operators of one instance.
+type compiler struct {
+	gathers []*gatherOp
+	ctes    map[int]*cteStore
+}
+
+// node compiles a plan node and what is below it.
+func (k *compiler) node(n plan.Node) (Op, error) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return k.scan(n)
+	case *plan.Source:
+		return k.source(n)
+	case *plan.SystemScan:
+		return k.systemScan(n)
+	case *plan.FunctionScan:
+		return k.functionScan(n)
+	case *plan.Values:
+		return k.values(n)
+	case *plan.Filter:
+		return k.filter(n)
+	case *plan.Project:
+		return k.project(n)
+	case *plan.Aggregate:
+		return k.aggregate(n)
+	case *plan.Sort:
+		return k.sort(n)
+	case *plan.Limit:
+		return k.limit(n)
+	case *plan.Distinct:
+		return k.distinctRows(n)
+	}
+	return k.combining(n)
+}
+
+// combining compiles nodes of several inputs and those that cross fragments.
+func (k *compiler) combining(n plan.Node) (Op, error) {
+	switch n := n.(type) {
+	case *plan.HashJoin:
+		return k.hashJoin(n)
+	case *plan.NestLoop:
+		return k.nestLoop(n)
+	case *plan.SetOperation:
+		return k.setOperation(n)
+	case *plan.Append:
+		return k.appendRows(n)
+	case *plan.With:
+		return k.with(n)
+	case *plan.CTEScan:
+		return k.cteScan(n)
+	case *plan.Window:
+		return k.window(n)
+	case *plan.Gather:
+		return k.gather(n)
+	case *plan.Modify:
+		return k.modify(n)
+	case *plan.LockRows:
+		return k.lockRows(n)
+	case *stageNode:
+		return k.stage(n)
+	}
+	return nil, internal("plan step %T cannot be run", n)
+}

@@ -1,0 +1,143 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Row is the slots of one row.
+type Row = []types.Datum
+
+// Emit takes a row, which is valid only during the call (E1).
+type Emit = func(row Row) error
+
+// Op is an operator, compiled from a plan.Node.
+type Op interface {
+	// Run pushes all rows to emit. An error of emit ends it and is returned as it is.
+	Run(c *Ctx, emit Emit) error
+}
+
+// Ctx is the execution of one statement, at the gateway or in a fragment. It belongs to one goroutine.
+type Ctx struct {
+	Context context.Context
+	Params  []types.Datum
+	Env     *types.Env
+	Session builtin.SessionInfo
+	Mem     *Memory
+	Gateway *Gateway // nil inside a fragment
+	Hooks   Hooks
+	Limits  Limits
+
+	// Affected is the number of rows that a Modify wrote, for the command tag.
+	Affected int64
+	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
+	Analyze *Analysis
+
+	outers   []types.Datum
+	elements []types.Datum // what Element stands for, innermost last
+	columns  Row           // what SubColumn stands for
+	run      uint64        // number of this execution of the instance: caches of earlier ones are void
+	local    *local        // nil at the gateway
+	reads    *snapshot     // of the statement at the gateway, shared with subqueries
+	ticks    uint32
+}
+
+// Hooks are what the session does for the executor; nil ones answer 0A000.
+type Hooks struct {
+	// System gives the rows of a view of pg_catalog, information_schema or sherd, all its columns.
+	System func(name string, emit Emit) error
+	// CompleteID gives the id of a document inserted into a collection with an id that ends in "/": the server's number is appended.
+	CompleteID func(ctx context.Context, id string) (string, error)
+	// Notice sends a notice to the client.
+	Notice func(n *pgerr.Error)
+	// Source gives the rows of a plan.Source, each valid during emit: COPY FROM.
+	Source func(emit Emit) error
+	// SQLValue gives current_user, current_schema and the like.
+	SQLValue func(name string) (types.Datum, error)
+}
+
+// Limits are settings that bound a statement.
+type Limits struct {
+	MaxFanout       int  // fragments that one step may reach; 0 is no limit (sherd.max_fanout)
+	FanoutNotice    int  // fragments above which a step sends a notice; 0 is never
+	ExplicitBuckets bool // clients may give ids with $@n (sherd.explicit_buckets)
+	ReadOnly        bool // writes are 25006
+}
+
+// errStop is what an operator's emit returns when it needs no more rows. The operator that returned it catches it.
+var errStop = errors.New("exec: enough rows")
+
+// tick is called per row by whatever may run long; it notices that the statement was cancelled.
+func (c *Ctx) tick() error {
+	if c.ticks++; c.ticks&255 != 0 {
+		return nil
+	}
+	return c.cancelled()
+}
+
+func (c *Ctx) cancelled() error {
+	if c.Context == nil || c.Context.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(c.Context)
+	var marked *pgerr.Error
+	if errors.As(cause, &marked) {
+		return cause
+	}
+	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+}
+
+func (c *Ctx) ctx() context.Context {
+	if c.Context == nil {
+		return context.Background()
+	}
+	return c.Context
+}
+
+// setOuter sets an outer parameter; d must stay valid while the inner plan runs.
+func (c *Ctx) setOuter(n int, d types.Datum) {
+	for len(c.outers) <= n {
+		c.outers = append(c.outers, types.Null)
+	}
+	c.outers[n] = d
+}
+
+func (c *Ctx) outer(n int) types.Datum {
+	if n < len(c.outers) {
+		return c.outers[n]
+	}
+	return types.Null
+}
+
+func (c *Ctx) param(n int) (types.Datum, error) {
+	if n < 1 || n > len(c.Params) {
+		return types.Null, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n)
+	}
+	return c.Params[n-1], nil
+}
+
+// element is the value that the innermost Element stands for.
+func (c *Ctx) element() types.Datum {
+	if n := len(c.elements); n > 0 {
+		return c.elements[n-1]
+	}
+	return types.Null
+}
+
+// withElement evaluates e with d in the place of its Element.
+func (c *Ctx) withElement(d types.Datum, e Eval, row Row) (types.Datum, error) {
+	c.elements = append(c.elements, d)
+	v, err := e(c, row)
+	c.elements = c.elements[:len(c.elements)-1]
+	return v, err
+}
+
+func unsupported(format string, args ...any) error { return pgerr.Unsupported(format, args...) }
+
+func internal(format string, args ...any) error {
+	return pgerr.New(pgerr.InternalError, format, args...)
+}

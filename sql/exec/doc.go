@@ -1,0 +1,25 @@
+// Package exec runs plans: it compiles a plan.Node tree into operators and its expressions into closures, and pushes rows through them.
+//
+// A Program is compiled once and cached with its plan; each execution borrows an instance of it. Operators push: Run calls emit for
+// each row, from the scan upwards, without a queue in between. What lies below a Gather runs where the data is: the Gather evaluates its
+// Route to buckets, cuts them into one Task per fragment by the database's map, and hands each Task to its Fragment, which calls RunTask on
+// the node that leads it. One fragment runs inline in the caller's goroutine; several run in parallel and meet in bounded channels.
+//
+// The package never parses, plans or looks anything up in the catalog; it knows no sockets and no disks: rows come from a Tx, which the
+// cluster makes of a storage transaction.
+//
+// Invariants:
+//
+//	E1  A row is valid during emit only, and so is everything its datums alias. Whoever retains one copies it into its arena.
+//	E2  An instance runs one execution at a time. Within one, no operator is entered again before it has returned, so operators and
+//	    closures keep their scratch space in themselves and allocate nothing per row.
+//	E3  All reads of a statement, in whatever fragment, are at one timestamp, taken before the first from every fragment that the
+//	    statement may reach (T6).
+//	E4  A fragment gets its bucket ranges by name and reads no other (C1).
+//	E5  What a query retains is counted by its Memory; beyond the limit it ends with 53200.
+//	E6  A statement never sees a row that it wrote itself.
+//	E7  Writes are staged under the row's lock after the newest version was checked: a row that changed after the snapshot is 40001.
+//
+// Limits: what does not fit into the query's memory is refused, nothing spills to disk yet. Float sums merge in the order in which
+// fragments answer.
+package exec

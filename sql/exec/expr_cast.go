@@ -1,0 +1,162 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// relabel changes the type of a value whose bytes stay. Integers and oids are one for PostgreSQL and two kinds here.
+func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
+	f, err := k.expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	from, to := types.KindOf(n.Arg.Type()), types.KindOf(n.Type())
+	if from == to || to == types.KindNull {
+		return f, nil
+	}
+	switch {
+	case from == types.KindInt && to == types.KindOid:
+		return mapDatum(f, func(d types.Datum) types.Datum { return types.NewOid(uint32(d.N)) }), nil
+	case from == types.KindOid && to == types.KindInt:
+		return mapDatum(f, func(d types.Datum) types.Datum { return types.NewInt(int64(int32(d.N))) }), nil
+	}
+	return mapDatum(f, func(d types.Datum) types.Datum { d.K = to; return d }), nil
+}
+
+func mapDatum(f Eval, m func(types.Datum) types.Datum) Eval {
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return d, err
+		}
+		return m(d), nil
+	}
+}
+
+// coerceIO casts through the text form.
+func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
+	f, err := k.expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	from, to, mod := n.Arg.Type(), n.Type(), n.Typmod()
+	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
+	var buf []byte
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		text := d.S
+		if !fromText {
+			buf = types.AppendOutput(buf[:0], from, d, c.Env)
+			text = string(buf)
+		}
+		if toText {
+			return types.NewText(text), nil
+		}
+		return types.Input(to, mod, text, c.Env)
+	}, nil
+}
+
+// isPlainText tells a type whose input takes every text as it is.
+func isPlainText(oid types.OID) bool { return oid == types.Text || oid == types.VarChar }
+
+// arrayCoerce casts each element of an array.
+func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
+	f, err := k.expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	elem, err := k.expr(n.Elem)
+	if err != nil {
+		return nil, err
+	}
+	to := types.ElemOf(n.Type())
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		a, err := types.ArrayOf(d)
+		if err != nil {
+			return types.Null, err
+		}
+		vals := make([]types.Datum, a.Len())
+		for i := range vals {
+			if vals[i], err = c.withElement(a.At(i), elem, row); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.NewArray(to, a.Dims(), a.Lowers(), vals), nil
+	}, nil
+}
+
+// sqlValue compiles CURRENT_DATE and its kin: a fixed value for the whole statement.
+func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
+	now := func(c *Ctx) types.Datum {
+		if c.Env == nil {
+			return types.Datum{K: types.KindTimestamp}
+		}
+		return types.Datum{K: types.KindTimestamp, N: c.Env.Now}
+	}
+	casts := map[string]string{
+		"current_date": "timestamptz_date", "current_time": "timestamptz_timetz", "localtime": "timestamptz_time",
+		"localtimestamp": "timestamptz_timestamp",
+	}
+	typ, mod := n.Type(), n.Typmod()
+	var get func(c *Ctx) (types.Datum, error)
+	if src, ok := casts[n.Name]; ok {
+		impl, found := builtin.Lookup(src)
+		if !found || impl.Func == nil {
+			return nil, unsupported("%s is not supported yet", n.Name)
+		}
+		site := &builtin.Ctx{ArgTypes: []uint32{types.TimestampTZ}, RetType: typ}
+		get = func(c *Ctx) (types.Datum, error) {
+			enter(c, site)
+			return impl.Func(site, []types.Datum{now(c)})
+		}
+	} else if n.Name == "current_timestamp" {
+		get = func(c *Ctx) (types.Datum, error) { return now(c), nil }
+	} else {
+		return sessionValue(n.Name)
+	}
+	return func(c *Ctx, _ Row) (types.Datum, error) {
+		d, err := get(c)
+		if err != nil || mod < 0 {
+			return d, err
+		}
+		return types.ApplyTypmod(typ, mod, d, true)
+	}, nil
+}
+
+func sessionValue(name string) (Eval, error) {
+	get, ok := map[string]func(s builtin.SessionInfo) types.Datum{
+		"current_user":    func(s builtin.SessionInfo) types.Datum { return types.NewText(s.CurrentUser()) },
+		"user":            func(s builtin.SessionInfo) types.Datum { return types.NewText(s.CurrentUser()) },
+		"current_role":    func(s builtin.SessionInfo) types.Datum { return types.NewText(s.CurrentUser()) },
+		"session_user":    func(s builtin.SessionInfo) types.Datum { return types.NewText(s.SessionUser()) },
+		"current_catalog": func(s builtin.SessionInfo) types.Datum { return types.NewText(s.CurrentDatabase()) },
+		"current_schema": func(s builtin.SessionInfo) types.Datum {
+			if path := s.CurrentSchemas(false); len(path) > 0 {
+				return types.NewText(path[0])
+			}
+			return types.Null
+		},
+	}[name]
+	if !ok {
+		return nil, unsupported("%s is not supported yet", name)
+	}
+	return func(c *Ctx, _ Row) (types.Datum, error) {
+		switch {
+		case c.Session != nil:
+			return get(c.Session), nil
+		case c.Hooks.SQLValue != nil:
+			return c.Hooks.SQLValue(name)
+		}
+		return types.Null, pgerr.Unsupported("%s is not known here", name)
+	}, nil
+}

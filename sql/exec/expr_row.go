@@ -1,0 +1,127 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// row is ROW(…).
+func (k *compiler) row(n *query.Row) (Eval, error) {
+	fs, err := k.exprs(n.Fields)
+	if err != nil {
+		return nil, err
+	}
+	oids, vals := typesOf(n.Fields), make(Row, len(fs))
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		if err := evalInto(c, vals, fs, row); err != nil {
+			return types.Null, err
+		}
+		return types.NewRecord(oids, vals), nil
+	}, nil
+}
+
+// recordNullTest is IS [NOT] NULL of a record value: every field is (not) null.
+func recordNullTest(f Eval, not bool) Eval {
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() {
+			return types.NewBool(!not), nil
+		}
+		r, err := types.RecordOf(d)
+		if err != nil {
+			return types.Null, err
+		}
+		for i := range r.Len() {
+			if r.At(i).IsNull() == not {
+				return falseDatum, nil
+			}
+		}
+		return trueDatum, nil
+	}
+}
+
+// field is (record).name.
+func (k *compiler) field(n *query.Field) (Eval, error) {
+	f, err := k.expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	i := n.N
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		r, err := types.RecordOf(d)
+		if err != nil || i >= r.Len() {
+			return types.Null, err
+		}
+		return r.At(i), nil
+	}, nil
+}
+
+// rowCompare is <, <=, >, >= of rows: the first fields that differ decide.
+func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
+	left, err := k.exprs(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := k.exprs(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	before, equal := make([]equalFunc, len(left)), make([]equalFunc, len(left))
+	for i := range left {
+		lt, rt := n.Left[i].Type(), n.Right[i].Type()
+		if before[i], err = equality(n.Lt[i], lt, rt); err != nil {
+			return nil, err
+		}
+		if equal[i], err = equality(n.Eq[i], lt, rt); err != nil {
+			return nil, err
+		}
+	}
+	orEqual := strings.HasSuffix(n.Op, "=")
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		for i := range left {
+			x, err := left[i](c, row)
+			if err != nil {
+				return types.Null, err
+			}
+			y, err := right[i](c, row)
+			if err != nil || x.IsNull() || y.IsNull() {
+				return types.Null, err
+			}
+			same, err := equal[i](c, x, y)
+			if err != nil {
+				return types.Null, err
+			}
+			if !same {
+				is, err := before[i](c, x, y)
+				return types.NewBool(is), err
+			}
+		}
+		return types.NewBool(orEqual), nil
+	}, nil
+}
+
+// pick gives the constant that a grouping set's number names.
+func (k *compiler) pick(n *plan.Pick) (Eval, error) {
+	of, err := k.exprs(n.Of)
+	if err != nil {
+		return nil, err
+	}
+	slot := n.N.N
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		i := row[slot].N
+		if i < 0 || int(i) >= len(of) {
+			return types.Null, internal("grouping set %d", i)
+		}
+		return of[i](c, row)
+	}, nil
+}

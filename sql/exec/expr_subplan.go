@@ -1,0 +1,296 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// subPlan is a subquery in an expression. An uncorrelated one keeps its result for the execution.
+type subPlan struct {
+	kind   query.SubLinkKind
+	op     Op
+	binds  []bindEval
+	test   Eval
+	elem   types.OID // SubArray
+	fixed  bool      // uncorrelated
+	run    uint64    // execution whose result is kept
+	value  types.Datum
+	store  arena
+	rows   []Row
+	hashed *hashedSub
+}
+
+func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
+	s := &subPlan{kind: n.Kind, elem: types.ElemOf(n.Type())}
+	var err error
+	if s.op, err = k.node(n.Plan); err != nil {
+		return nil, err
+	}
+	if s.binds, err = k.binds(n.Binds); err != nil {
+		return nil, err
+	}
+	if s.test, err = k.optional(n.Test); err != nil {
+		return nil, err
+	}
+	free := map[int]bool{}
+	freeOuters(n.Plan, free)
+	s.fixed = len(n.Binds) == 0 && len(free) == 0
+	if s.fixed && n.Kind == query.SubAny && len(n.HashLeft) > 0 {
+		if s.hashed, err = k.hashedSub(n); err != nil {
+			return nil, err
+		}
+	}
+	switch n.Kind {
+	case query.SubAny, query.SubAll:
+		return s.compareAll, nil
+	}
+	return s.single, nil
+}
+
+// start binds what the subquery reads of the row; again tells that its result is kept from before.
+func (s *subPlan) start(c *Ctx, row Row) (again bool, err error) {
+	if s.fixed && s.run == c.run {
+		return true, nil
+	}
+	return false, bind(c, s.binds, row)
+}
+
+// single evaluates the kinds that run the subquery to one value.
+func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
+	again, err := s.start(c, row)
+	if err != nil {
+		return types.Null, err
+	}
+	if s.kind == query.SubRow {
+		return s.rowTest(c, row, again)
+	}
+	if again {
+		return s.value, nil
+	}
+	switch s.kind {
+	case query.SubExists:
+		s.value, err = s.exists(c)
+	case query.SubScalar:
+		s.value, err = s.scalar(c)
+	default:
+		s.value, err = s.array(c)
+	}
+	if err == nil && s.fixed {
+		s.run = c.run
+	}
+	return s.value, err
+}
+
+func (s *subPlan) exists(c *Ctx) (types.Datum, error) {
+	found := false
+	err := s.op.Run(c, func(Row) error {
+		found = true
+		return errStop
+	})
+	if err != nil && !(err == errStop && found) {
+		return types.Null, err
+	}
+	return types.NewBool(found), nil
+}
+
+func tooManyRows() error {
+	return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
+}
+
+func (s *subPlan) scalar(c *Ctx) (types.Datum, error) {
+	n, value := 0, types.Null
+	err := s.op.Run(c, func(row Row) error {
+		if n++; n > 1 {
+			return tooManyRows()
+		}
+		value = row[0].Clone()
+		return nil
+	})
+	return value, err
+}
+
+func (s *subPlan) array(c *Ctx) (types.Datum, error) {
+	var vals []types.Datum
+	err := s.op.Run(c, func(row Row) error {
+		if types.IsArray(s.elem) {
+			return unsupported("ARRAY(SELECT …) over arrays is not supported yet")
+		}
+		vals = append(vals, row[0].Clone())
+		return nil
+	})
+	return types.NewList(s.elem, vals), err
+}
+
+// load runs the subquery and keeps its rows.
+func (s *subPlan) load(c *Ctx) error {
+	s.store.free()
+	s.store.mem = c.Mem
+	s.rows = s.rows[:0]
+	return s.op.Run(c, func(row Row) error {
+		r, err := s.store.clone(row)
+		s.rows = append(s.rows, r)
+		return err
+	})
+}
+
+// rowTest is (a, b) op (SELECT …).
+func (s *subPlan) rowTest(c *Ctx, row Row, again bool) (types.Datum, error) {
+	if !again {
+		if err := s.load(c); err != nil {
+			return types.Null, err
+		}
+		if s.fixed {
+			s.run = c.run
+		}
+	}
+	switch len(s.rows) {
+	case 0:
+		return types.Null, nil
+	case 1:
+		return s.tested(c, s.rows[0], row)
+	}
+	return types.Null, tooManyRows()
+}
+
+// tested evaluates the test with a row of the subquery in the place of SubColumn.
+func (s *subPlan) tested(c *Ctx, sub, row Row) (types.Datum, error) {
+	saved := c.columns
+	c.columns = sub
+	d, err := s.test(c, row)
+	c.columns = saved
+	return d, err
+}
+
+// compareAll is op ANY and op ALL: three-valued over all rows of the subquery.
+func (s *subPlan) compareAll(c *Ctx, row Row) (types.Datum, error) {
+	again, err := s.start(c, row)
+	if err != nil {
+		return types.Null, err
+	}
+	if !s.fixed {
+		return s.stream(c, row)
+	}
+	if !again {
+		if err := s.load(c); err != nil {
+			return types.Null, err
+		}
+		if s.hashed != nil {
+			if err := s.hashed.build(c, s.rows); err != nil {
+				return types.Null, err
+			}
+		}
+		s.run = c.run
+	}
+	if s.hashed != nil {
+		return s.probe(c, row)
+	}
+	return s.over(c, s.rows, row)
+}
+
+// decisive is the test's value that decides: true for ANY, false for ALL.
+func (s *subPlan) decisive() bool { return s.kind == query.SubAny }
+
+func (s *subPlan) over(c *Ctx, rows []Row, row Row) (types.Datum, error) {
+	null := false
+	for _, r := range rows {
+		d, err := s.tested(c, r, row)
+		switch {
+		case err != nil:
+			return types.Null, err
+		case d.IsNull():
+			null = true
+		case d.Bool() == s.decisive():
+			return d, nil
+		}
+	}
+	if null {
+		return types.Null, nil
+	}
+	return types.NewBool(!s.decisive()), nil
+}
+
+// stream tests the rows of a correlated subquery as they come.
+func (s *subPlan) stream(c *Ctx, row Row) (types.Datum, error) {
+	null, decided := false, false
+	err := s.op.Run(c, func(r Row) error {
+		d, err := s.tested(c, r, row)
+		switch {
+		case err != nil:
+			return err
+		case d.IsNull():
+			null = true
+		case d.Bool() == s.decisive():
+			decided = true
+			return errStop
+		}
+		return nil
+	})
+	switch {
+	case decided && (err == errStop || err == nil):
+		return types.NewBool(s.decisive()), nil
+	case err != nil || null:
+		return types.Null, err
+	}
+	return types.NewBool(!s.decisive()), nil
+}
+
+// hashedSub is the set of an uncorrelated IN.
+type hashedSub struct {
+	left  *keyEncoder
+	types []types.OID
+	set   map[string]struct{}
+	nulls []Row // rows with a null in them
+	buf   []byte
+}
+
+// hashedSub makes the set where both sides hash alike; nil where they do not.
+func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
+	right := colTypes(n.Plan)
+	if len(right) < len(n.HashLeft) {
+		return nil, nil
+	}
+	for i, e := range n.HashLeft {
+		if types.KindOf(e.Type()) != types.KindOf(right[i]) || (e.Type() == types.BPChar) != (right[i] == types.BPChar) {
+			return nil, nil
+		}
+	}
+	left, err := k.keyEncoder(n.HashLeft, right[:len(n.HashLeft)])
+	return &hashedSub{left: left, types: right[:len(n.HashLeft)]}, err
+}
+
+func (h *hashedSub) build(c *Ctx, rows []Row) error {
+	h.set, h.nulls = make(map[string]struct{}, len(rows)), nil
+	if err := c.Mem.Grow(int64(len(rows)) * mapEntrySize); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		null := false
+		for _, d := range r[:len(h.types)] {
+			null = null || d.IsNull()
+		}
+		if null {
+			h.nulls = append(h.nulls, r)
+			continue
+		}
+		h.buf = appendRowKey(h.buf[:0], r[:len(h.types)], nil, h.types)
+		h.set[string(h.buf)] = struct{}{}
+	}
+	return nil
+}
+
+// probe looks the row's values up; rows with nulls on either side are tested one by one.
+func (s *subPlan) probe(c *Ctx, row Row) (types.Datum, error) {
+	key, null, err := s.hashed.left.encode(c, row)
+	if err != nil {
+		return types.Null, err
+	}
+	if null {
+		return s.over(c, s.rows, row)
+	}
+	if _, ok := s.hashed.set[string(key)]; ok {
+		return trueDatum, nil
+	}
+	return s.over(c, s.hashed.nulls, row)
+}

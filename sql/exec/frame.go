@@ -1,0 +1,274 @@
+package exec
+
+import (
+	"math"
+	"sort"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Bits of query.Frame.Options, as in PostgreSQL's parsenodes.h.
+const (
+	frameRange          = 0x2
+	frameRows           = 0x4
+	frameGroups         = 0x8
+	startUnboundedPrec  = 0x20
+	endUnboundedPrec    = 0x40
+	startUnboundedFoll  = 0x80
+	endUnboundedFoll    = 0x100
+	startCurrentRow     = 0x200
+	endCurrentRow       = 0x400
+	startOffsetPrec     = 0x800
+	endOffsetPrec       = 0x1000
+	startOffsetFoll     = 0x2000
+	endOffsetFoll       = 0x4000
+	excludeCurrent      = 0x8000
+	excludeGroup        = 0x10000
+	excludeTies         = 0x20000
+	defaultFrameOptions = frameRange | startUnboundedPrec | endCurrentRow
+)
+
+// frame is a frame clause.
+type frame struct {
+	options    int
+	start, end Eval
+	order      types.OID // type of the only ORDER BY column, for RANGE with offsets
+	offset     [2]types.OID
+	desc       bool
+}
+
+func (k *compiler) frame(s query.Window) (*frame, error) {
+	f := &frame{options: s.Frame.Options}
+	if f.options&(frameRange|frameRows|frameGroups) == 0 {
+		f.options = defaultFrameOptions
+	}
+	var err error
+	if f.start, err = k.optional(s.Frame.Start); err != nil {
+		return nil, err
+	}
+	if f.end, err = k.optional(s.Frame.End); err != nil {
+		return nil, err
+	}
+	if f.options&frameRange != 0 && (f.start != nil || f.end != nil) {
+		if len(s.Order) != 1 {
+			return nil, pgerr.New(pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+		}
+		f.order, f.desc = s.Order[0].Expr.Type(), s.Order[0].Desc
+		for i, e := range []query.Expr{s.Frame.Start, s.Frame.End} {
+			if e != nil {
+				f.offset[i] = e.Type()
+			}
+		}
+	}
+	return f, nil
+}
+
+// frameRun is a frame over one partition.
+type frameRun struct {
+	*frame
+	c          *Ctx
+	p          *windowPartition
+	start, end types.Datum // offsets
+}
+
+func (f *frame) begin(c *Ctx, p *windowPartition) (*frameRun, error) {
+	r := &frameRun{frame: f, c: c, p: p}
+	var err error
+	if r.start, err = f.offsetValue(c, f.start, "starting"); err != nil {
+		return nil, err
+	}
+	r.end, err = f.offsetValue(c, f.end, "ending")
+	return r, err
+}
+
+func (f *frame) offsetValue(c *Ctx, e Eval, which string) (types.Datum, error) {
+	if e == nil {
+		return types.Null, nil
+	}
+	d, err := e(c, nil)
+	switch {
+	case err != nil:
+		return types.Null, err
+	case d.IsNull():
+		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", which)
+	case f.options&frameRange == 0 && d.N < 0:
+		return types.Null, pgerr.New(pgerr.InvalidPrecedingOrFollowing, "frame %s offset must not be negative", which)
+	case f.options&frameRange != 0 && negative(d):
+		return types.Null, pgerr.New(pgerr.InvalidPrecedingOrFollowing, "invalid preceding or following size in window function")
+	}
+	return d, nil
+}
+
+func negative(d types.Datum) bool {
+	switch d.K {
+	case types.KindInt:
+		return d.N < 0
+	case types.KindFloat4, types.KindFloat8:
+		return d.Float() < 0 || math.IsNaN(d.Float())
+	case types.KindNumeric:
+		return types.NumericSign(d) < 0
+	case types.KindInterval:
+		return types.CompareInterval(d, types.NewInterval(0, 0, 0)) < 0
+	}
+	return false
+}
+
+// bounds gives the half-open frame of row i.
+func (r *frameRun) bounds(i int) (start, end int, err error) {
+	n, o := len(r.p.rows), r.options
+	switch {
+	case o&startUnboundedPrec != 0:
+		start = 0
+	case o&startUnboundedFoll != 0:
+		start = n
+	case o&startCurrentRow != 0:
+		if start = i; o&frameRows == 0 {
+			start, _ = r.p.peerRange(i)
+		}
+	default:
+		start, err = r.edge(i, r.start, r.offset[0], o&startOffsetPrec != 0, true)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case o&endUnboundedFoll != 0:
+		end = n
+	case o&endUnboundedPrec != 0:
+		end = 0
+	case o&endCurrentRow != 0:
+		if end = i + 1; o&frameRows == 0 {
+			_, end = r.p.peerRange(i)
+		}
+	default:
+		end, err = r.edge(i, r.end, r.offset[1], o&endOffsetPrec != 0, false)
+	}
+	return start, end, err
+}
+
+// edge gives the first row (start) or the row after the last of a frame that an offset bounds.
+func (r *frameRun) edge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
+	n := len(r.p.rows)
+	if r.options&frameRange != 0 {
+		return r.rangeEdge(i, offset, typ, preceding, start)
+	}
+	by := int(min(offset.N, int64(n)))
+	if preceding {
+		by = -by
+	}
+	if r.options&frameRows != 0 {
+		at := i + by
+		if !start {
+			at++
+		}
+		return min(max(at, 0), n), nil
+	}
+	from, to := r.p.groupRange(r.p.peers[i] + by)
+	if start {
+		return from, nil
+	}
+	return to, nil
+}
+
+// rangeEdge finds the edge by value: rows are in order, so it is a binary search. Rows with null are peers of one another.
+func (r *frameRun) rangeEdge(i int, offset types.Datum, typ types.OID, preceding, start bool) (int, error) {
+	at := r.p.spec.nPart
+	value := r.p.rows[i].vals[at]
+	if value.IsNull() {
+		from, to := r.p.peerRange(i)
+		if start {
+			return from, nil
+		}
+		return to, nil
+	}
+	bound, err := r.shifted(value, offset, typ, preceding != r.desc)
+	if err != nil {
+		return 0, err
+	}
+	key := &r.p.spec.keys[at]
+	probe := *key
+	if bound.K == types.KindTimestamp && value.K == types.KindDate {
+		probe.compare = func(a, b types.Datum) int { return compareFloats(float64(dayMicros(a)), float64(dayMicros(b))) }
+	}
+	return sort.Search(len(r.p.rows), func(j int) bool {
+		c := probe.datums(&r.p.rows[j].vals[at], &bound)
+		if start {
+			return c >= 0
+		}
+		return c > 0
+	}), nil
+}
+
+const microsPerDay = 24 * 60 * 60 * 1_000_000
+
+// dayMicros gives a date or timestamp in microseconds.
+func dayMicros(d types.Datum) int64 {
+	if d.K == types.KindDate {
+		return d.N * microsPerDay
+	}
+	return d.N
+}
+
+// shifted is value minus (down) or plus offset; what overflows is the end of the type's range.
+func (r *frameRun) shifted(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
+	switch {
+	case value.K == types.KindInt && offset.K == types.KindInt:
+		v, ok := addInt(value.N, offset.N)
+		if down {
+			v, ok = subInt(value.N, offset.N)
+		}
+		if !ok {
+			v = math.MaxInt64
+			if down {
+				v = math.MinInt64
+			}
+		}
+		return types.NewInt(v), nil
+	case value.K == types.KindFloat4 || value.K == types.KindFloat8:
+		by := offset.Float()
+		if down {
+			by = -by
+		}
+		return types.Datum{K: value.K, N: types.NewFloat8(value.Float() + by).N}, nil
+	case value.K == types.KindNumeric && offset.K == types.KindNumeric:
+		if down {
+			return types.NumericSub(value, offset)
+		}
+		return types.NumericAdd(value, offset)
+	}
+	return r.shiftedTime(value, offset, typ, down)
+}
+
+func (r *frameRun) shiftedTime(value, offset types.Datum, typ types.OID, down bool) (types.Datum, error) {
+	name, ok := map[types.OID]string{types.Date: "date", types.Timestamp: "timestamp", types.TimestampTZ: "timestamptz", types.Time: "time"}[r.order]
+	if ok && offset.K == types.KindInterval {
+		op := "_pl_interval"
+		if down {
+			op = "_mi_interval"
+		}
+		if impl, found := builtin.Lookup(name + op); found && impl.Func != nil {
+			site := &builtin.Ctx{ArgTypes: []uint32{r.order, typ}, RetType: r.order}
+			enter(r.c, site)
+			return impl.Func(site, []types.Datum{value, offset})
+		}
+	}
+	return types.Null, unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported yet for column type %s and offset type %s",
+		types.TypeName(r.order), types.TypeName(typ))
+}
+
+// excluded tells which rows EXCLUDE takes out of row i's frame; nil is none.
+func (r *frameRun) excluded(i int) func(int) bool {
+	from, to := 0, 0
+	switch {
+	case r.options&excludeCurrent != 0:
+		return func(j int) bool { return j == i }
+	case r.options&(excludeGroup|excludeTies) == 0:
+		return nil
+	}
+	from, to = r.p.peerRange(i)
+	keepSelf := r.options&excludeTies != 0
+	return func(j int) bool { return j >= from && j < to && !(keepSelf && j == i) }
+}

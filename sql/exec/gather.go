@@ -1,0 +1,333 @@
+package exec
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Gateway is what the executor needs of the session's transaction and of the database's fragments. The cluster makes one for each
+// transaction; its functions are called from one goroutine, the fragments' from several.
+type Gateway struct {
+	Txn txn.ID
+	// Statement is the number of this statement in the transaction, from 1.
+	Statement uint64
+	// Map is the bucket map of the database that this statement goes by.
+	Map *shardmap.Map
+	// Fragment gives a fragment of the map, as the transaction sees it.
+	Fragment func(id shardmap.FragmentID) (Fragment, error)
+	// Name gives a fragment's name, as in orders$1.
+	Name func(id shardmap.FragmentID) string
+	// Snapshot gives the timestamp at which a statement reads that may reach these buckets (T6). Within a transaction whose snapshot is
+	// taken it is always that one.
+	Snapshot func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error)
+}
+
+// snapshot is the timestamp of one statement, taken once before its first read (E3).
+type snapshot struct {
+	gathers []*gatherOp
+	t       txn.Timestamp
+	taken   bool
+}
+
+// at gives the statement's timestamp. Routes that hang on outer values may reach every fragment.
+func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
+	if s.taken {
+		return s.t, nil
+	}
+	var set shardmap.BucketSet
+	for i, g := range s.gathers {
+		b := shardmap.AllBuckets()
+		if !g.router.lateral {
+			var err error
+			if b, err = g.buckets(c); err != nil {
+				return 0, err
+			}
+		}
+		if i == 0 {
+			set = b
+			continue
+		}
+		set = set.Union(b)
+	}
+	if len(s.gathers) == 0 {
+		set = shardmap.AllBuckets()
+	}
+	t, err := c.Gateway.Snapshot(c.ctx(), split(c.Gateway.Map, set))
+	s.t, s.taken = t, err == nil
+	return t, err
+}
+
+// split is Map.Split with a short way for a single bucket.
+func split(m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {
+	ivs := set.Intervals()
+	if len(ivs) == 1 && ivs[0].Len() == 1 {
+		return []shardmap.Share{{Fragment: m.Lookup(shardmap.Bucket(ivs[0].Lo)), Buckets: set}}
+	}
+	return m.Split(set)
+}
+
+// gatherOp runs its child in every fragment of its route.
+type gatherOp struct {
+	node    *plan.Gather
+	router  *router
+	program *Program
+	merge   ordering
+	task    Task // of a route to one fragment, reused
+	run     uint64
+	set     shardmap.BucketSet // of execution run, where the route is not lateral
+}
+
+func (k *compiler) gather(n *plan.Gather) (Op, error) {
+	r, err := k.router(&n.Route)
+	if err != nil {
+		return nil, err
+	}
+	p, err := compileNode(n.Child, 0)
+	if err != nil {
+		return nil, err
+	}
+	o := &gatherOp{node: n, router: r, program: p, merge: newOrdering(n.Merge)}
+	k.gathers = append(k.gathers, o)
+	return o, nil
+}
+
+// buckets evaluates the route, once per execution where it cannot change.
+func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
+	if o.run == c.run && !o.router.lateral {
+		return o.set, nil
+	}
+	set, err := o.router.buckets(c)
+	o.set = set
+	if err == nil {
+		o.run = c.run
+	}
+	return set, err
+}
+
+// Run implements Op.
+func (o *gatherOp) Run(c *Ctx, emit Emit) error {
+	if c.Gateway == nil {
+		return internal("a fragment was asked to gather")
+	}
+	set, err := o.buckets(c)
+	if err != nil || set.IsEmpty() {
+		return err
+	}
+	shares := split(c.Gateway.Map, set)
+	if err := o.fanout(c, shares); err != nil {
+		return err
+	}
+	t, err := c.reads.at(c)
+	if err != nil {
+		return err
+	}
+	if len(shares) == 1 {
+		return o.one(c, t, shares[0], emit)
+	}
+	return o.many(c, t, shares, emit)
+}
+
+// fanout holds the number of fragments against the session's limits.
+func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
+	n, name := len(shares), "?"
+	if t := o.node.Route.Table; t != nil {
+		name = t.Name
+	}
+	if limit := c.Limits.MaxFanout; limit > 0 && n > limit {
+		return pgerr.New(pgerr.ConfigurationLimitExceeded, "reading %q would reach %d fragments, more than sherd.max_fanout allows (%d)", name, n, limit).
+			WithHint("Give the whole primary key or all fields of the sharding policy in WHERE, or raise sherd.max_fanout.")
+	}
+	if notice := c.Limits.FanoutNotice; notice > 0 && n > notice && c.Hooks.Notice != nil {
+		e := pgerr.New(pgerr.SuccessfulCompletion, "reading %q reaches %d fragments", name, n)
+		e.Severity = "NOTICE"
+		c.Hooks.Notice(e)
+	}
+	return nil
+}
+
+func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
+	*t = Task{
+		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Statement: c.Gateway.Statement, Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
+		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: o.program,
+	}
+}
+
+// one runs in the caller's goroutine.
+func (o *gatherOp) one(c *Ctx, t txn.Timestamp, s shardmap.Share, emit Emit) error {
+	f, err := c.Gateway.Fragment(s.Fragment)
+	if err != nil {
+		return err
+	}
+	o.fill(&o.task, c, t, s)
+	sent := counter{emit: emit}
+	if c.Analyze != nil {
+		emit = sent.take
+	}
+	r, err := f.Run(c.ctx(), &o.task, emit)
+	c.Affected += r.Affected
+	if c.Analyze != nil {
+		c.Analyze.add(o.node, s, r, sent)
+	}
+	return err
+}
+
+// many runs the fragments in parallel and merges what they send.
+func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit Emit) error {
+	ctx, cancel := context.WithCancel(c.ctx())
+	w := &workers{ctx: ctx, merging: len(o.merge) > 0}
+	defer func() {
+		cancel()
+		w.wait()
+	}()
+	outers := slices.Clone(c.outers)
+	for _, s := range shares {
+		f, err := c.Gateway.Fragment(s.Fragment)
+		if err != nil {
+			return err
+		}
+		task := &Task{}
+		o.fill(task, c, t, s)
+		task.Outers = outers
+		w.start(f, task, s)
+	}
+	go w.close()
+	var err error
+	if w.merging {
+		err = w.merge(o.merge, emit)
+	} else {
+		err = w.unordered(emit)
+	}
+	cancel()
+	w.wait()
+	for _, p := range w.all {
+		c.Affected += p.result.Affected
+		if c.Analyze != nil {
+			c.Analyze.add(o.node, p.share, p.result, p.sent)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.cancelled()
+}
+
+// workers are the fragments of one Gather at work.
+type workers struct {
+	ctx     context.Context
+	all     []*worker
+	shared  chan *batch // unordered
+	merging bool
+	wg      sync.WaitGroup
+	pool    sync.Pool
+}
+
+// worker is one fragment at work.
+type worker struct {
+	share  shardmap.Share
+	out    chan *batch
+	sent   counter
+	result Result // set before the worker ends
+	err    error
+	done   chan struct{}
+}
+
+const batchesAhead = 4 // that a fragment may be ahead of the gateway
+
+func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
+	p := &worker{share: s, done: make(chan struct{})}
+	switch {
+	case w.merging:
+		p.out = make(chan *batch, batchesAhead)
+	case w.shared == nil:
+		w.shared = make(chan *batch, batchesAhead)
+		fallthrough
+	default:
+		p.out = w.shared
+	}
+	w.all = append(w.all, p)
+	w.wg.Add(1)
+	go func() {
+		defer w.wg.Done()
+		defer close(p.done)
+		w.work(p, f, task)
+	}()
+}
+
+func (w *workers) work(p *worker, f Fragment, task *Task) {
+	b := w.batch()
+	send := func() error {
+		select {
+		case p.out <- b:
+			b = w.batch()
+			return nil
+		case <-w.ctx.Done():
+			return errStop
+		}
+	}
+	start := time.Now()
+	p.result, p.err = f.Run(w.ctx, task, func(row Row) error {
+		p.sent.rows++
+		p.sent.bytes += b.add(row)
+		if b.full() {
+			return send()
+		}
+		return nil
+	})
+	if p.result.Elapsed == 0 {
+		p.result.Elapsed = time.Since(start)
+	}
+	if p.err == nil && len(b.rows) > 0 {
+		p.err = send()
+	}
+	if p.err != nil {
+		b.rows, b.err = nil, p.err
+		select {
+		case p.out <- b:
+		case <-w.ctx.Done():
+		}
+	}
+	if w.merging {
+		close(p.out)
+	}
+}
+
+// close closes the shared channel after the last worker.
+func (w *workers) close() {
+	w.wg.Wait()
+	if w.shared != nil {
+		close(w.shared)
+	}
+}
+
+// wait waits for all workers; the context is cancelled by then.
+func (w *workers) wait() { w.wg.Wait() }
+
+func (w *workers) batch() *batch {
+	if b, ok := w.pool.Get().(*batch); ok {
+		b.reset()
+		return b
+	}
+	return &batch{}
+}
+
+func (w *workers) unordered(emit Emit) error {
+	for b := range w.shared {
+		if b.err != nil {
+			return b.err
+		}
+		for _, r := range b.rows {
+			if err := emit(r); err != nil {
+				return err
+			}
+		}
+		w.pool.Put(b)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// keyEncoder turns the values of expressions into bytes that are equal exactly where the values are, for hash tables in memory.
+type keyEncoder struct {
+	evals []Eval
+	types []types.OID
+	vals  Row // of the last encode
+	buf   []byte
+}
+
+func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, error) {
+	fs, err := k.exprs(es)
+	if err != nil {
+		return nil, err
+	}
+	if oids == nil {
+		oids = typesOf(es)
+	}
+	return &keyEncoder{evals: fs, types: oids, vals: make(Row, len(fs))}, nil
+}
+
+func typesOf(es []query.Expr) []types.OID {
+	out := make([]types.OID, len(es))
+	for i, e := range es {
+		out[i] = e.Type()
+	}
+	return out
+}
+
+// encode evaluates the keys over row; the bytes are valid until the next call. null tells whether one of them is null.
+func (e *keyEncoder) encode(c *Ctx, row Row) (key []byte, null bool, err error) {
+	e.buf = e.buf[:0]
+	for i, f := range e.evals {
+		d, err := f(c, row)
+		if err != nil {
+			return nil, false, err
+		}
+		e.vals[i] = d
+		null = null || d.K == types.KindNull
+		e.buf = types.AppendKey(e.buf, e.types[i], d, false)
+	}
+	return e.buf, null, nil
+}
+
+// appendRowKey encodes the slots of a row given by keys (nil is all), with a type each.
+func appendRowKey(dst []byte, row Row, keys []int, oids []types.OID) []byte {
+	if keys == nil {
+		for i, d := range row {
+			dst = types.AppendKey(dst, oids[i], d, false)
+		}
+		return dst
+	}
+	for _, i := range keys {
+		dst = types.AppendKey(dst, oids[i], row[i], false)
+	}
+	return dst
+}
+
+// keySet is a set of encoded keys, accounted for.
+type keySet struct {
+	mem   *Memory
+	keys  map[string]struct{}
+	taken int64
+}
+
+const mapEntrySize = 48 // of a string key, roughly
+
+// add tells whether key is new.
+func (s *keySet) add(key []byte) (bool, error) {
+	if _, ok := s.keys[string(key)]; ok {
+		return false, nil
+	}
+	n := int64(len(key)) + mapEntrySize
+	if err := s.mem.Grow(n); err != nil {
+		return false, err
+	}
+	s.taken += n
+	if s.keys == nil {
+		s.keys = map[string]struct{}{}
+	}
+	s.keys[string(key)] = struct{}{}
+	return true, nil
+}
+
+func (s *keySet) free() {
+	s.mem.Release(s.taken)
+	*s = keySet{mem: s.mem}
+}

@@ -1,0 +1,295 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// valuesOp emits constant rows.
+type valuesOp struct {
+	rows [][]Eval
+	out  Row
+}
+
+func (k *compiler) values(n *plan.Values) (Op, error) {
+	o := &valuesOp{}
+	for _, r := range n.Rows {
+		fs, err := k.exprs(r)
+		if err != nil {
+			return nil, err
+		}
+		o.rows = append(o.rows, fs)
+		o.out = make(Row, len(fs))
+	}
+	return o, nil
+}
+
+// Run implements Op.
+func (o *valuesOp) Run(c *Ctx, emit Emit) error {
+	for _, fs := range o.rows {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		if err := evalInto(c, o.out, fs, nil); err != nil {
+			return err
+		}
+		if err := emit(o.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evalInto evaluates fs over row into dst.
+func evalInto(c *Ctx, dst Row, fs []Eval, row Row) error {
+	for i, f := range fs {
+		d, err := f(c, row)
+		if err != nil {
+			return err
+		}
+		dst[i] = d
+	}
+	return nil
+}
+
+// filterOp passes on the rows for which a condition is true.
+type filterOp struct {
+	child Op
+	cond  Eval
+	c     *Ctx
+	emit  Emit
+	step  Emit // take, bound once
+}
+
+func (k *compiler) filter(n *plan.Filter) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	cond, err := k.expr(n.Cond)
+	if err != nil {
+		return nil, err
+	}
+	o := &filterOp{child: child, cond: cond}
+	o.step = o.take
+	return o, nil
+}
+
+// Run implements Op.
+func (o *filterOp) Run(c *Ctx, emit Emit) error {
+	o.c, o.emit = c, emit
+	return o.child.Run(c, o.step)
+}
+
+func (o *filterOp) take(row Row) error {
+	ok, err := isTrue(o.c, o.cond, row)
+	if err != nil || !ok {
+		return err
+	}
+	return o.emit(row)
+}
+
+// projectOp computes output columns.
+type projectOp struct {
+	child Op
+	exprs []Eval
+	out   Row
+	c     *Ctx
+	emit  Emit
+	step  Emit
+}
+
+func (k *compiler) project(n *plan.Project) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	if n.Sets {
+		return k.projectSet(n, child)
+	}
+	fs, err := k.exprs(n.Exprs)
+	if err != nil {
+		return nil, err
+	}
+	o := &projectOp{child: child, exprs: fs, out: make(Row, len(fs))}
+	o.step = o.take
+	return o, nil
+}
+
+// Run implements Op.
+func (o *projectOp) Run(c *Ctx, emit Emit) error {
+	o.c, o.emit = c, emit
+	return o.child.Run(c, o.step)
+}
+
+func (o *projectOp) take(row Row) error {
+	if err := evalInto(o.c, o.out, o.exprs, row); err != nil {
+		return err
+	}
+	return o.emit(o.out)
+}
+
+// limitOp passes on rows offset … offset+count.
+type limitOp struct {
+	child         Op
+	count, offset Eval
+	skip, left    int64 // left < 0 is no bound
+	done          bool  // this operator has stopped its child
+	emit          Emit
+	step          Emit
+}
+
+func (k *compiler) limit(n *plan.Limit) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	o := &limitOp{child: child}
+	if o.count, err = k.optional(n.Count); err != nil {
+		return nil, err
+	}
+	if o.offset, err = k.optional(n.Offset); err != nil {
+		return nil, err
+	}
+	o.step = o.take
+	return o, nil
+}
+
+// Run implements Op.
+func (o *limitOp) Run(c *Ctx, emit Emit) error {
+	var err error
+	if o.left, o.skip, err = bounds(c, o.count, o.offset); err != nil {
+		return err
+	}
+	o.emit, o.done = emit, false
+	if o.left == 0 {
+		return nil
+	}
+	err = o.child.Run(c, o.step)
+	if err == errStop && o.done {
+		return nil
+	}
+	return err
+}
+
+func (o *limitOp) take(row Row) error {
+	if o.skip > 0 {
+		o.skip--
+		return nil
+	}
+	if err := o.emit(row); err != nil {
+		return err
+	}
+	if o.left > 0 {
+		if o.left--; o.left == 0 {
+			o.done = true
+			return errStop
+		}
+	}
+	return nil
+}
+
+// bounds evaluates LIMIT (-1 is none) and OFFSET.
+func bounds(c *Ctx, count, offset Eval) (limit, skip int64, err error) {
+	limit = -1
+	if count != nil {
+		d, err := count(c, nil)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case d.IsNull():
+		case d.N < 0:
+			return 0, 0, pgerr.New(pgerr.InvalidRowCountInLimit, "LIMIT must not be negative")
+		default:
+			limit = d.N
+		}
+	}
+	if offset != nil {
+		d, err := offset(c, nil)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case d.N < 0:
+			return 0, 0, pgerr.New(pgerr.InvalidRowCountInOffset, "OFFSET must not be negative")
+		}
+		skip = d.N
+	}
+	return limit, skip, nil
+}
+
+// appendOp runs its inputs one after the other.
+type appendOp struct{ inputs []Op }
+
+func (k *compiler) appendRows(n *plan.Append) (Op, error) {
+	o := &appendOp{}
+	for _, in := range n.Inputs {
+		op, err := k.node(in)
+		if err != nil {
+			return nil, err
+		}
+		o.inputs = append(o.inputs, op)
+	}
+	return o, nil
+}
+
+// Run implements Op.
+func (o *appendOp) Run(c *Ctx, emit Emit) error {
+	for _, in := range o.inputs {
+		if err := in.Run(c, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// systemScanOp reads a view that the session provides.
+type systemScanOp struct {
+	name   string
+	slots  []int
+	filter Eval
+}
+
+func (k *compiler) systemScan(n *plan.SystemScan) (Op, error) {
+	filter, err := k.optional(n.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return &systemScanOp{name: n.Name, slots: n.Slots, filter: filter}, nil
+}
+
+// Run implements Op.
+func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
+	if c.Hooks.System == nil {
+		return unsupported("view %s cannot be read here", o.name)
+	}
+	out := make(Row, len(o.slots))
+	return c.Hooks.System(o.name, func(row Row) error {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		for i, s := range o.slots {
+			out[i] = types.Null
+			if s >= 0 && s < len(row) {
+				out[i] = row[s]
+			}
+		}
+		if o.filter != nil {
+			if ok, err := isTrue(c, o.filter, out); err != nil || !ok {
+				return err
+			}
+		}
+		return emit(out)
+	})
+}
+
+// conjunct tells whether a compiled residual condition holds; nil holds.
+func holds(c *Ctx, cond Eval, row Row) (bool, error) {
+	if cond == nil {
+		return true, nil
+	}
+	return isTrue(c, cond, row)
+}
+
+var _ = query.Inner

@@ -1,0 +1,321 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// insertOp completes, places and checks the rows of its child at the gateway and stages them in the fragments of their buckets.
+type insertOp struct {
+	node      *plan.Modify
+	child     Op
+	rule      *tableRule
+	returning []Eval
+	program   *Program
+	reads     bool // the child reads the table itself: its rows are kept before the first is written (E6)
+	next      Row
+	keys      Row
+	out       Row
+	decoded   Row
+	reader    types.RowReader
+}
+
+func (k *compiler) insert(n *plan.Modify) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	width := len(n.Table.Columns)
+	o := &insertOp{node: n, child: child, next: make(Row, width), decoded: make(Row, width), reads: readsTable(n.Child, n.Table.OID)}
+	if o.rule, err = k.tableRule(n); err != nil {
+		return nil, err
+	}
+	if o.returning, err = k.exprs(n.Returning); err != nil {
+		return nil, err
+	}
+	o.out = make(Row, len(o.returning))
+	o.program, err = compileNode(&stageNode{modify: n}, 0)
+	return o, err
+}
+
+// readsTable tells whether a plan reads a table, in subqueries too.
+func readsTable(n plan.Node, table uint32) bool {
+	if s, ok := n.(*plan.Scan); ok && s.Table.OID == table {
+		return true
+	}
+	found := false
+	for _, e := range nodeExprs(n) {
+		visitExpr(e, func(x query.Expr) {
+			if s, ok := x.(*plan.SubPlan); ok {
+				found = found || readsTable(s.Plan, table)
+			}
+		})
+	}
+	for _, c := range n.Children() {
+		found = found || readsTable(c, table)
+	}
+	return found
+}
+
+// insertion is one execution.
+type insertion struct {
+	o     *insertOp
+	c     *Ctx
+	emit  Emit
+	out   *sender
+	hits  map[string]struct{} // keys written by earlier batches, for ON CONFLICT DO UPDATE
+	place int64
+	bytes []byte // keys and rows of the batch
+	sync  bool   // each batch is waited for: its rows are returned, or conflicts decide
+}
+
+// Run implements Op.
+func (o *insertOp) Run(c *Ctx, emit Emit) error {
+	if c.Gateway == nil {
+		return internal("INSERT inside a fragment")
+	}
+	if err := readOnly(c, "INSERT"); err != nil {
+		return err
+	}
+	in := &insertion{o: o, c: c, emit: emit, sync: len(o.returning) > 0 || o.node.OnConflict != nil}
+	in.out = &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}
+	if oc := o.node.OnConflict; oc != nil && oc.Update {
+		in.hits = map[string]struct{}{}
+	}
+	err := o.feed(c, in.take)
+	if err == nil {
+		err = in.flush()
+	}
+	if waited := in.out.wait(); err == nil {
+		err = waited
+	}
+	return err
+}
+
+// feed runs the child, keeping its rows first where it reads what is written.
+func (o *insertOp) feed(c *Ctx, take Emit) error {
+	if !o.reads {
+		return o.child.Run(c, take)
+	}
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	rows, err := collect(c, o.child, store)
+	if err != nil {
+		return err
+	}
+	return emitAll(c, rows, take)
+}
+
+// take completes a row and adds it to the batch.
+func (in *insertion) take(row Row) error {
+	o := in.o
+	copy(o.next, row)
+	bucket, tail, err := in.settle()
+	if err != nil {
+		return err
+	}
+	if err := o.rule.check(in.c, o.next); err != nil {
+		return err
+	}
+	w := Write{Kind: WriteInsert, Place: in.place}
+	in.place++
+	if w.Key, w.Value, err = in.encode(bucket, tail); err != nil {
+		return err
+	}
+	if in.hits != nil {
+		_, w.Hit = in.hits[string(w.Key)]
+	}
+	in.out.add(bucket, w)
+	if !in.out.full() {
+		return nil
+	}
+	if in.sync {
+		return in.flush()
+	}
+	in.bytes = nil // the stage under way keeps the old ones
+	return in.out.flushBehind()
+}
+
+// encode gives the key and the stored form of the new row, in the batch's memory.
+func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []byte, err error) {
+	t := in.o.rule.table
+	if cap(in.bytes)-len(in.bytes) < 1<<10 {
+		in.bytes = make([]byte, 0, 64<<10)
+	}
+	at := len(in.bytes)
+	b := t.appendRowPrefix(in.bytes, bucket)
+	if tail != nil {
+		b = append(b, tail...)
+	} else {
+		b = t.appendKey(b, in.o.keys)
+	}
+	mid := len(b)
+	b, err = in.o.rule.encode(b, in.o.next)
+	in.bytes = b
+	return b[at:mid:mid], b[mid:len(b):len(b)], err
+}
+
+// settle completes the id, places the row and computes generated columns. tail is the hidden id of a row without primary key.
+func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
+	o, t := in.o, in.o.rule.table
+	if err := o.rule.generate(in.c, o.next); err != nil {
+		return 0, nil, err
+	}
+	if len(t.key) == 0 {
+		tail = newRowID()
+		return bucketOfRowID(tail), tail, nil
+	}
+	if t.def.Anchors {
+		if err := in.completeID(); err != nil {
+			return 0, nil, err
+		}
+	}
+	o.keys = t.keyValues(o.keys, o.next)
+	for i, d := range o.keys {
+		if d.IsNull() {
+			return 0, nil, o.rule.nullError(in.c, &t.def.Columns[t.key[i]], o.next)
+		}
+	}
+	before := o.keys[0]
+	if bucket, err = t.place(o.next, o.keys, in.c.Limits.ExplicitBuckets); err != nil {
+		return 0, nil, err
+	}
+	if t.def.Anchors && before.S != o.keys[0].S {
+		err = o.rule.generate(in.c, o.next)
+	}
+	return bucket, nil, err
+}
+
+// completeID gives a document without id, or with one that ends in "/", a number from the server, and anchors it where the collection
+// says by what.
+func (in *insertion) completeID() error {
+	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
+	id := col.S
+	if col.IsNull() {
+		id = t.def.Name + "/"
+	}
+	given := id
+	if strings.HasSuffix(id, "/") {
+		if in.c.Hooks.CompleteID == nil {
+			return unsupported("ids cannot be completed here")
+		}
+		var err error
+		if id, err = in.c.Hooks.CompleteID(in.c.ctx(), id); err != nil {
+			return err
+		}
+	}
+	if t.def.AnchorBy != "" && strings.LastIndexByte(id, '$') <= 0 {
+		anchor, err := t.anchorOf(in.o.next)
+		if err != nil {
+			return err
+		}
+		id += "$" + anchor
+	}
+	if col.IsNull() || id != given {
+		*col = types.NewText(id)
+		return in.o.rule.generate(in.c, in.o.next)
+	}
+	return nil
+}
+
+// anchorOf gives the value of the field named by anchor_by.
+func (t *table) anchorOf(row Row) (string, error) {
+	f, err := shardmap.ParseField(t.def.AnchorBy)
+	if err != nil {
+		return "", err
+	}
+	v := shardmap.Missing()
+	for i := range t.def.Columns {
+		c := &t.def.Columns[i]
+		switch {
+		case len(f.Path) == 1 && !c.Dropped && c.Name == f.Path[0]:
+			return t.anchorText(t.policyValue(policyField{column: i}, row[i]))
+		case c.AttNum == t.def.Document && t.def.Document > 0 && !row[i].IsNull():
+			if doc, ok := jsonb.Doc(row[i].S).Path(f.Path...); ok {
+				v = jsonValue(doc)
+			}
+		}
+	}
+	return t.anchorText(v)
+}
+
+func (t *table) anchorText(v shardmap.Value) (string, error) {
+	if (v.Kind == shardmap.TextValue || v.Kind == shardmap.NumberValue) && v.Text != "" {
+		return v.Text, nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, `new document of "%s" has no value to be anchored by`, t.def.Name).
+		WithDetail("anchor_by names the field %s, which must hold a single value.", t.def.AnchorBy).
+		WithHint("Give the field, or an id with an anchor of its own.")
+}
+
+// flush stages the batch and returns its rows in their order.
+func (in *insertion) flush() error {
+	parts, err := in.out.flush()
+	if err != nil {
+		return err
+	}
+	if in.sync {
+		if err := in.answer(parts); err != nil {
+			return err
+		}
+	}
+	in.bytes = in.bytes[:0]
+	return nil
+}
+
+// answer emits RETURNING for the rows that were written, in the order of the statement.
+func (in *insertion) answer(parts []*part) error {
+	type row struct {
+		place int64
+		value []byte
+	}
+	var rows []row
+	for _, p := range parts {
+		if in.o.node.OnConflict == nil {
+			for i := range p.writes {
+				rows = append(rows, row{p.writes[i].Place, p.writes[i].Value})
+			}
+			continue
+		}
+		for i, a := range p.answers {
+			if a.what == didSkip {
+				continue
+			}
+			if in.hits != nil {
+				in.hits[string(p.writes[i].Key)] = struct{}{}
+			}
+			if a.value == nil {
+				a.value = p.writes[i].Value
+			}
+			rows = append(rows, row{a.place, a.value})
+		}
+	}
+	if len(in.o.returning) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b row) int { return int(a.place - b.place) })
+	for _, r := range rows {
+		if err := in.returnRow(r.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *insertion) returnRow(value []byte) error {
+	o := in.o
+	if err := o.rule.table.decode(&o.reader, o.decoded, value); err != nil {
+		return err
+	}
+	if err := evalInto(in.c, o.out, o.returning, o.decoded); err != nil {
+		return err
+	}
+	return in.emit(o.out)
+}

@@ -1,0 +1,351 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// joiner is what both joins share: the pairing of one left row with candidates of the right side.
+type joiner struct {
+	kind   query.JoinKind
+	on     Eval
+	nl, nr int
+	pair   Row // left then right
+	c      *Ctx
+	emit   Emit
+}
+
+func (k *compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.Expr) (joiner, error) {
+	nl, nr := len(left.Output()), len(right.Output())
+	cond, err := k.optional(on)
+	return joiner{kind: kind, on: cond, nl: nl, nr: nr, pair: make(Row, nl+nr)}, err
+}
+
+// setLeft begins a left row.
+func (j *joiner) setLeft(row Row) { copy(j.pair, row) }
+
+// match offers a right row; it tells whether the condition holds and emits the pair where the kind wants pairs.
+func (j *joiner) match(right Row) (bool, error) {
+	copy(j.pair[j.nl:], right)
+	ok, err := holds(j.c, j.on, j.pair)
+	if err != nil || !ok {
+		return false, err
+	}
+	if j.kind == query.Semi || j.kind == query.Anti {
+		return true, nil
+	}
+	return true, j.emit(j.pair)
+}
+
+// endLeft ends a left row: semi, anti and outer joins emit it now.
+func (j *joiner) endLeft(matched bool) error {
+	switch {
+	case j.kind == query.Semi && matched, j.kind == query.Anti && !matched:
+		return j.emit(j.pair[:j.nl])
+	case (j.kind == query.Left || j.kind == query.Full) && !matched:
+		clear(j.pair[j.nl:])
+		return j.emit(j.pair)
+	}
+	return nil
+}
+
+// enough tells whether a match decides the left row.
+func (j *joiner) enough() bool { return j.kind == query.Semi || j.kind == query.Anti }
+
+// unmatched emits the right rows that no left row met, for right and full joins.
+func (j *joiner) unmatched(rows []Row, met []bool) error {
+	if j.kind != query.Right && j.kind != query.Full {
+		return nil
+	}
+	clear(j.pair[:j.nl])
+	for i, r := range rows {
+		if met[i] {
+			continue
+		}
+		copy(j.pair[j.nl:], r)
+		if err := j.emit(j.pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hashJoinOp builds a table of the right side and probes it with the left.
+type hashJoinOp struct {
+	joiner
+	left, right         Op
+	leftKeys, rightKeys *keyEncoder
+	strict              []bool // by key: null equals nothing
+}
+
+func (k *compiler) hashJoin(n *plan.HashJoin) (Op, error) {
+	o := &hashJoinOp{}
+	var err error
+	if o.left, err = k.node(n.Left); err != nil {
+		return nil, err
+	}
+	if o.right, err = k.node(n.Right); err != nil {
+		return nil, err
+	}
+	if o.joiner, err = k.joiner(n.Kind, n.Left, n.Right, n.On); err != nil {
+		return nil, err
+	}
+	if o.leftKeys, err = k.keyEncoder(n.LeftKeys, n.KeyTypes); err != nil {
+		return nil, err
+	}
+	if o.rightKeys, err = k.keyEncoder(n.RightKeys, n.KeyTypes); err != nil {
+		return nil, err
+	}
+	o.strict = make([]bool, len(n.KeyTypes))
+	for i := range o.strict {
+		o.strict[i] = i >= len(n.NullsEqual) || !n.NullsEqual[i]
+	}
+	return o, nil
+}
+
+// matchable tells whether the encoder's last key, which holds a null, can have a match.
+func (o *hashJoinOp) matchable(e *keyEncoder) bool {
+	for i, d := range e.vals {
+		if d.K == types.KindNull && o.strict[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// joinTable is the built side: rows chained by key in their order.
+type joinTable struct {
+	store arena
+	rows  []Row
+	next  []int32
+	chain map[string]joinChain
+	met   []bool
+	extra int64
+}
+
+type joinChain struct{ first, last int32 }
+
+func (t *joinTable) free() {
+	t.store.mem.Release(t.extra)
+	t.store.free()
+}
+
+// Run implements Op.
+func (o *hashJoinOp) Run(c *Ctx, emit Emit) error {
+	o.c, o.emit = c, emit
+	t := &joinTable{store: arena{mem: c.Mem}, chain: map[string]joinChain{}}
+	defer t.free()
+	if err := o.build(c, t); err != nil {
+		return err
+	}
+	if len(t.rows) == 0 && (o.kind == query.Inner || o.kind == query.Right || o.kind == query.Semi) {
+		return nil
+	}
+	t.met = make([]bool, len(t.rows))
+	err := o.left.Run(c, func(row Row) error { return o.probe(c, t, row) })
+	if err != nil {
+		return err
+	}
+	return o.unmatched(t.rows, t.met)
+}
+
+func (o *hashJoinOp) build(c *Ctx, t *joinTable) error {
+	return o.right.Run(c, func(row Row) error {
+		key, null, err := o.rightKeys.encode(c, row)
+		if err != nil {
+			return err
+		}
+		linked := !null || o.matchable(o.rightKeys)
+		if !linked && o.kind != query.Right && o.kind != query.Full {
+			return nil
+		}
+		kept, err := t.store.clone(row)
+		if err != nil {
+			return err
+		}
+		at := int32(len(t.rows))
+		t.rows, t.next = append(t.rows, kept), append(t.next, -1)
+		if !linked {
+			return nil
+		}
+		if ch, ok := t.chain[string(key)]; ok {
+			t.next[ch.last] = at
+			t.chain[string(key)] = joinChain{ch.first, at}
+			return nil
+		}
+		n := int64(len(key)) + mapEntrySize
+		if err := c.Mem.Grow(n); err != nil {
+			return err
+		}
+		t.extra += n
+		t.chain[string(key)] = joinChain{at, at}
+		return nil
+	})
+}
+
+func (o *hashJoinOp) probe(c *Ctx, t *joinTable, row Row) error {
+	if err := c.tick(); err != nil {
+		return err
+	}
+	key, null, err := o.leftKeys.encode(c, row)
+	if err != nil {
+		return err
+	}
+	o.setLeft(row)
+	matched := false
+	if !null || o.matchable(o.leftKeys) {
+		if ch, ok := t.chain[string(key)]; ok {
+			if matched, err = o.follow(t, ch.first); err != nil {
+				return err
+			}
+		}
+	}
+	return o.endLeft(matched)
+}
+
+func (o *hashJoinOp) follow(t *joinTable, at int32) (matched bool, err error) {
+	for ; at >= 0; at = t.next[at] {
+		ok, err := o.match(t.rows[at])
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			matched, t.met[at] = true, true
+			if o.enough() {
+				return true, nil
+			}
+		}
+	}
+	return matched, nil
+}
+
+// nestLoopOp runs its right side for each left row, or pairs it with the right side's kept rows where nothing is bound.
+type nestLoopOp struct {
+	joiner
+	left, right Op
+	binds       []bindEval
+}
+
+type bindEval struct {
+	param int
+	value Eval
+}
+
+func (k *compiler) binds(bs []plan.Bind) ([]bindEval, error) {
+	out := make([]bindEval, len(bs))
+	for i, b := range bs {
+		f, err := k.expr(b.Expr)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = bindEval{b.Param, f}
+	}
+	return out, nil
+}
+
+// bind sets the outer parameters from row.
+func bind(c *Ctx, bs []bindEval, row Row) error {
+	for _, b := range bs {
+		d, err := b.value(c, row)
+		if err != nil {
+			return err
+		}
+		c.setOuter(b.param, d)
+	}
+	return nil
+}
+
+func (k *compiler) nestLoop(n *plan.NestLoop) (Op, error) {
+	o := &nestLoopOp{}
+	var err error
+	if o.left, err = k.node(n.Left); err != nil {
+		return nil, err
+	}
+	if o.right, err = k.node(n.Right); err != nil {
+		return nil, err
+	}
+	if o.joiner, err = k.joiner(n.Kind, n.Left, n.Right, n.On); err != nil {
+		return nil, err
+	}
+	if len(n.Binds) > 0 && (n.Kind == query.Right || n.Kind == query.Full) {
+		return nil, internal("lateral join of kind %d", n.Kind)
+	}
+	o.binds, err = k.binds(n.Binds)
+	return o, err
+}
+
+// Run implements Op.
+func (o *nestLoopOp) Run(c *Ctx, emit Emit) error {
+	o.c, o.emit = c, emit
+	if len(o.binds) > 0 {
+		return o.left.Run(c, func(row Row) error { return o.lateral(c, row) })
+	}
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	rows, err := collect(c, o.right, store)
+	if err != nil {
+		return err
+	}
+	met := make([]bool, len(rows))
+	err = o.left.Run(c, func(row Row) error {
+		o.setLeft(row)
+		matched := false
+		for i, r := range rows {
+			if err := c.tick(); err != nil {
+				return err
+			}
+			ok, err := o.match(r)
+			if err != nil {
+				return err
+			}
+			if ok {
+				matched, met[i] = true, true
+				if o.enough() {
+					break
+				}
+			}
+		}
+		return o.endLeft(matched)
+	})
+	if err != nil {
+		return err
+	}
+	return o.unmatched(rows, met)
+}
+
+// lateral runs the right side under the left row's values.
+func (o *nestLoopOp) lateral(c *Ctx, row Row) error {
+	if err := bind(c, o.binds, row); err != nil {
+		return err
+	}
+	o.setLeft(row)
+	matched, stopped := false, false
+	err := o.right.Run(c, func(r Row) error {
+		ok, err := o.match(r)
+		if err != nil {
+			return err
+		}
+		matched = matched || ok
+		if ok && o.enough() {
+			stopped = true
+			return errStop
+		}
+		return nil
+	})
+	if err != nil && !(err == errStop && stopped) {
+		return err
+	}
+	return o.endLeft(matched)
+}
+
+// collect keeps all rows of an operator.
+func collect(c *Ctx, op Op, store *arena) ([]Row, error) {
+	var rows []Row
+	err := op.Run(c, func(row Row) error {
+		r, err := store.clone(row)
+		rows = append(rows, r)
+		return err
+	})
+	return rows, err
+}

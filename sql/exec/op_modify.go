@@ -1,0 +1,292 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// modifyOp is UPDATE and DELETE. Inside a fragment it stages the rows of its child as they come; at the gateway it keeps them first and
+// then sends each to the fragment of its key.
+type modifyOp struct {
+	node      *plan.Modify
+	child     Op
+	rule      *tableRule
+	assign    []assignment
+	returning []Eval
+	program   *Program // of the stage, at the gateway
+	width     int      // columns of the table; the row's key follows
+	next      Row      // the new row, then the child's slots beyond the columns
+	value     []byte
+	order     []byte
+	out       Row
+}
+
+func (k *compiler) modify(n *plan.Modify) (Op, error) {
+	if n.Kind == plan.ModInsert {
+		return k.insert(n)
+	}
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	o := &modifyOp{node: n, child: child, width: len(n.Table.Columns), next: make(Row, len(n.Child.Output()))}
+	if o.rule, err = k.tableRule(n); err != nil {
+		return nil, err
+	}
+	for _, a := range n.Assign {
+		f, err := k.expr(a.Expr)
+		if err != nil {
+			return nil, err
+		}
+		o.assign = append(o.assign, assignment{a.Col, f})
+	}
+	if o.returning, err = k.exprs(n.Returning); err != nil {
+		return nil, err
+	}
+	o.out = make(Row, len(o.returning))
+	o.program, err = compileNode(&stageNode{modify: n}, 0)
+	return o, err
+}
+
+func (k *compiler) lockRows(*plan.LockRows) (Op, error) {
+	return nil, pgerr.Unsupported("SELECT … FOR UPDATE and its kin are not supported yet").
+		WithHint("UPDATE the row to lock it until the end of the transaction.")
+}
+
+func (t *table) compareColumn(i int, a, b Row) int {
+	oid := t.def.Columns[i].Type
+	return bytes.Compare(types.AppendKey(nil, oid, a[i], false), types.AppendKey(nil, oid, b[i], false))
+}
+
+// readOnly refuses writes in a read-only transaction.
+func readOnly(c *Ctx, what string) error {
+	if c.Limits.ReadOnly {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
+	}
+	return nil
+}
+
+// Run implements Op.
+func (o *modifyOp) Run(c *Ctx, emit Emit) error {
+	what := "UPDATE"
+	if o.node.Kind == plan.ModDelete {
+		what = "DELETE"
+	}
+	if err := readOnly(c, what); err != nil {
+		return err
+	}
+	if c.local != nil {
+		return o.inFragment(c, emit)
+	}
+	return o.atGateway(c, emit)
+}
+
+// inFragment stages the rows of the child where they are.
+func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
+	seen := &keySet{mem: c.Mem}
+	defer seen.free()
+	return o.child.Run(c, func(row Row) error {
+		if len(row) > o.width+1 { // a join may give a row more than once; only its first partner counts
+			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
+				return err
+			}
+		}
+		return o.stageHere(c, row, emit)
+	})
+}
+
+func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
+	tx, key := c.local.tx, []byte(row[o.width].S)
+	if err := tx.Lock(c.ctx(), key, c.local.task.T); err != nil {
+		return err
+	}
+	c.Affected++
+	if o.node.Kind == plan.ModDelete {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+		if err := o.rule.table.dropOrder(tx, &o.order, key); err != nil {
+			return err
+		}
+		return o.emitReturning(c, row, emit)
+	}
+	if err := o.newRow(c, row); err != nil {
+		return err
+	}
+	var err error
+	if o.value, err = o.rule.encode(o.value[:0], o.next); err != nil {
+		return err
+	}
+	if err := tx.Put(key, o.value); err != nil {
+		return err
+	}
+	return o.emitReturning(c, o.next, emit)
+}
+
+// newRow computes and checks what an update makes of row, into next.
+func (o *modifyOp) newRow(c *Ctx, row Row) error {
+	copy(o.next, row)
+	for _, a := range o.assign {
+		d, err := a.expr(c, row)
+		if err != nil {
+			return err
+		}
+		o.next[a.col] = d
+	}
+	if err := o.rule.generate(c, o.next); err != nil {
+		return err
+	}
+	return o.rule.check(c, o.next)
+}
+
+func (o *modifyOp) emitReturning(c *Ctx, row Row, emit Emit) error {
+	if len(o.returning) == 0 {
+		return nil
+	}
+	if err := evalInto(c, o.out, o.returning, row); err != nil {
+		return err
+	}
+	return emit(o.out)
+}
+
+// atGateway keeps the child's rows, then stages deletes and replacements, then the rows that move to another key.
+func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	seen := &keySet{mem: c.Mem}
+	defer seen.free()
+	var rows []Row
+	err := o.child.Run(c, func(row Row) error {
+		if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
+			return err
+		}
+		kept, err := store.clone(row)
+		rows = append(rows, kept)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	before := c.Affected
+	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}, store: store}
+	for _, row := range rows {
+		if err := g.take(row); err != nil {
+			return err
+		}
+	}
+	if err := g.finish(); err != nil {
+		return err
+	}
+	c.Affected = before + int64(len(rows))
+	return emitAll(c, g.returned, emit)
+}
+
+// gatewayModify is one execution at the gateway.
+type gatewayModify struct {
+	o        *modifyOp
+	c        *Ctx
+	out      *sender
+	moved    []movedRow
+	store    *arena
+	returned []Row
+}
+
+type movedRow struct {
+	bucket shardmap.Bucket
+	write  Write
+}
+
+func (g *gatewayModify) take(row Row) error {
+	o, key := g.o, []byte(row[g.o.width].S)
+	result := row
+	if o.node.Kind == plan.ModDelete {
+		g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+	} else {
+		if err := o.newRow(g.c, row); err != nil {
+			return err
+		}
+		result = o.next
+		if err := g.update(row, key); err != nil {
+			return err
+		}
+	}
+	if err := g.o.emitReturning(g.c, result, g.keep); err != nil {
+		return err
+	}
+	if g.out.full() {
+		_, err := g.out.flush()
+		return err
+	}
+	return nil
+}
+
+// update stages the new row in its place, or notes it for the move.
+func (g *gatewayModify) update(old Row, key []byte) error {
+	o, t := g.o, g.o.rule.table
+	value, err := o.rule.encode(nil, o.next)
+	if err != nil {
+		return err
+	}
+	bucket, newKey := bucketOfKey(key), key
+	if o.node.MovesKey {
+		if bucket, newKey, err = t.movedKey(o.next); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(newKey, key) {
+		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value})
+		return nil
+	}
+	if err := g.c.Mem.Grow(int64(len(value) + len(newKey))); err != nil {
+		return err
+	}
+	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+	g.moved = append(g.moved, movedRow{bucket, Write{Kind: WriteInsert, Key: newKey, Value: value}})
+	return nil
+}
+
+// movedKey gives bucket and key of a row whose primary key an update has changed.
+func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
+	keys := t.keyValues(nil, row)
+	var bucket shardmap.Bucket
+	var err error
+	switch {
+	case t.def.Anchors:
+		bucket, err = shardmap.BucketOf(keys[0].S)
+	case t.def.Policy != nil:
+		bucket, err = t.policyBucket(row, keys)
+	default:
+		bucket = t.ownBucket(keys)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return bucket, t.appendKey(t.appendRowPrefix(nil, bucket), keys), nil
+}
+
+func (g *gatewayModify) keep(row Row) error {
+	r, err := g.store.clone(row)
+	g.returned = append(g.returned, r)
+	return err
+}
+
+// finish stages what is left. Rows that move come after all deletes, so that keys may be exchanged.
+func (g *gatewayModify) finish() error {
+	if _, err := g.out.flush(); err != nil {
+		return err
+	}
+	for _, m := range g.moved {
+		g.out.add(m.bucket, m.write)
+		if g.out.full() {
+			if _, err := g.out.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := g.out.flush()
+	return err
+}

@@ -1,0 +1,320 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// setCall is a set-returning function with its arguments.
+type setCall struct {
+	fn     builtin.SetFunc
+	site   *builtin.Ctx
+	args   []Eval
+	vals   Row
+	strict bool
+	fields []types.OID // of a record result, where one value per row is wanted
+	packed Row
+}
+
+func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, error) {
+	impl, ok := builtin.For(n.Proc)
+	if !ok || impl.Set == nil {
+		return nil, notImplemented(n.Proc)
+	}
+	args, err := k.exprs(n.Args)
+	if err != nil {
+		return nil, err
+	}
+	s := &setCall{fn: impl.Set, site: siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
+	for _, c := range columns {
+		s.site.Columns = append(s.site.Columns, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+	}
+	s.fields = resultFields(n)
+	return s, nil
+}
+
+// resultFields lists the types of a function's OUT columns; nil where it returns single values.
+func resultFields(n *query.Call) []types.OID {
+	var out []types.OID
+	for i, t := range n.Proc.AllArgTypes {
+		if i < len(n.Proc.ArgModes) && (n.Proc.ArgModes[i] == 't' || n.Proc.ArgModes[i] == 'o') {
+			out = append(out, t)
+		}
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// run emits the function's rows for one input row.
+func (s *setCall) run(c *Ctx, row Row, emit Emit) error {
+	if err := evalInto(c, s.vals, s.args, row); err != nil {
+		return err
+	}
+	if s.strict {
+		for _, d := range s.vals {
+			if d.IsNull() {
+				return nil
+			}
+		}
+	}
+	enter(c, s.site)
+	return s.fn(s.site, s.vals, func(r Row) error {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		return emit(r)
+	})
+}
+
+// values emits one value per row: a record where the function has several columns.
+func (s *setCall) values(c *Ctx, row Row, emit Emit) error {
+	if s.fields == nil {
+		return s.run(c, row, emit)
+	}
+	if s.packed == nil {
+		s.packed = make(Row, 1)
+	}
+	return s.run(c, row, func(r Row) error {
+		s.packed[0] = types.NewRecord(s.fields[:len(r)], r)
+		return emit(s.packed)
+	})
+}
+
+// extendOp is PostgreSQL's ProjectSet: each input row is given once per row of its set-returning functions, which advance in lock step;
+// those that have ended give null.
+type extendOp struct {
+	child Op
+	calls []*setCall
+	width int
+	out   Row
+}
+
+// Run implements Op.
+func (o *extendOp) Run(c *Ctx, emit Emit) error {
+	return o.child.Run(c, func(row Row) error {
+		copy(o.out, row)
+		if len(o.calls) == 1 {
+			return o.calls[0].values(c, row, func(r Row) error {
+				o.out[o.width] = r[0]
+				return emit(o.out)
+			})
+		}
+		return o.lockStep(c, row, emit)
+	})
+}
+
+func (o *extendOp) lockStep(c *Ctx, row Row, emit Emit) error {
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	columns, longest := make([][]types.Datum, len(o.calls)), 0
+	for i, call := range o.calls {
+		err := call.values(c, row, func(r Row) error {
+			d, err := store.datum(r[0])
+			columns[i] = append(columns[i], d)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		longest = max(longest, len(columns[i]))
+	}
+	for n := range longest {
+		for i, col := range columns {
+			o.out[o.width+i] = types.Null
+			if n < len(col) {
+				o.out[o.width+i] = col[n]
+			}
+		}
+		if err := emit(o.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projectSet splits the set-returning calls out of a projection, innermost first, into extendOps below it.
+func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
+	width := len(n.Child.Output())
+	exprs := append([]query.Expr{}, n.Exprs...)
+	for {
+		var calls []*query.Call
+		for i, e := range exprs {
+			exprs[i] = replaceSets(e, width, &calls)
+		}
+		if len(calls) == 0 {
+			break
+		}
+		ext := &extendOp{child: child, width: width, out: make(Row, width+len(calls))}
+		for _, call := range calls {
+			s, err := k.setCall(call, nil)
+			if err != nil {
+				return nil, err
+			}
+			ext.calls = append(ext.calls, s)
+		}
+		child, width = ext, width+len(calls)
+	}
+	fs, err := k.exprs(exprs)
+	if err != nil {
+		return nil, err
+	}
+	o := &projectOp{child: child, exprs: fs, out: make(Row, len(fs))}
+	o.step = o.take
+	return o, nil
+}
+
+// replaceSets replaces the set-returning calls of e that have none in their arguments by slots from width on.
+func replaceSets(e query.Expr, width int, calls *[]*query.Call) query.Expr {
+	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		call, ok := x.(*query.Call)
+		if !ok || !call.Proc.RetSet || hasSet(call.Args) {
+			return nil, false
+		}
+		*calls = append(*calls, call)
+		return &plan.Slot{T: query.T{OID: call.Type(), Mod: call.Typmod()}, N: width + len(*calls) - 1, Name: call.Proc.Name}, true
+	})
+}
+
+func hasSet(es []query.Expr) bool {
+	for _, e := range es {
+		if query.Contains(e, func(x query.Expr) bool {
+			c, ok := x.(*query.Call)
+			return ok && c.Proc.RetSet
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// functionScanOp is functions in FROM.
+type functionScanOp struct {
+	items      []functionItem
+	ordinality bool
+	out        Row
+}
+
+// functionItem is one function: a set, or a scalar that gives one row.
+type functionItem struct {
+	set    *setCall
+	scalar Eval
+	width  int
+	row    Row
+}
+
+func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
+	o := &functionScanOp{ordinality: n.Ordinality, out: make(Row, len(n.Output()))}
+	for _, f := range n.Functions {
+		it := functionItem{width: len(f.Columns)}
+		var err error
+		if call, ok := f.Call.(*query.Call); ok && call.Proc.RetSet {
+			it.set, err = k.setCall(call, f.Columns)
+		} else {
+			it.scalar, err = k.expr(f.Call)
+		}
+		if err != nil {
+			return nil, err
+		}
+		it.row = make(Row, it.width)
+		o.items = append(o.items, it)
+	}
+	return o, nil
+}
+
+// each emits the item's rows, all of its width.
+func (it *functionItem) each(c *Ctx, emit Emit) error {
+	if it.set != nil {
+		return it.set.run(c, nil, func(r Row) error {
+			if len(r) == 1 && it.width > 1 {
+				if err := it.unpack(r[0]); err != nil {
+					return err
+				}
+				return emit(it.row)
+			}
+			return emit(r)
+		})
+	}
+	d, err := it.scalar(c, nil)
+	if err != nil {
+		return err
+	}
+	if it.width == 1 && d.K != types.KindRecord {
+		it.row[0] = d
+		return emit(it.row)
+	}
+	if err := it.unpack(d); err != nil {
+		return err
+	}
+	return emit(it.row)
+}
+
+// unpack spreads a record over the item's columns.
+func (it *functionItem) unpack(d types.Datum) error {
+	clear(it.row)
+	if d.IsNull() {
+		return nil
+	}
+	r, err := types.RecordOf(d)
+	if err != nil {
+		return err
+	}
+	for i := range min(r.Len(), it.width) {
+		it.row[i] = r.At(i)
+	}
+	return nil
+}
+
+// Run implements Op.
+func (o *functionScanOp) Run(c *Ctx, emit Emit) error {
+	if len(o.items) > 1 {
+		return o.zip(c, emit)
+	}
+	n := int64(0)
+	return o.items[0].each(c, func(r Row) error {
+		n++
+		copy(o.out, r)
+		if o.ordinality {
+			o.out[len(o.out)-1] = types.NewInt(n)
+		}
+		return emit(o.out)
+	})
+}
+
+// zip is ROWS FROM: the functions' rows side by side, shorter ones filled with null.
+func (o *functionScanOp) zip(c *Ctx, emit Emit) error {
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	lists, longest := make([][]Row, len(o.items)), 0
+	for i := range o.items {
+		err := o.items[i].each(c, func(r Row) error {
+			kept, err := store.clone(r)
+			lists[i] = append(lists[i], kept)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		longest = max(longest, len(lists[i]))
+	}
+	for n := range longest {
+		clear(o.out)
+		at := 0
+		for i, it := range o.items {
+			if n < len(lists[i]) {
+				copy(o.out[at:at+it.width], lists[i][n])
+			}
+			at += it.width
+		}
+		if o.ordinality {
+			o.out[at] = types.NewInt(int64(n) + 1)
+		}
+		if err := emit(o.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package exec
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// sortOp orders its input. With a limit it keeps only the first rows, in a heap whose root is the last of them.
+type sortOp struct {
+	child         Op
+	keys          ordering
+	count, offset Eval
+}
+
+func (k *compiler) sort(n *plan.Sort) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	o := &sortOp{child: child, keys: newOrdering(n.Keys)}
+	if o.count, err = k.optional(n.Limit); err != nil {
+		return nil, err
+	}
+	o.offset, err = k.optional(n.Offset)
+	return o, err
+}
+
+// maxTopN is the largest limit for which a heap is kept; above it all rows are sorted.
+const maxTopN = 100_000
+
+// Run implements Op.
+func (o *sortOp) Run(c *Ctx, emit Emit) error {
+	limit, skip, err := bounds(c, o.count, o.offset)
+	if err != nil {
+		return err
+	}
+	if limit >= 0 && limit+skip <= maxTopN {
+		return o.topN(c, int(limit+skip), emit)
+	}
+	store := &arena{mem: c.Mem}
+	defer store.free()
+	var rows []Row
+	err = o.child.Run(c, func(row Row) error {
+		r, err := store.clone(row)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(rows, o.keys.compare)
+	return emitAll(c, rows, emit)
+}
+
+func emitAll(c *Ctx, rows []Row, emit Emit) error {
+	for _, r := range rows {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topRow remembers its place in the input, so that equal rows keep their order.
+type topRow struct {
+	row   Row
+	place int
+	store *arena
+}
+
+// topHeap has the last of the kept rows at its root.
+type topHeap struct {
+	rows []topRow
+	keys ordering
+}
+
+func (h *topHeap) Len() int           { return len(h.rows) }
+func (h *topHeap) Less(i, j int) bool { return h.compare(h.rows[i], h.rows[j]) > 0 }
+func (h *topHeap) Swap(i, j int)      { h.rows[i], h.rows[j] = h.rows[j], h.rows[i] }
+func (h *topHeap) Push(x any)         { h.rows = append(h.rows, x.(topRow)) }
+func (h *topHeap) Pop() any {
+	last := h.rows[len(h.rows)-1]
+	h.rows = h.rows[:len(h.rows)-1]
+	return last
+}
+
+func (h *topHeap) compare(a, b topRow) int {
+	if c := h.keys.compare(a.row, b.row); c != 0 {
+		return c
+	}
+	return a.place - b.place
+}
+
+func (o *sortOp) topN(c *Ctx, n int, emit Emit) error {
+	if n == 0 {
+		return nil
+	}
+	h := &topHeap{keys: o.keys}
+	defer func() {
+		for _, r := range h.rows {
+			r.store.free()
+		}
+	}()
+	place := 0
+	err := o.child.Run(c, func(row Row) error {
+		place++
+		if len(h.rows) == n && h.keys.compare(row, h.rows[0].row) >= 0 {
+			return nil
+		}
+		store := &arena{mem: c.Mem, exact: true}
+		r, err := store.clone(row)
+		if err != nil {
+			return err
+		}
+		if len(h.rows) < n {
+			heap.Push(h, topRow{r, place, store})
+			return nil
+		}
+		h.rows[0].store.free()
+		h.rows[0] = topRow{r, place, store}
+		heap.Fix(h, 0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(h.rows, h.compare)
+	for _, r := range h.rows {
+		if err := emit(r.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}

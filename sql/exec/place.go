@@ -1,0 +1,86 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// found is a bucket, or that no row can have the key.
+type found struct {
+	at    shardmap.Bucket
+	found bool
+}
+
+// bucketOf gives the bucket that a row with these primary key values lies in. Ids that no row can have are not found.
+func (t *table) bucketOf(keys Row) (found, error) {
+	for _, d := range keys {
+		if d.IsNull() {
+			return found{}, nil
+		}
+	}
+	if t.def.Anchors {
+		b, err := shardmap.BucketOf(keys[0].S)
+		return found{b, err == nil}, nil // what BucketOf refuses was never stored
+	}
+	if t.def.Policy == nil {
+		return found{t.ownBucket(keys), true}, nil
+	}
+	row := make(Row, len(t.kinds))
+	for i, pos := range t.key {
+		row[pos] = keys[i]
+	}
+	b, err := t.policyBucket(row, keys)
+	return found{b, err == nil}, nil
+}
+
+// policyBucket places a row of a relational table by the policy, whose fields are columns of the primary key: the content's block, in it
+// by the key's own bucket, as shardmap.Place does for ids.
+func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
+	own := t.ownBucket(keys)
+	b, err := t.def.Policy.ContentBucket(t.def.Name, own, t.policyValues(row))
+	if err != nil {
+		return 0, err
+	}
+	block := t.def.Policy.Block(b)
+	return shardmap.Bucket(block.Lo + uint32(own)%(block.Hi-block.Lo)), nil
+}
+
+// place settles where a new row goes: an id that asks for placement is rewritten in the row, the policy is checked. keys are the primary
+// key's values, empty without one.
+func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error) {
+	if !t.def.Anchors {
+		if t.def.Policy == nil {
+			return t.ownBucket(keys), nil
+		}
+		return t.policyBucket(row, keys)
+	}
+	values := t.policyValues(row)
+	given, err := shardmap.ParseID(keys[0].S)
+	if err != nil {
+		return 0, err
+	}
+	if err := given.CheckExplicit(explicit); err != nil {
+		return 0, err
+	}
+	id, err := t.def.Policy.Place(t.def.Name, keys[0].S, values)
+	if err != nil {
+		return 0, err
+	}
+	if id.Text != keys[0].S {
+		keys[0] = types.NewText(id.Text)
+		row[t.key[0]] = keys[0]
+	}
+	return id.Bucket, nil
+}
+
+// checkPlace validates a row that is to be stored under its id against the policy (23514 with constraint sharding).
+func (t *table) checkPlace(row Row) error {
+	if !t.def.Anchors || t.def.Policy == nil {
+		return nil
+	}
+	id, err := shardmap.ParseID(row[t.key[0]].S)
+	if err != nil {
+		return err
+	}
+	return t.def.Policy.Check(t.def.Name, id, t.policyValues(row))
+}

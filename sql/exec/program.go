@@ -1,0 +1,95 @@
+package exec
+
+import (
+	"sync"
+
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// Program is a compiled plan. It is safe for concurrent use: each execution has an instance of its own (E2).
+type Program struct {
+	root   plan.Node
+	outers int
+
+	mu   sync.Mutex
+	free []*instance // guarded by mu
+}
+
+// instance is the operators of one execution at a time.
+type instance struct {
+	op      Op
+	gathers []*gatherOp
+	runs    uint64 // executions so far: what an earlier one has cached is void
+	ctx     Ctx    // of the fragment side, see RunTask
+	local   local  // likewise
+}
+
+// keptInstances bounds the idle instances of a program.
+const keptInstances = 16
+
+// Compile makes a program of a plan. Errors are those of expressions that cannot be run: 0A000.
+func Compile(p *plan.Plan) (*Program, error) { return compileNode(p.Root, p.Outers) }
+
+func compileNode(root plan.Node, outers int) (*Program, error) {
+	p := &Program{root: root, outers: outers}
+	in, err := p.instance()
+	if err != nil {
+		return nil, err
+	}
+	p.free = append(p.free, in)
+	return p, nil
+}
+
+func (p *Program) instance() (*instance, error) {
+	k := &compiler{}
+	op, err := k.node(p.root)
+	if err != nil {
+		return nil, err
+	}
+	return &instance{op: op, gathers: k.gathers}, nil
+}
+
+func (p *Program) acquire() (*instance, error) {
+	p.mu.Lock()
+	if n := len(p.free); n > 0 {
+		in := p.free[n-1]
+		p.free = p.free[:n-1]
+		p.mu.Unlock()
+		return in, nil
+	}
+	p.mu.Unlock()
+	return p.instance()
+}
+
+func (p *Program) release(in *instance) {
+	p.mu.Lock()
+	if len(p.free) < keptInstances {
+		p.free = append(p.free, in)
+	}
+	p.mu.Unlock()
+}
+
+// Run executes the program at the gateway. Rows go to emit; an error of emit ends it.
+func (p *Program) Run(c *Ctx, emit Emit) error {
+	in, err := p.acquire()
+	if err != nil {
+		return err
+	}
+	c.begin(in, p.outers)
+	c.reads = &snapshot{gathers: in.gathers}
+	err = in.op.Run(c, emit)
+	p.release(in)
+	return err
+}
+
+// begin readies a Ctx for an execution of the instance.
+func (c *Ctx) begin(in *instance, outers int) {
+	in.runs++
+	c.run = in.runs
+	c.Affected = 0
+	if cap(c.outers) < outers {
+		c.outers = make(Row, outers)
+	}
+	c.outers = c.outers[:outers]
+	clear(c.outers)
+}

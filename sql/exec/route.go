@@ -1,0 +1,249 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// router evaluates a plan.Route to the buckets it names.
+type router struct {
+	table    *table
+	keys     [][]Eval
+	keyArray Eval
+	content  [][]Eval
+	arrays   []Eval
+	lo, hi   Eval
+	never    bool
+	lateral  bool // reads outer parameters: known only when the step runs
+	vals     Row
+}
+
+func (k *compiler) router(r *plan.Route) (*router, error) {
+	o := &router{never: r.Never}
+	var err error
+	if r.Table != nil {
+		if o.table, err = newTable(r.Table); err != nil {
+			return nil, err
+		}
+	}
+	for _, tuple := range r.Keys {
+		fs, err := k.exprs(tuple)
+		if err != nil {
+			return nil, err
+		}
+		o.keys = append(o.keys, fs)
+		o.vals = make(Row, len(fs))
+	}
+	for i := range r.Content {
+		fs, err := k.exprs(r.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		o.content = append(o.content, fs)
+		arr := Eval(nil)
+		if i < len(r.ContentArray) {
+			if arr, err = k.optional(r.ContentArray[i]); err != nil {
+				return nil, err
+			}
+		}
+		o.arrays = append(o.arrays, arr)
+	}
+	if o.keyArray, err = k.optional(r.KeyArray); err != nil {
+		return nil, err
+	}
+	if o.lo, err = k.optional(r.Lo); err != nil {
+		return nil, err
+	}
+	o.hi, err = k.optional(r.Hi)
+	for _, e := range routeExprs(r) {
+		visitExpr(e, func(x query.Expr) {
+			if _, ok := x.(*plan.Outer); ok {
+				o.lateral = true
+			}
+		})
+	}
+	return o, err
+}
+
+// RouteBuckets evaluates a route for EXPLAIN; known is false where it hangs on values that only the running plan has.
+func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
+	o, err := (&compiler{}).router(r)
+	if err != nil || o.lateral {
+		return shardmap.AllBuckets(), false, err
+	}
+	set, err = o.buckets(c)
+	return set, err == nil, err
+}
+
+// buckets evaluates the route; its conditions intersect.
+func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
+	if o.never {
+		return shardmap.BucketSet{}, nil
+	}
+	set, narrowed := shardmap.AllBuckets(), false
+	narrow := func(s shardmap.BucketSet) {
+		if narrowed {
+			s = set.Intersect(s)
+		}
+		set, narrowed = s, true
+	}
+	if len(o.keys) > 0 {
+		s, err := o.byKeys(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
+	if o.keyArray != nil {
+		s, err := o.byKeyArray(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
+	if len(o.content) > 0 {
+		s, err := o.byContent(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
+	if o.lo != nil || o.hi != nil {
+		s, err := o.interval(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
+	return set, nil
+}
+
+func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
+	var out []shardmap.Bucket
+	for _, tuple := range o.keys {
+		if err := evalInto(c, o.vals, tuple, nil); err != nil {
+			return shardmap.BucketSet{}, err
+		}
+		b, err := o.table.bucketOf(o.vals)
+		if err != nil {
+			return shardmap.BucketSet{}, err
+		}
+		if b.found {
+			out = append(out, b.at)
+		}
+	}
+	return shardmap.BucketSetOf(out...), nil
+}
+
+func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
+	elems, err := arrayElems(c, o.keyArray)
+	if err != nil {
+		return shardmap.BucketSet{}, err
+	}
+	var out []shardmap.Bucket
+	for _, d := range elems {
+		b, err := o.table.bucketOf(Row{d})
+		if err != nil {
+			return shardmap.BucketSet{}, err
+		}
+		if b.found {
+			out = append(out, b.at)
+		}
+	}
+	return shardmap.BucketSetOf(out...), nil
+}
+
+func arrayElems(c *Ctx, e Eval) ([]types.Datum, error) {
+	d, err := e(c, nil)
+	if err != nil || d.IsNull() {
+		return nil, err
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil, err
+	}
+	return a.Elems(), nil
+}
+
+// maxContentCombinations bounds the combinations of IN lists over several policy fields that are worth routing by.
+const maxContentCombinations = 4096
+
+// byContent routes by the values of the policy's fields, every combination of them.
+func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
+	policy, lists, total := o.table.def.Policy, make([][]shardmap.Value, len(o.content)), 1
+	for i := range o.content {
+		vals, err := o.contentValues(c, i)
+		if err != nil {
+			return shardmap.BucketSet{}, err
+		}
+		lists[i] = vals
+		if total *= len(vals); total > maxContentCombinations {
+			return shardmap.AllBuckets(), nil
+		}
+	}
+	var ivs []shardmap.Interval
+	values := make([]shardmap.Value, len(lists))
+	for n := range total {
+		rest := n
+		for i, l := range lists {
+			values[i] = l[rest%len(l)]
+			rest /= len(l)
+		}
+		iv, ok := policy.Route(values)
+		if !ok {
+			return shardmap.AllBuckets(), nil
+		}
+		ivs = append(ivs, iv)
+	}
+	return shardmap.NewBucketSet(ivs...), nil
+}
+
+// contentValues gives the values that field i may have; nulls match nothing.
+func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
+	var data []types.Datum
+	if o.arrays[i] != nil {
+		elems, err := arrayElems(c, o.arrays[i])
+		if err != nil {
+			return nil, err
+		}
+		data = elems
+	}
+	for _, f := range o.content[i] {
+		d, err := f(c, nil)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, d)
+	}
+	var out []shardmap.Value
+	for _, d := range data {
+		switch {
+		case d.IsNull():
+		case d.K == types.KindText:
+			out = append(out, shardmap.Text(d.S))
+		default:
+			out = append(out, o.table.policyValue(policyField{column: o.table.fields[i].column}, d))
+		}
+	}
+	return out, nil
+}
+
+func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
+	lo, hi := int64(0), int64(shardmap.BucketCount)
+	for _, b := range []struct {
+		f    Eval
+		into *int64
+	}{{o.lo, &lo}, {o.hi, &hi}} {
+		if b.f == nil {
+			continue
+		}
+		d, err := b.f(c, nil)
+		if err != nil || d.IsNull() {
+			return shardmap.BucketSet{}, err
+		}
+		*b.into = min(max(d.N, 0), shardmap.BucketCount)
+	}
+	return shardmap.NewBucketSet(shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}), nil
+}

@@ -1,0 +1,253 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+	"unsafe"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+func aliasString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// scanOp reads one table inside a fragment: the task's buckets, some keys, or a range in key order. It decodes the slots that are asked
+// for and nothing else.
+type scanOp struct {
+	table   *table
+	access  plan.AccessKind
+	slots   []scanSlot
+	filter  Eval
+	keys    [][]Eval
+	array   Eval
+	lo, hi  Eval
+	loInc   bool
+	hiInc   bool
+	desc    bool
+	out     Row
+	reader  types.RowReader
+	vals    Row
+	key     []byte
+	c       *Ctx
+	emit    Emit
+	takeRow func(key, value []byte) error // take, bound once
+}
+
+// scanSlot is an output slot: a column's position, or a system column.
+type scanSlot struct {
+	col  int
+	kind types.Kind
+}
+
+func (k *compiler) scan(n *plan.Scan) (Op, error) {
+	t, err := newTable(n.Table)
+	if err != nil {
+		return nil, err
+	}
+	o := &scanOp{table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc, out: make(Row, len(n.Slots))}
+	for _, s := range n.Slots {
+		sl := scanSlot{col: s}
+		if s >= 0 {
+			sl.kind = t.kinds[s]
+		}
+		o.slots = append(o.slots, sl)
+	}
+	for _, tuple := range n.Keys {
+		fs, err := k.exprs(tuple)
+		if err != nil {
+			return nil, err
+		}
+		o.keys = append(o.keys, fs)
+	}
+	for _, e := range []struct {
+		into *Eval
+		from query.Expr
+	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}, {&o.lo, n.Lo}, {&o.hi, n.Hi}} {
+		if *e.into, err = k.optional(e.from); err != nil {
+			return nil, err
+		}
+	}
+	o.takeRow = o.take
+	return o, nil
+}
+
+// Run implements Op.
+func (o *scanOp) Run(c *Ctx, emit Emit) error {
+	if c.local == nil {
+		return internal("table %q is scanned outside a fragment", o.table.def.Name)
+	}
+	view, err := c.local.open(c)
+	if err != nil {
+		return err
+	}
+	o.c, o.emit = c, emit
+	switch o.access {
+	case plan.ScanKeys:
+		return o.byKeys(c, view)
+	case plan.ScanOrdered:
+		return o.ordered(c, view)
+	}
+	for _, iv := range c.local.task.Buckets.Intervals() {
+		if err := view.Scan(c.ctx(), o.table.bucketSpan(iv), false, o.takeRow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take decodes a row, filters it and passes it on.
+func (o *scanOp) take(key, value []byte) error {
+	if err := o.c.tick(); err != nil {
+		return err
+	}
+	if err := o.reader.Reset(value); err != nil {
+		return err
+	}
+	for i := range o.slots {
+		s := &o.slots[i]
+		if s.col < 0 {
+			o.out[i] = o.table.systemColumn(s.col, key)
+			continue
+		}
+		if s.kind == types.KindNull {
+			o.out[i] = types.Null
+			continue
+		}
+		d, missing, err := o.reader.Column(s.col, s.kind)
+		if err != nil {
+			return err
+		}
+		if missing {
+			d = o.table.missing[s.col]
+		}
+		o.out[i] = d
+	}
+	o.c.local.read++
+	if o.filter != nil {
+		if ok, err := isTrue(o.c, o.filter, o.out); err != nil || !ok {
+			return err
+		}
+	}
+	return o.emit(o.out)
+}
+
+// byKeys reads single rows by primary key.
+func (o *scanOp) byKeys(c *Ctx, view View) error {
+	if o.array != nil {
+		return o.byArray(c, view)
+	}
+	for _, tuple := range o.keys {
+		if o.vals == nil {
+			o.vals = make(Row, len(tuple))
+		}
+		if err := evalInto(c, o.vals, tuple, nil); err != nil {
+			return err
+		}
+		if err := o.lookup(c, view, o.vals); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byArray reads the rows whose single key column is in an array; each once.
+func (o *scanOp) byArray(c *Ctx, view View) error {
+	d, err := o.array(c, nil)
+	if err != nil || d.IsNull() {
+		return err
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return err
+	}
+	var seen keySet
+	for i := range a.Len() {
+		v := Row{a.At(i)}
+		if v[0].IsNull() {
+			continue
+		}
+		fresh, err := seen.add(o.table.appendKey(nil, v))
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			continue
+		}
+		if err := o.lookup(c, view, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup reads the row of a key, if the key's bucket is the task's.
+func (o *scanOp) lookup(c *Ctx, view View, keys Row) error {
+	bucket, err := o.table.bucketOf(keys)
+	if err != nil || !bucket.found || !c.local.task.Buckets.Contains(bucket.at) {
+		return err
+	}
+	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket.at), keys)
+	value, err := view.Get(c.ctx(), o.key)
+	if err != nil || value == nil {
+		return err
+	}
+	return o.take(o.key, value)
+}
+
+// ordered reads by the index in primary key order, between the bounds of its first column.
+func (o *scanOp) ordered(c *Ctx, view View) error {
+	span, empty, err := o.orderSpan(c)
+	if err != nil || empty {
+		return err
+	}
+	prefix := len(o.table.orderPrefix(nil))
+	buckets := c.local.task.Buckets
+	return view.Scan(c.ctx(), span, o.desc, func(k, v []byte) error {
+		if len(v) < 3 {
+			return internal("index entry of table %q is damaged", o.table.def.Name)
+		}
+		b := shardmap.Bucket(v[0])<<16 | shardmap.Bucket(v[1])<<8 | shardmap.Bucket(v[2])
+		if !buckets.Contains(b) {
+			return c.tick()
+		}
+		o.key = append(o.table.appendRowPrefix(o.key[:0], b), k[prefix:]...)
+		value, err := view.Get(c.ctx(), o.key)
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			return internal("index entry of table %q names a row that is not there", o.table.def.Name)
+		}
+		return o.take(o.key, value)
+	})
+}
+
+func (o *scanOp) orderSpan(c *Ctx) (span txn.Span, empty bool, err error) {
+	prefix := o.table.orderPrefix(nil)
+	span = txn.Prefix(prefix)
+	first := o.table.def.Columns[o.table.key[0]].Type
+	if o.lo != nil {
+		d, err := o.lo(c, nil)
+		if err != nil || d.IsNull() {
+			return span, true, err
+		}
+		span.Start = types.AppendKey(slices.Clone(prefix), first, d, false)
+		if !o.loInc {
+			span.Start = txn.PrefixEnd(span.Start)
+		}
+	}
+	if o.hi != nil {
+		d, err := o.hi(c, nil)
+		if err != nil || d.IsNull() {
+			return span, true, err
+		}
+		span.End = types.AppendKey(slices.Clone(prefix), first, d, false)
+		if o.hiInc {
+			span.End = txn.PrefixEnd(span.End)
+		}
+	}
+	return span, span.Start == nil || bytes.Compare(span.Start, span.End) >= 0, nil
+}

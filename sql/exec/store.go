@@ -1,0 +1,31 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+const maxT = txn.MaxTimestamp
+
+// Tx is a transaction's stage in one fragment, on the node that leads it. The cluster makes it of a storage transaction.
+type Tx interface {
+	// View opens a reader at t that sees, besides, what this transaction had staged when its present statement (Task.Statement) first came
+	// to this fragment, and nothing that is staged later (E6).
+	View(ctx context.Context, t txn.Timestamp) (View, error)
+	// Lock takes the row lock of key for writing. A version above t is 40001; txn.MaxTimestamp asks for the lock alone.
+	Lock(ctx context.Context, key []byte, t txn.Timestamp) error
+	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
+	Newest(ctx context.Context, key []byte) ([]byte, error)
+	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.
+	Put(key, value []byte) error
+	Delete(key []byte) error
+}
+
+// View reads a fragment at one timestamp. Keys and values are valid until the next call or during fn only.
+type View interface {
+	// Get gives nil where the key has no value.
+	Get(ctx context.Context, key []byte) ([]byte, error)
+	Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error
+	Close()
+}

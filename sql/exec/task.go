@@ -1,0 +1,95 @@
+package exec
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Fragment is one fragment of the database, on this node or another.
+type Fragment interface {
+	// Run executes a task where the fragment is led. Rows go to emit in order, valid during the call.
+	Run(ctx context.Context, task *Task, emit Emit) (Result, error)
+}
+
+// Task is what a gateway asks of one fragment: a subtree of the plan over some of its buckets, at a timestamp, within a transaction.
+type Task struct {
+	Txn   txn.ID
+	T     txn.Timestamp
+	Epoch uint64 // of the map that the buckets were taken from
+	// Statement counts the statements of the transaction: a view shows what earlier ones have staged, and nothing of this one (E6).
+	Statement uint64
+	Buckets   shardmap.BucketSet
+	Plan      plan.Node
+	Writes    []Write // of a stage: what to write
+	Params    Row
+	Outers    Row
+	Env       *types.Env
+	Session   builtin.SessionInfo
+	Mem       *Memory
+	Limits    Limits
+
+	program *Program // compiled Plan, within one process
+}
+
+// Result is what a task did.
+type Result struct {
+	Affected int64 // rows written
+	Rows     int64 // rows read
+	Elapsed  time.Duration
+	Node     string // filled in by the cluster
+}
+
+// local is the fragment's side of a Ctx.
+type local struct {
+	task *Task
+	tx   Tx
+	view View
+	read int64
+}
+
+// open gives the task's view; all scans of a task share it.
+func (l *local) open(c *Ctx) (View, error) {
+	if l.view != nil {
+		return l.view, nil
+	}
+	v, err := l.tx.View(c.ctx(), l.task.T)
+	if err == nil {
+		l.view = v
+	}
+	return v, err
+}
+
+// RunTask executes a task over a transaction's stage. The cluster calls it on the node that leads the fragment.
+func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) {
+	start := time.Now()
+	p := task.program
+	if p == nil {
+		var err error
+		if p, err = compileNode(task.Plan, len(task.Outers)); err != nil {
+			return Result{}, err
+		}
+	}
+	in, err := p.acquire()
+	if err != nil {
+		return Result{}, err
+	}
+	c, l := &in.ctx, &in.local
+	*l = local{task: task, tx: tx}
+	outers := append(c.outers[:0], task.Outers...)
+	*c = Ctx{Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Mem: task.Mem, Limits: task.Limits, local: l, outers: outers}
+	in.runs++
+	c.run = in.runs
+	err = in.op.Run(c, emit)
+	if l.view != nil {
+		l.view.Close()
+	}
+	r := Result{Affected: c.Affected, Rows: l.read, Elapsed: time.Since(start)}
+	p.release(in)
+	return r, err
+}

@@ -1,0 +1,153 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// nodeExprs lists the expressions of one node, those of its children excluded.
+func nodeExprs(n plan.Node) []query.Expr {
+	switch n := n.(type) {
+	case *plan.Scan:
+		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi}, flatten(n.Keys)...)
+		return out
+	case *plan.SystemScan:
+		return []query.Expr{n.Filter}
+	case *plan.FunctionScan:
+		var out []query.Expr
+		for _, f := range n.Functions {
+			out = append(out, f.Call)
+		}
+		return out
+	case *plan.Values:
+		return flatten(n.Rows)
+	case *plan.Filter:
+		return []query.Expr{n.Cond}
+	case *plan.Project:
+		return n.Exprs
+	case *plan.Aggregate:
+		out := append([]query.Expr{}, n.Keys...)
+		for _, a := range n.Aggs {
+			out = append(out, a)
+		}
+		return out
+	case *plan.Sort:
+		return []query.Expr{n.Limit, n.Offset}
+	case *plan.Limit:
+		return []query.Expr{n.Count, n.Offset}
+	}
+	return combiningExprs(n)
+}
+
+func combiningExprs(n plan.Node) []query.Expr {
+	switch n := n.(type) {
+	case *plan.HashJoin:
+		return append(append([]query.Expr{n.On}, n.LeftKeys...), n.RightKeys...)
+	case *plan.NestLoop:
+		return append(bindExprs(n.Binds), n.On)
+	case *plan.Window:
+		return windowExprs(n)
+	case *plan.Gather:
+		return routeExprs(&n.Route)
+	case *plan.Modify:
+		out := append([]query.Expr{}, n.Returning...)
+		for _, a := range n.Assign {
+			out = append(out, a.Expr)
+		}
+		for _, c := range n.Checks {
+			out = append(out, c.Expr)
+		}
+		if oc := n.OnConflict; oc != nil {
+			for _, a := range oc.Assign {
+				out = append(out, a.Expr)
+			}
+			out = append(out, oc.Where)
+		}
+		return out
+	}
+	return nil
+}
+
+func windowExprs(n *plan.Window) []query.Expr {
+	var out []query.Expr
+	for _, c := range n.Calls {
+		out = append(out, c)
+	}
+	for _, s := range n.Specs {
+		out = append(append(out, s.Frame.Start, s.Frame.End), s.Partition...)
+		for _, o := range s.Order {
+			out = append(out, o.Expr)
+		}
+	}
+	return out
+}
+
+func routeExprs(r *plan.Route) []query.Expr {
+	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi}, flatten(r.Keys)...)
+	return append(append(out, flatten(r.Content)...), r.ContentArray...)
+}
+
+func bindExprs(bs []plan.Bind) []query.Expr {
+	var out []query.Expr
+	for _, b := range bs {
+		out = append(out, b.Expr)
+	}
+	return out
+}
+
+func flatten(rows [][]query.Expr) []query.Expr {
+	var out []query.Expr
+	for _, r := range rows {
+		out = append(out, r...)
+	}
+	return out
+}
+
+// visitExpr calls f for e and everything in it, the inputs of SubPlans included, their plans not.
+func visitExpr(e query.Expr, f func(query.Expr)) {
+	if e == nil {
+		return
+	}
+	query.Walk(e, func(x query.Expr) bool {
+		f(x)
+		if s, ok := x.(*plan.SubPlan); ok {
+			for _, in := range append(append(bindExprs(s.Binds), s.Test), s.HashLeft...) {
+				visitExpr(in, f)
+			}
+		}
+		return true
+	})
+}
+
+// freeOuters adds the outer parameters that a plan reads and does not set itself.
+func freeOuters(n plan.Node, free map[int]bool) {
+	own := map[int]bool{}
+	collectOuters(n, free, own)
+	for p := range own {
+		delete(free, p)
+	}
+}
+
+func collectOuters(n plan.Node, reads, sets map[int]bool) {
+	for _, e := range nodeExprs(n) {
+		visitExpr(e, func(x query.Expr) {
+			switch x := x.(type) {
+			case *plan.Outer:
+				reads[x.N] = true
+			case *plan.SubPlan:
+				for _, b := range x.Binds {
+					sets[b.Param] = true
+				}
+				collectOuters(x.Plan, reads, sets)
+			}
+		})
+	}
+	if j, ok := n.(*plan.NestLoop); ok {
+		for _, b := range j.Binds {
+			sets[b.Param] = true
+		}
+	}
+	for _, c := range n.Children() {
+		collectOuters(c, reads, sets)
+	}
+}

@@ -1,0 +1,371 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// WriteKind is what a Write does.
+type WriteKind uint8
+
+// Kinds of writes.
+const (
+	WriteInsert  WriteKind = iota // the key must be free, or ON CONFLICT decides
+	WriteReplace                  // the row is there and has not changed since the snapshot
+	WriteDelete                   // likewise
+)
+
+// Write is one row that a gateway stages in a fragment.
+type Write struct {
+	Kind  WriteKind
+	Key   []byte // of the row
+	Value []byte // encoded row; nil for a delete
+	Place int64  // of the row in the statement, for answers
+	Hit   bool   // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
+}
+
+// stageNode is the plan of a task that stages its Writes. With ON CONFLICT it emits a row per write: place, what was done, new row.
+type stageNode struct {
+	plan.Base
+	modify *plan.Modify
+}
+
+// Children implements plan.Node.
+func (*stageNode) Children() []plan.Node { return nil }
+
+// What a stage with ON CONFLICT did with a row.
+const (
+	didSkip   = 0
+	didInsert = 1
+	didUpdate = 2
+)
+
+// stageOp stages writes in a fragment, each under its row's lock.
+type stageOp struct {
+	rule    *tableRule
+	conf    *conflictRule // nil: a taken key is 23505
+	reader  types.RowReader
+	order   []byte
+	answer  Row
+	written map[string]struct{} // by this task, for 21000
+}
+
+func (k *compiler) stage(n *stageNode) (Op, error) {
+	rule, err := k.tableRule(n.modify)
+	if err != nil {
+		return nil, err
+	}
+	o := &stageOp{rule: rule, answer: make(Row, 3)}
+	if n.modify.OnConflict != nil {
+		o.conf, err = k.conflictRule(n.modify)
+	}
+	return o, err
+}
+
+// Run implements Op.
+func (o *stageOp) Run(c *Ctx, emit Emit) error {
+	o.written = nil
+	if o.conf != nil && o.conf.update {
+		o.written = map[string]struct{}{}
+	}
+	writes := c.local.task.Writes
+	for i := range writes {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		w := &writes[i]
+		var err error
+		switch w.Kind {
+		case WriteInsert:
+			err = o.insert(c, w, emit)
+		case WriteReplace:
+			err = o.replace(c, w)
+		default:
+			err = o.remove(c, w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
+	tx := c.local.tx
+	if err := tx.Lock(c.ctx(), w.Key, maxT); err != nil {
+		return err
+	}
+	existing, err := tx.Newest(c.ctx(), w.Key)
+	if err != nil {
+		return err
+	}
+	if existing != nil {
+		if o.conf == nil {
+			return o.rule.duplicate(c, w.Value)
+		}
+		return o.conflict(c, w, existing, emit)
+	}
+	if err := o.put(c, w.Key, w.Value, true); err != nil {
+		return err
+	}
+	if o.conf == nil {
+		return nil
+	}
+	return o.did(w, didInsert, w.Value, emit)
+}
+
+func (o *stageOp) did(w *Write, what int64, value []byte, emit Emit) error {
+	if o.written != nil && what != didSkip {
+		o.written[string(w.Key)] = struct{}{}
+	}
+	o.answer[0], o.answer[1], o.answer[2] = types.NewInt(w.Place), types.NewInt(what), types.Null
+	if what == didUpdate {
+		o.answer[2] = types.NewBytes(aliasString(value))
+	}
+	return emit(o.answer)
+}
+
+// put stages a row; a new one with its entry in the order index.
+func (o *stageOp) put(c *Ctx, key, value []byte, fresh bool) error {
+	c.Affected++
+	if err := c.local.tx.Put(key, value); err != nil {
+		return err
+	}
+	if !fresh {
+		return nil
+	}
+	return o.rule.table.putOrder(c.local.tx, &o.order, key)
+}
+
+// putOrder stages the entry of a row in the order index.
+func (t *table) putOrder(tx Tx, buf *[]byte, key []byte) error {
+	if t.order == 0 {
+		return nil
+	}
+	*buf = t.appendOrderKey((*buf)[:0], key[keyAt:])
+	return tx.Put(*buf, key[bucketAt:arrivalAt])
+}
+
+// dropOrder removes it.
+func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
+	if t.order == 0 {
+		return nil
+	}
+	*buf = t.appendOrderKey((*buf)[:0], key[keyAt:])
+	return tx.Delete(*buf)
+}
+
+func (o *stageOp) replace(c *Ctx, w *Write) error {
+	if err := c.local.tx.Lock(c.ctx(), w.Key, c.local.task.T); err != nil {
+		return err
+	}
+	return o.put(c, w.Key, w.Value, false)
+}
+
+func (o *stageOp) remove(c *Ctx, w *Write) error {
+	if err := c.local.tx.Lock(c.ctx(), w.Key, c.local.task.T); err != nil {
+		return err
+	}
+	c.Affected++
+	if err := c.local.tx.Delete(w.Key); err != nil {
+		return err
+	}
+	return o.rule.table.dropOrder(c.local.tx, &o.order, w.Key)
+}
+
+// sender collects writes by fragment and stages them in parallel.
+type sender struct {
+	c       *Ctx
+	node    *stageNode
+	program *Program
+	parts   map[shardmap.FragmentID]*part
+	order   []*part
+	rows    int
+	bytes   int
+	flight  chan error // of the stage under way; nil is none
+}
+
+// part is the writes for one fragment.
+type part struct {
+	fragment shardmap.FragmentID
+	buckets  []shardmap.Interval
+	writes   []Write
+	result   Result
+	answers  []answer
+}
+
+// answer is what a stage says about a row.
+type answer struct {
+	place int64
+	what  int64
+	value []byte
+}
+
+const (
+	stageRows  = 8192    // in one stage
+	stageBytes = 4 << 20 // likewise
+)
+
+func (s *sender) add(bucket shardmap.Bucket, w Write) {
+	id := s.c.Gateway.Map.Lookup(bucket)
+	p := s.parts[id]
+	if p == nil {
+		if s.parts == nil {
+			s.parts = map[shardmap.FragmentID]*part{}
+		}
+		p = &part{fragment: id}
+		s.parts[id] = p
+		s.order = append(s.order, p)
+	}
+	p.writes = append(p.writes, w)
+	p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
+	s.rows++
+	s.bytes += len(w.Key) + len(w.Value)
+}
+
+func (s *sender) full() bool { return s.rows >= stageRows || s.bytes >= stageBytes }
+
+// take gives the collected parts and begins anew.
+func (s *sender) take() []*part {
+	parts := s.order
+	s.parts, s.order, s.rows, s.bytes = nil, nil, 0, 0
+	return parts
+}
+
+// task makes the task of a part.
+func (s *sender) task(p *part) (*Task, error) {
+	c := s.c
+	t := &Task{
+		Txn: c.Gateway.Txn, T: maxT, Epoch: c.Gateway.Map.Epoch(), Statement: c.Gateway.Statement, Buckets: shardmap.NewBucketSet(p.buckets...),
+		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
+		program: s.program,
+	}
+	if s.node.modify.OnConflict == nil && s.node.modify.Kind == plan.ModInsert {
+		return t, nil
+	}
+	var err error
+	t.T, err = c.reads.at(c)
+	return t, err
+}
+
+// launch stages the parts; the channel gives the first error, or nil, when all are done.
+func (s *sender) launch(parts []*part) (chan error, error) {
+	done := make(chan error, 1)
+	runs := make([]func() error, len(parts))
+	for i, p := range parts {
+		task, err := s.task(p)
+		if err != nil {
+			return nil, err
+		}
+		f, err := s.c.Gateway.Fragment(p.fragment)
+		if err != nil {
+			return nil, err
+		}
+		runs[i] = func() error {
+			r, err := f.Run(s.c.ctx(), task, p.answered)
+			p.result = r
+			return err
+		}
+	}
+	if len(runs) == 1 {
+		done <- runs[0]()
+		return done, nil
+	}
+	go func() { done <- parallel(runs) }()
+	return done, nil
+}
+
+func (p *part) answered(row Row) error {
+	a := answer{place: row[0].N, what: row[1].N}
+	if !row[2].IsNull() {
+		a.value = []byte(row[2].S)
+	}
+	p.answers = append(p.answers, a)
+	return nil
+}
+
+// parallel runs all functions and gives the first error in their order.
+func parallel(runs []func() error) error {
+	errs := make([]error, len(runs))
+	done := make(chan struct{})
+	for i, run := range runs[1:] {
+		go func() {
+			errs[i+1] = run()
+			done <- struct{}{}
+		}()
+	}
+	errs[0] = runs[0]()
+	for range runs[1:] {
+		<-done
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush stages what is collected and waits for it; parts tell what happened.
+func (s *sender) flush() ([]*part, error) {
+	if err := s.wait(); err != nil {
+		return nil, err
+	}
+	parts := s.take()
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	done, err := s.launch(parts)
+	if err != nil {
+		return nil, err
+	}
+	if err := <-done; err != nil {
+		return nil, err
+	}
+	s.count(parts)
+	return parts, nil
+}
+
+// flushBehind stages what is collected while the caller goes on; the stage before must be done.
+func (s *sender) flushBehind() error {
+	if err := s.wait(); err != nil {
+		return err
+	}
+	parts := s.take()
+	done, err := s.launch(parts)
+	if err != nil {
+		return err
+	}
+	s.flight = make(chan error, 1)
+	go func(flight chan error) { flight <- <-done }(s.flight)
+	s.c.Affected += rowsOf(parts)
+	return nil
+}
+
+func rowsOf(parts []*part) int64 {
+	n := int64(0)
+	for _, p := range parts {
+		n += int64(len(p.writes))
+	}
+	return n
+}
+
+// wait waits for the stage under way.
+func (s *sender) wait() error {
+	if s.flight == nil {
+		return nil
+	}
+	err := <-s.flight
+	s.flight = nil
+	return err
+}
+
+func (s *sender) count(parts []*part) {
+	for _, p := range parts {
+		s.c.Affected += p.result.Affected
+		if s.c.Analyze != nil {
+			s.c.Analyze.add(s.node.modify, shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}, p.result, counter{})
+		}
+	}
+}
