@@ -23,9 +23,9 @@ type Builder struct {
 type node struct {
 	key   string // its key, if it lies in an object
 	text  string // content after the tag; all bytes of an embedded document (tag 0)
-	first int    // index of its first kid
-	n     int    // how many
-	size  int    // bytes of its binary form
+	first int32  // index of its first kid
+	n     int32  // how many
+	size  int32  // bytes of its binary form
 	tag   byte
 }
 
@@ -79,12 +79,12 @@ func (b *Builder) Number(text string) {
 	b.add(numberNode(s))
 }
 
-func numberNode(s string) node { return node{tag: tagNumber, text: s, size: 1 + len(s)} }
+func numberNode(s string) node { return node{tag: tagNumber, text: s, size: int32(1 + len(s))} }
 
 // Str adds a string; it must be UTF-8 without NUL.
 func (b *Builder) Str(s string) {
 	b.checkText(s)
-	b.add(node{tag: tagString, text: s, size: 1 + len(s)})
+	b.add(node{tag: tagString, text: s, size: int32(1 + len(s))})
 }
 
 func (b *Builder) checkText(s string) {
@@ -105,7 +105,7 @@ func (b *Builder) Doc(d Doc) {
 	if len(d) > 3*(MaxDepth-len(b.open)) && depthOf(d, 0)+len(b.open) > MaxDepth {
 		b.fail(tooDeep())
 	}
-	b.add(node{text: string(d), size: len(d)})
+	b.add(node{text: string(d), size: int32(len(d))})
 }
 
 // depthOf measures nesting, no further than just beyond MaxDepth. Less than three bytes a level cannot be (J1).
@@ -155,12 +155,12 @@ func (b *Builder) End() {
 	if f.tag == tagObject {
 		kids = sortKids(kids)
 	}
-	n := node{tag: f.tag, first: len(b.kids), n: len(kids)}
+	n := node{tag: f.tag, first: int32(len(b.kids)), n: int32(len(kids))}
 	b.kids = append(b.kids, kids...)
 	b.pend = b.pend[:f.base]
 	keys, vals := 0, 0
 	for i := range kids {
-		vals += kids[i].size
+		vals += int(kids[i].size)
 		if f.tag == tagObject {
 			keys += len(kids[i].key)
 		}
@@ -168,12 +168,13 @@ func (b *Builder) End() {
 	if max(keys, vals) > maxSize {
 		b.fail(tooLarge(f.tag))
 	}
-	w := widthOf(n.n, keys, vals)
+	w := widthOf(len(kids), keys, vals)
 	n.tag |= byte(w >> 1)
-	n.size = 1 + w + n.n*w + keys + vals
+	tables := w + len(kids)*w
 	if f.tag == tagObject {
-		n.size += n.n * w
+		tables += len(kids) * w
 	}
+	n.size = int32(1 + tables + min(keys+vals, 2*maxSize))
 	b.key = f.key
 	b.add(n)
 }
@@ -208,9 +209,11 @@ func sortKids(kids []node) []node {
 	}
 	if len(kids) <= 12 {
 		for i := 1; i < len(kids); i++ {
-			for j := i; j > 0 && compareKeys(kids[j-1].key, kids[j].key) > 0; j-- {
-				kids[j-1], kids[j] = kids[j], kids[j-1]
+			k, j := kids[i], i
+			for ; j > 0 && compareKeys(kids[j-1].key, k.key) > 0; j-- {
+				kids[j] = kids[j-1]
 			}
+			kids[j] = k
 		}
 	} else {
 		slices.SortStableFunc(kids, func(a, b node) int { return compareKeys(a.key, b.key) })
@@ -256,7 +259,7 @@ func (b *Builder) write(out []byte, n *node) []byte {
 	}
 	w := 1 << (n.tag & 3)
 	kids := b.kids[n.first : n.first+n.n]
-	out = putOffset(out, n.n, w)
+	out = putOffset(out, len(kids), w)
 	if n.tag >= tagObject {
 		end := 0
 		for i := range kids {
@@ -266,7 +269,7 @@ func (b *Builder) write(out []byte, n *node) []byte {
 	}
 	end := 0
 	for i := range kids {
-		end += kids[i].size
+		end += int(kids[i].size)
 		out = putOffset(out, end, w)
 	}
 	if n.tag >= tagObject {
@@ -275,16 +278,24 @@ func (b *Builder) write(out []byte, n *node) []byte {
 		}
 	}
 	for i := range kids {
-		out = b.write(out, &kids[i])
+		if k := &kids[i]; k.tag == tagString || k.tag == tagNumber {
+			out = append(append(out, k.tag), k.text...)
+		} else {
+			out = b.write(out, k)
+		}
 	}
 	return out
 }
 
 func putOffset(out []byte, v, width int) []byte {
-	switch width {
-	case 1:
+	if width == 1 {
 		return append(out, byte(v))
-	case 2:
+	}
+	return putWide(out, v, width)
+}
+
+func putWide(out []byte, v, width int) []byte {
+	if width == 2 {
 		return append(out, byte(v), byte(v>>8))
 	}
 	return append(out, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))

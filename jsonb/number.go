@@ -125,7 +125,7 @@ func numericOverflow() error {
 // canonicalNumber rewrites a JSON number as numeric prints it: no exponent, no minus before zero, scale kept. The common
 // number is canonical already and is returned as it is.
 func canonicalNumber(s string) (string, error) {
-	if len(s) < 300 && !strings.ContainsAny(s, "eE") {
+	if len(s) < 300 && strings.IndexByte(s, 'e') < 0 && strings.IndexByte(s, 'E') < 0 {
 		if s[:min(2, len(s))] == "-0" && strings.Trim(s, "-0.") == "" {
 			s = s[1:]
 		}

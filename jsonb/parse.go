@@ -13,15 +13,24 @@ import (
 // parsers keeps builders with room between calls of Parse; it holds no state.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
+// maxText is PostgreSQL's longest value.
+const maxText = 1<<30 - 1
+
 // Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000, 22003 for numbers
 // that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond MaxDepth.
 func Parse(text string) (Doc, error) {
 	if !utf8.ValidString(text) {
 		return "", invalidUTF8(text)
 	}
+	if len(text) > maxText {
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "JSON text of %d bytes is too long", len(text)).
+			WithDetail("The longest has %d bytes.", maxText)
+	}
 	p := parsers.Get().(*parser)
-	defer parsers.Put(p)
-	p.text, p.at = text, 0
+	if len(text) <= 1<<16 { // the room of a large text would be held for nothing
+		defer parsers.Put(p)
+	}
+	p.text, p.at, p.room = text, 0, p.room[:0]
 	ok := p.value()
 	if ok && p.b.err == nil {
 		p.space()
@@ -44,6 +53,7 @@ func ParseBytes(text []byte) (Doc, error) {
 type parser struct {
 	text string
 	at   int
+	room []byte // of strings that had escapes
 	b    Builder
 }
 
@@ -80,7 +90,7 @@ func (p *parser) value() bool {
 		return p.array()
 	case '"':
 		s, ok := p.str()
-		p.b.add(node{tag: tagString, text: s, size: 1 + len(s)})
+		p.b.add(node{tag: tagString, text: s, size: int32(1 + len(s))})
 		return ok
 	case 't':
 		p.b.add(node{tag: tagTrue, size: 1})
@@ -113,10 +123,13 @@ func (p *parser) number() bool {
 	if n == 0 {
 		return false
 	}
-	s, err := canonicalNumber(p.text[p.at : p.at+n])
-	if err != nil {
-		p.b.fail(err)
-		return false
+	s := p.text[p.at : p.at+n]
+	if n >= 20 || s[0] == '-' || digits(s, 0) < n { // a short run of digits is canonical
+		var err error
+		if s, err = canonicalNumber(s); err != nil {
+			p.b.fail(err)
+			return false
+		}
 	}
 	p.at += n
 	p.b.add(numberNode(s))
@@ -182,18 +195,15 @@ func (p *parser) object() bool {
 // str reads a string, which aliases the text where it has no escapes.
 func (p *parser) str() (string, bool) {
 	from := p.at + 1
-	for i := from; i < len(p.text); i++ {
-		switch c := p.text[i]; {
-		case c == '"':
-			p.at = i + 1
-			return p.fits(p.text[from:i])
-		case c == '\\':
-			return p.escaped(from, i)
-		case c < 0x20:
-			return "", false
-		}
+	i := from + plainPrefix(p.text[from:])
+	switch {
+	case i == len(p.text) || p.text[i] < 0x20:
+		return "", false
+	case p.text[i] == '"':
+		p.at = i + 1
+		return p.fits(p.text[from:i])
 	}
-	return "", false
+	return p.escaped(from, i)
 }
 
 func (p *parser) fits(s string) (string, bool) {
@@ -204,21 +214,22 @@ func (p *parser) fits(s string) (string, bool) {
 	return s, true
 }
 
-// escaped reads the rest of a string from its first backslash on.
+// escaped reads the rest of a string from its first backslash on, into room that lasts until the next Parse.
 func (p *parser) escaped(from, i int) (string, bool) {
-	buf := make([]byte, 0, 2*(i-from)+32)
-	buf = append(buf, p.text[from:i]...)
+	start := len(p.room)
+	buf := append(p.room, p.text[from:i]...)
 	for i < len(p.text) {
 		c := p.text[i]
 		switch {
 		case c == '"':
-			p.at = i + 1
-			return p.fits(string(FromBytes(buf)))
+			p.at, p.room = i+1, buf
+			return p.fits(string(FromBytes(buf[start:])))
 		case c < 0x20 || c == '\\' && i+1 >= len(p.text):
 			return "", false
 		case c != '\\':
-			buf = append(buf, c)
-			i++
+			n := plainPrefix(p.text[i:])
+			buf = append(buf, p.text[i:i+n]...)
+			i += n
 			continue
 		}
 		if p.text[i+1] == 'u' {

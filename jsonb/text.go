@@ -86,14 +86,14 @@ func appendIndent(dst []byte, depth int) []byte {
 func AppendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
+	for {
+		i := plainPrefix(s)
+		dst = append(dst, s[:i]...)
+		if i == len(s) {
+			return append(dst, '"')
 		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
+		c := s[i]
+		s = s[i+1:]
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
@@ -111,5 +111,26 @@ func AppendQuoted(dst []byte, s string) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
-	return append(append(dst, s[from:]...), '"')
+}
+
+// plainPrefix gives how many bytes of s come before the first that a JSON string cannot hold as it is: a quote, a
+// backslash or a control character. It looks at eight bytes at a time.
+func plainPrefix(s string) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		quote, backslash := x^ones*'"', x^ones*'\\'
+		control := (x - ones*0x20) &^ x
+		if (control|(quote-ones)&^quote|(backslash-ones)&^backslash)&tops != 0 {
+			break
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
