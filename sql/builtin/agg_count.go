@@ -6,7 +6,7 @@ import (
 
 // aggregates is every aggregate, by name(declared argument type OIDs).
 var aggregates = mergeAggregates(countAggregates, sumAggregates, minMaxAggregates, logicAggregates, floatAggregates,
-	numericStatAggregates)
+	numericStatAggregates, collectAggregates, intervalAggregates)
 
 func mergeAggregates(families ...map[string]*Agg) map[string]*Agg {
 	all := make(map[string]*Agg, 256)

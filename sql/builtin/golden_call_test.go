@@ -184,6 +184,9 @@ func fit(p *pgcatalog.Proc, argTypes []uint32, variadic bool) int {
 		case want == typ:
 			exact++
 		case p.Variadic == types.Any && i >= len(p.ArgTypes)-1:
+		case (want == types.AnyArray || want == types.AnyCompatibleArray) && !types.IsArray(typ),
+			want == types.AnyNonArray && types.IsArray(typ):
+			return -1
 		case isPolymorphic(want):
 		default:
 			return -1

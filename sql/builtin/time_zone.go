@@ -4,39 +4,15 @@ import (
 	"math"
 	"time"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Units and epoch of dates and timestamps: microseconds and days since 2000-01-01.
 const (
-	usSecond = int64(1_000_000)
-	usMinute = 60 * usSecond
-	usHour   = 60 * usMinute
-	usDay    = 24 * usHour
-
+	usSecond  = int64(1_000_000)
 	epochUnix = int64(946684800) // 2000-01-01 in Unix seconds
-
-	minTimestamp = -211813488000000000 // 4714-11-24 BC
-	endTimestamp = 9223371331200000000 // 294277-01-01, not included
-	minDate      = -2451545
-	endDate      = 2145031949 // 5874898-01-01, not included
-
-	infinity    = math.MaxInt64
-	negInfinity = math.MinInt64
-	infDate     = math.MaxInt32
-	negInfDate  = math.MinInt32
 )
 
-func newTimestamp(us int64) types.Datum { return types.Datum{K: types.KindTimestamp, N: us} }
-func newDate(days int64) types.Datum    { return types.Datum{K: types.KindDate, N: days} }
-func newTime(us int64) types.Datum      { return types.Datum{K: types.KindTime, N: us} }
-
-func timestampRange() error {
-	return pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range")
-}
-
-func isInfinite(us int64) bool { return us == infinity || us == negInfinity }
+func isInfinite(us int64) bool { return us == math.MaxInt64 || us == math.MinInt64 }
 
 // zone gives the session's time zone.
 func (c *Ctx) zone() *time.Location {
@@ -46,87 +22,43 @@ func (c *Ctx) zone() *time.Location {
 	return c.Env.Zone
 }
 
-// floorDiv divides rounding down; the remainder is not negative.
-func floorDiv(x, y int64) (quotient, rest int64) {
-	quotient, rest = x/y, x%y
-	if rest < 0 {
-		return quotient - 1, rest + y
+// now is the start of the transaction.
+func (c *Ctx) now() int64 {
+	if c.Env == nil {
+		return types.TimestampOf(time.Now())
 	}
-	return quotient, rest
+	return c.Env.Now
 }
 
-// offsetAt gives the zone's offset in seconds east of UTC at an instant.
-func offsetAt(us int64, loc *time.Location) int64 {
-	if loc == time.UTC {
-		return 0
+// zoneOf gives the zone to count in: that of the session for timestamptz, none for timestamp.
+func (c *Ctx) zoneOf(i int) *time.Location {
+	if c.argType(i) == types.TimestampTZ {
+		return c.zone()
 	}
-	seconds, _ := floorDiv(us, usSecond)
-	_, offset := time.Unix(seconds+epochUnix, 0).In(loc).Zone()
-	return int64(offset)
+	return nil
 }
 
-// toLocal turns an instant into the zone's wall clock.
-func toLocal(us int64, loc *time.Location) int64 {
-	if isInfinite(us) {
-		return us
-	}
-	return us + offsetAt(us, loc)*usSecond
-}
-
-// toUTC turns a wall clock time into an instant. Where the clock was set back and the time exists twice it is the second one (standard
-// time); where the clock was set forward and the time does not exist, the offset from before counts. That is what PostgreSQL does.
-func toUTC(local int64, loc *time.Location) int64 {
-	if isInfinite(local) || loc == time.UTC {
-		return local
-	}
-	before := offsetAt(local-usDay, loc)
-	after := offsetAt(local+usDay, loc)
-	if before == after {
-		return local - before*usSecond
-	}
-	late := local - after*usSecond
-	if offsetAt(late, loc) == after {
-		return late
-	}
-	return local - before*usSecond
-}
-
-// dateToTimestamp gives the timestamp of a date's midnight.
-func dateToTimestamp(d types.Datum) (int64, error) {
-	switch {
-	case d.N == infDate:
-		return infinity, nil
-	case d.N == negInfDate:
-		return negInfinity, nil
-	case d.N >= endTimestamp/usDay:
-		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range for timestamp")
-	}
-	return d.N * usDay, nil
-}
-
-// compareDateTimestamp compares a date with a timestamp; a date beyond the timestamps is greater than all but infinity.
-func compareDateTimestamp(_ *Ctx, date, timestamp types.Datum) (int, error) {
-	us, err := dateToTimestamp(date)
+// compareDate compares a date with a timestamp, an instant where loc is given; a date beyond the timestamps is greater than all but
+// infinity.
+func compareDate(date, timestamp types.Datum, loc *time.Location) int {
+	us, err := types.DateToTimestamp(date.N, loc)
 	if err != nil {
-		if timestamp.N == infinity {
-			return -1, nil
+		if timestamp.N == math.MaxInt64 {
+			return -1
 		}
-		return 1, nil
+		return 1
 	}
-	return int(order(us, timestamp.N)), nil
+	return int(order(us, timestamp.N))
+}
+
+func compareDateTimestamp(_ *Ctx, date, timestamp types.Datum) (int, error) {
+	return compareDate(date, timestamp, nil), nil
 }
 
 func compareDateTimestampTZ(c *Ctx, date, instant types.Datum) (int, error) {
-	us, err := dateToTimestamp(date)
-	if err != nil {
-		if instant.N == infinity {
-			return -1, nil
-		}
-		return 1, nil
-	}
-	return int(order(toUTC(us, c.zone()), instant.N)), nil
+	return compareDate(date, instant, c.zone()), nil
 }
 
 func compareTimestampTZ(c *Ctx, local, instant types.Datum) (int, error) {
-	return int(order(toUTC(local.N, c.zone()), instant.N)), nil
+	return int(order(types.LocalToUTC(local.N, c.zone()), instant.N)), nil
 }
