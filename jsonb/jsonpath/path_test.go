@@ -26,6 +26,25 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzDamaged evaluates on damaged documents: nonsense, but no panic and no endless walk.
+func FuzzDamaged(f *testing.F) {
+	var paths []*Path
+	for _, text := range []string{`$.**.keyvalue()`, `strict $.a[last].b + 1`, `$.*[*] ? (@ > 1 || @ like_regex "a").double()`, `-$[0 to 1].floor()`} {
+		p, err := Parse(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		paths = append(paths, p)
+	}
+	doc, _ := jsonb.Parse(`{"a":[{"b":2,"c":null,"d":"x"},3.5],"v":"y"}`)
+	f.Add([]byte(doc))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, p := range paths {
+			_, _ = p.QueryArray(jsonb.FromBytes(b), Options{Silent: true})
+		}
+	})
+}
+
 func TestDepth(t *testing.T) {
 	long := func(unit string, n int) string {
 		b := make([]byte, 0, n*len(unit))
