@@ -1,0 +1,301 @@
+package analyze
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// pathway says how one type becomes another.
+type pathway uint8
+
+const (
+	noPath pathway = iota
+	pathRelabel
+	pathFunc
+	pathArray
+	pathIO
+)
+
+// findPath is PostgreSQL's find_coercion_pathway: how source becomes target, and by which function.
+func findPath(target, source types.OID, ctx coercion) (pathway, *query.Proc) {
+	source, target = baseType(source), baseType(target)
+	if source == target {
+		return pathRelabel, nil
+	}
+	if c := pgcatalog.CastBetween(source, target); c != nil {
+		if !ctx.allows(c.Context) {
+			return noPath, nil
+		}
+		switch c.Method {
+		case 'f':
+			return pathFunc, pgcatalog.ProcByOID(c.Func)
+		case 'i':
+			return pathIO, nil
+		}
+		return pathRelabel, nil
+	}
+	if target != types.OidVector && target != types.Int2Vector {
+		te, se := elementOf(target), elementOf(source)
+		if te != 0 && se != 0 {
+			if p, _ := findPath(te, se, ctx); p != noPath {
+				return pathArray, nil
+			}
+		}
+	}
+	if ctx >= assignment && category(target) == categoryString {
+		return pathIO, nil
+	}
+	if ctx >= explicit && category(source) == categoryString {
+		return pathIO, nil
+	}
+	return noPath, nil
+}
+
+// canCoerce is can_coerce_type: whether values of the input types can be given where the targets are asked for.
+func canCoerce(input, target []types.OID, ctx coercion) bool {
+	generic := false
+	for i, t := range target {
+		in := input[i]
+		switch {
+		case in == t, t == types.Any:
+		case isPolymorphic(t):
+			generic = true
+		case in == types.Unknown:
+		case in == types.Record && isComposite(t), isComposite(in) && t == types.Record:
+		case t == types.RecordArray && isComposite(elementOf(in)):
+		default:
+			if p, _ := findPath(t, in, ctx); p == noPath {
+				return false
+			}
+		}
+	}
+	return !generic || checkGeneric(input, target)
+}
+
+func canCoerceOne(input, target types.OID, ctx coercion) bool {
+	return canCoerce([]types.OID{input}, []types.OID{target}, ctx)
+}
+
+// coerceTo is coerce_to_target_type: value and length coercion. It gives nil where there is no way.
+func (s *scope) coerceTo(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+	if !canCoerceOne(e.Type(), target, ctx) {
+		return nil, nil
+	}
+	r, err := s.coerce(e, target, typmod, ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	return s.coerceTypmod(r, target, typmod, ctx, loc)
+}
+
+// coerce is coerce_type: e as a value of target. The caller knows that there is a way.
+func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+	in := e.Type()
+	switch {
+	case in == target:
+		return e, nil
+	case target == types.Any, target == types.AnyElement, target == types.AnyNonArray, target == types.AnyCompatible,
+		target == types.AnyCompatibleNonArray:
+		return e, nil
+	case isPolymorphic(target) && in != types.Unknown:
+		if b := baseType(in); b != in {
+			return &query.Relabel{T: query.T{OID: b, Mod: -1}, Arg: e, Cast: 'i'}, nil
+		}
+		return e, nil
+	}
+	if in == types.Unknown {
+		switch n := e.(type) {
+		case *query.Const:
+			return s.coerceLiteral(n, target, typmod, loc)
+		case *query.Param:
+			return s.coerceParam(n, target, loc)
+		}
+	}
+	if isComposite(in) && target == types.Record || target == types.RecordArray && isComposite(elementOf(in)) {
+		return &query.Relabel{T: query.Of(target), Arg: e, Cast: ctx.mark()}, nil
+	}
+	path, fn := findPath(target, in, ctx)
+	switch path {
+	case noPath:
+		if in == types.Unknown { // a subquery's column that nothing has resolved
+			return &query.CoerceIO{T: query.Of(target), Arg: e, Explicit: ctx == explicit}, nil
+		}
+		if in == types.Record || isComposite(target) {
+			return nil, pgerr.Unsupported("cast from %s to the row type %s is not supported", typeName(in), typeName(target)).At(s.pos(loc))
+		}
+		return nil, s.errorf(loc, pgerr.InternalError, "failed to find conversion function from %s to %s", typeName(in), typeName(target))
+	case pathRelabel:
+		return &query.Relabel{T: query.Of(target), Arg: e, Cast: ctx.mark()}, nil
+	}
+	return s.conversion(e, path, fn, target, typmod, ctx, loc)
+}
+
+// conversion is build_coercion_expression.
+func (s *scope) conversion(e query.Expr, path pathway, fn *query.Proc, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+	switch path {
+	case pathFunc:
+		if err := s.checkImplemented(fn, loc); err != nil {
+			return nil, err
+		}
+		args := []query.Expr{e}
+		if len(fn.ArgTypes) >= 2 {
+			args = append(args, intConst(int64(typmod)))
+		}
+		if len(fn.ArgTypes) == 3 {
+			args = append(args, boolConst(ctx == explicit))
+		}
+		return &query.Call{T: query.Of(target), Proc: fn, Args: args, Cast: ctx.mark(), Pos: s.pos(loc)}, nil
+	case pathArray:
+		return s.arrayConversion(e, target, typmod, ctx, loc)
+	}
+	return &query.CoerceIO{T: query.Of(target), Arg: e, Explicit: ctx == explicit}, nil
+}
+
+// arrayConversion casts every element, length included.
+func (s *scope) arrayConversion(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+	se, te := elementOf(e.Type()), elementOf(target)
+	elem, err := s.coerceTo(&query.Element{T: query.T{OID: se, Mod: e.Typmod()}}, te, typmod, ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	if elem == nil {
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(se), typeName(te))
+	}
+	if _, same := elem.(*query.Element); same && e.Type() != target {
+		return &query.Relabel{T: query.T{OID: target, Mod: -1}, Arg: e, Cast: ctx.mark()}, nil
+	}
+	return &query.ArrayCoerce{T: query.T{OID: target, Mod: elem.Typmod()}, Arg: e, Elem: elem}, nil
+}
+
+// coerceTypmod is coerce_type_typmod: applies the length where the type has a function for that.
+func (s *scope) coerceTypmod(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
+	if typmod < 0 || typmod == e.Typmod() {
+		return e, nil
+	}
+	path, fn := noPath, (*query.Proc)(nil)
+	elem := target
+	if el := elementOf(target); el != 0 {
+		elem = el
+	}
+	if c := pgcatalog.CastBetween(elem, elem); c != nil && c.Method == 'f' {
+		path, fn = pathFunc, pgcatalog.ProcByOID(c.Func)
+		if elem != target {
+			path = pathArray
+		}
+	}
+	if path == noPath {
+		return &query.Relabel{T: query.T{OID: target, Mod: typmod}, Arg: e, Cast: ctx.mark()}, nil
+	}
+	r, err := s.conversion(e, path, fn, target, typmod, ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	if call, ok := r.(*query.Call); ok {
+		call.Mod = typmod
+	}
+	if ac, ok := r.(*query.ArrayCoerce); ok {
+		ac.Mod = typmod
+	}
+	return r, nil
+}
+
+// coerceLiteral reads an untyped literal as a value of the target type.
+func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, loc int32) (query.Expr, error) {
+	base := baseType(target)
+	out := &query.Const{T: query.Of(target), Pos: c.Pos}
+	if c.Value.IsNull() {
+		return out, nil
+	}
+	inputMod := int32(-1)
+	if base == types.Interval { // its fields change what the text means
+		inputMod = typmod
+	}
+	text := c.Value.Str()
+	if dependsOnClock(base, text) {
+		return &query.CoerceIO{T: query.Of(target), Arg: &query.Const{T: query.Of(types.Text), Value: c.Value, Pos: c.Pos}, Explicit: true}, nil
+	}
+	v, err := types.Input(base, inputMod, text, s.ctx.Env)
+	if err != nil {
+		e := *pgerr.From(err)
+		if e.Position == 0 {
+			e.Position = c.Pos
+		}
+		return nil, &e
+	}
+	out.Value = v
+	if inputMod >= 0 {
+		out.Mod = inputMod
+	}
+	return out, nil
+}
+
+// coerceParam gives an untyped parameter the type that its context asks for (variable_coerce_param_hook).
+func (s *scope) coerceParam(p *query.Param, target types.OID, loc int32) (query.Expr, error) {
+	known := &s.params[p.N-1]
+	switch *known {
+	case 0, types.Unknown:
+		*known = target
+	case target:
+	default:
+		return nil, pgerr.New(pgerr.AmbiguousParameter, "inconsistent types deduced for parameter $%d", p.N).
+			WithDetail("%s versus %s", typeName(*known), typeName(target)).At(s.pos(loc))
+	}
+	return &query.Param{T: query.Of(target), N: p.N}, nil
+}
+
+// coerceBool makes e the boolean that a clause needs.
+func (s *scope) coerceBool(e query.Expr, clause string, loc int32) (query.Expr, error) {
+	if e.Type() != types.Bool {
+		r, err := s.coerceTo(e, types.Bool, -1, assignment, loc)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, typeName(e.Type()))
+		}
+		e = r
+	}
+	if s.lastSRF != nil && returnsSet(e) {
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must not return a set", clause)
+	}
+	return e, nil
+}
+
+// coerceClause is coerce_to_specific_type: e as the type that a construct needs.
+func (s *scope) coerceClause(e query.Expr, target types.OID, clause string, loc int32) (query.Expr, error) {
+	if e.Type() != target {
+		r, err := s.coerceTo(e, target, -1, assignment, loc)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(target), typeName(e.Type()))
+		}
+		e = r
+	}
+	if s.lastSRF != nil && returnsSet(e) {
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must not return a set", clause)
+	}
+	return e, nil
+}
+
+// coerceCommon is coerce_to_common_type: e as the type that select_common_type has chosen for a list.
+func (s *scope) coerceCommon(e query.Expr, target types.OID, context string, loc int32) (query.Expr, error) {
+	if e.Type() == target {
+		return e, nil
+	}
+	if !canCoerceOne(e.Type(), target, implicit) {
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "%s could not convert type %s to %s", context, typeName(e.Type()), typeName(target))
+	}
+	return s.coerce(e, target, -1, implicit, loc)
+}
+
+func intConst(n int64) *query.Const {
+	return &query.Const{T: query.Of(types.Int4), Value: types.NewInt(n)}
+}
+
+func boolConst(b bool) *query.Const {
+	return &query.Const{T: query.Of(types.Bool), Value: types.NewBool(b)}
+}

@@ -1,0 +1,138 @@
+package analyze
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// columnRef is a name: a column, table.column, schema.table.column, or a table's whole row.
+func (s *scope) columnRef(c *pg_query.ColumnRef) (query.Expr, error) {
+	e, err := s.resolveColumn(c)
+	if v, ok := e.(*query.Var); ok && err == nil {
+		own := *v
+		s.locs[&own] = c.Location
+		return &own, nil
+	}
+	return e, err
+}
+
+func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
+	if s.place == inDefault {
+		return nil, s.errorf(c.Location, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
+	}
+	fields := nodeStrings(c.Fields)
+	if len(fields) != len(c.Fields) {
+		return s.starRef(c, fields)
+	}
+	switch len(fields) {
+	case 1:
+		return s.plainColumn(fields[0], c.Location)
+	case 2:
+		return s.qualifiedColumn("", fields[0], fields[1], c.Location)
+	case 3:
+		return s.qualifiedColumn(fields[0], fields[1], fields[2], c.Location)
+	case 4:
+		if db := s.databaseName(); fields[0] != db {
+			return nil, s.errorf(c.Location, pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", strings.Join(fields, "."))
+		}
+		return s.qualifiedColumn(fields[1], fields[2], fields[3], c.Location)
+	}
+	return nil, s.errorf(c.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(fields, "."))
+}
+
+func (s *scope) databaseName() string {
+	if s.ctx.Catalog == nil {
+		return ""
+	}
+	if d := s.ctx.Catalog.Database(s.ctx.Database); d != nil {
+		return d.Name
+	}
+	return ""
+}
+
+// starRef is rel.* where one value is wanted: the whole row.
+func (s *scope) starRef(c *pg_query.ColumnRef, fields []string) (query.Expr, error) {
+	if len(fields) == 0 {
+		return nil, s.errorf(c.Location, pgerr.SyntaxError, `row expansion via "*" is not supported here`)
+	}
+	schema := ""
+	if len(fields) > 1 {
+		schema = fields[len(fields)-2]
+	}
+	name := fields[len(fields)-1]
+	it, up, err := s.lookupItem(schema, name, c.Location)
+	if err != nil {
+		return nil, err
+	}
+	if it == nil {
+		return nil, s.missingTable(schema, name, c.Location)
+	}
+	return s.wholeRow(it, up), nil
+}
+
+func (s *scope) plainColumn(name string, loc int32) (query.Expr, error) {
+	_, e, err := s.lookupColumn(name, loc)
+	if err != nil || e != nil {
+		return e, err
+	}
+	it, up, err := s.lookupItem("", name, loc)
+	if err != nil {
+		return nil, err
+	}
+	if it != nil {
+		return s.wholeRow(it, up), nil
+	}
+	return nil, s.missingColumn("", name, loc)
+}
+
+func (s *scope) qualifiedColumn(schema, rel, name string, loc int32) (query.Expr, error) {
+	it, up, err := s.lookupItem(schema, rel, loc)
+	if err != nil {
+		return nil, err
+	}
+	if it == nil {
+		return nil, s.missingTable(schema, rel, loc)
+	}
+	c, err := s.find(it, name, loc)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return raise(c.expr, up), nil
+	}
+	return nil, s.missingColumn(rel, name, loc)
+}
+
+// origin tells which table column an output column is.
+func (s *scope) origin(n *pg_query.Node, e query.Expr) (table uint32, att int16) {
+	v, ok := e.(*query.Var)
+	if !ok || v.Up != 0 || v.Col < 0 || n.GetColumnRef() == nil && n != nil {
+		return 0, 0
+	}
+	return s.originOf(v)
+}
+
+// originOf looks through subqueries.
+func (s *scope) originOf(v *query.Var) (table uint32, att int16) {
+	if v.Col < 0 || v.Up != 0 {
+		return 0, 0
+	}
+	rel := s.q.Rels[v.Rel]
+	switch {
+	case rel.Table != nil && v.Col < len(rel.Table.Columns) && rel.Kind == query.RelTable:
+		return rel.Table.OID, rel.Table.Columns[v.Col].AttNum
+	case rel.Subquery != nil:
+		if t := rel.Subquery.Targets; v.Col < len(t) {
+			return t[v.Col].OriginTable, t[v.Col].OriginCol
+		}
+	case rel.CTE != nil && rel.CTE.Query != nil && !rel.CTE.Recursive:
+		if t := rel.CTE.Query.Targets; v.Col < len(t) {
+			return t[v.Col].OriginTable, t[v.Col].OriginCol
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,110 @@
+package analyze
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// item is an expression with its place in the text, for messages.
+type item struct {
+	expr query.Expr
+	loc  int32
+}
+
+func exprsOf(items []item) []query.Expr {
+	out := make([]query.Expr, len(items))
+	for i, it := range items {
+		out[i] = it.expr
+	}
+	return out
+}
+
+// commonType is select_common_type: the type that all of items can become. context names the construct in messages; "" gives 0 where
+// there is none instead of an error.
+func (s *scope) commonType(items []item, context string) (types.OID, error) {
+	first := items[0].expr.Type()
+	if same(items, first) && first != types.Unknown {
+		return first, nil
+	}
+	best := baseType(first)
+	bestCategory := category(best)
+	bestPreferred := preferred(categoryInvalid, best)
+	for _, it := range items[1:] {
+		t := baseType(it.expr.Type())
+		if t == types.Unknown || t == best {
+			continue
+		}
+		c := category(t)
+		switch {
+		case best == types.Unknown:
+			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
+		case c != bestCategory:
+			if context == "" {
+				return 0, nil
+			}
+			return 0, s.errorf(it.loc, pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", context, typeName(best), typeName(t))
+		case !bestPreferred && canCoerceOne(best, t, implicit) && !canCoerceOne(t, best, implicit):
+			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
+		}
+	}
+	if best == types.Unknown {
+		best = types.Text
+	}
+	return best, nil
+}
+
+func same(items []item, t types.OID) bool {
+	for _, it := range items {
+		if it.expr.Type() != t {
+			return false
+		}
+	}
+	return true
+}
+
+// commonTypeOf is select_common_type_from_oids without expressions; ok is false where there is none.
+func commonTypeOf(oids []types.OID) (types.OID, bool) {
+	best := oids[0]
+	allSame := best != types.Unknown
+	for _, t := range oids[1:] {
+		allSame = allSame && t == best
+	}
+	if allSame {
+		return best, true
+	}
+	best = baseType(best)
+	bestCategory, bestPreferred := category(best), preferred(categoryInvalid, best)
+	for _, t := range oids[1:] {
+		t = baseType(t)
+		if t == types.Unknown || t == best {
+			continue
+		}
+		c := category(t)
+		switch {
+		case best == types.Unknown:
+			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
+		case c != bestCategory:
+			return 0, false
+		case !bestPreferred && canCoerceOne(best, t, implicit) && !canCoerceOne(t, best, implicit):
+			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
+		}
+	}
+	if best == types.Unknown {
+		best = types.Text
+	}
+	return best, true
+}
+
+// coerceAll coerces every item to the common type.
+func (s *scope) coerceAll(items []item, t types.OID, context string) ([]query.Expr, error) {
+	out := make([]query.Expr, len(items))
+	for i, it := range items {
+		e, err := s.coerceCommon(it.expr, t, context, it.loc)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = e
+	}
+	return out, nil
+}

@@ -1,0 +1,261 @@
+package analyze
+
+import (
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// expr analyses an expression (transformExprRecurse). Its type may still be unknown.
+func (s *scope) expr(n *pg_query.Node) (query.Expr, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_ColumnRef:
+		return s.columnRef(v.ColumnRef)
+	case *pg_query.Node_ParamRef:
+		return s.param(v.ParamRef)
+	case *pg_query.Node_AConst:
+		return s.constant(v.AConst)
+	case *pg_query.Node_AExpr:
+		return s.aExpr(v.AExpr)
+	case *pg_query.Node_FuncCall:
+		return s.funcCall(v.FuncCall)
+	case *pg_query.Node_TypeCast:
+		return s.typeCast(v.TypeCast)
+	case *pg_query.Node_BoolExpr:
+		return s.boolExpr(v.BoolExpr)
+	case *pg_query.Node_NullTest:
+		return s.nullTest(v.NullTest)
+	case *pg_query.Node_BooleanTest:
+		return s.booleanTest(v.BooleanTest)
+	case *pg_query.Node_SubLink:
+		return s.subLink(v.SubLink)
+	case *pg_query.Node_CaseExpr:
+		return s.caseExpr(v.CaseExpr)
+	case *pg_query.Node_CoalesceExpr:
+		return s.coalesce(v.CoalesceExpr)
+	case *pg_query.Node_MinMaxExpr:
+		return s.minMax(v.MinMaxExpr)
+	case *pg_query.Node_AIndirection:
+		return s.indirection(v.AIndirection)
+	case *pg_query.Node_AArrayExpr:
+		return s.array(v.AArrayExpr, 0, 0, -1)
+	}
+	return s.rareExpr(n)
+}
+
+func (s *scope) rareExpr(n *pg_query.Node) (query.Expr, error) {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_RowExpr:
+		return s.row(v.RowExpr)
+	case *pg_query.Node_SqlvalueFunction:
+		return s.sqlValue(v.SqlvalueFunction), nil
+	case *pg_query.Node_GroupingFunc:
+		return s.groupingFunc(v.GroupingFunc)
+	case *pg_query.Node_CollateClause:
+		return s.collate(v.CollateClause)
+	case *pg_query.Node_SetToDefault:
+		return nil, s.errorf(v.SetToDefault.Location, pgerr.SyntaxError, "DEFAULT is not allowed in this context")
+	case *pg_query.Node_NamedArgExpr:
+		return s.expr(v.NamedArgExpr.Arg)
+	case *pg_query.Node_CurrentOfExpr:
+		return nil, s.unsupported(-1, "WHERE CURRENT OF is not supported yet")
+	case *pg_query.Node_XmlExpr:
+		return nil, s.unsupported(v.XmlExpr.Location, "XML expressions are not supported")
+	case *pg_query.Node_MultiAssignRef:
+		return nil, s.unsupported(-1, "multiple assignment is not allowed here")
+	case nil:
+		return nil, s.errorf(-1, pgerr.SyntaxError, "missing expression")
+	}
+	kind := strings.TrimPrefix(strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_"), "Node_")
+	return nil, s.unsupported(location(n), "%s is not supported yet", nodeLabel(kind))
+}
+
+// items analyses a list of expressions.
+func (s *scope) items(nodes []*pg_query.Node) ([]item, error) {
+	out := make([]item, len(nodes))
+	for i, n := range nodes {
+		e, err := s.expr(n)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = item{e, location(n)}
+	}
+	return out, nil
+}
+
+// constant makes a Const of a literal (make_const).
+func (s *scope) constant(c *pg_query.A_Const) (query.Expr, error) {
+	out := &query.Const{T: query.Of(types.Unknown), Pos: s.pos(c.Location)}
+	if c.Isnull {
+		return out, nil
+	}
+	switch v := c.Val.(type) {
+	case *pg_query.A_Const_Ival:
+		out.T, out.Value = query.Of(types.Int4), types.NewInt(int64(v.Ival.Ival))
+	case *pg_query.A_Const_Fval:
+		return s.number(out, v.Fval.Fval)
+	case *pg_query.A_Const_Boolval:
+		out.T, out.Value = query.Of(types.Bool), types.NewBool(v.Boolval.Boolval)
+	case *pg_query.A_Const_Sval:
+		out.Value = types.NewText(v.Sval.Sval)
+	case *pg_query.A_Const_Bsval:
+		d, err := types.Input(types.Bit, -1, v.Bsval.Bsval, s.ctx.Env)
+		if err != nil {
+			return nil, s.placed(err, c.Location)
+		}
+		out.T, out.Value = query.Of(types.Bit), d
+	default:
+		return nil, s.unsupported(c.Location, "this kind of literal is not supported")
+	}
+	return out, nil
+}
+
+// number is an integer too large for int4, or a decimal fraction.
+func (s *scope) number(out *query.Const, text string) (query.Expr, error) {
+	digits := strings.ReplaceAll(text, "_", "")
+	if n, err := strconv.ParseInt(digits, 0, 64); err == nil && !isOctalLike(digits) {
+		out.T, out.Value = query.Of(types.Int8), types.NewInt(n)
+		if n == int64(int32(n)) {
+			out.T = query.Of(types.Int4)
+		}
+		return out, nil
+	}
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		out.T, out.Value = query.Of(types.Int8), types.NewInt(n)
+		return out, nil
+	}
+	d, err := types.Input(types.Numeric, -1, digits, s.ctx.Env)
+	if err != nil {
+		e := *pgerr.From(err)
+		e.Position = out.Pos
+		return nil, &e
+	}
+	out.T, out.Value = query.Of(types.Numeric), d
+	return out, nil
+}
+
+// isOctalLike tells whether Go would read a decimal number with a leading zero as octal.
+func isOctalLike(s string) bool { return len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' }
+
+// placed adds a position to an error that has none.
+func (s *scope) placed(err error, loc int32) error {
+	e := *pgerr.From(err)
+	if e.Position == 0 {
+		e.Position = s.pos(loc)
+	}
+	return &e
+}
+
+// param is $n; its type may be decided by what follows.
+func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
+	n := int(p.Number)
+	if n <= 0 || n > 65535 || s.noParams {
+		return nil, s.errorf(p.Location, pgerr.UndefinedParameter, "there is no parameter $%d", n)
+	}
+	for len(s.params) < n {
+		s.params = append(s.params, 0)
+	}
+	t := s.params[n-1]
+	if t == 0 {
+		t = types.Unknown
+	}
+	return &query.Param{T: query.Of(t), N: n}, nil
+}
+
+// typeCast is CAST and ::.
+func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
+	target, typmod, err := s.typeName(c.TypeName)
+	if err != nil {
+		return nil, err
+	}
+	var arg query.Expr
+	if a := c.Arg.GetAArrayExpr(); a != nil && isArray(target) {
+		arg, err = s.array(a, target, elementOf(target), typmod)
+	} else {
+		arg, err = s.expr(c.Arg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	loc := c.Location
+	if loc < 0 {
+		loc = c.TypeName.Location
+	}
+	e, err := s.coerceTo(arg, target, typmod, explicit, loc)
+	if err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(arg.Type()), typeName(target))
+	}
+	return e, nil
+}
+
+// sqlValues are the functions without parentheses.
+var sqlValues = map[pg_query.SQLValueFunctionOp]struct {
+	name string
+	typ  types.OID
+}{
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:        {"current_date", types.Date},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIME:        {"current_time", types.TimeTZ},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIME_N:      {"current_time", types.TimeTZ},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP:   {"current_timestamp", types.TimestampTZ},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP_N: {"current_timestamp", types.TimestampTZ},
+	pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME:           {"localtime", types.Time},
+	pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME_N:         {"localtime", types.Time},
+	pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP:      {"localtimestamp", types.Timestamp},
+	pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP_N:    {"localtimestamp", types.Timestamp},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_ROLE:        {"current_role", types.Name},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_USER:        {"current_user", types.Name},
+	pg_query.SQLValueFunctionOp_SVFOP_USER:                {"user", types.Name},
+	pg_query.SQLValueFunctionOp_SVFOP_SESSION_USER:        {"session_user", types.Name},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_CATALOG:     {"current_catalog", types.Name},
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_SCHEMA:      {"current_schema", types.Name},
+}
+
+func (s *scope) sqlValue(f *pg_query.SQLValueFunction) query.Expr {
+	v := sqlValues[f.Op]
+	typmod := int32(-1)
+	if f.Typmod >= 0 && v.typ != types.Name && v.typ != types.Date {
+		switch f.Op {
+		case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIME_N, pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP_N,
+			pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME_N, pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP_N:
+			typmod = min(f.Typmod, 6)
+		}
+	}
+	return &query.SQLValue{T: query.T{OID: v.typ, Mod: typmod}, Name: v.name}
+}
+
+// collations that all mean comparison by bytes here.
+var collations = map[string]bool{"default": true, "C": true, "POSIX": true, "C.UTF-8": true, "C.utf8": true, "ucs_basic": true}
+
+// collate accepts the collations that are what the server does anyway.
+func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
+	e, err := s.expr(c.Arg)
+	if err != nil {
+		return nil, err
+	}
+	t := e.Type()
+	if t == types.Unknown {
+		if e, err = s.coerce(e, types.Text, -1, implicit, c.Location); err != nil {
+			return nil, err
+		}
+	} else if category(t) != categoryString && !isCollatable(t) {
+		return nil, s.errorf(c.Location, pgerr.DatatypeMismatch, "collations are not supported by type %s", typeName(t))
+	}
+	name := nodeStrings(c.Collname)
+	if !collations[name[len(name)-1]] {
+		return nil, s.unsupported(c.Location, "collation %q is not supported", strings.Join(name, ".")).
+			WithHint(`Text compares by bytes here; COLLATE "C" says the same.`)
+	}
+	return e, nil
+}

@@ -1,0 +1,224 @@
+package analyze
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+func (s *scope) addRel(r *query.Rel) int {
+	s.q.Rels = append(s.q.Rels, r)
+	return len(s.q.Rels) - 1
+}
+
+// fromClause analyses FROM (transformFromClause).
+func (s *scope) fromClause(nodes []*pg_query.Node) error {
+	for _, n := range nodes {
+		from, items, err := s.fromItem(n)
+		if err != nil {
+			return err
+		}
+		if err := s.checkNames(s.names, items); err != nil {
+			return err
+		}
+		setLateral(items, true, true)
+		s.names = append(s.names, items...)
+		s.q.From = append(s.q.From, from)
+	}
+	setLateral(s.names, false, true)
+	return nil
+}
+
+func setLateral(items []*nameItem, only, ok bool) {
+	for _, it := range items {
+		it.lateralOnly, it.lateralOK = only, ok
+	}
+}
+
+// checkNames refuses two entries of one name (checkNameSpaceConflicts).
+func (s *scope) checkNames(have, added []*nameItem) error {
+	for _, a := range have {
+		if !a.relVisible || a.alias == "" {
+			continue
+		}
+		for _, b := range added {
+			if b.relVisible && a.alias == b.alias && (a.schema == b.schema || a.schema == "" || b.schema == "") {
+				return pgerr.New(pgerr.DuplicateAlias, "table name %q specified more than once", a.alias)
+			}
+		}
+	}
+	return nil
+}
+
+// fromItem analyses one item and gives the names it brings in.
+func (s *scope) fromItem(n *pg_query.Node) (query.From, []*nameItem, error) {
+	if err := s.enter(); err != nil {
+		return nil, nil, err
+	}
+	defer s.leave()
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_RangeVar:
+		return s.one(s.rangeVar(v.RangeVar))
+	case *pg_query.Node_RangeSubselect:
+		return s.one(s.rangeSubselect(v.RangeSubselect))
+	case *pg_query.Node_RangeFunction:
+		return s.one(s.rangeFunction(v.RangeFunction))
+	case *pg_query.Node_JoinExpr:
+		return s.join(v.JoinExpr)
+	case *pg_query.Node_RangeTableSample:
+		return nil, nil, s.unsupported(v.RangeTableSample.Location, "TABLESAMPLE is not supported yet")
+	}
+	return nil, nil, s.unsupported(location(n), "%s in FROM is not supported yet", nodeLabel(strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_")))
+}
+
+func (s *scope) one(it *nameItem, err error) (query.From, []*nameItem, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return &query.FromRel{Rel: it.rel}, []*nameItem{it}, nil
+}
+
+// rangeVar is a table, a system view or a WITH query.
+func (s *scope) rangeVar(rv *pg_query.RangeVar) (*nameItem, error) {
+	if rv.Schemaname == "" {
+		if c, up := s.lookupCTE(rv.Relname); c != nil {
+			return s.cteItem(c, up, rv)
+		}
+	}
+	rel, schema, err := s.relation(rv)
+	if err != nil {
+		return nil, err
+	}
+	aliased, err := s.applyAlias(rel, rv.Alias, rv.Relname)
+	if err != nil {
+		return nil, err
+	}
+	it := s.itemOf(s.addRel(rel))
+	if !aliased {
+		it.schema = schema
+	}
+	return it, nil
+}
+
+// applyAlias names a range table entry and its columns; it tells whether there was an alias.
+func (s *scope) applyAlias(rel *query.Rel, alias *pg_query.Alias, name string) (bool, error) {
+	rel.Alias = name
+	if alias == nil {
+		return false, nil
+	}
+	rel.Alias = alias.Aliasname
+	return true, s.aliasColumns(rel.Columns, alias)
+}
+
+func (s *scope) aliasColumns(columns []query.Column, alias *pg_query.Alias) error {
+	names := nodeStrings(alias.GetColnames())
+	at := 0
+	for i := range columns {
+		if columns[i].Dropped {
+			continue
+		}
+		if at < len(names) {
+			columns[i].Name = names[at]
+		}
+		at++
+	}
+	if len(names) > at {
+		return pgerr.New(pgerr.InvalidColumnReference, "table %q has %d columns available but %d columns specified", alias.Aliasname, at, len(names))
+	}
+	return nil
+}
+
+// relation finds the table or system view that a name means.
+func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
+	if rv.Catalogname != "" && rv.Catalogname != s.databaseName() {
+		return nil, "", s.errorf(rv.Location, pgerr.FeatureNotSupported, "cross-database references are not implemented: %q",
+			rv.Catalogname+"."+rv.Schemaname+"."+rv.Relname)
+	}
+	schemas := s.searchPath()
+	shown := rv.Relname
+	if rv.Schemaname != "" {
+		schemas, shown = []string{rv.Schemaname}, rv.Schemaname+"."+rv.Relname
+	}
+	for _, schema := range schemas {
+		t, r := s.relationIn(schema, rv.Relname)
+		switch {
+		case t != nil && t.Kind == catalog.KindIndex:
+			return nil, "", s.errorf(rv.Location, pgerr.WrongObjectType, "cannot open relation %q", rv.Relname).
+				WithDetail("This operation is not supported for indexes.")
+		case t != nil && t.Kind != catalog.KindTable:
+			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views and sequences are not supported yet", rv.Relname)
+		case t != nil:
+			return &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}, schema, nil
+		case r != nil:
+			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema, Columns: columnsOfSystem(r)}, schema, nil
+		}
+	}
+	return nil, "", s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q does not exist", shown)
+}
+
+// searchPath is the effective path: pg_catalog comes first unless it is listed.
+func (s *scope) searchPath() []string {
+	for _, p := range s.ctx.SearchPath {
+		if p == "pg_catalog" {
+			return s.ctx.SearchPath
+		}
+	}
+	return append([]string{"pg_catalog"}, s.ctx.SearchPath...)
+}
+
+func (s *scope) relationIn(schema, name string) (*catalog.Table, *pgcatalog.Relation) {
+	if r := pgcatalog.RelationByName(schema, name); r != nil {
+		return nil, r
+	}
+	if s.ctx.Catalog == nil {
+		return nil, nil
+	}
+	return s.ctx.Catalog.FindTable(s.ctx.Database, schema, name), nil
+}
+
+// rangeSubselect is a subquery in FROM.
+func (s *scope) rangeSubselect(rs *pg_query.RangeSubselect) (*nameItem, error) {
+	inner := s.child()
+	old, oldPlace := s.lateral, s.place
+	s.lateral, s.place = rs.Lateral, inFromSubselect
+	err := inner.selectNode(rs.Subquery, true)
+	s.lateral, s.place = old, oldPlace
+	if err != nil {
+		return nil, err
+	}
+	rel := &query.Rel{Kind: query.RelSubquery, Subquery: inner.q, Columns: targetColumns(inner.q)}
+	rel.Lateral = rs.Lateral && usesLevel(inner.q, 1)
+	if _, err := s.applyAlias(rel, rs.Alias, ""); err != nil {
+		return nil, err
+	}
+	it := s.itemOf(s.addRel(rel))
+	if rs.Alias == nil {
+		it.relVisible = false
+	}
+	return it, nil
+}
+
+// targetColumns lists what a query gives as columns.
+func targetColumns(q *query.Query) []query.Column {
+	var out []query.Column
+	for _, t := range visible(q) {
+		out = append(out, query.Column{Name: t.Name, Type: t.Expr.Type(), Typmod: t.Expr.Typmod()})
+	}
+	return out
+}
+
+// usesLevel tells whether a query refers to the level that is up levels out of it.
+func usesLevel(q *query.Query, up int) bool {
+	found := false
+	query.WalkQuery(q, func(x query.Expr, depth int) {
+		if v, ok := x.(*query.Var); ok && v.Up == depth+up {
+			found = true
+		}
+	})
+	return found
+}

@@ -1,0 +1,71 @@
+package analyze
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func typeOfNode(n *pg_query.Node) string { return fmt.Sprintf("%T", n.GetNode()) }
+
+// clearLocations sets every location in a parse tree to 0.
+func clearLocations(m protoreflect.Message) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Name() == "location":
+			m.Clear(f)
+		case f.IsList() && f.Message() != nil:
+			for i := range v.List().Len() {
+				clearLocations(v.List().Get(i).Message())
+			}
+		case f.Message() != nil && !f.IsMap():
+			clearLocations(v.Message())
+		}
+		return true
+	})
+}
+
+// isCollatable tells whether values of a type are compared by a collation.
+func isCollatable(t types.OID) bool {
+	p := pgcatalog.TypeByOID(baseType(t))
+	if p == nil {
+		return false
+	}
+	if e := pgcatalog.ElementOf(p.OID); e != 0 {
+		return isCollatable(e)
+	}
+	return p.Collation != 0
+}
+
+// dependsOnClock tells whether a literal means another value at another time: now, today and their kin are read when the statement runs.
+func dependsOnClock(t types.OID, text string) bool {
+	switch t {
+	case types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ:
+		lower := strings.ToLower(text)
+		for _, word := range []string{"now", "today", "tomorrow", "yesterday"} {
+			if strings.Contains(lower, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// varLocations remembers where variables stand in the text, for errors that are found later.
+type varLocations map[*query.Var]int32
+
+func (l varLocations) of(v *query.Var) int32 {
+	if loc, ok := l[v]; ok {
+		return loc
+	}
+	return -1
+}

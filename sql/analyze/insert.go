@@ -1,0 +1,343 @@
+package analyze
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// insert analyses INSERT.
+func (s *scope) insert(in *pg_query.InsertStmt) error {
+	s.q.Command = query.Insert
+	if err := s.with(in.WithClause); err != nil {
+		return err
+	}
+	switch in.Override {
+	case pg_query.OverridingKind_OVERRIDING_USER_VALUE:
+		s.q.Overriding = 'u'
+	case pg_query.OverridingKind_OVERRIDING_SYSTEM_VALUE:
+		s.q.Overriding = 's'
+	}
+	it, exprs, err := s.targetTable(in.Relation)
+	if err != nil {
+		return err
+	}
+	columns, locs, err := s.insertColumns(in.Cols)
+	if err != nil {
+		return err
+	}
+	switch sel := in.SelectStmt.GetSelectStmt(); {
+	case in.SelectStmt == nil:
+		columns = nil
+	case isPlainValues(sel):
+		columns, err = s.insertValues(sel, columns, locs, len(in.Cols) > 0, exprs)
+	default:
+		columns, err = s.insertSelect(in.SelectStmt, columns, locs, len(in.Cols) > 0)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.insertDefaults(columns, exprs); err != nil {
+		return err
+	}
+	s.names = []*nameItem{it}
+	if err := s.onConflict(in.OnConflictClause, it, exprs); err != nil {
+		return err
+	}
+	s.names = []*nameItem{it}
+	if err := s.returning(in.ReturningList); err != nil {
+		return err
+	}
+	s.checks(exprs)
+	return nil
+}
+
+// isPlainValues tells whether the source is VALUES without clauses, where DEFAULT is possible.
+func isPlainValues(sel *pg_query.SelectStmt) bool {
+	return sel != nil && len(sel.ValuesLists) > 0 && len(sel.SortClause) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil &&
+		len(sel.LockingClause) == 0 && sel.WithClause == nil
+}
+
+// insertColumns lists the target columns by position, all of them where none are named.
+func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int32, err error) {
+	t := s.q.Rels[s.q.Result].Table
+	if len(nodes) == 0 {
+		for i, c := range t.Columns {
+			if !c.Dropped {
+				columns, locs = append(columns, i), append(locs, -1)
+			}
+		}
+		return columns, locs, nil
+	}
+	for _, n := range nodes {
+		rt := n.GetResTarget()
+		col, err := s.targetColumn(rt.Name, rt.Location)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(rt.Indirection) > 0 {
+			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet")
+		}
+		if containsInt(columns, col) {
+			return nil, nil, s.errorf(rt.Location, pgerr.DuplicateColumn, "column %q specified more than once", rt.Name)
+		}
+		columns, locs = append(columns, col), append(locs, rt.Location)
+	}
+	return columns, locs, nil
+}
+
+// fit matches the number of values with the columns.
+func (s *scope) fit(columns []int, locs []int32, n int, named bool, valueLoc int32) ([]int, error) {
+	if n > len(columns) {
+		return nil, s.errorf(valueLoc, pgerr.SyntaxError, "INSERT has more expressions than target columns")
+	}
+	if n < len(columns) && named {
+		return nil, s.errorf(locs[n], pgerr.SyntaxError, "INSERT has more target columns than expressions")
+	}
+	return columns[:n], nil
+}
+
+// insertValues makes the rows of VALUES the source, each value already of its column's type.
+func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int32, named bool, exprs *tableExprs) ([]int, error) {
+	src := s.child()
+	var defaultErr error
+	rows, err := src.valuesRows(sel.ValuesLists, func(i int) query.Expr {
+		if i >= len(columns) {
+			return &query.Default{T: query.Of(types.Unknown)}
+		}
+		e, err := s.defaultOf(columns[i], exprs)
+		if err != nil && defaultErr == nil {
+			defaultErr = err
+		}
+		return &defaultValue{Expr: e}
+	})
+	if err == nil {
+		err = defaultErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	extra := int32(-1)
+	if len(rows[0]) > len(columns) {
+		extra = rows[0][len(columns)].loc
+	}
+	if columns, err = s.fit(columns, locs, len(rows[0]), named, extra); err != nil {
+		return nil, err
+	}
+	src.q.Values = make([][]query.Expr, len(rows))
+	for r, row := range rows {
+		out := make([]query.Expr, len(row))
+		for i, v := range row {
+			if d, ok := v.expr.(*defaultValue); ok {
+				out[i] = d.Expr
+				continue
+			}
+			if err := s.checkOverriding(columns[i]); err != nil {
+				return nil, err
+			}
+			if out[i], err = s.assign(columns[i], v.expr, v.loc); err != nil {
+				return nil, err
+			}
+		}
+		src.q.Values[r] = out
+	}
+	for i, col := range columns {
+		c := s.q.Rels[s.q.Result].Table.Columns[col]
+		v := &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: -1, Col: i, Name: "column" + itoa(i+1)}
+		src.q.Targets = append(src.q.Targets, query.Target{Name: v.Name, Expr: v})
+	}
+	s.source(src.q, columns, nil)
+	return columns, nil
+}
+
+// defaultValue marks a DEFAULT among values while they are analysed.
+type defaultValue struct{ query.Expr }
+
+// checkOverriding refuses a value for a column that is always generated.
+func (s *scope) checkOverriding(col int) error {
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	switch {
+	case c.Generated != "":
+		return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column %q", c.Name).
+			WithDetail("Column %q is a generated column.", c.Name)
+	case c.Identity == 'a' && s.q.Overriding == 0:
+		return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column %q", c.Name).
+			WithDetail("Column %q is an identity column defined as GENERATED ALWAYS.", c.Name).
+			WithHint("Use OVERRIDING SYSTEM VALUE to override.")
+	}
+	return nil
+}
+
+// insertSelect makes any other query the source.
+func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, named bool) ([]int, error) {
+	src := s.child()
+	if err := src.selectNode(n, false); err != nil {
+		return nil, err
+	}
+	targets := visible(src.q)
+	sel := n.GetSelectStmt()
+	columns, err := s.fit(columns, locs, len(targets), named, targetLocation(sel, min(len(columns), max(len(targets)-1, 0))))
+	if err != nil {
+		return nil, err
+	}
+	for i, col := range columns {
+		if err := s.checkOverriding(col); err != nil {
+			return nil, err
+		}
+		if targets[i].Expr.Type() != types.Unknown {
+			continue
+		}
+		// A literal or parameter takes the column's type where it stands.
+		e, err := s.assign(col, targets[i].Expr, targetLocation(sel, i))
+		if err != nil {
+			return nil, err
+		}
+		if src.q.Values != nil || src.q.SetOp != nil {
+			if err := src.coerceColumn(i, e.Type(), "INSERT", -1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		targets[i].Expr = e
+	}
+	var values []query.Expr
+	for i, col := range columns {
+		t := targets[i].Expr
+		v := &query.Var{T: query.T{OID: t.Type(), Mod: t.Typmod()}, Rel: len(s.q.Rels), Col: i, Name: targets[i].Name}
+		e, err := s.assign(col, v, targetLocation(sel, i))
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, e)
+	}
+	s.source(src.q, columns, values)
+	return columns, nil
+}
+
+// source adds the source rows as a range table entry and assigns them; values nil takes them as they are.
+func (s *scope) source(q *query.Query, columns []int, values []query.Expr) {
+	s.q.Source = q
+	rel := &query.Rel{Kind: query.RelSource, Alias: "*SELECT*", Columns: targetColumns(q)}
+	s.q.SourceRel = s.addRel(rel)
+	for i, col := range columns {
+		if values != nil {
+			s.q.Assign = append(s.q.Assign, query.Assignment{Col: col, Expr: values[i]})
+			continue
+		}
+		c := rel.Columns[i]
+		s.q.Assign = append(s.q.Assign, query.Assignment{
+			Col: col, Expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.SourceRel, Col: i, Name: c.Name},
+		})
+	}
+}
+
+// insertDefaults assigns the defaults of the columns that were not given.
+func (s *scope) insertDefaults(given []int, exprs *tableExprs) error {
+	for i, c := range s.q.Rels[s.q.Result].Table.Columns {
+		if c.Dropped || c.Generated != "" || containsInt(given, i) {
+			continue
+		}
+		if exprs.defaults[i] == nil && c.Identity == 0 {
+			continue
+		}
+		e, err := s.defaultOf(i, exprs)
+		if err != nil {
+			return err
+		}
+		s.q.Assign = append(s.q.Assign, query.Assignment{Col: i, Expr: e})
+	}
+	return nil
+}
+
+// onConflict analyses ON CONFLICT.
+func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs *tableExprs) error {
+	if c == nil {
+		return nil
+	}
+	oc := &query.OnConflict{Update: c.Action == pg_query.OnConflictAction_ONCONFLICT_UPDATE}
+	if oc.Update && c.Infer == nil {
+		return s.errorf(c.Location, pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+			WithHint("For example, ON CONFLICT (column_name).")
+	}
+	var err error
+	if c.Infer != nil {
+		if oc.Constraint, err = s.arbiter(c.Infer); err != nil {
+			return err
+		}
+	}
+	t := s.q.Rels[s.q.Result]
+	excluded := &query.Rel{Kind: query.RelExcluded, Alias: "excluded", Table: t.Table, SchemaName: t.SchemaName, Columns: columnsOfTable(t.Table)}
+	oc.Excluded = s.addRel(excluded)
+	s.q.OnConflict = oc
+	if !oc.Update {
+		return nil
+	}
+	s.names = []*nameItem{target, s.itemOf(oc.Excluded)}
+	if oc.Assign, err = s.assignments(c.TargetList, exprs); err != nil {
+		return err
+	}
+	if c.WhereClause == nil {
+		return nil
+	}
+	return s.at(inWhere, func() error {
+		e, err := s.expr(c.WhereClause)
+		if err != nil {
+			return err
+		}
+		oc.Where, err = s.coerceBool(e, "WHERE", location(c.WhereClause))
+		return err
+	})
+}
+
+// arbiter finds the unique constraint that ON CONFLICT means.
+func (s *scope) arbiter(in *pg_query.InferClause) (uint32, error) {
+	t := s.q.Rels[s.q.Result].Table
+	if in.Conname != "" {
+		c := t.Constraint(in.Conname)
+		if c == nil {
+			return 0, pgerr.New(pgerr.UndefinedObject, "constraint %q for table %q does not exist", in.Conname, t.Name)
+		}
+		if c.Kind != catalog.PrimaryKey && c.Kind != catalog.Unique {
+			return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index")
+		}
+		return c.OID, nil
+	}
+	var columns []int16
+	for _, n := range in.IndexElems {
+		el := n.GetIndexElem()
+		if el.Name == "" {
+			return 0, s.unsupported(in.Location, "ON CONFLICT on expressions is not supported yet")
+		}
+		col, err := s.targetColumn(el.Name, in.Location)
+		if err != nil {
+			return 0, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name)
+		}
+		columns = append(columns, t.Columns[col].AttNum)
+	}
+	for _, c := range t.Constraints {
+		if (c.Kind == catalog.PrimaryKey || c.Kind == catalog.Unique) && sameColumns(c.Columns, columns) {
+			return c.OID, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+}
+
+// sameColumns compares two sets of columns.
+func sameColumns(a, b []int16) bool {
+	within := func(x, y []int16) bool {
+		for _, n := range x {
+			found := false
+			for _, m := range y {
+				found = found || n == m
+			}
+			if !found {
+				return false
+			}
+		}
+		return true
+	}
+	return within(a, b) && within(b, a)
+}

@@ -1,0 +1,333 @@
+package analyze
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// codeGeneratedAlways is errcodes.txt's generated_always.
+const codeGeneratedAlways = "428C9"
+
+// targetTable makes the target of a write Rels[0], with the analysed expressions of its definition.
+func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, error) {
+	if rv.Schemaname == "" {
+		if c, _ := s.lookupCTE(rv.Relname); c != nil {
+			return nil, nil, s.errorf(rv.Location, pgerr.WrongObjectType, "relation %q cannot be the target of a modifying statement", rv.Relname)
+		}
+	}
+	rel, schema, err := s.relation(rv)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rel.Kind != query.RelTable {
+		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
+	}
+	aliased, err := s.applyAlias(rel, rv.Alias, rv.Relname)
+	if err != nil {
+		return nil, nil, err
+	}
+	exprs, err := s.tableExprs(rel.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.q.Result = s.addRel(rel)
+	it := s.itemOf(s.q.Result)
+	if !aliased {
+		it.schema = schema
+	}
+	return it, exprs, nil
+}
+
+// targetColumn finds a column of the target table by name.
+func (s *scope) targetColumn(name string, loc int32) (int, error) {
+	t := s.q.Rels[s.q.Result].Table
+	for i, c := range t.Columns {
+		if c.Name == name && !c.Dropped {
+			return i, nil
+		}
+	}
+	switch name {
+	case "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid":
+		return 0, s.unsupported(loc, "cannot assign to system column %q", name)
+	}
+	return 0, s.errorf(loc, pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, t.Name)
+}
+
+// assign coerces a value to the type of the target's column (transformAssignedExpr).
+func (s *scope) assign(col int, e query.Expr, loc int32) (query.Expr, error) {
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	r, err := s.coerceTo(e, c.Type, c.Typmod, assignment, loc)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "column %q is of type %s but expression is of type %s", c.Name, typeName(c.Type), typeName(e.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return r, nil
+}
+
+// defaultOf is what DEFAULT means for a column.
+func (s *scope) defaultOf(col int, exprs *tableExprs) (query.Expr, error) {
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	if e := exprs.defaults[col]; e != nil {
+		return e, nil
+	}
+	if c.Identity != 0 {
+		return nil, pgerr.Unsupported("identity columns are not supported yet")
+	}
+	return &query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}}, nil
+}
+
+// returning analyses RETURNING.
+func (s *scope) returning(nodes []*pg_query.Node) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	s.q.Returning = true
+	err := s.at(inReturning, func() error { return s.targets(nodes) })
+	if err != nil {
+		return err
+	}
+	return s.resolveUnknowns()
+}
+
+// checks takes over the constraints of the target table, whose columns are those of Rels[0] there and of Rels[Result] here.
+func (s *scope) checks(exprs *tableExprs) {
+	s.q.Checks = exprs.checks
+	if s.q.Result == 0 || len(exprs.checks) == 0 {
+		return
+	}
+	s.q.Checks = append([]query.Check(nil), exprs.checks...)
+	for i := range s.q.Checks {
+		s.q.Checks[i].Expr = query.Rewrite(s.q.Checks[i].Expr, func(e query.Expr) (query.Expr, bool) {
+			v, ok := e.(*query.Var)
+			if !ok {
+				return e, false
+			}
+			c := *v
+			c.Rel = s.q.Result
+			return &c, true
+		})
+	}
+}
+
+// update analyses UPDATE.
+func (s *scope) update(u *pg_query.UpdateStmt) error {
+	s.q.Command = query.Update
+	if err := s.with(u.WithClause); err != nil {
+		return err
+	}
+	it, exprs, err := s.targetTable(u.Relation)
+	if err != nil {
+		return err
+	}
+	if err := s.otherTables(it, u.FromClause); err != nil {
+		return err
+	}
+	if err := s.setList(u.TargetList, exprs); err != nil {
+		return err
+	}
+	if err := s.where(u.WhereClause); err != nil {
+		return err
+	}
+	if err := s.returning(u.ReturningList); err != nil {
+		return err
+	}
+	s.checks(exprs)
+	return s.noAggregates()
+}
+
+// delete analyses DELETE.
+func (s *scope) delete(d *pg_query.DeleteStmt) error {
+	s.q.Command = query.Delete
+	if err := s.with(d.WithClause); err != nil {
+		return err
+	}
+	it, _, err := s.targetTable(d.Relation)
+	if err != nil {
+		return err
+	}
+	if err := s.otherTables(it, d.UsingClause); err != nil {
+		return err
+	}
+	if err := s.where(d.WhereClause); err != nil {
+		return err
+	}
+	if err := s.returning(d.ReturningList); err != nil {
+		return err
+	}
+	return s.noAggregates()
+}
+
+func (s *scope) noAggregates() error {
+	if s.q.HasAggs {
+		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed here")
+	}
+	return nil
+}
+
+// otherTables analyses FROM or USING of a write. The target cannot be seen from inside it.
+func (s *scope) otherTables(target *nameItem, from []*pg_query.Node) error {
+	target.lateralOnly, target.lateralOK = true, false
+	s.names = []*nameItem{target}
+	for _, n := range from {
+		item, items, err := s.fromItem(n)
+		if err != nil {
+			return err
+		}
+		if err := s.checkNames(s.names, items); err != nil {
+			return err
+		}
+		setLateral(items, true, true)
+		s.names = append(s.names, items...)
+		s.q.From = append(s.q.From, item)
+	}
+	setLateral(s.names, false, true)
+	return nil
+}
+
+// setList analyses SET of UPDATE and of ON CONFLICT DO UPDATE.
+func (s *scope) setList(nodes []*pg_query.Node, exprs *tableExprs) error {
+	assigns, err := s.assignments(nodes, exprs)
+	s.q.Assign = assigns
+	return err
+}
+
+func (s *scope) assignments(nodes []*pg_query.Node, exprs *tableExprs) ([]query.Assignment, error) {
+	var out []query.Assignment
+	whole := map[int]bool{}
+	err := s.at(inUpdateSource, func() error {
+		for _, n := range nodes {
+			rt := n.GetResTarget()
+			col, err := s.targetColumn(rt.Name, rt.Location)
+			if err != nil {
+				return err
+			}
+			at := -1
+			for i := range out {
+				if out[i].Col == col {
+					at = i
+				}
+			}
+			c := s.q.Rels[s.q.Result].Table.Columns[col]
+			if at >= 0 && (len(rt.Indirection) == 0 || whole[col]) {
+				return s.errorf(rt.Location, pgerr.SyntaxError, "multiple assignments to same column %q", c.Name)
+			}
+			base := query.Expr(&query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.Result, Col: col, Name: c.Name})
+			if at >= 0 {
+				base = out[at].Expr
+			}
+			e, err := s.assignment(rt, col, base, exprs)
+			if err != nil {
+				return err
+			}
+			if at >= 0 {
+				out[at].Expr = e
+				continue
+			}
+			whole[col] = len(rt.Indirection) == 0
+			out = append(out, query.Assignment{Col: col, Expr: e})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// assignment is one column = value of SET; base is the column's value so far.
+func (s *scope) assignment(rt *pg_query.ResTarget, col int, base query.Expr, exprs *tableExprs) (query.Expr, error) {
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	val := rt.Val
+	var value query.Expr
+	if m := val.GetMultiAssignRef(); m != nil {
+		var err error
+		if val, value, err = s.multiAssign(m); err != nil {
+			return nil, err
+		}
+	}
+	if value == nil && val.GetSetToDefault() != nil {
+		if len(rt.Indirection) > 0 {
+			return nil, s.unsupported(rt.Location, "cannot set an array element to DEFAULT")
+		}
+		return s.defaultOf(col, exprs)
+	}
+	if c.Generated != "" || c.Identity == 'a' {
+		e := pgerr.New(codeGeneratedAlways, "column %q can only be updated to DEFAULT", c.Name).WithDetail("Column %q is a generated column.", c.Name)
+		if c.Identity == 'a' {
+			e = e.WithDetail("Column %q is an identity column defined as GENERATED ALWAYS.", c.Name)
+		}
+		return nil, e
+	}
+	loc := location(val)
+	if value == nil {
+		var err error
+		if value, err = s.expr(val); err != nil {
+			return nil, err
+		}
+	}
+	if len(rt.Indirection) > 0 {
+		return s.assignPart(rt, base, value, loc)
+	}
+	return s.assign(col, value, loc)
+}
+
+// multiAssign takes column Colno of (a, b) = …: a node of a row, or a value out of a subquery.
+func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.Expr, error) {
+	at := int(m.Colno) - 1
+	if row := m.Source.GetRowExpr(); row != nil {
+		if len(row.Args) != int(m.Ncolumns) {
+			return nil, nil, s.errorf(row.Location, pgerr.SyntaxError, "number of columns does not match number of values")
+		}
+		return row.Args[at], nil, nil
+	}
+	sub := m.Source.GetSubLink()
+	if sub == nil {
+		return nil, nil, s.unsupported(location(m.Source), "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
+	}
+	// The subquery is read once for each column: a query over it takes that column.
+	outer := s.child()
+	inner := outer.child()
+	if err := inner.selectNode(sub.Subselect, true); err != nil {
+		return nil, nil, err
+	}
+	columns := targetColumns(inner.q)
+	if len(columns) != int(m.Ncolumns) {
+		return nil, nil, s.errorf(sub.Location, pgerr.SyntaxError, "number of columns does not match number of values")
+	}
+	rel := outer.addRel(&query.Rel{Kind: query.RelSubquery, Alias: "*SELECT*", Subquery: inner.q, Columns: columns})
+	outer.q.From = []query.From{&query.FromRel{Rel: rel}}
+	t := query.T{OID: columns[at].Type, Mod: columns[at].Typmod}
+	outer.q.Targets = []query.Target{{Name: columns[at].Name, Expr: &query.Var{T: t, Rel: rel, Col: at, Name: columns[at].Name}}}
+	return m.Source, &query.SubLink{T: t, Kind: query.SubScalar, Query: outer.q}, nil
+}
+
+// assignPart is column[…] = value.
+func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc int32) (query.Expr, error) {
+	for _, n := range rt.Indirection {
+		if n.GetAIndices() == nil {
+			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet")
+		}
+	}
+	e, err := s.indirect(base, rt.Indirection, rt.Location)
+	if err != nil {
+		return nil, err
+	}
+	sub := e.(*query.Subscript)
+	want := sub.Elem
+	if sub.Slice {
+		want = base.Type()
+	}
+	v, err := s.coerceTo(value, want, base.Typmod(), assignment, loc)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscripted assignment to %q requires type %s but expression is of type %s",
+			rt.Name, typeName(want), typeName(value.Type())).WithHint("You will need to rewrite or cast the expression.")
+	}
+	sub.Assign = v
+	sub.T = query.T{OID: base.Type(), Mod: base.Typmod()}
+	return sub, nil
+}

@@ -1,0 +1,341 @@
+package analyze
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// selectNode analyses any query that is a node of the parse tree. resolve makes text of columns of unknown type.
+func (s *scope) selectNode(n *pg_query.Node, resolve bool) error {
+	if sel := n.GetSelectStmt(); sel != nil {
+		return s.selectStmt(sel, resolve)
+	}
+	switch n.GetNode().(type) {
+	case *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
+		return s.unsupported(-1, "data-modifying statements in WITH are not supported yet")
+	}
+	return s.errorf(-1, pgerr.SyntaxError, "a query was expected")
+}
+
+// selectStmt analyses SELECT, VALUES, TABLE and set operations.
+func (s *scope) selectStmt(sel *pg_query.SelectStmt, resolve bool) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	if sel.IntoClause != nil {
+		return s.errorf(sel.IntoClause.Rel.GetLocation(), pgerr.SyntaxError, "SELECT ... INTO is not allowed here")
+	}
+	if err := s.with(sel.WithClause); err != nil {
+		return err
+	}
+	switch {
+	case len(sel.ValuesLists) > 0:
+		return s.valuesClause(sel, resolve)
+	case sel.Op == pg_query.SetOperation_SETOP_UNION, sel.Op == pg_query.SetOperation_SETOP_INTERSECT, sel.Op == pg_query.SetOperation_SETOP_EXCEPT:
+		return s.setOperation(sel)
+	}
+	return s.plainSelect(sel, resolve)
+}
+
+// plainSelect is transformSelectStmt.
+func (s *scope) plainSelect(sel *pg_query.SelectStmt, resolve bool) error {
+	if err := s.windowsClause(sel.WindowClause); err != nil {
+		return err
+	}
+	if err := s.fromClause(sel.FromClause); err != nil {
+		return err
+	}
+	if err := s.at(inSelect, func() error { return s.targets(sel.TargetList) }); err != nil {
+		return err
+	}
+	if err := s.where(sel.WhereClause); err != nil {
+		return err
+	}
+	if err := s.having(sel.HavingClause); err != nil {
+		return err
+	}
+	shown := len(s.q.Targets)
+	if err := s.orderBy(sel.SortClause); err != nil {
+		return err
+	}
+	if err := s.groupBy(sel, shown); err != nil {
+		return err
+	}
+	if err := s.distinctClause(sel, shown); err != nil {
+		return err
+	}
+	if err := s.limits(sel); err != nil {
+		return err
+	}
+	if err := s.finishWindows(); err != nil {
+		return err
+	}
+	if resolve {
+		if err := s.resolveUnknowns(); err != nil {
+			return err
+		}
+	}
+	if err := s.lockingClause(sel.LockingClause); err != nil {
+		return err
+	}
+	return s.checkGrouping()
+}
+
+func (s *scope) where(n *pg_query.Node) error {
+	if n == nil {
+		return nil
+	}
+	return s.at(inWhere, func() error {
+		e, err := s.expr(n)
+		if err != nil {
+			return err
+		}
+		s.q.Where, err = s.coerceBool(e, "WHERE", location(n))
+		return err
+	})
+}
+
+func (s *scope) having(n *pg_query.Node) error {
+	if n == nil {
+		return nil
+	}
+	return s.at(inHaving, func() error {
+		e, err := s.expr(n)
+		if err != nil {
+			return err
+		}
+		s.q.Having, err = s.coerceBool(e, "HAVING", location(n))
+		return err
+	})
+}
+
+// limits analyses LIMIT and OFFSET.
+func (s *scope) limits(sel *pg_query.SelectStmt) error {
+	if sel.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES {
+		return s.unsupported(location(sel.LimitCount), "FETCH FIRST … WITH TIES is not supported yet")
+	}
+	limit := func(n *pg_query.Node, p place, name string) (query.Expr, error) {
+		if n == nil || name == "LIMIT" && isNullNode(n) {
+			return nil, nil
+		}
+		var out query.Expr
+		err := s.at(p, func() error {
+			e, err := s.expr(n)
+			if err != nil {
+				return err
+			}
+			if e, err = s.coerceClause(e, types.Int8, name, location(n)); err != nil {
+				return err
+			}
+			if hasOwnVars(e) {
+				return s.errorf(location(n), pgerr.InvalidColumnReference, "argument of %s must not contain variables", name)
+			}
+			out = e
+			return nil
+		})
+		return out, err
+	}
+	var err error
+	if s.q.Offset, err = limit(sel.LimitOffset, inOffset, "OFFSET"); err != nil {
+		return err
+	}
+	s.q.Limit, err = limit(sel.LimitCount, inLimit, "LIMIT")
+	return err
+}
+
+// valuesClause is VALUES as a query (transformValuesClause).
+func (s *scope) valuesClause(sel *pg_query.SelectStmt, resolve bool) error {
+	rows, err := s.valuesRows(sel.ValuesLists, nil)
+	if err != nil {
+		return err
+	}
+	mods, columnTypes, err := s.unifyValues(rows, resolve)
+	if err != nil {
+		return err
+	}
+	it := &nameItem{rel: -1, alias: "*VALUES*", relVisible: true, colsVisible: true}
+	for i := range columnTypes {
+		name := "column" + itoa(i+1)
+		v := &query.Var{T: query.T{OID: columnTypes[i], Mod: mods[i]}, Rel: -1, Col: i, Name: name}
+		s.q.Targets = append(s.q.Targets, query.Target{Name: name, Expr: v})
+		it.columns = append(it.columns, nameColumn{name: name, expr: v})
+	}
+	for _, r := range rows {
+		s.q.Values = append(s.q.Values, exprsOf(r))
+	}
+	if len(sel.LockingClause) > 0 {
+		return s.unsupported(-1, "%s cannot be applied to VALUES", lockName(sel.LockingClause[0].GetLockingClause()))
+	}
+	s.names = append(s.names, it)
+	if err := s.orderBy(sel.SortClause); err != nil {
+		return err
+	}
+	return s.limits(sel)
+}
+
+// valuesRows analyses the rows of VALUES; all must have as many columns. defaults, where not nil, takes what DEFAULT means.
+func (s *scope) valuesRows(lists []*pg_query.Node, defaults func(col int) query.Expr) ([][]item, error) {
+	rows := make([][]item, len(lists))
+	p := inValues
+	if len(lists) == 1 && defaults != nil {
+		p = inValuesSingle
+	}
+	err := s.at(p, func() error {
+		for i, l := range lists {
+			nodes := l.GetList().GetItems()
+			for j, n := range nodes {
+				if d := n.GetSetToDefault(); d != nil && defaults != nil {
+					rows[i] = append(rows[i], item{defaults(j), d.Location})
+					continue
+				}
+				star, err := s.expandStar(n)
+				if err != nil {
+					return err
+				}
+				for _, t := range star {
+					rows[i] = append(rows[i], item{t.Expr, location(n)})
+				}
+				if star != nil {
+					continue
+				}
+				e, err := s.expr(n)
+				if err != nil {
+					return err
+				}
+				rows[i] = append(rows[i], item{e, location(n)})
+			}
+			if len(rows[i]) != len(rows[0]) {
+				return s.errorf(locationOf(nodes), pgerr.SyntaxError, "VALUES lists must all be the same length")
+			}
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// unifyValues gives each column of VALUES one type.
+func (s *scope) unifyValues(rows [][]item, resolve bool) (mods []int32, columnTypes []types.OID, err error) {
+	for c := range rows[0] {
+		column := make([]item, len(rows))
+		for r := range rows {
+			column[r] = rows[r][c]
+		}
+		t := types.OID(types.Unknown)
+		if resolve || !same(column, types.Unknown) {
+			if t, err = s.commonType(column, "VALUES"); err != nil {
+				return nil, nil, err
+			}
+		}
+		for r := range rows {
+			e, err := s.coerceCommon(rows[r][c].expr, t, "VALUES", rows[r][c].loc)
+			if err != nil {
+				return nil, nil, err
+			}
+			rows[r][c].expr, column[r].expr = e, e
+		}
+		columnTypes = append(columnTypes, t)
+		mods = append(mods, commonTypmod(exprsOf(column), t))
+	}
+	return mods, columnTypes, nil
+}
+
+// lockingClause is FOR UPDATE and its kin.
+func (s *scope) lockingClause(clauses []*pg_query.Node) error {
+	for _, n := range clauses {
+		c := n.GetLockingClause()
+		name := lockName(c)
+		var why string
+		switch {
+		case s.q.SetOp != nil:
+			why = "UNION/INTERSECT/EXCEPT"
+		case s.q.Distinct:
+			why = "DISTINCT clause"
+		case len(s.q.GroupBy) > 0 || s.q.GroupingSets != nil:
+			why = "GROUP BY clause"
+		case s.q.Having != nil:
+			why = "HAVING clause"
+		case s.q.HasAggs:
+			why = "aggregate functions"
+		case s.q.HasWindow:
+			why = "window functions"
+		case s.q.HasSRFs:
+			why = "set-returning functions in the target list"
+		}
+		if why != "" {
+			return pgerr.Unsupported("%s is not allowed with %s", name, why)
+		}
+		lock := query.RowLock{Strength: lockStrength(c)}
+		lock.NoWait = c.WaitPolicy == pg_query.LockWaitPolicy_LockWaitError
+		lock.SkipLocked = c.WaitPolicy == pg_query.LockWaitPolicy_LockWaitSkip
+		if err := s.lockRels(&lock, c, name); err != nil {
+			return err
+		}
+		s.q.Locking = append(s.q.Locking, lock)
+	}
+	return nil
+}
+
+// lockRels lists the tables to be locked: those named, or all.
+func (s *scope) lockRels(lock *query.RowLock, c *pg_query.LockingClause, name string) error {
+	if len(c.LockedRels) == 0 {
+		for i, r := range s.q.Rels {
+			switch r.Kind {
+			case query.RelTable:
+				lock.Rels = append(lock.Rels, i)
+			case query.RelSubquery:
+				return s.unsupported(-1, "%s of a subquery is not supported yet", name).WithHint("Put %s into the subquery.", name)
+			}
+		}
+		return nil
+	}
+	for _, n := range c.LockedRels {
+		rv := n.GetRangeVar()
+		found := false
+		for i, r := range s.q.Rels {
+			if r.Alias != rv.Relname {
+				continue
+			}
+			found = true
+			what := ""
+			switch r.Kind {
+			case query.RelTable:
+				lock.Rels = append(lock.Rels, i)
+			case query.RelFunction:
+				what = "a function"
+			case query.RelCTE:
+				what = "a WITH query"
+			case query.RelSystem:
+				what = "a system view"
+			case query.RelSubquery:
+				return s.unsupported(rv.Location, "%s of a subquery is not supported yet", name)
+			}
+			if what != "" {
+				return s.unsupported(rv.Location, "%s cannot be applied to %s", name, what)
+			}
+		}
+		if !found {
+			return s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q in %s clause not found in FROM clause", rv.Relname, name)
+		}
+	}
+	return nil
+}
+
+func lockStrength(c *pg_query.LockingClause) byte {
+	switch c.Strength {
+	case pg_query.LockClauseStrength_LCS_FORKEYSHARE:
+		return 'k'
+	case pg_query.LockClauseStrength_LCS_FORSHARE:
+		return 's'
+	case pg_query.LockClauseStrength_LCS_FORNOKEYUPDATE:
+		return 'n'
+	}
+	return 'u'
+}
+
+func lockName(c *pg_query.LockingClause) string {
+	return map[byte]string{'k': "FOR KEY SHARE", 's': "FOR SHARE", 'n': "FOR NO KEY UPDATE", 'u': "FOR UPDATE"}[lockStrength(c)]
+}

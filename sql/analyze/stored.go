@@ -1,0 +1,226 @@
+package analyze
+
+import (
+	"sync"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Source is an expression of the parse tree with the text that its locations count in.
+type Source struct {
+	Text string
+	Node *pg_query.Node
+}
+
+// ParseExpression parses the text of an expression.
+func ParseExpression(text string) (Source, error) {
+	full := "SELECT " + text
+	stmts, err := parse.Parse(full)
+	if err != nil {
+		return Source{}, err
+	}
+	sel := (*pg_query.SelectStmt)(nil)
+	if len(stmts) == 1 {
+		sel = stmts[0].Node.GetSelectStmt()
+	}
+	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.TargetList[0].GetResTarget().Name != "" {
+		return Source{}, pgerr.New(pgerr.SyntaxError, "invalid expression: %s", text)
+	}
+	return Source{full, sel.TargetList[0].GetResTarget().Val}, nil
+}
+
+// storedScope makes a scope for an expression that the catalog keeps: over one table's columns (Rels[0]), without parameters.
+func storedScope(ctx *Context, source, table string, over []query.Column, p place) *scope {
+	s := &scope{state: &state{ctx: ctx, text: source, noParams: true, locs: varLocations{}}, q: &query.Query{}, place: p}
+	if over != nil {
+		s.q.Rels = []*query.Rel{{Kind: query.RelTable, Alias: table, Columns: over}}
+		it := s.itemOf(0)
+		it.system = false
+		s.names = []*nameItem{it}
+	}
+	return s
+}
+
+// Expression analyses the text of an expression over columns, which are Var{Rel: 0}. What is of unknown type becomes text.
+func Expression(ctx *Context, text string, over []query.Column) (query.Expr, error) {
+	src, err := ParseExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	s := storedScope(ctx, src.Text, "", over, inOther)
+	e, err := s.expr(src.Node)
+	if err != nil || e.Type() != types.Unknown {
+		return e, err
+	}
+	return s.coerce(e, types.Text, -1, implicit, -1)
+}
+
+// Check analyses a CHECK constraint over the columns of a table, which are Var{Rel: 0}.
+func Check(ctx *Context, src Source, table string, over []query.Column) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, table, over, inCheck)
+	e, err := s.expr(src.Node)
+	if err != nil {
+		return nil, err
+	}
+	return s.coerceBool(e, "CHECK", location(src.Node))
+}
+
+// Default analyses the DEFAULT of a column.
+func Default(ctx *Context, src Source, c query.Column) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, "", nil, inDefault)
+	return s.columnExpr(src.Node, c, "default expression")
+}
+
+// Generated analyses the expression of a stored generated column over the columns of its table.
+func Generated(ctx *Context, src Source, c query.Column, table string, over []query.Column) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, table, over, inGenerated)
+	e, err := s.columnExpr(src.Node, c, "generation expression")
+	if err != nil {
+		return nil, err
+	}
+	if volatility(e) != 'i' {
+		return nil, pgerr.New("42P17", "generation expression is not immutable")
+	}
+	return e, nil
+}
+
+func (s *scope) columnExpr(n *pg_query.Node, c query.Column, what string) (query.Expr, error) {
+	e, err := s.expr(n)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.coerceTo(e, c.Type, c.Typmod, assignment, -1)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but %s is of type %s", c.Name, typeName(c.Type), what, typeName(e.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return r, nil
+}
+
+// volatility gives the worst volatility of the functions in e.
+func volatility(e query.Expr) byte {
+	worst := byte('i')
+	query.Walk(e, func(x query.Expr) bool {
+		var p *query.Proc
+		switch v := x.(type) {
+		case *query.Call:
+			p = v.Proc
+		case *query.ArrayOp:
+			p = v.Proc
+		case *query.SQLValue:
+			worst = max(worst, 's')
+		}
+		if p != nil {
+			worst = max(worst, p.Volatility) // i < s < v
+		}
+		return true
+	})
+	return worst
+}
+
+// tableExprs are the analysed expressions of one version of a table; columns are Var{Rel: 0}.
+type tableExprs struct {
+	defaults []query.Expr // by position, nil is none
+	checks   []query.Check
+}
+
+// TableCache keeps analysed defaults and constraints by table and version. It is safe for concurrent use.
+type TableCache struct {
+	mu      sync.Mutex
+	byTable map[tableVersion]*tableExprs // guarded by mu
+}
+
+type tableVersion struct {
+	oid     catalog.OID
+	version uint64
+}
+
+const tableCacheSize = 4096
+
+// NewTableCache makes an empty cache.
+func NewTableCache() *TableCache { return &TableCache{byTable: map[tableVersion]*tableExprs{}} }
+
+func (c *TableCache) get(t *catalog.Table) *tableExprs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byTable[tableVersion{t.OID, t.Version}]
+}
+
+func (c *TableCache) put(t *catalog.Table, e *tableExprs) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byTable) >= tableCacheSize {
+		clear(c.byTable)
+	}
+	c.byTable[tableVersion{t.OID, t.Version}] = e
+}
+
+// tableExprs gives the analysed defaults and constraints of a table.
+func (s *scope) tableExprs(t *catalog.Table) (*tableExprs, error) {
+	if s.ctx.Tables != nil {
+		if e := s.ctx.Tables.get(t); e != nil {
+			return e, nil
+		}
+	}
+	e, err := analyzeTable(s.ctx, t)
+	if err == nil && s.ctx.Tables != nil {
+		s.ctx.Tables.put(t, e)
+	}
+	return e, err
+}
+
+// analyzeTable reads what the catalog keeps as text. Stored text names everything outside pg_catalog with its schema.
+func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
+	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
+	columns := columnsOfTable(t)
+	out := &tableExprs{defaults: make([]query.Expr, len(columns))}
+	for i, c := range t.Columns {
+		if c.Dropped {
+			continue
+		}
+		if c.Default != "" {
+			src, err := ParseExpression(c.Default)
+			if err != nil {
+				return nil, err
+			}
+			if out.defaults[i], err = Default(stored, src, columns[i]); err != nil {
+				return nil, err
+			}
+		}
+		if c.Generated != "" {
+			src, err := ParseExpression(c.Generated)
+			if err != nil {
+				return nil, err
+			}
+			e, err := Generated(stored, src, columns[i], t.Name, columns)
+			if err != nil {
+				return nil, err
+			}
+			out.checks = append(out.checks, query.Check{Name: c.Name, Expr: e, Generated: i})
+		}
+	}
+	for _, c := range t.Constraints {
+		if c.Kind != catalog.Check {
+			continue
+		}
+		src, err := ParseExpression(c.Check)
+		if err != nil {
+			return nil, err
+		}
+		e, err := Check(stored, src, t.Name, columns)
+		if err != nil {
+			return nil, err
+		}
+		out.checks = append(out.checks, query.Check{Name: c.Name, Expr: e, Generated: -1})
+	}
+	return out, nil
+}

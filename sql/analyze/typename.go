@@ -1,0 +1,197 @@
+package analyze
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// lookupType finds a type by schema and name, "" being the search path.
+func (s *scope) lookupType(schema, name string) *pgcatalog.Type {
+	if schema != "" {
+		return pgcatalog.TypeByName(schema, name)
+	}
+	if t := pgcatalog.TypeByName("pg_catalog", name); t != nil {
+		return t
+	}
+	for _, sch := range s.ctx.SearchPath {
+		if t := pgcatalog.TypeByName(sch, name); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// typeName finds the type and type modifier that are written in the text (typenameTypeIdAndMod).
+func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
+	if t.PctType {
+		return 0, 0, s.unsupported(t.Location, "%%TYPE is not supported here")
+	}
+	if t.Setof {
+		return 0, 0, s.errorf(t.Location, pgerr.DatatypeMismatch, "SETOF is not allowed here")
+	}
+	name := nodeStrings(t.Names)
+	if len(name) == 3 && name[0] == s.databaseName() {
+		name = name[1:]
+	}
+	shown := strings.Join(name, ".")
+	var typ *pgcatalog.Type
+	switch len(name) {
+	case 1:
+		typ = s.lookupType("", name[0])
+	case 2:
+		if !s.schemaExists(name[0]) {
+			return 0, 0, s.errorf(t.Location, pgerr.InvalidSchemaName, "schema %q does not exist", name[0])
+		}
+		typ = s.lookupType(name[0], name[1])
+	default:
+		return 0, 0, s.errorf(t.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", shown)
+	}
+	if typ == nil {
+		if len(t.ArrayBounds) > 0 {
+			shown += "[]"
+		}
+		return 0, 0, s.errorf(t.Location, pgerr.UndefinedObject, "type %q does not exist", shown)
+	}
+	typmod, err := s.typmodOf(typ.OID, shown, t)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(t.ArrayBounds) == 0 {
+		return typ.OID, typmod, nil
+	}
+	a := typ.Array
+	if a == 0 && pgcatalog.ElementOf(typ.OID) != 0 {
+		a = typ.OID
+	}
+	if a == 0 {
+		return 0, 0, s.errorf(t.Location, pgerr.UndefinedObject, "type %q does not exist", shown+"[]")
+	}
+	return a, typmod, nil
+}
+
+// typmodOf reads the modifiers in parentheses as the type's typmodin function does.
+func (s *scope) typmodOf(typ types.OID, name string, t *pg_query.TypeName) (int32, error) {
+	if len(t.Typmods) == 0 {
+		return t.Typemod, nil
+	}
+	mods := make([]int, len(t.Typmods))
+	for i, n := range t.Typmods {
+		text := modText(n)
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			if !slices.Contains(modifiable, typ) {
+				break
+			}
+			return 0, s.errorf(t.Location, pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: %q", "integer", text)
+		}
+		mods[i] = int(v)
+	}
+	var mod int32
+	var err *pgerr.Error
+	switch typ {
+	case types.VarChar, types.BPChar:
+		mod, err = lengthMod(mods, map[types.OID]string{types.VarChar: "varchar", types.BPChar: "char"}[typ], 10485760, 4)
+	case types.Bit, types.VarBit:
+		mod, err = lengthMod(mods, map[types.OID]string{types.Bit: "bit", types.VarBit: "varbit"}[typ], 83886080, 0)
+	case types.Numeric:
+		mod, err = numericMod(mods)
+	case types.Time, types.TimeTZ:
+		mod, err = secondsMod(mods, "TIME", typ == types.TimeTZ)
+	case types.Timestamp, types.TimestampTZ:
+		mod, err = secondsMod(mods, "TIMESTAMP", typ == types.TimestampTZ)
+	case types.Interval:
+		mod, err = intervalMod(mods)
+	default:
+		err = pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type %q", name)
+	}
+	if err != nil {
+		return 0, err.At(s.pos(t.Location))
+	}
+	return mod, nil
+}
+
+var modifiable = []types.OID{types.VarChar, types.BPChar, types.Bit, types.VarBit, types.Numeric, types.Time, types.TimeTZ, types.Timestamp,
+	types.TimestampTZ, types.Interval}
+
+// modText gives a modifier as text: numbers, strings and bare names are allowed.
+func modText(n *pg_query.Node) string {
+	if c := n.GetAConst(); c != nil {
+		switch v := c.Val.(type) {
+		case *pg_query.A_Const_Ival:
+			return strconv.Itoa(int(v.Ival.Ival))
+		case *pg_query.A_Const_Fval:
+			return v.Fval.Fval
+		case *pg_query.A_Const_Sval:
+			return v.Sval.Sval
+		}
+	}
+	if c := n.GetColumnRef(); c != nil {
+		return strings.Join(nodeStrings(c.Fields), ".")
+	}
+	return "?"
+}
+
+func lengthMod(mods []int, name string, limit int, header int32) (int32, *pgerr.Error) {
+	switch {
+	case len(mods) != 1:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid type modifier")
+	case mods[0] < 1:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "length for type %s must be at least 1", name)
+	case mods[0] > limit:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "length for type %s cannot exceed %d", name, limit)
+	}
+	return int32(mods[0]) + header, nil
+}
+
+func numericMod(mods []int) (int32, *pgerr.Error) {
+	if len(mods) > 2 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid NUMERIC type modifier")
+	}
+	precision, scale := mods[0], 0
+	if len(mods) == 2 {
+		scale = mods[1]
+	}
+	if precision < 1 || precision > 1000 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and 1000", precision)
+	}
+	if scale < -1000 || scale > 1000 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC scale %d must be between -1000 and 1000", scale)
+	}
+	return int32(precision<<16|scale&0x7ff) + 4, nil
+}
+
+func secondsMod(mods []int, name string, zone bool) (int32, *pgerr.Error) {
+	if len(mods) != 1 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid type modifier")
+	}
+	if mods[0] < 0 {
+		suffix := ""
+		if zone {
+			suffix = " WITH TIME ZONE"
+		}
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, mods[0], suffix)
+	}
+	return int32(min(mods[0], 6)), nil
+}
+
+func intervalMod(mods []int) (int32, *pgerr.Error) {
+	const fullRange, fullPrecision = 0x7fff, 0xffff
+	switch {
+	case len(mods) > 2:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL type modifier")
+	case len(mods) == 1 && mods[0] == fullRange:
+		return -1, nil
+	case len(mods) == 1:
+		return int32(mods[0]<<16 | fullPrecision), nil
+	case mods[1] < 0:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "INTERVAL(%d) precision must not be negative", mods[1])
+	}
+	return int32(mods[0]<<16 | min(mods[1], 6)), nil
+}
