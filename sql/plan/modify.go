@@ -9,7 +9,6 @@ import (
 // insert plans INSERT: the source's rows are completed to the table's columns at the gateway, which sends each to the fragment of its bucket.
 func (p *planner) insert(l *level) (part, error) {
 	q := l.q
-	rel := q.Rels[q.Result]
 	src := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
 	if q.Source != nil {
 		var err error
@@ -22,6 +21,13 @@ func (p *planner) insert(l *level) (part, error) {
 			src.in.slots[varKey{q.SourceRel, i}] = i
 		}
 	}
+	return p.insertFrom(l, src)
+}
+
+// insertFrom plans the insertion of src's rows.
+func (p *planner) insertFrom(l *level, src part) (part, error) {
+	q := l.q
+	rel := q.Rels[q.Result]
 	proj := &Project{Base: Base{columnsOf(rel)}, Child: src.node}
 	for i, c := range rel.Columns {
 		e, err := p.assigned(l, q.Assign, i, src.in)

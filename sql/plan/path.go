@@ -68,8 +68,12 @@ func constantTexts(e query.Expr) []string {
 	if !ok || c.Value.K != types.KindArray {
 		return nil
 	}
+	a, err := types.ArrayOf(c.Value)
+	if err != nil {
+		return nil
+	}
 	var out []string
-	for _, d := range types.ArrayOf(c.Value).Elems() {
+	for _, d := range a.Elems() {
 		if d.IsNull() {
 			return nil
 		}

@@ -1,0 +1,42 @@
+# make demo     a cluster in one process with sample data
+# make test     all tests
+# make bench    Sherd beside PostgreSQL 15 in one run (installs PostgreSQL where it is missing)
+# make compare  runs the comparison queries on PostgreSQL 15 and rewrites nothing: it fails where the golden answers differ
+# make kill     the long form of the kill loop: 50 rounds
+.PHONY: build demo test race lint bench compare kill generate static
+
+GO ?= go
+# Packages whose code runs concurrently.
+CONCURRENT = ./raftgroup ./txn ./storage ./catalog ./cluster ./pgwire ./sql
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+build:
+	$(GO) build -o bin/sherd ./cmd/sherd
+
+demo: build
+	./bin/sherd demo
+
+test: build
+	$(GO) test ./...
+
+race:
+	$(GO) test -race -short $(CONCURRENT)
+
+lint:
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+bench: build
+	integration/bench/run
+
+compare: build
+	integration/compare
+
+kill: build
+	SHERD_KILL_ROUNDS=50 $(GO) test -count=1 -timeout 30m -run Kill ./storage ./integration
+
+generate:
+	$(GO) generate ./...
+
+static:
+	$(GO) build -tags netgo,osusergo -ldflags '-linkmode external -extldflags "-static"' -o bin/sherd ./cmd/sherd

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Config says how a Host is opened. All but Storage are required.
+type Config struct {
+	Dir     string // holds a folder for each fragment, named by its number
+	Node    uint32
+	Catalog *catalog.Catalog
+	Clock   *txn.Clock
+	Logger  *slog.Logger
+	Storage storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
+}
+
+// Host holds the replicas of this node.
+type Host struct {
+	cfg         Config
+	coordinator txn.Coordinator
+	deadlocks   *txn.Detector
+	peers       *storage.Peers // the same replicas, as they find each other
+
+	mu       sync.RWMutex
+	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// Open opens the replicas that the catalog places on this node, in parallel, and follows the catalog from then on.
+func Open(ctx context.Context, cfg Config) (*Host, error) {
+	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), peers: storage.NewPeers(), replicas: map[txn.FragmentID]*storage.Replica{}}
+	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
+	if err := h.follow(ctx, cfg.Catalog.View()); err != nil {
+		return nil, errors.Join(err, h.closeReplicas())
+	}
+	watch, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	h.done.Add(1)
+	go h.watch(watch)
+	return h, nil
+}
+
+// watch opens and drops replicas as the catalog changes.
+func (h *Host) watch(ctx context.Context) {
+	defer h.done.Done()
+	for ctx.Err() == nil {
+		view := h.cfg.Catalog.View()
+		if err := h.follow(ctx, view); err != nil && ctx.Err() == nil {
+			h.cfg.Logger.Error("fragments do not follow the catalog", "error", err)
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		select {
+		case <-view.Superseded():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// follow opens what is missing and drops what is gone.
+func (h *Host) follow(ctx context.Context, view *catalog.View) error {
+	wanted := map[txn.FragmentID]bool{}
+	var missing []txn.FragmentID
+	for d := range view.Databases() {
+		for _, f := range d.Fragments {
+			wanted[f.ID] = true
+			if h.replica(f.ID) == nil {
+				missing = append(missing, f.ID)
+			}
+		}
+	}
+	if err := h.openAll(ctx, missing); err != nil {
+		return err
+	}
+	return h.dropUnwanted(wanted)
+}
+
+func (h *Host) openAll(ctx context.Context, ids []txn.FragmentID) error {
+	errs := make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = h.open(ctx, id)
+		}()
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (h *Host) folder(id txn.FragmentID) string {
+	return filepath.Join(h.cfg.Dir, strconv.FormatUint(uint64(id), 10))
+}
+
+func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
+	c := h.cfg.Storage
+	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
+	c.AskOutcome, c.SendResolve = h.peers.AskOutcome, h.peers.SendResolve
+	r, err := storage.Open(c)
+	if err != nil {
+		return err
+	}
+	if err := r.WaitReady(ctx); err != nil {
+		return errors.Join(fmt.Errorf("fragment %d: %w", id, err), r.Close())
+	}
+	h.mu.Lock()
+	h.replicas[id] = r
+	h.mu.Unlock()
+	h.peers.Add(r)
+	return nil
+}
+
+// dropUnwanted closes and removes the replicas of fragments that no database has any more.
+func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
+	h.mu.Lock()
+	gone := map[txn.FragmentID]*storage.Replica{}
+	for id, r := range h.replicas {
+		if !wanted[id] {
+			gone[id] = r
+			delete(h.replicas, id)
+			h.peers.Remove(id)
+		}
+	}
+	h.mu.Unlock()
+	var errs []error
+	for id, r := range gone {
+		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)))
+	}
+	return errors.Join(errs...)
+}
+
+func (h *Host) replica(id txn.FragmentID) *storage.Replica {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.replicas[id]
+}
+
+// Replica gives the replica of a fragment on this node; 57P03 where it is not there (yet).
+func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
+	if r := h.replica(id); r != nil {
+		return r, nil
+	}
+	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", id).WithHint("Try again in a moment.")
+}
+
+// WaitFragments waits until all fragments of a database serve.
+func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
+	for _, f := range d.Fragments {
+		for h.replica(f.ID) == nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes all replicas.
+func (h *Host) Close() error {
+	h.stop()
+	h.done.Wait()
+	return h.closeReplicas()
+}
+
+func (h *Host) closeReplicas() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	errs := make([]error, 0, len(h.replicas))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for id, r := range h.replicas {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			err := r.Close()
+			mu.Lock()
+			errs = append(errs, err)
+			mu.Unlock()
+		}()
+		delete(h.replicas, id)
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Transaction is one transaction over any number of fragments. Fragments join when they are first used.
+type Transaction struct {
+	host *Host
+	id   txn.ID
+
+	mu    sync.Mutex
+	parts map[txn.FragmentID]*part // guarded by mu
+}
+
+// part is a transaction's handle on one fragment.
+type part struct {
+	replica *storage.Replica
+	tx      *storage.Tx
+}
+
+// Begin opens a transaction; it costs nothing until it is used.
+func (h *Host) Begin() exec.Transaction {
+	return &Transaction{host: h, id: txn.NewID(), parts: map[txn.FragmentID]*part{}}
+}
+
+// ID names the transaction.
+func (t *Transaction) ID() txn.ID { return t.id }
+
+func (t *Transaction) part(id txn.FragmentID) (*part, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.parts[id]; p != nil {
+		return p, nil
+	}
+	r, err := t.host.Replica(id)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{replica: r, tx: r.Tx(t.id)}
+	t.parts[id] = p
+	return p, nil
+}
+
+// Snapshot asks the fragments for the timestamp of a statement that may reach them all: the largest answer (T6).
+func (t *Transaction) Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
+	var T txn.Timestamp
+	for _, id := range fragments {
+		r, err := t.host.Replica(id)
+		if err != nil {
+			return 0, err
+		}
+		s, err := r.Snapshot(ctx)
+		if err != nil {
+			return 0, err
+		}
+		T = max(T, s)
+	}
+	return T, nil
+}
+
+// HasWrites tells whether anything is staged.
+func (t *Transaction) HasWrites() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		if p.tx.HasWrites() {
+			return true
+		}
+	}
+	return false
+}
+
+// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite but for
+// 40003.
+func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
+	t.mu.Lock()
+	parts := make([]txn.Participant, 0, len(t.parts))
+	for _, p := range t.parts {
+		parts = append(parts, p.tx)
+	}
+	t.mu.Unlock()
+	return t.host.coordinator.Commit(ctx, t.id, floor, parts)
+}
+
+// Rollback drops what is staged, and the locks.
+func (t *Transaction) Rollback() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		p.tx.Rollback()
+	}
+}
+
+// Restart drops what is staged and keeps the locks.
+func (t *Transaction) Restart() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		p.tx.RollbackTo(0)
+	}
+}
+
+// Fragment gives a fragment as the transaction sees it.
+func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
+	return t.part(id)
+}
+
+// Run runs a task here.
+func (p *part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	return exec.RunTask(ctx, stage{p.tx}, task, emit)
+}
+
+// stage is a fragment's storage transaction as the executor uses it.
+type stage struct{ *storage.Tx }
+
+// View opens a reader at T.
+func (s stage) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
+	v, err := s.Tx.View(ctx, T)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}

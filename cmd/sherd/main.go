@@ -1,0 +1,61 @@
+// Command sherd is Sherd: the server, and the tools for its users and operators. This file and node.go are the wiring diagram: everything is
+// built from the ground up here and closed in reverse.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sherddb/sherd/sql/settings"
+)
+
+func main() {
+	if err := root().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "sherd: "+err.Error())
+		os.Exit(exitCode(err))
+	}
+}
+
+// usageError is a call that cannot be understood; the process exits with 2.
+type usageError struct{ error }
+
+func exitCode(err error) int {
+	var u usageError
+	if errors.As(err, &u) {
+		return 2
+	}
+	return 1
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sherd",
+		Short: "A sharded document database that speaks PostgreSQL",
+		Long: `Sherd is a sharded document database that speaks PostgreSQL.
+
+Try it:    sherd demo
+           a cluster in one process with sample data; it prints the psql line to connect with
+Run it:    sherd start --data DIR
+Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.AddCommand(startCommand(), demoCommand(), versionCommand())
+	return cmd
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sherd %s (PostgreSQL %s compatible)\n", settings.Version, settings.ServerVersion)
+			return err
+		},
+	}
+}

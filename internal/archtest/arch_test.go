@@ -1,0 +1,135 @@
+// Package archtest keeps the shape of the tree: who may import whom, that every package says what it is, and that no file outgrows a reader.
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sherddb/sherd/"
+
+// mayImport lists, for each folder, the folders of ours that it may import (docs/architecture.md). internal/pgerr is open to all.
+var mayImport = map[string][]string{
+	"shardmap":      {},
+	"jsonb":         {},
+	"raftgroup":     {},
+	"txn":           {"shardmap"},
+	"storage":       {"txn", "raftgroup"},
+	"catalog":       {"shardmap", "raftgroup", "catalog/catalogpb"},
+	"sql/types":     {"jsonb", "shardmap"},
+	"sql/pgcatalog": {},
+	"sql/query":     {"catalog", "sql/pgcatalog", "sql/types"},
+	"sql/builtin":   {"jsonb", "shardmap", "sql/pgcatalog", "sql/types"},
+	"sql/parse":     {},
+	"sql/analyze":   {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/types"},
+	"sql/plan":      {"catalog", "jsonb", "shardmap", "sql/pgcatalog", "sql/query", "sql/types"},
+	"sql/exec":      {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types", "txn"},
+	"sql/settings":  {"sql/pgcatalog"},
+	"sql/copydata":  {},
+	"sql/ddl":       {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/parse", "sql/pgcatalog", "sql/query", "sql/settings", "sql/types"},
+	"sql/sysview":   {"catalog", "shardmap", "sql/analyze", "sql/pgcatalog", "sql/settings", "sql/types"},
+	"sql":           {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/settings", "sql/sysview", "sql/types", "txn"},
+	"pgwire":        {"internal/scramsecret", "sql", "sql/types"},
+	"cluster":       {"catalog", "shardmap", "sql/exec", "storage", "txn"},
+	"cmd/sherd":     {"*"},
+	"integration":   {"*"},
+}
+
+// file is a Go source file of the project.
+type file struct {
+	path   string // from the root, with slashes
+	dir    string
+	syntax *ast.File
+	lines  int
+}
+
+func sources(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var out []file
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == "node_modules" || path != root && strings.HasPrefix(name, ".")) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		out = append(out, file{rel, strings.TrimSuffix(filepath.ToSlash(filepath.Dir(rel)), "/"), syntax, strings.Count(string(text), "\n")})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 50 {
+		t.Fatalf("found %d files: not the project's root", len(out))
+	}
+	return out
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range sources(t) {
+		allowed, listed := mayImport[f.dir]
+		if strings.HasSuffix(f.path, "_test.go") || slices.Contains(allowed, "*") {
+			continue
+		}
+		for _, imp := range f.syntax.Imports {
+			name, ours := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), module)
+			if !ours || name == "internal/pgerr" || strings.HasPrefix(name, f.dir+"/internal") {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(f.dir, "internal/"), strings.Contains(f.dir, "/internal/"):
+			case !listed:
+				t.Errorf("%s: folder %s is not in the list of who may import whom", f.path, f.dir)
+			case !slices.Contains(allowed, name):
+				t.Errorf("%s: %s may not import %s", f.path, f.dir, name)
+			}
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range sources(t) {
+		documented[f.dir] = documented[f.dir] || f.syntax.Doc != nil
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package in %s has no comment", dir)
+		}
+	}
+}
+
+// maxLines is the length at which a file has outgrown its noun.
+const maxLines = 600
+
+func TestFileLengths(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.lines > maxLines && !strings.HasSuffix(f.path, "_test.go") && !strings.HasSuffix(f.path, ".pb.go") && !strings.HasSuffix(f.path, "_table.go") {
+			t.Errorf("%s has %d lines; look for the noun that wants out", f.path, f.lines)
+		}
+	}
+}

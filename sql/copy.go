@@ -1,0 +1,477 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/copydata"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// copyStmt is COPY … FROM STDIN and TO STDOUT.
+func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w ResultWriter) error {
+	if n.Filename != "" || n.IsProgram {
+		return pgerr.Unsupported("COPY with a file or program of the server is not supported").
+			WithHint(`Use \copy in psql, or COPY … FROM STDIN and TO STDOUT.`)
+	}
+	opts, err := copyOptions(n.Options, n.IsFrom)
+	if err != nil {
+		return err
+	}
+	if n.IsFrom {
+		return s.copyFrom(ctx, n, opts, w)
+	}
+	return s.copyTo(ctx, st, n, opts, w)
+}
+
+func copyOptions(list []*pg_query.Node, from bool) (copydata.Options, error) {
+	format := copydata.Text
+	for _, x := range list {
+		d := x.GetDefElem()
+		if d.Defname != "format" {
+			continue
+		}
+		switch v := d.GetArg().GetString_().GetSval(); v {
+		case "text":
+		case "csv":
+			format = copydata.CSV
+		case "binary":
+			format = copydata.Binary
+		default:
+			return copydata.Options{}, pgerr.New(pgerr.InvalidParameterValue, `COPY format "%s" not recognized`, v)
+		}
+	}
+	o := copydata.Defaults(format)
+	for _, x := range list {
+		if err := copyOption(&o, x.GetDefElem(), from); err != nil {
+			return o, err
+		}
+	}
+	return o, o.Validate()
+}
+
+func copyOption(o *copydata.Options, d *pg_query.DefElem, from bool) error {
+	text := d.GetArg().GetString_().GetSval()
+	single := func(into *byte) error {
+		if len(text) != 1 {
+			return pgerr.New(pgerr.FeatureNotSupported, "COPY %s must be a single one-byte character", d.Defname)
+		}
+		*into = text[0]
+		return nil
+	}
+	csvOnly := func() error {
+		if o.Format != copydata.CSV {
+			return pgerr.New(pgerr.FeatureNotSupported, "COPY %s available only in CSV mode", strings.ReplaceAll(d.Defname, "_", " "))
+		}
+		return nil
+	}
+	switch d.Defname {
+	case "format", "freeze", "on_error", "log_verbosity":
+		return nil
+	case "delimiter":
+		return single(&o.Delimiter)
+	case "null":
+		o.Null = text
+		return nil
+	case "header":
+		return headerOption(o, d, text, from)
+	case "quote", "escape":
+		into := &o.Quote
+		if d.Defname == "escape" {
+			into = &o.Escape
+		}
+		return errors.Join(csvOnly(), single(into))
+	case "force_quote":
+		o.ForceQuote = columnSet(d)
+		return csvOnly()
+	case "force_not_null":
+		o.ForceNotNull = columnSet(d)
+		return csvOnly()
+	case "force_null":
+		o.ForceNull = columnSet(d)
+		return csvOnly()
+	case "encoding":
+		if !strings.EqualFold(strings.ReplaceAll(text, "-", ""), "UTF8") {
+			return pgerr.Unsupported("COPY encoding %q is not supported yet", text).WithHint("Use UTF8.")
+		}
+		return nil
+	}
+	return pgerr.New(pgerr.SyntaxError, `option "%s" not recognized`, d.Defname)
+}
+
+func headerOption(o *copydata.Options, d *pg_query.DefElem, text string, from bool) error {
+	if d.Arg == nil {
+		o.Header = true
+		return nil
+	}
+	if strings.EqualFold(text, "match") && from {
+		o.Header, o.MatchNames = true, true
+		return nil
+	}
+	if b := d.GetArg().GetBoolean(); b != nil {
+		o.Header = b.Boolval
+		return nil
+	}
+	if i := d.GetArg().GetInteger(); i != nil {
+		o.Header = i.Ival != 0
+		return nil
+	}
+	on, ok := settings.ParseBool(text)
+	if !ok {
+		return pgerr.New(pgerr.SyntaxError, "header requires a Boolean value or \"match\"")
+	}
+	o.Header = on
+	return nil
+}
+
+func columnSet(d *pg_query.DefElem) map[string]bool {
+	out := map[string]bool{}
+	if d.GetArg().GetAStar() != nil {
+		out["*"] = true
+	}
+	for _, c := range d.GetArg().GetList().GetItems() {
+		out[c.GetString_().GetSval()] = true
+	}
+	return out
+}
+
+// copyFrom loads rows from the client, all or none.
+func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copydata.Options, w ResultWriter) error {
+	if n.WhereClause != nil {
+		return pgerr.Unsupported("COPY FROM … WHERE is not supported yet").WithHint("Copy into a staging table and INSERT … SELECT … WHERE from it.")
+	}
+	if s.tx == nil {
+		s.begin()
+	}
+	if s.tx.readOnly {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute COPY FROM in a read-only transaction")
+	}
+	in, err := s.copyTarget(ctx, n)
+	if err != nil {
+		return err
+	}
+	reader, err := w.CopyIn(CopyFormat{Binary: opts.Format == copydata.Binary, Columns: len(in.columns)})
+	if err != nil {
+		return err
+	}
+	in.reader = copydata.NewReader(opts, func() ([]byte, error) { return reader.Next(ctx) })
+	in.opts, in.env = opts, s.Env()
+	c := s.execution(ctx, nil)
+	c.Hooks.Source = in.rows
+	s.tx.used = true
+	if err := in.program.Run(c, func([]types.Datum) error { return nil }); err != nil {
+		return err
+	}
+	if err := s.sendNotices(w); err != nil {
+		return err
+	}
+	return w.Complete(fmt.Sprintf("COPY %d", c.Affected))
+}
+
+// copyInput is a COPY FROM under way.
+type copyInput struct {
+	table   *catalog.Table
+	columns []catalog.Column
+	program *exec.Program
+	reader  *copydata.Reader
+	opts    copydata.Options
+	env     *types.Env
+}
+
+// copyTarget makes the program that inserts: defaults, constraints and placement are those of INSERT.
+func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyInput, error) {
+	for {
+		view := s.view()
+		t, err := analyze.Table(s.analysis(view), n.Relation)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.tx.share(ctx, []catalog.OID{t.OID}); err != nil {
+			return nil, err
+		}
+		if view.DefinitionVersion() != s.view().DefinitionVersion() {
+			continue
+		}
+		in := &copyInput{table: t}
+		if in.columns, err = copyColumns(t, n.Attlist); err != nil {
+			return nil, err
+		}
+		in.program, err = s.copyProgram(view, in)
+		return in, err
+	}
+}
+
+func copyColumns(t *catalog.Table, names []*pg_query.Node) ([]catalog.Column, error) {
+	var out []catalog.Column
+	if len(names) == 0 {
+		for _, c := range t.Columns {
+			if !c.Dropped && c.Generated == "" {
+				out = append(out, c)
+			}
+		}
+		return out, nil
+	}
+	for _, n := range names {
+		name := n.GetString_().GetSval()
+		c := t.ColumnByName(name)
+		if c == nil {
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name, t.Name)
+		}
+		if c.Generated != "" {
+			return nil, pgerr.New(pgerr.InvalidColumnReference, `column "%s" is a generated column`, name).
+				WithDetail("Generated columns cannot be used in COPY.")
+		}
+		out = append(out, *c)
+	}
+	return out, nil
+}
+
+func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*exec.Program, error) {
+	var names, params []string
+	var oids []types.OID
+	var cols []plan.Col
+	for i, c := range in.columns {
+		names, params = append(names, quoteIdentifier(c.Name)), append(params, fmt.Sprintf("$%d", i+1))
+		oids = append(oids, c.Type)
+		cols = append(cols, plan.Col{Name: c.Name, Type: c.Type, Typmod: -1})
+	}
+	text := fmt.Sprintf("INSERT INTO %s.%s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)", quoteIdentifier(view.Schema(in.table.Schema).Name),
+		quoteIdentifier(in.table.Name), strings.Join(names, ", "), strings.Join(params, ", "))
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := analyze.Statement(s.analysis(view), stmts[0], oids)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := plan.BuildCopy(q, cols, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return nil, err
+	}
+	return exec.Compile(pl)
+}
+
+func quoteIdentifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// rows reads the client's data to its end.
+func (in *copyInput) rows(emit exec.Emit) error {
+	row := make([]types.Datum, len(in.columns))
+	for first := true; ; first = false {
+		fields, err := in.reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && first && in.opts.MatchNames {
+			if err = in.matchHeader(fields); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = in.decode(row, fields)
+		}
+		if err != nil {
+			return in.located(err, "")
+		}
+		if err := emit(row); err != nil {
+			return in.located(err, "")
+		}
+	}
+}
+
+func (in *copyInput) matchHeader(fields []copydata.Field) error {
+	for i, f := range fields {
+		if i >= len(in.columns) || string(f.Bytes) != in.columns[i].Name {
+			return pgerr.New(pgerr.BadCopyFileFormat, `column name mismatch in header line field %d: got "%s"`, i+1, f.Bytes)
+		}
+	}
+	if len(fields) != len(in.columns) {
+		return pgerr.New(pgerr.BadCopyFileFormat, "wrong number of fields in header line: got %d, expected %d", len(fields), len(in.columns))
+	}
+	return nil
+}
+
+func (in *copyInput) decode(row []types.Datum, fields []copydata.Field) error {
+	if len(fields) > len(in.columns) {
+		return pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
+	}
+	if len(fields) < len(in.columns) {
+		return pgerr.New(pgerr.BadCopyFileFormat, `missing data for column "%s"`, in.columns[len(fields)].Name)
+	}
+	for i := range in.columns {
+		c, f := &in.columns[i], fields[i]
+		if in.opts.Format == copydata.CSV {
+			f = in.forced(c.Name, f)
+		}
+		var err error
+		switch {
+		case f.Null:
+			row[i] = types.Null
+			continue
+		case in.opts.Format == copydata.Binary:
+			row[i], err = types.Receive(c.Type, c.Typmod, f.Bytes)
+		default:
+			row[i], err = types.Input(c.Type, c.Typmod, string(f.Bytes), in.env)
+		}
+		if err != nil {
+			return in.located(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// forced applies FORCE_NULL and FORCE_NOT_NULL.
+func (in *copyInput) forced(column string, f copydata.Field) copydata.Field {
+	if f.Null && in.opts.ForceNotNull[column] {
+		return copydata.Field{Bytes: []byte(in.opts.Null)}
+	}
+	if f.Quoted && in.opts.ForceNull[column] && string(f.Bytes) == in.opts.Null {
+		return copydata.Field{Null: true}
+	}
+	return f
+}
+
+// located says in which line an error was found.
+func (in *copyInput) located(err error, column string) error {
+	var e *pgerr.Error
+	if !errors.As(err, &e) || e.Where != "" {
+		return err
+	}
+	c := *e
+	c.Where = fmt.Sprintf("COPY %s, line %d", in.table.Name, in.reader.Line())
+	if column != "" {
+		c.Where += ", column " + column
+	}
+	return &c
+}
+
+// copyTo sends a table or the result of a query.
+func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, opts copydata.Options, w ResultWriter) error {
+	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
+	if n.Relation != nil {
+		text, err := s.copySelect(n)
+		if err != nil {
+			return err
+		}
+		stmts, err := parse.Parse(text)
+		if err != nil {
+			return err
+		}
+		inner = stmts[0]
+	} else if !parse.IsQuery(n.Query) {
+		return pgerr.Unsupported("COPY of %s is not supported yet", parse.Name(n.Query))
+	}
+	p, err := s.program(ctx, inner, nil)
+	if err != nil {
+		return err
+	}
+	if p.columns == nil {
+		return pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause")
+	}
+	out := &copyOutput{w: w, opts: opts, columns: p.columns, env: s.Env()}
+	if err := out.begin(); err != nil {
+		return err
+	}
+	rows, err := s.run(ctx, p, nil, out.row)
+	if err != nil {
+		return err
+	}
+	if err := out.end(); err != nil {
+		return err
+	}
+	return w.Complete(fmt.Sprintf("COPY %d", rows))
+}
+
+func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
+	view := s.view()
+	t, err := analyze.Table(s.analysis(view), n.Relation)
+	if err != nil {
+		return "", err
+	}
+	cols, err := copyColumns(t, n.Attlist)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, c := range cols {
+		names = append(names, quoteIdentifier(c.Name))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s.%s", strings.Join(names, ", "), quoteIdentifier(view.Schema(t.Schema).Name), quoteIdentifier(t.Name)), nil
+}
+
+// copyOutput is a COPY TO under way.
+type copyOutput struct {
+	w       ResultWriter
+	opts    copydata.Options
+	columns []Column
+	env     *types.Env
+	names   []string
+	fields  []copydata.Field
+	values  []byte
+	buf     []byte
+}
+
+func (o *copyOutput) begin() error {
+	for _, c := range o.columns {
+		o.names = append(o.names, c.Name)
+	}
+	if err := o.w.CopyOut(CopyFormat{Binary: o.opts.Format == copydata.Binary, Columns: len(o.columns)}); err != nil {
+		return err
+	}
+	switch {
+	case o.opts.Format == copydata.Binary:
+		return o.w.CopyData(copydata.AppendHeader(nil))
+	case o.opts.Header:
+		var fields []copydata.Field
+		for _, name := range o.names {
+			fields = append(fields, copydata.Field{Bytes: []byte(name)})
+		}
+		head := o.opts
+		head.ForceQuote = nil
+		return o.w.CopyData(head.AppendRecord(nil, fields, o.names))
+	}
+	return nil
+}
+
+func (o *copyOutput) row(row []types.Datum) error {
+	o.fields, o.values = o.fields[:0], o.values[:0]
+	ends := make([]int, 0, len(row))
+	for i, d := range row {
+		if !d.IsNull() {
+			if o.opts.Format == copydata.Binary {
+				o.values = types.AppendSend(o.values, o.columns[i].Type, d)
+			} else {
+				o.values = types.AppendOutput(o.values, o.columns[i].Type, d, o.env)
+			}
+		}
+		ends = append(ends, len(o.values))
+	}
+	from := 0
+	for i, d := range row {
+		o.fields = append(o.fields, copydata.Field{Bytes: o.values[from:ends[i]], Null: d.IsNull()})
+		from = ends[i]
+	}
+	o.buf = o.opts.AppendRecord(o.buf[:0], o.fields, o.names)
+	return o.w.CopyData(o.buf)
+}
+
+func (o *copyOutput) end() error {
+	if o.opts.Format == copydata.Binary {
+		if err := o.w.CopyData(copydata.AppendTrailer(nil)); err != nil {
+			return err
+		}
+	}
+	return o.w.CopyOutDone()
+}

@@ -1,0 +1,192 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// explainOptions are EXPLAIN's.
+type explainOptions struct {
+	analyze bool
+	timing  bool
+	summary bool
+}
+
+func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
+	o := explainOptions{timing: true}
+	for _, x := range n.Options {
+		d := x.GetDefElem()
+		on := true
+		if d.Arg != nil {
+			v, err := constantSetting(d.Arg)
+			if err != nil {
+				return o, err
+			}
+			if b, ok := settings.ParseBool(v); ok {
+				on = b
+			} else if d.Defname != "format" {
+				return o, pgerr.New(pgerr.SyntaxError, "%s requires a Boolean value", d.Defname)
+			} else if !strings.EqualFold(v, "text") {
+				return o, pgerr.Unsupported("EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(v)).WithHint("Use FORMAT TEXT.")
+			}
+		} else if n := d.GetArg().GetString_(); n != nil {
+			on = n.Sval != "off"
+		}
+		switch d.Defname {
+		case "analyze":
+			o.analyze = on
+		case "timing":
+			o.timing = on
+		case "summary":
+			o.summary = on
+		case "verbose", "costs", "buffers", "wal", "settings", "format", "generic_plan", "memory", "serialize":
+		default:
+			return o, pgerr.New(pgerr.SyntaxError, `unrecognized EXPLAIN option "%s"`, d.Defname)
+		}
+	}
+	return o, nil
+}
+
+// explain is EXPLAIN: the plan as text, with the fragments and buckets that each step reaches; ANALYZE runs it too.
+func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w ResultWriter) error {
+	o, err := readExplainOptions(n)
+	if err != nil {
+		return err
+	}
+	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
+	var args []types.Datum
+	var p *program
+	if ex := n.Query.GetExecuteStmt(); ex != nil {
+		p, args, err = s.executed(ctx, ex)
+	} else if !parse.IsQuery(n.Query) {
+		return pgerr.Unsupported("EXPLAIN of %s is not supported yet", parse.Name(n.Query))
+	} else {
+		p, err = s.program(ctx, inner, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if s.tx == nil {
+		s.begin()
+	}
+	if p, err = s.settle(ctx, p); err != nil {
+		return err
+	}
+	lines, err := s.explained(ctx, p, args, o)
+	if err != nil {
+		return err
+	}
+	if err := w.Describe([]Column{textColumn("QUERY PLAN")}); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if err := w.Row([]types.Datum{types.NewText(l)}); err != nil {
+			return err
+		}
+	}
+	return w.Complete("EXPLAIN")
+}
+
+func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
+	c := s.execution(ctx, args)
+	notes := plan.Notes{Expr: explainExpr, Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) }}
+	var footer []string
+	if o.analyze {
+		if p.writes && s.tx.readOnly {
+			return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", commandName(p.query.Command))
+		}
+		c.Analyze = &exec.Analysis{}
+		start := time.Now()
+		rows := 0
+		if err := p.exec.Run(c, func([]types.Datum) error { rows++; return nil }); err != nil {
+			return nil, err
+		}
+		s.tx.used = true
+		footer = append(footer, fmt.Sprintf("Rows: %d", max(int64(rows), c.Affected)))
+		if o.timing {
+			footer = append(footer, fmt.Sprintf("Execution Time: %.3f ms", time.Since(start).Seconds()*1000))
+		}
+		notes.Measured = func(n plan.Node) (string, []string) { return "", s.measured(c.Analyze.Of(n), o.timing) }
+	}
+	return append(plan.Explain(p.plan, notes), footer...), nil
+}
+
+// measured prints what each fragment did for a step.
+func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
+	var out []string
+	for _, f := range work {
+		line := fmt.Sprintf("%s: read %d rows, sent %d rows, %d bytes", s.tx.gateway.Name(f.Fragment), f.Rows, f.Sent, f.Bytes)
+		if timing {
+			line += fmt.Sprintf(", %.3f ms", f.Elapsed.Seconds()*1000)
+		}
+		if f.Loops > 1 {
+			line += fmt.Sprintf(", %d loops", f.Loops)
+		}
+		out = append(out, line+", node "+s.db.cfg.NodeName)
+	}
+	return out
+}
+
+// explainRoute names the fragments and buckets of a route, where they are known before the statement runs.
+func (s *Session) explainRoute(c *exec.Ctx, p *program, r *plan.Route) string {
+	m := s.tx.gateway.Map
+	set, known, err := exec.RouteBuckets(c, r)
+	if err != nil || !known {
+		return fmt.Sprintf("fragments: by the row, of %d", len(m.Fragments()))
+	}
+	if set.IsEmpty() {
+		return "fragments: none"
+	}
+	shares := m.Split(set)
+	var names []string
+	for _, sh := range shares {
+		names = append(names, s.tx.gateway.Name(sh.Fragment))
+	}
+	return fmt.Sprintf("fragments: %s; buckets: %s", strings.Join(names, ", "), bucketsText(set))
+}
+
+// maxBucketsShown bounds the intervals that EXPLAIN lists.
+const maxBucketsShown = 8
+
+func bucketsText(set shardmap.BucketSet) string {
+	if set.IsAll() {
+		return "all"
+	}
+	ivs := set.Intervals()
+	if len(ivs) > maxBucketsShown {
+		return fmt.Sprintf("%d in %d ranges", set.Len(), len(ivs))
+	}
+	return set.String()
+}
+
+// explainExpr prints an expression of a plan as SQL.
+func explainExpr(e query.Expr) string {
+	named := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		switch n := x.(type) {
+		case *plan.Slot:
+			return &query.Var{T: n.T, Name: n.Name}, true
+		case *plan.Outer:
+			return &query.Var{T: n.T, Name: n.Name}, true
+		case *plan.SubPlan:
+			return &query.Var{T: n.T, Name: "(" + n.Name + ")"}, true
+		case *plan.Pick:
+			return &query.Var{T: n.T, Name: "GROUPING"}, true
+		}
+		return nil, false
+	})
+	return analyze.Deparse(named)
+}

@@ -1,0 +1,56 @@
+package sql
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// hooks are what the session does for the executor.
+func (s *Session) hooks() exec.Hooks {
+	return exec.Hooks{
+		System:     s.systemRows,
+		CompleteID: s.db.ids.complete,
+		Notice:     s.notice,
+		SQLValue:   s.sqlValue,
+	}
+}
+
+// notice keeps a notice for the client until the statement's result is written.
+func (s *Session) notice(n *pgerr.Error) { s.notices = append(s.notices, n) }
+
+// sendNotices sends what notice kept.
+func (s *Session) sendNotices(w ResultWriter) error {
+	list := s.notices
+	s.notices = nil
+	for _, n := range list {
+		if err := w.Notice(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sqlValue gives current_user and its kin.
+func (s *Session) sqlValue(name string) (types.Datum, error) {
+	switch name {
+	case "current_user", "user", "current_role":
+		return types.NewText(info{s}.CurrentUser()), nil
+	case "session_user":
+		return types.NewText(info{s}.SessionUser()), nil
+	case "current_catalog":
+		return types.NewText(info{s}.CurrentDatabase()), nil
+	case "current_schema":
+		if schemas := (info{s}).CurrentSchemas(false); len(schemas) > 0 {
+			return types.NewText(schemas[0]), nil
+		}
+		return types.Null, nil
+	}
+	return types.Null, pgerr.Unsupported("%s is not supported yet", name)
+}
+
+// memory bounds what a query retains. Nothing spills to disk yet, so the bound is wider than PostgreSQL's work_mem.
+func (s *Session) memory() *exec.Memory {
+	v, _ := s.vars.get("work_mem")
+	return exec.NewMemory(max(int64(atoi(v)), 1<<18) << 10)
+}

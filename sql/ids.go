@@ -1,0 +1,57 @@
+package sql
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// idBlocks gives the numbers of ids that the server completes: orders/17-A. Each table counts for itself. Numbers come from the catalog in
+// blocks, so they are unique in the cluster and survive a restart; those of a block that was not used up are skipped.
+type idBlocks struct {
+	catalog *catalog.Catalog
+	block   string // names this node
+
+	mu     sync.Mutex
+	blocks map[catalog.OID]idBlock // by table; guarded by mu
+}
+
+// idBlock is a run of numbers: the next one and the first beyond.
+type idBlock struct{ next, end uint64 }
+
+// blockSize is how many numbers a node takes at once.
+const blockSize = 1024
+
+func newIDBlocks(c *catalog.Catalog, block string) *idBlocks {
+	return &idBlocks{catalog: c, block: block, blocks: map[catalog.OID]idBlock{}}
+}
+
+// next gives a number for a new document of the table.
+func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.blocks[table]
+	if k.next == k.end {
+		first, err := b.catalog.NextIDs(ctx, table, blockSize)
+		if err != nil {
+			return 0, err
+		}
+		k = idBlock{first, first + blockSize}
+	}
+	n := k.next
+	k.next++
+	b.blocks[table] = k
+	return n, nil
+}
+
+// complete gives a document the id that its client left to the server.
+func (b *idBlocks) complete(ctx context.Context, t *catalog.Table, id string) (string, error) {
+	if _, left := shardmap.CompleteID(t.Name, id, 0, b.block); !left {
+		return id, nil
+	}
+	n, err := b.next(ctx, t.OID)
+	full, _ := shardmap.CompleteID(t.Name, id, n, b.block)
+	return full, err
+}

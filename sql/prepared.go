@@ -1,0 +1,280 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// prepared is a prepared statement, made by Parse or by PREPARE.
+type prepared struct {
+	text     string
+	stmt     *parse.Statement // nil is an empty statement
+	params   []types.OID      // all parameters, in order
+	declared []types.OID      // as the client gave them
+	fromSQL  bool
+	program  *program // as of the last use; nil for what is no query
+}
+
+// portal is a bound statement, perhaps half run.
+type portal struct {
+	st     *prepared
+	args   []types.Datum
+	done   bool
+	rows   int64
+	stored []Column // columns of what is no query but returns rows
+	next   func() ([]types.Datum, bool)
+	stop   func()
+	err    error
+	tag    func(rows int64) string
+}
+
+// Parse prepares a statement under a name; "" is the unnamed one, which it replaces.
+func (s *Session) Parse(ctx context.Context, name, text string, params []types.OID) error {
+	if err := s.allowed(); err != nil && !onlyEndsTransaction(text) {
+		return err
+	}
+	if _, ok := s.statements[name]; ok && name != "" {
+		return s.failed(pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, name))
+	}
+	st, err := s.prepare(ctx, text, params)
+	if err != nil {
+		return s.failed(err)
+	}
+	s.statements[name] = st
+	return nil
+}
+
+func (s *Session) prepare(ctx context.Context, text string, params []types.OID) (*prepared, error) {
+	stmts, err := s.db.trees.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	st := &prepared{text: text, declared: params, params: params}
+	if len(stmts) == 0 {
+		return st, nil
+	}
+	if len(stmts) > 1 {
+		return nil, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+	st.stmt = &stmts[0]
+	if !parse.IsQuery(st.stmt.Node) {
+		return st, nil
+	}
+	if st.program, err = s.program(ctx, *st.stmt, params); err != nil {
+		return nil, err
+	}
+	st.params = st.program.params
+	return st, nil
+}
+
+// refresh gives the statement's program for the definitions of now.
+func (s *Session) refresh(ctx context.Context, st *prepared) (*program, error) {
+	if st.program != nil && st.program.version == s.view().DefinitionVersion() {
+		return st.program, nil
+	}
+	p, err := s.program(ctx, *st.stmt, st.params)
+	if err != nil {
+		return nil, err
+	}
+	if st.program != nil && !sameColumns(st.program.columns, p.columns) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+	}
+	st.program = p
+	return p, nil
+}
+
+func sameColumns(a, b []Column) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Type != b[i].Type || a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Session) statement(name string) (*prepared, error) {
+	st, ok := s.statements[name]
+	if ok {
+		return st, nil
+	}
+	if name == "" {
+		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
+	}
+	return nil, pgerr.New(pgerr.InvalidSQLStatementName, `prepared statement "%s" does not exist`, name)
+}
+
+// DescribeStatement tells a prepared statement's parameters and columns.
+func (s *Session) DescribeStatement(ctx context.Context, name string) (Description, error) {
+	st, err := s.statement(name)
+	if err != nil {
+		return Description{}, s.failed(err)
+	}
+	cols, err := s.columnsOf(ctx, st)
+	return Description{Params: st.params, Columns: cols}, s.failed(err)
+}
+
+func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]Column, error) {
+	if st.stmt == nil {
+		return nil, nil
+	}
+	if !parse.IsQuery(st.stmt.Node) {
+		return s.utilityColumns(ctx, *st.stmt)
+	}
+	p, err := s.refresh(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	return p.columns, nil
+}
+
+// Bind makes a portal of a statement and its arguments.
+func (s *Session) Bind(ctx context.Context, name, statement string, args []types.Datum) error {
+	st, err := s.statement(statement)
+	if err != nil {
+		return s.failed(err)
+	}
+	if err := s.allowed(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
+		return s.failed(err)
+	}
+	if len(args) != len(st.params) {
+		return s.failed(pgerr.New(pgerr.ProtocolViolation,
+			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(args), statement, len(st.params)))
+	}
+	if _, ok := s.portals[name]; ok && name != "" {
+		return s.failed(pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, name))
+	}
+	s.ClosePortal(name)
+	s.portals[name] = &portal{st: st, args: args}
+	return nil
+}
+
+func (s *Session) portal(name string) (*portal, error) {
+	if p, ok := s.portals[name]; ok {
+		return p, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidCursorName, `portal "%s" does not exist`, name)
+}
+
+// DescribePortal tells a portal's columns.
+func (s *Session) DescribePortal(ctx context.Context, name string) (Description, error) {
+	p, err := s.portal(name)
+	if err != nil {
+		return Description{}, s.failed(err)
+	}
+	cols, err := s.columnsOf(ctx, p.st)
+	return Description{Columns: cols}, s.failed(err)
+}
+
+// Execute runs a portal to its end or for maxRows rows (0 is all). It describes nothing; it completes unless suspended.
+func (s *Session) Execute(ctx context.Context, name string, maxRows int, w ResultWriter) (suspended bool, err error) {
+	p, err := s.portal(name)
+	if err != nil {
+		return false, s.failed(err)
+	}
+	if p.st.stmt == nil {
+		return false, w.EmptyQuery()
+	}
+	if err := s.allowed(); err != nil && !parse.EndsTransaction(p.st.stmt.Node) {
+		return false, s.failed(err)
+	}
+	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
+	return suspended, s.failed(err)
+}
+
+func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w ResultWriter) (bool, error) {
+	if p.done {
+		return false, w.Complete(p.tag(0))
+	}
+	if !parse.IsQuery(p.st.stmt.Node) {
+		p.done, p.tag = true, func(int64) string { return "" }
+		return false, s.utility(ctx, *p.st.stmt, w, false)
+	}
+	prog, err := s.refresh(ctx, p.st)
+	if err != nil {
+		return false, err
+	}
+	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
+	if maxRows <= 0 && p.next == nil {
+		p.done = true
+		return false, s.runQuery(ctx, prog, p.args, w)
+	}
+	return s.runPart(ctx, p, prog, maxRows, w)
+}
+
+// runPart runs a portal for at most maxRows rows and leaves it where it stands.
+func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows int, w ResultWriter) (bool, error) {
+	if p.next == nil {
+		s.pull(ctx, p, prog)
+	}
+	for n := 0; maxRows <= 0 || n < maxRows; n++ {
+		row, ok := p.next()
+		if !ok {
+			p.done = true
+			rows := p.rows
+			p.close()
+			if p.err != nil {
+				return false, p.err
+			}
+			return false, w.Complete(commandTag(prog.query, rows))
+		}
+		if err := w.Row(row); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+var errPortalClosed = errors.New("portal closed")
+
+// pull starts the portal's program as a coroutine that stops after each row.
+func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
+	seq := func(yield func([]types.Datum) bool) {
+		rows, err := s.run(ctx, prog, p.args, func(row []types.Datum) error {
+			if !yield(row) {
+				return errPortalClosed
+			}
+			return nil
+		})
+		if !errors.Is(err, errPortalClosed) {
+			p.rows, p.err = rows, err
+		}
+	}
+	p.next, p.stop = iter.Pull(iter.Seq[[]types.Datum](seq))
+}
+
+func (p *portal) close() {
+	if p.stop != nil {
+		p.stop()
+		p.next, p.stop = nil, nil
+	}
+}
+
+// CloseStatement forgets a prepared statement.
+func (s *Session) CloseStatement(name string) { delete(s.statements, name) }
+
+// ClosePortal forgets a portal.
+func (s *Session) ClosePortal(name string) {
+	if p, ok := s.portals[name]; ok {
+		p.close()
+		delete(s.portals, name)
+	}
+}
+
+func (s *Session) closePortals() {
+	for name := range s.portals {
+		s.ClosePortal(name)
+	}
+}
+
+// undescribed drops the Describe of statements that a client has described before.
+type undescribed struct{ ResultWriter }
+
+func (undescribed) Describe([]Column) error { return nil }

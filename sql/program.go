@@ -1,0 +1,185 @@
+package sql
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// program is a query ready to run, shared by all sessions that analyse its text alike.
+type program struct {
+	stmt    parse.Statement
+	query   *query.Query
+	params  []types.OID
+	columns []Column // nil where it returns no rows
+	plan    *plan.Plan
+	exec    *exec.Program
+	version uint64        // of the definitions that it was analysed against
+	tables  []catalog.OID // that it reads and writes
+	writes  bool
+}
+
+// programKey is what analysis depends on besides the definitions.
+type programKey struct {
+	database catalog.OID
+	text     string
+	params   string // declared parameter types
+	path     string // search_path, and who asks
+}
+
+// programCache keeps programs by text, the most recently used.
+type programCache struct {
+	mu    sync.Mutex
+	max   int
+	items map[programKey]*program // guarded by mu
+	order []programKey            // guarded by mu; first in, first out
+}
+
+func newProgramCache(n int) *programCache {
+	return &programCache{max: n, items: map[programKey]*program{}}
+}
+
+func (c *programCache) get(k programKey, version uint64) *program {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.items[k]; p != nil && p.version == version {
+		return p
+	}
+	return nil
+}
+
+func (c *programCache) put(k programKey, p *program) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.items[k]; !ok {
+		c.order = append(c.order, k)
+	}
+	c.items[k] = p
+	if len(c.order) > c.max {
+		delete(c.items, c.order[0])
+		c.order = slices.Clone(c.order[1:])
+	}
+}
+
+// program gives the program of a query, cached or made now.
+func (s *Session) program(ctx context.Context, stmt parse.Statement, params []types.OID) (*program, error) {
+	view := s.view()
+	path, _ := s.vars.get("search_path")
+	k := programKey{s.database, stmt.Text(), typeKey(params), path + "\x00" + s.start.User}
+	if p := s.db.programs.get(k, view.DefinitionVersion()); p != nil {
+		return p, nil
+	}
+	q, types, err := analyze.Statement(s.analysis(view, stmt.Source), stmt.Node, params)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.compile(q, types, view.DefinitionVersion())
+	if err != nil {
+		return nil, err
+	}
+	p.stmt = stmt
+	s.db.programs.put(k, p)
+	return p, nil
+}
+
+func (s *Session) compile(q *query.Query, params []types.OID, version uint64) (*program, error) {
+	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return nil, err
+	}
+	x, err := exec.Compile(pl)
+	if err != nil {
+		return nil, err
+	}
+	return &program{
+		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: version, tables: tablesOf(q),
+		writes: q.Command != query.Select,
+	}, nil
+}
+
+func typeKey(oids []types.OID) string {
+	var b strings.Builder
+	for _, o := range oids {
+		b.WriteByte(byte(o))
+		b.WriteByte(byte(o >> 8))
+		b.WriteByte(byte(o >> 16))
+		b.WriteByte(byte(o >> 24))
+	}
+	return b.String()
+}
+
+// resultColumns describes the rows that a client sees.
+func resultColumns(q *query.Query) []Column {
+	if q.Command != query.Select && !q.Returning {
+		return nil
+	}
+	out := []Column{}
+	for _, t := range q.Targets {
+		if t.Hidden {
+			continue
+		}
+		c := Column{Name: t.Name, Table: t.OriginTable, AttNum: t.OriginCol, Type: t.Expr.Type(), Typmod: t.Expr.Typmod(), Len: -1}
+		if ty := pgcatalog.TypeByOID(c.Type); ty != nil {
+			c.Len = ty.Len
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// tablesOf lists the tables that a query and its subqueries read or write.
+func tablesOf(q *query.Query) []catalog.OID {
+	seen := map[catalog.OID]bool{}
+	eachQuery(q, func(q *query.Query) {
+		for _, r := range q.Rels {
+			if r.Table != nil {
+				seen[r.Table.OID] = true
+			}
+		}
+	})
+	var out []catalog.OID
+	for o := range seen {
+		out = append(out, o)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// eachQuery calls f for q and every query within it.
+func eachQuery(q *query.Query, f func(*query.Query)) {
+	if q == nil {
+		return
+	}
+	f(q)
+	nested := func(e query.Expr, _ int) {
+		if s, ok := e.(*query.SubLink); ok {
+			f(s.Query)
+		}
+	}
+	query.WalkQuery(q, nested)
+	eachNested(q, f)
+}
+
+func eachNested(q *query.Query, f func(*query.Query)) {
+	for _, c := range q.CTEs {
+		eachQuery(c.Query, f)
+	}
+	for _, r := range q.Rels {
+		eachQuery(r.Subquery, f)
+	}
+	if q.SetOp != nil {
+		eachQuery(q.SetOp.Left, f)
+		eachQuery(q.SetOp.Right, f)
+	}
+	eachQuery(q.Source, f)
+}

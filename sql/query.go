@@ -1,0 +1,121 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Simple runs the statements of text, all in one transaction unless they say otherwise.
+func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error {
+	s.ClosePortal("")
+	delete(s.statements, "")
+	stmts, err := s.db.trees.Parse(text)
+	if err != nil {
+		return s.failed(err)
+	}
+	if len(stmts) == 0 {
+		return w.EmptyQuery()
+	}
+	for _, st := range stmts {
+		if err := s.one(ctx, st, w, len(stmts) > 1); err != nil {
+			return s.failed(positioned(err, st))
+		}
+	}
+	if s.tx != nil && !s.tx.explicit {
+		return s.failed(s.commit(ctx))
+	}
+	return nil
+}
+
+// one runs a statement of a simple query; together tells whether there are others.
+func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	if err := s.allowed(); err != nil && !parse.EndsTransaction(st.Node) {
+		return err
+	}
+	s.query, s.queryAt = st.Text(), time.Now()
+	if !parse.IsQuery(st.Node) {
+		return s.utility(ctx, st, w, together)
+	}
+	p, err := s.program(ctx, st, nil)
+	if err != nil {
+		return err
+	}
+	if len(p.params) > 0 {
+		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
+	}
+	if p.columns != nil {
+		if err := w.Describe(p.columns); err != nil {
+			return err
+		}
+	}
+	return s.runQuery(ctx, p, nil, w)
+}
+
+// runQuery runs a program to its end and completes.
+func (s *Session) runQuery(ctx context.Context, p *program, args []types.Datum, w ResultWriter) error {
+	emit := w.Row
+	if p.columns == nil {
+		emit = func([]types.Datum) error { return nil }
+	}
+	rows, err := s.run(ctx, p, args, emit)
+	if nerr := s.sendNotices(w); err == nil {
+		err = nerr
+	}
+	if err != nil {
+		return err
+	}
+	return w.Complete(commandTag(p.query, rows))
+}
+
+// commandTag is what CommandComplete says.
+func commandTag(q *query.Query, rows int64) string {
+	switch q.Command {
+	case query.Insert:
+		return fmt.Sprintf("INSERT 0 %d", rows)
+	case query.Update:
+		return fmt.Sprintf("UPDATE %d", rows)
+	case query.Delete:
+		return fmt.Sprintf("DELETE %d", rows)
+	}
+	return fmt.Sprintf("SELECT %d", rows)
+}
+
+// allowed refuses everything but the end of a failed transaction.
+func (s *Session) allowed() error {
+	if s.tx != nil && s.tx.failed {
+		return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	return nil
+}
+
+// failed lets an error end or spoil the transaction, and returns it.
+func (s *Session) failed(err error) error {
+	if err != nil {
+		s.fail()
+	}
+	return err
+}
+
+// positioned makes an error's position count from the start of the whole text, as clients show it.
+func positioned(err error, _ parse.Statement) error { return err }
+
+// onlyEndsTransaction tells whether text is COMMIT or ROLLBACK, which a failed transaction accepts.
+func onlyEndsTransaction(text string) bool {
+	stmts, err := parse.Parse(text)
+	return err == nil && len(stmts) == 1 && parse.EndsTransaction(stmts[0].Node)
+}
+
+// analysis is the context in which the session's statements are analysed.
+func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
+	return &analyze.Context{
+		Catalog: view, Database: s.database, SearchPath: s.vars.searchPath(s.start.User), User: s.role, Source: source, Env: s.Env(),
+	}
+}

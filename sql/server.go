@@ -1,0 +1,121 @@
+package sql
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Config is what a Server is built on.
+type Config struct {
+	Catalog   *catalog.Catalog
+	Fragments Fragments
+	Clock     *txn.Clock
+	Logger    *slog.Logger
+	Addr      string // the clients' door, HOST:PORT, as sherd.route names it
+	NodeName  string
+	Block     string // ends ids that the server completes: orders/17-A
+}
+
+// Server is the part of a node that serves sessions.
+type Server struct {
+	cfg      Config
+	trees    *parse.Cache
+	programs *programCache
+	locks    *tableLocks
+	ids      *idBlocks
+	started  time.Time
+
+	mu       sync.Mutex
+	sessions map[uint32]*Session // by PID; guarded by mu
+}
+
+// NewServer makes a Server.
+func NewServer(cfg Config) *Server {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Server{
+		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), locks: newTableLocks(),
+		started: time.Now(), sessions: map[uint32]*Session{},
+	}
+	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
+	return s
+}
+
+const cachedStatements = 2048
+
+// Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.
+func (db *Server) Authenticate(user string) (verifier string, ok bool) {
+	r := db.cfg.Catalog.View().RoleByName(user)
+	if r == nil {
+		return "", false
+	}
+	return r.Password, true
+}
+
+// NewSession opens a session. Errors are fatal to the connection: 28000 role, 3D000 database.
+func (db *Server) NewSession(ctx context.Context, p StartupParams) (*Session, error) {
+	view := db.cfg.Catalog.View()
+	role := view.RoleByName(p.User)
+	if role == nil {
+		return nil, pgerr.New(pgerr.InvalidAuthorization, `role "%s" does not exist`, p.User)
+	}
+	if !role.Login {
+		return nil, pgerr.New(pgerr.InvalidAuthorization, `role "%s" is not permitted to log in`, p.User)
+	}
+	name := p.Database
+	if name == "" {
+		name = p.User
+	}
+	database := view.DatabaseByName(name)
+	if database == nil {
+		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, name)
+	}
+	s := newSession(db, p, role.OID, database.OID)
+	if err := s.applyDefaults(role, database, p.Settings); err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	db.sessions[p.PID] = s
+	db.mu.Unlock()
+	return s, nil
+}
+
+func (db *Server) forget(s *Session) {
+	db.mu.Lock()
+	if db.sessions[s.start.PID] == s {
+		delete(db.sessions, s.start.PID)
+	}
+	db.mu.Unlock()
+}
+
+// eachSession calls f for the sessions open now.
+func (db *Server) eachSession(f func(*Session)) {
+	db.mu.Lock()
+	list := make([]*Session, 0, len(db.sessions))
+	for _, s := range db.sessions {
+		list = append(list, s)
+	}
+	db.mu.Unlock()
+	for _, s := range list {
+		f(s)
+	}
+}
+
+// connectedTo counts the sessions of a database other than but.
+func (db *Server) connectedTo(database catalog.OID, but *Session) int {
+	n := 0
+	db.eachSession(func(s *Session) {
+		if s != but && s.database == database {
+			n++
+		}
+	})
+	return n
+}

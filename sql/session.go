@@ -1,0 +1,246 @@
+package sql
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Session is one client's connection. It is not safe for concurrent use.
+type Session struct {
+	db       *Server
+	start    StartupParams
+	role     catalog.OID // who is connected; SET ROLE is not supported yet
+	database catalog.OID
+	opened   time.Time
+
+	vars       *variables
+	reported   map[string]string // as last told to the client
+	statements map[string]*prepared
+	portals    map[string]*portal
+
+	tx      *transaction // nil outside of any
+	floor   txn.Timestamp
+	env     *types.Env // of the transaction, or between transactions the last one's
+	stale   bool       // env must be made anew
+	query   string     // text of the running statement
+	queryAt time.Time
+}
+
+func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
+	return &Session{
+		db: db, start: p, role: role, database: database, opened: time.Now(), vars: newVariables(), reported: map[string]string{},
+		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
+	}
+}
+
+// applyDefaults sets what the database, the role and the startup packet ask for, in this order.
+func (s *Session) applyDefaults(role *catalog.Role, database *catalog.Database, packet map[string]string) error {
+	for _, layer := range []map[string]string{database.Settings, role.Settings, packet} {
+		for name, value := range layer {
+			if name == "options" {
+				if err := s.applyOptions(value); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := s.setDefault(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	name := strings.ToLower("session_authorization")
+	s.vars.defaults[name] = role.Name
+	s.vars.defaults["is_superuser"] = onOff(role.Superuser)
+	return nil
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+func (s *Session) setDefault(name, value string) error {
+	if name == "replication" && (value == "false" || value == "off" || value == "0") {
+		return nil
+	}
+	canonical, err := s.vars.check(name, value)
+	if err != nil {
+		return err
+	}
+	s.vars.defaults[strings.ToLower(name)] = canonical
+	return nil
+}
+
+// applyOptions reads the command-line form of settings: -c name=value and --name=value, blanks escaped by backslash.
+func (s *Session) applyOptions(options string) error {
+	words := splitOptions(options)
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w == "-c" && i+1 < len(words):
+			i++
+			w = words[i]
+		case strings.HasPrefix(w, "-c"):
+			w = w[2:]
+		case strings.HasPrefix(w, "--"):
+			w = w[2:]
+		default:
+			return pgerr.New(pgerr.SyntaxError, "invalid command-line argument for server process: %s", w)
+		}
+		name, value, _ := strings.Cut(w, "=")
+		if err := s.setDefault(strings.ReplaceAll(name, "-", "_"), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitOptions(s string) []string {
+	var out []string
+	var cur strings.Builder
+	open := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			cur.WriteByte(s[i])
+			open = true
+		case s[i] == ' ' || s[i] == '\t' || s[i] == '\n':
+			if open {
+				out = append(out, cur.String())
+			}
+			cur.Reset()
+			open = false
+		default:
+			cur.WriteByte(s[i])
+			open = true
+		}
+	}
+	if open {
+		out = append(out, cur.String())
+	}
+	return out
+}
+
+// reportedNames are the parameters that clients are told of (GUC_REPORT).
+var reportedNames = []string{
+	"application_name", "client_encoding", "DateStyle", "default_transaction_read_only", "in_hot_standby", "integer_datetimes", "IntervalStyle",
+	"is_superuser", "server_encoding", "server_version", "session_authorization", "standard_conforming_strings", "TimeZone", "sherd.version",
+}
+
+// ReportedParameters gives the settings that a client is told at start, name and value.
+func (s *Session) ReportedParameters() [][2]string {
+	var out [][2]string
+	for _, name := range reportedNames {
+		if v, ok := s.vars.show(name); ok {
+			s.reported[name] = v
+			out = append(out, [2]string{name, v})
+		}
+	}
+	return out
+}
+
+// settingsChanged tells the client of reported parameters that are different now.
+func (s *Session) settingsChanged(w ResultWriter) error {
+	s.stale = true
+	for _, name := range reportedNames {
+		v, ok := s.vars.show(name)
+		if !ok || s.reported[name] == v {
+			continue
+		}
+		s.reported[name] = v
+		if err := w.Parameter(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Env is by what the session's values are read and printed.
+func (s *Session) Env() *types.Env {
+	if s.stale || s.env == nil {
+		now := time.Now()
+		if s.tx != nil {
+			now = s.tx.began
+		}
+		s.env = s.vars.environment(now)
+		s.env.RegIn, s.env.RegOut = s.regIn, s.regOut
+		s.stale = false
+	}
+	return s.env
+}
+
+// view is the catalog as the running statement sees it.
+func (s *Session) view() *catalog.View { return s.db.cfg.Catalog.View() }
+
+// Close ends the session; an open transaction is rolled back.
+func (s *Session) Close() {
+	s.closePortals()
+	s.abandon()
+	s.db.forget(s)
+}
+
+// abandon rolls back whatever is open.
+func (s *Session) abandon() {
+	if s.tx != nil {
+		s.tx.rollback()
+		s.tx = nil
+	}
+}
+
+// Status is the transaction status that ReadyForQuery tells.
+func (s *Session) Status() Status {
+	switch {
+	case s.tx == nil || !s.tx.explicit:
+		return Idle
+	case s.tx.failed:
+		return Failed
+	}
+	return InTransaction
+}
+
+// FailPipeline tells of an error that was found before the session saw the message.
+func (s *Session) FailPipeline() { s.fail() }
+
+// fail makes an explicit transaction wait for its ROLLBACK and ends an implicit one.
+func (s *Session) fail() {
+	if s.tx == nil {
+		return
+	}
+	s.closePortals()
+	if !s.tx.explicit {
+		s.endImplicit(false)
+		return
+	}
+	if !s.tx.failed {
+		s.tx.rollback()
+		s.tx.failed = true
+	}
+}
+
+func (s *Session) endImplicit(committed bool) {
+	if !committed {
+		s.tx.rollback()
+	}
+	s.tx = nil
+	if s.vars.end(committed) {
+		s.stale = true
+	}
+}
+
+// Sync ends the implicit transaction of a pipeline.
+func (s *Session) Sync(ctx context.Context) error {
+	if s.tx == nil || s.tx.explicit {
+		return nil
+	}
+	s.closePortals()
+	return s.commit(ctx)
+}

@@ -1,0 +1,189 @@
+package sql
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// show is SHOW.
+func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
+	if strings.EqualFold(n.Name, "all") {
+		return s.showAll(w)
+	}
+	v, err := s.showValue(n.Name)
+	if err != nil {
+		return err
+	}
+	if err := w.Describe(s.showColumns(n)); err != nil {
+		return err
+	}
+	if err := w.Row([]types.Datum{types.NewText(v)}); err != nil {
+		return err
+	}
+	return w.Complete("SHOW")
+}
+
+func (s *Session) showValue(name string) (string, error) {
+	if strings.EqualFold(name, "transaction_read_only") && s.tx != nil && s.tx.explicit {
+		return onOff(s.tx.readOnly), nil
+	}
+	v, ok := s.vars.show(name)
+	if !ok {
+		return "", unrecognized(name)
+	}
+	return v, nil
+}
+
+func (s *Session) showColumns(n *pg_query.VariableShowStmt) []Column {
+	if strings.EqualFold(n.Name, "all") {
+		return []Column{textColumn("name"), textColumn("setting"), textColumn("description")}
+	}
+	name := n.Name
+	if d, ok := settings.Lookup(name); ok {
+		name = d.Name
+	}
+	return []Column{textColumn(name)}
+}
+
+func textColumn(name string) Column {
+	return Column{Name: name, Type: types.Text, Typmod: -1, Len: -1}
+}
+
+func (s *Session) showAll(w ResultWriter) error {
+	if err := w.Describe([]Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
+		return err
+	}
+	list := append([]*settings.Definition(nil), settings.All()...)
+	sort.Slice(list, func(i, j int) bool { return strings.ToLower(list[i].Name) < strings.ToLower(list[j].Name) })
+	for _, d := range list {
+		v, _ := s.vars.show(d.Name)
+		if err := w.Row([]types.Datum{types.NewText(d.Name), types.NewText(v), types.NewText(d.Description)}); err != nil {
+			return err
+		}
+	}
+	return w.Complete("SHOW")
+}
+
+// set is SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
+func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w ResultWriter) error {
+	in := s.tx != nil && s.tx.explicit
+	tag := "SET"
+	var err error
+	switch n.Kind {
+	case pg_query.VariableSetKind_VAR_SET_VALUE, pg_query.VariableSetKind_VAR_SET_CURRENT:
+		err = s.setValue(n, w, in)
+	case pg_query.VariableSetKind_VAR_SET_DEFAULT:
+		err = s.vars.set(n.Name, nil, n.IsLocal, in)
+	case pg_query.VariableSetKind_VAR_RESET:
+		tag = "RESET"
+		err = s.vars.set(n.Name, nil, false, in)
+	case pg_query.VariableSetKind_VAR_RESET_ALL:
+		tag = "RESET"
+		s.vars.resetAll(in)
+	case pg_query.VariableSetKind_VAR_SET_MULTI:
+		err = s.setTransaction(n, in, w)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.settingsChanged(w); err != nil {
+		return err
+	}
+	return w.Complete(tag)
+}
+
+func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter, in bool) error {
+	if n.IsLocal && !in {
+		return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "SET LOCAL can only be used in transaction blocks"})
+	}
+	value, err := settingText(n.Name, n.Args)
+	if err != nil {
+		return err
+	}
+	return s.vars.set(n.Name, &value, n.IsLocal, in)
+}
+
+// settingText joins the values of SET as PostgreSQL does: lists with ", ", identifiers quoted where they must be.
+func settingText(name string, args []*pg_query.Node) (string, error) {
+	list := isListSetting(name)
+	if len(args) > 1 && !list {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes only one argument", name)
+	}
+	var out []string
+	for _, a := range args {
+		v, err := constantSetting(a)
+		if err != nil {
+			return "", err
+		}
+		if list && !plainIdentifier(v) {
+			v = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
+		}
+		out = append(out, v)
+	}
+	return strings.Join(out, ", "), nil
+}
+
+func isListSetting(name string) bool {
+	switch strings.ToLower(name) {
+	case "search_path", "temp_tablespaces", "session_preload_libraries", "local_preload_libraries", "datestyle":
+		return strings.ToLower(name) != "datestyle"
+	}
+	return false
+}
+
+func plainIdentifier(v string) bool {
+	for i, c := range v {
+		if !(c >= 'a' && c <= 'z' || c == '_' || i > 0 && (c >= '0' && c <= '9' || c == '$')) {
+			return false
+		}
+	}
+	return v != ""
+}
+
+func constantSetting(a *pg_query.Node) (string, error) {
+	if t := a.GetTypeCast(); t != nil { // SET TIME ZONE INTERVAL '…'
+		return constantSetting(t.Arg)
+	}
+	c := a.GetAConst()
+	switch v := c.GetVal().(type) {
+	case *pg_query.A_Const_Sval:
+		return v.Sval.GetSval(), nil
+	case *pg_query.A_Const_Ival:
+		return formatInt(int64(v.Ival.GetIval())), nil
+	case *pg_query.A_Const_Fval:
+		return v.Fval.GetFval(), nil
+	case *pg_query.A_Const_Boolval:
+		return onOff(v.Boolval.GetBoolval()), nil
+	}
+	if c.GetVal() == nil && c != nil {
+		return "0", nil // the integer zero has no field in the tree's wire form
+	}
+	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
+}
+
+// setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
+func (s *Session) setTransaction(n *pg_query.VariableSetStmt, in bool, w ResultWriter) error {
+	if n.Name == "TRANSACTION SNAPSHOT" {
+		return pgerr.Unsupported("SET TRANSACTION SNAPSHOT is not supported yet").WithHint("Read everything in one transaction: it has one snapshot.")
+	}
+	readOnly, err := s.transactionModes(n.Args)
+	if err != nil {
+		return err
+	}
+	if n.Name == "SESSION CHARACTERISTICS" {
+		v := onOff(readOnly)
+		return s.vars.set("default_transaction_read_only", &v, false, in)
+	}
+	if !in {
+		return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "SET TRANSACTION can only be used in transaction blocks"})
+	}
+	s.tx.readOnly = readOnly
+	return nil
+}

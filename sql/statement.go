@@ -1,0 +1,114 @@
+package sql
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
+)
+
+// utility runs a statement that is no query. together tells that other statements share its query string, and so its transaction.
+func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	if s.query == "" || s.query != st.Text() {
+		s.query = st.Text()
+	}
+	switch n := st.Node.Node.(type) {
+	case *pg_query.Node_TransactionStmt:
+		return s.control(ctx, n.TransactionStmt, w)
+	case *pg_query.Node_VariableShowStmt:
+		return s.show(n.VariableShowStmt, w)
+	case *pg_query.Node_VariableSetStmt:
+		return s.set(ctx, n.VariableSetStmt, w)
+	case *pg_query.Node_ExplainStmt:
+		return s.explain(ctx, st, n.ExplainStmt, w)
+	case *pg_query.Node_PrepareStmt:
+		return s.prepareStmt(ctx, st, n.PrepareStmt, w)
+	case *pg_query.Node_ExecuteStmt:
+		return s.executeStmt(ctx, n.ExecuteStmt, w)
+	case *pg_query.Node_DeallocateStmt:
+		return s.deallocate(n.DeallocateStmt, w)
+	case *pg_query.Node_DiscardStmt:
+		return s.discard(n.DiscardStmt, w)
+	case *pg_query.Node_CopyStmt:
+		return s.copyStmt(ctx, st, n.CopyStmt, w)
+	}
+	if tag, ok := accepted(st.Node); ok {
+		return w.Complete(tag)
+	}
+	return s.definition(ctx, st, w, together)
+}
+
+// accepted lists statements that have nothing to do here: storage looks after itself (SPEC 8).
+func accepted(n *pg_query.Node) (tag string, ok bool) {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_VacuumStmt:
+		if x.VacuumStmt.IsVacuumcmd {
+			return "VACUUM", true
+		}
+		return "ANALYZE", true
+	case *pg_query.Node_ReindexStmt:
+		return "REINDEX", true
+	case *pg_query.Node_ClusterStmt:
+		return "CLUSTER", true
+	case *pg_query.Node_CheckPointStmt:
+		return "CHECKPOINT", true
+	}
+	return "", false
+}
+
+// definition runs DDL, which commits by itself for now.
+func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	if s.tx != nil && s.tx.explicit || together || s.tx != nil {
+		return pgerr.Unsupported("%s inside a transaction block is not supported yet", parse.Name(st.Node)).
+			WithHint("Send it alone: it commits by itself. Statements separated by semicolons in one query string share a transaction too.")
+	}
+	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
+	}
+	tag, err := s.define(ctx, st, w)
+	if err != nil {
+		return err
+	}
+	return w.Complete(tag)
+}
+
+// utilityColumns describes the rows of a statement that is no query; nil where it returns none.
+func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]Column, error) {
+	switch n := st.Node.Node.(type) {
+	case *pg_query.Node_VariableShowStmt:
+		return s.showColumns(n.VariableShowStmt), nil
+	case *pg_query.Node_ExplainStmt:
+		return []Column{textColumn("QUERY PLAN")}, nil
+	case *pg_query.Node_ExecuteStmt:
+		p, ok := s.statements[n.ExecuteStmt.Name]
+		if !ok {
+			return nil, nil
+		}
+		return s.columnsOf(ctx, p)
+	}
+	return nil, nil
+}
+
+// discard is DISCARD.
+func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
+	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
+	switch n.Target {
+	case pg_query.DiscardMode_DISCARD_ALL:
+		if s.tx != nil && s.tx.explicit {
+			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+		}
+		s.closePortals()
+		clear(s.statements)
+		s.vars.resetAll(false)
+		if err := s.settingsChanged(w); err != nil {
+			return err
+		}
+	}
+	return w.Complete(tag)
+}
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }

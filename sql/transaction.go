@@ -1,0 +1,240 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Fragments is the databases' fragments; package cluster has them.
+type Fragments interface {
+	Begin() exec.Transaction
+	// WaitFragments waits until all fragments of a database serve.
+	WaitFragments(ctx context.Context, d *catalog.Database) error
+	// DropStorage deletes the rows and indexes of a table that no definition names any more, in the background.
+	DropStorage(ctx context.Context, d *catalog.Database, storageID uint32) error
+}
+
+// transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement or a pipeline.
+type transaction struct {
+	s        *Session
+	parts    exec.Transaction
+	explicit bool
+	failed   bool
+	readOnly bool
+	began    time.Time
+	used     bool          // a statement ran in it: its snapshot is taken
+	t        txn.Timestamp // of all its reads, 0 before the first
+	tables   []catalog.OID // shared locks held
+	gateway  exec.Gateway
+}
+
+// begin opens a transaction.
+func (s *Session) begin() *transaction {
+	s.tx = &transaction{s: s, began: time.Now()}
+	s.stale = true
+	def, _ := s.vars.get("default_transaction_read_only")
+	s.tx.readOnly = def == "on"
+	s.tx.open()
+	return s.tx
+}
+
+// open joins the transaction to the fragments; a statement that is run again takes it anew.
+func (t *transaction) open() {
+	db := t.s.db
+	database := t.s.view().Database(t.s.database)
+	t.parts, t.t = db.cfg.Fragments.Begin(), 0
+	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot}
+	if database != nil {
+		t.gateway.Map = database.Map
+		t.gateway.Name = func(id shardmap.FragmentID) string { return fragmentName(database, id) }
+	}
+}
+
+// snapshot gives the timestamp of all reads: taken from the fragments that the first statement may reach, or from all of the database where
+// further statements may follow.
+func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
+	if t.t != 0 {
+		return t.t, nil
+	}
+	var ids []txn.FragmentID
+	if t.explicit {
+		ids = t.gateway.Map.Fragments()
+	} else {
+		for _, s := range shares {
+			ids = append(ids, s.Fragment)
+		}
+	}
+	T, err := t.parts.Snapshot(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	T = max(T, t.s.floor)
+	if t.explicit {
+		t.t = T
+	}
+	return T, nil
+}
+
+// share keeps the definitions of tables still until the transaction ends.
+func (t *transaction) share(ctx context.Context, tables []catalog.OID) error {
+	for _, oid := range tables {
+		if slices.Contains(t.tables, oid) {
+			continue
+		}
+		if err := t.s.db.locks.share(ctx, oid, len(t.tables) > 0); err != nil {
+			return err
+		}
+		t.tables = append(t.tables, oid)
+	}
+	return nil
+}
+
+func (t *transaction) unlock() {
+	if len(t.tables) > 0 {
+		t.s.db.locks.release(t.tables, false)
+		t.tables = nil
+	}
+}
+
+func (t *transaction) rollback() {
+	if t.parts != nil {
+		t.parts.Rollback()
+		t.parts = nil
+	}
+	t.unlock()
+}
+
+// commit commits the session's transaction and ends it, also where that fails.
+func (s *Session) commit(ctx context.Context) error {
+	t := s.tx
+	ts, err := t.parts.Commit(ctx, max(s.floor, t.t))
+	t.parts = nil
+	t.unlock()
+	if err != nil {
+		t.explicit = false
+		s.endImplicit(false)
+		return err
+	}
+	s.floor = max(s.floor, ts)
+	s.tx = nil
+	if s.vars.end(true) {
+		s.stale = true
+	}
+	return nil
+}
+
+// run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
+// tag.
+func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
+	if s.tx == nil {
+		s.begin()
+	}
+	t := s.tx
+	if p.writes && t.readOnly {
+		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", commandName(p.query.Command))
+	}
+	p, err := s.settle(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	alone := !t.explicit && !t.used
+	t.used = true
+	var rows int64
+	counted := func(row []types.Datum) error {
+		rows++
+		return emit(row)
+	}
+	for attempt := 1; ; attempt++ {
+		c := s.execution(ctx, args)
+		err := p.exec.Run(c, counted)
+		if err == nil && p.writes {
+			return c.Affected, nil
+		}
+		if err == nil || !alone || rows > 0 || attempt >= maxAttempts || ctx.Err() != nil || !pgerr.Is(err, pgerr.SerializationFailure) {
+			return rows, err
+		}
+		t.again() // nothing was answered yet: run it again, above what was in the way
+	}
+}
+
+// maxAttempts bounds how often a lone statement is run again after a conflict.
+const maxAttempts = 10_000
+
+// again undoes a lone statement's writes and lets it take a new timestamp. Its row locks are kept, so that it gets further each time.
+func (t *transaction) again() {
+	t.parts.Restart()
+	t.t = 0
+}
+
+// settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
+func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
+	for {
+		if err := s.tx.share(ctx, p.tables); err != nil {
+			return nil, err
+		}
+		if p.version == s.view().DefinitionVersion() {
+			return p, nil
+		}
+		q, err := s.program(ctx, p.stmt, p.params)
+		if err != nil {
+			return nil, err
+		}
+		if !sameColumns(p.columns, q.columns) {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		}
+		if slices.Equal(p.tables, q.tables) {
+			return q, nil
+		}
+		p = q
+	}
+}
+
+// execution makes the context in which a program runs.
+func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
+	c := &exec.Ctx{Context: ctx, Params: args, Env: s.Env(), Session: info{s}, Mem: s.memory(), Hooks: s.hooks(), Limits: s.limits()}
+	if s.tx != nil {
+		c.Gateway = &s.tx.gateway
+	}
+	return c
+}
+
+func (s *Session) limits() exec.Limits {
+	number := func(name string) int {
+		v, _ := s.vars.get(name)
+		return atoi(v)
+	}
+	explicit, _ := s.vars.get("sherd.explicit_buckets")
+	return exec.Limits{
+		MaxFanout: number("sherd.max_fanout"), FanoutNotice: number("sherd.fanout_notice"), ExplicitBuckets: explicit == "on",
+		ReadOnly: s.tx != nil && s.tx.readOnly,
+	}
+}
+
+func commandName(c query.Command) string {
+	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c]
+}
+
+func cancelled(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if e := pgerr.From(cause); e != nil && e.Code != pgerr.InternalError {
+		return e
+	}
+	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+}
+
+func fragmentName(d *catalog.Database, id shardmap.FragmentID) string {
+	if f := d.FragmentByID(id); f != nil {
+		return d.FragmentName(f)
+	}
+	return fmt.Sprintf("fragment %d", id)
+}
