@@ -159,7 +159,11 @@ func (e *evaluation) compareTimes(a, b *datetime) (c int, ok bool) {
 			return 0, false
 		}
 		zoned := *a
-		zoned.kind, zoned.zone = b.kind, e.zone(a.local())
+		local := a.local()
+		if !a.kind.hasDate() {
+			local += e.today * microsPerDay
+		}
+		zoned.kind, zoned.zone = b.kind, e.zone(local)
 		a = &zoned
 	}
 	if !a.kind.hasZone() {

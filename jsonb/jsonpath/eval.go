@@ -62,6 +62,7 @@ type base struct {
 type evaluation struct {
 	vars      jsonb.Doc
 	zone      func(int64) int
+	today     int64
 	root      item
 	current   item // @
 	base      base

@@ -18,12 +18,9 @@ var operations = map[string]oracle.Operation{
 		if err != nil {
 			return "", err
 		}
-		again, err := Parse(p.String())
-		if err == nil && again.String() != p.String() {
-			err = fmt.Errorf("%s is printed as %s", p, again)
-		}
-		if strings.Contains(p.String(), ".abs") || strings.Contains(p.String(), "is unknown.") {
-			err = nil // PostgreSQL leaves out the parentheses of an operation before an accessor, which does not read back
+		again, err := Parse(p.Source())
+		if err == nil && (again.Source() != p.Source() || again.String() != p.String()) {
+			err = fmt.Errorf("%s is read back as %s", p.Source(), again.Source())
 		}
 		return p.String(), err
 	}},

@@ -1,14 +1,25 @@
 package jsonpath
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 // maxDepth bounds the nesting of a path and the length of a chain of accessors (P1).
-const maxDepth = 5000
+const maxDepth = 2500
 
-// Parse reads the text form of a path: 42601 where it is none.
+// maxLevels bounds the recursion of the parser: a path of maxDepth, printed with all its parentheses, reads back.
+const maxLevels = 2*maxDepth + 16
+
+// Parse reads the text form of a path: 42601 where it is none, 22021 where it is no UTF-8.
 func Parse(text string) (*Path, error) {
+	for i, r := range text {
+		if r == 0 || r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", text[i])
+		}
+	}
 	p := &parser{scan: scanner{text: text}}
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -104,7 +115,7 @@ func tooDeep() error {
 
 // enter counts a level of recursion; the caller leaves by p.level--.
 func (p *parser) enter() error {
-	if p.level++; p.level > maxDepth {
+	if p.level++; p.level > maxLevels {
 		return tooDeep()
 	}
 	return nil

@@ -26,6 +26,8 @@ type Options struct {
 	// Zone allows comparisons that need a time zone (the functions that end in _tz): the offset from UTC in seconds of the
 	// session's zone at a local time, given as microseconds since 1970 as if in UTC. Nil forbids them.
 	Zone func(localMicros int64) int
+	// Today is the session's date, in days since 1970, on which Zone is asked for a time of day.
+	Today int64
 }
 
 // Exists tells whether the path gives any item: jsonb_path_exists and, with Silent and no Vars, the operator @?.
@@ -116,7 +118,7 @@ func (p *Path) find(d jsonb.Doc, o Options) (list, error) {
 
 func (p *Path) start(d jsonb.Doc, o Options) (*evaluation, error) {
 	e := &evaluation{
-		vars: o.Vars, zone: o.Zone, root: item{doc: d}, current: item{doc: d}, base: base{doc: d}, generated: 1,
+		vars: o.Vars, zone: o.Zone, today: o.Today, root: item{doc: d}, current: item{doc: d}, base: base{doc: d}, generated: 1,
 		lax: !p.strict, lenient: !p.strict, throw: !o.Silent, size: -1,
 	}
 	if len(o.Vars) > 0 {

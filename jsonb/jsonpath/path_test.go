@@ -22,7 +22,10 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		_, _ = p.Query(doc, Options{Vars: doc})
-		_ = p.String()
+		again, err := Parse(p.Source())
+		if err != nil || again.Source() != p.Source() || again.String() != p.String() {
+			t.Fatalf("%q: %s is not read back: %v", text, p.Source(), err)
+		}
 	})
 }
 
@@ -66,6 +69,15 @@ func TestDepth(t *testing.T) {
 	} {
 		if _, err := Parse(text); !pgerr.Is(err, pgerr.StatementTooComplex) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, text := range []string{"1" + long(" + $", maxDepth-2), "1 == 1" + long(" && 1 == 1", maxDepth-3), long("-(1 + ", maxDepth/2-2) + "$" + long(")", maxDepth/2-2)} {
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Parse(p.Source()); err != nil || again.String() != p.String() {
+			t.Errorf("%.20s…: the longest path does not read back: %v", text, err)
 		}
 	}
 	deep, err := jsonb.Parse(long("[", jsonb.MaxDepth) + long("]", jsonb.MaxDepth))

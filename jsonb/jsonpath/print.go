@@ -12,7 +12,17 @@ func (p *Path) String() string {
 	if p.strict {
 		dst = append(dst, "strict "...)
 	}
-	return string(p.root.print(dst, false, true))
+	return string(p.root.print(dst, false, true, false))
+}
+
+// Source gives the path as text that Parse reads back to the same path. It is String but for operations before an accessor,
+// such as (1 + 2).abs() inside of another, around which PostgreSQL leaves out the parentheses.
+func (p *Path) Source() string {
+	var dst []byte
+	if p.strict {
+		dst = append(dst, "strict "...)
+	}
+	return string(p.root.print(dst, false, true, true))
 }
 
 // priority tells how tightly an operation binds, for the parentheses of the text form.
@@ -34,16 +44,23 @@ func (n *node) priority() int {
 	return 6
 }
 
-// print writes the chain that starts at n; member tells that it follows another item.
-func (n *node) print(dst []byte, member, brackets bool) []byte {
+// print writes the chain that starts at n; member tells that it follows another item, exact that it has to read back.
+func (n *node) print(dst []byte, member, brackets, exact bool) []byte {
 	for ; n != nil; n = n.next {
-		dst = n.printOne(dst, member, brackets)
+		alone := exact && n.next != nil && (n.op == opNot || n.op == opExists || n.op == opUnknown)
+		if alone {
+			dst = append(dst, '(')
+		}
+		dst = n.printOne(dst, member, brackets || exact && n.next != nil, exact)
+		if alone {
+			dst = append(dst, ')')
+		}
 		member, brackets = true, true
 	}
 	return dst
 }
 
-func (n *node) printOne(dst []byte, member, brackets bool) []byte {
+func (n *node) printOne(dst []byte, member, brackets, exact bool) []byte {
 	switch n.op {
 	case opNumber:
 		if n.next != nil {
@@ -75,19 +92,19 @@ func (n *node) printOne(dst []byte, member, brackets bool) []byte {
 	case opAny:
 		return n.printAny(dst, member)
 	case opIndex:
-		return n.printSubscripts(dst)
+		return n.printSubscripts(dst, exact)
 	}
 	if n.op >= opType && n.op <= opKeyvalue {
 		dst = append(append(append(dst, '.'), symbols[n.op]...), '(')
-		return append(n.left.print(dst, false, false), ')')
+		return append(n.left.print(dst, false, false, exact), ')')
 	}
-	return n.printOperation(dst, brackets)
+	return n.printOperation(dst, brackets, exact)
 }
 
 // printOperation writes what has operands.
-func (n *node) printOperation(dst []byte, brackets bool) []byte {
+func (n *node) printOperation(dst []byte, brackets, exact bool) []byte {
 	wrapped := func(before string) []byte {
-		return append(n.left.print(append(dst, before...), false, false), ')')
+		return append(n.left.print(append(dst, before...), false, false, exact), ')')
 	}
 	switch n.op {
 	case opFilter:
@@ -105,17 +122,17 @@ func (n *node) printOperation(dst []byte, brackets bool) []byte {
 	switch n.op {
 	case opPlus, opMinus:
 		dst = append(dst, symbols[n.op]...)
-		dst = n.left.print(dst, false, n.left.priority() <= n.priority())
+		dst = n.left.print(dst, false, n.left.priority() <= n.priority(), exact)
 	case opRegex:
-		dst = n.left.print(dst, false, n.left.priority() <= n.priority())
+		dst = n.left.print(dst, false, n.left.priority() <= n.priority(), exact)
 		dst = jsonb.AppendQuoted(append(dst, " like_regex "...), n.text)
 		if n.flags != 0 {
 			dst = append(append(append(dst, ` flag "`...), n.flags.String()...), '"')
 		}
 	default:
-		dst = n.left.print(dst, false, n.left.priority() <= n.priority())
+		dst = n.left.print(dst, false, n.left.priority() <= n.priority(), exact)
 		dst = append(append(append(dst, ' '), symbols[n.op]...), ' ')
-		dst = n.right.print(dst, false, n.right.priority() <= n.priority())
+		dst = n.right.print(dst, false, n.right.priority() <= n.priority(), exact)
 	}
 	if brackets {
 		dst = append(dst, ')')
@@ -145,15 +162,15 @@ func appendLevel(dst []byte, level uint32) []byte {
 	return strconv.AppendUint(dst, uint64(level), 10)
 }
 
-func (n *node) printSubscripts(dst []byte) []byte {
+func (n *node) printSubscripts(dst []byte, exact bool) []byte {
 	dst = append(dst, '[')
 	for i, s := range n.subs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = s.from.print(dst, false, false)
+		dst = s.from.print(dst, false, false, exact)
 		if s.to != nil {
-			dst = s.to.print(append(dst, " to "...), false, false)
+			dst = s.to.print(append(dst, " to "...), false, false, exact)
 		}
 	}
 	return append(dst, ']')
