@@ -23,7 +23,7 @@ func MakeDate(year, month, day int64) (int64, error) {
 	}
 	c := civil{year: int(y), mon: int(month), day: int(day)}
 	if !validJulian(c.year, c.mon) || !validDate(c.days()) {
-		return 0, fieldRange("date out of range: %d-%02d-%02d", year, month, day)
+		return 0, fieldRange("date out of range: %d-%02d-%02d", y, month, day)
 	}
 	return c.days(), nil
 }
@@ -40,6 +40,9 @@ func MakeTime(hour, minute int64, sec float64) (int64, error) {
 
 // padG is C's %02g.
 func padG(f float64) string {
+	if f != f || math.IsInf(f, 0) {
+		return string(appendFloat(nil, f, 64, nil))
+	}
 	s := string(appendFloatG(nil, f, 32, 0))
 	if len(s) < 2 {
 		s = "0" + s

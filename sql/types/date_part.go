@@ -107,7 +107,7 @@ func infinitePart(name string, u ivUnit, oid OID, negative bool) (Datum, error) 
 	case unNone:
 		return Null, unitError(name, u, oid)
 	case unZone, unZoneHour, unZoneMinute:
-		if oid != TimestampTZ {
+		if oid == Date {
 			return Null, unitError(name, u, oid)
 		}
 	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
@@ -315,17 +315,22 @@ func extractInterval(name string, u ivUnit, d Datum) (Datum, error) {
 	return NewNumeric(n, 0), nil
 }
 
+// truncUnit knows the units of intervals and timezone, and no others.
+func truncUnit(name string) ivUnit {
+	if u := partUnit(name); u <= unQuarter || u >= unZone {
+		return u
+	}
+	return unNone
+}
+
 // TruncTimestamp is date_trunc of a timestamp, or of an instant in the zone loc.
 func TruncTimestamp(name string, us int64, loc *time.Location) (int64, error) {
 	oid := Timestamp
 	if loc != nil {
 		oid = TimestampTZ
 	}
-	u := partUnit(name)
+	u := truncUnit(name)
 	if !finiteTS(us) {
-		if u == unNone || u > unQuarter {
-			return 0, unitError(name, u, oid)
-		}
 		return us, nil
 	}
 	c := civilOf(us)
@@ -390,7 +395,7 @@ func (c *civil) truncEra(size int) {
 // TruncInterval is date_trunc of an interval.
 func TruncInterval(name string, iv Datum) (Datum, error) {
 	months, days, us := IntervalParts(iv)
-	u := partUnit(name)
+	u := truncUnit(name)
 	switch u {
 	case unMicrosecond, unMillisecond, unSecond, unMinute, unHour:
 		unit := [...]int64{unMicrosecond: 1, unMillisecond: 1000, unSecond: usPerSecond, unMinute: usPerMinute, unHour: usPerHour}[u]

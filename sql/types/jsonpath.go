@@ -1,7 +1,13 @@
 package types
 
-import "github.com/sherddb/sherd/internal/pgerr"
+import "github.com/sherddb/sherd/jsonb/jsonpath"
 
-func parseJSONPath(string) (Datum, error) {
-	return Null, pgerr.Unsupported("type jsonpath is not supported yet")
+// parseJSONPath keeps a path as text that reads back to the same path, which is PostgreSQL's text form but for rare
+// parentheses.
+func parseJSONPath(s string) (Datum, error) {
+	path, err := jsonpath.Parse(s)
+	if err != nil {
+		return Null, err
+	}
+	return Datum{S: path.Source()}, nil
 }

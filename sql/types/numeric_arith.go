@@ -362,7 +362,7 @@ func CompareNumeric(a, b Datum) int {
 		}
 	}
 	if a.special() || b.special() {
-		return specialRank(a) - specialRank(b)
+		return compareInt(int64(specialRank(a)), int64(specialRank(b)))
 	}
 	if s, t := NumericSign(a), NumericSign(b); s != t {
 		return compareInt(int64(s), int64(t))
