@@ -2,12 +2,11 @@ package types
 
 import "github.com/sherddb/sherd/jsonb/jsonpath"
 
-// parseJSONPath keeps a path as text that reads back to the same path, which is PostgreSQL's text form but for rare
-// parentheses.
+// parseJSONPath keeps the text form in the spelling PostgreSQL prints.
 func parseJSONPath(s string) (Datum, error) {
-	path, err := jsonpath.Parse(s)
+	p, err := jsonpath.Parse(s)
 	if err != nil {
 		return Null, err
 	}
-	return Datum{S: path.Source()}, nil
+	return Datum{K: KindJSONPath, S: p.String()}, nil
 }
