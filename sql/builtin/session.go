@@ -12,6 +12,7 @@ type SessionInfo interface {
 	PrivilegeInfo
 	SequenceInfo
 	PlacementInfo
+	PolicyInfo
 	ActivityInfo
 }
 
@@ -52,6 +53,10 @@ const (
 	ObjCollation                   // pg_collation
 	ObjConstraint
 	ObjColumn
+	ObjProcedure  // pg_proc, named with its argument types: now()
+	ObjOpClass    // pg_opclass
+	ObjOpFamily   // pg_opfamily
+	ObjTablespace // pg_tablespace
 )
 
 // CatalogInfo looks up objects by name and by OID.
@@ -65,6 +70,8 @@ type CatalogInfo interface {
 	IsVisible(kind ObjectKind, oid uint32) (visible, ok bool)
 	// RelationColumns gives the live columns of a relation or composite type in order.
 	RelationColumns(oid uint32) ([]Column, bool)
+	// ColumnNumber gives the number of a relation's column.
+	ColumnNumber(relation uint32, name string) (int16, bool)
 	// FormatType gives the type's SQL name, as format_type does; "???" where it does not exist.
 	FormatType(oid uint32, typmod int32) string
 	// Comment gives the comment on an object: sub is the column number, 0 the object itself. catalog is the system catalog's name
@@ -78,6 +85,11 @@ type DefinitionInfo interface {
 	// IndexDef gives CREATE INDEX …, or with column > 0 that column's expression.
 	IndexDef(oid uint32, column int, pretty bool) (string, bool)
 	ViewDef(oid uint32, pretty bool) (string, bool)
+	// The texts of a function: CREATE FUNCTION …, its result, its arguments with and without defaults.
+	FunctionDef(oid uint32) (string, bool)
+	FunctionResult(oid uint32) (string, bool)
+	FunctionArguments(oid uint32) (string, bool)
+	FunctionIdentityArguments(oid uint32) (string, bool)
 	// Expression gives the text of a stored expression (pg_node_tree holds our own text form).
 	Expression(node string, relation uint32, pretty bool) (string, bool)
 	// SerialSequence gives the qualified name of the sequence that a column owns.
@@ -103,11 +115,23 @@ type SequenceInfo interface {
 
 // PlacementInfo says where documents lie.
 type PlacementInfo interface {
+	// SherdVersion is the version of Sherd itself.
+	SherdVersion() string
 	// Route gives the bucket and the fragment that hold the row of a table with this key text.
 	Route(table uint32, key string) (bucket uint32, fragment string, err error)
 	RelationSize(oid uint32) (bytes int64, ok bool, err error)
 	IndexesSize(oid uint32) (bytes int64, ok bool, err error)
 	DatabaseSize(oid uint32) (bytes int64, ok bool, err error)
+}
+
+// PolicyInfo is the functions that set and check where documents lie.
+type PolicyInfo interface {
+	// SetPolicy gives a table its policy; "" takes it away.
+	SetPolicy(table uint32, policy string) error
+	// ValidatePolicy looks for documents that lie where the policy does not allow, and trusts the policy where there are none.
+	ValidatePolicy(table uint32, emit func(id string, bucket uint32, detail string) error) error
+	// Check looks over the database.
+	Check(emit func(check, subject string, ok bool, detail string) error) error
 }
 
 // ActivityInfo is about the running server, transaction and statement.
@@ -120,5 +144,8 @@ type ActivityInfo interface {
 	TransactionID(assign bool) (id uint64, ok bool, err error)
 	// Snapshot is the text xmin:xmax:xip of the running transaction.
 	Snapshot() string
+	// Random gives the next number in [0, 1) of the session's generator; SetSeed restarts it.
+	Random() float64
+	SetSeed(seed float64)
 	CancelBackend(pid int32, terminate bool) (bool, error)
 }

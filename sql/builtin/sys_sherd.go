@@ -1,0 +1,131 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// The functions of schema sherd, and sequences. Their table is sysSize.
+
+// sherdBucket is the bucket of an id, anchors respected.
+func sherdBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	b, err := shardmap.BucketOf(a[0].S)
+	return types.NewInt(int64(b)), err
+}
+
+func sherdBucketOf(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	bucket, _, err := s.Route(a[0].Oid(), a[1].S)
+	return types.NewInt(int64(bucket)), err
+}
+
+func sherdRoute(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	_, fragment, err := s.Route(a[0].Oid(), a[1].S)
+	return types.NewText(fragment), err
+}
+
+func sherdSetPolicy(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	return types.Datum{K: types.KindVoid}, s.SetPolicy(a[0].Oid(), a[1].S)
+}
+
+func sherdValidatePolicy(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	s, err := c.session()
+	if err != nil {
+		return err
+	}
+	return s.ValidatePolicy(a[0].Oid(), func(id string, bucket uint32, detail string) error {
+		return emit([]types.Datum{types.NewText(id), types.NewInt(int64(bucket)), types.NewText(detail)})
+	})
+}
+
+func sherdCheck(c *Ctx, _ []types.Datum, emit func([]types.Datum) error) error {
+	s, err := c.session()
+	if err != nil {
+		return err
+	}
+	return s.Check(func(check, subject string, ok bool, detail string) error {
+		return emit([]types.Datum{types.NewText(check), types.NewText(subject), types.NewBool(ok), types.NewText(detail)})
+	})
+}
+
+// optionsToTable takes name=value texts apart.
+func optionsToTable(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	for _, option := range nonNullTexts(a[0]) {
+		name, value, found := strings.Cut(option, "=")
+		row := []types.Datum{types.NewText(name), types.Null}
+		if found {
+			row[1] = types.NewText(value)
+		}
+		if err := emit(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nextval(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	n, err := s.NextValue(a[0].Oid())
+	return types.NewInt(n), err
+}
+
+func currval(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	n, err := s.CurrentValue(a[0].Oid())
+	return types.NewInt(n), err
+}
+
+func lastval(s SessionInfo) (types.Datum, error) {
+	n, err := s.LastValue()
+	return types.NewInt(n), err
+}
+
+func setval(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	if err := s.SetValue(a[0].Oid(), a[1].N, len(a) < 3 || a[2].Bool()); err != nil {
+		return types.Null, err
+	}
+	return a[1], nil
+}
+
+// noObject says that a named object does not exist, as PostgreSQL says it of its kind.
+func noObject(kind ObjectKind, name string) error {
+	switch kind {
+	case ObjRole:
+		return pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", name)
+	case ObjSchema:
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
+	case ObjDatabase:
+		return pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
+	case ObjType:
+		return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
+	case ObjProcedure:
+		return pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", name)
+	case ObjTablespace:
+		return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", name)
+	}
+	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
+}
