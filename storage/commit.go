@@ -193,36 +193,16 @@ func (t *Tx) Prepare(_ context.Context, req txn.PrepareRequest) error {
 	if err := t.r.cfg.Clock.Check(req.C); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	again := t.phase == phasePrepared
-	t.mu.Unlock()
-	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, again: again, writers: req.Writers}
-	if !again {
-		if err := t.enter(); err != nil {
+	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
+	if e.again = t.isPrepared(); !e.again {
+		if err := t.encodePrepare(); err != nil {
 			return err
 		}
-		pieces, stats, err := t.encode()
-		if err == nil {
-			e.writes, err = t.sendParts(pieces)
-		}
-		if err != nil {
-			t.setPhase(phaseOpen)
-			return err
-		}
-		e.stats, e.parts = stats, t.parts
+		e.writes, e.stats, e.parts = t.last, t.delta, t.parts
 	}
-	return t.propose(e)
-}
-
-func (t *Tx) propose(e *entry) error {
 	p, err := t.r.proposeAt(e.encode(), t.term, e.ts)
 	if err != nil {
-		if !e.again {
-			t.dropParts()
-			t.parts = 0
-			t.setPhase(phaseOpen)
-		}
-		return err
+		return err // another attempt finds the parts where they are
 	}
 	// From here on only a decision ends it, whether or not the log answers.
 	t.setPhase(phasePrepared)
@@ -231,6 +211,31 @@ func (t *Tx) propose(e *entry) error {
 		err = errStageLost
 	}
 	return err
+}
+
+func (t *Tx) isPrepared() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.phase == phasePrepared
+}
+
+// encodePrepare encodes the stage and logs its parts, at the first attempt.
+func (t *Tx) encodePrepare() error {
+	if t.encoded {
+		return nil
+	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	pieces, stats, err := t.encode()
+	if err != nil {
+		return err
+	}
+	if t.last, err = t.sendParts(pieces); err != nil {
+		return err
+	}
+	t.encoded, t.delta = true, stats
+	return nil
 }
 
 func (t *Tx) setPhase(p phase) {
@@ -252,10 +257,7 @@ func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 
 // Resolve implements txn.Participant.
 func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
-	t.mu.Lock()
-	never := t.phase == phaseOpen || t.phase == phaseDone && t.parts == 0
-	t.mu.Unlock()
-	if never && d.Outcome == txn.Aborted {
+	if !t.isPrepared() && t.parts == 0 && d.Outcome == txn.Aborted { // nothing of it is in the log
 		t.end()
 		return nil
 	}

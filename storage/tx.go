@@ -26,8 +26,14 @@ type Tx struct {
 	held  map[string]*rowLock // guarded by mu
 	stage stage               // guarded by mu
 	phase phase               // guarded by mu
-	parts int                 // part entries in the log; used by the committing goroutine
 	pins  bool                // locks count as writes; guarded by mu
+
+	// Used by the committing goroutine alone.
+	parts   int    // part entries in the log
+	encoded bool   // last and delta are what a prepare carries
+	last    []byte // the piece that goes with it
+	delta   []byte // statistics
+
 }
 
 type phase byte
