@@ -18,6 +18,9 @@ type Context struct {
 	Database catalog.OID
 	// SearchPath lists schemas that exist, in order. pg_catalog is searched first unless it is listed.
 	SearchPath []string
+	User       catalog.OID // the current role
+	// Source is the text that locations in the parse tree count in.
+	Source string
 	// Env reads literals: time zone, date order, names of reg* constants (RegIn).
 	Env *types.Env
 	// Tables keeps the analysed defaults and constraints of tables; nil analyses them each time.

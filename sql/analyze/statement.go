@@ -3,15 +3,16 @@ package analyze
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE. source is the text that node's locations count in. params are the types of
-// $1, $2, … as far as the client gave them, 0 where the statement is to decide; the types decided on come back.
-func Statement(ctx *Context, source string, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
-	st := &state{ctx: ctx, text: source, params: append([]types.OID(nil), params...), locs: varLocations{}}
+// Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types of $1, $2, … as far as the client gave
+// them, 0 where the statement is to decide; the types decided on come back.
+func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
+	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: varLocations{}}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0
@@ -59,4 +60,40 @@ func (st *state) checkParams(q *query.Query) error {
 		}
 	})
 	return err
+}
+
+// Table finds the table that a name means, for COPY, TRUNCATE and DDL: 42P01 where there is none, 42809 where it is no table.
+func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
+	s := storedScope(ctx, ctx.Source, "", nil, inOther)
+	rel, _, err := s.relation(rv)
+	if err != nil {
+		return nil, err
+	}
+	if rel.Kind != query.RelTable {
+		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname)
+	}
+	return rel.Table, nil
+}
+
+// TypeName finds the type and type modifier that source spells; -1 is no modifier.
+func TypeName(ctx *Context, source string, t *pg_query.TypeName) (types.OID, int32, error) {
+	return storedScope(ctx, source, "", nil, inOther).typeName(t)
+}
+
+// Argument analyses an argument of EXECUTE, coerced to the parameter's type.
+func Argument(ctx *Context, source string, n *pg_query.Node, t types.OID) (query.Expr, error) {
+	s := storedScope(ctx, source, "", nil, inOther)
+	e, err := s.expr(n)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.coerceTo(e, t, -1, assignment, location(n))
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, s.errorf(location(n), pgerr.DatatypeMismatch, "parameter of type %s cannot be coerced to the expected type %s", typeName(e.Type()), typeName(t)).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return r, nil
 }

@@ -1,0 +1,234 @@
+package analyze
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Deparse spells an expression as pg_get_expr(…) does: what the catalog stores for constraints and defaults, and EXPLAIN shows.
+func Deparse(e query.Expr) string { return DeparseWith(e, nil, false) }
+
+// DeparseWith spells an expression with the names that env knows for reg* constants; pretty leaves out parentheses that are not needed, as
+// pg_get_expr(…, true) does.
+func DeparseWith(e query.Expr, env *types.Env, pretty bool) string {
+	d := &deparser{env: env, pretty: pretty}
+	d.expr(e, false)
+	return d.String()
+}
+
+// deparser follows ruleutils.c.
+type deparser struct {
+	strings.Builder
+	env    *types.Env
+	pretty bool
+	elem   string // what an *Element is spelt as
+}
+
+func (d *deparser) put(parts ...string) {
+	for _, p := range parts {
+		d.WriteString(p)
+	}
+}
+
+// open and close are parentheses that pretty text does without.
+func (d *deparser) open() {
+	if !d.pretty {
+		d.WriteByte('(')
+	}
+}
+
+func (d *deparser) close() {
+	if !d.pretty {
+		d.WriteByte(')')
+	}
+}
+
+// nested spells an operand of parent, with parentheses where pretty text needs them.
+func (d *deparser) nested(e query.Expr, implicitCasts bool, parent query.Expr) {
+	if d.pretty && !simple(e, parent) {
+		d.WriteByte('(')
+		d.expr(e, implicitCasts)
+		d.WriteByte(')')
+		return
+	}
+	d.expr(e, implicitCasts)
+}
+
+func (d *deparser) list(es []query.Expr) {
+	for i, e := range es {
+		if i > 0 {
+			d.put(", ")
+		}
+		d.expr(e, true)
+	}
+}
+
+// expr spells e. implicitCasts tells whether casts that nobody wrote are shown.
+func (d *deparser) expr(e query.Expr, implicitCasts bool) {
+	switch v := e.(type) {
+	case nil:
+		d.put("NULL")
+	case *query.Var:
+		if v.Col == query.ColWholeRow {
+			d.put(builtin.QuoteIdent(v.Name), ".*")
+			return
+		}
+		d.put(quoteName(v.Name))
+	case *query.Const:
+		d.constant(v, 0)
+	case *query.Param:
+		d.put("$", strconv.Itoa(v.N))
+	case *query.Call:
+		d.call(v, implicitCasts)
+	case *query.Relabel:
+		d.castOrArg(v, v.Arg, v.Cast != 'e', implicitCasts)
+	case *query.CoerceIO:
+		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
+	case *query.ArrayCoerce:
+		d.castOrArg(v, v.Arg, false, implicitCasts)
+	case *query.And:
+		d.logic(" AND ", v.Args, v)
+	case *query.Or:
+		d.logic(" OR ", v.Args, v)
+	case *query.Not:
+		d.open()
+		d.put("NOT ")
+		d.nested(v.Arg, false, v)
+		d.close()
+	default:
+		d.test(e)
+	}
+}
+
+// quoteName quotes a column's name; names that plans make up stay as they are.
+func quoteName(name string) string {
+	if strings.HasPrefix(name, "(") {
+		return name
+	}
+	return builtin.QuoteIdent(name)
+}
+
+func (d *deparser) logic(op string, args []query.Expr, parent query.Expr) {
+	d.open()
+	for i, a := range args {
+		if i > 0 {
+			d.put(op)
+		}
+		d.nested(a, false, parent)
+	}
+	d.close()
+}
+
+// castOrArg spells a cast, or only what is cast where nobody wrote the cast.
+func (d *deparser) castOrArg(e, arg query.Expr, implicit, implicitCasts bool) {
+	if implicit && !implicitCasts {
+		d.nested(arg, false, e)
+		return
+	}
+	d.cast(arg, e.Type(), e.Typmod(), e)
+}
+
+func (d *deparser) cast(arg query.Expr, t types.OID, mod int32, parent query.Expr) {
+	if c, ok := arg.(*query.Const); ok && c.Type() == t && c.Typmod() == -1 {
+		d.constant(c, -1)
+	} else {
+		d.open()
+		d.nested(arg, false, parent)
+		d.close()
+	}
+	d.put("::", pgcatalog.FormatType(t, mod))
+}
+
+// constant spells a literal; label is -1 for never a type, 0 for a type where it is needed.
+func (d *deparser) constant(c *query.Const, label int) {
+	name := pgcatalog.FormatType(c.Type(), c.Typmod())
+	if c.Value.IsNull() {
+		d.put("NULL")
+		if label >= 0 && c.Type() != types.Unknown {
+			d.put("::", name)
+		}
+		return
+	}
+	text := types.Output(c.Type(), c.Value, d.env)
+	needed := true
+	switch c.Type() {
+	case types.Int4:
+		if needed = strings.HasPrefix(text, "-"); needed {
+			text = "'" + text + "'"
+		}
+	case types.Numeric:
+		if needed = text == "" || text[0] < '0' || text[0] > '9' || !strings.ContainsAny(text, "eE."); needed {
+			text = "'" + text + "'"
+		}
+		needed = needed || c.Typmod() >= 0
+	case types.Bool:
+		needed = false
+		text = map[bool]string{true: "true", false: "false"}[c.Value.Bool()]
+	case types.Bit, types.VarBit:
+		text = "B'" + text + "'"
+	case types.Unknown:
+		needed = false
+		text = builtin.QuoteLiteral(text)
+	default:
+		text = builtin.QuoteLiteral(text)
+	}
+	d.put(text)
+	if label >= 0 && needed {
+		d.put("::", name)
+	}
+}
+
+// call spells an operator, a cast by function or a function.
+func (d *deparser) call(c *query.Call, implicitCasts bool) {
+	switch {
+	case c.Op != "" && len(c.Args) == 2:
+		d.open()
+		d.nested(c.Args[0], true, c)
+		d.put(" ", c.Op, " ")
+		d.nested(c.Args[1], true, c)
+		d.close()
+	case c.Op != "" && len(c.Args) == 1:
+		d.open()
+		d.put(c.Op, " ")
+		d.nested(c.Args[0], true, c)
+		d.close()
+	case c.Cast != 0:
+		d.castOrArg(c, c.Args[0], c.Cast != 'e', implicitCasts)
+	default:
+		d.put(d.procName(c.Proc), "(")
+		d.args(c)
+		d.put(")")
+	}
+}
+
+// args spells a function's arguments; what was packed into a variadic array comes apart again.
+func (d *deparser) args(c *query.Call) {
+	args := c.Args
+	if c.Variadic && len(args) > 0 {
+		d.list(args[:len(args)-1])
+		if len(args) > 1 {
+			d.put(", ")
+		}
+		d.put("VARIADIC ")
+		d.expr(args[len(args)-1], true)
+		return
+	}
+	if c.Proc.Variadic != 0 && c.Proc.Variadic != types.Any && len(args) > 0 {
+		if a, ok := args[len(args)-1].(*query.Array); ok {
+			args = append(append([]query.Expr(nil), args[:len(args)-1]...), a.Elems...)
+		}
+	}
+	d.list(args)
+}
+
+func (d *deparser) procName(p *query.Proc) string {
+	if p.Namespace != "" && p.Namespace != "pg_catalog" {
+		return builtin.QuoteIdent(p.Namespace) + "." + builtin.QuoteIdent(p.Name)
+	}
+	return builtin.QuoteIdent(p.Name)
+}

@@ -1,0 +1,297 @@
+package analyze
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// test spells tests and constructs with a syntax of their own.
+func (d *deparser) test(e query.Expr) {
+	switch v := e.(type) {
+	case *query.NullTest:
+		d.suffixed(v.Arg, v, map[bool]string{false: " IS NULL", true: " IS NOT NULL"}[v.Not])
+	case *query.BoolTest:
+		not := map[bool]string{true: "NOT "}[v.Not]
+		d.suffixed(v.Arg, v, " IS "+not+map[byte]string{'t': "TRUE", 'f': "FALSE", 'u': "UNKNOWN"}[v.Value])
+	case *query.Distinct:
+		if v.Not {
+			d.open()
+			d.put("NOT (")
+		} else {
+			d.open()
+		}
+		d.nested(v.Left, true, v)
+		d.put(" IS DISTINCT FROM ")
+		d.nested(v.Right, true, v)
+		if v.Not {
+			d.put(")")
+		}
+		d.close()
+	case *query.NullIf:
+		d.function("NULLIF", []query.Expr{v.Left, v.Right})
+	case *query.Coalesce:
+		d.function("COALESCE", v.Args)
+	case *query.MinMax:
+		d.function(map[bool]string{true: "LEAST", false: "GREATEST"}[v.Least], v.Args)
+	case *query.ArrayOp:
+		d.open()
+		d.nested(v.Left, true, v)
+		d.put(" ", v.Op, map[bool]string{true: " ALL (", false: " ANY ("}[v.All])
+		d.nested(v.Array, true, v)
+		d.put(")")
+		d.close()
+	case *query.Case:
+		d.caseExpr(v)
+	case *query.Element:
+		d.put(d.elem)
+	case *query.Array:
+		d.put("ARRAY[")
+		d.list(v.Elems)
+		d.put("]")
+		if len(v.Elems) == 0 {
+			d.put("::", pgcatalog.FormatType(v.Type(), v.Typmod()))
+		}
+	case *query.Row:
+		d.function("ROW", v.Fields)
+	case *query.RowCompare:
+		d.put("(")
+		d.function("ROW", v.Left)
+		d.put(" ", v.Op, " ")
+		d.function("ROW", v.Right)
+		d.put(")")
+	default:
+		d.rest(e)
+	}
+}
+
+func (d *deparser) function(name string, args []query.Expr) {
+	d.put(name, "(")
+	d.list(args)
+	d.put(")")
+}
+
+func (d *deparser) suffixed(arg, parent query.Expr, suffix string) {
+	d.open()
+	d.nested(arg, true, parent)
+	d.put(suffix)
+	d.close()
+}
+
+func (d *deparser) caseExpr(c *query.Case) {
+	d.put("CASE")
+	old := d.elem
+	if c.Arg != nil {
+		d.put(" ")
+		d.expr(c.Arg, true)
+	}
+	for _, w := range c.Whens {
+		d.put(" WHEN ")
+		if c.Arg != nil {
+			d.whenValue(w.Cond)
+		} else {
+			d.expr(w.Cond, false)
+		}
+		d.put(" THEN ")
+		d.expr(w.Result, true)
+	}
+	d.put(" ELSE ")
+	d.expr(c.Else, true)
+	d.put(" END")
+	d.elem = old
+}
+
+// whenValue spells what a simple CASE compares its operand with.
+func (d *deparser) whenValue(cond query.Expr) {
+	if call, ok := cond.(*query.Call); ok && len(call.Args) == 2 {
+		d.expr(call.Args[1], false)
+		return
+	}
+	d.expr(cond, false)
+}
+
+func (d *deparser) rest(e query.Expr) {
+	switch v := e.(type) {
+	case *query.Subscript:
+		d.nested(v.Base, true, v)
+		for i, u := range v.Upper {
+			d.put("[")
+			if v.Slice {
+				if v.Lower[i] != nil {
+					d.expr(v.Lower[i], false)
+				}
+				d.put(":")
+			}
+			if u != nil {
+				d.expr(u, false)
+			}
+			d.put("]")
+		}
+		if v.Assign != nil {
+			d.put(" := ")
+			d.expr(v.Assign, false)
+		}
+	case *query.Field:
+		d.put("(")
+		d.expr(v.Arg, true)
+		d.put(").", quoteName(v.Name))
+	case *query.SQLValue:
+		d.put(strings.ToUpper(v.Name))
+		if v.Typmod() >= 0 {
+			d.put("(", strconv.Itoa(int(v.Typmod())), ")")
+		}
+	case *query.Agg:
+		d.aggregate(v)
+	case *query.WindowCall:
+		d.put(d.procName(v.Proc), "(")
+		if v.Star {
+			d.put("*")
+		}
+		d.list(v.Args)
+		d.put(")")
+		d.filter(v.Filter)
+		d.put(" OVER (?)")
+	case *query.Grouping:
+		d.put("GROUPING")
+	case *query.SubLink:
+		d.subLink(v)
+	case *query.SubColumn:
+		d.put("$", strconv.Itoa(v.N))
+	case *query.Default:
+		d.put("DEFAULT")
+	default:
+		d.put("?")
+	}
+}
+
+func (d *deparser) aggregate(a *query.Agg) {
+	d.put(d.procName(a.Proc), "(")
+	if a.Distinct {
+		d.put("DISTINCT ")
+	}
+	if a.Star {
+		d.put("*")
+	}
+	args := a.Args
+	if n := len(a.Proc.ArgTypes); len(a.Direct) == 0 && a.Proc.Variadic == 0 && n < len(args) {
+		args = args[:n]
+	}
+	if len(a.Direct) > 0 {
+		d.list(a.Direct)
+		d.put(") WITHIN GROUP (ORDER BY ")
+		d.orders(a)
+		d.put(")")
+	} else {
+		d.list(args)
+		if len(a.Order) > 0 {
+			d.put(" ORDER BY ")
+			d.orders(a)
+		}
+		d.put(")")
+	}
+	d.filter(a.Filter)
+}
+
+func (d *deparser) orders(a *query.Agg) {
+	for i, o := range a.Order {
+		if i > 0 {
+			d.put(", ")
+		}
+		d.expr(a.Args[o.Arg], false)
+		if o.Desc {
+			d.put(" DESC")
+		}
+		if o.NullsFirst != o.Desc {
+			d.put(map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[o.NullsFirst])
+		}
+	}
+}
+
+func (d *deparser) filter(e query.Expr) {
+	if e == nil {
+		return
+	}
+	d.put(" FILTER (WHERE ")
+	d.expr(e, false)
+	d.put(")")
+}
+
+func (d *deparser) subLink(s *query.SubLink) {
+	switch s.Kind {
+	case query.SubExists:
+		d.put("EXISTS(SubPlan)")
+	case query.SubArray:
+		d.put("ARRAY(SubPlan)")
+	default:
+		d.put("(SubPlan)")
+	}
+}
+
+// simple is isSimpleNode: whether an operand of parent needs no parentheses in pretty text.
+func simple(e, parent query.Expr) bool {
+	switch v := e.(type) {
+	case *query.Call:
+		if v.Op == "" && v.Cast == 0 {
+			return true
+		}
+		if v.Cast != 0 {
+			return v.Cast != 'e' && simple(v.Args[0], parent) || castIsSimple(parent)
+		}
+		return operatorIsSimple(v, parent)
+	case *query.Relabel:
+		return v.Cast != 'e' && simple(v.Arg, parent) || castIsSimple(parent)
+	case *query.CoerceIO, *query.ArrayCoerce:
+		return castIsSimple(parent)
+	case *query.And:
+		_, and := parent.(*query.And)
+		_, or := parent.(*query.Or)
+		return and || or
+	case *query.Or:
+		_, or := parent.(*query.Or)
+		return or
+	case *query.Not, *query.NullTest, *query.BoolTest, *query.Distinct, *query.ArrayOp:
+		switch parent.(type) {
+		case *query.And, *query.Or, *query.Not:
+			return true
+		}
+		return false
+	}
+	return true
+}
+
+// castIsSimple: a cast binds tighter than what is around it, unless that is a cast or subscript.
+func castIsSimple(parent query.Expr) bool {
+	switch parent.(type) {
+	case nil, *query.Subscript, *query.Field:
+		return false
+	}
+	return true
+}
+
+// operatorIsSimple knows the four operators whose precedence PostgreSQL trusts.
+func operatorIsSimple(c *query.Call, parent query.Expr) bool {
+	p, ok := parent.(*query.Call)
+	if !ok || p.Op == "" {
+		switch parent.(type) {
+		case *query.And, *query.Or, *query.Not, *query.Case, *query.Coalesce, *query.Array, *query.Row:
+			return true
+		}
+		return ok && p.Cast == 0
+	}
+	const low, high = "+-", "*/%"
+	if len(c.Op) != 1 || len(p.Op) != 1 || len(c.Args) != 2 || len(p.Args) != 2 {
+		return false
+	}
+	cLow, cHigh := strings.Contains(low, c.Op), strings.Contains(high, c.Op)
+	pLow, pHigh := strings.Contains(low, p.Op), strings.Contains(high, p.Op)
+	switch {
+	case cHigh && pLow:
+		return true
+	case cLow && pLow, cHigh && pHigh:
+		return p.Args[0] == query.Expr(c)
+	}
+	return false
+}
+
