@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
@@ -50,8 +51,9 @@ type Ctx struct {
 type Hooks struct {
 	// System gives the rows of a view of pg_catalog, information_schema or sherd, all its columns.
 	System func(name string, emit Emit) error
-	// CompleteID gives the id of a document inserted into a collection with an id that ends in "/": the server's number is appended.
-	CompleteID func(ctx context.Context, id string) (string, error)
+	// CompleteID gives a new document of the table the id that its client left to the server, with a number appended: an omitted one (""),
+	// one that ends in "/", and one that ends in "/$". Other ids come back as they are.
+	CompleteID func(ctx context.Context, t *catalog.Table, id string) (string, error)
 	// Notice sends a notice to the client.
 	Notice func(n *pgerr.Error)
 	// Source gives the rows of a plan.Source, each valid during emit: COPY FROM.

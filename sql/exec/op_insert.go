@@ -198,16 +198,13 @@ func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 func (in *insertion) completeID() error {
 	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
 	id := col.S
-	if col.IsNull() {
-		id = t.def.Name + "/"
-	}
 	given := id
-	if strings.HasSuffix(id, "/") {
+	if id == "" || strings.HasSuffix(id, "/") || strings.HasSuffix(id, "/$") {
 		if in.c.Hooks.CompleteID == nil {
 			return unsupported("ids cannot be completed here")
 		}
 		var err error
-		if id, err = in.c.Hooks.CompleteID(in.c.ctx(), id); err != nil {
+		if id, err = in.c.Hooks.CompleteID(in.c.ctx(), t.def, id); err != nil {
 			return err
 		}
 	}
