@@ -22,7 +22,11 @@ func (t *Tx) Commit(_ context.Context, req txn.CommitRequest) (txn.Timestamp, er
 		t.Rollback()
 		return 0, err
 	}
-	if err := t.enter(); err != nil {
+	err := t.r.room()
+	if err == nil {
+		err = t.enter()
+	}
+	if err != nil {
 		t.Rollback()
 		return 0, err
 	}
@@ -223,6 +227,9 @@ func (t *Tx) isPrepared() bool {
 func (t *Tx) encodePrepare() error {
 	if t.encoded {
 		return nil
+	}
+	if err := t.r.room(); err != nil {
+		return err
 	}
 	if err := t.enter(); err != nil {
 		return err

@@ -492,6 +492,27 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestFullDiskRefusesWritesOnly(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir)
+	commitRow(t, r, rowKey(1), "x")
+	r.Close()
+	r = openTest(t, dir, func(c *Config) { c.MinFree = 1 << 60 })
+	if _, err := tryRow(r, rowKey(1), "y"); !pgerr.Is(err, pgerr.DiskFull) {
+		t.Fatalf("got %v", err)
+	}
+	if got := readRow(t, r, rowKey(1)); got != "x" {
+		t.Fatalf("got %q", got)
+	}
+	r.minFree.Store(0)
+	for deadline := time.Now().Add(10 * time.Second); r.diskFull.Load(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("room is not noticed")
+		}
+	}
+	commitRow(t, r, rowKey(1), "y")
+}
+
 func TestDeleteSpan(t *testing.T) {
 	dir := t.TempDir()
 	r := openTest(t, dir, small)

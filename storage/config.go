@@ -27,6 +27,7 @@ type Config struct {
 	MaxRow       int           // bytes of a value; default 16 MiB
 	MemTable     int64         // bytes of a memtable, two are kept; default 8 MiB
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
+	MinFree      int64         // bytes that must be free on the disk for clients to write; default 256 MiB
 	LogSegment   int           // bytes of a log file; default 16 MiB
 	LogEntries   uint64        // log entries between snapshots; default 8192
 
@@ -49,6 +50,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.MaxStage, 1<<30)
 	setDefault(&c.MaxRow, 16<<20)
 	setDefault(&c.MemTable, 8<<20)
+	setDefault(&c.MinFree, defaultMinFree)
 	setDefault(&c.LogSegment, 16<<20)
 	setDefault(&c.LogEntries, 8192)
 }

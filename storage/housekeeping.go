@@ -28,6 +28,7 @@ func (r *Replica) housekeeping() {
 			return
 		case <-t.C:
 		}
+		r.watchDisk(time.Now())
 		if r.term.Load() == 0 {
 			continue
 		}

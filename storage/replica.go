@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
@@ -57,6 +58,10 @@ type Replica struct {
 	leases  leases
 	forgets forgets
 
+	diskFull atomic.Bool
+	minFree  atomic.Int64
+	diskSeen time.Time // housekeeping only
+
 	stop chan struct{}
 	done sync.WaitGroup
 }
@@ -81,6 +86,8 @@ func Open(cfg Config) (*Replica, error) {
 		r.closeFiles()
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
 	}
+	r.minFree.Store(cfg.MinFree)
+	r.watchDisk(time.Now())
 	r.done.Add(1)
 	go r.housekeeping()
 	return r, nil

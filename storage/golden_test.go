@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// goldenEntries are one of each kind. What a release has written, every later one reads (V1): lines are added, never changed.
+func goldenEntries() []*entry {
+	id := txn.ID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	var d deltas
+	d.add(RowPrefix(20000, 151326, 1), 1, 300)
+	d.add(RowPrefix(20000, 7, 1), -1, -12)
+	writes := appendOp(nil, opPut, []byte("key"), []byte("value"))
+	writes = appendOp(writes, opDelete, []byte("gone"), nil)
+	writes = appendOp(writes, opPutHead, []byte("large"), encodeChunkHead(600_000))
+	writes = appendOp(writes, opLock, []byte("locked"), nil)
+	const stamp = 0x019a_5c00_0000_0007
+	return []*entry{
+		{kind: kindCeiling, stamp: stamp, ts: stamp + 1},
+		{kind: kindCommit, stamp: stamp, id: id, stats: d.encode(), writes: writes},
+		{kind: kindPart, stamp: stamp, id: id, parts: 300, writes: writes},
+		{kind: kindPrepare, stamp: stamp, id: id, ts: stamp, anchor: 3, attempt: 1, writers: []txn.FragmentID{1, 3, 200}, parts: 2, stats: d.encode(), writes: writes},
+		{kind: kindPrepare, stamp: stamp, id: id, ts: stamp, anchor: 3, attempt: 2, again: true, writers: []txn.FragmentID{1, 3}},
+		{kind: kindDecide, stamp: stamp, id: id, ts: stamp - 9, outcome: txn.Committed, writers: []txn.FragmentID{1, 3}},
+		{kind: kindResolve, stamp: stamp, id: id, ts: stamp - 9, outcome: txn.Aborted},
+		{kind: kindForget, stamp: stamp, ids: []txn.ID{id, {}}},
+		{kind: kindGC, stamp: stamp, ts: 5},
+		{kind: kindDropSpan, stamp: stamp, span: TableSpan(20000)},
+	}
+}
+
+func goldenLines() (lines []string) {
+	add := func(name string, b []byte) { lines = append(lines, name+" "+hex.EncodeToString(b)) }
+	for _, e := range goldenEntries() {
+		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
+	}
+	add("row-key", append(RowPrefix(20000, 151326, 2), "orders/1-A"...))
+	add("index-prefix", IndexPrefix(20000, 3))
+	add("chunk-key", chunkKey([]byte("key"), 258))
+	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
+	s := newState()
+	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
+	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, indexes: []uint64{3, 4}, prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
+	s.remember(txn.ID{2}, 8)
+	add("checkpoint", s.encode())
+	return lines
+}
+
+func TestGoldenFormats(t *testing.T) {
+	path := filepath.Join("testdata", "formats-1.golden")
+	got := strings.Join(goldenLines(), "\n") + "\n"
+	if *rewrite {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Fatalf("a format on disk has changed:\n%s\nwant\n%s", got, want)
+	}
+	for _, e := range goldenEntries() {
+		d, err := decodeEntry(e.encode())
+		if err != nil {
+			t.Fatalf("kind %d: %v", e.kind, err)
+		}
+		if !bytes.Equal(d.encode(), e.encode()) {
+			t.Fatalf("kind %d reads as %+v", e.kind, d)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	key := append(RowPrefix(20000, 151326, 7), "pk"...)
+	if !IsRow(key) || TableOf(key) != 20000 || BucketOf(key) != 151326 || ArrivalOf(key) != 7 || string(PrimaryKeyOf(key)) != "pk" {
+		t.Fatalf("%x", key)
+	}
+	if IsRow(append(IndexPrefix(20000, 1), key...)) || IsRow(ownKey(ownApplied)) {
+		t.Fatal("an index entry is no row")
+	}
+	if s := BucketSpan(20000, 151326, 151327); !s.Contains(key) || s.Contains(RowPrefix(20000, 151327, 1)) {
+		t.Fatalf("%x", s)
+	}
+	if s := TableSpan(20000); !s.Contains(key) || s.Contains(RowPrefix(20001, 0, 1)) {
+		t.Fatalf("%x", s)
+	}
+}
+
+func FuzzDecodeEntry(f *testing.F) {
+	for _, e := range goldenEntries() {
+		f.Add(e.encode())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := decodeEntry(b)
+		if err != nil {
+			return
+		}
+		again, err := decodeEntry(e.encode())
+		if err != nil || !bytes.Equal(again.encode(), e.encode()) {
+			t.Fatalf("%x decodes to what does not encode: %v", b, err)
+		}
+		_ = eachOp(e.writes, func(opKind, []byte, []byte) error { return nil })
+		_ = newStatistics().apply(e.stats)
+	})
+}
+
+func FuzzDecodeRecords(f *testing.F) {
+	for _, l := range goldenLines() {
+		b, _ := hex.DecodeString(l[strings.IndexByte(l, ' ')+1:])
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := decodeCheckpoint(b); err == nil {
+			if _, err := decodeCheckpoint(s.encode()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, _ = decodeDecision(b)
+		_, _, _ = decodeChunkHead(b)
+		_ = newStatistics().load(b[:min(6, len(b))], b)
+	})
+}
