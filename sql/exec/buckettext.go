@@ -5,17 +5,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// bucketEnv prints dates and times as buckets want them: ISO, in UTC, whatever the session has set.
-var bucketEnv = &types.Env{}
-
-// appendBucketText appends the text by which a key's value chooses its bucket: equal values give equal texts (shardmap B3).
+// appendBucketText appends the text by which a key's value chooses its bucket: equal values give equal texts (shardmap B3). Dates and times
+// print in ISO form and UTC, whatever the session has set: that is the nil environment.
 func appendBucketText(dst []byte, oid types.OID, d types.Datum) []byte {
 	switch d.K {
 	case types.KindBool:
 		return append(dst, shardmap.BoolText(d.Bool())...)
 	case types.KindInt:
 		if oid == types.CharInternal {
-			return types.AppendOutput(dst, oid, d, bucketEnv)
+			return types.AppendOutput(dst, oid, d, nil)
 		}
 		return types.AppendInt(dst, d.N)
 	case types.KindText:
@@ -36,11 +34,11 @@ func appendBucketText(dst []byte, oid types.OID, d types.Datum) []byte {
 	case types.KindTimeTZ:
 		return append(dst, shardmap.TimetzText(d.N, d.A)...)
 	case types.KindJSONB:
-		return append(dst, shardmap.JSONText(string(types.AppendOutput(nil, oid, d, bucketEnv)))...)
+		return append(dst, shardmap.JSONText(string(types.AppendOutput(nil, oid, d, nil)))...)
 	case types.KindArray:
 		return appendArrayBucketText(dst, d)
 	}
-	return types.AppendOutput(dst, oid, d, bucketEnv)
+	return types.AppendOutput(dst, oid, d, nil)
 }
 
 func appendArrayBucketText(dst []byte, d types.Datum) []byte {

@@ -29,6 +29,10 @@ func (k *compiler) conflictRule(n *plan.Modify) (*conflictRule, error) {
 		}
 		r.assign = append(r.assign, assignment{a.Col, f})
 	}
+	if hasSubPlan(oc.Where) {
+		return nil, pgerr.Unsupported("subqueries in ON CONFLICT DO UPDATE are not supported yet").
+			WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
+	}
 	var err error
 	r.where, err = k.optional(oc.Where)
 	return r, err

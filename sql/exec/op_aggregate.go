@@ -85,6 +85,7 @@ type grouping struct {
 	bytes  map[string]*group
 	ints   map[int64]*group
 	null   *group // of the only key
+	masked Row    // keys of the grouping set at hand
 	extra  int64
 }
 
@@ -261,15 +262,17 @@ func (g *grouping) takeSets(row Row) error {
 	if err := evalInto(g.c, e.vals, e.evals, row); err != nil {
 		return err
 	}
-	masked := make(Row, len(e.vals))
+	if g.masked == nil {
+		g.masked = make(Row, len(e.vals))
+	}
 	for n, set := range g.o.sets {
 		e.buf = setPrefix(e.buf[:0], n)
-		clear(masked)
+		clear(g.masked)
 		for _, i := range set {
 			e.buf = types.AppendKey(e.buf, e.types[i], e.vals[i], false)
-			masked[i] = e.vals[i]
+			g.masked[i] = e.vals[i]
 		}
-		if err := g.stepKey(e.buf, masked, n, row); err != nil {
+		if err := g.stepKey(e.buf, g.masked, n, row); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -284,12 +283,10 @@ func (o *systemScanOp) Run(c *Ctx, emit Emit) error {
 	})
 }
 
-// conjunct tells whether a compiled residual condition holds; nil holds.
+// holds tells whether a compiled residual condition holds; nil holds.
 func holds(c *Ctx, cond Eval, row Row) (bool, error) {
 	if cond == nil {
 		return true, nil
 	}
 	return isTrue(c, cond, row)
 }
-
-var _ = query.Inner

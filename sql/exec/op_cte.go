@@ -30,6 +30,9 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	if k.ctes == nil {
 		k.ctes = map[int]*cteStore{}
 	}
+	if err := oneWriter(n); err != nil {
+		return nil, err
+	}
 	o := &withOp{}
 	for _, p := range n.CTEs {
 		cte := &cteOp{into: &cteStore{}, distinct: p.Distinct, types: colTypes(p.Plan)}
@@ -48,6 +51,40 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	var err error
 	o.child, err = k.node(n.Child)
 	return o, err
+}
+
+// oneWriter refuses a WITH that writes a table which another of its parts uses: both would have to see the state before the statement.
+func oneWriter(n *plan.With) error {
+	parts := n.Children()
+	for i, p := range parts {
+		for _, m := range modifies(p) {
+			for j, other := range parts {
+				if i != j && (readsTable(other, m.Table.OID) || writesTable(other, m.Table.OID)) {
+					return unsupported("WITH cannot write table %q and use it elsewhere in the statement yet", m.Table.Name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func modifies(n plan.Node) (out []*plan.Modify) {
+	if m, ok := n.(*plan.Modify); ok {
+		out = append(out, m)
+	}
+	for _, c := range n.Children() {
+		out = append(out, modifies(c)...)
+	}
+	return out
+}
+
+func writesTable(n plan.Node, table uint32) bool {
+	for _, m := range modifies(n) {
+		if m.Table.OID == table {
+			return true
+		}
+	}
+	return false
 }
 
 // Run implements Op.

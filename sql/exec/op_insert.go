@@ -34,6 +34,10 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	}
 	width := len(n.Table.Columns)
 	o := &insertOp{node: n, child: child, next: make(Row, width), decoded: make(Row, width), reads: readsTable(n.Child, n.Table.OID)}
+	if subPlansRead(n.Table.OID, n.Returning...) {
+		return nil, pgerr.Unsupported("RETURNING of an INSERT cannot read the table that is written in a subquery yet").
+			WithHint("Read it in a statement of its own.")
+	}
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
@@ -45,19 +49,25 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	return o, err
 }
 
-// readsTable tells whether a plan reads a table, in subqueries too.
-func readsTable(n plan.Node, table uint32) bool {
-	if s, ok := n.(*plan.Scan); ok && s.Table.OID == table {
-		return true
-	}
+// subPlansRead tells whether a subquery in the expressions reads a table.
+func subPlansRead(table uint32, es ...query.Expr) bool {
 	found := false
-	for _, e := range nodeExprs(n) {
+	for _, e := range es {
 		visitExpr(e, func(x query.Expr) {
 			if s, ok := x.(*plan.SubPlan); ok {
 				found = found || readsTable(s.Plan, table)
 			}
 		})
 	}
+	return found
+}
+
+// readsTable tells whether a plan reads a table, in subqueries too.
+func readsTable(n plan.Node, table uint32) bool {
+	if s, ok := n.(*plan.Scan); ok && s.Table.OID == table {
+		return true
+	}
+	found := subPlansRead(table, nodeExprs(n)...)
 	for _, c := range n.Children() {
 		found = found || readsTable(c, table)
 	}

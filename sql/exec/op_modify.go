@@ -18,6 +18,7 @@ type modifyOp struct {
 	assign    []assignment
 	returning []Eval
 	program   *Program // of the stage, at the gateway
+	holds     bool     // at the gateway nothing is staged before all rows are computed: subqueries must not see it (E6)
 	width     int      // columns of the table; the row's key follows
 	next      Row      // the new row, then the child's slots beyond the columns
 	value     []byte
@@ -37,7 +38,9 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
+	o.holds = hasSubPlan(n.Returning...)
 	for _, a := range n.Assign {
+		o.holds = o.holds || hasSubPlan(a.Expr)
 		f, err := k.expr(a.Expr)
 		if err != nil {
 			return nil, err
@@ -217,7 +220,7 @@ func (g *gatewayModify) take(row Row) error {
 	if err := g.o.emitReturning(g.c, result, g.keep); err != nil {
 		return err
 	}
-	if g.out.full() {
+	if g.out.full() && !o.holds {
 		_, err := g.out.flush()
 		return err
 	}

@@ -29,12 +29,11 @@ type windowSpec struct {
 
 // windowCall is one function over a window; out is its slot.
 type windowCall struct {
-	out    int
-	fn     builtin.WindowFunc
-	agg    *aggCall
-	args   []Eval
-	strict bool
-	site   *builtin.Ctx
+	out  int
+	fn   builtin.WindowFunc
+	agg  *aggCall
+	args []Eval
+	site *builtin.Ctx
 }
 
 func (k *compiler) window(n *plan.Window) (Op, error) {
@@ -89,7 +88,7 @@ func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 	if !ok {
 		return nil, notImplemented(n.Proc)
 	}
-	c := &windowCall{out: out, fn: impl.Window, strict: n.Proc.Strict}
+	c := &windowCall{out: out, fn: impl.Window}
 	var err error
 	if impl.Agg != nil {
 		c.agg, err = k.aggCall(&query.Agg{T: n.T, Proc: n.Proc, Args: n.Args, Star: n.Star, Filter: n.Filter}, plan.AggComplete, out)

@@ -119,6 +119,18 @@ func visitExpr(e query.Expr, f func(query.Expr)) {
 	})
 }
 
+// hasSubPlan tells whether one of the expressions holds a subquery.
+func hasSubPlan(es ...query.Expr) bool {
+	found := false
+	for _, e := range es {
+		visitExpr(e, func(x query.Expr) {
+			_, is := x.(*plan.SubPlan)
+			found = found || is
+		})
+	}
+	return found
+}
+
 // freeOuters adds the outer parameters that a plan reads and does not set itself.
 func freeOuters(n plan.Node, free map[int]bool) {
 	own := map[int]bool{}
