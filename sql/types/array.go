@@ -53,6 +53,10 @@ func ArrayOf(d Datum) (Array, error) {
 	}
 	var err error
 	a.t, err = openTuple(s, 5+8*a.NDim, int(items))
+	nests := a.kind == KindRecord || a.kind == KindArray
+	if err == nil && nests && (IsArray(a.Elem) || !a.t.monotone()) {
+		err = errTuple
+	}
 	return a, err
 }
 

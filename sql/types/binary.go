@@ -16,16 +16,15 @@ func Receive(oid OID, typmod int32, b []byte) (Datum, error) {
 		return Null, err
 	}
 	if r.short || len(r.b) != 0 {
-		return Null, binaryError(oid, r.short)
+		return Null, binaryError(r.short)
 	}
 	return ApplyTypmod(oid, typmod, d, false)
 }
 
-func binaryError(oid OID, short bool) error {
+func binaryError(short bool) error {
 	if short {
 		return pgerr.New(pgerr.ProtocolViolation, "insufficient data left in message")
 	}
-	_ = oid
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, "incorrect binary data format")
 }
 

@@ -4,6 +4,9 @@ var monthAbbrevs = [13]string{"", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul
 var dayAbbrevs = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 func append2(dst []byte, n int) []byte {
+	if uint(n) > 99 { // a damaged value
+		return AppendInt(dst, int64(n))
+	}
 	return append(dst, digitPairs[2*n], digitPairs[2*n+1])
 }
 

@@ -22,6 +22,9 @@ func RecordOf(d Datum) (RecordValue, error) {
 	}
 	n := int(d.S[0]) | int(d.S[1])<<8
 	t, err := openTuple(d.S, 2+4*n, n)
+	if err == nil && !t.monotone() {
+		err = errTuple
+	}
 	return RecordValue{s: d.S, t: t}, err
 }
 

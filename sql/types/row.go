@@ -40,11 +40,10 @@ func (r *RowReader) ResetString(s string) error {
 	if s[0] != RowFormat {
 		return pgerr.New(pgerr.DataCorrupted, "row format %d is not known to this version", s[0])
 	}
-	t, err := openTuple(s, 3, int(s[1])|int(s[2])<<8)
-	if err != nil {
-		return err
+	if !r.t.open(s, 3, int(s[1])|int(s[2])<<8) {
+		r.t = tuple{}
+		return errTuple
 	}
-	r.t = t
 	return nil
 }
 
@@ -57,7 +56,7 @@ func (r *RowReader) Column(i int, k Kind) (d Datum, missing bool, err error) {
 	if uint(i) >= uint(r.t.n) {
 		return Null, true, nil
 	}
-	if r.t.nulls != 0 && r.t.isNull(i) {
+	if r.t.isNull(i) {
 		return Null, false, nil
 	}
 	s, ok := r.t.value(i)

@@ -33,26 +33,47 @@ type tuple struct {
 var errTuple = pgerr.New(pgerr.DataCorrupted, "stored value is damaged")
 
 // openTuple reads the header at pos of buf.
-func openTuple(buf string, pos, n int) (tuple, error) {
-	if pos >= len(buf) {
-		return tuple{}, errTuple
-	}
-	flags := buf[pos]
-	if flags&tupleWidthMask == 3 || flags > 7 {
-		return tuple{}, errTuple
-	}
-	t := tuple{buf: buf, n: n, width: 1 << (flags & tupleWidthMask)}
-	pos++
-	if flags&tupleHasNulls != 0 {
-		t.nulls = pos
-		pos += (n + 7) / 8
-	}
-	t.ends = pos
-	t.data = pos + n*t.width
-	if t.data > len(buf) || t.data < 0 {
+func openTuple(buf string, pos, n int) (t tuple, err error) {
+	if !t.open(buf, pos, n) {
 		return tuple{}, errTuple
 	}
 	return t, nil
+}
+
+func (t *tuple) open(buf string, pos, n int) bool {
+	if pos >= len(buf) {
+		return false
+	}
+	flags := buf[pos]
+	if flags&tupleWidthMask == 3 || flags > 7 {
+		return false
+	}
+	pos++
+	nulls := 0
+	if flags&tupleHasNulls != 0 {
+		nulls = pos
+		pos += (n + 7) / 8
+	}
+	width := 1 << (flags & tupleWidthMask)
+	data := pos + n*width
+	if data > len(buf) {
+		return false
+	}
+	t.buf, t.n, t.width, t.nulls, t.ends, t.data = buf, n, width, nulls, pos, data
+	return true
+}
+
+// monotone tells whether the offsets never go back, so that values do not overlap. Who recurses into values checks it first.
+func (t *tuple) monotone() bool {
+	last := 0
+	for i := range t.n {
+		e := t.end(i)
+		if e < last {
+			return false
+		}
+		last = e
+	}
+	return t.data+last <= len(t.buf)
 }
 
 func (t *tuple) end(i int) int {
@@ -72,9 +93,18 @@ func (t *tuple) isNull(i int) bool {
 
 // value gives the bytes of value i and whether they lie in the buffer.
 func (t *tuple) value(i int) (string, bool) {
-	from, to := t.data, t.data+t.end(i)
-	if i > 0 {
-		from += t.end(i - 1)
+	from, to := t.data, t.data
+	switch p := t.ends + i; {
+	case t.width != 1:
+		to += t.end(i)
+		if i > 0 {
+			from += t.end(i - 1)
+		}
+	case i > 0:
+		to += int(t.buf[p])
+		from += int(t.buf[p-1])
+	default:
+		to += int(t.buf[p])
 	}
 	if from > to || to > len(t.buf) {
 		return "", false
