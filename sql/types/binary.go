@@ -274,6 +274,9 @@ func (r *binReader) record() (Datum, error) {
 	return Null, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
 }
 
+// wireFloatNaN is C's NaN, whose payload differs from Go's.
+const wireFloatNaN = 0x7ff8000000000000
+
 // AppendSend appends the binary form of d, which must not be null.
 func AppendSend(dst []byte, oid OID, d Datum) []byte {
 	switch d.K {
@@ -287,7 +290,12 @@ func AppendSend(dst []byte, oid OID, d Datum) []byte {
 		return binary.BigEndian.AppendUint32(dst, uint32(d.N))
 	case KindFloat4:
 		return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(d.Float())))
-	case KindFloat8, KindTimestamp, KindTime:
+	case KindFloat8:
+		if f := d.Float(); f != f {
+			return binary.BigEndian.AppendUint64(dst, wireFloatNaN)
+		}
+		return binary.BigEndian.AppendUint64(dst, uint64(d.N))
+	case KindTimestamp, KindTime:
 		return binary.BigEndian.AppendUint64(dst, uint64(d.N))
 	case KindDate:
 		return binary.BigEndian.AppendUint32(dst, uint32(d.N))

@@ -13,6 +13,8 @@ const (
 	wireNaN    = 0xC000
 	wirePosInf = 0xD000
 	wireNegInf = 0xF000
+
+	wireInfScale = 0x20 // what PostgreSQL sends as the scale of an infinity
 )
 
 // numeric reads digits(2) weight(2) sign(2) scale(2) and base-10000 digits.
@@ -63,14 +65,14 @@ func buildWide(digits string, scale int64, neg bool) (Datum, error) {
 
 func appendSendNumeric(dst []byte, d Datum) []byte {
 	if d.special() {
-		sign := uint64(wireNaN)
+		sign := uint64(wireNaN) << 16
 		switch NumericInfSign(d) {
 		case 1:
-			sign = wirePosInf
+			sign = wirePosInf<<16 | wireInfScale
 		case -1:
-			sign = wireNegInf
+			sign = wireNegInf<<16 | wireInfScale
 		}
-		return binary.BigEndian.AppendUint64(dst, sign<<16)
+		return binary.BigEndian.AppendUint64(dst, sign)
 	}
 	digits := NumericAbs(d)
 	text := digits.coefficient(new(big.Int)).String()
