@@ -6,7 +6,8 @@ import (
 
 // aggregates is every aggregate, by name(declared argument type OIDs).
 var aggregates = mergeAggregates(countAggregates, sumAggregates, minMaxAggregates, logicAggregates, floatAggregates,
-	numericStatAggregates, collectAggregates, intervalAggregates)
+	numericStatAggregates, collectAggregates, intervalAggregates,
+	regrAggregates, orderedAggregates)
 
 func mergeAggregates(families ...map[string]*Agg) map[string]*Agg {
 	all := make(map[string]*Agg, 256)

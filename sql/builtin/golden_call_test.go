@@ -18,7 +18,8 @@ type testCall struct {
 	args      []*string // nil is null
 	variadic  bool
 	aggregate bool
-	direct    int // ordered-set aggregates: direct arguments, given in every row
+	within    bool // WITHIN GROUP
+	direct    int  // ordered-set aggregates: direct arguments, given in every row
 	rows      [][]*string
 }
 
@@ -36,7 +37,10 @@ func callOf(t *testing.T, line string) *testCall {
 	if c.aggregate {
 		args, rows, _ := strings.Cut(rest, ") ")
 		if direct, sorted, ok := strings.Cut(args, ";"); ok {
-			c.typeNames = strings.Split(direct, ",")
+			c.within = true
+			if direct != "" {
+				c.typeNames = strings.Split(direct, ",")
+			}
 			c.direct = len(c.typeNames)
 			args = sorted
 		}
@@ -131,7 +135,7 @@ func (c *testCall) aggregateSQL() string {
 	if len(columns) == 0 {
 		call = c.name + "(*)"
 	}
-	if c.direct > 0 {
+	if c.within {
 		var direct []string
 		for i := range c.direct {
 			direct = append(direct, literal(c.rows[0][i], c.typeNames[i]))

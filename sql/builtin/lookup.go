@@ -13,11 +13,11 @@ var (
 		comparisonInt, comparisonFloat, comparisonText, arithmeticInt, arithmeticFloat, bitwise, mathFloat,
 		logic, intCasts, textBasic, textSubstr, textLike, quoting, encoding, numericBasic, jsonbAccess, jsonbEdit, jsonbCasts,
 		comparisonTime, comparisonNested, regexTests, regexEdits, similar,
-		sysSession, sysCatalog, sysSize, sysPrivilege,
+		mathTrig, numericMath, bitStrings, populate, sysSession, sysCatalog, sysSize, sysPrivilege,
 		timeArithmetic, timeParts, timeCasts, textCasts, jsonbPaths, jsonAccess,
 		jsonBuild, textFormat, textSplit, arrayShape, arraySearch, arrayEdit,
 	}
-	setTables = []map[string]SetFunc{sysSets, series, jsonSets, jsonbPathSets, jsonbSets, regexSets, textSplitSets, arraySets}
+	setTables = []map[string]SetFunc{populateSets, sysSets, series, jsonSets, jsonbPathSets, jsonbSets, regexSets, textSplitSets, arraySets}
 )
 
 // index is every implementation by key, built once; read-only afterwards.

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -137,7 +136,3 @@ func floatToNumeric(bits int) Func {
 
 func numericToFloat4(_ *Ctx, a []types.Datum) (types.Datum, error) { return numericToFloat(a[0], 32) }
 func numericToFloat8(_ *Ctx, a []types.Datum) (types.Datum, error) { return numericToFloat(a[0], 64) }
-
-func negativeRoot() error {
-	return pgerr.New(pgerr.InvalidArgumentForPower, "cannot take square root of a negative number")
-}
