@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -26,16 +27,19 @@ type Session struct {
 
 	tx      *transaction // nil outside of any
 	floor   txn.Timestamp
-	env     *types.Env // of the transaction, or between transactions the last one's
-	stale   bool       // env must be made anew
-	query   string     // text of the running statement
+	env     *types.Env     // of the transaction, or between transactions the last one's
+	stale   bool           // env must be made anew
+	notices []*pgerr.Error // for the client, see sendNotices
+	query   string         // text of the running statement
 	queryAt time.Time
+	random  *rand.Rand // of random(); nothing secret comes from it
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
 	return &Session{
 		db: db, start: p, role: role, database: database, opened: time.Now(), vars: newVariables(), reported: map[string]string{},
 		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
+		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -22,6 +23,8 @@ type Fragments interface {
 	WaitFragments(ctx context.Context, d *catalog.Database) error
 	// DropStorage deletes the rows and indexes of a table that no definition names any more, in the background.
 	DropStorage(ctx context.Context, d *catalog.Database, storageID uint32) error
+	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
+	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
 }
 
 // transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement or a pipeline.

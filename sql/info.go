@@ -1,0 +1,238 @@
+package sql
+
+import (
+	"math"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/sysview"
+)
+
+// info is the session as functions see it.
+type info struct{ *Session }
+
+var _ builtin.SessionInfo = info{}
+
+// names resolves names as the session sees them.
+func (s *Session) names() *sysview.Names {
+	view := s.view()
+	d := view.Database(s.database)
+	if d == nil {
+		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
+	}
+	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User)}
+}
+
+func (i info) roleName() string {
+	if r := i.view().Role(i.role); r != nil {
+		return r.Name
+	}
+	return i.start.User
+}
+
+// CurrentUser implements builtin.IdentityInfo.
+func (i info) CurrentUser() string { return i.roleName() }
+
+// SessionUser implements builtin.IdentityInfo.
+func (i info) SessionUser() string { return i.roleName() }
+
+// CurrentDatabase implements builtin.IdentityInfo.
+func (i info) CurrentDatabase() string { return i.names().Database.Name }
+
+// CurrentSchemas implements builtin.IdentityInfo.
+func (i info) CurrentSchemas(implicit bool) []string {
+	list := i.names().Schemas()
+	if implicit && !slices.Contains(list, "pg_catalog") {
+		list = slices.Insert(list, 0, "pg_catalog")
+	}
+	return list
+}
+
+// BackendPID implements builtin.IdentityInfo.
+func (i info) BackendPID() int32 { return int32(i.start.PID) }
+
+// ServerVersion implements builtin.IdentityInfo.
+func (i info) ServerVersion() string {
+	return "PostgreSQL " + settings.ServerVersion + " (Sherd " + settings.Version + ")"
+}
+
+// ClientAddress implements builtin.IdentityInfo.
+func (i info) ClientAddress() (host string, port int) { return splitAddress(i.start.Remote) }
+
+// ServerAddress implements builtin.IdentityInfo.
+func (i info) ServerAddress() (host string, port int) { return splitAddress(i.db.cfg.Addr) }
+
+func splitAddress(addr string) (host string, port int) {
+	h, p, err := net.SplitHostPort(addr)
+	if err != nil || net.ParseIP(h) == nil {
+		return "", 0
+	}
+	n, err := strconv.Atoi(p)
+	if err != nil {
+		return "", 0
+	}
+	return h, n
+}
+
+// Setting implements builtin.SettingInfo.
+func (i info) Setting(name string) (string, bool) { return i.vars.show(name) }
+
+// SetSetting implements builtin.SettingInfo.
+func (i info) SetSetting(name, value string, local bool) (string, error) {
+	if err := i.vars.set(name, &value, local, i.tx != nil); err != nil {
+		return "", err
+	}
+	i.stale = true
+	v, _ := i.vars.show(name)
+	return v, nil
+}
+
+// FindObject implements builtin.CatalogInfo.
+func (i info) FindObject(kind builtin.ObjectKind, name string) (uint32, bool, error) {
+	return i.names().Find(kind, name)
+}
+
+// ObjectName implements builtin.CatalogInfo.
+func (i info) ObjectName(kind builtin.ObjectKind, oid uint32) (schema, name string, ok bool) {
+	return i.names().Name(kind, oid)
+}
+
+// IsVisible implements builtin.CatalogInfo.
+func (i info) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) {
+	return i.names().Visible(kind, oid)
+}
+
+// RelationColumns implements builtin.CatalogInfo.
+func (i info) RelationColumns(oid uint32) ([]builtin.Column, bool) {
+	if r := pgcatalog.RelationByOID(oid); r != nil {
+		out := make([]builtin.Column, len(r.Columns))
+		for k, c := range r.Columns {
+			out[k] = builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
+		}
+		return out, true
+	}
+	t := i.view().Table(oid)
+	if t == nil || t.Database != i.database {
+		return nil, false
+	}
+	var out []builtin.Column
+	for _, c := range t.Columns {
+		if !c.Dropped {
+			out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+		}
+	}
+	return out, true
+}
+
+// FormatType implements builtin.CatalogInfo.
+func (i info) FormatType(oid uint32, typmod int32) string { return i.names().FormatType(oid, typmod) }
+
+// Comment implements builtin.CatalogInfo.
+func (i info) Comment(catalog string, oid uint32, sub int32) (string, bool) {
+	return i.names().Comment(catalog, oid, sub)
+}
+
+// ConstraintDef implements builtin.DefinitionInfo.
+func (i info) ConstraintDef(oid uint32, pretty bool) (string, bool) {
+	return i.names().ConstraintDef(oid, pretty)
+}
+
+// IndexDef implements builtin.DefinitionInfo.
+func (i info) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
+	return i.names().IndexDef(oid, column, pretty)
+}
+
+// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition in SQL.
+func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
+	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
+		return "", true
+	}
+	return "", false
+}
+
+// Expression implements builtin.DefinitionInfo.
+func (i info) Expression(node string, _ uint32, pretty bool) (string, bool) {
+	return sysview.ExpressionText(node, pretty), true
+}
+
+// SerialSequence implements builtin.DefinitionInfo: there are no sequences yet, so no column owns one.
+func (i info) SerialSequence(relation uint32, column string) (string, bool, error) {
+	columns, ok := i.RelationColumns(relation)
+	if !ok {
+		return "", false, nil
+	}
+	for _, c := range columns {
+		if c.Name == column {
+			return "", false, nil
+		}
+	}
+	_, name, _ := i.ObjectName(builtin.ObjRelation, relation)
+	return "", false, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, column, name)
+}
+
+func noSequences() error { return pgerr.Unsupported("sequences are not supported yet") }
+
+// NextValue implements builtin.SequenceInfo.
+func (i info) NextValue(uint32) (int64, error) { return 0, noSequences() }
+
+// CurrentValue implements builtin.SequenceInfo.
+func (i info) CurrentValue(uint32) (int64, error) { return 0, noSequences() }
+
+// LastValue implements builtin.SequenceInfo.
+func (i info) LastValue() (int64, error) {
+	return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
+}
+
+// SetValue implements builtin.SequenceInfo.
+func (i info) SetValue(uint32, int64, bool) error { return noSequences() }
+
+// StartTime implements builtin.ActivityInfo.
+func (i info) StartTime() time.Time { return i.db.started }
+
+// StatementTime implements builtin.ActivityInfo.
+func (i info) StatementTime() time.Time { return i.queryAt }
+
+// ReloadTime implements builtin.ActivityInfo.
+func (i info) ReloadTime() time.Time { return i.db.started }
+
+// Query implements builtin.ActivityInfo.
+func (i info) Query() string { return i.query }
+
+// SherdVersion implements builtin.PlacementInfo.
+func (i info) SherdVersion() string { return settings.Version }
+
+// ColumnNumber implements builtin.CatalogInfo.
+func (i info) ColumnNumber(relation uint32, name string) (int16, bool) {
+	return i.names().ColumnNumber(relation, name)
+}
+
+// FunctionDef implements builtin.DefinitionInfo.
+func (i info) FunctionDef(oid uint32) (string, bool) { return i.names().FunctionDef(oid) }
+
+// FunctionResult implements builtin.DefinitionInfo.
+func (i info) FunctionResult(oid uint32) (string, bool) { return i.names().FunctionResult(oid) }
+
+// FunctionArguments implements builtin.DefinitionInfo.
+func (i info) FunctionArguments(oid uint32) (string, bool) { return i.names().FunctionArguments(oid) }
+
+// FunctionIdentityArguments implements builtin.DefinitionInfo.
+func (i info) FunctionIdentityArguments(oid uint32) (string, bool) {
+	return i.names().FunctionIdentityArguments(oid)
+}
+
+// Random implements builtin.ActivityInfo.
+func (i info) Random() float64 { return i.random.Float64() }
+
+// SetSeed implements builtin.ActivityInfo.
+func (i info) SetSeed(seed float64) {
+	n := math.Float64bits(seed)
+	i.random = rand.New(rand.NewPCG(n, ^n))
+}

@@ -1,0 +1,61 @@
+package sql
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// Route implements builtin.PlacementInfo.
+func (i info) Route(table uint32, key string) (bucket uint32, fragment string, err error) {
+	names := i.names()
+	t := names.View.Table(table)
+	if t == nil || t.Database != i.database {
+		return 0, "", pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	}
+	b, err := exec.BucketOfText(t, key, i.Env())
+	if err != nil {
+		return 0, "", err
+	}
+	return uint32(b), fragmentName(names.Database, names.Database.Map.Lookup(b)), nil
+}
+
+// RelationSize implements builtin.PlacementInfo.
+func (i info) RelationSize(oid uint32) (bytes int64, ok bool, err error) {
+	names := i.names()
+	if t := names.View.Table(oid); t != nil && t.Database == i.database {
+		_, bytes, err = i.tableSize(names.Database, t.StorageID)
+		return bytes, true, err
+	}
+	if t, _ := names.View.Index(oid); t != nil && t.Database == i.database {
+		return 0, true, nil // counted with the rows
+	}
+	return 0, pgcatalog.RelationByOID(oid) != nil, nil
+}
+
+// IndexesSize implements builtin.PlacementInfo: indexes are counted with the rows.
+func (i info) IndexesSize(oid uint32) (bytes int64, ok bool, err error) {
+	t := i.view().Table(oid)
+	return 0, t != nil && t.Database == i.database || pgcatalog.RelationByOID(oid) != nil, nil
+}
+
+// DatabaseSize implements builtin.PlacementInfo.
+func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
+	d := i.view().Database(oid)
+	if d == nil {
+		return 0, false, nil
+	}
+	_, bytes, err = i.tableSize(d, 0)
+	return bytes, true, err
+}
+
+// tableSize sums the statistics of a storage id, of all for 0.
+func (s *Session) tableSize(d *catalog.Database, storageID uint32) (docs, bytes int64, err error) {
+	stats, err := s.db.cfg.Fragments.TableStats(d, storageID)
+	for _, x := range stats {
+		docs += x.Documents
+		bytes += x.Bytes
+	}
+	return docs, bytes, err
+}

@@ -1,0 +1,29 @@
+package sql
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/sysview"
+)
+
+// systemRows gives the rows of a view of pg_catalog, information_schema or sherd.
+func (s *Session) systemRows(name string, emit exec.Emit) error {
+	return sysview.Rows(name, s.systemEnv(), emit)
+}
+
+func (s *Session) systemEnv() *sysview.Env {
+	return &sysview.Env{
+		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
+		Setting: s.settingSource, Stats: s.fragmentStats, Sessions: s.sessionRows, Prepared: s.preparedRows, Cursors: s.cursorRows,
+	}
+}
+
+func (s *Session) fragmentStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
+	return s.db.cfg.Fragments.TableStats(d, storageID)
+}
+
+// settingSource gives a parameter's value and where it comes from.
+func (s *Session) settingSource(d *settings.Definition) (value, source string) {
+	return s.vars.source(d)
+}

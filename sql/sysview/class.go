@@ -1,0 +1,159 @@
+package sysview
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// OIDs of access methods, and of the catalogs themselves.
+const (
+	heapAM  = 2
+	btreeAM = 403
+)
+
+// tables calls f for the database's tables.
+func (b *builder) tables(f func(t *catalog.Table) error) error {
+	for t := range b.env.View.Tables(b.env.Database.OID) {
+		if err := f(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexes calls f for the database's indexes.
+func (b *builder) indexes(f func(t *catalog.Table, ix *catalog.Index) error) error {
+	return b.tables(func(t *catalog.Table) error {
+		for i := range t.Indexes {
+			if err := f(t, &t.Indexes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func pgNamespace(b *builder) error {
+	oid := place(b.rel, "oid")
+	for _, row := range staticRows("pg_namespace") {
+		if row[oid].Oid() != catalog.PostgresPublic {
+			if err := b.emit(row); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.row().oid("oid", pgcatalog.SherdNamespace).text("nspname", "sherd").oid("nspowner", catalog.BootstrapRole).
+		set("nspacl", builtinACL).send(); err != nil {
+		return err
+	}
+	for s := range b.env.View.Schemas(b.env.Database.OID) {
+		r := b.row().oid("oid", s.OID).text("nspname", s.Name).oid("nspowner", s.Owner)
+		if s.Name == "public" {
+			r.set("nspacl", acl("pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"))
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acl makes an array of aclitem.
+func acl(items ...string) types.Datum {
+	data := make([]types.Datum, len(items))
+	for i, s := range items {
+		data[i] = types.NewText(s)
+	}
+	return types.NewList(types.AclItem, data)
+}
+
+var builtinACL = acl("postgres=UC/postgres", "=U/postgres")
+
+func pgClass(b *builder) error {
+	if err := sherdClass(b); err != nil {
+		return err
+	}
+	return b.tables(func(t *catalog.Table) error {
+		if err := tableClass(b, t); err != nil {
+			return err
+		}
+		for i := range t.Indexes {
+			if err := indexClass(b, t, &t.Indexes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sherdClass is the views of the schema sherd.
+func sherdClass(b *builder) error {
+	for _, rel := range pgcatalog.Relations() {
+		if rel.Schema != "sherd" {
+			continue
+		}
+		err := relation(b, rel.OID, rel.Name, pgcatalog.SherdNamespace, catalog.BootstrapRole, 'v').
+			int("relnatts", int64(len(rel.Columns))).bool("relhasrules", true).
+			set("relacl", acl("postgres=arwdDxt/postgres", "=r/postgres")).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func relation(b *builder, oid uint32, name string, schema, owner uint32, kind byte) *record {
+	return b.row().oid("oid", oid).text("relname", name).oid("relnamespace", schema).oid("relowner", owner).char("relkind", kind).
+		char("relpersistence", 'p').char("relreplident", 'n').bool("relispopulated", true).set("reltuples", types.NewFloat4(-1))
+}
+
+func tableClass(b *builder, t *catalog.Table) error {
+	checks := 0
+	for _, c := range constraints(t) {
+		if c.Kind == catalog.Check {
+			checks++
+		}
+	}
+	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).
+		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
+		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).char("relreplident", 'd')
+	docs, bytes, err := b.env.size(t)
+	if err != nil {
+		return err
+	}
+	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
+	if o := relOptions(t); len(o) > 0 {
+		r.texts("reloptions", o)
+	}
+	return r.send()
+}
+
+const pageSize = 8192
+
+// relOptions prints a table's storage parameters by name.
+func relOptions(t *catalog.Table) []string {
+	var out []string
+	for name, value := range t.Options {
+		out = append(out, name+"="+value)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
+	return relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
+		int("relnatts", int64(len(ix.Columns))).send()
+}
+
+// size gives the documents and bytes of a table.
+func (e *Env) size(t *catalog.Table) (docs, bytes int64, err error) {
+	stats, err := e.Stats(e.Database, t.StorageID)
+	for _, s := range stats {
+		docs += s.Documents
+		bytes += s.Bytes
+	}
+	return docs, bytes, err
+}

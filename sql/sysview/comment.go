@@ -1,0 +1,87 @@
+package sysview
+
+import (
+	"sync"
+
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// commentKey names what a comment is on.
+type commentKey struct {
+	class, object uint32
+	sub           int32
+}
+
+// comments are those on PostgreSQL's own objects.
+var comments = sync.OnceValue(func() map[commentKey]string {
+	rel := pgcatalog.RelationByName(pgCatalog, "pg_description")
+	obj, class, sub, text := place(rel, "objoid"), place(rel, "classoid"), place(rel, "objsubid"), place(rel, "description")
+	rows := staticRows("pg_description")
+	m := make(map[commentKey]string, len(rows))
+	for _, row := range rows {
+		m[commentKey{row[class].Oid(), row[obj].Oid(), int32(row[sub].N)}] = row[text].S
+	}
+	return m
+})
+
+// classOID is the OID of a system catalog, which says what kind of object an OID in pg_depend and pg_description means.
+func classOID(name string) uint32 {
+	if r := pgcatalog.RelationByName(pgCatalog, name); r != nil {
+		return r.OID
+	}
+	return 0
+}
+
+// Comment gives the comment on an object; sub is the column's number, 0 the object itself. class is the system catalog's name, "" any.
+func (n *Names) Comment(class string, oid uint32, sub int32) (string, bool) {
+	if text := n.ownComment(class, oid, sub); text != "" {
+		return text, true
+	}
+	if class != "" {
+		text, ok := comments()[commentKey{classOID(class), oid, sub}]
+		return text, ok
+	}
+	for _, c := range []string{"pg_class", "pg_type", "pg_proc", "pg_operator", "pg_namespace"} {
+		if text, ok := comments()[commentKey{classOID(c), oid, sub}]; ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (n *Names) ownComment(class string, oid uint32, sub int32) string {
+	is := func(name string) bool { return class == "" || class == name }
+	if r := pgcatalog.RelationByOID(oid); r != nil && r.Schema == "sherd" && is("pg_class") && sub == 0 {
+		return r.Comment
+	}
+	if t := n.table(oid); t != nil && is("pg_class") {
+		if sub != 0 {
+			return t.ColumnComments[int16(sub)]
+		}
+		return t.Comment
+	}
+	if sub != 0 {
+		return ""
+	}
+	if t, ix := n.index(oid); t != nil && is("pg_class") {
+		return ix.Comment
+	}
+	if t, c := n.constraint(oid); t != nil && is("pg_constraint") {
+		return c.Comment
+	}
+	if s := n.View.Schema(oid); s != nil && is("pg_namespace") {
+		return s.Comment
+	}
+	return n.sharedComment(class, oid)
+}
+
+// sharedComment gives the comment on what belongs to no database.
+func (n *Names) sharedComment(class string, oid uint32) string {
+	if d := n.View.Database(oid); d != nil && class == "pg_database" {
+		return d.Comment
+	}
+	if r := n.View.Role(oid); r != nil && class == "pg_authid" {
+		return r.Comment
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package sysview
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+func pgConstraint(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		for _, c := range constraints(t) {
+			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(c.Kind)).
+				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
+				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check)
+			blank := byte(' ')
+			r.char("confupdtype", blank).char("confdeltype", blank).char("confmatchtype", blank)
+			if len(c.Columns) > 0 {
+				r.numbers("conkey", c.Columns)
+			}
+			if c.Kind == catalog.Check {
+				r.text("conbin", checkText(t, c))
+			}
+			if err := r.send(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// checkText is what pg_get_expr(conbin) shows.
+func checkText(t *catalog.Table, c *catalog.Constraint) string {
+	if c.OID == partOID(t.OID, 0) {
+		return t.Policy.Definition()
+	}
+	return c.Check
+}
+
+func pgIndex(b *builder) error {
+	return b.indexes(func(t *catalog.Table, ix *catalog.Index) error {
+		n := len(ix.Columns)
+		classes, collations := make([]uint32, n), make([]uint32, n)
+		for i, att := range ix.Columns {
+			if c := t.ColumnByNum(att); c != nil {
+				classes[i], collations[i] = operatorClass(c.Type), collationOf(c)
+			}
+		}
+		return b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n)).int("indnkeyatts", int64(n)).
+			bool("indisunique", ix.Unique).bool("indisprimary", ix.Primary).bool("indimmediate", true).bool("indisvalid", true).
+			bool("indisready", true).bool("indislive", true).numbers("indkey", ix.Columns).oids("indcollation", collations).
+			oids("indclass", classes).numbers("indoption", make([]int16, n)).send()
+	})
+}
+
+// operatorClass finds the default btree operator class of a type.
+func operatorClass(typ uint32) uint32 {
+	ops := pgcatalog.SortOpsOf(typ)
+	if ops == nil {
+		return 0
+	}
+	rel := pgcatalog.RelationByName(pgCatalog, "pg_opclass")
+	oid, method, in, def := place(rel, "oid"), place(rel, "opcmethod"), place(rel, "opcintype"), place(rel, "opcdefault")
+	rows := staticRows("pg_opclass")
+	i := slices.IndexFunc(rows, func(r Row) bool { return r[method].Oid() == btreeAM && r[in].Oid() == ops.Type && r[def].Bool() })
+	if i < 0 {
+		return 0
+	}
+	return rows[i][oid].Oid()
+}
+
+func pgType(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		row := b.row().oid("oid", RowType(t.OID)).text("typname", t.Name).oid("typnamespace", t.Schema).oid("typowner", t.Owner).
+			int("typlen", -1).char("typtype", 'c').char("typcategory", 'C').bool("typisdefined", true).char("typdelim", ',').
+			oid("typrelid", t.OID).oid("typarray", ArrayType(t.OID)).oid("typinput", recordIn).oid("typoutput", recordOut).
+			oid("typreceive", recordRecv).oid("typsend", recordSend).char("typalign", 'd').char("typstorage", 'x').int("typtypmod", -1)
+		if err := row.send(); err != nil {
+			return err
+		}
+		return b.row().oid("oid", ArrayType(t.OID)).text("typname", "_"+t.Name).oid("typnamespace", t.Schema).oid("typowner", t.Owner).
+			int("typlen", -1).char("typtype", 'b').char("typcategory", 'A').bool("typisdefined", true).char("typdelim", ',').
+			oid("typelem", RowType(t.OID)).oid("typsubscript", arraySubscript).oid("typinput", arrayIn).oid("typoutput", arrayOut).
+			oid("typreceive", arrayRecv).oid("typsend", arraySend).oid("typanalyze", arrayAnalyze).
+			char("typalign", 'd').char("typstorage", 'x').int("typtypmod", -1).send()
+	})
+}
+
+// Functions of the row types and of arrays.
+const (
+	recordIn       = 2290
+	recordOut      = 2291
+	recordRecv     = 2402
+	recordSend     = 2403
+	arrayIn        = 750
+	arrayOut       = 751
+	arrayRecv      = 2400
+	arraySend      = 2401
+	arrayAnalyze   = 3816
+	arraySubscript = 6179
+)

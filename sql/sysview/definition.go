@@ -1,0 +1,119 @@
+package sysview
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
+)
+
+// sharding is the constraint as which a table's policy shows; nil where it has none.
+func sharding(t *catalog.Table) *catalog.Constraint {
+	if t.Policy == nil {
+		return nil
+	}
+	return &catalog.Constraint{OID: partOID(t.OID, 0), Name: shardmap.ConstraintName, Kind: catalog.Check, Valid: t.PolicyValidated}
+}
+
+// constraints lists a table's constraints, its policy included.
+func constraints(t *catalog.Table) []*catalog.Constraint {
+	var out []*catalog.Constraint
+	for i := range t.Constraints {
+		out = append(out, &t.Constraints[i])
+	}
+	if s := sharding(t); s != nil {
+		out = append(out, s)
+	}
+	return out
+}
+
+// constraint finds a constraint by OID.
+func (n *Names) constraint(oid uint32) (*catalog.Table, *catalog.Constraint) {
+	t := n.View.TableOfPart(oid)
+	if table, column, ok := partOf(oid); ok && column == 0 {
+		t = n.View.Table(table)
+	}
+	if t == nil || t.Database != n.Database.OID {
+		return nil, nil
+	}
+	for _, c := range constraints(t) {
+		if c.OID == oid {
+			return t, c
+		}
+	}
+	return nil, nil
+}
+
+// ConstraintDef prints a constraint as pg_get_constraintdef does.
+func (n *Names) ConstraintDef(oid uint32, pretty bool) (string, bool) {
+	t, c := n.constraint(oid)
+	if t == nil {
+		return "", false
+	}
+	return constraintText(t, c, pretty), true
+}
+
+func constraintText(t *catalog.Table, c *catalog.Constraint, pretty bool) string {
+	var b strings.Builder
+	switch {
+	case c.OID == partOID(t.OID, 0):
+		b.WriteString(t.Policy.Definition())
+	case c.Kind == catalog.PrimaryKey:
+		b.WriteString("PRIMARY KEY (" + columnList(t, c.Columns) + ")")
+	case c.Kind == catalog.Unique:
+		b.WriteString("UNIQUE (" + columnList(t, c.Columns) + ")")
+	case c.Kind == catalog.Check:
+		b.WriteString("CHECK (" + expressionText(c.Check, pretty) + ")")
+		if c.NoInherit {
+			b.WriteString(" NO INHERIT")
+		}
+	}
+	if !c.Valid {
+		b.WriteString(" NOT VALID")
+	}
+	return b.String()
+}
+
+// expressionText prints a stored expression; all but pretty ones keep the parentheses around an operator.
+func expressionText(text string, pretty bool) string {
+	if pretty || !isOperation(text) {
+		return text
+	}
+	return "(" + text + ")"
+}
+
+func columnList(t *catalog.Table, columns []int16) string {
+	names := make([]string, 0, len(columns))
+	for _, att := range columns {
+		if c := t.ColumnByNum(att); c != nil {
+			names = append(names, builtin.QuoteIdent(c.Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// IndexDef prints an index as pg_get_indexdef does, or with column > 0 that column.
+func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
+	if r := systemIndex(oid); r != nil {
+		return r.definition(column), true
+	}
+	t, ix := n.index(oid)
+	if ix == nil {
+		return "", false
+	}
+	if column > 0 {
+		if column > len(ix.Columns) {
+			return "", true
+		}
+		return columnList(t, ix.Columns[column-1:column]), true
+	}
+	schema, _ := n.SchemaName(t.Schema)
+	visible := pretty && n.first([]string{t.Name}, n.relationIn) == t.OID
+	unique := ""
+	if ix.Unique {
+		unique = "UNIQUE "
+	}
+	return "CREATE " + unique + "INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) + " USING btree (" +
+		columnList(t, ix.Columns) + ")", true
+}

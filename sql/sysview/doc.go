@@ -1,0 +1,16 @@
+// Package sysview gives the rows of the system catalogs: pg_catalog, information_schema and sherd, and the names and definitions of
+// catalog objects as PostgreSQL 15 prints them.
+//
+// Rows of PostgreSQL's own objects come from package pgcatalog, decoded once per process; rows of what users made come from a catalog.View.
+// Everything that only the session or the cluster knows comes through Env. The package reads no clock, takes no lock and reaches no fragment
+// by itself.
+//
+// Some objects have no number in the catalog. Their OIDs are computed, beyond those that are ever allotted:
+//
+//	row type of a table        1<<31 | OID of the table
+//	its array type             3<<30 | OID of the table
+//	a column's default         1<<30 | OID of the table · 1600 + column
+//	the sharding constraint    1<<30 | OID of the table · 1600
+//
+// Limits: a relation that is not implemented answers 0A000 (unsupported.go lists them); it is never empty unless it truly is.
+package sysview

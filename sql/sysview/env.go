@@ -1,0 +1,69 @@
+package sysview
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Env is what rows are built from.
+type Env struct {
+	Names
+	Role     *catalog.Role // who asks
+	Types    *types.Env
+	Started  time.Time // of the server
+	NodeName string
+	// Setting gives the value of a parameter in its base unit, and where it comes from (pg_settings.source).
+	Setting func(d *settings.Definition) (value, source string)
+	// Custom lists parameters with a value that have no definition: name, value.
+	Custom func() [][2]string
+	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets.
+	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
+	// Sessions lists the sessions of this node.
+	Sessions func() []Session
+	// Prepared lists the session's prepared statements, Cursors its open portals.
+	Prepared func() []Prepared
+	Cursors  func() []Cursor
+}
+
+// Stat counts the documents of the buckets [From, To) of one table in one fragment.
+type Stat struct {
+	Fragment         uint32
+	Table            uint32 // storage id
+	From, To         uint32
+	Documents, Bytes int64
+}
+
+// Session is a row of pg_stat_activity.
+type Session struct {
+	PID          uint32
+	Database     catalog.OID
+	Role         catalog.OID
+	Application  string
+	ClientHost   string
+	ClientPort   int
+	Started      time.Time
+	Transaction  time.Time // zero outside of one
+	QueryStarted time.Time
+	StateChanged time.Time
+	State        string
+	Query        string
+}
+
+// Prepared is a row of pg_prepared_statements.
+type Prepared struct {
+	Name    string
+	Text    string
+	At      time.Time
+	Params  []types.OID
+	FromSQL bool
+}
+
+// Cursor is a row of pg_cursors.
+type Cursor struct {
+	Name string
+	Text string
+	At   time.Time
+}

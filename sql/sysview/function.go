@@ -1,0 +1,123 @@
+package sysview
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// FunctionResult prints what a function returns, as pg_get_function_result does.
+func (n *Names) FunctionResult(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil || p.Kind == 'p' {
+		return "", false
+	}
+	if strings.Contains(p.ArgModes, "t") {
+		return "TABLE(" + strings.Join(n.arguments(p, "t", false), ", ") + ")", true
+	}
+	name := n.FormatType(p.RetType, -1)
+	if p.RetSet {
+		name = "SETOF " + name
+	}
+	return name, true
+}
+
+// FunctionArguments prints a function's arguments with their defaults, as pg_get_function_arguments does.
+func (n *Names) FunctionArguments(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil {
+		return "", false
+	}
+	return n.argumentList(p, "iobv", true), true
+}
+
+// FunctionIdentityArguments prints a function's input arguments without defaults.
+func (n *Names) FunctionIdentityArguments(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil {
+		return "", false
+	}
+	return n.argumentList(p, "iobv", false), true
+}
+
+// argumentList joins the arguments; those of an ordered-set aggregate have ORDER BY between direct and aggregated ones.
+func (n *Names) argumentList(p *pgcatalog.Proc, modes string, defaults bool) string {
+	list := n.arguments(p, modes, defaults)
+	a := pgcatalog.AggregateOf(p.OID)
+	if a == nil || a.Kind == 'n' {
+		return strings.Join(list, ", ")
+	}
+	direct, aggregated := list[:a.NumDirect], list[a.NumDirect:]
+	if len(aggregated) == 0 { // VARIADIC serves both
+		aggregated = list[len(list)-1:]
+	}
+	text := "ORDER BY " + strings.Join(aggregated, ", ")
+	if len(direct) > 0 {
+		text = strings.Join(direct, ", ") + " " + text
+	}
+	return text
+}
+
+var argumentModes = map[byte]string{'o': "OUT ", 'b': "INOUT ", 'v': "VARIADIC "}
+
+// arguments prints the arguments whose mode is one of modes.
+func (n *Names) arguments(p *pgcatalog.Proc, modes string, defaults bool) []string {
+	all := p.AllArgTypes
+	if all == nil {
+		all = p.ArgTypes
+	}
+	var out []string
+	input := 0
+	for i, t := range all {
+		mode := byte('i')
+		if i < len(p.ArgModes) {
+			mode = p.ArgModes[i]
+		}
+		isInput := mode == 'i' || mode == 'b' || mode == 'v'
+		if isInput {
+			input++
+		}
+		if strings.IndexByte(modes, mode) < 0 {
+			continue
+		}
+		text := argumentModes[mode]
+		if i < len(p.ArgNames) && p.ArgNames[i] != "" {
+			text += builtin.QuoteIdent(p.ArgNames[i]) + " "
+		}
+		text += n.FormatType(t, -1)
+		if d := input - 1 - (len(p.ArgTypes) - len(p.Defaults)); defaults && isInput && d >= 0 && d < len(p.Defaults) {
+			text += " DEFAULT " + p.Defaults[d]
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+var volatilities = map[byte]string{'i': "IMMUTABLE", 's': "STABLE"}
+
+// FunctionDef prints a function as pg_get_functiondef does.
+func (n *Names) FunctionDef(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil {
+		return "", false
+	}
+	arguments, _ := n.FunctionArguments(oid)
+	result, _ := n.FunctionResult(oid)
+	var marks []string
+	if p.Kind == 'w' {
+		marks = append(marks, "WINDOW")
+	}
+	if v := volatilities[p.Volatility]; v != "" {
+		marks = append(marks, v)
+	}
+	if p.Strict {
+		marks = append(marks, "STRICT")
+	}
+	text := "CREATE OR REPLACE FUNCTION " + builtin.QuoteIdent(p.Namespace) + "." + builtin.QuoteIdent(p.Name) + "(" + arguments + ")\n RETURNS " +
+		result + "\n LANGUAGE internal\n"
+	if len(marks) > 0 {
+		text += " " + strings.Join(marks, " ") + "\n"
+	}
+	return text + "AS $function$" + p.Src + "$function$\n", true
+}

@@ -1,0 +1,183 @@
+package sysview
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// collation is a row of pg_collation.
+type collation struct {
+	oid  uint32
+	name string
+}
+
+// collations are the built-in ones; no others can be made.
+var collations = sync.OnceValue(func() []collation {
+	var out []collation
+	rel := pgcatalog.RelationByName(pgCatalog, "pg_collation")
+	oid, name := place(rel, "oid"), place(rel, "collname")
+	for _, row := range staticRows("pg_collation") {
+		out = append(out, collation{row[oid].Oid(), row[name].S})
+	}
+	return out
+})
+
+// find resolves names that stand alone: 42602 for text that is none.
+func single(text string) (string, error) {
+	parts, err := SplitName(text)
+	if err != nil {
+		return "", err
+	}
+	if len(parts) != 1 {
+		return "", pgerr.New(pgerr.InvalidName, "invalid name syntax")
+	}
+	return parts[0], nil
+}
+
+// Find resolves the text form of a reg* type. ok is false where nothing, or for functions and operators more than one thing, has the name.
+func (n *Names) Find(kind builtin.ObjectKind, text string) (oid uint32, ok bool, err error) {
+	switch kind {
+	case builtin.ObjRelation:
+		parts, err := n.QualifiedName(text)
+		if err != nil {
+			return 0, false, err
+		}
+		oid = n.FindRelation(parts)
+		return oid, oid != 0, nil
+	case builtin.ObjType:
+		return n.FindType(text)
+	case builtin.ObjFunction, builtin.ObjProcedure:
+		oid, count, err := n.FindProc(text)
+		return oid, count == 1, err
+	case builtin.ObjOperator:
+		oid, count, err := n.FindOperator(text)
+		return oid, count == 1, err
+	case builtin.ObjCollation:
+		parts, err := n.QualifiedName(text)
+		if err != nil {
+			return 0, false, err
+		}
+		oid = n.first(parts, n.collationIn)
+		return oid, oid != 0, nil
+	}
+	name, err := single(text)
+	if err != nil {
+		return 0, false, err
+	}
+	oid = n.alone(kind, name)
+	return oid, oid != 0, nil
+}
+
+// alone finds what has a name without a schema.
+func (n *Names) alone(kind builtin.ObjectKind, name string) uint32 {
+	switch kind {
+	case builtin.ObjSchema:
+		oid, _ := n.SchemaOID(name)
+		return oid
+	case builtin.ObjRole:
+		if r := n.View.RoleByName(name); r != nil {
+			return r.OID
+		}
+	case builtin.ObjDatabase:
+		if d := n.View.DatabaseByName(name); d != nil {
+			return d.OID
+		}
+	}
+	return 0
+}
+
+func (n *Names) collationIn(schema, name string) uint32 {
+	if schema != pgCatalog {
+		return 0
+	}
+	i := slices.IndexFunc(collations(), func(c collation) bool { return c.name == name })
+	if i < 0 {
+		return 0
+	}
+	return collations()[i].oid
+}
+
+// Name gives the bare name of an object and its schema, "" where the kind has none.
+func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, ok bool) {
+	switch kind {
+	case builtin.ObjRelation:
+		return n.RelationName(oid)
+	case builtin.ObjType:
+		return n.TypeName(oid)
+	case builtin.ObjFunction:
+		if p := pgcatalog.ProcByOID(oid); p != nil {
+			return p.Namespace, p.Name, true
+		}
+	case builtin.ObjOperator:
+		if o := pgcatalog.OperatorByOID(oid); o != nil {
+			return pgCatalog, o.Name, true
+		}
+	case builtin.ObjSchema:
+		name, ok = n.SchemaName(oid)
+		return "", name, ok
+	case builtin.ObjRole:
+		if r := n.View.Role(oid); r != nil {
+			return "", r.Name, true
+		}
+	case builtin.ObjDatabase:
+		if d := n.View.Database(oid); d != nil {
+			return "", d.Name, true
+		}
+	case builtin.ObjCollation:
+		for _, c := range collations() {
+			if c.oid == oid {
+				return pgCatalog, c.name, true
+			}
+		}
+	case builtin.ObjConstraint:
+		if t, c := n.constraint(oid); t != nil {
+			schema, _ := n.SchemaName(t.Schema)
+			return schema, c.Name, true
+		}
+	}
+	return "", "", false
+}
+
+// Visible tells whether the unqualified name finds this very object; ok is false where there is none.
+func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) {
+	_, name, ok := n.Name(kind, oid)
+	if !ok {
+		return false, false
+	}
+	switch kind {
+	case builtin.ObjRelation:
+		return n.first([]string{name}, n.relationIn) == oid, true
+	case builtin.ObjType:
+		return n.first([]string{name}, n.typeIn) == oid, true
+	case builtin.ObjFunction:
+		return n.procVisible(pgcatalog.ProcByOID(oid)), true
+	case builtin.ObjCollation:
+		return n.first([]string{name}, n.collationIn) == oid, true
+	}
+	return true, true
+}
+
+// ColumnNumber gives the number of a relation's column, system columns included.
+func (n *Names) ColumnNumber(relation uint32, name string) (int16, bool) {
+	if r := pgcatalog.RelationByOID(relation); r != nil {
+		for i := range r.Columns {
+			if r.Columns[i].Name == name {
+				return int16(i + 1), true
+			}
+		}
+	} else if t := n.table(relation); t == nil {
+		return 0, false
+	} else if c := t.Column(name); c != nil {
+		return c.AttNum, true
+	}
+	for _, c := range systemColumns {
+		if c.name == name {
+			return c.num, true
+		}
+	}
+	return 0, false
+}

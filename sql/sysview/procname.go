@@ -1,0 +1,212 @@
+package sysview
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// procs lists the functions that a name finds: by schema, or the first schema of the path that hides those of the same arguments.
+func (n *Names) procs(parts []string) []*pgcatalog.Proc {
+	name := parts[len(parts)-1]
+	schemas := n.searchPath()
+	if len(parts) > 1 {
+		schemas = parts[len(parts)-2 : len(parts)-1]
+	}
+	var out []*pgcatalog.Proc
+	for _, s := range schemas {
+		for _, p := range pgcatalog.ProcsByName(name) {
+			if p.Namespace == s && !slices.ContainsFunc(out, func(q *pgcatalog.Proc) bool { return slices.Equal(q.ArgTypes, p.ArgTypes) }) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// operators lists the operators that a name finds; all are in pg_catalog.
+func (n *Names) operators(parts []string) []*pgcatalog.Operator {
+	if len(parts) > 1 && parts[len(parts)-2] != pgCatalog {
+		return nil
+	}
+	return pgcatalog.OperatorsByName(parts[len(parts)-1])
+}
+
+// splitSignature takes name(type, type) apart; args is nil where there are no parentheses.
+func splitSignature(text string) (name string, args []string, signed bool, err error) {
+	open := strings.IndexByte(text, '(')
+	if open < 0 {
+		return text, nil, false, nil
+	}
+	body := strings.TrimRight(text[open+1:], " \t\n\r\f")
+	if !strings.HasSuffix(body, ")") {
+		return "", nil, false, pgerr.New(pgerr.InvalidTextRepresentation, "expected a right parenthesis")
+	}
+	return text[:open], splitTypes(body[:len(body)-1]), true, nil
+}
+
+// splitTypes splits at commas outside of parentheses, brackets and quotes.
+func splitTypes(s string) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	var out []string
+	depth, start, quoted := 0, 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			out = append(out, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(s[start:]))
+}
+
+// argTypes resolves the types of a signature; NONE, the missing side of an operator, is 0.
+func (n *Names) argTypes(args []string, none bool) ([]uint32, error) {
+	out := make([]uint32, len(args))
+	for i, a := range args {
+		if none && strings.EqualFold(a, "none") {
+			continue
+		}
+		oid, ok, err := n.FindType(a)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, pgerr.New(pgerr.UndefinedObject, `type "%s" does not exist`, a)
+		}
+		out[i] = oid
+	}
+	return out, nil
+}
+
+// FindProc resolves a function name, or name(types). count is how many match.
+func (n *Names) FindProc(text string) (oid uint32, count int, err error) {
+	name, args, signed, err := splitSignature(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	parts, err := n.QualifiedName(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	list := n.procs(parts)
+	if signed {
+		want, err := n.argTypes(args, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		list = slices.DeleteFunc(list, func(p *pgcatalog.Proc) bool { return !slices.Equal(p.ArgTypes, want) })
+	}
+	if len(list) == 0 {
+		return 0, 0, nil
+	}
+	return list[0].OID, len(list), nil
+}
+
+// FindOperator resolves an operator name, or name(left, right). count is how many match.
+func (n *Names) FindOperator(text string) (oid uint32, count int, err error) {
+	name, args, signed, err := splitSignature(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	parts := []string{strings.TrimSpace(name)}
+	if dot := strings.LastIndexByte(parts[0], '.'); dot >= 0 {
+		schema, err := SplitName(parts[0][:dot])
+		if err != nil {
+			return 0, 0, err
+		}
+		parts = append(schema, parts[0][dot+1:])
+	}
+	list := slices.Clone(n.operators(parts))
+	if signed {
+		want, err := n.argTypes(args, true)
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(want) != 2 {
+			return 0, 0, operatorArguments(len(want))
+		}
+		list = slices.DeleteFunc(list, func(o *pgcatalog.Operator) bool { return o.Left != want[0] || o.Right != want[1] })
+	}
+	if len(list) == 0 {
+		return 0, 0, nil
+	}
+	return list[0].OID, len(list), nil
+}
+
+func operatorArguments(n int) error {
+	if n < 2 {
+		return pgerr.New(pgerr.UndefinedParameter, "missing argument").WithHint("Use NONE to denote the missing argument of a unary operator.")
+	}
+	return pgerr.New(pgerr.TooManyArguments, "too many arguments").WithHint("Provide two argument types for operator.")
+}
+
+// ProcName prints a function as regproc does: qualified unless the bare name means it alone.
+func (n *Names) ProcName(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil {
+		return "", false
+	}
+	list := n.procs([]string{p.Name})
+	return n.qualify(p.Namespace, p.Name, len(list) == 1 && list[0] == p), true
+}
+
+// Signature prints a function as regprocedure does: name(types).
+func (n *Names) Signature(oid uint32) (string, bool) {
+	p := pgcatalog.ProcByOID(oid)
+	if p == nil {
+		return "", false
+	}
+	return n.qualify(p.Namespace, p.Name, n.procVisible(p)) + "(" + n.typeList(p.ArgTypes) + ")", true
+}
+
+func (n *Names) procVisible(p *pgcatalog.Proc) bool {
+	return slices.Contains(n.procs([]string{p.Name}), p)
+}
+
+func (n *Names) typeList(oids []uint32) string {
+	names := make([]string, len(oids))
+	for i, o := range oids {
+		names[i] = n.FormatType(o, -1)
+	}
+	return strings.Join(names, ",")
+}
+
+// OperatorName prints an operator as regoper does: qualified unless the bare name means it alone.
+func (n *Names) OperatorName(oid uint32) (string, bool) {
+	o := pgcatalog.OperatorByOID(oid)
+	if o == nil {
+		return "", false
+	}
+	if len(pgcatalog.OperatorsByName(o.Name)) == 1 {
+		return o.Name, true
+	}
+	return builtin.QuoteIdent(pgCatalog) + "." + o.Name, true
+}
+
+// OperatorSignature prints an operator as regoperator does: name(left,right).
+func (n *Names) OperatorSignature(oid uint32) (string, bool) {
+	o := pgcatalog.OperatorByOID(oid)
+	if o == nil {
+		return "", false
+	}
+	side := func(t uint32) string {
+		if t == 0 {
+			return "NONE"
+		}
+		return n.FormatType(t, -1)
+	}
+	return o.Name + "(" + side(o.Left) + "," + side(o.Right) + ")", true
+}

@@ -1,0 +1,158 @@
+package sysview
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// Computed OIDs; see doc.go.
+const (
+	rowTypeBit   = 1 << 31
+	arrayTypeBit = 3 << 30
+	partBit      = 1 << 30
+	partColumns  = 1600 // columns that a table may have
+)
+
+// RowType is the OID of a table's row type, ArrayType that of its array.
+func RowType(table uint32) uint32 { return rowTypeBit | table }
+
+// ArrayType is the OID of the array of a table's row type.
+func ArrayType(table uint32) uint32 { return arrayTypeBit | table }
+
+// partOID numbers the default of a column, or with column 0 the sharding constraint.
+func partOID(table uint32, column int16) uint32 { return partBit | table*partColumns + uint32(column) }
+
+// partOf undoes partOID.
+func partOf(oid uint32) (table uint32, column int16, ok bool) {
+	if oid>>30 != 1 {
+		return 0, 0, false
+	}
+	oid &^= partBit
+	return oid / partColumns, int16(oid % partColumns), true
+}
+
+// tableOfType gives the table whose row type, or the array of it, has the OID.
+func tableOfType(oid uint32) (table uint32, array, ok bool) {
+	if oid&rowTypeBit == 0 {
+		return 0, false, false
+	}
+	return oid &^ arrayTypeBit, oid&arrayTypeBit == arrayTypeBit, true
+}
+
+// typeIn finds a type by its pg_type name in a schema; 0 is none.
+func (n *Names) typeIn(schema, name string) uint32 {
+	if t := pgcatalog.TypeByName(schema, name); t != nil {
+		return t.OID
+	}
+	if t := n.View.FindTable(n.Database.OID, schema, name); t != nil {
+		return RowType(t.OID)
+	}
+	if bare, ok := strings.CutPrefix(name, "_"); ok {
+		if t := n.View.FindTable(n.Database.OID, schema, bare); t != nil {
+			return ArrayType(t.OID)
+		}
+	}
+	return 0
+}
+
+// TypeName gives schema and pg_type name of a type.
+func (n *Names) TypeName(oid uint32) (schema, name string, ok bool) {
+	if t := pgcatalog.TypeByOID(oid); t != nil {
+		return t.Namespace, t.Name, true
+	}
+	table, array, ok := tableOfType(oid)
+	if !ok {
+		return "", "", false
+	}
+	t := n.table(table)
+	if t == nil {
+		return "", "", false
+	}
+	schema, _ = n.SchemaName(t.Schema)
+	if array {
+		return schema, "_" + t.Name, true
+	}
+	return schema, t.Name, true
+}
+
+// FormatType gives a type's SQL name as format_type does.
+func (n *Names) FormatType(oid uint32, typmod int32) string {
+	table, array, ok := tableOfType(oid)
+	if !ok {
+		return pgcatalog.FormatType(oid, typmod)
+	}
+	t := n.table(table)
+	if t == nil {
+		return "???"
+	}
+	schema, _ := n.SchemaName(t.Schema)
+	name := n.qualify(schema, t.Name, n.first([]string{t.Name}, n.typeIn) == RowType(table))
+	if array {
+		name += "[]"
+	}
+	return name
+}
+
+// qualify quotes a name, with its schema unless it is visible without.
+func (n *Names) qualify(schema, name string, visible bool) string {
+	if visible || schema == "" {
+		return builtin.QuoteIdent(name)
+	}
+	return builtin.QuoteIdent(schema) + "." + builtin.QuoteIdent(name)
+}
+
+// FindType resolves a type as SQL writes it: integer[], varchar(10), public.orders. ok is false where it does not exist; err is for text
+// that is no type at all.
+func (n *Names) FindType(text string) (oid uint32, ok bool, err error) {
+	tree, err := pg_query.Parse("SELECT NULL::" + text)
+	if err != nil {
+		return 0, false, pgerr.New(pgerr.SyntaxError, `invalid type name "%s"`, text)
+	}
+	name := castType(tree)
+	if name == nil || name.Setof || name.PctType {
+		return 0, false, pgerr.New(pgerr.SyntaxError, `invalid type name "%s"`, text)
+	}
+	var parts []string
+	for _, p := range name.Names {
+		parts = append(parts, p.GetString_().GetSval())
+	}
+	if len(parts) == 3 && parts[0] == n.Database.Name {
+		parts = parts[1:]
+	}
+	if len(parts) > 2 {
+		return 0, false, pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(parts, "."))
+	}
+	oid = n.first(parts, n.typeIn)
+	if oid != 0 && len(name.ArrayBounds) > 0 {
+		oid = arrayOf(oid)
+	}
+	return oid, oid != 0, nil
+}
+
+// castType finds the type of SELECT NULL::type, nil where the text holds anything more.
+func castType(tree *pg_query.ParseResult) *pg_query.TypeName {
+	if len(tree.Stmts) != 1 {
+		return nil
+	}
+	sel := tree.Stmts[0].GetStmt().GetSelectStmt()
+	if sel == nil || len(sel.TargetList) != 1 || len(sel.FromClause) > 0 || sel.WhereClause != nil || sel.LimitCount != nil || sel.SortClause != nil {
+		return nil
+	}
+	target := sel.TargetList[0].GetResTarget()
+	if target.GetName() != "" {
+		return nil
+	}
+	return target.GetVal().GetTypeCast().GetTypeName()
+}
+
+func arrayOf(oid uint32) uint32 {
+	if table, array, ok := tableOfType(oid); ok && !array {
+		return ArrayType(table)
+	}
+	return pgcatalog.ArrayOf(oid)
+}
