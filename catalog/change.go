@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -143,4 +144,9 @@ func (c *Change) Require(oid OID) error {
 		}
 	}
 	return fmt.Errorf("catalog: required object %d does not exist", oid)
+}
+
+// Preview gives the view that the change would lead to, without proposing it: for questions about definitions that are not in force yet.
+func (c *Change) Preview() (*View, error) {
+	return c.base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64, job: math.MaxUint64})
 }

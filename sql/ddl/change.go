@@ -1,0 +1,126 @@
+package ddl
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// change is one attempt at a statement: what it puts and drops, planned against a view.
+type change struct {
+	*runner
+	view    *catalog.View
+	ch      *catalog.Change
+	me      *catalog.Role
+	notices []*pgerr.Error
+	locked  []catalog.OID // tables that may be changed
+	taken   map[string]bool
+}
+
+// errMoved tells that a name means another table than when the locks were taken.
+var errMoved = errors.New("ddl: a table was replaced meanwhile")
+
+// update plans a change with f and applies it; f may run several times. Notices of the last attempt go to the client, also where it failed.
+func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil, f) }
+
+func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
+	var notices []*pgerr.Error
+	_, err := r.Catalog.Update(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
+		if c.me = v.Role(r.Role); c.me == nil {
+			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
+		}
+		err := f(c)
+		notices = c.notices
+		return err
+	})
+	if errors.Is(err, errMoved) {
+		return err
+	}
+	for _, n := range notices {
+		if nerr := r.Notice(n); nerr != nil && err == nil {
+			err = nerr
+		}
+	}
+	return err
+}
+
+// exclusively is update with the tables that find gives locked. find gives those that exist; what is wrong with the others is f's to say.
+func (r *runner) exclusively(find func(*change) []catalog.OID, f func(*change) error) error {
+	for {
+		v := r.Catalog.View()
+		c := &change{runner: r, view: v, me: v.Role(r.Role)}
+		tables := find(c)
+		err := r.whileLocked(tables, f)
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+}
+
+func (r *runner) whileLocked(tables []catalog.OID, f func(*change) error) error {
+	release, err := r.Lock(r.ctx, tables)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return r.updateLocked(tables, f)
+}
+
+// own makes sure that a table is locked, and its definition is thus still.
+func (c *change) own(t *catalog.Table) error {
+	if !slices.Contains(c.locked, t.OID) {
+		return errMoved
+	}
+	return nil
+}
+
+func (c *change) notice(code, format string, args ...any) {
+	n := pgerr.New(code, format, args...)
+	n.Severity = "NOTICE"
+	c.notices = append(c.notices, n)
+}
+
+// skip is the notice of IF EXISTS and IF NOT EXISTS.
+func (c *change) skip(err *pgerr.Error) {
+	code := err.Code
+	switch code {
+	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName, pgerr.UndefinedColumn:
+		code = pgerr.SuccessfulCompletion
+	}
+	c.notice(code, "%s, skipping", err.Message)
+}
+
+func (c *change) newOID() (catalog.OID, error) { return c.Catalog.NewOID(c.ctx) }
+
+// preview gives the definitions as the change would leave them.
+func (c *change) preview() (*catalog.View, error) { return c.ch.Preview() }
+
+// any tells whether a SELECT against the definitions of view gives a row.
+func (c *change) any(view *catalog.View, text string) (bool, error) {
+	found := false
+	err := c.Query(c.ctx, view, text, func([]types.Datum) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// isEmpty tells whether a table has no rows, as of the definitions now in force.
+func (c *change) isEmpty(t *catalog.Table) (bool, error) {
+	found, err := c.any(c.view, "SELECT 1 FROM "+c.quoted(c.view, t)+" LIMIT 1")
+	return !found, err
+}
+
+// quoted spells a table as SQL does, with its schema.
+func (c *change) quoted(v *catalog.View, t *catalog.Table) string {
+	schema := ""
+	if s := v.Schema(t.Schema); s != nil {
+		schema = s.Name
+	}
+	return builtin.QuoteIdent(schema) + "." + builtin.QuoteIdent(t.Name)
+}

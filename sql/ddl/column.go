@@ -1,0 +1,281 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// maxColumns is MaxHeapAttributeNumber.
+const maxColumns = 1600
+
+// systemColumns are the names that every table has already.
+var systemColumns = map[string]bool{"ctid": true, "xmin": true, "cmin": true, "xmax": true, "cmax": true, "tableoid": true}
+
+// serials are the names that stand for a column with a sequence.
+var serials = map[string]bool{"serial": true, "serial2": true, "serial4": true, "serial8": true, "smallserial": true, "bigserial": true}
+
+// column adds the column that a definition describes; added tells that the table is there already.
+func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
+	if len(n.Fdwoptions) > 0 {
+		return pgerr.Unsupported("foreign tables are not supported")
+	}
+	if names := texts(n.TypeName.GetNames()); len(names) == 1 && serials[names[0]] {
+		return pgerr.Unsupported("type %s is not supported yet: there are no sequences", names[0]).At(d.pos(n.TypeName.Location)).
+			WithHint("Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().")
+	}
+	oid, typmod, err := analyze.TypeName(d.analysis(), d.source, n.TypeName)
+	if err != nil {
+		return err
+	}
+	collation, err := d.collation(oid, n.CollClause)
+	if err != nil {
+		return err
+	}
+	d.t.Columns = append(d.t.Columns, catalog.Column{
+		AttNum: d.t.NextAttNum, Name: n.Colname, Type: oid, Typmod: typmod, Collation: collation,
+	})
+	d.t.NextAttNum++
+	return d.columnConstraints(n, added)
+}
+
+// checkColumns holds the table's columns against the rules of CheckAttributeNamesTypes, from the given position on.
+func (d *draft) checkColumns(from int) error {
+	if len(d.t.Columns) > maxColumns {
+		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
+	}
+	for i := from; i < len(d.t.Columns); i++ {
+		c := &d.t.Columns[i]
+		for j := range i {
+			if o := &d.t.Columns[j]; !o.Dropped && o.Name == c.Name {
+				return pgerr.New(pgerr.DuplicateColumn, `column "%s" specified more than once`, c.Name)
+			}
+		}
+	}
+	for _, c := range d.t.Columns[from:] {
+		if systemColumns[c.Name] {
+			return pgerr.New(pgerr.DuplicateColumn, `column name "%s" conflicts with a system column name`, c.Name)
+		}
+		if err := checkColumnType(c.Name, c.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkColumnType(name string, oid types.OID) error {
+	p := pgcatalog.TypeByOID(oid)
+	if p != nil && p.Kind == 'p' {
+		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" has pseudo-type %s`, name, pgcatalog.FormatType(oid, -1))
+	}
+	if k := types.KindOf(oid); p == nil || k == types.KindNull || k == types.KindRecord && p.Kind == 'c' {
+		return pgerr.Unsupported("columns of type %s are not supported yet", pgcatalog.FormatType(oid, -1)).
+			WithHint("Keep the value as text or in a jsonb document.")
+	}
+	return nil
+}
+
+// Collations. All that are supported compare text by code points.
+const (
+	defaultCollation catalog.OID = 100
+	cCollation       catalog.OID = 950
+	posixCollation   catalog.OID = 951
+)
+
+func (d *draft) collation(oid types.OID, n *pg_query.CollateClause) (catalog.OID, error) {
+	own := catalog.OID(0)
+	if p := pgcatalog.TypeByOID(oid); p != nil {
+		own = p.Collation
+	}
+	if n == nil {
+		return own, nil
+	}
+	names := texts(n.Collname)
+	name := names[len(names)-1]
+	var coll catalog.OID
+	switch strings.ToLower(name) {
+	case "default":
+		coll = defaultCollation
+	case "c", "c.utf-8", "c.utf8", "ucs_basic":
+		coll = cCollation
+	case "posix":
+		coll = posixCollation
+	default:
+		return 0, pgerr.New(pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, strings.Join(names, ".")).At(d.pos(n.Location)).
+			WithHint(`Text is ordered by code points; the collations are "C", "POSIX", "C.UTF-8" and "default".`)
+	}
+	if own == 0 {
+		return 0, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", pgcatalog.FormatType(oid, -1)).At(d.pos(n.Location))
+	}
+	return coll, nil
+}
+
+// columnConstraints reads what follows a column's type.
+func (d *draft) columnConstraints(n *pg_query.ColumnDef, added bool) error {
+	col := &d.t.Columns[len(d.t.Columns)-1]
+	var null, notNull, hasDefault, generated bool
+	for _, node := range n.Constraints {
+		k := node.GetConstraint()
+		at := func(code, format string) error {
+			return pgerr.New(code, format, n.Colname, d.t.Name).At(d.pos(k.Location))
+		}
+		switch k.Contype {
+		case pg_query.ConstrType_CONSTR_NULL:
+			null = true
+		case pg_query.ConstrType_CONSTR_NOTNULL:
+			notNull, col.NotNull = true, true
+		case pg_query.ConstrType_CONSTR_DEFAULT:
+			if hasDefault {
+				return at(pgerr.SyntaxError, `multiple default values specified for column "%s" of table "%s"`)
+			}
+			hasDefault = true
+			d.defaults = append(d.defaults, columnExpr{att: col.AttNum, node: k.RawExpr, added: added})
+		case pg_query.ConstrType_CONSTR_GENERATED:
+			if generated {
+				return at(pgerr.SyntaxError, `multiple generation clauses specified for column "%s" of table "%s"`)
+			}
+			generated = true
+			d.defaults = append(d.defaults, columnExpr{att: col.AttNum, node: k.RawExpr, generated: true, added: added})
+		default:
+			if err := d.constraint(k, n.Colname); err != nil {
+				return err
+			}
+		}
+		if null && notNull {
+			return at(pgerr.SyntaxError, `conflicting NULL/NOT NULL declarations for column "%s" of table "%s"`)
+		}
+		if hasDefault && generated {
+			return at(pgerr.SyntaxError, `both default and generation expression specified for column "%s" of table "%s"`)
+		}
+	}
+	return nil
+}
+
+// constraint reads a constraint of the table, or of the named column.
+func (d *draft) constraint(k *pg_query.Constraint, column string) error {
+	switch k.Contype {
+	case pg_query.ConstrType_CONSTR_CHECK:
+		d.checks = append(d.checks, pendingCheck{name: k.Conname, node: k.RawExpr, noInherit: k.IsNoInherit, skip: k.SkipValidation})
+		return nil
+	case pg_query.ConstrType_CONSTR_PRIMARY:
+		return d.primaryKey(k, column)
+	case pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_IMMEDIATE:
+		return nil
+	}
+	return unsupportedConstraint(k).At(d.pos(k.Location))
+}
+
+func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
+	switch {
+	case d.key != nil || d.t.PrimaryKey() != nil:
+		return pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name).At(d.pos(k.Location))
+	case k.Deferrable || k.Initdeferred:
+		return pgerr.Unsupported("deferrable constraints are not supported yet").At(d.pos(k.Location)).WithHint("Leave DEFERRABLE out.")
+	case len(k.Including) > 0:
+		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(k.Location)).
+			WithHint("Leave INCLUDE out: a row lies with its key anyway.")
+	case k.Indexname != "":
+		return pgerr.Unsupported("a primary key on an existing index is not supported yet").At(d.pos(k.Location)).WithHint("Use ADD PRIMARY KEY (columns).")
+	}
+	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), loc: k.Location}
+	if column != "" {
+		key.columns = []string{column}
+	}
+	d.key = key
+	return nil
+}
+
+// settleKey makes the primary key, its index, and what hangs on it.
+func (d *draft) settleKey() error {
+	key := d.key
+	if key == nil {
+		return nil
+	}
+	d.key = nil
+	columns, err := d.keyColumns(key)
+	if err != nil {
+		return err
+	}
+	name := key.name
+	if name == "" {
+		name = d.chooseName(d.t.Schema, d.t, "", "pkey", true)
+	} else if d.t.Constraint(name) != nil {
+		return duplicateConstraint(d.t, name)
+	} else if other, _ := d.view.Relation(d.t.Schema, name); other != nil || name == d.t.Name {
+		return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)
+	}
+	oid, err := d.newOID()
+	if err != nil {
+		return err
+	}
+	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.PrimaryKey, Columns: columns, Valid: true}
+	if d.keyOrder() {
+		index, err := d.newOID()
+		if err != nil {
+			return err
+		}
+		con.Index = index
+		d.t.Indexes = append(d.t.Indexes, catalog.Index{
+			OID: index, Name: name, StorageID: d.nextIndexStorage(), Columns: columns, Unique: true, Primary: true,
+		})
+	}
+	d.t.Constraints = append(d.t.Constraints, con)
+	return nil
+}
+
+func (d *draft) nextIndexStorage() uint32 {
+	n := uint32(1)
+	for _, x := range d.t.Indexes {
+		n = max(n, x.StorageID+1)
+	}
+	return n
+}
+
+// maxKeyColumns is INDEX_MAX_KEYS.
+const maxKeyColumns = 32
+
+func (d *draft) keyColumns(key *pendingKey) ([]int16, error) {
+	if len(key.columns) > maxKeyColumns {
+		return nil, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxKeyColumns)
+	}
+	var out []int16
+	for i, name := range key.columns {
+		col := d.t.Column(name)
+		if col == nil {
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(key.loc))
+		}
+		for _, before := range key.columns[:i] {
+			if before == name {
+				return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in primary key constraint`, name).At(d.pos(key.loc))
+			}
+		}
+		if err := checkKeyType(col); err != nil {
+			return nil, err
+		}
+		if !col.NotNull {
+			col.NotNull = true
+			d.scans = append(d.scans, nullScan(d.t, col))
+		}
+		out = append(out, col.AttNum)
+	}
+	return out, nil
+}
+
+func checkKeyType(col *catalog.Column) error {
+	shown := pgcatalog.FormatType(col.Type, -1)
+	if pgcatalog.SortOpsOf(col.Type) == nil {
+		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`, shown).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	}
+	if !types.CanKey(col.Type) {
+		return pgerr.Unsupported("a column of type %s cannot be part of a primary key", shown).
+			WithHint("Use a column of another type, such as text, a number, uuid or a timestamp.")
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package ddl
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+func (r *runner) createTable(n *pg_query.CreateStmt) error {
+	if err := checkCreateClauses(n); err != nil {
+		return err
+	}
+	return r.update(func(c *change) error {
+		schema, err := c.target(n.Relation)
+		if err != nil {
+			return err
+		}
+		if other, _ := c.view.Relation(schema.OID, n.Relation.Relname); other != nil && n.IfNotExists {
+			c.skip(relationExists(n.Relation.Relname))
+			return nil
+		}
+		t, err := c.newTable(n, schema)
+		if err != nil {
+			return err
+		}
+		return c.ch.PutTable(t)
+	})
+}
+
+func relationExists(name string) *pgerr.Error {
+	return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)
+}
+
+// checkCreateClauses refuses what CREATE TABLE cannot do yet.
+func checkCreateClauses(n *pg_query.CreateStmt) error {
+	switch {
+	case n.Relation.Relpersistence == "t":
+		return pgerr.Unsupported("temporary tables are not supported yet").WithHint("Use WITH queries, or a table that you drop afterwards.")
+	case len(n.InhRelations) > 0 && n.Partbound != nil:
+		return pgerr.Unsupported("PARTITION OF is not supported").WithHint("Rows are spread over fragments by their key; see shard_by.")
+	case len(n.InhRelations) > 0:
+		return pgerr.Unsupported("INHERITS is not supported").WithHint("Repeat the columns.")
+	case n.Partspec != nil:
+		return pgerr.Unsupported("PARTITION BY is not supported").WithHint("Rows are spread over fragments by their key; see shard_by.")
+	case n.OfTypename != nil:
+		return pgerr.Unsupported("CREATE TABLE OF is not supported yet").WithHint("Write the columns out.")
+	case n.Tablespacename != "" && n.Tablespacename != "pg_default":
+		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.Tablespacename)
+	case n.AccessMethod != "" && n.AccessMethod != "heap":
+		return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, n.AccessMethod)
+	case n.Oncommit != pg_query.OnCommitAction_ONCOMMIT_NOOP && n.Oncommit != pg_query.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED:
+		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
+	}
+	return nil
+}
+
+// newTable builds the definition of a new table.
+func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*catalog.Table, error) {
+	oid, err := c.newOID()
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{change: c, filled: func() (bool, error) { return false, nil }}
+	d.t = &catalog.Table{
+		OID: oid, Database: c.Database, Schema: schema.OID, Name: n.Relation.Relname, Owner: c.me.OID, Kind: catalog.KindTable,
+		StorageID: oid, NextAttNum: 1,
+	}
+	if err := d.elements(n); err != nil {
+		return nil, err
+	}
+	if err := d.checkColumns(0); err != nil {
+		return nil, err
+	}
+	if other, _ := c.view.Relation(schema.OID, d.t.Name); other != nil {
+		return nil, relationExists(d.t.Name)
+	}
+	if d.options, err = d.readOptions(n.Options, false); err != nil {
+		return nil, err
+	}
+	if err := d.settleExpressions(); err != nil {
+		return nil, err
+	}
+	if err := d.settleKey(); err != nil {
+		return nil, err
+	}
+	return d.t, d.settleOptions(true)
+}
+
+func (d *draft) elements(n *pg_query.CreateStmt) error {
+	for _, e := range n.TableElts {
+		switch x := e.Node.(type) {
+		case *pg_query.Node_ColumnDef:
+			if err := d.column(x.ColumnDef, false); err != nil {
+				return err
+			}
+		case *pg_query.Node_Constraint:
+			if err := d.constraint(x.Constraint, ""); err != nil {
+				return err
+			}
+		case *pg_query.Node_TableLikeClause:
+			return pgerr.Unsupported("CREATE TABLE … LIKE is not supported yet").WithHint("Write the columns out.")
+		default:
+			return pgerr.Unsupported("this element of CREATE TABLE is not supported yet")
+		}
+	}
+	for _, k := range n.Constraints {
+		if err := d.constraint(k.GetConstraint(), ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// draft is a table being made or altered. Expressions and keys are kept as parsed until all columns are there.
+type draft struct {
+	*change
+	t       *catalog.Table
+	filled  func() (bool, error) // whether the table has rows
+	options options
+
+	defaults []columnExpr
+	checks   []pendingCheck
+	key      *pendingKey
+	scans    []scan
+}
+
+// columnExpr is a default, or with generated the expression of a generated column.
+type columnExpr struct {
+	att       int16
+	node      *pg_query.Node
+	generated bool
+	added     bool // the column is new, and rows may be there
+}
+
+type pendingCheck struct {
+	name      string
+	node      *pg_query.Node
+	noInherit bool
+	skip      bool // NOT VALID
+}
+
+type pendingKey struct {
+	name    string
+	columns []string
+	loc     int32
+}
+
+// scan is something that must hold of the rows that are there.
+type scan struct {
+	where string // true for a row that offends
+	err   *pgerr.Error
+}
+
+// columns lists the table's columns for analysis; dropped ones keep their place.
+func (d *draft) columns() []query.Column {
+	out := make([]query.Column, len(d.t.Columns))
+	for i, c := range d.t.Columns {
+		out[i] = query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod, Dropped: c.Dropped}
+	}
+	return out
+}
+
+// settleExpressions analyses what was kept, defaults before constraints as PostgreSQL does.
+func (d *draft) settleExpressions() error {
+	for _, x := range d.defaults {
+		if err := d.settleDefault(x); err != nil {
+			return err
+		}
+	}
+	d.defaults = nil
+	for _, k := range d.checks {
+		if err := d.settleCheck(k); err != nil {
+			return err
+		}
+	}
+	d.checks = nil
+	return nil
+}
+
+func (d *draft) settleDefault(x columnExpr) error {
+	col := d.t.ColumnByNum(x.att)
+	src := analyze.Source{Text: d.source, Node: x.node}
+	qc := query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod}
+	if x.generated {
+		return d.settleGenerated(x, col, qc, src)
+	}
+	e, err := analyze.Default(d.analysis(), src, qc)
+	if err != nil {
+		return err
+	}
+	col.Default = analyze.Deparse(e)
+	if isNull(e) {
+		col.Default = ""
+	}
+	if x.added && col.Default != "" {
+		return d.fillWithDefault(col, e)
+	}
+	return nil
+}
+
+func (d *draft) settleGenerated(x columnExpr, col *catalog.Column, qc query.Column, src analyze.Source) error {
+	e, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns())
+	if err != nil {
+		return err
+	}
+	for _, v := range variables(e) {
+		if other := &d.t.Columns[v.Col]; other.Generated != "" || d.willBeGenerated(other.AttNum) {
+			return pgerr.New(pgerr.InvalidObjectDefinition, `cannot use generated column "%s" in column generation expression`, other.Name).
+				WithDetail("A generated column cannot reference another generated column.")
+		}
+	}
+	col.Generated = analyze.Deparse(e)
+	if !x.added {
+		return nil
+	}
+	filled, err := d.filled()
+	if err != nil || !filled {
+		return err
+	}
+	return pgerr.Unsupported("adding a generated column to a table with rows is not supported yet").
+		WithHint("Add a plain column and UPDATE the table, or create a new table with the column and INSERT … SELECT into it.")
+}
+
+func (d *draft) willBeGenerated(att int16) bool {
+	for _, x := range d.defaults {
+		if x.att == att && x.generated {
+			return true
+		}
+	}
+	return false
+}
+
+func isNull(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && c.Value.IsNull()
+}
+
+// variables gives the distinct columns that an expression over one table names, in the order they appear.
+func variables(e query.Expr) []*query.Var {
+	seen := map[int]bool{}
+	var out []*query.Var
+	query.Walk(e, func(x query.Expr) bool {
+		if v, ok := x.(*query.Var); ok && v.Up == 0 && !seen[v.Col] {
+			seen[v.Col] = true
+			out = append(out, v)
+		}
+		return true
+	})
+	return out
+}
+
+// settleCheck makes a CHECK constraint, with PostgreSQL's name where none is given.
+func (d *draft) settleCheck(k pendingCheck) error {
+	e, err := analyze.Check(d.analysis(), analyze.Source{Text: d.source, Node: k.node}, d.t.Name, d.columns())
+	if err != nil {
+		return err
+	}
+	var used []int16
+	names := []string{}
+	for _, v := range variables(e) {
+		if v.Col >= 0 {
+			used = append(used, d.t.Columns[v.Col].AttNum)
+			names = append(names, d.t.Columns[v.Col].Name)
+		} else if v.Col == query.ColWholeRow {
+			names = append(names, "", "")
+		}
+	}
+	name := k.name
+	switch {
+	case name == "":
+		name2 := ""
+		if len(names) == 1 {
+			name2 = names[0]
+		}
+		name = d.chooseName(d.t.Schema, d.t, name2, "check", false)
+	case d.t.Constraint(name) != nil:
+		return duplicateConstraint(d.t, name)
+	}
+	oid, err := d.newOID()
+	if err != nil {
+		return err
+	}
+	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.Check, Columns: used, Check: analyze.Deparse(e), NoInherit: k.noInherit, Valid: !k.skip}
+	d.t.Constraints = append(d.t.Constraints, con)
+	if !k.skip {
+		d.scans = append(d.scans, checkScan(d.t, &con))
+	}
+	return nil
+}
+
+func checkScan(t *catalog.Table, con *catalog.Constraint) scan {
+	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, con.Name, t.Name)
+	e.Table, e.Constraint = t.Name, con.Name
+	return scan{"NOT (" + con.Check + ")", e}
+}
+
+func duplicateConstraint(t *catalog.Table, name string) error {
+	return pgerr.New(pgerr.DuplicateObject, `constraint "%s" for relation "%s" already exists`, name, t.Name)
+}
+
+// runScans looks for rows that offend, against the definitions as they will be.
+func (d *draft) runScans() error {
+	if len(d.scans) == 0 {
+		return nil
+	}
+	filled, err := d.filled()
+	if err != nil || !filled {
+		return err
+	}
+	view, err := d.relaxed()
+	if err != nil {
+		return err
+	}
+	for _, s := range d.scans {
+		bad, err := d.any(view, "SELECT 1 FROM "+d.quoted(view, d.t)+" WHERE "+s.where+" LIMIT 1")
+		if err != nil {
+			return err
+		}
+		if bad {
+			return s.err
+		}
+	}
+	return nil
+}
+
+// relaxed gives the definitions with the table as it will be, but without the constraints that no row has been held against yet.
+func (d *draft) relaxed() (*catalog.View, error) {
+	t := d.t.Clone()
+	var keep []catalog.Constraint
+	for _, k := range t.Constraints {
+		if k.Kind == catalog.PrimaryKey {
+			keep = append(keep, k)
+		}
+	}
+	t.Constraints = keep
+	for i := range t.Columns {
+		t.Columns[i].NotNull = false
+	}
+	ch := d.view.Plan()
+	if err := ch.PutTable(t); err != nil {
+		return nil, err
+	}
+	return ch.Preview()
+}
+
+// columnNames prints a list of names as messages do.
+func columnNames(names []string) string { return strings.Join(names, ", ") }
+
+var _ = types.Null

@@ -1,0 +1,245 @@
+package ddl
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// DropStorageJob is the kind of a catalog job that deletes the rows and indexes of a table that no definition names any more. Whoever hosts
+// fragments runs it; DroppedStorage reads its payload.
+const DropStorageJob = "drop_storage"
+
+// dropStorage records a job that deletes what is stored under a storage id of the database.
+func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
+	id, err := c.Catalog.NewJobID(c.ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UnixMicro()
+	return c.ch.PutJob(&catalog.Job{
+		ID: id, Kind: DropStorageJob, State: catalog.JobRunning, Database: database, Payload: binary.BigEndian.AppendUint32(nil, storageID),
+		StartedMicros: now, UpdatedMicros: now,
+	})
+}
+
+// DroppedStorage reads the storage id that a DropStorageJob is about.
+func DroppedStorage(j *catalog.Job) (storageID uint32, ok bool) {
+	if j.Kind != DropStorageJob || len(j.Payload) != 4 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(j.Payload), true
+}
+
+// dropTable drops a table and what it stores.
+func (c *change) dropTable(t *catalog.Table) error {
+	c.ch.DropTable(t.OID)
+	return c.dropStorage(t.Database, t.StorageID)
+}
+
+// visibleName gives a table's name, with its schema where the name alone finds something else.
+func (c *change) visibleName(t *catalog.Table) string {
+	if f, err := c.lookup(&pg_query.RangeVar{Relname: t.Name}); err == nil && f.table == t && f.index == nil {
+		return t.Name
+	}
+	return c.view.Schema(t.Schema).Name + "." + t.Name
+}
+
+func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
+	tag := "DROP " + kindWord(n.RemoveType)
+	switch n.RemoveType {
+	case pg_query.ObjectType_OBJECT_TABLE:
+		return tag, true, r.dropTables(n)
+	case pg_query.ObjectType_OBJECT_SCHEMA:
+		return tag, true, r.dropSchemas(n)
+	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_SEQUENCE,
+		pg_query.ObjectType_OBJECT_MATVIEW, pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
+		return tag, true, r.dropRelations(n)
+	}
+	return tag, true, r.dropOther(n, tag)
+}
+
+func objectNames(n *pg_query.DropStmt) []*pg_query.RangeVar {
+	var out []*pg_query.RangeVar
+	for _, o := range n.Objects {
+		out = append(out, rangeVarOf(o.GetList().GetItems()))
+	}
+	return out
+}
+
+func (r *runner) dropTables(n *pg_query.DropStmt) error {
+	names := objectNames(n)
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
+		var list []*catalog.Table
+		for _, rv := range names {
+			f, err := c.toDrop(rv, "table", n.MissingOk)
+			if err != nil {
+				return err
+			}
+			if f.table == nil || slices.Contains(list, f.table) {
+				continue
+			}
+			if err := c.own(f.table); err != nil {
+				return err
+			}
+			list = append(list, f.table)
+		}
+		for _, t := range list {
+			if err := c.dropTable(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// toDrop finds a relation that is to be dropped; the zero value where IF EXISTS lets it be missing.
+func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (found, error) {
+	f, err := c.lookup(rv)
+	if e := pgerr.From(err); e != nil {
+		if missingOK && e.Code == pgerr.InvalidSchemaName {
+			c.skip(e)
+			return found{}, nil
+		}
+		return found{}, err
+	}
+	if f == (found{}) {
+		missing := pgerr.New(pgerr.UndefinedTable, `%s "%s" does not exist`, kind, shownName(rv))
+		if missingOK {
+			shown := pgerr.New(pgerr.UndefinedTable, `%s "%s" does not exist`, kind, rv.Relname)
+			c.skip(shown)
+			return found{}, nil
+		}
+		return found{}, missing
+	}
+	if is := f.kind(); is != kind {
+		return found{}, pgerr.New(pgerr.WrongObjectType, `"%s" is not %s %s`, rv.Relname, article(kind), kind).
+			WithHint("Use DROP %s to remove %s %s.", map[string]string{"table": "TABLE", "index": "INDEX", "view": "VIEW", "sequence": "SEQUENCE"}[is], article(is), is)
+	}
+	if f.system != nil {
+		return found{}, systemCatalog(f.system.Name)
+	}
+	if kind == "table" {
+		if err := c.mustOwn(f.table); err != nil {
+			return found{}, err
+		}
+	}
+	return f, nil
+}
+
+// kind names what a relation is.
+func (f found) kind() string {
+	switch {
+	case f.index != nil:
+		return "index"
+	case f.system != nil && f.system.Kind == 'v':
+		return "view"
+	case f.system != nil && f.system.Kind == 'i':
+		return "index"
+	}
+	return "table"
+}
+
+func article(kind string) string {
+	if kind == "index" {
+		return "an"
+	}
+	return "a"
+}
+
+// dropRelations answers DROP of relations that cannot be made yet: they do not exist, or are a primary key's index.
+func (r *runner) dropRelations(n *pg_query.DropStmt) error {
+	kind := map[pg_query.ObjectType]string{
+		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view", pg_query.ObjectType_OBJECT_SEQUENCE: "sequence",
+		pg_query.ObjectType_OBJECT_MATVIEW: "materialized view", pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
+	}[n.RemoveType]
+	return r.update(func(c *change) error {
+		for _, rv := range objectNames(n) {
+			f, err := c.toDrop(rv, kind, n.MissingOk)
+			if err != nil {
+				return err
+			}
+			if f.index != nil {
+				con := f.table.PrimaryKey()
+				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it",
+					f.index.Name, con.Name, f.table.Name).
+					WithHint("You can drop constraint %s on table %s instead.", con.Name, f.table.Name)
+			}
+		}
+		return nil
+	})
+}
+
+// dropOther answers DROP of things that cannot be made yet.
+func (r *runner) dropOther(n *pg_query.DropStmt, tag string) error {
+	if !n.MissingOk {
+		return pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+	}
+	return r.update(func(c *change) error {
+		for _, o := range n.Objects {
+			c.notice(pgerr.SuccessfulCompletion, `%s does not exist, skipping`, objectText(n.RemoveType, o))
+		}
+		return nil
+	})
+}
+
+func (r *runner) truncate(n *pg_query.TruncateStmt) error {
+	var names []*pg_query.RangeVar
+	for _, o := range n.Relations {
+		names = append(names, o.GetRangeVar())
+	}
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
+		var done []catalog.OID
+		for _, rv := range names {
+			t, err := c.tableToTruncate(rv)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(done, t.OID) {
+				continue
+			}
+			done = append(done, t.OID)
+			if err := c.emptied(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) {
+	f, err := c.lookup(rv)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.system != nil:
+		return nil, systemCatalog(f.system.Name)
+	case f.table == nil:
+		return nil, undefinedRelation(rv)
+	case f.index != nil:
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
+	case !c.owns(f.table.Owner):
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
+	}
+	return f.table, c.own(f.table)
+}
+
+// emptied gives a table a new storage id: its rows are gone at once, and deleted later. No row can break a policy now.
+func (c *change) emptied(t *catalog.Table) error {
+	id, err := c.newOID()
+	if err != nil {
+		return err
+	}
+	if err := c.dropStorage(t.Database, t.StorageID); err != nil {
+		return err
+	}
+	t = t.Clone()
+	t.StorageID = id
+	t.PolicyValidated = t.Policy != nil && !t.Policy.Mutable
+	return c.ch.PutTable(t)
+}

@@ -1,0 +1,245 @@
+package ddl
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// maxName is NAMEDATALEN - 1.
+const maxName = 63
+
+// found is what a relation's name means.
+type found struct {
+	table  *catalog.Table
+	index  *catalog.Index      // not nil: the name is the index's
+	system *pgcatalog.Relation // of a built-in schema
+}
+
+// shownName is a relation's name as errors show it.
+func shownName(rv *pg_query.RangeVar) string {
+	if rv.Schemaname != "" {
+		return rv.Schemaname + "." + rv.Relname
+	}
+	return rv.Relname
+}
+
+// lookup finds a relation; the zero value where there is none. Errors: 0A000 another database, 3F000 no such schema.
+func (c *change) lookup(rv *pg_query.RangeVar) (found, error) {
+	if err := c.checkDatabaseName(rv); err != nil {
+		return found{}, err
+	}
+	if rv.Schemaname != "" {
+		f, ok := c.lookupIn(rv.Schemaname, rv.Relname)
+		if !ok {
+			return found{}, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, rv.Schemaname)
+		}
+		return f, nil
+	}
+	path := c.SearchPath
+	if !slices.Contains(path, "pg_catalog") {
+		path = append([]string{"pg_catalog"}, path...)
+	}
+	for _, schema := range path {
+		if f, _ := c.lookupIn(schema, rv.Relname); f != (found{}) {
+			return f, nil
+		}
+	}
+	return found{}, nil
+}
+
+func (c *change) checkDatabaseName(rv *pg_query.RangeVar) error {
+	d := c.view.Database(c.Database)
+	if rv.Catalogname != "" && (d == nil || d.Name != rv.Catalogname) {
+		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname)
+	}
+	return nil
+}
+
+// lookupIn finds a relation in a schema; ok is false where there is no such schema.
+func (c *change) lookupIn(schema, name string) (f found, ok bool) {
+	if catalog.IsBuiltinSchema(schema) {
+		return found{system: pgcatalog.RelationByName(schema, name)}, true
+	}
+	s := c.view.SchemaByName(c.Database, schema)
+	if s == nil {
+		return found{}, false
+	}
+	f.table, f.index = c.view.Relation(s.OID, name)
+	return f, true
+}
+
+func undefinedRelation(rv *pg_query.RangeVar) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedTable, `relation "%s" does not exist`, shownName(rv))
+}
+
+func systemCatalog(name string) *pgerr.Error {
+	return pgerr.New(pgerr.InsufficientPrivilege, `permission denied: "%s" is a system catalog`, name)
+}
+
+// table finds a table that is to be changed, which the role must own.
+func (c *change) table(rv *pg_query.RangeVar) (*catalog.Table, error) {
+	f, err := c.lookup(rv)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.system != nil:
+		return nil, systemCatalog(f.system.Name)
+	case f.table == nil:
+		return nil, undefinedRelation(rv)
+	case f.index != nil:
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).WithDetail("This operation is not supported for indexes.")
+	}
+	if err := c.mustOwn(f.table); err != nil {
+		return nil, err
+	}
+	return f.table, c.own(f.table)
+}
+
+// find gives the OIDs of those tables that exist, for their locks.
+func (c *change) find(rvs ...*pg_query.RangeVar) []catalog.OID {
+	var out []catalog.OID
+	for _, rv := range rvs {
+		if f, err := c.lookup(rv); err == nil && f.table != nil && !slices.Contains(out, f.table.OID) {
+			out = append(out, f.table.OID)
+		}
+	}
+	return out
+}
+
+// target finds the schema in which a new relation is made, and checks that the role may.
+func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
+	if err := c.checkDatabaseName(rv); err != nil {
+		return nil, err
+	}
+	name := rv.Schemaname
+	if name == "" {
+		for _, p := range c.SearchPath {
+			if catalog.IsBuiltinSchema(p) || c.view.SchemaByName(c.Database, p) != nil {
+				name = p
+				break
+			}
+		}
+		if name == "" {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(c.pos(rv.Location))
+		}
+	}
+	s, err := c.schemaToFill(name, rv.Relname)
+	if err != nil && rv.Schemaname != "" && pgerr.Is(err, pgerr.InvalidSchemaName) {
+		pgerr.From(err).At(c.pos(rv.Location))
+	}
+	return s, err
+}
+
+// schemaToFill finds a schema by name and checks that the role may create in it.
+func (c *change) schemaToFill(name, object string) (*catalog.Schema, error) {
+	if name == "pg_catalog" {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, `permission denied to create "pg_catalog.%s"`, object).
+			WithDetail("System catalog modifications are currently disallowed.")
+	}
+	if catalog.IsBuiltinSchema(name) {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", name)
+	}
+	s := c.view.SchemaByName(c.Database, name)
+	if s == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, name)
+	}
+	if !c.owns(s.Owner) {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", name)
+	}
+	return s, nil
+}
+
+// makeName joins the parts of a generated name, each cut to fit, as makeObjectName does.
+func makeName(name1, name2, label string) string {
+	over := 0
+	if name2 != "" {
+		over++
+	}
+	if label != "" {
+		over += len(label) + 1
+	}
+	n1, n2 := len(name1), len(name2)
+	for n1+n2 > maxName-over {
+		if n1 > n2 {
+			n1--
+		} else {
+			n2--
+		}
+	}
+	out := clip(name1, n1)
+	if name2 != "" {
+		out += "_" + clip(name2, n2)
+	}
+	if label != "" {
+		out += "_" + label
+	}
+	return out
+}
+
+// clip cuts a text to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// chooseName generates a name that no relation and no constraint of the schema has, nor the table that is being made.
+func (c *change) chooseName(schema catalog.OID, t *catalog.Table, name2, label string, relation bool) string {
+	for pass := 0; ; pass++ {
+		l := label
+		if pass > 0 {
+			l = fmt.Sprintf("%s%d", label, pass)
+		}
+		name := makeName(t.Name, name2, l)
+		if t.Constraint(name) != nil || c.constraintExists(schema, name, t.OID) || c.taken[name] {
+			continue
+		}
+		if other, _ := c.view.Relation(schema, name); relation && (other != nil || name == t.Name) {
+			continue
+		}
+		return name
+	}
+}
+
+func (c *change) constraintExists(schema catalog.OID, name string, but catalog.OID) bool {
+	for t := range c.view.TablesIn(schema) {
+		if t.OID != but && t.Constraint(name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reads a possibly qualified name.
+func rangeVarOf(names []*pg_query.Node) *pg_query.RangeVar {
+	parts := texts(names)
+	rv := &pg_query.RangeVar{Relname: parts[len(parts)-1], Location: -1}
+	if len(parts) > 1 {
+		rv.Schemaname = parts[len(parts)-2]
+	}
+	if len(parts) > 2 {
+		rv.Catalogname = parts[len(parts)-3]
+	}
+	return rv
+}
+
+func texts(nodes []*pg_query.Node) []string {
+	out := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		if s := n.GetString_(); s != nil {
+			out = append(out, s.Sval)
+		}
+	}
+	return out
+}

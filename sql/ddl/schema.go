@@ -1,0 +1,190 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
+	if len(n.SchemaElts) > 0 {
+		return pgerr.Unsupported("CREATE SCHEMA with schema elements is not supported yet").WithHint("Create the schema, then its tables.")
+	}
+	return r.update(func(c *change) error {
+		owner := c.me
+		if n.Authrole != nil {
+			var err error
+			if owner, err = c.role(n.Authrole); err != nil {
+				return err
+			}
+		}
+		name := n.Schemaname
+		if name == "" {
+			name = owner.Name
+		}
+		d := c.view.Database(c.Database)
+		if err := c.mayCreateIn(d); err != nil {
+			return err
+		}
+		if owner.OID != c.me.OID && !c.me.Superuser {
+			return pgerr.New(pgerr.InsufficientPrivilege, `must be member of role "%s"`, owner.Name)
+		}
+		if err := checkSchemaName(name); err != nil {
+			return err
+		}
+		if catalog.IsBuiltinSchema(name) || c.view.SchemaByName(c.Database, name) != nil {
+			err := pgerr.New(pgerr.DuplicateSchema, `schema "%s" already exists`, name)
+			if n.IfNotExists {
+				c.skip(err)
+				return nil
+			}
+			return err
+		}
+		oid, err := c.newOID()
+		if err != nil {
+			return err
+		}
+		if err := c.ch.Require(c.Database); err != nil {
+			return err
+		}
+		return c.ch.PutSchema(&catalog.Schema{OID: oid, Database: c.Database, Name: name, Owner: owner.OID})
+	})
+}
+
+func checkSchemaName(name string) error {
+	if strings.HasPrefix(name, "pg_") {
+		return pgerr.New(pgerr.ReservedName, `unacceptable schema name "%s"`, name).
+			WithDetail(`The prefix "pg_" is reserved for system schemas.`)
+	}
+	return nil
+}
+
+// schemaNamed finds a schema to be changed.
+func (c *change) schemaNamed(name string) (*catalog.Schema, error) {
+	if catalog.IsBuiltinSchema(name) {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", name).
+			WithDetail("The schema is part of the system.")
+	}
+	s := c.view.SchemaByName(c.Database, name)
+	if s == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, name)
+	}
+	return s, nil
+}
+
+func (r *runner) renameSchema(from, to string) error {
+	return r.update(func(c *change) error {
+		s, err := c.schemaNamed(from)
+		if err != nil {
+			return err
+		}
+		if catalog.IsBuiltinSchema(to) || c.view.SchemaByName(c.Database, to) != nil {
+			return pgerr.New(pgerr.DuplicateSchema, `schema "%s" already exists`, to)
+		}
+		if err := c.mustOwnSchema(s); err != nil {
+			return err
+		}
+		if err := c.mayCreateIn(c.view.Database(c.Database)); err != nil {
+			return err
+		}
+		if err := checkSchemaName(to); err != nil {
+			return err
+		}
+		s = s.Clone()
+		s.Name = to
+		return c.ch.PutSchema(s)
+	})
+}
+
+func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
+	find := func(c *change) []catalog.OID {
+		var out []catalog.OID
+		for _, o := range n.Objects {
+			if s := c.view.SchemaByName(c.Database, o.GetString_().GetSval()); s != nil {
+				for t := range c.view.TablesIn(s.OID) {
+					out = append(out, t.OID)
+				}
+			}
+		}
+		return out
+	}
+	return r.exclusively(find, func(c *change) error {
+		var drop []*catalog.Schema
+		for _, o := range n.Objects {
+			s, err := c.schemaNamed(o.GetString_().GetSval())
+			if e := pgerr.From(err); e != nil {
+				if n.MissingOk && e.Code == pgerr.InvalidSchemaName {
+					c.skip(e)
+					continue
+				}
+				return err
+			}
+			if err := c.mustOwnSchema(s); err != nil {
+				return err
+			}
+			drop = append(drop, s)
+		}
+		return c.dropSchemaList(drop, n.Behavior == pg_query.DropBehavior_DROP_CASCADE)
+	})
+}
+
+// maxReported is how many dependent objects a message lists (MAX_REPORTED_DEPS).
+const maxReported = 100
+
+func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
+	var dependent, detail []string
+	for _, s := range list {
+		for t := range c.view.TablesIn(s.OID) {
+			if err := c.own(t); err != nil {
+				return err
+			}
+			dependent = append(dependent, "table "+c.visibleName(t))
+			detail = append(detail, "table "+c.visibleName(t)+" depends on schema "+s.Name)
+			if cascade {
+				if err := c.dropTable(t); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(dependent) > 0 && !cascade {
+		what := "schema " + list[0].Name
+		if len(list) > 1 {
+			what = "desired object(s)"
+		}
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, itOrThem(len(list))).
+			WithDetail("%s", reported(detail)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	switch {
+	case len(dependent) == 1:
+		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %s", dependent[0])
+	case len(dependent) > 1:
+		for i := range dependent {
+			dependent[i] = "drop cascades to " + dependent[i]
+		}
+		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(dependent))
+		c.notices[len(c.notices)-1].Detail = reported(dependent)
+	}
+	for _, s := range list {
+		c.ch.DropSchema(s.OID)
+	}
+	return nil
+}
+
+func itOrThem(n int) string {
+	if n > 1 {
+		return "them"
+	}
+	return "it"
+}
+
+// reported joins the lines of a DETAIL, as many as PostgreSQL lists.
+func reported(lines []string) string {
+	if more := len(lines) - maxReported; more > 0 {
+		lines = append(lines[:maxReported:maxReported], "and "+plural(more, "other object")+" (see server log for list)")
+	}
+	return strings.Join(lines, "\n")
+}

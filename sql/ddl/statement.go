@@ -1,0 +1,107 @@
+package ddl
+
+import (
+	"context"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Env is what a statement runs in. All but Settings are required.
+type Env struct {
+	Catalog    *catalog.Catalog
+	Database   catalog.OID
+	Role       catalog.OID
+	SearchPath []string // schema names, "$user" replaced
+	Env        *types.Env
+
+	Notice func(*pgerr.Error) error
+	// Lock keeps everybody else off tables until release is called.
+	Lock func(ctx context.Context, tables []catalog.OID) (release func(), err error)
+	// Query runs a SELECT against the definitions of view, without locks.
+	Query func(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error
+	// Setting checks a configuration parameter and gives the value to keep.
+	Setting func(name, value string) (string, error)
+	// WaitDatabase waits until the fragments of a new database serve.
+	WaitDatabase func(ctx context.Context, d *catalog.Database) error
+	// Disconnect gives how many other sessions use a database; with force it ends them and gives 0.
+	Disconnect func(ctx context.Context, database catalog.OID, force bool) (int, error)
+}
+
+// Run runs a statement and gives its command tag.
+func Run(ctx context.Context, e *Env, st parse.Statement) (tag string, err error) {
+	r := &runner{Env: e, ctx: ctx, source: st.Source}
+	if tag, done, err := r.tables(st.Node); done {
+		return tag, err
+	}
+	if tag, done, err := r.others(st.Node); done {
+		return tag, err
+	}
+	return "", unsupported(st.Node)
+}
+
+// runner is one statement being run.
+type runner struct {
+	*Env
+	ctx    context.Context
+	source string
+}
+
+func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_CreateStmt:
+		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
+	case *pg_query.Node_AlterTableStmt:
+		return "ALTER TABLE", true, r.alterTable(x.AlterTableStmt)
+	case *pg_query.Node_DropStmt:
+		return r.drop(x.DropStmt)
+	case *pg_query.Node_TruncateStmt:
+		return "TRUNCATE TABLE", true, r.truncate(x.TruncateStmt)
+	case *pg_query.Node_RenameStmt:
+		return r.rename(x.RenameStmt)
+	case *pg_query.Node_AlterObjectSchemaStmt:
+		return r.setSchema(x.AlterObjectSchemaStmt)
+	case *pg_query.Node_AlterOwnerStmt:
+		return r.setOwner(x.AlterOwnerStmt)
+	case *pg_query.Node_CommentStmt:
+		return "COMMENT", true, r.comment(x.CommentStmt)
+	}
+	return "", false, nil
+}
+
+func (r *runner) others(n *pg_query.Node) (string, bool, error) {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_CreateSchemaStmt:
+		return "CREATE SCHEMA", true, r.createSchema(x.CreateSchemaStmt)
+	case *pg_query.Node_CreatedbStmt:
+		return "CREATE DATABASE", true, r.createDatabase(x.CreatedbStmt)
+	case *pg_query.Node_DropdbStmt:
+		return "DROP DATABASE", true, r.dropDatabase(x.DropdbStmt)
+	case *pg_query.Node_AlterDatabaseStmt:
+		return "ALTER DATABASE", true, r.alterDatabase(x.AlterDatabaseStmt)
+	case *pg_query.Node_AlterDatabaseSetStmt:
+		return "ALTER DATABASE", true, r.alterDatabaseSet(x.AlterDatabaseSetStmt)
+	case *pg_query.Node_CreateRoleStmt:
+		return "CREATE ROLE", true, r.createRole(x.CreateRoleStmt)
+	case *pg_query.Node_AlterRoleStmt:
+		return "ALTER ROLE", true, r.alterRole(x.AlterRoleStmt)
+	case *pg_query.Node_AlterRoleSetStmt:
+		return "ALTER ROLE", true, r.alterRoleSet(x.AlterRoleSetStmt)
+	case *pg_query.Node_DropRoleStmt:
+		return "DROP ROLE", true, r.dropRole(x.DropRoleStmt)
+	}
+	return "", false, nil
+}
+
+// pos gives the character position of a location of the parse tree.
+func (r *runner) pos(loc int32) int { return parse.Position(r.source, int(loc)) }
+
+// analysis is the context in which expressions and types are read.
+func (c *change) analysis() *analyze.Context {
+	return &analyze.Context{Catalog: c.view, Database: c.Database, SearchPath: c.SearchPath, Env: c.Env.Env}
+}

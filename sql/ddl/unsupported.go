@@ -1,0 +1,116 @@
+package ddl
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
+)
+
+// hints say what to do instead, by the statement's name.
+var hints = map[string]string{
+	"CREATE INDEX":             "Secondary indexes are not there yet; a query by primary key or by the fields of a sharding policy needs none.",
+	"CREATE VIEW":              "Put the query into a WITH clause.",
+	"CREATE SEQUENCE":          "Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().",
+	"ALTER SEQUENCE":           "There are no sequences yet.",
+	"CREATE FUNCTION":          "Run the logic in the client; each statement is atomic.",
+	"CREATE TRIGGER":           "Run the logic in the client; each statement is atomic.",
+	"CREATE RULE":              "Rewrite the statement in the client.",
+	"CREATE TYPE":              "Use a text column with a CHECK constraint, or a jsonb document.",
+	"CREATE DOMAIN":            "Use the base type with a CHECK constraint.",
+	"CREATE EXTENSION":         "Extensions cannot be loaded; what is built in needs none.",
+	"CREATE TABLE AS":          "Use CREATE TABLE, then INSERT … SELECT.",
+	"GRANT":                    "Only a table's owner and superusers may use it for now.",
+	"ALTER SYSTEM":             "Set the parameter for a role or a database: ALTER ROLE … SET, ALTER DATABASE … SET.",
+	"CREATE POLICY":            "Row security is not there; ALTER TABLE … SET (shard_by = …) makes a sharding policy.",
+	"CREATE MATERIALIZED VIEW": "Use CREATE TABLE, then INSERT … SELECT.",
+	"LOCK TABLE":               "A changed row is locked until the transaction ends; SELECT … FOR UPDATE locks rows by itself.",
+	"CREATE STATISTICS":        "Statistics are kept by themselves.",
+	"CREATE TABLESPACE":        "Each node keeps its data in one directory.",
+	"DO":                       "Run the logic in the client.",
+	"REASSIGN OWNED":           "Use ALTER … OWNER TO for each object.",
+	"DROP OWNED":               "Drop each object by name.",
+}
+
+// unsupported is the answer to statements that are not there yet.
+func unsupported(n *pg_query.Node) error {
+	name := parse.Name(n)
+	hint := hints[name]
+	switch x := n.Node.(type) {
+	case *pg_query.Node_DefineStmt:
+		name, hint = "CREATE "+kindWord(x.DefineStmt.Kind), hints["CREATE "+kindWord(x.DefineStmt.Kind)]
+	case *pg_query.Node_GrantStmt:
+		name, hint = grantWord(x.GrantStmt.IsGrant), hints["GRANT"]
+	case *pg_query.Node_GrantRoleStmt:
+		name, hint = grantWord(x.GrantRoleStmt.IsGrant), "Roles have no members yet; give each user the attributes it needs."
+	case *pg_query.Node_AlterDefaultPrivilegesStmt:
+		hint = hints["GRANT"]
+	case *pg_query.Node_CreateTableAsStmt:
+		if x.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_MATVIEW {
+			name = "CREATE MATERIALIZED VIEW"
+		}
+	}
+	e := pgerr.Unsupported("%s is not supported yet", name)
+	if hint != "" {
+		e.Hint = hint
+	}
+	return e
+}
+
+func grantWord(grant bool) string {
+	if grant {
+		return "GRANT"
+	}
+	return "REVOKE"
+}
+
+// unsupportedConstraint is the answer to constraints that are not there yet.
+func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
+	switch k.Contype {
+	case pg_query.ConstrType_CONSTR_UNIQUE:
+		return pgerr.Unsupported("UNIQUE constraints other than the primary key are not supported yet").
+			WithHint("Make the columns the primary key, or keep the value in a document whose id contains it.")
+	case pg_query.ConstrType_CONSTR_FOREIGN:
+		return pgerr.Unsupported("FOREIGN KEY constraints are not supported yet").
+			WithHint("Leave REFERENCES out; joins work without it.")
+	case pg_query.ConstrType_CONSTR_EXCLUSION:
+		return pgerr.Unsupported("EXCLUDE constraints are not supported yet").WithHint("Use a primary key or a CHECK constraint.")
+	case pg_query.ConstrType_CONSTR_IDENTITY:
+		return pgerr.Unsupported("identity columns are not supported yet: there are no sequences").
+			WithHint("Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().")
+	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED:
+		return pgerr.Unsupported("deferrable constraints are not supported yet").WithHint("Leave DEFERRABLE out.")
+	}
+	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT and PRIMARY KEY are.")
+}
+
+// kindWords spell kinds of objects.
+var kindWords = map[pg_query.ObjectType]string{
+	pg_query.ObjectType_OBJECT_TABLE: "TABLE", pg_query.ObjectType_OBJECT_INDEX: "INDEX", pg_query.ObjectType_OBJECT_VIEW: "VIEW",
+	pg_query.ObjectType_OBJECT_MATVIEW: "MATERIALIZED VIEW", pg_query.ObjectType_OBJECT_SEQUENCE: "SEQUENCE",
+	pg_query.ObjectType_OBJECT_FUNCTION: "FUNCTION", pg_query.ObjectType_OBJECT_PROCEDURE: "PROCEDURE",
+	pg_query.ObjectType_OBJECT_ROUTINE: "ROUTINE", pg_query.ObjectType_OBJECT_AGGREGATE: "AGGREGATE",
+	pg_query.ObjectType_OBJECT_OPERATOR: "OPERATOR", pg_query.ObjectType_OBJECT_TYPE: "TYPE", pg_query.ObjectType_OBJECT_DOMAIN: "DOMAIN",
+	pg_query.ObjectType_OBJECT_TRIGGER: "TRIGGER", pg_query.ObjectType_OBJECT_RULE: "RULE", pg_query.ObjectType_OBJECT_POLICY: "POLICY",
+	pg_query.ObjectType_OBJECT_EXTENSION: "EXTENSION", pg_query.ObjectType_OBJECT_COLLATION: "COLLATION",
+	pg_query.ObjectType_OBJECT_SCHEMA: "SCHEMA", pg_query.ObjectType_OBJECT_LANGUAGE: "LANGUAGE", pg_query.ObjectType_OBJECT_CAST: "CAST",
+	pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "FOREIGN TABLE", pg_query.ObjectType_OBJECT_STATISTIC_EXT: "STATISTICS",
+	pg_query.ObjectType_OBJECT_CONVERSION: "CONVERSION", pg_query.ObjectType_OBJECT_TSCONFIGURATION: "TEXT SEARCH CONFIGURATION",
+	pg_query.ObjectType_OBJECT_TSDICTIONARY: "TEXT SEARCH DICTIONARY", pg_query.ObjectType_OBJECT_TSPARSER: "TEXT SEARCH PARSER",
+	pg_query.ObjectType_OBJECT_TSTEMPLATE: "TEXT SEARCH TEMPLATE", pg_query.ObjectType_OBJECT_PUBLICATION: "PUBLICATION",
+	pg_query.ObjectType_OBJECT_SUBSCRIPTION: "SUBSCRIPTION", pg_query.ObjectType_OBJECT_EVENT_TRIGGER: "EVENT TRIGGER",
+	pg_query.ObjectType_OBJECT_FDW: "FOREIGN DATA WRAPPER", pg_query.ObjectType_OBJECT_FOREIGN_SERVER: "SERVER",
+	pg_query.ObjectType_OBJECT_ACCESS_METHOD: "ACCESS METHOD", pg_query.ObjectType_OBJECT_TABLESPACE: "TABLESPACE",
+	pg_query.ObjectType_OBJECT_DATABASE: "DATABASE", pg_query.ObjectType_OBJECT_ROLE: "ROLE", pg_query.ObjectType_OBJECT_COLUMN: "COLUMN",
+	pg_query.ObjectType_OBJECT_TABCONSTRAINT: "CONSTRAINT", pg_query.ObjectType_OBJECT_LARGEOBJECT: "LARGE OBJECT",
+	pg_query.ObjectType_OBJECT_OPCLASS: "OPERATOR CLASS", pg_query.ObjectType_OBJECT_OPFAMILY: "OPERATOR FAMILY",
+	pg_query.ObjectType_OBJECT_TRANSFORM: "TRANSFORM", pg_query.ObjectType_OBJECT_ATTRIBUTE: "ATTRIBUTE",
+	pg_query.ObjectType_OBJECT_DOMCONSTRAINT: "CONSTRAINT ON DOMAIN",
+}
+
+func kindWord(k pg_query.ObjectType) string {
+	if w, ok := kindWords[k]; ok {
+		return w
+	}
+	return "OBJECT"
+}
