@@ -140,12 +140,12 @@ func (s *scope) aggDistinct(f *pg_query.FuncCall, agg *query.Agg, n int) error {
 
 // placeAggregate finds the query level that an aggregate belongs to and tells whether it may stand there (check_agglevels_and_constraints).
 func (s *scope) placeAggregate(agg *query.Agg, loc int32) (query.Expr, error) {
-	level, hasNested, hasWindow := aggLevel(agg)
-	if hasNested {
-		return nil, s.errorf(loc, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	level, nested, window := aggLevel(agg)
+	if nested != nil {
+		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(nested.Pos)
 	}
-	if hasWindow {
-		return nil, s.errorf(loc, pgerr.GroupingError, "aggregate function calls cannot contain window function calls")
+	if window != nil {
+		return nil, s.errorf(s.locs.of(window), pgerr.GroupingError, "aggregate function calls cannot contain window function calls")
 	}
 	for _, a := range agg.Args {
 		if returnsSet(a) {
@@ -190,14 +190,14 @@ func noAggregates(p place) string {
 }
 
 // aggLevel gives the lowest query level that an aggregate's arguments name variables of, and whether calls that may not be inside are.
-func aggLevel(agg *query.Agg) (level int, nestedAgg, window bool) {
+func aggLevel(agg *query.Agg) (level int, nested *query.Agg, window query.Expr) {
 	low := -1
 	visit := func(up int) {
 		if up >= 0 && (low < 0 || up < low) {
 			low = up
 		}
 	}
-	aggs := map[int]bool{}
+	aggs := map[int]*query.Agg{}
 	each := func(e query.Expr) {
 		walkLevels(e, 0, func(x query.Expr, depth int) {
 			switch v := x.(type) {
@@ -205,11 +205,13 @@ func aggLevel(agg *query.Agg) (level int, nestedAgg, window bool) {
 				visit(v.Up - depth)
 			case *query.Agg:
 				if v.Up >= depth {
-					aggs[v.Up-depth] = true
+					aggs[v.Up-depth] = v
 					visit(v.Up - depth)
 				}
 			case *query.WindowCall:
-				window = window || depth == 0
+				if depth == 0 {
+					window = v
+				}
 			}
 		})
 	}

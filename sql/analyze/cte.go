@@ -16,6 +16,8 @@ type cteEntry struct {
 	self bool // it has referred to itself
 	// notYet says why a reference is not possible now, "" where it is.
 	notYet string
+	form   bool  // notYet is about the whole query
+	loc    int32 // of the WITH query
 }
 
 // with analyses WITH. Each query sees those before it; under RECURSIVE also itself.
@@ -33,16 +35,18 @@ func (s *scope) with(w *pg_query.WithClause) error {
 		if c.SearchClause != nil || c.CycleClause != nil {
 			return s.unsupported(c.Location, "SEARCH and CYCLE clauses are not supported yet")
 		}
+		s.future = w.Ctes[i:]
 		if err := s.withQuery(c, w.Recursive); err != nil {
 			return err
 		}
 	}
+	s.future = nil
 	return nil
 }
 
 func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
 	cte := &query.CTE{Name: c.Ctename, Materialized: materialized(c.Ctematerialized)}
-	entry := &cteEntry{name: c.Ctename, cte: cte, open: true}
+	entry := &cteEntry{name: c.Ctename, cte: cte, open: true, loc: c.Location}
 	inner := s.child()
 	sel := c.Ctequery.GetSelectStmt()
 	if sel == nil {
@@ -94,7 +98,7 @@ func nameCTEColumns(columns []query.Column, c *pg_query.CommonTableExpr) *pgerr.
 // recursiveQuery analyses a query that may name itself: non-recursive-term UNION [ALL] recursive-term.
 func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTableExpr, entry *cteEntry) error {
 	if sel.Op != pg_query.SetOperation_SETOP_UNION {
-		entry.notYet = "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term"
+		entry.form, entry.notYet = true, "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term"
 		return s.selectStmt(sel, true)
 	}
 	if err := s.with(sel.WithClause); err != nil {
@@ -121,12 +125,15 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 		if len(sel.SortClause) > 0 || sel.LimitCount != nil || sel.LimitOffset != nil {
 			return s.unsupported(c.Location, "ORDER BY and LIMIT in a recursive query are not implemented")
 		}
+		if err := s.checkRecursion(entry); err != nil {
+			return err
+		}
 		for i, t := range s.q.Targets {
 			if have := entry.cte.Columns[i].Type; have != t.Expr.Type() {
 				return s.recursiveType(entry.cte, i, have, t.Expr.Type(), sel)
 			}
 		}
-		return s.checkRecursion(entry)
+		return nil
 	}
 	for _, n := range sel.SortClause {
 		if err := s.setOrder(n.GetSortBy()); err != nil {
@@ -150,7 +157,7 @@ func (s *scope) checkRecursion(entry *cteEntry) error {
 	}
 	switch {
 	case step.HasAggs && refersTo(step, entry.cte):
-		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term")
+		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term").At(firstAggregate(step))
 	case countRefs(step, entry.cte) > 1:
 		return fail("recursive reference to query %q must not appear more than once")
 	case step.SetOp != nil && refersTo(step.SetOp.Right, entry.cte) && step.SetOp.Kind == query.Except:
@@ -162,6 +169,17 @@ func (s *scope) checkRecursion(entry *cteEntry) error {
 		return fail("recursive reference to query %q must not appear within an outer join")
 	}
 	return nil
+}
+
+// firstAggregate gives the position of an aggregate of q's own.
+func firstAggregate(q *query.Query) int {
+	pos := 0
+	query.WalkQuery(q, func(e query.Expr, depth int) {
+		if a, ok := e.(*query.Agg); ok && pos == 0 && a.Up == depth {
+			pos = a.Pos
+		}
+	})
+	return pos
 }
 
 func refersTo(q *query.Query, c *query.CTE) bool { return countRefs(q, c) > 0 }
@@ -226,11 +244,27 @@ func (s *scope) lookupCTE(name string) (*cteEntry, int) {
 	return nil, 0
 }
 
+// isFutureCTE tells whether a name is that of a WITH query that cannot be named yet.
+func (s *scope) isFutureCTE(name string) bool {
+	for level := s; level != nil; level = level.parent {
+		for _, n := range level.future {
+			if n.GetCommonTableExpr().GetCtename() == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // cteItem is a WITH query in FROM.
 func (s *scope) cteItem(c *cteEntry, up int, rv *pg_query.RangeVar) (*nameItem, error) {
 	if c.open {
 		if c.notYet != "" {
-			return nil, s.errorf(rv.Location, pgerr.InvalidRecursion, c.notYet, c.name)
+			loc := rv.Location
+			if c.form {
+				loc = c.loc
+			}
+			return nil, s.errorf(loc, pgerr.InvalidRecursion, c.notYet, c.name)
 		}
 		c.self, c.cte.Recursive = true, true
 	}

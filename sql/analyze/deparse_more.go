@@ -294,4 +294,3 @@ func operatorIsSimple(c *query.Call, parent query.Expr) bool {
 	}
 	return false
 }
-

@@ -168,7 +168,9 @@ func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 	if t == 0 {
 		t = types.Unknown
 	}
-	return &query.Param{T: query.Of(t), N: n}, nil
+	e := &query.Param{T: query.Of(t), N: n}
+	s.locs[e] = p.Location
+	return e, nil
 }
 
 // typeCast is CAST and ::.

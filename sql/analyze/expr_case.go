@@ -66,7 +66,7 @@ func (s *scope) caseExpr(c *pg_query.CaseExpr) (query.Expr, error) {
 		all = append(all, e)
 	}
 	if s.lastSRF != before {
-		return nil, s.noSetIn("CASE", c.Location)
+		return nil, s.noSetIn("CASE")
 	}
 	out.T = query.T{OID: t, Mod: commonTypmod(all, t)}
 	return out, nil
@@ -85,8 +85,8 @@ func (s *scope) when(w *pg_query.CaseWhen, elem *query.Element) (query.Expr, err
 	return s.coerceBool(cond, "CASE/WHEN", location(w.Expr))
 }
 
-func (s *scope) noSetIn(construct string, loc int32) error {
-	return s.unsupported(loc, "set-returning functions are not allowed in %s", construct).
+func (s *scope) noSetIn(construct string) error {
+	return pgerr.Unsupported("set-returning functions are not allowed in %s", construct).At(s.lastSRF.Pos).
 		WithHint("You might be able to move the set-returning function into a LATERAL FROM item.")
 }
 
@@ -97,7 +97,7 @@ func (s *scope) coalesce(c *pg_query.CoalesceExpr) (query.Expr, error) {
 		return nil, err
 	}
 	if s.lastSRF != before {
-		return nil, s.noSetIn("COALESCE", c.Location)
+		return nil, s.noSetIn("COALESCE")
 	}
 	return &query.Coalesce{T: query.T{OID: t, Mod: commonTypmod(args, t)}, Args: args}, nil
 }
@@ -186,10 +186,7 @@ func (s *scope) array(a *pg_query.A_ArrayExpr, target, elem types.OID, typmod in
 		}
 		out.Elems = append(out.Elems, e)
 	}
-	out.T, out.Elem = query.Of(arrayType), elemType
-	if hard {
-		out.Mod = typmod
-	}
+	out.T, out.Elem = query.T{OID: arrayType, Mod: commonTypmod(out.Elems, want)}, elemType
 	return out, nil
 }
 

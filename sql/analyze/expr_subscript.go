@@ -109,9 +109,9 @@ func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.
 	out := &query.Subscript{T: query.Of(types.JSONB), Base: e, Elem: types.JSONB}
 	for _, x := range list {
 		if x.IsSlice {
-			at := x.Uidx
-			if x.Lidx != nil {
-				at = x.Lidx
+			at := x.Lidx
+			if x.Uidx != nil {
+				at = x.Uidx
 			}
 			return nil, s.errorf(location(at), pgerr.DatatypeMismatch, "jsonb subscript does not support slices")
 		}
@@ -125,8 +125,11 @@ func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.
 			asInt, asText := canCoerceOne(t, types.Int4, implicit), canCoerceOne(t, types.Text, implicit)
 			switch {
 			case asInt == asText:
-				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", typeName(t)).
-					WithHint("jsonb subscript must be coercible to only one type, integer or text.")
+				hint := "jsonb subscript must be coercible to either integer or text."
+				if asInt {
+					hint = "jsonb subscript must be coercible to only one type, integer or text."
+				}
+				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", typeName(t)).WithHint("%s", hint)
 			case asInt:
 				target = types.Int4
 			}

@@ -158,7 +158,12 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema, Columns: columnsOfSystem(r)}, schema, nil
 		}
 	}
-	return nil, "", s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q does not exist", shown)
+	e := s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q does not exist", shown)
+	if rv.Schemaname == "" && s.isFutureCTE(rv.Relname) {
+		e = e.WithDetail("There is a WITH item named %q, but it cannot be referenced from this part of the query.", rv.Relname).
+			WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
+	}
+	return nil, "", e
 }
 
 // searchPath is the effective path: pg_catalog comes first unless it is listed.

@@ -324,7 +324,7 @@ func (s *scope) catalogExpr(text string, t types.OID) (query.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := &scope{state: &state{ctx: s.ctx, text: "SELECT " + text, noParams: true}, q: &query.Query{}, place: inOther}
+	inner := &scope{state: &state{ctx: s.ctx, text: "SELECT " + text, noParams: true, locs: locations{}}, q: &query.Query{}, place: inOther}
 	e, err := inner.expr(stmts[0].Node.GetSelectStmt().TargetList[0].GetResTarget().Val)
 	if err != nil || isPolymorphic(t) {
 		return e, err

@@ -60,10 +60,10 @@ func dependsOnClock(t types.OID, text string) bool {
 	return false
 }
 
-// varLocations remembers where variables stand in the text, for errors that are found later.
-type varLocations map[*query.Var]int32
+// locations remembers where variables, parameters and window calls stand in the text, for errors that are found later.
+type locations map[query.Expr]int32
 
-func (l varLocations) of(v *query.Var) int32 {
+func (l locations) of(v query.Expr) int32 {
 	if loc, ok := l[v]; ok {
 		return loc
 	}

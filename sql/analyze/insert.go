@@ -313,7 +313,7 @@ func (s *scope) arbiter(in *pg_query.InferClause) (uint32, error) {
 		}
 		col, err := s.targetColumn(el.Name, in.Location)
 		if err != nil {
-			return 0, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name)
+			return 0, s.errorf(in.Location, pgerr.UndefinedColumn, "column %q does not exist", el.Name)
 		}
 		columns = append(columns, t.Columns[col].AttNum)
 	}

@@ -214,7 +214,7 @@ func (s *scope) assignments(nodes []*pg_query.Node, exprs *tableExprs) ([]query.
 			}
 			c := s.q.Rels[s.q.Result].Table.Columns[col]
 			if at >= 0 && (len(rt.Indirection) == 0 || whole[col]) {
-				return s.errorf(rt.Location, pgerr.SyntaxError, "multiple assignments to same column %q", c.Name)
+				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column %q", c.Name)
 			}
 			base := query.Expr(&query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.Result, Col: col, Name: c.Name})
 			if at >= 0 {
@@ -324,7 +324,7 @@ func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc i
 		return nil, err
 	}
 	if v == nil {
-		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscripted assignment to %q requires type %s but expression is of type %s",
+		return nil, s.errorf(rt.Location, pgerr.DatatypeMismatch, "subscripted assignment to %q requires type %s but expression is of type %s",
 			rt.Name, typeName(want), typeName(value.Type())).WithHint("You will need to rewrite or cast the expression.")
 	}
 	sub.Assign = v

@@ -9,6 +9,9 @@ import (
 
 // operator finds the operator that name means between two types (oper); left is 0 for a prefix operator.
 func (s *scope) operator(name []string, left, right types.OID, loc int32) (*pgcatalog.Operator, error) {
+	if len(name) > 1 && !s.schemaExists(name[len(name)-2]) {
+		return nil, s.errorf(loc, pgerr.InvalidSchemaName, "schema %q does not exist", name[len(name)-2])
+	}
 	op, ambiguous := lookupOperator(name, left, right)
 	if op != nil {
 		return op, nil

@@ -115,7 +115,7 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 	call, isCall := f.Call.(*query.Call)
 	if len(defs) > 0 {
 		if !isCall || call.Type() != types.Record || procColumns(call) != nil {
-			return f, false, s.errorf(location(n), pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
+			return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
 		}
 		f.Columns, err = s.columnDefs(defs)
 		return f, false, err

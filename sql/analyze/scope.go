@@ -36,7 +36,7 @@ type state struct {
 	params   []types.OID // by number; 0 is not known yet
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
-	locs     varLocations
+	locs     locations
 }
 
 // maxDepth bounds the nesting of the tree; the parser's own limit is lower.
@@ -89,6 +89,7 @@ type scope struct {
 	names     []*nameItem
 	ctes      []*cteEntry // of this level's WITH
 	windows   []*windowDef
+	future    []*pg_query.Node // WITH queries of this level that come later
 	place     place
 	lateral   bool // LATERAL references are possible here
 	lastSRF   *query.Call
@@ -187,7 +188,8 @@ func columnsOfTable(t *catalog.Table) []query.Column {
 func columnsOfSystem(r *pgcatalog.Relation) []query.Column {
 	out := make([]query.Column, len(r.Columns))
 	for i, c := range r.Columns {
-		out[i] = query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
+		// The domains of information_schema are read as the types under them.
+		out[i] = query.Column{Name: c.Name, Type: baseType(c.Type), Typmod: c.Typmod}
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (s *scope) selectStmt(sel *pg_query.SelectStmt, resolve bool) error {
 	}
 	switch {
 	case len(sel.ValuesLists) > 0:
-		return s.valuesClause(sel, resolve)
+		return s.valuesClause(sel)
 	case sel.Op == pg_query.SetOperation_SETOP_UNION, sel.Op == pg_query.SetOperation_SETOP_INTERSECT, sel.Op == pg_query.SetOperation_SETOP_EXCEPT:
 		return s.setOperation(sel)
 	}
@@ -148,12 +148,12 @@ func (s *scope) limits(sel *pg_query.SelectStmt) error {
 }
 
 // valuesClause is VALUES as a query (transformValuesClause).
-func (s *scope) valuesClause(sel *pg_query.SelectStmt, resolve bool) error {
+func (s *scope) valuesClause(sel *pg_query.SelectStmt) error {
 	rows, err := s.valuesRows(sel.ValuesLists, nil)
 	if err != nil {
 		return err
 	}
-	mods, columnTypes, err := s.unifyValues(rows, resolve)
+	mods, columnTypes, err := s.unifyValues(rows)
 	if err != nil {
 		return err
 	}
@@ -218,17 +218,15 @@ func (s *scope) valuesRows(lists []*pg_query.Node, defaults func(col int) query.
 }
 
 // unifyValues gives each column of VALUES one type.
-func (s *scope) unifyValues(rows [][]item, resolve bool) (mods []int32, columnTypes []types.OID, err error) {
+func (s *scope) unifyValues(rows [][]item) (mods []int32, columnTypes []types.OID, err error) {
 	for c := range rows[0] {
 		column := make([]item, len(rows))
 		for r := range rows {
 			column[r] = rows[r][c]
 		}
-		t := types.OID(types.Unknown)
-		if resolve || !same(column, types.Unknown) {
-			if t, err = s.commonType(column, "VALUES"); err != nil {
-				return nil, nil, err
-			}
+		t, err := s.commonType(column, "VALUES")
+		if err != nil {
+			return nil, nil, err
 		}
 		for r := range rows {
 			e, err := s.coerceCommon(rows[r][c].expr, t, "VALUES", rows[r][c].loc)

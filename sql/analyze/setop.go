@@ -137,11 +137,6 @@ func targetLocation(sel *pg_query.SelectStmt, i int) int32 {
 	if i < len(sel.GetTargetList()) {
 		return location(sel.TargetList[i].GetResTarget().GetVal())
 	}
-	if rows := sel.GetValuesLists(); len(rows) > 0 {
-		if items := rows[0].GetList().GetItems(); i < len(items) {
-			return location(items[i])
-		}
-	}
 	return -1
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -12,7 +13,7 @@ import (
 // Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types of $1, $2, … as far as the client gave
 // them, 0 where the statement is to decide; the types decided on come back.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
-	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: varLocations{}}
+	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: locations{}}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0
@@ -53,13 +54,17 @@ func (st *state) checkParams(q *query.Query) error {
 	if len(st.params) == 0 {
 		return nil
 	}
-	var err error
+	var found *query.Param
 	query.WalkQuery(q, func(e query.Expr, _ int) {
-		if p, ok := e.(*query.Param); ok && err == nil && st.params[p.N-1] != p.OID {
-			err = pgerr.New(pgerr.AmbiguousParameter, "could not determine data type of parameter $%d", p.N)
+		if p, ok := e.(*query.Param); ok && found == nil && st.params[p.N-1] != p.OID {
+			found = p
 		}
 	})
-	return err
+	if found == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.AmbiguousParameter, "could not determine data type of parameter $%d", found.N).
+		At(parse.Position(st.text, int(st.locs.of(found))))
 }
 
 // Table finds the table that a name means, for COPY, TRUNCATE and DDL: 42P01 where there is none, 42809 where it is no table.

@@ -37,7 +37,7 @@ func ParseExpression(text string) (Source, error) {
 
 // storedScope makes a scope for an expression that the catalog keeps: over one table's columns (Rels[0]), without parameters.
 func storedScope(ctx *Context, source, table string, over []query.Column, p place) *scope {
-	s := &scope{state: &state{ctx: ctx, text: source, noParams: true, locs: varLocations{}}, q: &query.Query{}, place: p}
+	s := &scope{state: &state{ctx: ctx, text: source, noParams: true, locs: locations{}}, q: &query.Query{}, place: p}
 	if over != nil {
 		s.q.Rels = []*query.Rel{{Kind: query.RelTable, Alias: table, Columns: over}}
 		it := s.itemOf(0)

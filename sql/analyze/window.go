@@ -69,8 +69,8 @@ func (s *scope) windowCall(f *pg_query.FuncCall, name string, call *query.Call) 
 		return nil, s.errorf(f.Location, pgerr.WindowingError, "%s", message)
 	}
 	for _, a := range w.Args {
-		if query.Contains(a, isWindowCall) {
-			return nil, s.errorf(f.Location, pgerr.WindowingError, "window function calls cannot be nested")
+		if inner := findWindowCall(a); inner != nil {
+			return nil, s.errorf(s.locs.of(inner), pgerr.WindowingError, "window function calls cannot be nested")
 		}
 		if returnsSet(a) {
 			return nil, s.unsupported(f.Location, "window function calls cannot contain set-returning function calls").
@@ -82,8 +82,20 @@ func (s *scope) windowCall(f *pg_query.FuncCall, name string, call *query.Call) 
 		return nil, err
 	}
 	w.Window = n
+	s.locs[w] = f.Location
 	s.q.HasWindow = true
 	return w, nil
+}
+
+func findWindowCall(e query.Expr) query.Expr {
+	var found query.Expr
+	query.Walk(e, func(x query.Expr) bool {
+		if found == nil && isWindowCall(x) {
+			found = x
+		}
+		return found == nil
+	})
+	return found
 }
 
 func isWindowCall(e query.Expr) bool {
