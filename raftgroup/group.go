@@ -110,7 +110,7 @@ func (g *Group) bootstrap(conf *raft.Config, store raft.LogStore, snaps raft.Sna
 	if err != nil {
 		return diskError(err)
 	}
-	if has {
+	if has || g.opts.Join {
 		return nil
 	}
 	servers := g.opts.Peers

@@ -30,6 +30,7 @@ type Options struct {
 	ID        raft.ServerID  // this server; default Name
 	Transport raft.Transport // nil: in memory, this process is the only voter
 	Peers     []raft.Server  // configuration written where the log is empty; nil: this server alone
+	Join      bool           // write no configuration: the leader of a group that exists adds this server
 
 	// Snapshots is the store of snapshots; nil keeps two as ordinary files.
 	Snapshots raft.SnapshotStore

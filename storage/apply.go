@@ -2,6 +2,8 @@ package storage
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -28,6 +30,8 @@ const (
 // machine applies the log to Badger. It is the group's raft.BatchingFSM: its methods run on one goroutine.
 type machine struct {
 	r       *Replica
+	mu      sync.Mutex  // held while a batch is applied; a stream takes the state between two
+	fresh   atomic.Bool // nothing was applied since a stream was restored
 	s       *state
 	kvs     kvBatch
 	effects effects
@@ -58,6 +62,9 @@ func (m *machine) Apply(l *raft.Log) any {
 // ApplyBatch implements raft.BatchingFSM. An entry that cannot be applied (damage, or a newer release wrote it) stops the
 // process: to go on would let the replica differ from its log.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fresh.Store(false)
 	out := make([]any, len(logs))
 	m.r.fault("apply.begin")
 	for i, l := range logs {
@@ -297,7 +304,11 @@ func (m *machine) settle(o *openTxn) {
 	}
 }
 
-// forget keeps the record for clients' questions (gc_ttl) and drops it from memory.
+// keepDecision is how long the record of a forgotten decision stays for clients' questions. Expiry is by the entry's stamp,
+// so that all replicas write the same.
+const keepDecision = 15 * time.Minute
+
+// forget drops a decision from memory, and lets its record expire.
 func (m *machine) forget(e *entry) error {
 	for _, id := range e.ids {
 		d := m.s.decided[id]
@@ -306,7 +317,9 @@ func (m *machine) forget(e *entry) error {
 		}
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
-		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(e.stamp)); err != nil {
+		x := kv{key: ownKey(ownDecision, id[:]...), value: encodeDecision(d, true), version: uint64(e.stamp), op: opPut}
+		x.expires = uint64(e.stamp.Add(keepDecision).Time().Unix())
+		if err := m.kvs.put(x); err != nil {
 			return err
 		}
 	}

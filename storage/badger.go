@@ -122,6 +122,7 @@ type kv struct {
 	key, value []byte
 	version    uint64
 	op         opKind
+	expires    uint64 // seconds since 1970, 0: never
 }
 
 const (
@@ -135,11 +136,15 @@ var (
 )
 
 func (b *kvBatch) add(op opKind, key, value []byte, version uint64) error {
+	return b.put(kv{key: key, value: value, version: version, op: op})
+}
+
+func (b *kvBatch) put(x kv) error {
 	if b.bulk != nil {
-		return b.load(kv{key, value, version, op})
+		return b.load(x)
 	}
-	b.small = append(b.small, kv{key, value, version, op})
-	b.bytes += len(key) + len(value)
+	b.small = append(b.small, x)
+	b.bytes += len(x.key) + len(x.value)
 	if len(b.small) < bulkKeys && b.bytes < bulkBytes {
 		return nil
 	}
@@ -154,7 +159,7 @@ func (b *kvBatch) add(op opKind, key, value []byte, version uint64) error {
 }
 
 func (b *kvBatch) load(x kv) error {
-	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version}
+	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version, ExpiresAt: x.expires}
 	switch x.op {
 	case opDelete:
 		b.item.Meta = metaDelete
@@ -180,6 +185,7 @@ func (b *kvBatch) flush() error {
 			err = w.DeleteAt(x.key, x.version)
 		} else {
 			e := badger.NewEntry(x.key, x.value)
+			e.ExpiresAt = x.expires
 			if x.op == opPutHead {
 				e = e.WithMeta(headMeta)
 			}

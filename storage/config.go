@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,6 +21,12 @@ type Config struct {
 	// (T7). SendResolve tells another writer; nil leaves it to that writer to ask. Peers offers both within one process.
 	AskOutcome  func(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
 	SendResolve func(ctx context.Context, fragment txn.FragmentID, d txn.Decision) error
+
+	// Node, Transport, Peers and Join are those of raftgroup.Options; all empty for a fragment with one replica.
+	Node      raft.ServerID
+	Transport raft.Transport
+	Peers     []raft.Server
+	Join      bool
 
 	GCTTL        time.Duration // old versions are kept that long; default 15 min
 	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s

@@ -24,13 +24,15 @@ type durable struct {
 type mark struct {
 	index, first uint64
 	stamp        txn.Timestamp
+	streamed     bool // writes of a transaction open then are only in the received stream
 }
 
 // truncatedFile holds the index up to which the log may be gone: format(1) · index(8).
 const truncatedFile = "TRUNCATED"
 
-// openDurable checks that the checkpoint found in the tables reaches as far as the log was cut.
-func openDurable(dir string, s *state) (*durable, error) {
+// openDurable checks that the checkpoint found in the tables reaches as far as the log was cut, unless a received stream will
+// take the place of both.
+func openDurable(dir string, s *state, streamed bool) (*durable, error) {
 	d := &durable{path: filepath.Join(dir, truncatedFile)}
 	b, err := os.ReadFile(d.path)
 	if err != nil && !os.IsNotExist(err) {
@@ -42,7 +44,7 @@ func openDurable(dir string, s *state) (*durable, error) {
 		}
 		d.cut = binary.BigEndian.Uint64(b[1:])
 	}
-	if s.index < d.cut {
+	if s.index < d.cut && !streamed {
 		return nil, damaged("the tables reach log entry %d, but the log was cut at %d", s.index, d.cut)
 	}
 	if s.index > 0 {
@@ -58,7 +60,18 @@ func (d *durable) note(s *state) {
 	if first == 0 {
 		first = s.index + 1
 	}
-	d.marks = append(d.marks, mark{s.index, first, s.stamp})
+	m := mark{index: s.index, first: first, stamp: s.stamp}
+	for _, o := range s.open {
+		m.streamed = m.streamed || len(o.indexes) == 0
+	}
+	d.marks = append(d.marks, m)
+}
+
+// reset forgets the marks of a state that a stream has replaced.
+func (d *durable) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.marks = nil
 }
 
 // inTables gives the newest checkpoint that is in tables for certain: one whose stamp is below a version found in a table. A
@@ -150,9 +163,15 @@ func (g *guardedLog) DeleteRange(lo, hi uint64) error {
 	if lo > first { // a follower drops a conflicting tail
 		return g.LogStore.DeleteRange(lo, hi)
 	}
+	if g.r.machine.fresh.Load() { // a stream, which is on disk, has replaced what the log led to
+		return g.LogStore.DeleteRange(lo, hi)
+	}
 	m, ok := g.r.durableMark()
-	if !ok {
+	if !ok || m.streamed && g.r.snaps.received() {
 		return nil
+	}
+	if err := g.r.snaps.settle(); err != nil {
+		return err
 	}
 	upTo, err := g.r.durable.allow(m, g.r.fault)
 	if err != nil || upTo < lo {

@@ -30,6 +30,7 @@ type Replica struct {
 	durable *durable
 	locks   lockTable
 	drops   *dropper
+	snaps   *markerStore
 
 	// What readers look at first. Written by the applying goroutine after the keys are in Badger.
 	applied   atomic.Uint64 // largest stamp applied and visible
@@ -105,7 +106,10 @@ func (r *Replica) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.durable, err = openDurable(r.cfg.Dir, s); err != nil {
+	if r.snaps, err = newMarkerStore(filepath.Join(r.cfg.Dir, "snapshots"), r); err != nil {
+		return err
+	}
+	if r.durable, err = openDurable(r.cfg.Dir, s, r.snaps.received()); err != nil {
 		return err
 	}
 	r.stats = stats
@@ -113,13 +117,10 @@ func (r *Replica) open() (err error) {
 	if r.drops, err = openDropper(r); err != nil {
 		return err
 	}
-	snaps, err := newMarkerStore(filepath.Join(r.cfg.Dir, "snapshots"), r)
-	if err != nil {
-		return err
-	}
 	r.group, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
-		Snapshots: snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
+		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
+		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: r.cfg.LogEntries / 2,
 		OnLeader: r.lead, OnFollower: r.follow, Logger: r.cfg.Logger,
 	})
@@ -130,6 +131,15 @@ func (r *Replica) open() (err error) {
 // transactions that were open at the checkpoint, then applies the entries up to the last snapshot. Raft applies the rest.
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
+	if m.r.snaps.received() { // a stream that is not in tables yet: begin with it again
+		_, rd, err := m.r.snaps.Open("")
+		if err != nil {
+			return err
+		}
+		if err := m.Restore(rd); err != nil {
+			return err
+		}
+	}
 	for _, o := range m.s.open {
 		for _, i := range o.indexes {
 			if err := log.GetLog(i, &l); err != nil {

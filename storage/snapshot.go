@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
-	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 // markerStore is the raft.SnapshotStore of a fragment (S3): a snapshot is a marker, index and configuration, and no copy of
@@ -32,7 +31,7 @@ func newMarkerStore(dir string, r *Replica) (*markerStore, error) {
 
 // Create implements raft.SnapshotStore.
 func (s *markerStore) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &markerSink{s, raft.SnapshotMeta{
+	return &markerSink{s: s, meta: raft.SnapshotMeta{
 		Version: v, ID: "marker", Index: index, Term: term, Configuration: conf, ConfigurationIndex: confIndex,
 	}}, nil
 }
@@ -53,7 +52,7 @@ func (s *markerStore) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&m.Meta}, nil
 }
 
-// Open implements raft.SnapshotStore: it streams the live database to a follower.
+// Open implements raft.SnapshotStore: the stream received and not yet settled, else one of the live database for a follower.
 func (s *markerStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	metas, err := s.List()
 	if err != nil {
@@ -62,20 +61,72 @@ func (s *markerStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	if len(metas) == 0 {
 		return nil, nil, raft.ErrNothingNewToSnapshot
 	}
-	rd, err := s.r.stream()
+	f, err := os.Open(filepath.Join(s.dir, incomingFile))
+	if err == nil {
+		st, err := f.Stat()
+		if err == nil {
+			metas[0].Size = st.Size()
+		}
+		return metas[0], f, err
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, err
+	}
+	rd, size, err := s.r.stream()
+	metas[0].Size = size
 	return metas[0], rd, err
 }
 
+// incomingFile is a stream received from the leader. It stays until what it brought is in tables.
+const incomingFile = "incoming"
+
+// settle deletes the received stream. Called when a checkpoint after it is in tables.
+func (s *markerStore) settle() error {
+	err := os.Remove(filepath.Join(s.dir, incomingFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+func (s *markerStore) received() bool {
+	_, err := os.Stat(filepath.Join(s.dir, incomingFile))
+	return err == nil
+}
+
+// markerSink takes a marker, into which nothing is written, or a stream from the leader.
 type markerSink struct {
 	s    *markerStore
 	meta raft.SnapshotMeta
+	f    *os.File // of a stream
 }
 
-// Write implements io.Writer; a marker has no content.
-func (k *markerSink) Write(p []byte) (int, error) { return len(p), nil }
+// Write implements io.Writer.
+func (k *markerSink) Write(p []byte) (int, error) {
+	if k.f == nil {
+		f, err := os.Create(filepath.Join(k.s.dir, incomingFile+".tmp"))
+		if err != nil {
+			return 0, err
+		}
+		k.f = f
+	}
+	return k.f.Write(p)
+}
 
 // Close implements raft.SnapshotSink.
 func (k *markerSink) Close() error {
+	if k.f != nil {
+		err := errors.Join(k.f.Sync(), k.f.Close())
+		if err == nil {
+			err = os.Rename(k.f.Name(), filepath.Join(k.s.dir, incomingFile))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	b, err := json.Marshal(marker{1, k.meta})
 	if err != nil {
 		return err
@@ -90,15 +141,23 @@ func (k *markerSink) Close() error {
 func (k *markerSink) ID() string { return k.meta.ID }
 
 // Cancel implements raft.SnapshotSink.
-func (k *markerSink) Cancel() error { return nil }
+func (k *markerSink) Cancel() error {
+	if k.f == nil {
+		return nil
+	}
+	return errors.Join(k.f.Close(), os.Remove(k.f.Name()))
+}
 
 // Snapshot implements raft.FSM.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) { return emptySnapshot{}, nil }
 
-// Restore implements raft.FSM: it replaces this replica's database by a stream from another.
+// Restore implements raft.FSM: it replaces this replica's database by a stream from the leader.
 func (m *machine) Restore(rc io.ReadCloser) error {
 	defer rc.Close()
-	return pgerr.Unsupported("a fragment with one replica restores no stream")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fresh.Store(true)
+	return m.restore(rc)
 }
 
 type emptySnapshot struct{}
@@ -108,7 +167,3 @@ func (emptySnapshot) Persist(sink raft.SnapshotSink) error { return nil }
 
 // Release implements raft.FSMSnapshot.
 func (emptySnapshot) Release() {}
-
-func (r *Replica) stream() (io.ReadCloser, error) {
-	return nil, pgerr.Unsupported("a fragment with one replica streams to nobody")
-}

@@ -165,18 +165,19 @@ func loadState(db *badger.DB) (*state, *statistics, error) {
 	// Keys at stamps above the checkpoint's may be there already: pieces of entries that will be applied again.
 	at := db.NewTransactionAt(uint64(s.stamp), false)
 	defer at.Discard()
-	err = eachOwn(at, ownDecision, func(rest, v []byte) error {
-		d, forgotten, err := decodeDecision(v)
-		if err == nil && !forgotten {
-			copy(d.id[:], rest)
-			s.decided[d.id] = d
-		}
-		return err
-	})
-	if err != nil {
+	if err := eachOwn(at, ownDecision, s.loadDecision); err != nil {
 		return nil, nil, err
 	}
 	return s, stats, eachOwn(at, ownStats, stats.load)
+}
+
+func (s *state) loadDecision(rest, v []byte) error {
+	d, forgotten, err := decodeDecision(v)
+	if err == nil && !forgotten {
+		copy(d.id[:], rest)
+		s.decided[d.id] = d
+	}
+	return err
 }
 
 // eachOwn calls fn for every record of kind, with the key after the kind.

@@ -124,12 +124,8 @@ func (s *statistics) drop(span txn.Span) {
 // checkpoint calls put with the records changed since the last one.
 func (s *statistics) checkpoint(put func(key, value []byte) error) error {
 	for k := range s.dirty {
-		rest := binary.BigEndian.AppendUint32(nil, k.table)
-		rest = binary.BigEndian.AppendUint16(rest, k.group)
-		v := s.sums[k]
-		b := binary.AppendVarint([]byte{1}, v.docs)
-		b = binary.AppendVarint(b, v.bytes)
-		if err := put(ownKey(ownStats, rest...), b); err != nil {
+		key, value := statRecord(k, s.sums[k])
+		if err := put(key, value); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,119 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+func (m *machine) restoreFrame(got *restored, b []byte) error {
+	r := reader{b: b[1:]}
+	switch frameKind(b[0]) {
+	case frameKey:
+		x := kv{op: opPut}
+		if r.byte() != 0 {
+			x.op = opDelete
+		}
+		if meta := r.byte(); meta&headMeta != 0 && x.op == opPut {
+			x.op = opPutHead
+		}
+		x.version = uint64(r.ts())
+		x.expires = r.uvarint()
+		x.key, x.value = r.bytes(), r.bytes()
+		if r.err == nil {
+			return m.kvs.put(x)
+		}
+	case frameOpen:
+		id := r.id()
+		o := got.open[id]
+		if o == nil {
+			o = &openTxn{id: id, since: time.Now()}
+			got.open[id] = o
+		}
+		o.parts = r.int()
+		o.stats = r.bytes()
+		o.writes = append(o.writes, r.rest())
+	case frameStat:
+		k, v := r.bytes(), r.bytes()
+		if r.err == nil && len(k) > 5 {
+			return got.stats.load(k[5:], v)
+		}
+	case frameState:
+		s, err := decodeCheckpoint(b[1:])
+		got.state = s
+		return err
+	}
+	if r.err != nil {
+		return fmt.Errorf("%w: frame of kind %d", errStream, b[0])
+	}
+	return nil
+}
+
+// adopt takes over what a stream has brought, and shows it.
+func (m *machine) adopt(got *restored) error {
+	if err := m.kvs.flush(); err != nil {
+		return err
+	}
+	for id, o := range got.state.open {
+		from := got.open[id]
+		if from == nil {
+			return fmt.Errorf("%w: no writes of open transaction %s", errStream, id)
+		}
+		o.parts, o.stats, o.writes, o.indexes = from.parts, from.stats, from.writes, nil
+	}
+	t := m.r.db.NewTransactionAt(uint64(got.state.stamp), false)
+	defer t.Discard()
+	err := eachOwn(t, ownDecision, got.state.loadDecision)
+	if err != nil {
+		return err
+	}
+	m.r.stats.replace(got.stats)
+	m.r.unpublish()
+	m.s = got.state
+	m.r.durable.reset()
+	m.r.publishAll(m.s)
+	m.entries++ // something to write down
+	return m.checkpoint()
+}
+
+// unpublish forgets what readers know of the state that a stream replaces.
+func (r *Replica) unpublish() {
+	r.smu.Lock()
+	defer r.smu.Unlock()
+	for _, p := range r.prepared {
+		close(p.settled)
+	}
+	r.prepared, r.decided, r.parts = map[txn.ID]*preparedTxn{}, map[txn.ID]*decision{}, map[txn.ID]bool{}
+	r.undecided.Store(0)
+}
+
+// replace takes the sums of o; all of them are written with the next checkpoint.
+func (s *statistics) replace(o *statistics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.sums {
+		s.dirty[k] = struct{}{}
+	}
+	s.sums = o.sums
+	for k := range s.sums {
+		s.dirty[k] = struct{}{}
+	}
+}
+
+// all calls fn with every sum as a record.
+func (s *statistics) all(fn func(key, value []byte)) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for k, v := range s.sums {
+		fn(statRecord(k, v))
+	}
+}
+
+func statRecord(k statKey, v statValue) (key, value []byte) {
+	rest := binary.BigEndian.AppendUint32(nil, k.table)
+	rest = binary.BigEndian.AppendUint16(rest, k.group)
+	b := binary.AppendVarint([]byte{1}, v.docs)
+	return ownKey(ownStats, rest...), binary.AppendVarint(b, v.bytes)
+}

@@ -1,0 +1,201 @@
+package storage
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+)
+
+// A stream of the live database (S3): format(1), then frames of length · kind(1) · body. Keys come first and the state last,
+// so that a stream cut short installs nothing.
+const streamFormat = 1
+
+type frameKind byte
+
+const (
+	frameKey   frameKind = 1 // meta(1) · user meta(1) · version(8) · expires · key · value
+	frameOpen  frameKind = 2 // id(16) · parts · statistics · operations: an open transaction's writes
+	frameStat  frameKind = 3 // key · value of a statistics record
+	frameState frameKind = 4 // the checkpoint record; the end
+)
+
+const maxFrame = 64 << 20
+
+var errStream = errors.New("malformed stream of a fragment")
+
+// frozen is the state at one entry: what the stream carries besides Badger's keys. Keys of later entries may come with them,
+// and do no harm (S1).
+type frozen struct {
+	state []byte
+	open  []*openTxn
+	stats map[string][]byte
+}
+
+// freeze copies the state between two batches.
+func (m *machine) freeze() *frozen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := &frozen{state: m.s.encode(), stats: map[string][]byte{}}
+	for _, o := range m.s.open {
+		c := *o
+		f.open = append(f.open, &c)
+	}
+	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
+	return f
+}
+
+// stream gives a reader of the database as it is now, while entries go on being applied, and the number of bytes it will
+// give. Raft wants that number first: it is counted in a pass of its own, what resolutions may add meanwhile is allowed for,
+// and what is left over is filled with zeros after the state.
+func (r *Replica) stream() (rd io.ReadCloser, size int64, err error) {
+	f := r.machine.freeze()
+	c := &counter{}
+	if err := r.writeTo(c, f); err != nil {
+		return nil, 0, err
+	}
+	size = c.n + c.n/16 + streamSlack
+	pr, pw := io.Pipe()
+	go func() {
+		c := &counter{w: pw, limit: size}
+		err := r.writeTo(c, f)
+		if err == nil {
+			_, err = io.CopyN(c, zeros{}, size-c.n)
+		}
+		pw.CloseWithError(err)
+	}()
+	return pr, size, nil
+}
+
+const streamSlack = 1 << 20
+
+func (r *Replica) writeTo(c *counter, f *frozen) error {
+	w := bufio.NewWriterSize(c, 1<<20)
+	if err := r.writeStream(w, f); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// counter counts what is written, and passes it on to w if there is one, up to limit.
+type counter struct {
+	w        io.Writer
+	n, limit int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	if c.w == nil {
+		return len(p), nil
+	}
+	if c.n > c.limit {
+		return 0, errors.New("the fragment grew while it was streamed")
+	}
+	return c.w.Write(p)
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
+	if err := w.WriteByte(streamFormat); err != nil {
+		return err
+	}
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		item := it.Item()
+		if k := item.Key(); len(k) > 4 && TableOf(k) == ownTable && (k[4] == ownApplied || k[4] == ownStats) {
+			continue // the frozen ones come last
+		}
+		del := item.IsDeletedOrExpired()
+		b := []byte{byte(frameKey), boolByte(del), item.UserMeta()}
+		b = binary.BigEndian.AppendUint64(b, item.Version())
+		b = binary.AppendUvarint(b, item.ExpiresAt())
+		b = putBytes(b, item.Key())
+		if err := item.Value(func(v []byte) error { b = putBytes(b, v); return nil }); err != nil {
+			return err
+		}
+		if err := writeFrame(w, b); err != nil {
+			return err
+		}
+	}
+	return writeFrozen(w, f)
+}
+
+func writeFrozen(w *bufio.Writer, f *frozen) error {
+	for _, o := range f.open {
+		b := append([]byte{byte(frameOpen)}, o.id[:]...)
+		b = binary.AppendUvarint(b, uint64(o.parts))
+		b = putBytes(b, o.stats)
+		for i, ops := range o.writes { // one frame for each entry's writes; the first fields are repeated
+			if err := writeFrame(w, append(b[:len(b):len(b)], ops...)); err != nil {
+				return fmt.Errorf("piece %d: %w", i, err)
+			}
+		}
+	}
+	for k, v := range f.stats {
+		if err := writeFrame(w, putBytes(putBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
+			return err
+		}
+	}
+	return writeFrame(w, append([]byte{byte(frameState)}, f.state...))
+}
+
+func writeFrame(w *bufio.Writer, b []byte) error {
+	if _, err := w.Write(binary.AppendUvarint(nil, uint64(len(b)))); err != nil {
+		return err
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// restore installs a stream in place of what is here.
+func (m *machine) restore(rd io.Reader) error {
+	in := bufio.NewReaderSize(rd, 1<<20)
+	if b, err := in.ReadByte(); err != nil || b != streamFormat {
+		return fmt.Errorf("%w: format %d, %v", errStream, b, err)
+	}
+	m.r.drops.wait()
+	if err := m.r.db.DropAll(); err != nil { // a follower serves nobody while it restores
+		return err
+	}
+	got := &restored{open: map[txn.ID]*openTxn{}, stats: newStatistics()}
+	for got.state == nil {
+		b, err := readFrame(in)
+		if err != nil {
+			return err
+		}
+		if err := m.restoreFrame(got, b); err != nil {
+			return err
+		}
+	}
+	return m.adopt(got)
+}
+
+// restored gathers the end of a stream.
+type restored struct {
+	state *state
+	open  map[txn.ID]*openTxn
+	stats *statistics
+}
+
+func readFrame(in *bufio.Reader) ([]byte, error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil || n == 0 || n > maxFrame {
+		return nil, fmt.Errorf("%w: frame of %d bytes, %v", errStream, n, err)
+	}
+	b := make([]byte, n)
+	_, err = io.ReadFull(in, b)
+	return b, err
+}

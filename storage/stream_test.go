@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TestFollowerIsStreamedTo adds a second replica to a group whose log has been cut: it gets the live database, prepared
+// transactions included, keeps it over a restart, and goes on with the log.
+func TestFollowerIsStreamedTo(t *testing.T) {
+	addrA, transA := raft.NewInmemTransport("a")
+	addrB, transB := raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	transB.Connect(addrA, transA)
+	a := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Node, c.Transport, c.RecoverAfter = "a", transA, time.Hour
+		c.Peers = []raft.Server{{ID: "a", Address: addrA}}
+	})
+	ctx := testContext(t)
+	for i := range 200 {
+		commitRow(t, a, rowKey(i), fmt.Sprint(i, string(bytes.Repeat([]byte("z"), 40_000))))
+	}
+	commitRow(t, a, rowKey(1), string(make([]byte, 700_000)))
+	tx := a.Tx(txn.NewID())
+	tx.LockNewest(ctx, rowKey(0))
+	tx.Put(rowKey(0), []byte("prepared"))
+	d := txn.Decision{ID: tx.ID(), C: a.cfg.Clock.Now() + 1, Outcome: txn.Committed}
+	if err := tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.group.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if first, _ := a.group.Log().FirstIndex(); first < 50 {
+		t.Fatalf("the log was not cut: it begins at %d", first)
+	}
+	dirB := t.TempDir()
+	openB := func() *Replica {
+		cfg := Config{Dir: dirB, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true}
+		small(&cfg)
+		b, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := openB()
+	if err := a.group.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, a, b)
+	if b.undecided.Load() != 1 {
+		t.Fatal("the prepared transaction did not come")
+	}
+	same(t, a, b)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dirB, "snapshots", incomingFile)); err != nil {
+		t.Fatal("the stream is needed until the prepared transaction is resolved:", err)
+	}
+	_, transB = raft.NewInmemTransport("b")
+	transB.Connect(addrA, transA)
+	transA.Connect(addrB, transB)
+	b = openB()
+	defer b.Close()
+	if err := a.Resolve(d); err != nil {
+		t.Fatal(err)
+	}
+	tx.end()
+	commitRow(t, a, rowKey(500), "later")
+	catchUp(t, a, b)
+	same(t, a, b)
+}
+
+func catchUp(t *testing.T, a, b *Replica) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); b.Applied() < a.Applied(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the follower stays at %s, the leader is at %s", b.Applied(), a.Applied())
+		}
+	}
+}
+
+// same compares all keys of both databases, and their statistics.
+func same(t *testing.T, a, b *Replica) {
+	t.Helper()
+	dump := func(r *Replica) (out []string) {
+		txn := r.db.NewTransactionAt(uint64(a.Applied()), false)
+		defer txn.Discard()
+		c := newCursor(txn, TableSpan(20000), false)
+		defer c.it.Close()
+		for ; c.valid(); c.it.Next() {
+			err := emit(txn, c.it.Item(), func(k, v []byte) error {
+				out = append(out, fmt.Sprintf("%x@%d %d %.20q", k, c.it.Item().Version(), len(v), v))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return append(out, fmt.Sprint(r.BucketStats(0)))
+	}
+	x, y := dump(a), dump(b)
+	if fmt.Sprint(x) != fmt.Sprint(y) {
+		t.Fatalf("%d and %d rows differ", len(x), len(y))
+	}
+}
+
+func TestDamagedStreamIsRefused(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	commitRow(t, r, rowKey(1), "x")
+	rd, size, err := r.stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := io.ReadAll(rd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(whole)) != size {
+		t.Fatalf("%d bytes of %d", len(whole), size)
+	}
+	end := len(bytes.TrimRight(whole, "\x00"))
+	for _, cut := range []int{0, 1, 2, end / 2, end - 1} {
+		other := openTest(t, t.TempDir())
+		if err := other.machine.restore(bytes.NewReader(whole[:cut])); err == nil {
+			t.Fatalf("a stream of %d of %d bytes is taken", cut, len(whole))
+		}
+	}
+}
