@@ -27,7 +27,7 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 bench: build
-	integration/bench/run
+	$(GO) run ./integration/bench $(BENCH)
 
 compare: build
 	integration/compare

@@ -178,6 +178,9 @@ func explainExpr(e query.Expr) string {
 	named := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 		switch n := x.(type) {
 		case *plan.Slot:
+			if n.Of != nil {
+				return n.Of, true
+			}
 			return &query.Var{T: n.T, Name: n.Name}, true
 		case *plan.Outer:
 			return &query.Var{T: n.T, Name: n.Name}, true

@@ -20,6 +20,7 @@ import (
 type nodeConfig struct {
 	data      string
 	sqlAddr   string
+	httpAddr  string // "" is no door for operators
 	fragments int    // of a new cluster
 	verifier  string // SCRAM verifier of the superuser of a new cluster
 	logger    *slog.Logger
@@ -33,6 +34,7 @@ type node struct {
 	server   *sql.Server
 	wire     *pgwire.Server
 	listener net.Listener
+	http     *httpDoor
 }
 
 // maxClockAhead is how far a timestamp may run ahead of this machine's clock (sherd.max_clock_ahead).
@@ -48,6 +50,12 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 	}()
 	if n.listener, err = net.Listen("tcp", cfg.sqlAddr); err != nil {
 		return nil, fmt.Errorf("cannot listen for clients: %w", err)
+	}
+	if err = checkLoopback("--http-addr", cfg.httpAddr); err != nil {
+		return nil, err
+	}
+	if n.http, err = openHTTP(cfg.httpAddr); err != nil {
+		return nil, err
 	}
 	if n.dir, err = catalog.OpenDataDir(cfg.data, settings.Version, func() (catalog.Identity, error) { return catalog.NewCluster(), nil }); err != nil {
 		return nil, err
@@ -120,6 +128,7 @@ func (n *node) close(ctx context.Context) error {
 			errs = append(errs, err)
 		}
 	}
+	errs = append(errs, n.http.close(ctx))
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
 	}

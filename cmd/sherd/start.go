@@ -54,6 +54,7 @@ Every flag is also an environment variable: --sql-addr is SHERD_SQL_ADDR.`,
 	}
 	cmd.Flags().StringVar(&cfg.data, "data", "", "directory of the node's data; made if it does not exist")
 	cmd.Flags().StringVar(&cfg.sqlAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
+	cmd.Flags().StringVar(&cfg.httpAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
 	cmd.Flags().IntVar(&cfg.fragments, "fragments", defaultFragments, "fragments of the database postgres of a new cluster")
 	cmd.Flags().StringVar(&passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
 	return cmd
@@ -61,7 +62,7 @@ Every flag is also an environment variable: --sql-addr is SHERD_SQL_ADDR.`,
 
 // flagsFromEnvironment sets flags that were not given from SHERD_… variables.
 func flagsFromEnvironment(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"data", "sql-addr", "fragments", "superuser-password-file"} {
+	for _, name := range []string{"data", "sql-addr", "http-addr", "fragments", "superuser-password-file"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || f.Changed {
 			continue
@@ -95,9 +96,16 @@ func superuserVerifier(file string) (string, error) {
 
 // checkAddr refuses to open the door beyond this machine while it has no lock (SPEC 11).
 func checkAddr(addr string) error {
+	return checkLoopback("--sql-addr", addr)
+}
+
+func checkLoopback(flag, addr string) error {
+	if addr == "" {
+		return nil
+	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return usageError{fmt.Errorf("--sql-addr: %w", err)}
+		return usageError{fmt.Errorf("%s: %w", flag, err)}
 	}
 	if host == "localhost" {
 		return nil
@@ -105,8 +113,8 @@ func checkAddr(addr string) error {
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("--sql-addr %s is not a loopback address: that needs TLS and a password for every role, and TLS is not supported yet. "+
-		"Use 127.0.0.1 and a tunnel", addr)
+	return fmt.Errorf("%s %s is not a loopback address: that needs TLS and a password for every role, and TLS is not supported yet. "+
+		"Use 127.0.0.1 and a tunnel", flag, addr)
 }
 
 // newLogger logs as text to a terminal and as JSON elsewhere.

@@ -23,7 +23,8 @@ type Col struct {
 type Slot struct {
 	query.T
 	N    int
-	Name string // for EXPLAIN
+	Name string     // for EXPLAIN
+	Of   query.Expr // for EXPLAIN: what was computed into it below, nil for a column
 }
 
 // Outer reads parameter N of the execution context, set by a NestLoop or SubPlan above.

@@ -32,7 +32,11 @@ func (p *planner) rewrite(l *level, e query.Expr, in *layout) (query.Expr, error
 func (p *planner) rewriteNode(l *level, x query.Expr, in *layout) (query.Expr, bool, error) {
 	for _, pl := range in.exprs {
 		if query.Equal(x, pl.expr) {
-			return slot(pl.slot, pl.col), true, nil
+			s := slot(pl.slot, pl.col)
+			if _, column := x.(*query.Var); !column {
+				s.Of = pl.expr
+			}
+			return s, true, nil
 		}
 	}
 	switch n := x.(type) {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// httpDoor is the port for operators: is the node alive, and what is it doing.
+type httpDoor struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// openHTTP listens on addr; "" opens no door.
+func openHTTP(addr string) (*httpDoor, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen for HTTP: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	d := &httpDoor{listener: l, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	go d.server.Serve(l) // ends with close
+	return d, nil
+}
+
+func (d *httpDoor) close(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	err := d.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return d.server.Close()
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// server is a running database.
+type server struct {
+	name string
+	port int
+	cmd  *exec.Cmd
+}
+
+func (s *server) args() []string {
+	return []string{"-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres"}
+}
+
+func (s *server) stop() {
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.cmd.Wait()
+}
+
+// command makes a command that runs as the user postgres where we are root, which PostgreSQL refuses to run as.
+func command(ctx context.Context, asPostgres bool, name string, args ...string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	if !asPostgres || os.Getuid() != 0 {
+		return cmd, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	cmd.Dir = "/"
+	return cmd, nil
+}
+
+const postgresBin = "/usr/lib/postgresql/15/bin"
+
+func installPostgres(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(postgresBin, "initdb")); err == nil {
+		return nil
+	}
+	for _, args := range [][]string{{"update"}, {"install", "-y", "postgresql-15", "postgresql-client-15"}} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("PostgreSQL 15 is not installed, and apt-get %s failed: %w", args[0], err)
+		}
+	}
+	return nil
+}
+
+func startPostgres(ctx context.Context, dir string) (*server, error) {
+	if err := installPostgres(ctx); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if os.Getuid() == 0 {
+		if out, err := exec.CommandContext(ctx, "chown", "postgres", dir).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w", out, err)
+		}
+	}
+	initdb, err := command(ctx, true, filepath.Join(postgresBin, "initdb"), "-D", dir, "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U", "postgres")
+	if err != nil {
+		return nil, err
+	}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %s: %w", out, err)
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := command(ctx, true, filepath.Join(postgresBin, "postgres"), "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "timezone=UTC", "-c", "logging_collector=off")
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{"PostgreSQL", port, cmd}
+	return s, s.wait(ctx)
+}
+
+func (s *server) wait(ctx context.Context) error {
+	for range 600 {
+		if exec.CommandContext(ctx, "pg_isready", "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port)).Run() == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return errors.New("did not come up")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// startSherd builds the binary of this tree and starts it.
+func startSherd(ctx context.Context, dir string) (*server, error) {
+	bin := dir + "-bin"
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/sherddb/sherd/cmd/sherd")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build: %s: %w", out, err)
+	}
+	args := []string{"start", "--data", dir, "--sql-addr", "127.0.0.1:0"}
+	if addr := os.Getenv("BENCH_HTTP_ADDR"); addr != "" { // to profile the server
+		args = append(args, "--http-addr", addr)
+	}
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("no ready line: %w", err)
+	}
+	u, err := url.Parse(strings.TrimPrefix(strings.TrimSpace(line), "ready "))
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(u.Port())
+	return &server{"Sherd", port, cmd}, err
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// workload is something that both servers do.
+type workload struct {
+	name   string
+	what   string
+	script string // for pgbench; "" is COPY
+	long   bool   // takes seconds for one transaction: fewer of them
+}
+
+// :docs is the number of documents. Ids are spread over all fragments.
+var workloads = []workload{
+	{"point", "point read by id", "\\set i random(1, :docs)\nSELECT doc FROM docs WHERE id = 'docs/' || :i;\n", false},
+	{"insert", "insert", "\\set i random(1, 1000000000000)\n\\set j random(1, 1000000000)\n" +
+		"INSERT INTO events VALUES ('events/' || :i || '-' || :j, '{\"Kind\":\"click\",\"At\":\"2026-11-21T08:00:00Z\",\"User\":\"users/77-A\",\"Path\":\"/products/1-A\"}');\n", false},
+	{"update", "update", "\\set i random(1, :docs)\nUPDATE docs SET doc = doc || '{\"Seen\": 1}' WHERE id = 'docs/' || :i;\n", false},
+	{"two", "two-document transaction", "\\set i random(1, :docs)\n\\set j random(1, :docs)\nBEGIN;\n" +
+		"UPDATE docs SET doc = doc || '{\"Seen\": 2}' WHERE id = 'docs/' || :i;\n" +
+		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", false},
+	{"copy", "COPY in", "", true},
+	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, count(*), sum((doc->>'Total')::numeric) FROM orders " +
+		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
+}
+
+func names() []string {
+	var out []string
+	for _, w := range workloads {
+		out = append(out, w.name)
+	}
+	return out
+}
+
+type bench struct {
+	options
+	dir     string
+	servers []*server
+}
+
+// prepare makes the tables and the files that both servers load.
+func (b *bench) prepare(ctx context.Context) error {
+	if err := b.writeRows("docs.csv", b.docs, func(r *rand.Rand, i int) (id, doc string) {
+		return fmt.Sprintf("docs/%d", i), fmt.Sprintf(`{"N":%d,"Name":"document %d","Text":"%s"}`, i, i, padding(r, 900))
+	}); err != nil {
+		return err
+	}
+	statuses := []string{"new", "paid", "shipped", "returned"}
+	if err := b.writeRows("orders.csv", b.orders, func(r *rand.Rand, i int) (id, doc string) {
+		return fmt.Sprintf("orders/%d-A", i), fmt.Sprintf(
+			`{"Customer":"customers/%d-A","Status":"%s","Total":%d.%02d,"OrderedAt":"2026-%02d-%02d","Lines":[{"Product":"products/%d-A","Quantity":%d}],"Note":"%s"}`,
+			1+r.IntN(1000), statuses[r.IntN(4)], r.IntN(1000), r.IntN(100), 1+r.IntN(12), 1+r.IntN(28), 1+r.IntN(500), 1+r.IntN(20), padding(r, 70))
+	}); err != nil {
+		return err
+	}
+	for _, s := range b.servers {
+		for _, t := range []string{"docs", "events", "orders"} {
+			if err := b.psql(ctx, s, fmt.Sprintf("CREATE TABLE %s (id text PRIMARY KEY, doc jsonb NOT NULL)", t)); err != nil {
+				return err
+			}
+		}
+		if err := b.load(ctx, s, "docs"); err != nil {
+			return err
+		}
+		if len(b.only) > 0 && slices.Contains(b.only, "aggregate") && !slices.Contains(b.only, "copy") {
+			if err := b.load(ctx, s, "orders"); err != nil {
+				return err
+			}
+		}
+		if s.name == "PostgreSQL" {
+			if err := b.psql(ctx, s, "VACUUM ANALYZE"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz     "
+
+func padding(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+func (b *bench) writeRows(name string, n int, row func(r *rand.Rand, i int) (id, doc string)) error {
+	f, err := os.Create(filepath.Join(b.dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	r := rand.New(rand.NewPCG(7, 11))
+	for i := range n {
+		id, doc := row(r, i+1)
+		fmt.Fprintf(w, "%s\t%s\n", id, doc)
+	}
+	return w.Flush()
+}
+
+func (b *bench) psql(ctx context.Context, s *server, text string) error {
+	cmd := exec.CommandContext(ctx, "psql", append(s.args(), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-c", text)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %s: %w", s.name, out, err)
+	}
+	return nil
+}
+
+func (b *bench) load(ctx context.Context, s *server, table string) error {
+	return b.psql(ctx, s, fmt.Sprintf(`\copy %s FROM '%s'`, table, filepath.Join(b.dir, table+".csv")))
+}
+
+// measure runs a workload on both servers, round by round, and prints the medians.
+func (b *bench) measure(ctx context.Context, w workload) error {
+	if w.script == "" {
+		return b.measureCopy(ctx, w)
+	}
+	file := filepath.Join(b.dir, w.name+".sql")
+	if err := os.WriteFile(file, []byte(w.script), 0o644); err != nil {
+		return err
+	}
+	for _, clients := range b.clients {
+		rates := make([][]float64, len(b.servers))
+		for range b.rounds {
+			for i, s := range b.servers {
+				tps, err := b.pgbench(ctx, s, file, clients)
+				if err != nil {
+					return err
+				}
+				rates[i] = append(rates[i], tps)
+			}
+		}
+		b.print(w.what, clients, rates, "tps")
+	}
+	return nil
+}
+
+func (b *bench) print(what string, clients int, rates [][]float64, unit string) {
+	var ratios []float64
+	for i := range rates[0] {
+		ratios = append(ratios, rates[1][i]/rates[0][i])
+	}
+	fmt.Printf("%-28s %8d %10.1f %s %10.1f %s %7.2f\n", what, clients, median(rates[0]), unit, median(rates[1]), unit, median(ratios))
+}
+
+func median(x []float64) float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+var tpsLine = regexp.MustCompile(`tps = ([0-9.]+)`)
+
+func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (float64, error) {
+	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)), "-T", strconv.Itoa(b.seconds),
+		"-D", "docs="+strconv.Itoa(b.docs), "--max-tries=1000", "-f", file, "postgres")
+	out, err := exec.CommandContext(ctx, "pgbench", args...).CombinedOutput()
+	m := tpsLine.FindSubmatch(out)
+	if err != nil || m == nil {
+		return 0, fmt.Errorf("%s: pgbench: %s: %w", s.name, out, err)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}
+
+func (b *bench) measureCopy(ctx context.Context, w workload) error {
+	rates := make([][]float64, len(b.servers))
+	for range b.rounds {
+		for i, s := range b.servers {
+			if err := b.psql(ctx, s, "TRUNCATE orders"); err != nil {
+				return err
+			}
+			start := time.Now()
+			if err := b.load(ctx, s, "orders"); err != nil {
+				return err
+			}
+			rates[i] = append(rates[i], float64(b.orders)/time.Since(start).Seconds()/1000)
+		}
+	}
+	b.print(w.what, 1, rates, "k/s")
+	return nil
+}
