@@ -1,2 +1,64 @@
-// Package storage keeps one replica of one fragment on this disk.
+// Package storage keeps one replica of one fragment on this disk: a Raft log, fsynced before anything is acknowledged, and a
+// Badger database in managed mode as the state machine that the log is applied to. It knows bytes, spans and timestamps, and
+// nothing of SQL: index entries are computed by the executor and logged with the row (V3).
+//
+//	                    Lock, Put, Delete                      Commit
+//	executor ──▶ Tx ──▶ stage (memory) + lockTable ──▶ propose: stamp, enqueue ──▶ raftgroup: log, fsync
+//	              │                                                                       │ committed
+//	              └──▶ View ──▶ Badger at T, own stage laid over  ◀── publish ◀── machine.ApplyBatch
+//
+// # Reading
+//
+// A key's versions in Badger are its commit timestamps. A View reads at T. The table shows one fragment's log from left to
+// right, with each entry's stamp; [n] is a version it writes.
+//
+//	log      1:commit   2:prepare X   3:commit    4:ceiling   5:resolve X     6:commit
+//	stamp    100        110           120         121         130             140
+//	row a    [100]                    [120]
+//	row b               C = 110 …………………………………………………………… [110]           [140]
+//
+// A reader at T = 125 while entry 5 is not applied sees a at 120 and waits at b, where X is prepared below T (T3). A reader
+// at T = 105 does not wait. Nobody commits below 125 any more once T was served (T2: promised), not even the next leader,
+// because T is at or below the largest stamp applied or the replicated ceiling (T4). The fast path is three atomic loads:
+// T ≤ applied, nothing undecided, T ≥ watermark.
+//
+// # Writing
+//
+// Writes are staged in the leader's memory under row locks, and go into the log as one entry: bytes and versions, nothing
+// to be computed at apply. A write set beyond 4 MiB goes as parts, which nobody sees, and a commit that names their number.
+// The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of
+// prepared transactions are rebuilt from the log.
+//
+// # Crashes
+//
+//   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state (open transactions,
+//     decisions, statistics, ceiling) lives in memory, evolves in log order alone, and is written as a checkpoint at a stamp;
+//     a restart reads the records as they were at that stamp, whatever later pieces are on disk, and applies the log again.
+//   - S2 Badger does not sync. After an unclean stop its memtable files are deleted, so that only tables count; memtables are
+//     flushed in order, and the checkpoint's key "applied" is written after all it speaks of, so what it says in the tables is
+//     durable. The log is cut only below a checkpoint known to be in tables: one whose stamp is below a version found in a
+//     table. That bound is on disk before the log is cut. A transaction's writes stay in the log until its outcome: the
+//     checkpoint names their entries, and the log is not cut beyond the first.
+//   - S3 A Raft snapshot is a marker. A follower that needs one is streamed the live database, then the state; it may get
+//     more than the marker says, which S1 makes harmless. It keeps the stream until a checkpoint is in its own tables.
+//
+// Every durable step is a named fault point (Config.Fault) and has a test that crashes there.
+//
+// # Keys and values
+//
+// keys.go has the layout; storage itself looks only at the table, index and bucket of a row's key, for statistics. Rows above
+// 256 KiB are cut into chunks under the replica's own keys, so that no value goes to Badger's value log.
+//
+// # Garbage
+//
+// Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
+// (Replica.Hold) and every undecided C; reads below it are 72000. Badger may discard below the smaller of it and the durable
+// checkpoint. Dropped tables are deleted by span, in the background, at the stamp of an entry.
+//
+// # Limits
+//
+// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a transaction's whole write set is held in
+// memory until it is applied, and a large one is applied without letting others between. Statistics count groups of 256
+// buckets. Commits are refused with 53100 while less than MinFree is left on the disk. Repeated commit entries are known
+// among the last 4096 commits.
 package storage

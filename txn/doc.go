@@ -1,2 +1,55 @@
-// Package txn is time and transactions: timestamps, the clock, ids, and the commit protocol over several fragments.
+// Package txn is time and transactions: hybrid logical timestamps, the clock that gives them, transaction ids, the commit
+// protocol over several fragments, and the detection of deadlocks. It has no disk and no socket; what it coordinates are
+// Participants, which package storage implements here and the node protocol for fragments elsewhere.
+//
+// # Why timestamps
+//
+// Every committed version of a key carries the timestamp of its commit, in all fragments on one scale. A snapshot is one
+// number T: the versions at or below it. The grid below is what two fragments hold; a reader at T = 5 sees the row marked
+// with [ ], in every fragment the same prefix of time, and needs no list of running transactions.
+//
+//	key        1     2     3     4     5     6     7     → time
+//	F1  a     x=1          [x=2]             x=3
+//	F1  b           [y=1]
+//	F2  c           [z=1]                    z=2           x=3 and z=2 are one transaction: C = 6, both or neither
+//	F2  d                        [—]                       deleted at 4
+//
+// What remains to be shown is that nobody writes into the past of a reader, and that a reader does not overtake a commit.
+//
+// # Invariants
+//
+// The numbers are those of DESIGN 5; storage keeps T1–T4 and T6 for one fragment, this package the rest.
+//
+//   - T1 A fragment's log entries carry strictly increasing stamps. A one-fragment commit's version is its stamp; the stamp of
+//     a prepare is its C.
+//   - T2 A commit is above every timestamp that was read at, in its fragment (promised) and by its own transaction (Floor).
+//   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the keys it reads.
+//   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after the question.
+//   - T7 A prepared transaction survives any crash; the first decision in the anchor's log counts. Whoever finds one undecided
+//     asks the anchor, which then proposes abort; time-outs may start that and nothing else.
+//
+// # A commit over several fragments
+//
+//	coordinator            F1 (anchor)              F2
+//	   │ C above all it saw    │                     │
+//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below promised (*LowError),
+//	   ├── prepare(C) ─────────┼────────────────────▶│      then the next attempt names a larger one
+//	   │◀── prepared ──────────┤◀────────────────────┤
+//	   ├── decide(commit) ────▶│ entry: commit point │      applies only where F1's prepared record is
+//	   │◀── committed ─────────┤                     │      the client is answered here
+//	   ├── resolve ────────────┼────────────────────▶│ entry: rows become visible at C
+//	   ├── forget ────────────▶│                     │      when every writer has applied its resolution
+//
+// A decide that finds nothing is answered Unknown, never Aborted: it may be the repetition of one that was forgotten. An abort
+// entry is stamped above C, so a prepare that comes late with that C is refused for ever and the abort needs no record.
+//
+// # Errors
+//
+// Coordinator.Commit returns an error only where the transaction took no effect and never will, but for 40003: then a log
+// that did not answer knows. Deadlocks are 40P01, given to the transaction whose wait closes the circle.
+//
+// # Limits
+//
+// Validation of reads (SERIALIZABLE) is not here yet. The detector sees the waits of one process; between nodes, lock
+// time-outs end a circle.
 package txn

@@ -1,0 +1,209 @@
+package txn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+func TestTimestamp(t *testing.T) {
+	at := time.Date(2026, 11, 21, 6, 0, 0, 123_000_000, time.UTC)
+	ts := FromTime(at) + 7
+	if !ts.Time().Equal(at) || ts.Counter() != 7 {
+		t.Fatal(ts.Time(), ts.Counter())
+	}
+	if got := ts.String(); got != "2026-11-21 06:00:00.123Z+7" {
+		t.Fatal(got)
+	}
+	if got := ts.Add(time.Second); !got.Time().Equal(at.Add(time.Second)) || got.Counter() != 7 {
+		t.Fatal(got)
+	}
+	if FromTime(time.Unix(-5, 0)) != 0 {
+		t.Fatal("times before 1970 are 0")
+	}
+}
+
+func TestClock(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	c := NewClock(func() time.Time { return now }, time.Second)
+	a, b := c.Now(), c.Now()
+	if a != FromTime(now) || b != a+1 {
+		t.Fatal(a, b)
+	}
+	now = now.Add(-time.Hour) // a clock that goes back
+	if d := c.Now(); d != b+1 {
+		t.Fatal(d)
+	}
+	now = time.UnixMilli(2_000_000)
+	if d := c.Now(); d != FromTime(now) {
+		t.Fatal(d)
+	}
+	if err := c.Merge(FromTime(now.Add(900 * time.Millisecond))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Merge(FromTime(now.Add(1100 * time.Millisecond))); err == nil {
+		t.Fatal("too far ahead")
+	}
+	full := FromTime(now.Add(950*time.Millisecond)) | 0xffff
+	if err := c.Merge(full); err != nil {
+		t.Fatal(err)
+	}
+	if d := c.Now(); d != full+1 || d.Counter() != 0 {
+		t.Fatalf("a full counter carries: %s", d)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	s := Prefix([]byte{1, 0xff})
+	if !bytes.Equal(s.End, []byte{2}) || !s.Contains([]byte{1, 0xff, 9}) || s.Contains([]byte{2}) {
+		t.Fatal(s)
+	}
+	if p := Point([]byte("a")); !p.Contains([]byte("a")) || p.Contains([]byte("a\x00")) || p.Empty() {
+		t.Fatal(p)
+	}
+	if PrefixEnd([]byte{0xff}) != nil || !(Span{[]byte("b"), []byte("b")}).Empty() {
+		t.Fatal("bounds")
+	}
+}
+
+func TestDetector(t *testing.T) {
+	d := NewDetector()
+	a, b, c := NewID(), NewID(), NewID()
+	if err := errors.Join(d.Wait(a, b, 1), d.Wait(b, c, 2)); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Wait(c, a, 3)
+	if !pgerr.Is(err, pgerr.DeadlockDetected) || pgerr.From(err).Detail == "" {
+		t.Fatal(err)
+	}
+	d.Done(b, 2)
+	if err := d.Wait(c, a, 3); err != nil {
+		t.Fatal(err)
+	}
+	d.Change(a, c, 1) // b's lock went to c
+	if err := d.Wait(b, a, 4); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		id    ID
+		place int
+	}{{a, 1}, {c, 3}, {b, 4}} {
+		d.Done(x.id, x.place)
+	}
+	if len(d.waits) != 0 {
+		t.Fatal("waits are left")
+	}
+}
+
+func TestIDs(t *testing.T) {
+	a, b := NewID(), NewID()
+	if a == b || a.IsZero() || !(ID{}).IsZero() || len(a.String()) != 32 || (ID{}).XID() != 3 {
+		t.Fatal(a, b)
+	}
+}
+
+// scripted is a participant that does what its script says; the log notes the calls in order.
+type scripted struct {
+	f        FragmentID
+	writes   bool
+	promised Timestamp
+	prepare  []error
+	decide   func(Decision) (Outcome, error)
+	log      *[]string
+	lastC    Timestamp
+}
+
+func (s *scripted) note(format string, args ...any) {
+	*s.log = append(*s.log, fmt.Sprintf("%d:", s.f)+fmt.Sprintf(format, args...))
+}
+func (s *scripted) Fragment() FragmentID { return s.f }
+func (s *scripted) HasWrites() bool      { return s.writes }
+func (s *scripted) Promised() Timestamp  { return s.promised }
+func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error) {
+	s.note("commit")
+	return r.Floor + 1, nil
+}
+func (s *scripted) Prepare(_ context.Context, r PrepareRequest) error {
+	s.lastC = r.C
+	var err error
+	if len(s.prepare) > 0 {
+		err, s.prepare = s.prepare[0], s.prepare[1:]
+	}
+	return err
+}
+func (s *scripted) Decide(_ context.Context, d Decision) (Outcome, error) {
+	s.note("decide %s", d.Outcome)
+	if s.decide != nil {
+		return s.decide(d)
+	}
+	return d.Outcome, nil
+}
+func (s *scripted) Resolve(_ context.Context, d Decision) error {
+	s.note("resolve %s", d.Outcome)
+	return nil
+}
+func (s *scripted) Forget(context.Context, Decision) { s.note("forget") }
+func (s *scripted) Rollback()                        { s.note("rollback") }
+
+func TestCoordinator(t *testing.T) {
+	low := &LowError{Promised: FromTime(time.Now().Add(time.Hour))}
+	boom := pgerr.New(pgerr.SerializationFailure, "boom")
+	cases := []struct {
+		name  string
+		parts func(log *[]string) []*scripted
+		code  string
+		want  []string
+	}{
+		{"nothing written", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l}, {f: 2, log: l}} },
+			"", []string{"1:rollback", "2:rollback"}},
+		{"one writer", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l}, {f: 2, log: l, writes: true}} },
+			"", []string{"2:commit", "1:rollback"}},
+		{"two writers", func(l *[]string) []*scripted {
+			return []*scripted{{f: 2, log: l, writes: true}, {f: 1, log: l, writes: true}}
+		},
+			"", []string{"1:decide committed", "2:resolve committed", "1:forget"}},
+		{"larger C", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{low, nil}}}
+		}, "", []string{"1:decide committed", "2:resolve committed", "1:forget"}},
+		{"prepare fails", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{boom}}}
+		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
+		{"decision unanswered", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}}
+		}, pgerr.StatementCompletionUnknown, []string{"1:decide committed"}},
+		{"decision finds nothing", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, nil }}, {f: 2, log: l, writes: true}}
+		}, pgerr.StatementCompletionUnknown, []string{"1:decide committed"}},
+		{"aborted meanwhile", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Aborted, nil }}, {f: 2, log: l, writes: true}}
+		}, pgerr.SerializationFailure, []string{"1:decide committed", "2:resolve aborted"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var log []string
+			ps := c.parts(&log)
+			var parts []Participant
+			for _, p := range ps {
+				parts = append(parts, p)
+			}
+			co := &Coordinator{Clock: NewClock(nil, 0), Background: func(f func()) { f() }}
+			id := ID{0: 0, 15: 1} // the anchor is the first writer
+			C, err := co.Commit(context.Background(), id, 5, parts)
+			if pgerr.Code(err) != c.code {
+				t.Fatalf("got %v want %q", err, c.code)
+			}
+			if !slices.Equal(log, c.want) {
+				t.Fatalf("got %q want %q", log, c.want)
+			}
+			if c.name == "larger C" && (C <= low.Promised || ps[0].lastC != C || ps[1].lastC != C) {
+				t.Fatalf("C is %s, prepared at %s and %s", C, ps[0].lastC, ps[1].lastC)
+			}
+		})
+	}
+}
