@@ -28,6 +28,7 @@ type aggCall struct {
 	mode     plan.AggMode
 	partial  int // slot of the partial state, AggFinal
 	args     []Eval
+	own      int // of args: what ORDER BY alone needs stands behind
 	types    []types.OID
 	vals     Row // direct arguments, then args
 	direct   []Eval
@@ -52,7 +53,11 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 		return nil, notImplemented(a.Proc)
 	}
 	call := &aggCall{impl: impl.Agg, mode: mode, partial: slot, types: typesOf(a.Args), distinct: a.Distinct, strict: impl.Agg.Strict}
-	call.site = &builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types...)}
+	call.own = len(a.Args)
+	if a.Proc.Variadic == 0 {
+		call.own = min(call.own, len(a.Proc.ArgTypes)-len(a.Direct))
+	}
+	call.site = &builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types[:call.own]...)}
 	if mode == plan.AggFinal {
 		return call, nil
 	}
@@ -81,7 +86,7 @@ func (a *aggCall) ordering(n *query.Agg) ordering {
 		keys = append(keys, plan.SortKey{Slot: len(a.direct) + o.Arg, Type: a.types[o.Arg], Desc: o.Desc, NullsFirst: o.NullsFirst})
 	}
 	if n.Distinct && a.impl.Ordered {
-		for i, t := range a.types {
+		for i, t := range a.types[:a.own] {
 			keys = append(keys, plan.SortKey{Slot: len(a.direct) + i, Type: t})
 		}
 	}
@@ -119,7 +124,7 @@ func (a *aggCall) step(c *Ctx, s aggState, row Row) error {
 		if err != nil {
 			return err
 		}
-		if a.strict && d.K == types.KindNull {
+		if a.strict && i < a.own && d.K == types.KindNull {
 			return nil
 		}
 		args[i] = d
@@ -128,12 +133,12 @@ func (a *aggCall) step(c *Ctx, s aggState, row Row) error {
 		return a.keep(s.kept)
 	}
 	enter(c, a.site)
-	return s.fn.Step(a.site, a.vals)
+	return s.fn.Step(a.site, a.vals[:len(a.direct)+a.own])
 }
 
 func (a *aggCall) keep(k *keptRows) error {
 	if a.distinct {
-		key := appendRowKey(nil, a.vals[len(a.direct):], nil, a.types)
+		key := appendRowKey(nil, a.vals[len(a.direct):len(a.direct)+a.own], nil, a.types)
 		if fresh, err := k.seen.add(key); err != nil || !fresh {
 			return err
 		}
@@ -164,7 +169,7 @@ func (a *aggCall) replay(c *Ctx, s aggState) error {
 	}
 	for _, r := range s.kept.rows {
 		enter(c, a.site)
-		if err := s.fn.Step(a.site, r); err != nil {
+		if err := s.fn.Step(a.site, r[:len(a.direct)+a.own]); err != nil {
 			return err
 		}
 	}

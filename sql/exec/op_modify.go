@@ -263,7 +263,7 @@ func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
 	case t.def.Policy != nil:
 		bucket, err = t.policyBucket(row, keys)
 	default:
-		bucket = t.ownBucket(keys)
+		bucket, err = t.ownBucket(keys)
 	}
 	if err != nil {
 		return 0, nil, err

@@ -23,7 +23,8 @@ func (t *table) bucketOf(keys Row) (found, error) {
 		return found{b, err == nil}, nil // what BucketOf refuses was never stored
 	}
 	if t.def.Policy == nil {
-		return found{t.ownBucket(keys), true}, nil
+		b, err := t.ownBucket(keys)
+		return found{b, err == nil}, err
 	}
 	row := make(Row, len(t.kinds))
 	for i, pos := range t.key {
@@ -36,7 +37,10 @@ func (t *table) bucketOf(keys Row) (found, error) {
 // policyBucket places a row of a relational table by the policy, whose fields are columns of the primary key: the content's block, in it
 // by the key's own bucket, as shardmap.Place does for ids.
 func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
-	own := t.ownBucket(keys)
+	own, err := t.ownBucket(keys)
+	if err != nil {
+		return 0, err
+	}
 	b, err := t.def.Policy.ContentBucket(t.def.Name, own, t.policyValues(row))
 	if err != nil {
 		return 0, err
@@ -50,7 +54,7 @@ func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
 func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error) {
 	if !t.def.Anchors {
 		if t.def.Policy == nil {
-			return t.ownBucket(keys), nil
+			return t.ownBucket(keys)
 		}
 		return t.policyBucket(row, keys)
 	}

@@ -144,13 +144,22 @@ func (t *table) policyValue(f policyField, d types.Datum) shardmap.Value {
 		}
 		return shardmap.Text(d.S)
 	case types.KindInt, types.KindNumeric, types.KindFloat4, types.KindFloat8:
-		return shardmap.Number(string(appendBucketText(nil, t.def.Columns[f.column].Type, d)))
+		return shardmap.Number(bucketText(t.def.Columns[f.column].Type, d))
 	case types.KindArray:
 		return shardmap.Array()
 	case types.KindRecord:
 		return shardmap.Object()
 	}
-	return shardmap.Text(string(appendBucketText(nil, t.def.Columns[f.column].Type, d)))
+	return shardmap.Text(bucketText(t.def.Columns[f.column].Type, d))
+}
+
+// bucketText is the text of a policy column's value. A type without one could not be a policy's column.
+func bucketText(oid types.OID, d types.Datum) string {
+	b, err := types.AppendBucketText(nil, oid, d)
+	if err != nil {
+		return types.Output(oid, d, nil)
+	}
+	return string(b)
 }
 
 // jsonValue is a field of a document as a policy sees it.
@@ -171,19 +180,18 @@ func jsonValue(v jsonb.Doc) shardmap.Value {
 }
 
 // ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to.
-func (t *table) ownBucket(keys Row) shardmap.Bucket {
+func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
 	t.text = t.text[:0]
 	for i, d := range keys {
 		if i > 0 {
 			t.text = append(t.text, '/')
 		}
-		if d.K == types.KindText && t.def.Columns[t.key[i]].Type != types.BPChar {
-			t.text = append(t.text, d.S...)
-			continue
+		var err error
+		if t.text, err = types.AppendBucketText(t.text, t.def.Columns[t.key[i]].Type, d); err != nil {
+			return 0, err
 		}
-		t.text = appendBucketText(t.text, t.def.Columns[t.key[i]].Type, d)
 	}
-	return shardmap.HashBucket(string(t.text))
+	return shardmap.HashBucket(string(t.text)), nil
 }
 
 // newRowID draws the hidden id of a row without primary key.
