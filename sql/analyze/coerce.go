@@ -87,7 +87,25 @@ func (s *scope) coerceTo(e query.Expr, target types.OID, typmod int32, ctx coerc
 	if err != nil {
 		return nil, err
 	}
-	return s.coerceTypmod(r, target, typmod, ctx, loc)
+	sized, err := s.coerceTypmod(r, target, typmod, ctx, loc)
+	if sized != r && r != e {
+		hideCast(r)
+	}
+	return sized, err
+}
+
+// hideCast marks a cast as not written: it is the inner step of one to a type with a length. e was made here, nobody else has it.
+func hideCast(e query.Expr) {
+	switch v := e.(type) {
+	case *query.Call:
+		if v.Cast != 0 {
+			v.Cast = 'i'
+		}
+	case *query.Relabel:
+		v.Cast = 'i'
+	case *query.CoerceIO:
+		v.Explicit = false
+	}
 }
 
 // coerce is coerce_type: e as a value of target. The caller knows that there is a way.

@@ -10,13 +10,17 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Deparse spells an expression as pg_get_expr(…) does: what the catalog stores for constraints and defaults, and EXPLAIN shows.
-func Deparse(e query.Expr) string { return DeparseWith(e, nil, false) }
+// Deparse spells an expression on one line: what the catalog stores for constraints and defaults, and EXPLAIN shows.
+func Deparse(e query.Expr) string {
+	d := &deparser{}
+	d.expr(e, false)
+	return d.String()
+}
 
-// DeparseWith spells an expression with the names that env knows for reg* constants; pretty leaves out parentheses that are not needed, as
-// pg_get_expr(…, true) does.
+// DeparseWith spells an expression as pg_get_expr does, with the names that env knows for reg* constants; pretty leaves out parentheses
+// that are not needed, as pg_get_expr(…, true) does.
 func DeparseWith(e query.Expr, env *types.Env, pretty bool) string {
-	d := &deparser{env: env, pretty: pretty}
+	d := &deparser{env: env, pretty: pretty, lines: true}
 	d.expr(e, false)
 	return d.String()
 }
@@ -26,7 +30,8 @@ type deparser struct {
 	strings.Builder
 	env    *types.Env
 	pretty bool
-	elem   string // what an *Element is spelt as
+	lines  bool // CASE takes several lines
+	indent int  // of those
 }
 
 func (d *deparser) put(parts ...string) {
@@ -90,7 +95,11 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	case *query.CoerceIO:
 		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
 	case *query.ArrayCoerce:
-		d.castOrArg(v, v.Arg, false, implicitCasts)
+		arg := v.Arg
+		if inner, ok := arg.(*query.ArrayCoerce); ok && inner.OID == v.OID && inner.Mod == -1 {
+			arg = inner.Arg // the length is a step of its own, but one cast in the text
+		}
+		d.castOrArg(v, arg, false, implicitCasts)
 	case *query.And:
 		d.logic(" AND ", v.Args, v)
 	case *query.Or:
@@ -141,12 +150,12 @@ func (d *deparser) cast(arg query.Expr, t types.OID, mod int32, parent query.Exp
 		d.nested(arg, false, parent)
 		d.close()
 	}
-	d.put("::", pgcatalog.FormatType(t, mod))
+	d.put("::", castName(t, mod))
 }
 
 // constant spells a literal; label is -1 for never a type, 0 for a type where it is needed.
 func (d *deparser) constant(c *query.Const, label int) {
-	name := pgcatalog.FormatType(c.Type(), c.Typmod())
+	name := castName(c.Type(), c.Typmod())
 	if c.Value.IsNull() {
 		d.put("NULL")
 		if label >= 0 && c.Type() != types.Unknown {
@@ -224,6 +233,19 @@ func (d *deparser) args(c *query.Call) {
 		}
 	}
 	d.list(args)
+}
+
+// castName spells a type so that a cast to it reads back as the same: character would mean character(1).
+func castName(t types.OID, mod int32) string {
+	if mod == -1 {
+		switch t {
+		case types.BPChar:
+			return "bpchar"
+		case types.BPCharArray:
+			return "bpchar[]"
+		}
+	}
+	return pgcatalog.FormatType(t, mod)
 }
 
 func (d *deparser) procName(p *query.Proc) string {

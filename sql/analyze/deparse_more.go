@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -46,13 +45,13 @@ func (d *deparser) test(e query.Expr) {
 	case *query.Case:
 		d.caseExpr(v)
 	case *query.Element:
-		d.put(d.elem)
+		d.put("CASE_TEST_EXPR")
 	case *query.Array:
 		d.put("ARRAY[")
 		d.list(v.Elems)
 		d.put("]")
 		if len(v.Elems) == 0 {
-			d.put("::", pgcatalog.FormatType(v.Type(), v.Typmod()))
+			d.put("::", castName(v.Type(), v.Typmod()))
 		}
 	case *query.Row:
 		d.function("ROW", v.Fields)
@@ -80,15 +79,30 @@ func (d *deparser) suffixed(arg, parent query.Expr, suffix string) {
 	d.close()
 }
 
+// keyword begins a line of CASE, or goes on in the same one.
+func (d *deparser) keyword(word string, first bool) {
+	switch {
+	case d.lines:
+		text := strings.TrimRight(d.String(), " ")
+		d.Reset()
+		d.put(text, "\n", strings.Repeat(" ", d.indent), word)
+	case first:
+		d.put(word)
+	default:
+		d.put(" ", word)
+	}
+}
+
 func (d *deparser) caseExpr(c *query.Case) {
-	d.put("CASE")
-	old := d.elem
+	const step = 4
+	d.keyword("CASE", true)
+	d.indent += step
 	if c.Arg != nil {
 		d.put(" ")
 		d.expr(c.Arg, true)
 	}
 	for _, w := range c.Whens {
-		d.put(" WHEN ")
+		d.keyword("WHEN ", false)
 		if c.Arg != nil {
 			d.whenValue(w.Cond)
 		} else {
@@ -97,10 +111,10 @@ func (d *deparser) caseExpr(c *query.Case) {
 		d.put(" THEN ")
 		d.expr(w.Result, true)
 	}
-	d.put(" ELSE ")
+	d.keyword("ELSE ", false)
 	d.expr(c.Else, true)
-	d.put(" END")
-	d.elem = old
+	d.indent -= step
+	d.keyword("END", false)
 }
 
 // whenValue spells what a simple CASE compares its operand with.
@@ -227,70 +241,4 @@ func (d *deparser) subLink(s *query.SubLink) {
 	default:
 		d.put("(SubPlan)")
 	}
-}
-
-// simple is isSimpleNode: whether an operand of parent needs no parentheses in pretty text.
-func simple(e, parent query.Expr) bool {
-	switch v := e.(type) {
-	case *query.Call:
-		if v.Op == "" && v.Cast == 0 {
-			return true
-		}
-		if v.Cast != 0 {
-			return v.Cast != 'e' && simple(v.Args[0], parent) || castIsSimple(parent)
-		}
-		return operatorIsSimple(v, parent)
-	case *query.Relabel:
-		return v.Cast != 'e' && simple(v.Arg, parent) || castIsSimple(parent)
-	case *query.CoerceIO, *query.ArrayCoerce:
-		return castIsSimple(parent)
-	case *query.And:
-		_, and := parent.(*query.And)
-		_, or := parent.(*query.Or)
-		return and || or
-	case *query.Or:
-		_, or := parent.(*query.Or)
-		return or
-	case *query.Not, *query.NullTest, *query.BoolTest, *query.Distinct, *query.ArrayOp:
-		switch parent.(type) {
-		case *query.And, *query.Or, *query.Not:
-			return true
-		}
-		return false
-	}
-	return true
-}
-
-// castIsSimple: a cast binds tighter than what is around it, unless that is a cast or subscript.
-func castIsSimple(parent query.Expr) bool {
-	switch parent.(type) {
-	case nil, *query.Subscript, *query.Field:
-		return false
-	}
-	return true
-}
-
-// operatorIsSimple knows the four operators whose precedence PostgreSQL trusts.
-func operatorIsSimple(c *query.Call, parent query.Expr) bool {
-	p, ok := parent.(*query.Call)
-	if !ok || p.Op == "" {
-		switch parent.(type) {
-		case *query.And, *query.Or, *query.Not, *query.Case, *query.Coalesce, *query.Array, *query.Row:
-			return true
-		}
-		return ok && p.Cast == 0
-	}
-	const low, high = "+-", "*/%"
-	if len(c.Op) != 1 || len(p.Op) != 1 || len(c.Args) != 2 || len(p.Args) != 2 {
-		return false
-	}
-	cLow, cHigh := strings.Contains(low, c.Op), strings.Contains(high, c.Op)
-	pLow, pHigh := strings.Contains(low, p.Op), strings.Contains(high, p.Op)
-	switch {
-	case cHigh && pLow:
-		return true
-	case cLow && pLow, cHigh && pHigh:
-		return p.Args[0] == query.Expr(c)
-	}
-	return false
 }
