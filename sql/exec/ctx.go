@@ -93,6 +93,16 @@ func (c *Ctx) cancelled() error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
+// fault says why a fragment gave up: a bare error of the context becomes that of the cancelled statement.
+func (c *Ctx) fault(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if cause := c.cancelled(); cause != nil {
+			return cause
+		}
+	}
+	return err
+}
+
 func (c *Ctx) ctx() context.Context {
 	if c.Context == nil {
 		return context.Background()

@@ -16,8 +16,6 @@ import (
 // transaction; its functions are called from one goroutine, the fragments' from several.
 type Gateway struct {
 	Txn txn.ID
-	// Statement is the number of this statement in the transaction, from 1.
-	Statement uint64
 	// Map is the bucket map of the database that this statement goes by.
 	Map *shardmap.Map
 	// Fragment gives a fragment of the map, as the transaction sees it.
@@ -34,6 +32,7 @@ type snapshot struct {
 	gathers []*gatherOp
 	t       txn.Timestamp
 	taken   bool
+	shares  [1]shardmap.Share
 }
 
 // at gives the statement's timestamp. Routes that hang on outer values may reach every fragment.
@@ -59,16 +58,16 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	if len(s.gathers) == 0 {
 		set = shardmap.AllBuckets()
 	}
-	t, err := c.Gateway.Snapshot(c.ctx(), split(c.Gateway.Map, set))
+	t, err := c.Gateway.Snapshot(c.ctx(), split(s.shares[:0], c.Gateway.Map, set))
 	s.t, s.taken = t, err == nil
 	return t, err
 }
 
-// split is Map.Split with a short way for a single bucket.
-func split(m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {
+// split is Map.Split with a short way, into dst, for a single bucket.
+func split(dst []shardmap.Share, m *shardmap.Map, set shardmap.BucketSet) []shardmap.Share {
 	ivs := set.Intervals()
 	if len(ivs) == 1 && ivs[0].Len() == 1 {
-		return []shardmap.Share{{Fragment: m.Lookup(shardmap.Bucket(ivs[0].Lo)), Buckets: set}}
+		return append(dst, shardmap.Share{Fragment: m.Lookup(shardmap.Bucket(ivs[0].Lo)), Buckets: set})
 	}
 	return m.Split(set)
 }
@@ -80,6 +79,7 @@ type gatherOp struct {
 	program *Program
 	merge   ordering
 	task    Task // of a route to one fragment, reused
+	single  [1]shardmap.Share
 	run     uint64
 	set     shardmap.BucketSet // of execution run, where the route is not lateral
 }
@@ -120,7 +120,7 @@ func (o *gatherOp) Run(c *Ctx, emit Emit) error {
 	if err != nil || set.IsEmpty() {
 		return err
 	}
-	shares := split(c.Gateway.Map, set)
+	shares := split(o.single[:0], c.Gateway.Map, set)
 	if err := o.fanout(c, shares); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 
 func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	*t = Task{
-		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Statement: c.Gateway.Statement, Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
+		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: o.program,
 	}
 }
@@ -166,16 +166,17 @@ func (o *gatherOp) one(c *Ctx, t txn.Timestamp, s shardmap.Share, emit Emit) err
 		return err
 	}
 	o.fill(&o.task, c, t, s)
-	sent := counter{emit: emit}
+	var sent *counter
 	if c.Analyze != nil {
+		sent = &counter{emit: emit}
 		emit = sent.take
 	}
 	r, err := f.Run(c.ctx(), &o.task, emit)
 	c.Affected += r.Affected
 	if c.Analyze != nil {
-		c.Analyze.add(o.node, s, r, sent)
+		c.Analyze.add(o.node, s, r, *sent)
 	}
-	return err
+	return c.fault(err)
 }
 
 // many runs the fragments in parallel and merges what they send.
@@ -213,7 +214,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 		}
 	}
 	if err != nil {
-		return err
+		return c.fault(err)
 	}
 	return c.cancelled()
 }
@@ -285,6 +286,9 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 	}
 	if p.err == nil && len(b.rows) > 0 {
 		p.err = send()
+	}
+	if p.err == errStop { // the gateway wants no more; a plan's own stops end inside it
+		p.err = nil
 	}
 	if p.err != nil {
 		b.rows, b.err = nil, p.err

@@ -19,9 +19,10 @@ type Program struct {
 type instance struct {
 	op      Op
 	gathers []*gatherOp
-	runs    uint64 // executions so far: what an earlier one has cached is void
-	ctx     Ctx    // of the fragment side, see RunTask
-	local   local  // likewise
+	reads   snapshot // of the gateway's side
+	runs    uint64   // executions so far: what an earlier one has cached is void
+	ctx     Ctx      // of the fragment side, see RunTask
+	local   local    // likewise
 }
 
 // keptInstances bounds the idle instances of a program.
@@ -76,7 +77,8 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 		return err
 	}
 	c.begin(in, p.outers)
-	c.reads = &snapshot{gathers: in.gathers}
+	in.reads = snapshot{gathers: in.gathers}
+	c.reads = &in.reads
 	err = in.op.Run(c, emit)
 	p.release(in)
 	return err

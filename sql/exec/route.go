@@ -121,6 +121,9 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 }
 
 func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
+	if len(o.keys) == 1 {
+		return o.byKey(c)
+	}
 	var out []shardmap.Bucket
 	for _, tuple := range o.keys {
 		if err := evalInto(c, o.vals, tuple, nil); err != nil {
@@ -135,6 +138,18 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil
+}
+
+// byKey is byKeys for a single key, without lists.
+func (o *router) byKey(c *Ctx) (shardmap.BucketSet, error) {
+	if err := evalInto(c, o.vals, o.keys[0], nil); err != nil {
+		return shardmap.BucketSet{}, err
+	}
+	b, err := o.table.bucketOf(o.vals)
+	if err != nil || !b.found {
+		return shardmap.BucketSet{}, err
+	}
+	return shardmap.NewBucketSet(shardmap.OneBucket(b.at)), nil
 }
 
 func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {

@@ -10,8 +10,8 @@ const maxT = txn.MaxTimestamp
 
 // Tx is a transaction's stage in one fragment, on the node that leads it. The cluster makes it of a storage transaction.
 type Tx interface {
-	// View opens a reader at t that sees, besides, what this transaction had staged when its present statement (Task.Statement) first came
-	// to this fragment, and nothing that is staged later (E6).
+	// View opens a reader at t that sees, besides, what this transaction had staged before the view was opened, and nothing that is staged
+	// later. That is E6, since a statement that reads what it writes does all its reading first.
 	View(ctx context.Context, t txn.Timestamp) (View, error)
 	// Lock takes the row lock of key for writing. A version above t is 40001; txn.MaxTimestamp asks for the lock alone.
 	Lock(ctx context.Context, key []byte, t txn.Timestamp) error

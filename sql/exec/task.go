@@ -19,20 +19,18 @@ type Fragment interface {
 
 // Task is what a gateway asks of one fragment: a subtree of the plan over some of its buckets, at a timestamp, within a transaction.
 type Task struct {
-	Txn   txn.ID
-	T     txn.Timestamp
-	Epoch uint64 // of the map that the buckets were taken from
-	// Statement counts the statements of the transaction: a view shows what earlier ones have staged, and nothing of this one (E6).
-	Statement uint64
-	Buckets   shardmap.BucketSet
-	Plan      plan.Node
-	Writes    []Write // of a stage: what to write
-	Params    Row
-	Outers    Row
-	Env       *types.Env
-	Session   builtin.SessionInfo
-	Mem       *Memory
-	Limits    Limits
+	Txn     txn.ID
+	T       txn.Timestamp
+	Epoch   uint64 // of the map that the buckets were taken from
+	Buckets shardmap.BucketSet
+	Plan    plan.Node
+	Writes  []Write // of a stage: what to write
+	Params  Row
+	Outers  Row
+	Env     *types.Env
+	Session builtin.SessionInfo
+	Mem     *Memory
+	Limits  Limits
 
 	program *Program // compiled Plan, within one process
 }

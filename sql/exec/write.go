@@ -237,7 +237,7 @@ func (s *sender) take() []*part {
 func (s *sender) task(p *part) (*Task, error) {
 	c := s.c
 	t := &Task{
-		Txn: c.Gateway.Txn, T: maxT, Epoch: c.Gateway.Map.Epoch(), Statement: c.Gateway.Statement, Buckets: shardmap.NewBucketSet(p.buckets...),
+		Txn: c.Gateway.Txn, T: maxT, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
 		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		program: s.program,
 	}
@@ -265,7 +265,7 @@ func (s *sender) launch(parts []*part) (chan error, error) {
 		runs[i] = func() error {
 			r, err := f.Run(s.c.ctx(), task, p.answered)
 			p.result = r
-			return err
+			return s.c.fault(err)
 		}
 	}
 	if len(runs) == 1 {

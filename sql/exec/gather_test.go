@@ -1,0 +1,80 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// TestGatherEndsEarly: a limit, an error in a fragment, an error of the receiver and a cancelled statement end all fragments.
+func TestGatherEndsEarly(t *testing.T) {
+	d := openDatabase(t, 3)
+	table := orders()
+	fill(d, table, 3000)
+	for _, merge := range [][]plan.SortKey{nil, {{Slot: 0, Type: types.Text}}} {
+		g := allOrders(table, nil)
+		g.Merge = merge
+		if merge != nil {
+			g.Child.(*plan.Scan).Access = plan.ScanOrdered
+		}
+		if rows := d.must(&plan.Limit{Base: g.Base, Child: g, Count: lit(t, types.Int8, "7")}); len(rows) != 7 {
+			t.Errorf("limit gives %d rows", len(rows))
+		}
+		bad := op(t, "/", lit(t, types.Int4, "1"), op(t, "-", slot(2, types.Int4), lit(t, types.Int4, "2900")))
+		failing := *g
+		failing.Child = &plan.Project{Base: cols(types.Int4), Child: g.Child, Exprs: []query.Expr{bad}}
+		failing.Base, failing.Merge = cols(types.Int4), nil
+		if _, _, err := d.exec(&failing); !pgerr.Is(err, pgerr.DivisionByZero) {
+			t.Errorf("a fragment's error arrives as %v", err)
+		}
+		p, err := exec.Compile(&plan.Plan{Root: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := errors.New("the client is gone")
+		if err := p.Run(d.begin().ctx(), func(exec.Row) error { return own }); err != own {
+			t.Errorf("the receiver's error comes back as %v", err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		c := d.begin().ctx()
+		c.Context = ctx
+		n := 0
+		err = p.Run(c, func(exec.Row) error {
+			if n++; n == 3 {
+				cancel()
+			}
+			return nil
+		})
+		if !pgerr.Is(err, pgerr.QueryCanceled) {
+			t.Errorf("cancelled after %d rows: %v", n, err)
+		}
+		if rows := d.must(g); len(rows) != 3000 {
+			t.Errorf("%d rows afterwards", len(rows))
+		}
+	}
+}
+
+// TestLateralGather reads one table by the other's rows: routes hang on outer values.
+func TestLateralGather(t *testing.T) {
+	d := openDatabase(t, 3)
+	table := orders()
+	fill(d, table, 20)
+	left := &plan.Values{Base: cols(types.Text)}
+	for i := range 5 {
+		left.Rows = append(left.Rows, []query.Expr{lit(t, types.Text, fmt.Sprintf("orders/%d-A", i*3))})
+	}
+	inner := point(t, table, &plan.Outer{T: query.Of(types.Text), N: 2})
+	n := &plan.NestLoop{Base: cols(append([]types.OID{types.Text}, orderTypes...)...), Left: left, Right: inner,
+		Binds: []plan.Bind{{Param: 2, Expr: slot(0, types.Text)}}}
+	rows := d.must(n)
+	if len(rows) != 5 || rows[4][3].Int() != 12 {
+		t.Errorf("rows are\n%s", show(n, rows))
+	}
+}
