@@ -19,6 +19,10 @@ var logicAggregates = map[string]*Agg{
 	"bit_xor(21)":  {New: newFold(intXor), Strict: true},
 	"bit_xor(23)":  {New: newFold(intXor), Strict: true},
 	"bit_xor(20)":  {New: newFold(intXor), Strict: true},
+
+	"bit_and(1560)": {New: newFold(bitStrings["bit_and"]), Strict: true},
+	"bit_or(1560)":  {New: newFold(bitStrings["bit_or"]), Strict: true},
+	"bit_xor(1560)": {New: newFold(bitStrings["bitxor"]), Strict: true},
 }
 
 // fold combines values with a function of two arguments.

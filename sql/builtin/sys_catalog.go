@@ -24,16 +24,25 @@ var sysCatalog = map[string]Func{
 	"pg_get_partkeydef": noDefinition, "pg_get_partition_constraintdef": noDefinition, "pg_get_statisticsobjdef": noDefinition,
 	"pg_get_statisticsobjdef_columns": noDefinition, "pg_get_function_sqlbody": noDefinition,
 	"pg_get_functiondef": functionText(SessionInfo.FunctionDef), "pg_get_function_result": functionText(SessionInfo.FunctionResult),
-	"pg_get_function_arguments":          functionText(SessionInfo.FunctionArguments),
-	"pg_get_function_identity_arguments": functionText(SessionInfo.FunctionIdentityArguments),
-	"pg_get_serial_sequence":             getSerialSequence,
-	"col_description(26,23)":             colDescription, "obj_description(26)": objDescription, "obj_description(26,19)": objDescription,
+	"pg_get_function_arguments":           functionText(SessionInfo.FunctionArguments),
+	"pg_get_function_identity_arguments":  functionText(SessionInfo.FunctionIdentityArguments),
+	"pg_get_statisticsobjdef_expressions": noDefinition, "pg_get_replica_identity_index": noDefinition, "pg_get_function_arg_default": noDefinition,
+	"pg_relation_is_publishable": alwaysFalse, "pg_statistics_obj_is_visible": alwaysTrue, "pg_collation_actual_version": noDefinition,
+	"pg_database_collation_actual_version": noDefinition, "pg_column_compression": noDefinition, "pg_partition_root": noDefinition,
+	"pg_tablespace_location": emptyText,
+	"pg_get_serial_sequence": getSerialSequence,
+	"col_description(26,23)": colDescription, "obj_description(26)": objDescription, "obj_description(26,19)": objDescription,
 	"shobj_description(26,19)": objDescription,
 }
 
 func alwaysTrue(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBool(true), nil }
 
 func noDefinition(*Ctx, []types.Datum) (types.Datum, error) { return types.Null, nil }
+
+func emptyText(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText(""), nil }
+
+// noRows is set-returning functions over what does not exist here: partitions.
+func noRows(*Ctx, []types.Datum, func([]types.Datum) error) error { return nil }
 
 func visible(kind ObjectKind) Func {
 	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
@@ -137,6 +146,14 @@ func definitionPretty(f func(SessionInfo, uint32, bool) (string, bool)) Func {
 		}
 		return textOrNull(f(s, a[0].Oid(), true))
 	}
+}
+
+func viewDefByName(c *Ctx, a []types.Datum) (types.Datum, error) {
+	oid, err := c.relationByName(a[0].S)
+	if err != nil {
+		return types.Null, err
+	}
+	return textOrNull(c.Session.ViewDef(oid, pretty(a, 1)))
 }
 
 func functionText(f func(SessionInfo, uint32) (string, bool)) Func {

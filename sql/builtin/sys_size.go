@@ -26,6 +26,7 @@ var sysSize = map[string]Func{
 
 var sysSets = map[string]SetFunc{
 	"sherd_validate_policy": sherdValidatePolicy, "sherd_check": sherdCheck, "pg_options_to_table": optionsToTable,
+	"pg_partition_ancestors": noRows, "pg_partition_tree": noRows, "pg_tablespace_databases": noRows, "pg_listening_channels": noRows,
 }
 
 var sizeUnits = []struct {

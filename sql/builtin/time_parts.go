@@ -21,8 +21,13 @@ var timeParts = map[string]Func{
 	"date_finite": dateFinite, "timestamp_finite": timestampFinite, "interval_finite": alwaysFinite,
 	"make_date": makeDate, "make_time": makeTime, "make_interval": makeInterval,
 	"make_timestamp": makeTimestamp, "make_timestamptz": makeTimestampTZ, "make_timestamptz_at_timezone": makeTimestampTZ,
-	"float8_timestamptz": timestampFromEpoch,
-	"overlaps_timestamp": overlaps, "overlaps_time": overlaps, "overlaps_timetz": overlaps,
+	"float8_timestamptz":            timestampFromEpoch,
+	"overlaps(1083,1083,1083,1186)": overlapsBy(false, true), "overlaps(1083,1186,1083,1083)": overlapsBy(true, false),
+	"overlaps(1083,1186,1083,1186)": overlapsBy(true, true), "overlaps(1114,1114,1114,1186)": overlapsBy(false, true),
+	"overlaps(1114,1186,1114,1114)": overlapsBy(true, false), "overlaps(1114,1186,1114,1186)": overlapsBy(true, true),
+	"overlaps(1184,1184,1184,1186)": overlapsBy(false, true), "overlaps(1184,1186,1184,1184)": overlapsBy(true, false),
+	"overlaps(1184,1186,1184,1186)": overlapsBy(true, true),
+	"overlaps_timestamp":            overlaps, "overlaps_time": overlaps, "overlaps_timetz": overlaps,
 }
 
 func extractOf(oid uint32) Func {
@@ -160,4 +165,31 @@ func timestampFromEpoch(_ *Ctx, a []types.Datum) (types.Datum, error) {
 // overlaps is not strict.
 func overlaps(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.Overlaps(a[0], a[1], a[2], a[3], types.Comparer(c.argType(0))), nil
+}
+
+// overlapsBy is OVERLAPS of periods of which one or both have a length instead of an end.
+func overlapsBy(first, second bool) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		ends := [4]types.Datum(a)
+		for i, byLength := range []bool{first, second} {
+			start, length := a[2*i], a[2*i+1]
+			if !byLength || length.IsNull() {
+				continue
+			}
+			end := &ends[2*i+1]
+			switch {
+			case start.IsNull():
+				*end = types.Null
+			case start.K == types.KindTime:
+				*end = types.NewTime(types.TimeAdd(start.N, length))
+			default:
+				us, err := types.TimestampAdd(start.N, length, c.zoneOf(0))
+				if err != nil {
+					return types.Null, err
+				}
+				*end = types.NewTimestamp(us)
+			}
+		}
+		return overlaps(c, ends[:])
+	}
 }

@@ -8,6 +8,7 @@ import (
 // dateField is a piece of a date template: a field with its modifiers, or literal text.
 type dateField struct {
 	key     string // upper case; "" is literal
+	written string // the field as it stands in the template
 	literal string
 	lower   bool // the field was written in lower case
 	mixed   bool // … with a capital: Month, Mon, Day, Dy
@@ -84,7 +85,7 @@ func matchDateKey(s string, f *dateField) (rest string, ok bool) {
 		default:
 			continue
 		}
-		f.key = key
+		f.key, f.written = key, s[:len(key)]
 		return s[len(key):], true
 	}
 	return s, false
