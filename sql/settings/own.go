@@ -17,21 +17,22 @@ var presets = [][2]string{
 	{"ssl", "off"}, {"max_identifier_length", "63"}, {"session_authorization", "postgres"},
 }
 
-const category = "Sherd"
+// OwnCategory is the category of Sherd's own parameters.
+const OwnCategory = "Sherd"
 
 // own are Sherd's parameters.
 func own() []*Definition {
 	return []*Definition{
-		{Name: "sherd.version", Type: "string", Default: Version, Context: "internal", Category: category, Description: "Shows the version of Sherd."},
-		{Name: "sherd.explicit_buckets", Type: "bool", Default: "on", Context: "user", Category: category,
+		{Name: "sherd.version", Type: "string", Default: Version, Context: "internal", Category: OwnCategory, Description: "Shows the version of Sherd."},
+		{Name: "sherd.explicit_buckets", Type: "bool", Default: "on", Context: "user", Category: OwnCategory,
 			Description: "Allows clients to name a bucket in an id ($@n)."},
-		{Name: "sherd.max_fanout", Type: "integer", Default: "0", Context: "user", Category: category, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
+		{Name: "sherd.max_fanout", Type: "integer", Default: "0", Context: "user", Category: OwnCategory, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
 			Description: "Refuses statements that would reach more fragments; 0 is no limit."},
-		{Name: "sherd.fanout_notice", Type: "integer", Default: "0", Context: "user", Category: category, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
+		{Name: "sherd.fanout_notice", Type: "integer", Default: "0", Context: "user", Category: OwnCategory, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
 			Description: "Warns of statements that reach more fragments; 0 is never."},
-		{Name: "sherd.gc_ttl", Type: "integer", Default: "900", Unit: "s", Context: "sighup", Category: category, minText: "1", maxText: "2147483", Min: 1, Max: 2147483, bounded: true,
+		{Name: "sherd.gc_ttl", Type: "integer", Default: "900", Unit: "s", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "2147483", Min: 1, Max: 2147483, bounded: true,
 			Description: "Sets how long old versions of rows are kept."},
-		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: category, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,
+		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,
 			Description: "Sets the largest size of a row."},
 	}
 }

@@ -15,7 +15,8 @@ var systemColumns = []struct {
 	typ  types.OID
 }{{-1, "ctid", types.Tid}, {-2, "xmin", types.Xid}, {-3, "cmin", types.Cid}, {-4, "xmax", types.Xid}, {-5, "cmax", types.Cid}, {-6, "tableoid", types.Oid}}
 
-func pgAttribute(b *builder) error {
+// fixedAttributes is the columns of the schema sherd, and the system columns of all system tables.
+func fixedAttributes(b *builder) error {
 	for _, rel := range pgcatalog.Relations() {
 		if rel.Schema == "sherd" {
 			for i, c := range rel.Columns {
@@ -30,6 +31,10 @@ func pgAttribute(b *builder) error {
 			}
 		}
 	}
+	return nil
+}
+
+func pgAttribute(b *builder) error {
 	return b.tables(func(t *catalog.Table) error { return tableAttributes(b, t) })
 }
 

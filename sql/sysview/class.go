@@ -73,9 +73,6 @@ func acl(items ...string) types.Datum {
 var builtinACL = acl("postgres=UC/postgres", "=U/postgres")
 
 func pgClass(b *builder) error {
-	if err := sherdClass(b); err != nil {
-		return err
-	}
 	return b.tables(func(t *catalog.Table) error {
 		if err := tableClass(b, t); err != nil {
 			return err

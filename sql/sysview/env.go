@@ -17,8 +17,8 @@ type Env struct {
 	NodeName string
 	// Setting gives the value of a parameter in its base unit, and where it comes from (pg_settings.source).
 	Setting func(d *settings.Definition) (value, source string)
-	// Custom lists parameters with a value that have no definition: name, value.
-	Custom func() [][2]string
+	// Reset gives the value that RESET would give.
+	Reset func(d *settings.Definition) string
 	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets.
 	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
 	// Sessions lists the sessions of this node.

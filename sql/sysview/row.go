@@ -131,3 +131,12 @@ func (r *record) time(column string, t time.Time) *record {
 
 // send gives the row away.
 func (r *record) send() error { return r.b.emit(r.values) }
+
+// charArray makes a "char"[] of bytes.
+func charArray(s string) types.Datum {
+	data := make([]types.Datum, len(s))
+	for i := range len(s) {
+		data[i] = types.NewInt(int64(s[i]))
+	}
+	return types.NewList(types.CharInternal, data)
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
-// source adds the rows of a relation that are not embedded.
+// source makes rows of a relation.
 type source = func(b *builder) error
 
 // Rows gives the rows of a relation, named schema.name, all its columns in order. A row is valid during emit.
@@ -17,12 +17,11 @@ func Rows(name string, env *Env, emit func(Row) error) error {
 	if rel == nil {
 		return pgerr.New(pgerr.UndefinedTable, `relation "%s" does not exist`, name)
 	}
-	src, known := sources[name]
-	embedded := schema == pgCatalog && pgcatalog.HasRows(bare)
-	if !known && !embedded {
+	src, known := sourceOf(schema, bare)
+	if !known {
 		return pgerr.Unsupported("%s is not supported yet", name)
 	}
-	if embedded && !replaced[name] {
+	if schema == pgCatalog && !made[bare] {
 		for _, row := range staticRows(bare) {
 			if err := emit(row); err != nil {
 				return err
@@ -35,18 +34,68 @@ func Rows(name string, env *Env, emit func(Row) error) error {
 	return src(newBuilder(env, rel, emit))
 }
 
-// replaced are relations whose embedded rows are not given as they are: the source makes all rows.
-var replaced = map[string]bool{
-	"pg_catalog.pg_settings": true, "pg_catalog.pg_namespace": true,
+// sourceOf finds what makes a relation's rows beside the static ones; nil where there are no others.
+func sourceOf(schema, name string) (src source, known bool) {
+	switch schema {
+	case pgCatalog:
+		if src, known = catalogSources()[name]; known {
+			return src, true
+		}
+		return nil, static()[name] != nil || empty[name]
+	case "information_schema":
+		src, known = schemaSources()[name]
+		return src, known || emptySchema[name]
+	}
+	src, known = sherdSources()[name]
+	return src, known
 }
 
-// sources are the relations with rows that are not embedded.
-var sources = map[string]source{
-	"pg_catalog.pg_class":      pgClass,
-	"pg_catalog.pg_namespace":  pgNamespace,
-	"pg_catalog.pg_attribute":  pgAttribute,
-	"pg_catalog.pg_attrdef":    pgAttrdef,
-	"pg_catalog.pg_constraint": pgConstraint,
-	"pg_catalog.pg_index":      pgIndex,
-	"pg_catalog.pg_type":       pgType,
+// Supported tells whether Rows gives the rows of a relation.
+func Supported(schema, name string) bool {
+	_, known := sourceOf(schema, name)
+	return known
+}
+
+// made are pg_catalog relations whose embedded rows are only material: the source makes all rows.
+var made = map[string]bool{"pg_settings": true, "pg_namespace": true, "pg_timezone_names": true}
+
+// fixedSources make rows that are the same in every database, beside the embedded ones.
+var fixedSources = map[string]source{
+	"pg_class": sherdClass, "pg_attribute": fixedAttributes, "pg_proc": sherdProcs,
+}
+
+// catalogSources are the relations of pg_catalog whose rows hang on the database, the session or the cluster.
+func catalogSources() map[string]source {
+	return map[string]source{
+		"pg_class": pgClass, "pg_namespace": pgNamespace, "pg_attribute": pgAttribute, "pg_attrdef": pgAttrdef, "pg_constraint": pgConstraint,
+		"pg_index": pgIndex, "pg_type": pgType, "pg_depend": pgDepend, "pg_shdepend": pgShdepend,
+		"pg_description": pgDescription, "pg_shdescription": pgShdescription,
+		"pg_authid": pgAuthid, "pg_roles": pgRoles, "pg_user": pgUser, "pg_shadow": pgShadow, "pg_group": pgGroup,
+		"pg_database": pgDatabase, "pg_db_role_setting": pgDBRoleSetting, "pg_settings": pgSettings,
+		"pg_tables": pgTables, "pg_views": pgViews, "pg_indexes": pgIndexes, "pg_timezone_names": pgTimezoneNames,
+		"pg_stat_activity": pgStatActivity, "pg_stat_database": pgStatDatabase, "pg_prepared_statements": pgPreparedStatements, "pg_cursors": pgCursors,
+		"pg_stat_all_tables": statTables(allTables), "pg_stat_user_tables": statTables(userTables), "pg_stat_sys_tables": statTables(sysTables),
+		"pg_statio_all_tables": statTables(allTables), "pg_statio_user_tables": statTables(userTables), "pg_statio_sys_tables": statTables(sysTables),
+		"pg_stat_all_indexes": statIndexes(allTables), "pg_stat_user_indexes": statIndexes(userTables), "pg_stat_sys_indexes": statIndexes(sysTables),
+		"pg_statio_all_indexes": statIndexes(allTables), "pg_statio_user_indexes": statIndexes(userTables), "pg_statio_sys_indexes": statIndexes(sysTables),
+	}
+}
+
+// empty are relations of pg_catalog that have no rows, because there is nothing of the kind.
+var empty = map[string]bool{
+	"pg_default_acl": true, "pg_enum": true, "pg_event_trigger": true, "pg_extension": true, "pg_available_extensions": true,
+	"pg_available_extension_versions": true, "pg_foreign_data_wrapper": true, "pg_foreign_server": true, "pg_foreign_table": true,
+	"pg_user_mapping": true, "pg_user_mappings": true, "pg_inherits": true, "pg_partitioned_table": true, "pg_init_privs": true,
+	"pg_parameter_acl": true, "pg_largeobject": true, "pg_largeobject_metadata": true, "pg_matviews": true, "pg_policy": true, "pg_policies": true,
+	"pg_publication": true, "pg_publication_namespace": true, "pg_publication_rel": true, "pg_publication_tables": true,
+	"pg_subscription": true, "pg_subscription_rel": true, "pg_stat_subscription": true, "pg_stat_subscription_stats": true,
+	"pg_replication_origin": true, "pg_replication_origin_status": true, "pg_replication_slots": true, "pg_stat_replication_slots": true,
+	"pg_stat_replication": true, "pg_stat_wal_receiver": true, "pg_prepared_xacts": true, "pg_rules": true,
+	"pg_seclabel": true, "pg_seclabels": true, "pg_shseclabel": true, "pg_sequence": true, "pg_sequences": true,
+	"pg_statio_all_sequences": true, "pg_statio_sys_sequences": true, "pg_statio_user_sequences": true,
+	"pg_statistic": true, "pg_stats": true, "pg_statistic_ext": true, "pg_statistic_ext_data": true, "pg_stats_ext": true, "pg_stats_ext_exprs": true,
+	"pg_transform": true, "pg_trigger": true, "pg_file_settings": true, "pg_hba_file_rules": true, "pg_ident_file_mappings": true,
+	"pg_stat_user_functions": true, "pg_stat_xact_user_functions": true, "pg_stat_progress_analyze": true, "pg_stat_progress_vacuum": true,
+	"pg_stat_progress_cluster": true, "pg_stat_progress_create_index": true, "pg_stat_progress_basebackup": true,
+	"pg_stat_database_conflicts": true, "pg_locks": true,
 }

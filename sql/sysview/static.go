@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -11,26 +12,51 @@ import (
 // Row is the columns of a relation, in its order.
 type Row = []types.Datum
 
-// static holds the decoded rows of PostgreSQL's own objects, by table.
-var static sync.Map // string → func() []Row
-
-// staticRows gives the embedded rows of a pg_catalog table. They are shared: nobody writes to them.
-func staticRows(table string) []Row {
-	load, ok := static.Load(table)
-	if !ok {
-		load, _ = static.LoadOrStore(table, sync.OnceValue(func() []Row { return decode(table) }))
+// static loads, once each, the rows that are the same in every database, by pg_catalog table.
+var static = sync.OnceValue(func() map[string]func() []Row {
+	m := map[string]func() []Row{}
+	for _, rel := range pgcatalog.Relations() {
+		if rel.Schema != pgCatalog || rel.Kind == 'i' {
+			continue
+		}
+		if fixed := fixedSources[rel.Name]; fixed != nil || pgcatalog.HasRows(rel.Name) {
+			m[rel.Name] = sync.OnceValue(func() []Row { return load(rel, fixed) })
+		}
 	}
-	return load.(func() []Row)()
+	return m
+})
+
+// staticRows gives the rows of a pg_catalog table that are the same in every database. They are shared: nobody writes to them.
+func staticRows(table string) []Row {
+	if f := static()[table]; f != nil {
+		return f()
+	}
+	return nil
 }
 
-func decode(table string) []Row {
-	if !pgcatalog.HasRows(table) {
-		return nil
+// load decodes the embedded rows and adds those that fixed makes.
+func load(rel *pgcatalog.Relation, fixed source) []Row {
+	var out []Row
+	var err error
+	if pgcatalog.HasRows(rel.Name) {
+		out, err = decode(rel)
 	}
-	rel := pgcatalog.RelationByName(pgCatalog, table)
+	if err == nil && fixed != nil {
+		err = fixed(newBuilder(nil, rel, func(row Row) error {
+			out = append(out, slices.Clone(row))
+			return nil
+		}))
+	}
+	if err != nil {
+		panic("sysview: embedded data: " + err.Error()) // the binary itself is damaged
+	}
+	return out
+}
+
+func decode(rel *pgcatalog.Relation) ([]Row, error) {
 	var out []Row
 	var at []int
-	err := pgcatalog.Scan(table, func(columns []string, cells []pgcatalog.Cell) error {
+	err := pgcatalog.Scan(rel.Name, func(columns []string, cells []pgcatalog.Cell) error {
 		if at == nil {
 			for _, c := range columns {
 				at = append(at, place(rel, c))
@@ -43,17 +69,14 @@ func decode(table string) []Row {
 			}
 			d, err := types.Input(rel.Columns[at[i]].Type, -1, c.Text, nil)
 			if err != nil {
-				return fmt.Errorf("%s.%s: %w", table, columns[i], err)
+				return fmt.Errorf("%s.%s: %w", rel.Name, columns[i], err)
 			}
 			row[at[i]] = d
 		}
 		out = append(out, row)
 		return nil
 	})
-	if err != nil {
-		panic("sysview: embedded data: " + err.Error()) // the binary itself is damaged
-	}
-	return out
+	return out, err
 }
 
 // place gives the position of a column.
@@ -64,4 +87,37 @@ func place(rel *pgcatalog.Relation, column string) int {
 		}
 	}
 	panic("sysview: " + rel.Name + " has no column " + column) // a mistake in this package
+}
+
+// reader reads the rows of another relation by column name.
+type reader struct {
+	at  map[string]int
+	row Row
+}
+
+func (r *reader) get(column string) types.Datum {
+	i, ok := r.at[column]
+	if !ok {
+		panic("sysview: no column " + column) // a mistake in this package
+	}
+	return r.row[i]
+}
+
+func (r *reader) text(column string) string { return r.get(column).S }
+func (r *reader) oid(column string) uint32  { return r.get(column).Oid() }
+func (r *reader) int(column string) int64   { return r.get(column).N }
+func (r *reader) bool(column string) bool   { return r.get(column).Bool() }
+func (r *reader) char(column string) byte   { return byte(r.get(column).N) }
+
+// each gives the rows of another pg_catalog table.
+func (e *Env) each(table string, f func(r *reader) error) error {
+	rel := pgcatalog.RelationByName(pgCatalog, table)
+	r := &reader{at: make(map[string]int, len(rel.Columns))}
+	for i := range rel.Columns {
+		r.at[rel.Columns[i].Name] = i
+	}
+	return Rows(pgCatalog+"."+table, e, func(row Row) error {
+		r.row = row
+		return f(r)
+	})
 }

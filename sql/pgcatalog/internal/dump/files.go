@@ -81,7 +81,19 @@ var files = []file{
 	{name: "pg_attribute", where: "t.attnum > 0 AND t.attrelid IN " + systemRelations, order: "t.attrelid, t.attnum", replace: map[string]string{
 		"attacl": "NULL", "attmissingval": "NULL",
 	}},
+	{name: "pg_index", where: "t.indrelid IN " + systemRelations, replace: map[string]string{"indexprs": "NULL", "indpred": "NULL"}},
+	{name: "pg_constraint", where: "t.conrelid IN " + systemRelations + " OR t.contypid <> 0 AND t.contypid < 16384", replace: map[string]string{
+		// The expression's text in place of a node tree.
+		"conbin": "CASE WHEN t.contype = 'c' THEN pg_get_expr(t.conbin, t.conrelid) END",
+	}},
+	{name: "pg_rewrite", where: "t.ev_class IN " + systemRelations + " AND t.rulename = '_RETURN'", replace: map[string]string{
+		"ev_qual": "''", "ev_action": "''",
+	}},
+	{name: "pg_tablespace"},
+	{name: "pg_auth_members", order: "1, 2"},
+	{name: "pg_ts_config_map", order: "1, 2, 3"},
 	{name: "pg_description"},
+	{name: "pg_timezone_names", sql: "SELECT name FROM pg_timezone_names WHERE name !~ '^posix' ORDER BY name", columns: []string{"name"}},
 	{name: "pg_timezone_abbrevs", order: "1"},
 	{name: "pg_settings", order: "1", replace: map[string]string{
 		"setting": "t.boot_val", "reset_val": "t.boot_val", "source": "'default'", "sourcefile": "NULL", "sourceline": "NULL", "pending_restart": "false",

@@ -1,0 +1,174 @@
+package sysview
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+// object names an object as pg_depend does.
+type object struct {
+	class, oid uint32
+	sub        int16
+}
+
+func (b *builder) depends(from, to object, kind byte) error {
+	return b.row().oid("classid", from.class).oid("objid", from.oid).int("objsubid", int64(from.sub)).
+		oid("refclassid", to.class).oid("refobjid", to.oid).int("refobjsubid", int64(to.sub)).char("deptype", kind).send()
+}
+
+// Catalogs that dependencies name.
+const (
+	typeClass       = 1247
+	relationClass   = 1259
+	attrdefClass    = 2604
+	constraintClass = 2606
+	namespaceClass  = 2615
+	authidClass     = 1260
+	databaseClass   = 1262
+)
+
+func pgDepend(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		table := object{relationClass, t.OID, 0}
+		rowType := object{typeClass, RowType(t.OID), 0}
+		edges := []edge{
+			{table, object{namespaceClass, t.Schema, 0}, 'n'}, {rowType, table, 'i'}, {object{typeClass, ArrayType(t.OID), 0}, rowType, 'i'},
+		}
+		for i := range t.Columns {
+			if c := &t.Columns[i]; !c.Dropped && c.Default+c.Generated != "" {
+				edges = append(edges, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0}, object{relationClass, t.OID, c.AttNum}, 'a'})
+			}
+		}
+		for _, c := range constraints(t) {
+			edges = append(edges, constraintEdges(t, c)...)
+		}
+		for i := range t.Indexes {
+			edges = append(edges, indexEdges(t, &t.Indexes[i])...)
+		}
+		for _, e := range edges {
+			if err := b.depends(e.from, e.to, e.kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type edge struct {
+	from, to object
+	kind     byte
+}
+
+func constraintEdges(t *catalog.Table, c *catalog.Constraint) []edge {
+	from := object{constraintClass, c.OID, 0}
+	if len(c.Columns) == 0 {
+		return []edge{{from, object{relationClass, t.OID, 0}, 'a'}}
+	}
+	var out []edge
+	for _, att := range c.Columns {
+		out = append(out, edge{from, object{relationClass, t.OID, att}, 'a'})
+	}
+	return out
+}
+
+// indexEdges: the index of a constraint belongs to it, another to its columns.
+func indexEdges(t *catalog.Table, ix *catalog.Index) []edge {
+	from := object{relationClass, ix.OID, 0}
+	for i := range t.Constraints {
+		if c := &t.Constraints[i]; c.Index == ix.OID {
+			return []edge{{from, object{constraintClass, c.OID, 0}, 'i'}}
+		}
+	}
+	var out []edge
+	for _, att := range ix.Columns {
+		out = append(out, edge{from, object{relationClass, t.OID, att}, 'a'})
+	}
+	return out
+}
+
+// pgShdepend is who owns what; what belongs to the first superuser is not listed, as in PostgreSQL.
+func pgShdepend(b *builder) error {
+	owned := func(database, class, oid, owner uint32) error {
+		if owner == catalog.BootstrapRole || owner == catalog.DatabaseOwnerRole {
+			return nil
+		}
+		return b.row().oid("dbid", database).oid("classid", class).oid("objid", oid).oid("refclassid", authidClass).oid("refobjid", owner).
+			char("deptype", 'o').send()
+	}
+	for d := range b.env.View.Databases() {
+		if err := owned(0, databaseClass, d.OID, d.Owner); err != nil {
+			return err
+		}
+		for s := range b.env.View.Schemas(d.OID) {
+			if err := owned(d.OID, namespaceClass, s.OID, s.Owner); err != nil {
+				return err
+			}
+		}
+	}
+	for t := range b.env.View.Tables(0) {
+		if err := owned(t.Database, relationClass, t.OID, t.Owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgDescription(b *builder) error {
+	send := func(class, oid uint32, sub int16, text string) error {
+		if text == "" {
+			return nil
+		}
+		return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", int64(sub)).text("description", text).send()
+	}
+	for _, rel := range pgcatalog.Relations() {
+		if rel.Schema == "sherd" {
+			if err := send(relationClass, rel.OID, 0, rel.Comment); err != nil {
+				return err
+			}
+		}
+	}
+	for s := range b.env.View.Schemas(b.env.Database.OID) {
+		if s.OID == catalog.PostgresPublic && s.Comment == catalog.PublicSchemaComment {
+			continue // among the embedded rows
+		}
+		if err := send(namespaceClass, s.OID, 0, s.Comment); err != nil {
+			return err
+		}
+	}
+	return b.tables(func(t *catalog.Table) error {
+		if err := send(relationClass, t.OID, 0, t.Comment); err != nil {
+			return err
+		}
+		for i := range t.Columns {
+			if err := send(relationClass, t.OID, t.Columns[i].AttNum, t.ColumnComments[t.Columns[i].AttNum]); err != nil {
+				return err
+			}
+		}
+		for i := range t.Indexes {
+			if err := send(relationClass, t.Indexes[i].OID, 0, t.Indexes[i].Comment); err != nil {
+				return err
+			}
+		}
+		for _, c := range constraints(t) {
+			if err := send(constraintClass, c.OID, 0, c.Comment); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func pgShdescription(b *builder) error {
+	send := func(class, oid uint32, text string) error {
+		if text == "" {
+			return nil
+		}
+		return b.row().oid("objoid", oid).oid("classoid", class).text("description", text).send()
+	}
+	for d := range b.env.View.Databases() {
+		if err := send(databaseClass, d.OID, d.Comment); err != nil {
+			return err
+		}
+	}
+	return b.roles(func(r *catalog.Role) error { return send(authidClass, r.OID, r.Comment) })
+}

@@ -1,0 +1,35 @@
+package sysview
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+)
+
+const internalLanguage = 12
+
+// sherdProcs is the functions of the schema sherd.
+func sherdProcs(b *builder) error {
+	var list []*pgcatalog.Proc
+	pgcatalog.Procs(func(p *pgcatalog.Proc) {
+		if p.Namespace == "sherd" {
+			list = append(list, p)
+		}
+	})
+	slices.SortFunc(list, func(x, y *pgcatalog.Proc) int { return int(x.OID) - int(y.OID) })
+	for _, p := range list {
+		r := b.row().oid("oid", p.OID).text("proname", p.Name).oid("pronamespace", pgcatalog.SherdNamespace).
+			oid("proowner", catalog.BootstrapRole).oid("prolang", internalLanguage).char("prokind", p.Kind).bool("proisstrict", p.Strict).
+			bool("proretset", p.RetSet).char("provolatile", p.Volatility).char("proparallel", 'u').int("pronargs", int64(len(p.ArgTypes))).
+			oid("prorettype", p.RetType).oids("proargtypes", p.ArgTypes).text("prosrc", p.Src)
+		if p.AllArgTypes != nil {
+			r.oids("proallargtypes", p.AllArgTypes).texts("proargnames", p.ArgNames)
+			r.set("proargmodes", charArray(p.ArgModes))
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package sysview
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// sherdSources are the views of the schema sherd.
+func sherdSources() map[string]source {
+	return map[string]source{
+		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
+		"databases": databases, "nodes": nodes, "settings": sherdSettings, "version": sherdVersion,
+	}
+}
+
+func bucketMap(b *builder) error {
+	d := b.env.Database
+	for _, r := range d.Map.Ranges() {
+		err := b.row().int("first_bucket", int64(r.Lo)).int("end_bucket", int64(r.Hi)).int("buckets", int64(r.Len())).
+			text("fragment", b.env.fragmentName(r.Fragment)).int("epoch", int64(d.Map.Epoch())).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Env) fragmentName(id uint32) string {
+	if f := e.Database.FragmentByID(id); f != nil {
+		return e.Database.FragmentName(f)
+	}
+	return ""
+}
+
+// total sums statistics.
+func total(stats []Stat, of func(s *Stat) bool) (docs, bytes int64) {
+	for i := range stats {
+		if of == nil || of(&stats[i]) {
+			docs += stats[i].Documents
+			bytes += stats[i].Bytes
+		}
+	}
+	return docs, bytes
+}
+
+func fragments(b *builder) error {
+	d := b.env.Database
+	stats, err := b.env.Stats(d, 0)
+	if err != nil {
+		return err
+	}
+	for i := range d.Fragments {
+		f := &d.Fragments[i]
+		docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == f.ID })
+		names := b.env.nodeNames(f.Nodes)
+		owned := d.Map.Owned(f.ID)
+		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
+			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(len(f.Nodes))).
+			text("state", "serving")
+		if len(names) == 1 {
+			r.text("leader", names[0])
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Env) nodeNames(ids []uint32) []string {
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if n := e.View.Node(id); n != nil {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+func policies(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		if t.Policy == nil {
+			return nil
+		}
+		fields := make([]string, len(t.Policy.Fields))
+		for i, f := range t.Policy.Fields {
+			fields[i] = f.String()
+		}
+		return b.row().oid("collection", t.OID).texts("fields", fields).int("range", int64(t.Policy.Range)).
+			bool("mutable", t.Policy.Mutable).bool("validated", t.PolicyValidated).json("definition", t.Policy.JSON()).send()
+	})
+}
+
+// json sets a jsonb value.
+func (r *record) json(column, text string) *record {
+	d, err := types.Input(types.JSONB, -1, text, nil)
+	if err != nil {
+		panic("sysview: " + err.Error()) // the text is made by us
+	}
+	return r.set(column, d)
+}
+
+func collectionRows(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		if t.Kind != catalog.KindTable {
+			return nil
+		}
+		stats, err := b.env.Stats(b.env.Database, t.StorageID)
+		if err != nil {
+			return err
+		}
+		docs, bytes := total(stats, nil)
+		r := b.row().oid("collection", t.OID).bool("anchors", t.Anchors).optional("anchor_by", t.AnchorBy).int("documents", docs).int("bytes", bytes)
+		var key []string
+		if pk := t.PrimaryKey(); pk != nil {
+			for _, att := range pk.Columns {
+				key = append(key, t.ColumnByNum(att).Name)
+			}
+		}
+		r.texts("key", key)
+		if c := t.ColumnByNum(t.Document); c != nil {
+			r.text("document", c.Name)
+		}
+		if t.Policy != nil {
+			r.json("policy", t.Policy.JSON())
+		}
+		return r.send()
+	})
+}
+
+func databases(b *builder) error {
+	for d := range b.env.View.Databases() {
+		stats, err := b.env.Stats(d, 0)
+		if err != nil {
+			return err
+		}
+		docs, bytes := total(stats, nil)
+		err = b.row().text("database", d.Name).int("fragments", int64(len(d.Fragments))).int("epoch", int64(d.Map.Epoch())).
+			int("documents", docs).int("bytes", bytes).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nodes(b *builder) error {
+	for n := range b.env.View.Nodes() {
+		err := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
+			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sherdSettings(b *builder) error {
+	for _, d := range settings.All() {
+		if d.Category != settings.OwnCategory {
+			continue
+		}
+		value, _ := b.env.Setting(d)
+		if err := b.row().text("name", d.Name).text("setting", d.Show(value)).text("description", d.Description).send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sherdVersion(b *builder) error {
+	return b.row().text("product", "Sherd").text("version", settings.Version).text("postgres", settings.ServerVersion).send()
+}
+
+// bucketKey is a group of neighbouring buckets in one fragment.
+type bucketKey struct{ fragment, from, to uint32 }
+
+// buckets counts documents by runs of neighbouring buckets, as the fragments count them.
+func buckets(b *builder) error {
+	stats, err := b.env.Stats(b.env.Database, 0)
+	if err != nil {
+		return err
+	}
+	sums := map[bucketKey]Stat{}
+	for _, s := range stats {
+		k := bucketKey{s.Fragment, s.From, s.To}
+		sum := sums[k]
+		sum.Documents += s.Documents
+		sum.Bytes += s.Bytes
+		sums[k] = sum
+	}
+	keys := slices.SortedFunc(maps.Keys(sums), func(x, y bucketKey) int { return int(x.from) - int(y.from) })
+	for _, k := range keys {
+		err := b.row().int("first_bucket", int64(k.from)).int("end_bucket", int64(k.to)).text("fragment", b.env.fragmentName(k.fragment)).
+			int("documents", sums[k].Documents).int("bytes", sums[k].Bytes).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func labelsJSON(m map[string]string) string {
+	if m == nil {
+		return "{}"
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic("sysview: " + err.Error()) // a map of texts always encodes
+	}
+	return string(text)
+}
