@@ -1,21 +1,19 @@
 package ddl
 
 import (
-	"strings"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/query"
-	"github.com/sherddb/sherd/sql/types"
 )
 
 // draft is a table being made or altered. Expressions and keys are kept as parsed until all columns are there.
 type draft struct {
 	*change
 	t       *catalog.Table
+	was     *catalog.Table       // before the statement, nil for a new table
 	filled  func() (bool, error) // whether the table has rows
 	options options
 
@@ -243,8 +241,3 @@ func (d *draft) relaxed() (*catalog.View, error) {
 	}
 	return ch.Preview()
 }
-
-// columnNames prints a list of names as messages do.
-func columnNames(names []string) string { return strings.Join(names, ", ") }
-
-var _ = types.Null

@@ -122,7 +122,12 @@ func (d *draft) settlePolicy() error {
 		}
 	}
 	switch {
-	case p == nil && old == nil, p != nil && old != nil && p.Equal(old):
+	case p == nil && old == nil:
+		return nil
+	case p != nil && old != nil && p.Equal(old):
+		if d.was != nil && d.was.Document != d.t.Document && d.needsDocument() {
+			return d.trust(nil, p) // its fields are found elsewhere now
+		}
 		return nil
 	case !d.t.Anchors:
 		if err := d.mustBeEmpty(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Env is what a statement runs in. All but Settings are required.
+// Env is what a statement runs in. All fields are required.
 type Env struct {
 	Catalog    *catalog.Catalog
 	Database   catalog.OID
@@ -29,7 +29,9 @@ type Env struct {
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
 	WaitDatabase func(ctx context.Context, d *catalog.Database) error
-	// Disconnect gives how many other sessions use a database; with force it ends them and gives 0.
+	// Misplaced scans a table as defined in view for documents that its policy does not allow where they are. It takes no locks.
+	Misplaced func(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(Misplaced) error) error
+	// Disconnect gives how many other sessions use a database; with force it ends them first.
 	Disconnect func(ctx context.Context, database catalog.OID, force bool) (int, error)
 }
 

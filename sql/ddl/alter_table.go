@@ -1,0 +1,354 @@
+package ddl
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
+	if n.Objtype != pg_query.ObjectType_OBJECT_TABLE {
+		return r.alterOther(n)
+	}
+	if k := onlyValidation(n); k != nil {
+		return r.validatePolicyOf(n)
+	}
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		t, err := c.table(n.Relation)
+		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
+			c.skip(e)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return c.alter(t, commands(n))
+	})
+}
+
+func commands(n *pg_query.AlterTableStmt) []*pg_query.AlterTableCmd {
+	var out []*pg_query.AlterTableCmd
+	for _, c := range n.Cmds {
+		out = append(out, c.GetAlterTableCmd())
+	}
+	return out
+}
+
+// alterOther answers ALTER of relations of other kinds: none can be made yet, and an index has no options.
+func (r *runner) alterOther(n *pg_query.AlterTableStmt) error {
+	return r.update(func(c *change) error {
+		f, err := c.lookup(n.Relation)
+		if err == nil && f == (found{}) {
+			err = undefinedRelation(n.Relation)
+		}
+		if e := pgerr.From(err); e != nil {
+			if n.MissingOk && e.Code == pgerr.UndefinedTable {
+				c.skip(e)
+				return nil
+			}
+			return err
+		}
+		return pgerr.Unsupported("ALTER %s is not supported yet", kindWord(n.Objtype)).
+			WithHint("Use ALTER TABLE for tables, and ALTER TABLE … RENAME CONSTRAINT for a primary key's index.")
+	})
+}
+
+// passes order sub-commands as PostgreSQL does: what is dropped goes first, then types, new columns, their attributes, constraints.
+const (
+	passDrop = iota
+	passType
+	passAddColumn
+	passColumn
+	passConstraint
+	passRest
+)
+
+func passOf(k *pg_query.AlterTableCmd) int {
+	switch k.Subtype {
+	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint:
+		return passDrop
+	case pg_query.AlterTableType_AT_AlterColumnType:
+		return passType
+	case pg_query.AlterTableType_AT_AddColumn:
+		return passAddColumn
+	case pg_query.AlterTableType_AT_ColumnDefault, pg_query.AlterTableType_AT_SetNotNull, pg_query.AlterTableType_AT_DropNotNull,
+		pg_query.AlterTableType_AT_DropExpression:
+		return passColumn
+	case pg_query.AlterTableType_AT_AddConstraint:
+		return passConstraint
+	}
+	return passRest
+}
+
+// alter applies sub-commands to a table, all in one change.
+func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
+	d := &draft{change: c, t: t.Clone(), was: t}
+	d.filled = c.rowsOf(t)
+	slices.SortStableFunc(list, func(a, b *pg_query.AlterTableCmd) int { return passOf(a) - passOf(b) })
+	keyed := t.PrimaryKey() != nil
+	for _, k := range list {
+		if err := d.command(k); err != nil {
+			return err
+		}
+	}
+	if err := d.settleExpressions(); err != nil {
+		return err
+	}
+	if err := d.settleKey(); err != nil {
+		return err
+	}
+	if err := d.keyMade(keyed); err != nil {
+		return err
+	}
+	if err := d.runScans(); err != nil {
+		return err
+	}
+	return c.ch.PutTable(d.t)
+}
+
+// rowsOf gives a function that tells, asking once, whether a table has rows.
+func (c *change) rowsOf(t *catalog.Table) func() (bool, error) {
+	asked, filled := false, false
+	return func() (bool, error) {
+		if asked {
+			return filled, nil
+		}
+		empty, err := c.isEmpty(t)
+		asked, filled = err == nil, !empty
+		return filled, err
+	}
+}
+
+// keyMade settles what hangs on the primary key and the parameters.
+func (d *draft) keyMade(had bool) error {
+	has := d.t.PrimaryKey() != nil
+	if has != had {
+		if err := d.keyMustBeEmpty(has); err != nil {
+			return err
+		}
+	}
+	return d.settleOptions(has != had)
+}
+
+func (d *draft) keyMustBeEmpty(added bool) error {
+	filled, err := d.filled()
+	if err != nil || !filled {
+		return err
+	}
+	what := "dropping the primary key of"
+	if added {
+		what = "adding a primary key to"
+	}
+	return pgerr.Unsupported("%s a table with rows is not supported yet", what).
+		WithDetail("The primary key decides where rows are stored.").
+		WithHint("Create a new table with the wanted key and INSERT … SELECT into it.")
+}
+
+func (d *draft) command(k *pg_query.AlterTableCmd) error {
+	switch k.Subtype {
+	case pg_query.AlterTableType_AT_AddColumn:
+		return d.addColumn(k)
+	case pg_query.AlterTableType_AT_DropColumn:
+		return d.dropColumn(k)
+	case pg_query.AlterTableType_AT_ColumnDefault:
+		return d.columnDefault(k)
+	case pg_query.AlterTableType_AT_SetNotNull:
+		return d.setNotNull(k)
+	case pg_query.AlterTableType_AT_DropNotNull:
+		return d.dropNotNull(k)
+	case pg_query.AlterTableType_AT_DropExpression:
+		return d.dropExpression(k)
+	case pg_query.AlterTableType_AT_AlterColumnType:
+		return d.alterType(k)
+	case pg_query.AlterTableType_AT_AddConstraint:
+		return d.addConstraint(k.Def.GetConstraint())
+	case pg_query.AlterTableType_AT_DropConstraint:
+		return d.dropConstraint(k)
+	case pg_query.AlterTableType_AT_ValidateConstraint:
+		return d.validateConstraint(k)
+	case pg_query.AlterTableType_AT_ChangeOwner:
+		return d.changeOwner(k.Newowner)
+	case pg_query.AlterTableType_AT_SetRelOptions, pg_query.AlterTableType_AT_ResetRelOptions:
+		return d.changeOptions(k)
+	}
+	return d.otherCommand(k)
+}
+
+// otherCommand accepts what has no effect here, and refuses the rest.
+func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
+	switch k.Subtype {
+	case pg_query.AlterTableType_AT_SetStatistics, pg_query.AlterTableType_AT_SetStorage, pg_query.AlterTableType_AT_SetOptions,
+		pg_query.AlterTableType_AT_ResetOptions, pg_query.AlterTableType_AT_SetCompression:
+		if k.Name == "" {
+			return nil
+		}
+		_, err := d.liveColumn(k.Name)
+		return err
+	case pg_query.AlterTableType_AT_SetLogged, pg_query.AlterTableType_AT_SetUnLogged, pg_query.AlterTableType_AT_DropOids,
+		pg_query.AlterTableType_AT_DropCluster, pg_query.AlterTableType_AT_ReplicaIdentity:
+		return nil
+	case pg_query.AlterTableType_AT_ClusterOn:
+		return pgerr.Unsupported("CLUSTER ON is not supported").WithHint("Rows lie in the order of their buckets and keys.")
+	case pg_query.AlterTableType_AT_EnableRowSecurity, pg_query.AlterTableType_AT_ForceRowSecurity:
+		return pgerr.Unsupported("row security is not supported yet").WithHint("Only a table's owner and superusers may use it for now.")
+	case pg_query.AlterTableType_AT_DisableRowSecurity, pg_query.AlterTableType_AT_NoForceRowSecurity:
+		return nil
+	case pg_query.AlterTableType_AT_AddIdentity, pg_query.AlterTableType_AT_SetIdentity, pg_query.AlterTableType_AT_DropIdentity:
+		return unsupportedConstraint(&pg_query.Constraint{Contype: pg_query.ConstrType_CONSTR_IDENTITY})
+	case pg_query.AlterTableType_AT_AlterConstraint:
+		return pgerr.Unsupported("ALTER CONSTRAINT is not supported yet").WithHint("Drop the constraint and add it again.")
+	}
+	return pgerr.Unsupported("this form of ALTER TABLE is not supported yet").
+		WithHint("Columns, NOT NULL, defaults, CHECK constraints, the primary key of an empty table, names, owner and parameters can be changed.")
+}
+
+// liveColumn finds a column of the table by name.
+func (d *draft) liveColumn(name string) (*catalog.Column, error) {
+	if systemColumns[name] {
+		return nil, pgerr.Unsupported(`cannot alter system column "%s"`, name)
+	}
+	col := d.t.Column(name)
+	if col == nil {
+		return nil, undefinedColumn(d.t, name)
+	}
+	return col, nil
+}
+
+func undefinedColumn(t *catalog.Table, name string) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name, t.Name)
+}
+
+func (d *draft) addConstraint(k *pg_query.Constraint) error {
+	if err := d.constraint(k, ""); err != nil {
+		return err
+	}
+	// A constraint sees the columns as they are now; the key waits for its columns to be NOT NULL.
+	return d.settleExpressions()
+}
+
+func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
+	if k.Name == shardmap.ConstraintName && d.t.Policy != nil && d.t.Constraint(k.Name) == nil {
+		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is its sharding policy`, k.Name, d.t.Name).
+			WithHint("Use ALTER TABLE %s RESET (%s).", d.t.Name, shardmap.OptionBy)
+	}
+	con := d.t.Constraint(k.Name)
+	if con == nil {
+		err := pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
+		if k.MissingOk {
+			d.skip(err)
+			return nil
+		}
+		return err
+	}
+	if con.Kind == catalog.PrimaryKey {
+		return d.dropKey(con)
+	}
+	d.removeConstraint(k.Name)
+	return nil
+}
+
+func (d *draft) removeConstraint(name string) {
+	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool { return k.Name == name })
+}
+
+// dropKey drops the primary key; its columns stay NOT NULL.
+func (d *draft) dropKey(con *catalog.Constraint) error {
+	if d.t.Policy != nil {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its sharding policy requires it", con.Name, d.t.Name).
+			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+	}
+	if err := d.keyMustBeEmpty(false); err != nil {
+		return err
+	}
+	index := con.Index
+	d.removeConstraint(con.Name)
+	d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == index })
+	return nil
+}
+
+func (d *draft) validateConstraint(k *pg_query.AlterTableCmd) error {
+	con := d.t.Constraint(k.Name)
+	if con == nil {
+		if k.Name == shardmap.ConstraintName && d.t.Policy != nil {
+			return pgerr.Unsupported("validating the sharding policy together with other changes is not supported").
+				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.t.Name, shardmap.ConstraintName)
+		}
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
+	}
+	if con.Kind != catalog.Check {
+		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key or check constraint`, k.Name, d.t.Name)
+	}
+	if !con.Valid {
+		con.Valid = true
+		d.scans = append(d.scans, checkScan(d.t, con))
+	}
+	return nil
+}
+
+func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
+	role, err := d.newOwner(spec)
+	if err != nil {
+		return err
+	}
+	if !d.owns(d.t.Owner) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", d.t.Name)
+	}
+	d.t.Owner = role.OID
+	return nil
+}
+
+func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
+	o, err := d.readOptions(k.Def.GetList().GetItems(), k.Subtype == pg_query.AlterTableType_AT_ResetRelOptions)
+	if err != nil {
+		return err
+	}
+	if d.options.set == nil {
+		d.options.set = map[string]string{}
+	}
+	for name, v := range o.set {
+		d.options.set[name] = v
+		d.options.reset = slices.DeleteFunc(d.options.reset, func(r string) bool { return r == name })
+	}
+	for _, name := range o.reset {
+		delete(d.options.set, name)
+		d.options.reset = append(d.options.reset, name)
+	}
+	if d.touches(optionKeyOrder) && d.t.PrimaryKey() != nil {
+		return d.changeKeyOrder()
+	}
+	return nil
+}
+
+// changeKeyOrder makes or drops the index in primary key order of a table without rows.
+func (d *draft) changeKeyOrder() error {
+	pk := d.t.PrimaryKey()
+	if d.keyOrder() == (pk.Index != 0) {
+		return nil
+	}
+	filled, err := d.filled()
+	if err != nil {
+		return err
+	}
+	if filled {
+		return pgerr.Unsupported(`changing option "%s" of a table with rows is not supported yet`, optionKeyOrder).
+			WithHint("Create a new table with the option and INSERT … SELECT into it.")
+	}
+	if pk.Index != 0 {
+		d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == pk.Index })
+		pk.Index = 0
+		return nil
+	}
+	oid, err := d.newOID()
+	if err != nil {
+		return err
+	}
+	pk.Index = oid
+	d.t.Indexes = append(d.t.Indexes, catalog.Index{
+		OID: oid, Name: pk.Name, StorageID: d.nextIndexStorage(), Columns: pk.Columns, Unique: true, Primary: true,
+	})
+	return nil
+}

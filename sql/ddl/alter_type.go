@@ -1,0 +1,183 @@
+package ddl
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// alterType changes a column's type where its stored values are good as they are, or there are none.
+func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
+	col, err := d.liveColumn(k.Name)
+	if err != nil {
+		return err
+	}
+	n := k.Def.GetColumnDef()
+	oid, typmod, err := analyze.TypeName(d.analysis(), d.source, n.TypeName)
+	if err != nil {
+		return err
+	}
+	if err := checkColumnType(col.Name, oid); err != nil {
+		return err
+	}
+	collation, err := d.collation(oid, n.CollClause)
+	if err != nil {
+		return err
+	}
+	if n.RawDefault == nil {
+		if err := checkAssignable(col, oid); err != nil {
+			return err
+		}
+	}
+	if err := d.checkTypeUse(col, oid); err != nil {
+		return err
+	}
+	if n.RawDefault != nil || !sameStored(col, oid, typmod) {
+		if err := d.typeNeedsEmpty(col, oid, typmod); err != nil {
+			return err
+		}
+	}
+	if err := d.convertDefault(col, oid, typmod); err != nil {
+		return err
+	}
+	col.Type, col.Typmod, col.Collation = oid, typmod, collation
+	return d.recheck()
+}
+
+// checkAssignable refuses types that no assignment cast leads to.
+func checkAssignable(col *catalog.Column, oid types.OID) error {
+	if col.Type == oid || oid == types.Text {
+		return nil
+	}
+	if c := pgcatalog.CastBetween(col.Type, oid); c != nil && c.Context != 'e' {
+		return nil
+	}
+	from, to := pgcatalog.TypeByOID(col.Type), pgcatalog.TypeByOID(oid)
+	if to != nil && to.Category == 'S' || from != nil && to != nil && from.Category == 'A' && to.Category == 'A' {
+		return nil
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(oid, -1)).
+		WithHint(`You might need to specify "USING %s::%s".`, col.Name, pgcatalog.FormatType(oid, -1))
+}
+
+// sameStored tells whether every value of the column is one of the new type, stored alike.
+func sameStored(col *catalog.Column, oid types.OID, typmod int32) bool {
+	if col.Type == oid {
+		return typmod == -1 || typmod == col.Typmod || widens(oid, col.Typmod, typmod)
+	}
+	textual := func(t types.OID) bool { return t == types.Text || t == types.VarChar }
+	return textual(col.Type) && textual(oid) && (typmod == -1 || col.Typmod != -1 && typmod >= col.Typmod)
+}
+
+// widens tells whether a modifier only allows more values, which keep their stored form.
+func widens(oid types.OID, from, to int32) bool {
+	switch oid {
+	case types.VarChar, types.VarBit:
+		return from != -1 && to >= from
+	case types.Numeric:
+		return from != -1 && (from-4)&0x7ff == (to-4)&0x7ff && to >= from
+	case types.Timestamp, types.TimestampTZ, types.Time, types.TimeTZ:
+		return from != -1 && to >= from
+	}
+	return false
+}
+
+func (d *draft) typeNeedsEmpty(col *catalog.Column, oid types.OID, typmod int32) error {
+	filled, err := d.filled()
+	if err != nil || !filled {
+		col.Missing = nil
+		return err
+	}
+	return pgerr.Unsupported("changing column \"%s\" from type %s to %s is not supported yet while the table has rows", col.Name,
+		pgcatalog.FormatType(col.Type, col.Typmod), pgcatalog.FormatType(oid, typmod)).
+		WithHint("Add a column of the new type, UPDATE the table, drop the old column and rename the new one.")
+}
+
+// checkTypeUse refuses types that the column's part in the table does not allow.
+func (d *draft) checkTypeUse(col *catalog.Column, oid types.OID) error {
+	if oid == col.Type {
+		return nil
+	}
+	changed := *col
+	changed.Type = oid
+	if pk := d.t.PrimaryKey(); pk != nil && slices.Contains(pk.Columns, col.AttNum) {
+		if d.t.Anchors {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `cannot change the type of "%s": the key of a collection is of type text`, col.Name)
+		}
+		if err := checkKeyType(&changed); err != nil {
+			return err
+		}
+		if d.t.Policy != nil {
+			return d.policyKeepsType(col)
+		}
+	}
+	if d.t.Policy != nil && (d.isPolicyColumn(col) || d.t.Document == col.AttNum) {
+		return d.policyKeepsType(col)
+	}
+	if d.t.Document == col.AttNum {
+		d.t.Document = 0
+	}
+	return nil
+}
+
+func (d *draft) policyKeepsType(col *catalog.Column) error {
+	return pgerr.Unsupported(`cannot change the type of "%s": the sharding policy of "%s" uses it`, col.Name, d.t.Name).
+		WithHint("Reset the policy first.")
+}
+
+// convertDefault reads the default again for the new type.
+func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32) error {
+	if col.Default == "" {
+		return nil
+	}
+	src, err := analyze.ParseExpression(col.Default)
+	if err != nil {
+		return err
+	}
+	e, err := analyze.Default(d.analysis(), src, query.Column{Name: col.Name, Type: oid, Typmod: typmod})
+	if pgerr.Is(err, pgerr.DatatypeMismatch) {
+		return pgerr.New(pgerr.DatatypeMismatch, `default for column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(oid, -1))
+	}
+	if err == nil {
+		col.Default = analyze.Deparse(e)
+	}
+	return err
+}
+
+// recheck makes sure that constraints and generated columns still mean something with the new type.
+func (d *draft) recheck() error {
+	for i := range d.t.Constraints {
+		k := &d.t.Constraints[i]
+		if k.Kind != catalog.Check {
+			continue
+		}
+		src, err := analyze.ParseExpression(k.Check)
+		if err != nil {
+			return err
+		}
+		if _, err := analyze.Check(d.analysis(), src, d.t.Name, d.columns()); err != nil {
+			return err
+		}
+	}
+	for _, c := range d.t.Columns {
+		if c.Dropped || c.Generated == "" {
+			continue
+		}
+		src, err := analyze.ParseExpression(c.Generated)
+		if err != nil {
+			return err
+		}
+		qc := query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
+		if _, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

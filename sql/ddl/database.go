@@ -1,0 +1,348 @@
+package ddl
+
+import (
+	"maps"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// databaseOptions is what WITH of CREATE DATABASE says.
+type databaseOptions struct {
+	owner string
+	limit int32
+}
+
+// readDatabaseOptions reads WITH: every database is UTF8 in the C locale, made from the empty template.
+func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, error) {
+	o := databaseOptions{limit: -1}
+	seen := map[string]bool{}
+	for _, node := range list {
+		e := node.GetDefElem()
+		if seen[e.Defname] {
+			return o, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options").At(r.pos(e.Location))
+		}
+		seen[e.Defname] = true
+		value := optionText(e.Arg)
+		var err error
+		switch e.Defname {
+		case "owner":
+			o.owner = value
+		case "connection_limit":
+			o.limit, err = connectionLimit(e.Arg)
+		case "template":
+			err = checkTemplate(value)
+		case "encoding":
+			err = checkEncoding(value, e.Arg != nil)
+		case "locale", "lc_collate", "lc_ctype", "icu_locale":
+			err = checkLocale(value, e.Arg != nil)
+		case "locale_provider":
+			if value != "libc" {
+				err = pgerr.Unsupported("locale provider %s is not supported", value).WithHint("Text is ordered by code points: leave LOCALE_PROVIDER out.")
+			}
+		case "tablespace":
+			if value != "pg_default" && e.Arg != nil {
+				err = pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, value)
+			}
+		case "is_template", "allow_connections", "strategy", "oid", "collation_version":
+			if (e.Defname == "is_template") == (value != "false") && e.Defname != "strategy" {
+				err = pgerr.Unsupported("option %s of CREATE DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
+			}
+		default:
+			err = pgerr.New(pgerr.SyntaxError, `option "%s" not recognized`, e.Defname).At(r.pos(e.Location))
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func connectionLimit(arg *pg_query.Node) (int32, error) {
+	if arg == nil {
+		return -1, nil
+	}
+	n := arg.GetInteger().GetIval()
+	if n < -1 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid connection limit: %d", n)
+	}
+	return n, nil
+}
+
+func checkTemplate(name string) error {
+	switch name {
+	case "", "template0", "template1":
+		return nil
+	}
+	return pgerr.Unsupported("creating a database from a template is not supported yet").WithHint("Create it empty, then COPY its tables.")
+}
+
+func checkEncoding(name string, given bool) error {
+	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(name)) {
+	case "UTF8", "UNICODE", "6":
+		return nil
+	}
+	if !given {
+		return nil
+	}
+	return pgerr.Unsupported("encoding %s is not supported", name).WithHint("Databases are UTF8.")
+}
+
+func checkLocale(name string, given bool) error {
+	switch strings.ToLower(name) {
+	case "c", "posix", "c.utf-8", "c.utf8":
+		return nil
+	}
+	if !given {
+		return nil
+	}
+	return pgerr.Unsupported("locale %s is not supported", name).WithHint("Text is ordered by code points: use C.UTF-8 or leave LOCALE out.")
+}
+
+func (r *runner) createDatabase(n *pg_query.CreatedbStmt) error {
+	o, err := r.readDatabaseOptions(n.Options)
+	if err != nil {
+		return err
+	}
+	var oid catalog.OID
+	err = r.update(func(c *change) error {
+		owner := c.me
+		if o.owner != "" {
+			if owner, err = c.newOwnerNamed(o.owner); err != nil {
+				return err
+			}
+		}
+		if !c.me.Superuser && !c.me.CreateDB {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create database")
+		}
+		if c.view.DatabaseByName(n.Dbname) != nil {
+			return pgerr.New(pgerr.DuplicateDatabase, `database "%s" already exists`, n.Dbname)
+		}
+		oid, err = c.newDatabase(n.Dbname, owner.OID, o.limit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if d := r.Catalog.View().Database(oid); d != nil {
+		return r.WaitDatabase(r.ctx, d)
+	}
+	return nil
+}
+
+func (c *change) newOwnerNamed(name string) (*catalog.Role, error) {
+	return c.newOwner(&pg_query.RoleSpec{Roletype: pg_query.RoleSpecType_ROLESPEC_CSTRING, Rolename: name})
+}
+
+// defaultFragments is the number of fragments where the database postgres is gone.
+const defaultFragments = 3
+
+// newDatabase puts a database with as many fragments as postgres has, and its schema public.
+func (c *change) newDatabase(name string, owner catalog.OID, limit int32) (catalog.OID, error) {
+	count := defaultFragments
+	if p := c.view.Database(catalog.PostgresDB); p != nil {
+		count = len(p.Fragments)
+	}
+	ids, err := c.Catalog.NewFragmentIDs(c.ctx, count)
+	if err != nil {
+		return 0, err
+	}
+	oid, err := c.newOID()
+	if err != nil {
+		return 0, err
+	}
+	public, err := c.newOID()
+	if err != nil {
+		return 0, err
+	}
+	var nodes []uint32
+	for n := range c.view.Nodes() {
+		nodes = append(nodes, n.ID)
+	}
+	d := &catalog.Database{OID: oid, Name: name, Owner: owner, ConnectionLimit: limit, Map: shardmap.NewInitialMap(ids)}
+	for i, id := range ids {
+		d.Fragments = append(d.Fragments, catalog.Fragment{ID: id, Ordinal: i, Nodes: nodes[i%len(nodes) : i%len(nodes)+1]})
+	}
+	if err := c.ch.PutDatabase(d); err != nil {
+		return 0, err
+	}
+	return oid, c.ch.PutSchema(&catalog.Schema{
+		OID: public, Database: oid, Name: "public", Owner: catalog.DatabaseOwnerRole, Comment: catalog.PublicSchemaComment,
+	})
+}
+
+func (c *change) databaseNamed(name string) (*catalog.Database, error) {
+	d := c.view.DatabaseByName(name)
+	if d == nil {
+		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, name)
+	}
+	return d, nil
+}
+
+func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
+	force := false
+	for _, o := range n.Options {
+		if o.GetDefElem().GetDefname() != "force" {
+			return pgerr.New(pgerr.SyntaxError, `unrecognized DROP DATABASE option "%s"`, o.GetDefElem().GetDefname()).At(r.pos(o.GetDefElem().Location))
+		}
+		force = true
+	}
+	return r.update(func(c *change) error {
+		d, err := c.databaseNamed(n.Dbname)
+		if err != nil {
+			if n.MissingOk {
+				c.skip(pgerr.From(err))
+				return nil
+			}
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		if d.OID == c.Database {
+			return pgerr.New(pgerr.ObjectInUse, "cannot drop the currently open database")
+		}
+		if err := c.unused(d, force); err != nil {
+			return err
+		}
+		for j := range c.view.Jobs() {
+			if j.Database == d.OID {
+				c.ch.DropJob(j.ID)
+			}
+		}
+		c.ch.DropDatabase(d.OID)
+		return nil
+	})
+}
+
+// unused makes sure that no other session uses a database.
+func (c *change) unused(d *catalog.Database, force bool) error {
+	n, err := c.Disconnect(c.ctx, d.OID, force)
+	if err != nil || n == 0 {
+		return err
+	}
+	e := pgerr.New(pgerr.ObjectInUse, `database "%s" is being accessed by other users`, d.Name)
+	if n == 1 {
+		return e.WithDetail("There is 1 other session using the database.")
+	}
+	return e.WithDetail("There are %d other sessions using the database.", n)
+}
+
+func (r *runner) renameDatabase(from, to string) error {
+	return r.update(func(c *change) error {
+		d, err := c.databaseNamed(from)
+		if err != nil {
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		if !c.me.Superuser && !c.me.CreateDB {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to rename database")
+		}
+		if c.view.DatabaseByName(to) != nil {
+			return pgerr.New(pgerr.DuplicateDatabase, `database "%s" already exists`, to)
+		}
+		if d.OID == c.Database {
+			return pgerr.Unsupported("current database cannot be renamed")
+		}
+		if err := c.unused(d, false); err != nil {
+			return err
+		}
+		d = d.Clone()
+		d.Name = to
+		return c.ch.PutDatabase(d)
+	})
+}
+
+// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT.
+func (r *runner) alterDatabase(n *pg_query.AlterDatabaseStmt) error {
+	return r.update(func(c *change) error {
+		d, err := c.databaseNamed(n.Dbname)
+		if err != nil {
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		d = d.Clone()
+		for _, o := range n.Options {
+			e := o.GetDefElem()
+			if e.Defname != "connection_limit" {
+				return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
+			}
+			if d.ConnectionLimit, err = connectionLimit(e.Arg); err != nil {
+				return err
+			}
+		}
+		return c.ch.PutDatabase(d)
+	})
+}
+
+func (r *runner) alterDatabaseSet(n *pg_query.AlterDatabaseSetStmt) error {
+	return r.update(func(c *change) error {
+		d, err := c.databaseNamed(n.Dbname)
+		if err != nil {
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		d = d.Clone()
+		if d.Settings, err = c.changeSettings(d.Settings, n.Setstmt); err != nil {
+			return err
+		}
+		return c.ch.PutDatabase(d)
+	})
+}
+
+// changeSettings applies SET or RESET to the settings that new sessions begin with.
+func (c *change) changeSettings(old map[string]string, n *pg_query.VariableSetStmt) (map[string]string, error) {
+	out := maps.Clone(old)
+	if out == nil {
+		out = map[string]string{}
+	}
+	switch n.Kind {
+	case pg_query.VariableSetKind_VAR_RESET_ALL:
+		return nil, nil
+	case pg_query.VariableSetKind_VAR_RESET, pg_query.VariableSetKind_VAR_SET_DEFAULT:
+		delete(out, strings.ToLower(n.Name))
+		return out, nil
+	case pg_query.VariableSetKind_VAR_SET_VALUE:
+	default:
+		return nil, pgerr.Unsupported("SET … FROM CURRENT is not supported yet").WithHint("Write the value out.")
+	}
+	value, err := settingText(n)
+	if err != nil {
+		return nil, err
+	}
+	if value, err = c.Setting(n.Name, value); err != nil {
+		return nil, err
+	}
+	out[strings.ToLower(n.Name)] = value
+	return out, nil
+}
+
+// settingText gives a setting's value as text; a list is joined by commas.
+func settingText(n *pg_query.VariableSetStmt) (string, error) {
+	var parts []string
+	for _, a := range n.Args {
+		c := a.GetAConst()
+		if t := a.GetTypeCast(); t != nil {
+			c = t.Arg.GetAConst()
+		}
+		if c == nil {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes a constant", n.Name)
+		}
+		text := constText(c)
+		if strings.EqualFold(n.Name, "search_path") {
+			text = quoteListed(text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", "), nil
+}

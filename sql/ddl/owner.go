@@ -1,0 +1,96 @@
+package ddl
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// setSchema is ALTER TABLE … SET SCHEMA.
+func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, error) {
+	tag := "ALTER " + kindWord(n.ObjectType)
+	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE {
+		return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+	}
+	return tag, true, r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		t, err := c.table(n.Relation)
+		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
+			c.skip(e)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s, err := c.schemaToFill(n.Newschema, t.Name)
+		if err != nil {
+			return err
+		}
+		if s.OID == t.Schema {
+			return nil
+		}
+		t = t.Clone()
+		t.Schema = s.OID
+		for _, name := range append([]string{t.Name}, indexNames(t)...) {
+			if other, _ := c.view.Relation(s.OID, name); other != nil {
+				return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists in schema "%s"`, name, s.Name)
+			}
+		}
+		return c.ch.PutTable(t)
+	})
+}
+
+func indexNames(t *catalog.Table) []string {
+	var out []string
+	for _, x := range t.Indexes {
+		out = append(out, x.Name)
+	}
+	return out
+}
+
+// setOwner is ALTER … OWNER TO of what is no table.
+func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
+	tag := "ALTER " + kindWord(n.ObjectType)
+	name := n.Object.GetString_().GetSval()
+	switch n.ObjectType {
+	case pg_query.ObjectType_OBJECT_SCHEMA:
+		return tag, true, r.update(func(c *change) error { return c.schemaOwner(name, n.Newowner) })
+	case pg_query.ObjectType_OBJECT_DATABASE:
+		return tag, true, r.update(func(c *change) error { return c.databaseOwner(name, n.Newowner) })
+	}
+	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+}
+
+func (c *change) schemaOwner(name string, spec *pg_query.RoleSpec) error {
+	s, err := c.schemaNamed(name)
+	if err != nil {
+		return err
+	}
+	if err := c.mustOwnSchema(s); err != nil {
+		return err
+	}
+	role, err := c.newOwner(spec)
+	if err != nil {
+		return err
+	}
+	s = s.Clone()
+	s.Owner = role.OID
+	return c.ch.PutSchema(s)
+}
+
+func (c *change) databaseOwner(name string, spec *pg_query.RoleSpec) error {
+	d, err := c.databaseNamed(name)
+	if err != nil {
+		return err
+	}
+	if err := c.mustOwnDatabase(d); err != nil {
+		return err
+	}
+	role, err := c.newOwner(spec)
+	if err != nil {
+		return err
+	}
+	d = d.Clone()
+	d.Owner = role.OID
+	return c.ch.PutDatabase(d)
+}

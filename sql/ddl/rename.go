@@ -1,0 +1,235 @@
+package ddl
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
+	tag := "ALTER " + kindWord(n.RenameType)
+	switch n.RenameType {
+	case pg_query.ObjectType_OBJECT_SCHEMA:
+		return tag, true, r.renameSchema(n.Subname, n.Newname)
+	case pg_query.ObjectType_OBJECT_DATABASE:
+		return tag, true, r.renameDatabase(n.Subname, n.Newname)
+	case pg_query.ObjectType_OBJECT_ROLE:
+		return tag, true, r.renameRole(n.Subname, n.Newname)
+	case pg_query.ObjectType_OBJECT_TABLE:
+		return tag, true, r.renameRelation(n, "table")
+	case pg_query.ObjectType_OBJECT_INDEX:
+		return tag, true, r.renameRelation(n, "index")
+	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
+		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT || n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
+			return "ALTER TABLE", true, r.renamePart(n)
+		}
+	}
+	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+}
+
+// renameRelation renames a table, or the index of a primary key with its constraint. ALTER TABLE takes the name of an index too.
+func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		f, err := c.relationToRename(n.Relation)
+		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
+			c.skip(e)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if kind == "index" && f.index == nil {
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, n.Relation.Relname)
+		}
+		if other, _ := c.view.Relation(f.table.Schema, n.Newname); other != nil {
+			return relationExists(n.Newname)
+		}
+		t := f.table.Clone()
+		if f.index == nil {
+			t.Name = n.Newname
+			return c.ch.PutTable(t)
+		}
+		return c.renameConstraint(t, f.index.Name, n.Newname)
+	})
+}
+
+func (c *change) relationToRename(rv *pg_query.RangeVar) (found, error) {
+	f, err := c.lookup(rv)
+	switch {
+	case err != nil:
+		return f, err
+	case f.system != nil:
+		return f, systemCatalog(f.system.Name)
+	case f.table == nil:
+		return f, undefinedRelation(rv)
+	}
+	if err := c.mustOwn(f.table); err != nil {
+		return f, err
+	}
+	return f, c.own(f.table)
+}
+
+// renameConstraint renames a constraint, and the index of a primary key with it.
+func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
+	k := t.Constraint(from)
+	if k == nil {
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" for table "%s" does not exist`, from, t.Name)
+	}
+	if t.Constraint(to) != nil {
+		return duplicateConstraint(t, to)
+	}
+	if k.Index != 0 {
+		if other, _ := c.view.Relation(t.Schema, to); other != nil {
+			return relationExists(to)
+		}
+		for i := range t.Indexes {
+			if t.Indexes[i].OID == k.Index {
+				t.Indexes[i].Name = to
+			}
+		}
+	}
+	k.Name = to
+	return c.ch.PutTable(t)
+}
+
+// renamePart renames a column or a constraint.
+func (r *runner) renamePart(n *pg_query.RenameStmt) error {
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		t, err := c.table(n.Relation)
+		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
+			c.skip(e)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT {
+			return c.renameConstraint(t.Clone(), n.Subname, n.Newname)
+		}
+		d := &draft{change: c, t: t.Clone(), was: t}
+		if err := d.renameColumn(n.Subname, n.Newname); err != nil {
+			return err
+		}
+		return c.ch.PutTable(d.t)
+	})
+}
+
+// renameColumn renames a column and whatever names it: constraints, generated columns, parameters, the sharding policy.
+func (d *draft) renameColumn(from, to string) error {
+	if systemColumns[from] {
+		return pgerr.Unsupported(`cannot rename system column "%s"`, from)
+	}
+	col := d.t.Column(from)
+	if col == nil {
+		return pgerr.New(pgerr.UndefinedColumn, `column "%s" does not exist`, from)
+	}
+	if systemColumns[to] {
+		return pgerr.New(pgerr.DuplicateColumn, `column name "%s" conflicts with a system column name`, to)
+	}
+	if d.t.Column(to) != nil {
+		return pgerr.New(pgerr.DuplicateColumn, `column "%s" of relation "%s" already exists`, to, d.t.Name)
+	}
+	if err := d.checkNewName(to); err != nil {
+		return err
+	}
+	if err := d.renameInExpressions(from, to); err != nil {
+		return err
+	}
+	if d.t.Options[optionDocument] == from {
+		d.t.Options[optionDocument] = to
+	}
+	if err := d.renameInAnchor(from, to); err != nil {
+		return err
+	}
+	if err := d.renameInPolicy(from, to); err != nil {
+		return err
+	}
+	col.Name = to
+	return nil
+}
+
+// renameInExpressions deparses stored expressions again with a column's new name.
+func (d *draft) renameInExpressions(from, to string) error {
+	over := d.columns()
+	renamed := func(e query.Expr) string {
+		return analyze.Deparse(query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+			if v, ok := x.(*query.Var); ok && v.Name == from && v.Col >= 0 {
+				w := *v
+				w.Name = to
+				return &w, true
+			}
+			return x, false
+		}))
+	}
+	for i := range d.t.Constraints {
+		k := &d.t.Constraints[i]
+		if k.Kind != catalog.Check {
+			continue
+		}
+		src, err := analyze.ParseExpression(k.Check)
+		if err != nil {
+			return err
+		}
+		e, err := analyze.Check(d.analysis(), src, d.t.Name, over)
+		if err != nil {
+			return err
+		}
+		k.Check = renamed(e)
+	}
+	for i := range d.t.Columns {
+		c := &d.t.Columns[i]
+		if c.Dropped || c.Generated == "" {
+			continue
+		}
+		src, err := analyze.ParseExpression(c.Generated)
+		if err != nil {
+			return err
+		}
+		e, err := analyze.Generated(d.analysis(), src, over[i], d.t.Name, over)
+		if err != nil {
+			return err
+		}
+		c.Generated = renamed(e)
+	}
+	return nil
+}
+
+func (d *draft) renameInAnchor(from, to string) error {
+	if d.t.AnchorBy == "" {
+		return nil
+	}
+	f, err := shardmap.ParseField(d.t.AnchorBy)
+	if err != nil || len(f.Path) != 1 || f.Path[0] != from {
+		return err
+	}
+	f.Path = []string{to}
+	d.t.AnchorBy = f.PathString()
+	d.t.Options[optionAnchorBy] = d.t.AnchorBy
+	return nil
+}
+
+func (d *draft) renameInPolicy(from, to string) error {
+	p := d.t.Policy
+	if p == nil || !d.isPolicyColumn(&catalog.Column{Name: from}) {
+		return nil
+	}
+	fields := slices.Clone(p.Fields)
+	for i, f := range fields {
+		if len(f.Path) == 1 && f.Path[0] == from {
+			fields[i].Path = []string{to}
+		}
+	}
+	q, err := shardmap.NewPolicy(fields, int64(p.Range), p.Mutable)
+	if err != nil {
+		return err
+	}
+	d.t.Policy = q
+	d.keepOptions()
+	return nil
+}

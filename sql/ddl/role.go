@@ -1,0 +1,297 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/scramsecret"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// quoteListed spells a name of search_path as SET keeps it.
+func quoteListed(name string) string { return builtin.QuoteIdent(name) }
+
+func checkRoleName(name string) error {
+	if strings.HasPrefix(name, "pg_") {
+		return pgerr.New(pgerr.ReservedName, `role name "%s" is reserved`, name).WithDetail(`Role names starting with "pg_" are reserved.`)
+	}
+	return nil
+}
+
+func (r *runner) createRole(n *pg_query.CreateRoleStmt) error {
+	return r.update(func(c *change) error {
+		role := &catalog.Role{
+			Name: n.Role, Inherit: true, ConnectionLimit: -1, Login: n.StmtType == pg_query.RoleStmtType_ROLESTMT_USER,
+		}
+		if err := c.roleOptions(role, n.Options); err != nil {
+			return err
+		}
+		if err := c.mayMakeRole(role); err != nil {
+			return err
+		}
+		if err := checkRoleName(n.Role); err != nil {
+			return err
+		}
+		if c.view.RoleByName(n.Role) != nil {
+			return pgerr.New(pgerr.DuplicateObject, `role "%s" already exists`, n.Role)
+		}
+		oid, err := c.newOID()
+		if err != nil {
+			return err
+		}
+		role.OID = oid
+		return c.ch.PutRole(role)
+	})
+}
+
+func (c *change) mayMakeRole(role *catalog.Role) error {
+	if c.me.Superuser {
+		return nil
+	}
+	switch {
+	case role.Superuser:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to create superusers")
+	case role.Replication:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to create replication users")
+	case role.BypassRLS:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to create bypassrls users")
+	case !c.me.CreateRole:
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create role")
+	}
+	return nil
+}
+
+// roleOptions applies what follows the role's name.
+func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node) error {
+	seen := map[string]bool{}
+	for _, node := range list {
+		e := node.GetDefElem()
+		if seen[e.Defname] {
+			return pgerr.New(pgerr.SyntaxError, "conflicting or redundant options").At(c.pos(e.Location))
+		}
+		seen[e.Defname] = true
+		on := e.Arg.GetBoolean().GetBoolval()
+		if flag := roleFlag(role, e.Defname); flag != nil {
+			*flag = on
+			continue
+		}
+		var err error
+		switch e.Defname {
+		case "password":
+			err = c.setPassword(role, e.Arg)
+		case "connectionlimit":
+			role.ConnectionLimit, err = connectionLimit(e.Arg)
+		case "validUntil":
+			role.ValidUntil, err = c.validUntil(optionText(e.Arg))
+		case "sysid":
+			c.notice(pgerr.SuccessfulCompletion, "SYSID can no longer be specified")
+		default:
+			err = pgerr.Unsupported("role memberships are not supported yet").WithHint("Give each user the attributes it needs.")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func roleFlag(role *catalog.Role, option string) *bool {
+	switch option {
+	case "superuser":
+		return &role.Superuser
+	case "inherit":
+		return &role.Inherit
+	case "createrole":
+		return &role.CreateRole
+	case "createdb":
+		return &role.CreateDB
+	case "canlogin":
+		return &role.Login
+	case "isreplication":
+		return &role.Replication
+	case "bypassrls":
+		return &role.BypassRLS
+	}
+	return nil
+}
+
+// setPassword keeps the verifier of a password; one that is a verifier already is kept as it is, an empty one is none.
+func (c *change) setPassword(role *catalog.Role, arg *pg_query.Node) error {
+	role.Password = ""
+	text := optionText(arg)
+	switch {
+	case arg == nil:
+		return nil
+	case text == "":
+		c.notice(pgerr.SuccessfulCompletion, "empty string is not a valid password, clearing password")
+		return nil
+	case scramsecret.Is(text):
+		role.Password = text
+		return nil
+	case isMD5(text):
+		return pgerr.Unsupported("MD5 passwords are not supported").WithHint("Give the password itself, or a SCRAM-SHA-256 verifier.")
+	}
+	v, err := scramsecret.Make(text)
+	if err != nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid password: %s", err)
+	}
+	role.Password = v
+	return nil
+}
+
+func isMD5(s string) bool {
+	return len(s) == 35 && strings.HasPrefix(s, "md5") && strings.Trim(s[3:], "0123456789abcdef") == ""
+}
+
+// validUntil checks a point in time and keeps it in ISO form.
+func (c *change) validUntil(text string) (string, error) {
+	d, err := types.Input(types.TimestampTZ, -1, text, c.Env.Env)
+	if err != nil {
+		return "", err
+	}
+	return types.Output(types.TimestampTZ, d, &types.Env{}), nil
+}
+
+func (r *runner) alterRole(n *pg_query.AlterRoleStmt) error {
+	return r.update(func(c *change) error {
+		role, err := c.role(n.Role)
+		if err != nil {
+			return err
+		}
+		if err := checkRoleName(role.Name); err != nil {
+			return err
+		}
+		was := role
+		role = role.Clone()
+		if err := c.roleOptions(role, n.Options); err != nil {
+			return err
+		}
+		if err := c.mayAlterRole(was, n.Options); err != nil {
+			return err
+		}
+		return c.ch.PutRole(role)
+	})
+}
+
+func (c *change) mayAlterRole(role *catalog.Role, list []*pg_query.Node) error {
+	if c.me.Superuser {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, o := range list {
+		names[o.GetDefElem().GetDefname()] = true
+	}
+	switch {
+	case role.Superuser || names["superuser"]:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superuser roles or change superuser attribute")
+	case role.Replication || names["isreplication"]:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter replication roles or change replication attribute")
+	case names["bypassrls"]:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to change bypassrls attribute")
+	case c.me.CreateRole:
+		return nil
+	case role.OID == c.me.OID && len(names) == 1 && names["password"]:
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied")
+}
+
+func (r *runner) alterRoleSet(n *pg_query.AlterRoleSetStmt) error {
+	if n.Role == nil || n.Database != "" {
+		return pgerr.Unsupported("ALTER ROLE … SET for one database or for all roles is not supported yet").
+			WithHint("Use ALTER ROLE name SET … or ALTER DATABASE name SET ….")
+	}
+	return r.update(func(c *change) error {
+		role, err := c.role(n.Role)
+		if err != nil {
+			return err
+		}
+		if err := checkRoleName(role.Name); err != nil {
+			return err
+		}
+		if !c.me.Superuser {
+			if role.Superuser {
+				return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superusers")
+			}
+			if !c.me.CreateRole && role.OID != c.me.OID {
+				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied")
+			}
+		}
+		role = role.Clone()
+		if role.Settings, err = c.changeSettings(role.Settings, n.Setstmt); err != nil {
+			return err
+		}
+		return c.ch.PutRole(role)
+	})
+}
+
+func (r *runner) dropRole(n *pg_query.DropRoleStmt) error {
+	return r.update(func(c *change) error {
+		if !c.me.Superuser && !c.me.CreateRole {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to drop role")
+		}
+		for _, o := range n.Roles {
+			role, err := c.roleToDrop(o.GetRoleSpec())
+			if err != nil {
+				if e := pgerr.From(err); n.MissingOk && e.Code == pgerr.UndefinedObject {
+					c.skip(e)
+					continue
+				}
+				return err
+			}
+			c.ch.DropRole(role.OID)
+		}
+		return nil
+	})
+}
+
+func (c *change) roleToDrop(spec *pg_query.RoleSpec) (*catalog.Role, error) {
+	if spec.Roletype != pg_query.RoleSpecType_ROLESPEC_CSTRING {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot use special role specifier in DROP ROLE")
+	}
+	role, err := c.role(spec)
+	switch {
+	case err != nil:
+		return nil, err
+	case role.OID == c.me.OID:
+		return nil, pgerr.New(pgerr.ObjectInUse, "current user cannot be dropped")
+	case role.Superuser && !c.me.Superuser:
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to drop superusers")
+	case role.OID < catalog.FirstOID:
+		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop role %s because it is required by the database system", role.Name)
+	}
+	return role, nil
+}
+
+func (r *runner) renameRole(from, to string) error {
+	return r.update(func(c *change) error {
+		role := c.view.RoleByName(from)
+		if role == nil {
+			return pgerr.New(pgerr.UndefinedObject, `role "%s" does not exist`, from)
+		}
+		if role.OID == c.me.OID {
+			return pgerr.Unsupported("session user cannot be renamed")
+		}
+		for _, name := range []string{from, to} {
+			if err := checkRoleName(name); err != nil {
+				return err
+			}
+		}
+		if c.view.RoleByName(to) != nil {
+			return pgerr.New(pgerr.DuplicateObject, `role "%s" already exists`, to)
+		}
+		if !c.me.Superuser && (role.Superuser || !c.me.CreateRole) {
+			if role.Superuser {
+				return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to rename superusers")
+			}
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to rename role")
+		}
+		role = role.Clone()
+		role.Name = to
+		return c.ch.PutRole(role)
+	})
+}

@@ -1,0 +1,181 @@
+package ddl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Misplaced is a document that lies where its collection's policy does not allow.
+type Misplaced struct {
+	ID     string
+	Bucket shardmap.Bucket
+	Detail string
+}
+
+// maxOffenders is how many documents an error lists.
+const maxOffenders = 5
+
+// errEnough ends a scan that has found enough.
+var errEnough = fmt.Errorf("ddl: enough offenders")
+
+// onlyValidation gives the sub-command of ALTER TABLE … VALIDATE CONSTRAINT sharding, which runs beside the table's users.
+func onlyValidation(n *pg_query.AlterTableStmt) *pg_query.AlterTableCmd {
+	if len(n.Cmds) != 1 {
+		return nil
+	}
+	k := n.Cmds[0].GetAlterTableCmd()
+	if k.Subtype != pg_query.AlterTableType_AT_ValidateConstraint || k.Name != shardmap.ConstraintName {
+		return nil
+	}
+	return k
+}
+
+func (r *runner) validatePolicyOf(n *pg_query.AlterTableStmt) error {
+	v := r.Catalog.View()
+	c := &change{runner: r, view: v, me: v.Role(r.Role), locked: nil}
+	f, err := c.lookup(n.Relation)
+	switch {
+	case err != nil:
+		return err
+	case f.system != nil:
+		return systemCatalog(f.system.Name)
+	case f.table == nil && n.MissingOk:
+		c.skip(undefinedRelation(n.Relation))
+		return r.Notice(c.notices[0])
+	case f.table == nil:
+		return undefinedRelation(n.Relation)
+	case f.index != nil:
+		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, n.Relation.Relname)
+	}
+	var bad []Misplaced
+	more := false
+	err = ValidatePolicy(r.ctx, r.Env, f.table.OID, func(m Misplaced) error {
+		if len(bad) == maxOffenders {
+			more = true
+			return errEnough
+		}
+		bad = append(bad, m)
+		return nil
+	})
+	if len(bad) > 0 {
+		return misplacedError(f.table, bad, more)
+	}
+	return err
+}
+
+func misplacedError(t *catalog.Table, bad []Misplaced, more bool) error {
+	var ids []string
+	for _, m := range bad {
+		ids = append(ids, fmt.Sprintf(`"%s" in bucket %d`, m.ID, m.Bucket))
+	}
+	detail := "Documents outside of the block of their content: " + strings.Join(ids, ", ")
+	if more {
+		detail += " and more"
+	}
+	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, shardmap.ConstraintName, t.Name).
+		WithDetail("%s.", detail).
+		WithHint("SELECT * FROM sherd.validate_policy('%s') lists them all. Insert them under other ids and delete them here, then validate again.", t.Name)
+	e.Table, e.Constraint = t.Name, shardmap.ConstraintName
+	return e
+}
+
+// ValidatePolicy scans a collection beside its users and trusts its policy where no document lies outside of the block of its content; emit
+// gets those that do. New documents obey the policy already, so a snapshot taken now shows all that may not.
+func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Misplaced) error) error {
+	for {
+		v := e.Catalog.View()
+		t := v.Table(table)
+		if err := checkValidation(v, e, t, table); err != nil {
+			return err
+		}
+		if t.PolicyValidated {
+			return nil
+		}
+		// Whoever still writes under the definition before this one must be through before the snapshot is taken.
+		release, err := e.Lock(ctx, []catalog.OID{table})
+		if err != nil {
+			return err
+		}
+		release()
+		bad := false
+		err = e.Misplaced(ctx, v, t, func(m Misplaced) error {
+			bad = true
+			return emit(m)
+		})
+		if err != nil || bad {
+			return err
+		}
+		if done, err := e.trustPolicy(ctx, t); done || err != nil {
+			return err
+		}
+	}
+}
+
+func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OID) error {
+	switch {
+	case t == nil || t.Database != e.Database:
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	case !Owns(v, e.Database, v.Role(e.Role), t.Owner):
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	case t.Policy == nil:
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, shardmap.ConstraintName, t.Name).
+			WithHint("The table has no sharding policy: set one with ALTER TABLE … SET (%s = …).", shardmap.OptionBy)
+	case t.Policy.Mutable:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the sharding policy of "%s" is mutable and cannot be validated`, t.Name).
+			WithHint("Use ALTER TABLE … SET (%s = false) first.", shardmap.OptionMutable)
+	}
+	return nil
+}
+
+// trustPolicy marks a policy as validated if the table is still defined as it was when it was scanned.
+func (e *Env) trustPolicy(ctx context.Context, scanned *catalog.Table) (done bool, err error) {
+	_, err = e.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		t := v.Table(scanned.OID)
+		if t == nil || t.Version != scanned.Version {
+			done = false
+			return nil
+		}
+		done = true
+		t = t.Clone()
+		t.PolicyValidated = true
+		return ch.PutTable(t)
+	})
+	return done, err
+}
+
+// SetPolicy gives a table a policy in its JSON form, or with an empty text takes it away.
+func SetPolicy(ctx context.Context, e *Env, table catalog.OID, text string) error {
+	r := &runner{Env: e, ctx: ctx}
+	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+		t := c.view.Table(table)
+		if t == nil || t.Database != c.Database {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		}
+		if !c.owns(t.Owner) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+		}
+		d := &draft{change: c, t: t.Clone(), was: t, options: options{reset: policyOptions}}
+		d.filled = c.rowsOf(t)
+		if text != "" {
+			p, err := shardmap.ParsePolicyJSON(text)
+			if err != nil {
+				return err
+			}
+			o := p.Options()
+			d.options = options{set: map[string]string{
+				shardmap.OptionBy: o.By, shardmap.OptionRange: o.Range, shardmap.OptionMutable: o.Mutable,
+			}}
+		}
+		if err := d.settleOptions(false); err != nil {
+			return err
+		}
+		return c.ch.PutTable(d.t)
+	})
+}
