@@ -16,5 +16,10 @@
 //	    in which order-sensitive aggregates and floating-point sums saw the rows.
 //	F4  What is unsupported answers 0A000, never an approximation.
 //
+// Limits: of several ways to divide a text among the groups of an expression, PostgreSQL's rule (each as long as it can be, the first one
+// first) holds where RE2 agrees with it; patterns with back references, lookaround or word constraints take the first alternative that
+// matches, not the longest. Trigonometric functions may differ from PostgreSQL's in the last digit, as its own do between platforms.
+// testdata/missing.txt lists the everyday functions that are not there.
+//
 // Comparison of text is that of the C collation, as in a database made with C.UTF-8.
 package builtin

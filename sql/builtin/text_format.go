@@ -57,13 +57,9 @@ func (c *Ctx) join(a []types.Datum, i int, separator string) (types.Datum, error
 			b = append(b, separator...)
 		}
 		first = false
-		b = appendConcat(b, typ(j), d, c.Env)
+		b = types.AppendOutput(b, typ(j), d, c.Env)
 	}
 	return types.NewText(string(b)), nil
-}
-
-func appendConcat(b []byte, typ uint32, d types.Datum, env *types.Env) []byte {
-	return types.AppendOutput(b, typ, d, env)
 }
 
 // anyConcat is text || anynonarray: the other side is cast to text.
