@@ -39,7 +39,7 @@ func (t *Tx) Commit(_ context.Context, req txn.CommitRequest) (txn.Timestamp, er
 	if err != nil {
 		return 0, err
 	}
-	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: stats, writes: last}
+	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: stats, room: last}
 	p, stamp, err := t.r.propose(e.encode(), t.term, req.Floor)
 	if err != nil {
 		t.dropParts()
@@ -63,14 +63,15 @@ func (t *Tx) enter() error {
 	return nil
 }
 
-// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), and its statistics.
+// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes,
+// and its statistics.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	var d deltas
-	b := make([]byte, 0, min(t.stage.bytes, maxEntryBody))
+	b := make([]byte, headRoom, headRoom+min(t.stage.bytes, maxEntryBody))
 	add := func(op opKind, key, value []byte) {
-		if len(b) > 0 && len(b)+len(key)+len(value) > maxEntryBody {
+		if len(b) > headRoom && len(b)+len(key)+len(value) > maxEntryBody {
 			pieces = append(pieces, b)
-			b = make([]byte, 0, maxEntryBody)
+			b = make([]byte, headRoom, headRoom+maxEntryBody)
 		}
 		b = appendOp(b, op, key, value)
 	}
@@ -149,7 +150,7 @@ func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
 	var flying []raftgroup.Proposal
 	var failed error
 	for len(pieces) > 1 && failed == nil {
-		e := &entry{kind: kindPart, id: t.id, parts: t.parts, writes: pieces[0]}
+		e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: pieces[0]}
 		p, _, err := t.r.propose(e.encode(), t.term, 0)
 		if err != nil {
 			failed = err
@@ -202,7 +203,7 @@ func (t *Tx) Prepare(_ context.Context, req txn.PrepareRequest) error {
 		if err := t.encodePrepare(); err != nil {
 			return err
 		}
-		e.writes, e.stats, e.parts = t.last, t.delta, t.parts
+		e.room, e.stats, e.parts = t.last, t.delta, t.parts
 	}
 	p, err := t.r.proposeAt(e.encode(), t.term, e.ts)
 	if err != nil {
@@ -318,7 +319,7 @@ func (r *Replica) releaseSettled(id txn.ID) {
 
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4). Called with the lock table empty.
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
-	t := &Tx{r: r, id: p.id, term: term, held: map[string]*rowLock{}, phase: phasePrepared}
+	t := &Tx{r: r, id: p.id, term: term, held: map[string]*rowLock{}, phase: phasePrepared, adopted: true}
 	for _, key := range slices.CompactFunc(slices.Clone(p.keys), slices.Equal) {
 		l, err := r.locks.acquire(context.Background(), t, key)
 		if err == nil { // nobody else holds locks yet

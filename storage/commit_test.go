@@ -130,7 +130,7 @@ func TestCoordinatorDies(t *testing.T) {
 	for _, s := range steps {
 		for _, crash := range []bool{false, true} {
 			t.Run(fmt.Sprint(s.name, " crash ", crash), func(t *testing.T) {
-				c := openCluster(t, tempDirs(t, 3))
+				c := openCluster(t, tempDirs(t, 3), func(c *Config) { c.RecoverLive = 300 * time.Millisecond })
 				ctx := testContext(t)
 				id := txn.NewID()
 				if _, err := c.co.Commit(ctx, id, 0, c.put(id, rowKey(1), "old")); err != nil {

@@ -48,14 +48,36 @@ type entry struct {
 	ids     []txn.ID // forget
 	span    txn.Span // drop span
 	writes  []byte   // encoded operations
+	room    []byte   // if set: writes with headRoom bytes in front, of which encode makes use
 	stats   []byte   // encoded deltas
 }
 
 var errEntry = errors.New("malformed log entry")
 
-// encode gives the entry's bytes, the stamp left zero unless set.
+// headRoom is left free in front of a piece of operations, so that a large one need not be copied behind its header.
+const headRoom = 256
+
+// encode gives the entry's bytes. With room set, they share its memory.
 func (e *entry) encode() []byte {
-	b := make([]byte, entryHeader, entryHeader+64+len(e.writes)+len(e.stats))
+	b := e.head()
+	if e.room == nil {
+		return append(b, e.writes...)
+	}
+	if len(b) > headRoom {
+		return append(b, e.room[headRoom:]...)
+	}
+	at := headRoom - len(b)
+	copy(e.room[at:], b)
+	return e.room[at:]
+}
+
+// head encodes everything but the operations, which come last.
+func (e *entry) head() []byte {
+	n := entryHeader + 64 + len(e.stats)
+	if e.room == nil {
+		n += len(e.writes)
+	}
+	b := make([]byte, entryHeader, n)
 	b[0], b[1] = entryFormat, byte(e.kind)
 	binary.BigEndian.PutUint64(b[stampOffset:], uint64(e.stamp))
 	switch e.kind {
@@ -65,11 +87,9 @@ func (e *entry) encode() []byte {
 		b = append(b, e.id[:]...)
 		b = binary.AppendUvarint(b, uint64(e.parts))
 		b = putBytes(b, e.stats)
-		b = append(b, e.writes...)
 	case kindPart:
 		b = append(b, e.id[:]...)
 		b = binary.AppendUvarint(b, uint64(e.parts))
-		b = append(b, e.writes...)
 	case kindPrepare:
 		b = append(b, e.id[:]...)
 		b = putTS(b, e.ts)
@@ -79,7 +99,6 @@ func (e *entry) encode() []byte {
 		b = putFragments(b, e.writers)
 		b = binary.AppendUvarint(b, uint64(e.parts))
 		b = putBytes(b, e.stats)
-		b = append(b, e.writes...)
 	case kindDecide, kindResolve:
 		b = append(b, e.id[:]...)
 		b = putTS(b, e.ts)

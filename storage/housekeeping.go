@@ -62,11 +62,12 @@ type errand struct {
 
 // stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long.
 func (r *Replica) stale() (out []errand) {
-	before := time.Now().Add(-r.cfg.RecoverAfter)
+	now := time.Now()
+	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
 	r.smu.RLock()
 	defer r.smu.RUnlock()
 	for _, p := range r.prepared {
-		if p.since.Before(before) {
+		if p.since.Before(live) || p.since.Before(before) && !r.isLive(p.id) {
 			out = append(out, errand{p.id, func() { r.ask(p) }})
 		}
 	}
@@ -76,17 +77,20 @@ func (r *Replica) stale() (out []errand) {
 		}
 	}
 	for id := range r.parts {
-		if !r.hasTx(id) { // its leader has died: nobody can commit it any more
+		if !r.isLive(id) { // its leader has died: nobody can commit it any more
 			out = append(out, errand{id, func() { _ = r.Resolve(txn.Decision{ID: id, Outcome: txn.Aborted}) }})
 		}
 	}
 	return out
 }
 
-func (r *Replica) hasTx(id txn.ID) bool {
+// isLive tells whether transaction id was staged in this term: then its coordinator may still be at work, on another
+// fragment's large share perhaps. A transaction rebuilt from the log has lost its stage somewhere.
+func (r *Replica) isLive(id txn.ID) bool {
 	r.tmu.Lock()
 	defer r.tmu.Unlock()
-	return r.txs[id] != nil
+	t := r.txs[id]
+	return t != nil && !t.adopted
 }
 
 // ask settles a transaction prepared here by its anchor's word (T7).

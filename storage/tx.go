@@ -20,6 +20,7 @@ type Tx struct {
 	id          txn.ID
 	lockTimeout time.Duration
 	staged      atomic.Bool // something was staged once
+	adopted     bool        // rebuilt from the log at the start of a term
 
 	mu    sync.Mutex
 	term  uint64              // of the stage, 0 before there is one; guarded by mu
