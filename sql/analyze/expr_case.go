@@ -78,7 +78,7 @@ func (s *scope) when(w *pg_query.CaseWhen, elem *query.Element) (query.Expr, err
 		return nil, err
 	}
 	if elem != nil {
-		if cond, err = s.opCall([]string{"="}, elem, cond, location(w.Expr)); err != nil {
+		if cond, err = s.opCall([]string{"="}, elem, cond, w.Location); err != nil {
 			return nil, err
 		}
 	}

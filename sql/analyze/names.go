@@ -1,16 +1,20 @@
 package analyze
 
 import (
+	"strings"
+
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // nameItem is a range table entry as the names at some place see it (ParseNamespaceItem).
 type nameItem struct {
-	alias       string // "" cannot be named
-	schema      string // of a table without alias, for schema.table.column
-	rel         int    // index in Query.Rels, -1 for a join
+	alias       string     // "" cannot be named
+	schema      string     // of a table without alias, for schema.table.column
+	rel         int        // index in Query.Rels, -1 for a join
+	entry       *query.Rel // that entry, nil for a join
 	columns     []nameColumn
 	relVisible  bool // alias can be named
 	colsVisible bool // columns can be named without the alias
@@ -32,7 +36,7 @@ type nameColumn struct {
 // itemOf makes the names of Rels[rel].
 func (s *scope) itemOf(rel int) *nameItem {
 	r := s.q.Rels[rel]
-	it := &nameItem{alias: r.Alias, rel: rel, relVisible: true, colsVisible: true, system: r.Kind == query.RelTable}
+	it := &nameItem{alias: r.Alias, rel: rel, entry: r, relVisible: true, colsVisible: true, system: r.Kind == query.RelTable}
 	for i, c := range r.Columns {
 		nc := nameColumn{name: c.Name, expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i, Name: c.Name}}
 		if c.Dropped {
@@ -60,7 +64,32 @@ func (s *scope) find(it *nameItem, name string, loc int32) (*nameColumn, error) 
 	if found == nil && it.system {
 		return s.systemColumn(it, name, loc)
 	}
+	if found == nil && name == "tableoid" {
+		return systemTableOID(it), nil
+	}
 	return found, nil
+}
+
+// systemTableOID is tableoid of a system catalog: its OID, or null where an outer join has filled the row with nulls.
+func systemTableOID(it *nameItem) *nameColumn {
+	if it.entry == nil || it.entry.Kind != query.RelSystem {
+		return nil
+	}
+	r := pgcatalog.RelationByName(it.entry.SchemaName, strings.TrimPrefix(it.entry.System, it.entry.SchemaName+"."))
+	if r == nil || r.Kind != 'r' {
+		return nil
+	}
+	for i, c := range r.Columns {
+		if !c.NotNull {
+			continue
+		}
+		oid := &query.Const{T: query.Of(types.Oid), Value: types.NewOid(r.OID)}
+		present := &query.NullTest{T: query.Of(types.Bool), Arg: it.columns[i].expr, Not: true}
+		return &nameColumn{name: "tableoid", expr: &query.Case{
+			T: query.Of(types.Oid), Whens: []query.When{{Cond: present, Result: oid}}, Else: &query.Const{T: query.Of(types.Oid)},
+		}}
+	}
+	return nil
 }
 
 // systemColumn finds the columns that every table has beside its own.
