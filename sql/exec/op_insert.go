@@ -83,6 +83,7 @@ type insertion struct {
 	hits  map[string]struct{} // keys written by earlier batches, for ON CONFLICT DO UPDATE
 	place int64
 	bytes []byte // keys and rows of the batch
+	slab  int    // size of bytes when it was made
 	sync  bool   // each batch is waited for: its rows are returned, or conflicts decide
 }
 
@@ -157,7 +158,8 @@ func (in *insertion) take(row Row) error {
 func (in *insertion) encode(bucket shardmap.Bucket, tail []byte) (key, value []byte, err error) {
 	t := in.o.rule.table
 	if cap(in.bytes)-len(in.bytes) < 1<<10 {
-		in.bytes = make([]byte, 0, 64<<10)
+		in.slab = min(max(4*in.slab, 2<<10), 64<<10) // one row is common, a million are too
+		in.bytes = make([]byte, 0, in.slab)
 	}
 	at := len(in.bytes)
 	b := t.appendRowPrefix(in.bytes, bucket)
