@@ -1,6 +1,213 @@
 package sysview
 
-// schemaSources are the views of information_schema.
-func schemaSources() map[string]source { return map[string]source{} }
+import (
+	"github.com/sherddb/sherd/catalog"
+)
 
-var emptySchema = map[string]bool{}
+const informationSchema = "information_schema"
+
+// schemaSources are the views of information_schema.
+func schemaSources() map[string]source {
+	return map[string]source{
+		"information_schema_catalog_name": catalogName, "schemata": schemata, "tables": schemaTables, "views": schemaViews,
+		"columns": schemaColumns, "element_types": elementTypes,
+		"table_constraints": tableConstraints, "key_column_usage": keyColumnUsage, "constraint_column_usage": constraintColumnUsage,
+		"constraint_table_usage": constraintTableUsage, "check_constraints": checkConstraints,
+		"domains": schemaDomains, "domain_constraints": domainConstraints, "domain_udt_usage": domainUDTUsage,
+		"character_sets": characterSets, "collations": schemaCollations, "collation_character_set_applicability": collationCharacterSets,
+		"enabled_roles": enabledRoles, "applicable_roles": applicableRoles, "administrable_role_authorizations": administrableRoles,
+		"table_privileges": tablePrivileges, "role_table_grants": tablePrivileges, "column_privileges": columnPrivileges, "role_column_grants": columnPrivileges,
+		"routines": routines, "parameters": parameters,
+	}
+}
+
+// emptySchema are views of information_schema that have no rows, because there is nothing of the kind.
+var emptySchema = map[string]bool{
+	"_pg_foreign_data_wrappers": true, "_pg_foreign_servers": true, "_pg_foreign_table_columns": true, "_pg_foreign_tables": true,
+	"_pg_user_mappings": true, "foreign_data_wrapper_options": true, "foreign_data_wrappers": true, "foreign_server_options": true,
+	"foreign_servers": true, "foreign_table_options": true, "foreign_tables": true, "user_mapping_options": true, "user_mappings": true,
+	"column_options": true, "attributes": true, "user_defined_types": true, "check_constraint_routine_usage": true,
+	"referential_constraints": true, "sequences": true, "triggers": true, "triggered_update_columns": true, "transforms": true,
+	"routine_column_usage": true, "routine_routine_usage": true, "routine_sequence_usage": true, "routine_table_usage": true,
+	"role_udt_grants": true,
+}
+
+func yesNo(v bool) string {
+	if v {
+		return "YES"
+	}
+	return "NO"
+}
+
+// database sets the name of the database.
+func (r *record) database(columns ...string) *record {
+	for _, c := range columns {
+		r.text(c, r.b.env.Database.Name)
+	}
+	return r
+}
+
+func catalogName(b *builder) error { return b.row().database("catalog_name").send() }
+
+// sees tells whether the session's role may see what belongs to owner: its own, and all for a superuser.
+func (b *builder) sees(owner uint32) bool {
+	e := b.env
+	switch {
+	case e.Role == nil:
+		return false
+	case e.Role.Superuser || e.Role.OID == owner:
+		return true
+	}
+	return owner == catalog.DatabaseOwnerRole && e.Database.Owner == e.Role.OID
+}
+
+func schemata(b *builder) error {
+	return b.env.each("pg_namespace", func(r *reader) error {
+		if !b.sees(r.oid("nspowner")) {
+			return nil
+		}
+		return b.row().database("catalog_name").set("schema_name", r.get("nspname")).text("schema_owner", b.env.roleName(r.oid("nspowner"))).send()
+	})
+}
+
+// visibleClasses calls f for the tables and views that the role may do anything with.
+func (b *builder) visibleClasses(f func(c *class) error) error {
+	return b.env.classes(func(c *class) error {
+		if c.kind != 'r' && c.kind != 'v' || !b.sees(c.owner) && !isSystemSchema(c.schema) {
+			return nil
+		}
+		return f(c)
+	})
+}
+
+func isSystemSchema(schema string) bool { return catalog.IsBuiltinSchema(schema) }
+
+func schemaTables(b *builder) error {
+	return b.visibleClasses(func(c *class) error {
+		kind := "BASE TABLE"
+		if c.kind == 'v' {
+			kind = "VIEW"
+		}
+		return b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).text("table_type", kind).
+			text("is_insertable_into", yesNo(c.kind == 'r')).text("is_typed", "NO").send()
+	})
+}
+
+func schemaViews(b *builder) error {
+	return b.visibleClasses(func(c *class) error {
+		if c.kind != 'v' {
+			return nil
+		}
+		r := b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).text("check_option", "NONE")
+		for _, column := range []string{
+			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into",
+		} {
+			r.text(column, "NO")
+		}
+		return r.send()
+	})
+}
+
+func characterSets(b *builder) error {
+	return b.row().text("character_set_name", "UTF8").text("character_repertoire", "UCS").text("form_of_use", "UTF8").
+		database("default_collate_catalog").send()
+}
+
+func schemaCollations(b *builder) error {
+	for _, c := range collations() {
+		err := b.row().database("collation_catalog").text("collation_schema", pgCatalog).text("collation_name", c.name).
+			text("pad_attribute", "NO PAD").send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func collationCharacterSets(b *builder) error {
+	for _, c := range collations() {
+		err := b.row().database("collation_catalog").text("collation_schema", pgCatalog).text("collation_name", c.name).
+			text("character_set_name", "UTF8").send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func enabledRoles(b *builder) error {
+	return b.roles(func(x *catalog.Role) error {
+		if !b.sees(x.OID) {
+			return nil
+		}
+		return b.row().text("role_name", x.Name).send()
+	})
+}
+
+func applicableRoles(b *builder) error { return memberships(b, false) }
+
+func administrableRoles(b *builder) error { return memberships(b, true) }
+
+func memberships(b *builder, admin bool) error {
+	grant := func(grantee, role uint32, grantable bool) error {
+		if admin && !grantable || !b.sees(grantee) {
+			return nil
+		}
+		return b.row().text("grantee", b.env.roleName(grantee)).text("role_name", b.env.roleName(role)).
+			text("is_grantable", yesNo(grantable)).send()
+	}
+	if err := grant(b.env.Database.Owner, catalog.DatabaseOwnerRole, false); err != nil {
+		return err
+	}
+	return b.env.each("pg_auth_members", func(r *reader) error {
+		return grant(r.oid("member"), r.oid("roleid"), r.bool("admin_option"))
+	})
+}
+
+var tablePrivilegeNames = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"}
+
+// tablePrivileges: there is no GRANT, so owners hold everything and nobody else anything but reading system relations.
+func tablePrivileges(b *builder) error {
+	return b.visibleClasses(func(c *class) error {
+		if isSystemSchema(c.schema) {
+			if secret(c.name) {
+				return nil
+			}
+			return b.privilege(c, "PUBLIC", "SELECT").text("with_hierarchy", "YES").send()
+		}
+		for _, p := range tablePrivilegeNames {
+			if err := b.privilege(c, b.env.roleName(c.owner), p).text("with_hierarchy", yesNo(p == "SELECT")).send(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// secret tells whether a system relation is for superusers alone.
+func secret(name string) bool { return name == "pg_authid" || name == "pg_shadow" }
+
+func (b *builder) privilege(c *class, grantee, privilege string) *record {
+	return b.row().text("grantor", b.env.roleName(c.owner)).text("grantee", grantee).database("table_catalog").
+		text("table_schema", c.schema).text("table_name", c.name).text("privilege_type", privilege).text("is_grantable", yesNo(grantee != "PUBLIC"))
+}
+
+func columnPrivileges(b *builder) error {
+	return b.visibleClasses(func(c *class) error {
+		grantee, privileges := b.env.roleName(c.owner), []string{"INSERT", "SELECT", "UPDATE", "REFERENCES"}
+		if isSystemSchema(c.schema) {
+			if secret(c.name) {
+				return nil
+			}
+			grantee, privileges = "PUBLIC", []string{"SELECT"}
+		}
+		for _, name := range b.env.columnNames(c.oid) {
+			for _, p := range privileges {
+				if err := b.privilege(c, grantee, p).text("column_name", name).send(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

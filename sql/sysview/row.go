@@ -140,3 +140,19 @@ func charArray(s string) types.Datum {
 	}
 	return types.NewList(types.CharInternal, data)
 }
+
+// int2s reads an array or vector of int2; null is none.
+func int2s(d types.Datum) []int16 {
+	if d.IsNull() {
+		return nil
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil
+	}
+	out := make([]int16, a.Len())
+	for i := range out {
+		out[i] = int16(a.At(i).N)
+	}
+	return out
+}
