@@ -81,31 +81,10 @@ func history(t *testing.T, seed int64) {
 		k := rnd.Intn(historyKeys)
 		switch op := rnd.Intn(20); {
 		case op < 8: // write
-			if owner[k] != nil && owner[k] != x {
-				continue // would wait
+			if owner[k] == nil || owner[k] == x { // else it would wait
+				owner[k] = x
+				x.write(t, m, k, step, rnd)
 			}
-			err := x.tx.Lock(ctx, rowKey(k), x.T)
-			owner[k] = x
-			if conflict := m.newest(k) > x.T; conflict != pgerr.Is(err, pgerr.SerializationFailure) || !conflict && err != nil {
-				t.Fatalf("step %d: lock of %d at %s, newest %s: %v", step, k, x.T, m.newest(k), err)
-			}
-			if err != nil {
-				continue
-			}
-			value := ""
-			if rnd.Intn(4) > 0 {
-				value = fmt.Sprintf("s%d", step)
-				if rnd.Intn(20) == 0 {
-					value += string(make([]byte, 300_000))
-				}
-				err = x.tx.Put(rowKey(k), []byte(value))
-			} else {
-				err = x.tx.Delete(rowKey(k))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			x.writes[k] = value
 		case op < 14: // read everything
 			x.compare(t, m, step)
 		case op == 14:
@@ -137,6 +116,33 @@ func history(t *testing.T, seed int64) {
 			end(x)
 		}
 	}
+}
+
+// write locks key k, which conflicts where the model says so, and writes or deletes it.
+func (x *modelTx) write(t *testing.T, m model, k, step int, rnd *rand.Rand) {
+	t.Helper()
+	err := x.tx.Lock(testContext(t), rowKey(k), x.T)
+	conflict := m.newest(k) > x.T
+	if conflict != pgerr.Is(err, pgerr.SerializationFailure) || !conflict && err != nil {
+		t.Fatalf("step %d: lock of %d at %s, newest %s: %v", step, k, x.T, m.newest(k), err)
+	}
+	if err != nil {
+		return
+	}
+	value := ""
+	if rnd.Intn(4) > 0 {
+		value = fmt.Sprintf("s%d", step)
+		if rnd.Intn(20) == 0 {
+			value += string(make([]byte, 300_000))
+		}
+		err = x.tx.Put(rowKey(k), []byte(value))
+	} else {
+		err = x.tx.Delete(rowKey(k))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.writes[k] = value
 }
 
 func cloneWrites(m map[int]string) map[int]string {

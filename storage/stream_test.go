@@ -25,10 +25,7 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 		c.Peers = []raft.Server{{ID: "a", Address: addrA}}
 	})
 	ctx := testContext(t)
-	for i := range 200 {
-		commitRow(t, a, rowKey(i), fmt.Sprint(i, string(bytes.Repeat([]byte("z"), 40_000))))
-	}
-	commitRow(t, a, rowKey(1), string(make([]byte, 700_000)))
+	fillAndCut(t, a)
 	tx := a.Tx(txn.NewID())
 	tx.LockNewest(ctx, rowKey(0))
 	tx.Put(rowKey(0), []byte("prepared"))
@@ -38,9 +35,6 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	}
 	if err := a.group.Snapshot(); err != nil {
 		t.Fatal(err)
-	}
-	if first, _ := a.group.Log().FirstIndex(); first < 50 {
-		t.Fatalf("the log was not cut: it begins at %d", first)
 	}
 	dirB := t.TempDir()
 	openB := func() *Replica {
@@ -79,6 +73,21 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	commitRow(t, a, rowKey(500), "later")
 	catchUp(t, a, b)
 	same(t, a, b)
+}
+
+// fillAndCut writes until the log is cut.
+func fillAndCut(t *testing.T, r *Replica) {
+	t.Helper()
+	for i := range 200 {
+		commitRow(t, r, rowKey(i), fmt.Sprint(i, string(bytes.Repeat([]byte("z"), 40_000))))
+	}
+	commitRow(t, r, rowKey(1), string(make([]byte, 700_000)))
+	if err := r.group.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if first, _ := r.group.Log().FirstIndex(); first < 50 {
+		t.Fatalf("the log was not cut: it begins at %d", first)
+	}
 }
 
 func catchUp(t *testing.T, a, b *Replica) {

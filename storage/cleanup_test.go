@@ -1,0 +1,174 @@
+package storage
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+func TestPartsWithoutCommitAreForgotten(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 1), small)
+	tx := c.rs[0].Tx(txn.NewID())
+	value := make([]byte, 1<<20)
+	for i := range 10 {
+		if err := tx.LockNewest(testContext(t), rowKey(i)); err != nil {
+			t.Fatal(err)
+		}
+		tx.Put(rowKey(i), value)
+	}
+	if err := tx.enter(); err != nil {
+		t.Fatal(err)
+	}
+	pieces, _, err := tx.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.sendParts(pieces); err != nil || tx.parts == 0 {
+		t.Fatal(tx.parts, err)
+	}
+	after := c.crash()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		after.rs[0].smu.RLock()
+		n := len(after.rs[0].parts)
+		after.rs[0].smu.RUnlock()
+		if n == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the parts of a dead transaction stay")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := countRows(t, after.rs[0]); n != 0 {
+		t.Fatalf("%d rows of a transaction that never committed", n)
+	}
+	tx.setPhase(phaseOpen)
+	tx.Rollback()
+}
+
+func TestFullDiskRefusesWritesOnly(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir)
+	commitRow(t, r, rowKey(1), "x")
+	r.Close()
+	r = openTest(t, dir, func(c *Config) { c.MinFree = 1 << 60 })
+	if _, err := tryRow(r, rowKey(1), "y"); !pgerr.Is(err, pgerr.DiskFull) {
+		t.Fatalf("got %v", err)
+	}
+	if got := readRow(t, r, rowKey(1)); got != "x" {
+		t.Fatalf("got %q", got)
+	}
+	r.minFree.Store(0)
+	for deadline := time.Now().Add(10 * time.Second); r.diskFull.Load(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("room is not noticed")
+		}
+	}
+	commitRow(t, r, rowKey(1), "y")
+}
+
+func TestDeleteSpan(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir, small)
+	ctx := testContext(t)
+	for i := range 3000 {
+		if i%100 == 0 {
+			commitRow(t, r, rowKey(i), string(make([]byte, 300_000)))
+		}
+	}
+	other := append(RowPrefix(20001, 1, 1), "x"...)
+	commitRow(t, r, other, "stays")
+	before, _ := r.Snapshot(ctx)
+	release, err := r.Hold(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := r.DeleteSpan(ctx, TableSpan(20000)); err != nil {
+		t.Fatal(err)
+	}
+	r.drops.wait()
+	for range 2 {
+		if n := countRows(t, r); n != 0 {
+			t.Fatalf("%d rows are left", n)
+		}
+		if got := readRow(t, r, other); got != "stays" {
+			t.Fatalf("got %q", got)
+		}
+		if s := r.BucketStats(20000); len(s) != 0 {
+			t.Fatalf("statistics are left: %v", s)
+		}
+		if got := len(r.BucketStats(0)); got != 1 {
+			t.Fatalf("%d groups", got)
+		}
+		v, err := r.Tx(txn.ID{}).View(ctx, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := v.Get(ctx, rowKey(100)); len(b) != 300_000 || err != nil {
+			t.Fatalf("an older snapshot sees %d bytes, %v", len(b), err)
+		}
+		v.Close()
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r = openTest(t, dir, small)
+	}
+}
+
+func TestGarbageCollection(t *testing.T) {
+	r := openTest(t, t.TempDir(), small, func(c *Config) { c.GCTTL = 200 * time.Millisecond })
+	ctx := testContext(t)
+	commitRow(t, r, rowKey(1), "first")
+	old, _ := r.Snapshot(ctx)
+	release, err := r.Hold(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see := func() error {
+		v, err := r.Tx(txn.ID{}).View(ctx, old)
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		if b, err := v.Get(ctx, rowKey(1)); string(b) != "first" {
+			t.Fatalf("the old snapshot sees %q %v", b, err)
+		}
+		return nil
+	}
+	for i := range 40 {
+		commitRow(t, r, rowKey(1), fmt.Sprint(i))
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := see(); err != nil {
+		t.Fatalf("a held snapshot is readable: %v", err)
+	}
+	release()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if err := see(); pgerr.Is(err, pgerr.SnapshotTooOld) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the watermark does not move")
+		}
+		commitRow(t, r, rowKey(1), "later")
+	}
+	if _, err := r.Hold(old); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		t.Fatal(err)
+	}
+	if got := readRow(t, r, rowKey(1)); got != "later" && got != "39" {
+		t.Fatalf("got %q", got)
+	}
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	openTest(t, dir)
+	_, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet})
+	if !pgerr.Is(err, pgerr.ObjectInUse) {
+		t.Fatalf("got %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package storage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// cluster is some fragments of one process that can be crashed and reopened together.
+type cluster struct {
+	t    testing.TB
+	dirs []string
+	rs   []*Replica
+	co   *txn.Coordinator
+}
+
+func openCluster(t testing.TB, dirs []string, change ...func(*Config)) *cluster {
+	t.Helper()
+	peers, clock, dead := NewPeers(), txn.NewClock(nil, 0), txn.NewDetector()
+	c := &cluster{t: t, dirs: dirs, co: &txn.Coordinator{Clock: clock}}
+	for i, dir := range dirs {
+		r := openTest(t, dir, append([]func(*Config){func(c *Config) {
+			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
+			c.AskOutcome, c.SendResolve = peers.AskOutcome, peers.SendResolve
+			c.RecoverAfter = 300 * time.Millisecond
+		}}, change...)...)
+		peers.Add(r)
+		c.rs = append(c.rs, r)
+	}
+	return c
+}
+
+func tempDirs(t testing.TB, n int) (dirs []string) {
+	for range n {
+		dirs = append(dirs, t.TempDir())
+	}
+	return dirs
+}
+
+// crash reopens copies of the directories as a kill would leave them.
+func (c *cluster) crash() *cluster {
+	to := tempDirs(c.t, len(c.dirs))
+	for i, d := range c.dirs {
+		copyTree(c.t, d, to[i])
+	}
+	return openCluster(c.t, to)
+}
+
+// put stages the same row in every fragment.
+func (c *cluster) put(id txn.ID, key []byte, value string) (parts []txn.Participant) {
+	c.t.Helper()
+	for _, r := range c.rs {
+		tx := r.Tx(id)
+		if err := tx.LockNewest(testContext(c.t), key); err != nil {
+			c.t.Fatal(err)
+		}
+		if err := tx.Put(key, []byte(value)); err != nil {
+			c.t.Fatal(err)
+		}
+		parts = append(parts, tx)
+	}
+	return parts
+}
+
+// all reads key in every fragment at one timestamp.
+func (c *cluster) all(key []byte) (out []string) {
+	c.t.Helper()
+	ctx := testContext(c.t)
+	var T txn.Timestamp
+	for _, r := range c.rs {
+		t, err := r.Snapshot(ctx)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		T = max(T, t)
+	}
+	for _, r := range c.rs {
+		v, err := r.Tx(txn.ID{}).View(ctx, T)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		b, err := v.Get(ctx, key)
+		v.Close()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		out = append(out, string(b))
+	}
+	return out
+}
