@@ -1,5 +1,7 @@
 package catalog
 
+import "encoding/binary"
+
 // JobState says how far a job is.
 type JobState string
 
@@ -25,6 +27,25 @@ type Job struct {
 	Error         string
 	StartedMicros int64 // since 1970 UTC, by the proposer's clock
 	UpdatedMicros int64
+}
+
+// DropStorageJob is the kind of a job that deletes the rows and indexes of a table that no definition names any more.
+const DropStorageJob = "drop_storage"
+
+// NewDropStorageJob makes the job that deletes what a database's fragments keep under a storage id; micros is the time now.
+func NewDropStorageJob(id uint64, database OID, storageID uint32, micros int64) *Job {
+	return &Job{
+		ID: id, Kind: DropStorageJob, State: JobRunning, Database: database, Payload: binary.BigEndian.AppendUint32(nil, storageID),
+		StartedMicros: micros, UpdatedMicros: micros,
+	}
+}
+
+// DroppedStorage gives the storage id that a DropStorageJob is about.
+func (j *Job) DroppedStorage() (storageID uint32, ok bool) {
+	if j.Kind != DropStorageJob || len(j.Payload) != 4 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(j.Payload), true
 }
 
 // Cluster is what concerns the cluster as a whole. It is made once, by Bootstrap.

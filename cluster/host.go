@@ -37,6 +37,7 @@ type Host struct {
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
 
+	jobs jobs
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
@@ -45,6 +46,7 @@ type Host struct {
 func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), peers: storage.NewPeers(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
+	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if err := h.follow(ctx, cfg.Catalog.View()); err != nil {
 		return nil, errors.Join(err, h.closeReplicas())
 	}
@@ -55,7 +57,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// watch opens and drops replicas as the catalog changes.
+// watch opens and drops replicas, and runs jobs, as the catalog changes.
 func (h *Host) watch(ctx context.Context) {
 	defer h.done.Done()
 	for ctx.Err() == nil {
@@ -68,6 +70,7 @@ func (h *Host) watch(ctx context.Context) {
 			}
 			continue
 		}
+		h.jobs.start(ctx, view)
 		select {
 		case <-view.Superseded():
 		case <-ctx.Done():
@@ -180,6 +183,7 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 func (h *Host) Close() error {
 	h.stop()
 	h.done.Wait()
+	h.jobs.done.Wait()
 	return h.closeReplicas()
 }
 

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"sql/exec":      {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types", "txn"},
 	"sql/settings":  {"sql/pgcatalog"},
 	"sql/copydata":  {},
-	"sql/ddl":       {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/parse", "sql/pgcatalog", "sql/query", "sql/settings", "sql/types"},
+	"sql/ddl":       {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/settings", "sql/types"},
 	"sql/sysview":   {"catalog", "shardmap", "sql/analyze", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql":           {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/settings", "sql/sysview", "sql/types", "txn"},
 	"pgwire":        {"internal/scramsecret", "sql", "sql/types"},

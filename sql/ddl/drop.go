@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"encoding/binary"
 	"slices"
 	"time"
 
@@ -11,29 +10,13 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// DropStorageJob is the kind of a catalog job that deletes the rows and indexes of a table that no definition names any more. Whoever hosts
-// fragments runs it; DroppedStorage reads its payload.
-const DropStorageJob = "drop_storage"
-
 // dropStorage records a job that deletes what is stored under a storage id of the database.
 func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
 	id, err := c.Catalog.NewJobID(c.ctx)
 	if err != nil {
 		return err
 	}
-	now := time.Now().UnixMicro()
-	return c.ch.PutJob(&catalog.Job{
-		ID: id, Kind: DropStorageJob, State: catalog.JobRunning, Database: database, Payload: binary.BigEndian.AppendUint32(nil, storageID),
-		StartedMicros: now, UpdatedMicros: now,
-	})
-}
-
-// DroppedStorage reads the storage id that a DropStorageJob is about.
-func DroppedStorage(j *catalog.Job) (storageID uint32, ok bool) {
-	if j.Kind != DropStorageJob || len(j.Payload) != 4 {
-		return 0, false
-	}
-	return binary.BigEndian.Uint32(j.Payload), true
+	return c.ch.PutJob(catalog.NewDropStorageJob(id, database, storageID, time.Now().UnixMicro()))
 }
 
 // dropTable drops a table and what it stores.
