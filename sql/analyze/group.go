@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"reflect"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -318,7 +320,7 @@ func (c *groupCheck) visit(e query.Expr, depth int) {
 
 func (c *groupCheck) isKey(e query.Expr) bool {
 	for _, k := range c.keys {
-		if query.Equal(k, e) {
+		if k.Type() == e.Type() && reflect.TypeOf(k) == reflect.TypeOf(e) && query.Equal(k, e) {
 			return true
 		}
 	}

@@ -185,6 +185,7 @@ func columnsOfTable(t *catalog.Table) []query.Column {
 	return out
 }
 
+// columnsOfSystem lists the columns of a system relation; the domains of information_schema are looked through.
 func columnsOfSystem(r *pgcatalog.Relation) []query.Column {
 	out := make([]query.Column, len(r.Columns))
 	for i, c := range r.Columns {

@@ -19,4 +19,4 @@ INSERT INTO orders SELECT z, '{}' FROM pairs ON CONFLICT (id) DO UPDATE SET doc 
 UPDATE items SET js['a'] = '1', js['b'] = '2', (a, b) = (SELECT x, z FROM pairs) WHERE a = 1
 DELETE FROM items USING pairs WHERE a = x RETURNING b, y
 SELECT a FROM items FOR UPDATE SKIP LOCKED
-SELECT bucket, fragment FROM sherd.buckets WHERE bucket >= sherd.bucket('orders/1-A')
+SELECT first_bucket, fragment FROM sherd.bucket_map WHERE first_bucket >= sherd.bucket('orders/1-A')
