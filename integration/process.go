@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// readyTimeout is how long a process may take to accept clients, recovery included, on a busy machine.
+const readyTimeout = 60 * time.Second
+
+// Build compiles the command into dir and returns its path.
+func Build(dir string) (string, error) {
+	path := filepath.Join(dir, "sherd")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/sherddb/sherd/cmd/sherd")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Process is a running `sherd start`.
+type Process struct {
+	URL  string // what its ready line says
+	Data string
+
+	cmd    *exec.Cmd
+	log    *lockedBuffer
+	exited chan struct{} // closed when the process is gone
+	err    error         // of Wait; read after exited
+}
+
+// lockedBuffer collects standard error while a test may read it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // guarded by mu
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Launch starts a process and returns at once; it may be killed before it is ready.
+func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, error) {
+	p := &Process{Data: data, log: &lockedBuffer{}, exited: make(chan struct{})}
+	p.cmd = exec.Command(binary, append([]string{"start", "--data", data, "--sql-addr", "127.0.0.1:0"}, flags...)...)
+	p.cmd.Stderr = p.log
+	// A pipe of our own: StdoutPipe would be closed by Wait under the reader.
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.cmd.Stdout = in
+	if err := p.cmd.Start(); err != nil {
+		return nil, nil, errors.Join(err, out.Close(), in.Close())
+	}
+	in.Close()
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	return p, bufio.NewReader(out), nil
+}
+
+// Start starts a process and waits for its ready line.
+func Start(binary, data string, flags ...string) (*Process, error) {
+	p, out, err := Launch(binary, data, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.WaitReady(out); err != nil {
+		p.Kill()
+		return nil, fmt.Errorf("%w; its log:\n%s", err, p.Log())
+	}
+	return p, nil
+}
+
+// WaitReady waits until the process accepts clients.
+func (p *Process) WaitReady(out *bufio.Reader) error {
+	lines := make(chan error, 1)
+	go func() {
+		line, err := out.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			<-p.exited
+			err = fmt.Errorf("the process ended before it was ready: %v", p.err)
+		}
+		url, ok := strings.CutPrefix(strings.TrimSpace(line), "ready ")
+		if err == nil && !ok {
+			err = fmt.Errorf("the first line of output is %q, not the ready line", line)
+		}
+		p.URL = url
+		lines <- err
+	}()
+	select {
+	case err := <-lines:
+		return err
+	case <-time.After(readyTimeout):
+		return fmt.Errorf("not ready after %v", readyTimeout)
+	}
+}
+
+// Kill ends the process as a crash would and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Terminate asks the process to end and returns its exit code and how long it took.
+func (p *Process) Terminate() (code int, took time.Duration, err error) {
+	started := time.Now()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return -1, 0, err
+	}
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.ExitCode(), time.Since(started), nil
+	case <-time.After(readyTimeout):
+		p.Kill()
+		return -1, time.Since(started), fmt.Errorf("still running %v after SIGTERM; its log:\n%s", readyTimeout, p.Log())
+	}
+}
+
+// Exited says whether the process is gone.
+func (p *Process) Exited() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Log is what the process wrote to standard error.
+func (p *Process) Log() string { return p.log.String() }
+
+// StartT starts a process for one test, which ends with it.
+func StartT(t testing.TB, binary, data string, flags ...string) *Process {
+	t.Helper()
+	p, err := Start(binary, data, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// Connect opens a connection that ends with the test.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// Exec runs a statement that must succeed.
+func Exec(t testing.TB, conn *pgx.Conn, text string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(context.Background(), text, args...); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// One runs a query that must give one value.
+func One[T any](t testing.TB, conn *pgx.Conn, text string, args ...any) (v T) {
+	t.Helper()
+	if err := conn.QueryRow(context.Background(), text, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
