@@ -89,3 +89,17 @@ func (c *cluster) all(key []byte) (out []string) {
 	}
 	return out
 }
+
+// settle waits until every transaction is resolved everywhere. Copies of several directories are not of one moment, so
+// nothing may be forgotten between the first and the last.
+func (c *cluster) settle() *cluster {
+	c.t.Helper()
+	for _, r := range c.rs {
+		for deadline := time.Now().Add(20 * time.Second); r.undecided.Load() != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				c.t.Fatal("a transaction stays undecided")
+			}
+		}
+	}
+	return c
+}

@@ -74,7 +74,7 @@ func TestLargeTransaction(t *testing.T) {
 		if _, err := c.co.Commit(ctx, id, 0, parts); err != nil {
 			t.Fatal(err)
 		}
-		after := c.crash()
+		after := c.settle().crash()
 		for i := range 20 {
 			for f := range fragments {
 				if got := readRow(t, after.rs[f], rowKey(i)); len(got) != 1+i*i*12_000 || got != string(big[:len(got)]) {
