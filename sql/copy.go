@@ -194,7 +194,7 @@ type copyInput struct {
 func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyInput, error) {
 	for {
 		view := s.view()
-		t, err := analyze.Table(s.analysis(view), n.Relation)
+		t, err := analyze.Table(s.analysis(view, s.query), n.Relation)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func copyColumns(t *catalog.Table, names []*pg_query.Node) ([]catalog.Column, er
 	}
 	for _, n := range names {
 		name := n.GetString_().GetSval()
-		c := t.ColumnByName(name)
+		c := t.Column(name)
 		if c == nil {
 			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name, t.Name)
 		}
@@ -253,8 +253,11 @@ func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*exec.Program,
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := analyze.Statement(s.analysis(view), stmts[0], oids)
+	q, _, err := analyze.Statement(s.analysis(view, text), stmts[0].Node, oids)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPrivileges(view, s.database, s.role, q); err != nil {
 		return nil, err
 	}
 	pl, err := plan.BuildCopy(q, cols, plan.Env{Fold: exec.EvalConst})
@@ -396,7 +399,7 @@ func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.Co
 
 func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
 	view := s.view()
-	t, err := analyze.Table(s.analysis(view), n.Relation)
+	t, err := analyze.Table(s.analysis(view, s.query), n.Relation)
 	if err != nil {
 		return "", err
 	}

@@ -48,9 +48,3 @@ func (s *Session) sqlValue(name string) (types.Datum, error) {
 	}
 	return types.Null, pgerr.Unsupported("%s is not supported yet", name)
 }
-
-// memory bounds what a query retains. Nothing spills to disk yet, so the bound is wider than PostgreSQL's work_mem.
-func (s *Session) memory() *exec.Memory {
-	v, _ := s.vars.get("work_mem")
-	return exec.NewMemory(max(int64(atoi(v)), 1<<18) << 10)
-}

@@ -20,7 +20,7 @@ func (s *Session) prepareStmt(ctx context.Context, st parse.Statement, n *pg_que
 		return pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, n.Name)
 	}
 	view := s.view()
-	actx := s.analysis(view)
+	actx := s.analysis(view, st.Source)
 	var declared []types.OID
 	for _, t := range n.Argtypes {
 		oid, _, err := analyze.TypeName(actx, st.Source, t.GetTypeName())
@@ -76,7 +76,7 @@ func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*progr
 	}
 	args := make([]types.Datum, len(n.Params))
 	for i, p := range n.Params {
-		if args[i], err = s.argument(ctx, p, st.params[i]); err != nil {
+		if args[i], err = s.argument(ctx, p, i+1, st.params[i]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -85,8 +85,8 @@ func (s *Session) executed(ctx context.Context, n *pg_query.ExecuteStmt) (*progr
 }
 
 // argument evaluates an argument of EXECUTE as the parameter's type.
-func (s *Session) argument(ctx context.Context, n *pg_query.Node, oid types.OID) (types.Datum, error) {
-	e, err := analyze.Argument(s.analysis(s.view()), s.query, n, oid)
+func (s *Session) argument(ctx context.Context, n *pg_query.Node, number int, oid types.OID) (types.Datum, error) {
+	e, err := analyze.Argument(s.analysis(s.view(), s.query), s.query, n, oid)
 	if err != nil {
 		return types.Null, err
 	}

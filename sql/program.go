@@ -34,7 +34,7 @@ type programKey struct {
 	database catalog.OID
 	text     string
 	params   string // declared parameter types
-	path     string // search_path, and who asks
+	ambient  string // what it depends on of the session's settings
 }
 
 // programCache keeps programs by text, the most recently used.
@@ -74,13 +74,16 @@ func (c *programCache) put(k programKey, p *program) {
 // program gives the program of a query, cached or made now.
 func (s *Session) program(ctx context.Context, stmt parse.Statement, params []types.OID) (*program, error) {
 	view := s.view()
-	path, _ := s.vars.get("search_path")
-	k := programKey{s.database, stmt.Text(), typeKey(params), path + "\x00" + s.start.User}
+	s.freshen()
+	k := programKey{s.database, stmt.Text(), typeKey(params), s.ambient}
 	if p := s.db.programs.get(k, view.DefinitionVersion()); p != nil {
 		return p, nil
 	}
 	q, types, err := analyze.Statement(s.analysis(view, stmt.Source), stmt.Node, params)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPrivileges(view, s.database, s.role, q); err != nil {
 		return nil, err
 	}
 	p, err := s.compile(q, types, view.DefinitionVersion())

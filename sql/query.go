@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -116,6 +117,17 @@ func onlyEndsTransaction(text string) bool {
 // analysis is the context in which the session's statements are analysed.
 func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
 	return &analyze.Context{
-		Catalog: view, Database: s.database, SearchPath: s.vars.searchPath(s.start.User), User: s.role, Source: source, Env: s.Env(),
+		Catalog: view, Source: source, Database: s.database, SearchPath: s.existingPath(view), Env: s.Env(), Tables: s.db.exprs,
 	}
+}
+
+// existingPath is search_path without the schemas that do not exist.
+func (s *Session) existingPath(view *catalog.View) []string {
+	var out []string
+	for _, name := range s.vars.searchPath(s.start.User) {
+		if _, builtIn := pgcatalog.NamespaceOID(name); builtIn || view.SchemaByName(s.database, name) != nil {
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/txn"
 )
@@ -28,6 +29,7 @@ type Server struct {
 	cfg      Config
 	trees    *parse.Cache
 	programs *programCache
+	exprs    *analyze.TableCache // defaults and constraints of tables, analysed
 	locks    *tableLocks
 	ids      *idBlocks
 	started  time.Time
@@ -42,7 +44,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{
-		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), locks: newTableLocks(),
+		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), locks: newTableLocks(), exprs: analyze.NewTableCache(),
 		started: time.Now(), sessions: map[uint32]*Session{},
 	}
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)

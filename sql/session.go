@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -27,20 +28,28 @@ type Session struct {
 
 	tx      *transaction // nil outside of any
 	floor   txn.Timestamp
-	env     *types.Env     // of the transaction, or between transactions the last one's
-	stale   bool           // env must be made anew
+	env     *types.Env  // of the transaction, or between transactions the last one's
+	stale   bool        // a setting changed: base and limit must be made anew
+	base    types.Env   // env but for Now
+	limit   exec.Limits // but for ReadOnly
+	memory  int64       // bytes that a query may retain
+	ambient string      // settings that analysis depends on: search path, and how literals are read
+	hook    exec.Hooks
 	notices []*pgerr.Error // for the client, see sendNotices
 	query   string         // text of the running statement
 	queryAt time.Time
-	random  *rand.Rand // of random(); nothing secret comes from it
+	running context.Context // of the running statement, for functions that act through the session
+	random  *rand.Rand      // of random(); nothing secret comes from it
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
-	return &Session{
+	s := &Session{
 		db: db, start: p, role: role, database: database, opened: time.Now(), vars: newVariables(), reported: map[string]string{},
 		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
+	s.hook = s.hooks()
+	return s
 }
 
 // applyDefaults sets what the database, the role and the startup packet ask for, in this order.
@@ -170,16 +179,34 @@ func (s *Session) settingsChanged(w ResultWriter) error {
 
 // Env is by what the session's values are read and printed.
 func (s *Session) Env() *types.Env {
-	if s.stale || s.env == nil {
+	s.freshen()
+	if s.env == nil {
 		now := time.Now()
 		if s.tx != nil {
 			now = s.tx.began
 		}
-		s.env = s.vars.environment(now)
-		s.env.RegIn, s.env.RegOut = s.regIn, s.regOut
-		s.stale = false
+		e := s.base
+		e.Now = types.TimestampOf(now)
+		s.env = &e
 	}
 	return s.env
+}
+
+// freshen makes anew what follows from the settings.
+func (s *Session) freshen() {
+	if !s.stale {
+		return
+	}
+	s.stale = false
+	s.env = nil
+	s.base = s.vars.environment()
+	s.base.RegIn, s.base.RegOut = s.regIn, s.regOut
+	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
+	s.ambient = s.start.User
+	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {
+		v, _ := s.vars.get(name)
+		s.ambient += "\x00" + v
+	}
 }
 
 // view is the catalog as the running statement sees it.

@@ -21,8 +21,6 @@ type Fragments interface {
 	Begin() exec.Transaction
 	// WaitFragments waits until all fragments of a database serve.
 	WaitFragments(ctx context.Context, d *catalog.Database) error
-	// DropStorage deletes the rows and indexes of a table that no definition names any more, in the background.
-	DropStorage(ctx context.Context, d *catalog.Database, storageID uint32) error
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
 }
@@ -44,7 +42,7 @@ type transaction struct {
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
 	s.tx = &transaction{s: s, began: time.Now()}
-	s.stale = true
+	s.env = nil
 	def, _ := s.vars.get("default_transaction_read_only")
 	s.tx.readOnly = def == "on"
 	s.tx.open()
@@ -204,23 +202,13 @@ func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
 
 // execution makes the context in which a program runs.
 func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
-	c := &exec.Ctx{Context: ctx, Params: args, Env: s.Env(), Session: info{s}, Mem: s.memory(), Hooks: s.hooks(), Limits: s.limits()}
+	s.running = ctx
+	env := s.Env()
+	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s}, Mem: exec.NewMemory(s.memory), Hooks: s.hook, Limits: s.limit}
 	if s.tx != nil {
-		c.Gateway = &s.tx.gateway
+		c.Gateway, c.Limits.ReadOnly = &s.tx.gateway, s.tx.readOnly
 	}
 	return c
-}
-
-func (s *Session) limits() exec.Limits {
-	number := func(name string) int {
-		v, _ := s.vars.get(name)
-		return atoi(v)
-	}
-	explicit, _ := s.vars.get("sherd.explicit_buckets")
-	return exec.Limits{
-		MaxFanout: number("sherd.max_fanout"), FanoutNotice: number("sherd.fanout_notice"), ExplicitBuckets: explicit == "on",
-		ReadOnly: s.tx != nil && s.tx.readOnly,
-	}
 }
 
 func commandName(c query.Command) string {

@@ -3,9 +3,9 @@ package sql
 import (
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -148,7 +148,7 @@ func checkMeaning(name, value string) (string, error) {
 	}
 	switch name {
 	case "TimeZone", "log_timezone":
-		if _, _, err := types.ParseZone(value); err != nil {
+		if _, _, ok := types.LoadZone(value); !ok {
 			return "", invalid()
 		}
 	case "client_encoding":
@@ -194,12 +194,12 @@ func canonicalDateStyle(value string, invalid func() error) (string, error) {
 	return style + ", " + order, nil
 }
 
-// environment makes the Env of a transaction that began at now.
-func (v *variables) environment(now time.Time) *types.Env {
-	e := &types.Env{Now: now.UnixMicro() - types.UnixEpochMicros}
+// environment makes the Env that follows from the settings, without Now.
+func (v *variables) environment() types.Env {
+	var e types.Env
 	zone, _ := v.get("TimeZone")
 	e.ZoneName = zone
-	if loc, name, err := types.ParseZone(zone); err == nil {
+	if loc, name, ok := types.LoadZone(zone); ok {
 		e.Zone, e.ZoneName = loc, name
 	}
 	style, _ := v.get("DateStyle")
@@ -217,6 +217,24 @@ func (v *variables) environment(now time.Time) *types.Env {
 	out, _ := v.get("bytea_output")
 	e.ByteaEscape = out == "escape"
 	return e
+}
+
+// limits reads what bounds a statement.
+func (v *variables) limits() exec.Limits {
+	number := func(name string) int {
+		s, _ := v.get(name)
+		return atoi(s)
+	}
+	explicit, _ := v.get("sherd.explicit_buckets")
+	return exec.Limits{
+		MaxFanout: number("sherd.max_fanout"), FanoutNotice: number("sherd.fanout_notice"), ExplicitBuckets: explicit == "on",
+	}
+}
+
+// queryMemory bounds what a query retains, in bytes. Nothing spills to disk yet, so the bound is wider than PostgreSQL's work_mem.
+func (v *variables) queryMemory() int64 {
+	s, _ := v.get("work_mem")
+	return max(int64(atoi(s)), 256<<10) << 10
 }
 
 // searchPath lists the schemas of search_path as written, "$user" replaced.
