@@ -2,12 +2,14 @@ package ddl
 
 import (
 	"slices"
+	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -39,7 +41,11 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.checkTypeUse(col, oid); err != nil {
 		return err
 	}
-	if n.RawDefault != nil || !sameStored(col, oid, typmod) {
+	switch {
+	case n.RawDefault == nil && sameStored(col, oid, typmod):
+	case n.RawDefault == nil && isTextual(col.Type) && oid == types.VarChar:
+		d.mustFit(col, typmod)
+	default:
 		if err := d.typeNeedsEmpty(col, oid, typmod); err != nil {
 			return err
 		}
@@ -72,8 +78,26 @@ func sameStored(col *catalog.Column, oid types.OID, typmod int32) bool {
 	if col.Type == oid {
 		return typmod == -1 || typmod == col.Typmod || widens(oid, col.Typmod, typmod)
 	}
-	textual := func(t types.OID) bool { return t == types.Text || t == types.VarChar }
-	return textual(col.Type) && textual(oid) && (typmod == -1 || col.Typmod != -1 && typmod >= col.Typmod)
+	if i, j := slices.Index(integers, col.Type), slices.Index(integers, oid); i >= 0 && j > i {
+		return true
+	}
+	return isTextual(col.Type) && isTextual(oid) && (typmod == -1 || col.Typmod != -1 && typmod >= col.Typmod)
+}
+
+// integers are stored alike, each with room for those before it.
+var integers = []types.OID{types.Int2, types.Int4, types.Int8}
+
+func isTextual(t types.OID) bool { return t == types.Text || t == types.VarChar }
+
+// mustFit lets a text column become one of limited length if all its values are short enough.
+func (d *draft) mustFit(col *catalog.Column, typmod int32) {
+	name, limit := builtin.QuoteIdent(col.Name), strconv.Itoa(int(typmod)-4)
+	d.scans = append(d.scans,
+		scan{"length(rtrim(" + name + ")) > " + limit,
+			pgerr.New(pgerr.StringDataRightTruncation, "value too long for type %s", pgcatalog.FormatType(types.VarChar, typmod))},
+		scan{"length(" + name + ") > " + limit,
+			pgerr.Unsupported(`changing column "%s" to type %s is not supported yet: some values have blanks beyond its length`, col.Name,
+				pgcatalog.FormatType(types.VarChar, typmod)).WithHint("UPDATE the table to remove the blanks first.")})
 }
 
 // widens tells whether a modifier only allows more values, which keep their stored form.

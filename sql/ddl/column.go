@@ -174,7 +174,11 @@ func (d *draft) constraint(k *pg_query.Constraint, column string) error {
 func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	switch {
 	case d.key != nil || d.t.PrimaryKey() != nil:
-		return pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name).At(d.pos(k.Location))
+		err := pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name)
+		if d.was == nil {
+			err.At(d.pos(k.Location))
+		}
+		return err
 	case k.Deferrable || k.Initdeferred:
 		return pgerr.Unsupported("deferrable constraints are not supported yet").At(d.pos(k.Location)).WithHint("Leave DEFERRABLE out.")
 	case len(k.Including) > 0:

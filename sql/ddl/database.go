@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -37,7 +38,7 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 		case "template":
 			err = checkTemplate(value)
 		case "encoding":
-			err = checkEncoding(value, e.Arg != nil)
+			err = checkEncoding(value, e.Arg != nil, r.pos(e.Location))
 		case "locale", "lc_collate", "lc_ctype", "icu_locale":
 			err = checkLocale(value, e.Arg != nil)
 		case "locale_provider":
@@ -81,13 +82,17 @@ func checkTemplate(name string) error {
 	return pgerr.Unsupported("creating a database from a template is not supported yet").WithHint("Create it empty, then COPY its tables.")
 }
 
-func checkEncoding(name string, given bool) error {
-	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(name)) {
-	case "UTF8", "UNICODE", "6":
+// encodings that PostgreSQL knows besides UTF8, lower case without punctuation.
+var encodings = regexp.MustCompile(`^(sqlascii|eucjp|euccn|euckr|euctw|eucjis2004|muleinternal|latin([1-9]|10)|iso8859[0-9]+|koi8[ru]?|` +
+	`win[0-9]+|windows[0-9]+|big5|gbk|gb18030|sjis|uhc|johab|shiftjis2004|abc|alt|mskanji|shiftjis|tcvn|vscii|[0-9]+)$`)
+
+func checkEncoding(name string, given bool, pos int) error {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
+	switch {
+	case plain == "utf8", plain == "unicode", plain == "6", !given:
 		return nil
-	}
-	if !given {
-		return nil
+	case !encodings.MatchString(plain):
+		return pgerr.New(pgerr.UndefinedObject, "%s is not a valid encoding name", name).At(pos)
 	}
 	return pgerr.Unsupported("encoding %s is not supported", name).WithHint("Databases are UTF8.")
 }

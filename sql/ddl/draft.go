@@ -2,6 +2,7 @@ package ddl
 
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -105,7 +106,7 @@ func (d *draft) settleGenerated(x columnExpr, col *catalog.Column, qc query.Colu
 	for _, v := range variables(e) {
 		if other := &d.t.Columns[v.Col]; other.Generated != "" || d.willBeGenerated(other.AttNum) {
 			return pgerr.New(pgerr.InvalidObjectDefinition, `cannot use generated column "%s" in column generation expression`, other.Name).
-				WithDetail("A generated column cannot reference another generated column.")
+				WithDetail("A generated column cannot reference another generated column.").At(d.pos(columnLocation(x.node, other.Name)))
 		}
 	}
 	col.Generated = analyze.Deparse(e)
@@ -172,6 +173,8 @@ func (d *draft) settleCheck(k pendingCheck) error {
 			name2 = names[0]
 		}
 		name = d.chooseName(d.t.Schema, d.t, name2, "check", false)
+	case d.t.Constraint(name) != nil && d.was == nil:
+		return pgerr.New(pgerr.DuplicateObject, `check constraint "%s" already exists`, name)
 	case d.t.Constraint(name) != nil:
 		return duplicateConstraint(d.t, name)
 	}
@@ -216,6 +219,9 @@ func (d *draft) runScans() error {
 			return err
 		}
 		if bad {
+			if schema := d.view.Schema(d.t.Schema); schema != nil {
+				s.err.Schema = schema.Name
+			}
 			return s.err
 		}
 	}
@@ -240,4 +246,33 @@ func (d *draft) relaxed() (*catalog.View, error) {
 		return nil, err
 	}
 	return ch.Preview()
+}
+
+// columnLocation gives where an expression first names a column, -1 where it does not.
+func columnLocation(n *pg_query.Node, name string) int32 {
+	found := int32(-1)
+	walkNodes(n.ProtoReflect(), func(m protoreflect.Message) {
+		if ref, ok := m.Interface().(*pg_query.ColumnRef); ok && found < 0 {
+			if parts := texts(ref.Fields); len(parts) > 0 && parts[len(parts)-1] == name {
+				found = ref.Location
+			}
+		}
+	})
+	return found
+}
+
+// walkNodes calls f for every message of a parse tree.
+func walkNodes(m protoreflect.Message, f func(protoreflect.Message)) {
+	f(m)
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.IsList() && fd.Message() != nil:
+			for i := range v.List().Len() {
+				walkNodes(v.List().Get(i).Message(), f)
+			}
+		case fd.Message() != nil && !fd.IsMap():
+			walkNodes(v.Message(), f)
+		}
+		return true
+	})
 }

@@ -57,7 +57,8 @@ func (c *change) lookup(rv *pg_query.RangeVar) (found, error) {
 func (c *change) checkDatabaseName(rv *pg_query.RangeVar) error {
 	d := c.view.Database(c.Database)
 	if rv.Catalogname != "" && (d == nil || d.Name != rv.Catalogname) {
-		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname)
+		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname).
+			At(c.pos(rv.Location))
 	}
 	return nil
 }
