@@ -28,7 +28,7 @@ func (s *Session) names() *sysview.Names {
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
-	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User)}
+	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User), Spell: s.spell}
 }
 
 func (i info) roleName() string {
@@ -159,8 +159,8 @@ func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
 }
 
 // Expression implements builtin.DefinitionInfo.
-func (i info) Expression(node string, _ uint32, pretty bool) (string, bool) {
-	return sysview.ExpressionText(node, pretty), true
+func (i info) Expression(node string, relation uint32, pretty bool) (string, bool) {
+	return i.spell(relation, node, pretty), true
 }
 
 // SerialSequence implements builtin.DefinitionInfo: there are no sequences yet, so no column owns one.

@@ -49,6 +49,8 @@ func standardName(oid uint32, typmod int32) (string, bool) {
 		return "real", true
 	case 701:
 		return "double precision", true
+	case 2276:
+		return `"any"`, true
 	case 1042:
 		if typmod < 0 {
 			return "character", true
@@ -122,7 +124,7 @@ func intervalMod(typmod int32) string {
 	return fields
 }
 
-// quoteIdent quotes a name where it needs it; the names of built-in objects collide with no keyword but "char".
+// quoteIdent quotes a name where it needs it; the names of built-in objects collide with no keyword but "char" and "any".
 func quoteIdent(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -1,10 +1,7 @@
 package sysview
 
 import (
-	"slices"
-
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
 func pgConstraint(b *builder) error {
@@ -51,22 +48,6 @@ func pgIndex(b *builder) error {
 			bool("indisready", true).bool("indislive", true).numbers("indkey", ix.Columns).oids("indcollation", collations).
 			oids("indclass", classes).numbers("indoption", make([]int16, n)).send()
 	})
-}
-
-// operatorClass finds the default btree operator class of a type.
-func operatorClass(typ uint32) uint32 {
-	ops := pgcatalog.SortOpsOf(typ)
-	if ops == nil {
-		return 0
-	}
-	rel := pgcatalog.RelationByName(pgCatalog, "pg_opclass")
-	oid, method, in, def := place(rel, "oid"), place(rel, "opcmethod"), place(rel, "opcintype"), place(rel, "opcdefault")
-	rows := staticRows("pg_opclass")
-	i := slices.IndexFunc(rows, func(r Row) bool { return r[method].Oid() == btreeAM && r[in].Oid() == ops.Type && r[def].Bool() })
-	if i < 0 {
-		return 0
-	}
-	return rows[i][oid].Oid()
 }
 
 func pgType(b *builder) error {

@@ -49,12 +49,13 @@ func (n *Names) constraint(oid uint32) (*catalog.Table, *catalog.Constraint) {
 func (n *Names) ConstraintDef(oid uint32, pretty bool) (string, bool) {
 	t, c := n.constraint(oid)
 	if t == nil {
-		return "", false
+		text, ok := systemConstraints()[oid]
+		return text, ok
 	}
-	return constraintText(t, c, pretty), true
+	return n.constraintText(t, c, pretty), true
 }
 
-func constraintText(t *catalog.Table, c *catalog.Constraint, pretty bool) string {
+func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty bool) string {
 	var b strings.Builder
 	switch {
 	case c.OID == partOID(t.OID, 0):
@@ -64,7 +65,7 @@ func constraintText(t *catalog.Table, c *catalog.Constraint, pretty bool) string
 	case c.Kind == catalog.Unique:
 		b.WriteString("UNIQUE (" + columnList(t, c.Columns) + ")")
 	case c.Kind == catalog.Check:
-		b.WriteString("CHECK (" + expressionText(c.Check, pretty) + ")")
+		b.WriteString("CHECK (" + n.Expression(t.OID, c.Check, pretty) + ")")
 		if c.NoInherit {
 			b.WriteString(" NO INHERIT")
 		}
@@ -75,12 +76,12 @@ func constraintText(t *catalog.Table, c *catalog.Constraint, pretty bool) string
 	return b.String()
 }
 
-// expressionText prints a stored expression; all but pretty ones keep the parentheses around an operator.
-func expressionText(text string, pretty bool) string {
-	if pretty || !isOperation(text) {
+// Expression prints an expression that the catalog keeps over a table's columns, as pg_get_expr does.
+func (n *Names) Expression(table uint32, text string, pretty bool) string {
+	if n.Spell == nil {
 		return text
 	}
-	return "(" + text + ")"
+	return n.Spell(table, text, pretty)
 }
 
 func columnList(t *catalog.Table, columns []int16) string {

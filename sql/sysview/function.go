@@ -93,31 +93,3 @@ func (n *Names) arguments(p *pgcatalog.Proc, modes string, defaults bool) []stri
 	}
 	return out
 }
-
-var volatilities = map[byte]string{'i': "IMMUTABLE", 's': "STABLE"}
-
-// FunctionDef prints a function as pg_get_functiondef does.
-func (n *Names) FunctionDef(oid uint32) (string, bool) {
-	p := pgcatalog.ProcByOID(oid)
-	if p == nil {
-		return "", false
-	}
-	arguments, _ := n.FunctionArguments(oid)
-	result, _ := n.FunctionResult(oid)
-	var marks []string
-	if p.Kind == 'w' {
-		marks = append(marks, "WINDOW")
-	}
-	if v := volatilities[p.Volatility]; v != "" {
-		marks = append(marks, v)
-	}
-	if p.Strict {
-		marks = append(marks, "STRICT")
-	}
-	text := "CREATE OR REPLACE FUNCTION " + builtin.QuoteIdent(p.Namespace) + "." + builtin.QuoteIdent(p.Name) + "(" + arguments + ")\n RETURNS " +
-		result + "\n LANGUAGE internal\n"
-	if len(marks) > 0 {
-		text += " " + strings.Join(marks, " ") + "\n"
-	}
-	return text + "AS $function$" + p.Src + "$function$\n", true
-}

@@ -58,7 +58,7 @@ func schemaColumns(b *builder) error {
 				text("column_name", col.name).int("ordinal_position", int64(col.num)).text("is_nullable", yesNo(!col.notNull)).
 				dataType(col.typ, col.typmod).collation(col.collation).text("dtd_identifier", strconv.Itoa(int(col.num))).
 				text("is_self_referencing", "NO").text("is_updatable", yesNo(c.kind == 'r'))
-			r.origin(col.own)
+			r.origin(c.oid, col.own)
 			if err := r.send(); err != nil {
 				return err
 			}
@@ -68,16 +68,16 @@ func schemaColumns(b *builder) error {
 }
 
 // origin sets where a column's value comes from: default, identity, generation.
-func (r *record) origin(c *catalog.Column) {
+func (r *record) origin(table uint32, c *catalog.Column) {
 	r.text("is_identity", "NO").text("identity_cycle", "NO").text("is_generated", "NEVER")
 	if c == nil {
 		return
 	}
 	if c.Default != "" {
-		r.text("column_default", expressionText(c.Default, false))
+		r.text("column_default", r.b.env.Expression(table, c.Default, false))
 	}
 	if c.Generated != "" {
-		r.text("is_generated", "ALWAYS").text("generation_expression", expressionText(c.Generated, false))
+		r.text("is_generated", "ALWAYS").text("generation_expression", r.b.env.Expression(table, c.Generated, false))
 	}
 	if c.Identity == 0 {
 		return

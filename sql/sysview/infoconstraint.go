@@ -29,7 +29,7 @@ func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) err
 		c.tableSchema, c.table, _ = b.env.RelationName(c.relation)
 		c.schema = c.tableSchema
 		if c.kind == 'c' {
-			c.check = "(" + expressionText(r.text("conbin"), false) + ")"
+			c.check = "(" + b.env.Expression(c.relation, r.text("conbin"), false) + ")"
 		}
 		return f(c)
 	})

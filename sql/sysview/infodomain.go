@@ -69,8 +69,6 @@ func domainChecks(b *builder) error {
 	})
 }
 
-var languages = map[uint32]string{12: "INTERNAL", 13: "C", 14: "SQL"}
-
 func routines(b *builder) error {
 	return b.env.each("pg_proc", func(p *reader) error {
 		schema, _ := b.env.SchemaName(p.oid("pronamespace"))

@@ -86,6 +86,12 @@ func (n *Names) alone(kind builtin.ObjectKind, name string) uint32 {
 		if d := n.View.DatabaseByName(name); d != nil {
 			return d.OID
 		}
+	case builtin.ObjTablespace:
+		for oid, known := range tablespaces {
+			if known == name {
+				return oid
+			}
+		}
 	}
 	return 0
 }
@@ -108,7 +114,7 @@ func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, 
 		return n.RelationName(oid)
 	case builtin.ObjType:
 		return n.TypeName(oid)
-	case builtin.ObjFunction:
+	case builtin.ObjFunction, builtin.ObjProcedure:
 		if p := pgcatalog.ProcByOID(oid); p != nil {
 			return p.Namespace, p.Name, true
 		}
@@ -133,6 +139,15 @@ func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, 
 				return pgCatalog, c.name, true
 			}
 		}
+	case builtin.ObjOpClass:
+		name, ok = opClassName(operatorClasses(), oid)
+		return pgCatalog, name, ok
+	case builtin.ObjOpFamily:
+		name, ok = opClassName(operatorFamilies(), oid)
+		return pgCatalog, name, ok
+	case builtin.ObjTablespace:
+		name, ok = tablespaces[oid]
+		return "", name, ok
 	case builtin.ObjConstraint:
 		if t, c := n.constraint(oid); t != nil {
 			schema, _ := n.SchemaName(t.Schema)
@@ -153,7 +168,9 @@ func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) 
 		return n.first([]string{name}, n.relationIn) == oid, true
 	case builtin.ObjType:
 		return n.first([]string{name}, n.typeIn) == oid, true
-	case builtin.ObjFunction:
+	case builtin.ObjOpClass, builtin.ObjOpFamily:
+		return true, true
+	case builtin.ObjFunction, builtin.ObjProcedure:
 		return n.procVisible(pgcatalog.ProcByOID(oid)), true
 	case builtin.ObjCollation:
 		return n.first([]string{name}, n.collationIn) == oid, true

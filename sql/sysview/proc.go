@@ -5,9 +5,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
 )
-
-const internalLanguage = 12
 
 // sherdProcs is the functions of the schema sherd.
 func sherdProcs(b *builder) error {
@@ -22,7 +21,11 @@ func sherdProcs(b *builder) error {
 		r := b.row().oid("oid", p.OID).text("proname", p.Name).oid("pronamespace", pgcatalog.SherdNamespace).
 			oid("proowner", catalog.BootstrapRole).oid("prolang", internalLanguage).char("prokind", p.Kind).bool("proisstrict", p.Strict).
 			bool("proretset", p.RetSet).char("provolatile", p.Volatility).char("proparallel", 'u').int("pronargs", int64(len(p.ArgTypes))).
-			oid("prorettype", p.RetType).oids("proargtypes", p.ArgTypes).text("prosrc", p.Src)
+			oid("prorettype", p.RetType).oids("proargtypes", p.ArgTypes).text("prosrc", p.Src).
+			set("procost", types.NewFloat4(1))
+		if p.RetSet {
+			r.set("prorows", types.NewFloat4(1000))
+		}
 		if p.AllArgTypes != nil {
 			r.oids("proallargtypes", p.AllArgTypes).texts("proargnames", p.ArgNames)
 			r.set("proargmodes", charArray(p.ArgModes))

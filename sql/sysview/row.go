@@ -141,6 +141,22 @@ func charArray(s string) types.Datum {
 	return types.NewList(types.CharInternal, data)
 }
 
+// oids reads an array or vector of oid; null is none.
+func oids(d types.Datum) []uint32 {
+	if d.IsNull() {
+		return nil
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return nil
+	}
+	out := make([]uint32, a.Len())
+	for i := range out {
+		out[i] = a.At(i).Oid()
+	}
+	return out
+}
+
 // int2s reads an array or vector of int2; null is none.
 func int2s(d types.Datum) []int16 {
 	if d.IsNull() {

@@ -41,6 +41,9 @@ func load(rel *pgcatalog.Relation, fixed source) []Row {
 	if pgcatalog.HasRows(rel.Name) {
 		out, err = decode(rel)
 	}
+	if fix := corrections[rel.Name]; err == nil && fix != nil {
+		out = fix(rel, out)
+	}
 	if err == nil && fixed != nil {
 		err = fixed(newBuilder(nil, rel, func(row Row) error {
 			out = append(out, slices.Clone(row))
@@ -89,6 +92,15 @@ func place(rel *pgcatalog.Relation, column string) int {
 	panic("sysview: " + rel.Name + " has no column " + column) // a mistake in this package
 }
 
+// positions gives the place of each column.
+func positions(rel *pgcatalog.Relation) map[string]int {
+	at := make(map[string]int, len(rel.Columns))
+	for i := range rel.Columns {
+		at[rel.Columns[i].Name] = i
+	}
+	return at
+}
+
 // reader reads the rows of another relation by column name.
 type reader struct {
 	at  map[string]int
@@ -112,10 +124,7 @@ func (r *reader) char(column string) byte   { return byte(r.get(column).N) }
 // each gives the rows of another pg_catalog table.
 func (e *Env) each(table string, f func(r *reader) error) error {
 	rel := pgcatalog.RelationByName(pgCatalog, table)
-	r := &reader{at: make(map[string]int, len(rel.Columns))}
-	for i := range rel.Columns {
-		r.at[rel.Columns[i].Name] = i
-	}
+	r := &reader{at: positions(rel)}
 	return Rows(pgCatalog+"."+table, e, func(row Row) error {
 		r.row = row
 		return f(r)
