@@ -41,6 +41,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.checkTypeUse(col, oid); err != nil {
 		return err
 	}
+	if err := d.checkGenerators(col); err != nil {
+		return err
+	}
 	switch {
 	case n.RawDefault == nil && sameStored(col, oid, typmod):
 	case n.RawDefault == nil && isTextual(col.Type) && oid == types.VarChar:
@@ -55,6 +58,25 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	}
 	col.Type, col.Typmod, col.Collation = oid, typmod, collation
 	return d.recheck()
+}
+
+// checkGenerators refuses to change what generated columns are computed from.
+func (d *draft) checkGenerators(col *catalog.Column) error {
+	for i := range d.t.Columns {
+		g := &d.t.Columns[i]
+		if g.Dropped || g.Generated == "" || g.AttNum == col.AttNum {
+			continue
+		}
+		uses, err := d.generatedFrom(g, col)
+		if err != nil {
+			return err
+		}
+		if uses {
+			return pgerr.Unsupported("cannot alter type of a column used by a generated column").
+				WithDetail(`Column "%s" is used by generated column "%s".`, col.Name, g.Name)
+		}
+	}
+	return nil
 }
 
 // checkAssignable refuses types that no assignment cast leads to.

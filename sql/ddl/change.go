@@ -89,7 +89,8 @@ func (c *change) notice(code, format string, args ...any) {
 func (c *change) skip(err *pgerr.Error) {
 	code := err.Code
 	switch code {
-	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName, pgerr.UndefinedColumn:
+	case pgerr.UndefinedTable, pgerr.UndefinedObject, pgerr.InvalidSchemaName, pgerr.InvalidCatalogName, pgerr.UndefinedColumn,
+		pgerr.ObjectNotInPrerequisiteState:
 		code = pgerr.SuccessfulCompletion
 	}
 	c.notice(code, "%s, skipping", err.Message)

@@ -37,7 +37,10 @@ func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) err
 	case pg_query.ObjectType_OBJECT_DATABASE:
 		d, err := c.databaseNamed(name)
 		if err != nil {
-			return err
+			n := *pgerr.From(err) // dumps comment on databases that may have other names here
+			n.Severity = "WARNING"
+			c.notices = append(c.notices, &n)
+			return nil
 		}
 		if err := c.mustOwnDatabase(d); err != nil {
 			return err

@@ -3,6 +3,7 @@ package ddl
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -14,6 +15,9 @@ import (
 
 // maxName is NAMEDATALEN - 1.
 const maxName = 63
+
+// tooManyDots marks, as location, a name of more than three parts.
+const tooManyDots = -2
 
 // found is what a relation's name means.
 type found struct {
@@ -55,6 +59,9 @@ func (c *change) lookup(rv *pg_query.RangeVar) (found, error) {
 }
 
 func (c *change) checkDatabaseName(rv *pg_query.RangeVar) error {
+	if rv.Location == tooManyDots {
+		return pgerr.New(pgerr.SyntaxError, "improper relation name (too many dotted names): %s", rv.Relname)
+	}
 	d := c.view.Database(c.Database)
 	if rv.Catalogname != "" && (d == nil || d.Name != rv.Catalogname) {
 		return pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname).
@@ -222,9 +229,12 @@ func (c *change) constraintExists(schema catalog.OID, name string, but catalog.O
 	return false
 }
 
-// listed reads a possibly qualified name.
+// rangeVarOf reads a possibly qualified name.
 func rangeVarOf(names []*pg_query.Node) *pg_query.RangeVar {
 	parts := texts(names)
+	if len(parts) > 3 {
+		return &pg_query.RangeVar{Relname: strings.Join(parts, "."), Location: tooManyDots}
+	}
 	rv := &pg_query.RangeVar{Relname: parts[len(parts)-1], Location: -1}
 	if len(parts) > 1 {
 		rv.Schemaname = parts[len(parts)-2]

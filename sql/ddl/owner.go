@@ -79,6 +79,10 @@ func (c *change) schemaOwner(name string, spec *pg_query.RoleSpec) error {
 }
 
 func (c *change) databaseOwner(name string, spec *pg_query.RoleSpec) error {
+	role, err := c.role(spec)
+	if err != nil {
+		return err
+	}
 	d, err := c.databaseNamed(name)
 	if err != nil {
 		return err
@@ -86,8 +90,7 @@ func (c *change) databaseOwner(name string, spec *pg_query.RoleSpec) error {
 	if err := c.mustOwnDatabase(d); err != nil {
 		return err
 	}
-	role, err := c.newOwner(spec)
-	if err != nil {
+	if _, err := c.newOwner(spec); err != nil {
 		return err
 	}
 	d = d.Clone()

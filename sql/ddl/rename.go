@@ -52,6 +52,10 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 		}
 		t := f.table.Clone()
 		if f.index == nil {
+			d := &draft{change: c, t: t, was: f.table}
+			if err := d.renameInExpressions(func(v *query.Var) bool { return v.Col == query.ColWholeRow }, n.Newname); err != nil {
+				return err
+			}
 			t.Name = n.Newname
 			return c.ch.PutTable(t)
 		}
@@ -138,7 +142,7 @@ func (d *draft) renameColumn(from, to string) error {
 	if err := d.checkNewName(to); err != nil {
 		return err
 	}
-	if err := d.renameInExpressions(from, to); err != nil {
+	if err := d.renameInExpressions(func(v *query.Var) bool { return v.Name == from && v.Col >= 0 }, to); err != nil {
 		return err
 	}
 	if d.t.Options[optionDocument] == from {
@@ -154,12 +158,12 @@ func (d *draft) renameColumn(from, to string) error {
 	return nil
 }
 
-// renameInExpressions deparses stored expressions again with a column's new name.
-func (d *draft) renameInExpressions(from, to string) error {
+// renameInExpressions deparses stored expressions again with another name for the variables that which picks.
+func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) error {
 	over := d.columns()
 	renamed := func(e query.Expr) string {
 		return analyze.Deparse(query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
-			if v, ok := x.(*query.Var); ok && v.Name == from && v.Col >= 0 {
+			if v, ok := x.(*query.Var); ok && which(v) {
 				w := *v
 				w.Name = to
 				return &w, true

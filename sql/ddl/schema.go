@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -114,7 +116,11 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 	return r.exclusively(find, func(c *change) error {
 		var drop []*catalog.Schema
 		for _, o := range n.Objects {
-			s, err := c.schemaNamed(o.GetString_().GetSval())
+			name := o.GetString_().GetSval()
+			if catalog.IsBuiltinSchema(name) {
+				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because it is required by the database system", name)
+			}
+			s, err := c.schemaNamed(name)
 			if e := pgerr.From(err); e != nil {
 				if n.MissingOk && e.Code == pgerr.InvalidSchemaName {
 					c.skip(e)
@@ -136,8 +142,9 @@ const maxReported = 100
 
 func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 	var dependent, detail []string
-	for _, s := range list {
-		for t := range c.view.TablesIn(s.OID) {
+	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
+		tables := slices.SortedFunc(c.view.TablesIn(s.OID), func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })
+		for _, t := range tables {
 			if err := c.own(t); err != nil {
 				return err
 			}

@@ -38,6 +38,11 @@ type Env struct {
 // Run runs a statement and gives its command tag.
 func Run(ctx context.Context, e *Env, st parse.Statement) (tag string, err error) {
 	r := &runner{Env: e, ctx: ctx, source: st.Source}
+	for _, n := range longNames(st.Text()) {
+		if err := e.Notice(n); err != nil {
+			return "", err
+		}
+	}
 	if tag, done, err := r.tables(st.Node); done {
 		return tag, err
 	}

@@ -42,10 +42,7 @@ func objectText(kind pg_query.ObjectType, o *pg_query.Node) string {
 func argTypes(o *pg_query.ObjectWithArgs) string {
 	var out []string
 	for _, a := range o.Objargs {
-		names := texts(a.GetTypeName().GetNames())
-		if len(names) > 0 {
-			out = append(out, names[len(names)-1])
-		}
+		out = append(out, strings.Join(texts(a.GetTypeName().GetNames()), "."))
 	}
 	return strings.Join(out, ",")
 }

@@ -39,6 +39,10 @@ func unsupported(n *pg_query.Node) error {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_DefineStmt:
 		name, hint = "CREATE "+kindWord(x.DefineStmt.Kind), hints["CREATE "+kindWord(x.DefineStmt.Kind)]
+	case *pg_query.Node_CreateFunctionStmt:
+		if x.CreateFunctionStmt.IsProcedure {
+			name = "CREATE PROCEDURE"
+		}
 	case *pg_query.Node_GrantStmt:
 		name, hint = grantWord(x.GrantStmt.IsGrant), hints["GRANT"]
 	case *pg_query.Node_GrantRoleStmt:
@@ -50,11 +54,10 @@ func unsupported(n *pg_query.Node) error {
 			name = "CREATE MATERIALIZED VIEW"
 		}
 	}
-	e := pgerr.Unsupported("%s is not supported yet", name)
-	if hint != "" {
-		e.Hint = hint
+	if hint == "" {
+		hint = "Databases, schemas, tables, roles and comments can be defined so far."
 	}
-	return e
+	return pgerr.Unsupported("%s is not supported yet", name).WithHint("%s", hint)
 }
 
 func grantWord(grant bool) string {

@@ -42,6 +42,7 @@ var irregular = map[string]string{
 	"CheckPointStmt": "CHECKPOINT", "CreateExtensionStmt": "CREATE EXTENSION", "CreateFdwStmt": "CREATE FOREIGN DATA WRAPPER",
 	"SecLabelStmt": "SECURITY LABEL", "ImportForeignSchemaStmt": "IMPORT FOREIGN SCHEMA", "CreatePublicationStmt": "CREATE PUBLICATION",
 	"CreateSubscriptionStmt": "CREATE SUBSCRIPTION", "AlterRoleSetStmt": "ALTER ROLE … SET", "AlterDatabaseSetStmt": "ALTER DATABASE … SET",
+	"CreateTableSpaceStmt": "CREATE TABLESPACE", "CreateEventTrigStmt": "CREATE EVENT TRIGGER", "CreateForeignServerStmt": "CREATE SERVER",
 	"GrantRoleStmt": "GRANT", "DropRoleStmt": "DROP ROLE", "AlterSystemStmt": "ALTER SYSTEM", "CreateStatsStmt": "CREATE STATISTICS",
 	"VacuumStmt": "VACUUM", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
 }

@@ -112,6 +112,9 @@ func codeOf(message string) string {
 		return pgerr.StatementTooComplex
 	case strings.Contains(message, "not yet implemented"), strings.Contains(message, "not supported"), strings.Contains(message, "not implemented"):
 		return pgerr.FeatureNotSupported
+	case strings.HasPrefix(message, "role name ") && strings.HasSuffix(message, " is reserved"),
+		strings.HasSuffix(message, "cannot be used as a role name here"):
+		return pgerr.ReservedName
 	case strings.HasPrefix(message, "invalid byte sequence"):
 		return pgerr.CharacterNotInRepertoire
 	case strings.HasPrefix(message, "invalid Unicode escape"), strings.HasPrefix(message, "unsafe use of \\'"):
