@@ -35,13 +35,13 @@ func (s *Session) sendNotices(w ResultWriter) error {
 func (s *Session) sqlValue(name string) (types.Datum, error) {
 	switch name {
 	case "current_user", "user", "current_role":
-		return types.NewText(info{s}.CurrentUser()), nil
+		return types.NewText(info{Session: s}.CurrentUser()), nil
 	case "session_user":
-		return types.NewText(info{s}.SessionUser()), nil
+		return types.NewText(info{Session: s}.SessionUser()), nil
 	case "current_catalog":
-		return types.NewText(info{s}.CurrentDatabase()), nil
+		return types.NewText(info{Session: s}.CurrentDatabase()), nil
 	case "current_schema":
-		if schemas := (info{s}).CurrentSchemas(false); len(schemas) > 0 {
+		if schemas := (info{Session: s}).CurrentSchemas(false); len(schemas) > 0 {
 			return types.NewText(schemas[0]), nil
 		}
 		return types.Null, nil

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -17,7 +18,10 @@ import (
 )
 
 // info is the session as functions see it.
-type info struct{ *Session }
+type info struct {
+	*Session
+	ctx context.Context // of the statement; nil outside of any
+}
 
 var _ builtin.SessionInfo = info{}
 

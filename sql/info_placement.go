@@ -3,6 +3,7 @@ package sql
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
@@ -19,6 +20,22 @@ func (i info) Route(table uint32, key string) (bucket uint32, fragment string, e
 		return 0, "", err
 	}
 	return uint32(b), fragmentName(names.Database, names.Database.Map.Lookup(b)), nil
+}
+
+// RouteAddress implements builtin.PlacementInfo. A fragment's first node leads it.
+func (i info) RouteAddress(table uint32, key string) (string, error) {
+	bucket, _, err := i.Route(table, key)
+	if err != nil {
+		return "", err
+	}
+	names := i.names()
+	f := names.Database.FragmentByID(names.Database.Map.Lookup(shardmap.Bucket(bucket)))
+	if f != nil && len(f.Nodes) > 0 {
+		if n := names.View.Node(f.Nodes[0]); n != nil && n.SQLAddr != "" {
+			return n.SQLAddr, nil
+		}
+	}
+	return i.db.cfg.Addr, nil
 }
 
 // RelationSize implements builtin.PlacementInfo.
@@ -42,6 +59,16 @@ func (i info) IndexesSize(oid uint32) (bytes int64, ok bool, err error) {
 
 // DatabaseSize implements builtin.PlacementInfo.
 func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
+	if oid == 0 {
+		for d := range i.view().Databases() {
+			_, n, err := i.tableSize(d, 0)
+			if err != nil {
+				return 0, true, err
+			}
+			bytes += n
+		}
+		return bytes, true, nil
+	}
 	d := i.view().Database(oid)
 	if d == nil {
 		return 0, false, nil

@@ -1,42 +1,51 @@
 package sql
 
 import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
 )
 
-// SetPolicy implements builtin.PolicyInfo. It commits by itself, like all DDL for now.
+// SetPolicy implements builtin.PolicyInfo. Like every definition it commits by itself.
 func (i info) SetPolicy(table uint32, policy string) error {
-	if err := i.definesAlone("sherd.set_policy"); err != nil {
+	if err := i.mayDefine("sherd.set_policy()", table); err != nil {
 		return err
 	}
-	return ddl.SetPolicy(i.running, i.definer(i.keepNotice), table, policy)
+	return ddl.SetPolicy(i.ctx, i.definer(i.keepNotice), table, policy)
 }
 
-// ValidatePolicy implements builtin.PolicyInfo. It commits by itself, like all DDL for now.
+// ValidatePolicy implements builtin.PolicyInfo.
 func (i info) ValidatePolicy(table uint32, emit func(id string, bucket uint32, detail string) error) error {
-	if err := i.definesAlone("sherd.validate_policy"); err != nil {
+	if err := i.mayDefine("sherd.validate_policy()", table); err != nil {
 		return err
 	}
-	return ddl.ValidatePolicy(i.running, i.definer(i.keepNotice), table, func(m ddl.Misplaced) error {
+	return ddl.ValidatePolicy(i.ctx, i.definer(i.keepNotice), table, func(m ddl.Misplaced) error {
 		return emit(m.ID, uint32(m.Bucket), m.Detail)
 	})
 }
 
-// keepNotice keeps a notice until the statement's result is written.
 func (i info) keepNotice(n *pgerr.Error) error {
 	i.notice(n)
 	return nil
 }
 
-// definesAlone refuses functions that change definitions inside a transaction block, and while the statement's transaction uses tables:
-// it would wait for itself.
-func (i info) definesAlone(function string) error {
-	if i.tx == nil || !i.tx.explicit && len(i.tx.tables) == 0 {
+// mayDefine refuses a function that changes a table's definition where that cannot commit by itself.
+func (i info) mayDefine(name string, table catalog.OID) error {
+	switch {
+	case i.ctx == nil:
+		return pgerr.Unsupported("%s cannot run here", name)
+	case i.tx == nil:
 		return nil
+	case i.tx.readOnly:
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
+	case i.tx.explicit:
+		return pgerr.Unsupported("%s inside a transaction block is not supported yet", name).WithHint("Send it alone: it commits by itself.")
+	case slices.Contains(i.tx.tables, table):
+		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
 	}
-	return pgerr.Unsupported("%s inside a transaction block, or together with tables, is not supported yet", function).
-		WithHint("Send SELECT %s(…) alone: it commits by itself.", function)
+	return nil
 }
 
 // Check implements builtin.PolicyInfo.

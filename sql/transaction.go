@@ -204,7 +204,7 @@ func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
 func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	s.running = ctx
 	env := s.Env()
-	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s}, Mem: exec.NewMemory(s.memory), Hooks: s.hook, Limits: s.limit}
+	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Mem: exec.NewMemory(s.memory), Hooks: s.hook, Limits: s.limit}
 	if s.tx != nil {
 		c.Gateway, c.Limits.ReadOnly = &s.tx.gateway, s.tx.readOnly
 	}

@@ -119,8 +119,11 @@ type PlacementInfo interface {
 	SherdVersion() string
 	// Route gives the bucket and the fragment that hold the row of a table with this key text.
 	Route(table uint32, key string) (bucket uint32, fragment string, err error)
+	// RouteAddress gives the address, for clients, of the node that leads the row's fragment.
+	RouteAddress(table uint32, key string) (string, error)
 	RelationSize(oid uint32) (bytes int64, ok bool, err error)
 	IndexesSize(oid uint32) (bytes int64, ok bool, err error)
+	// DatabaseSize sums over all databases for 0.
 	DatabaseSize(oid uint32) (bytes int64, ok bool, err error)
 }
 

@@ -25,7 +25,17 @@ func sherdBucketOf(c *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(bucket)), err
 }
 
+// sherdRoute is the address of the node that leads a row's fragment.
 func sherdRoute(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	address, err := s.RouteAddress(a[0].Oid(), a[1].S)
+	return types.NewText(address), err
+}
+
+func sherdFragment(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {
 		return types.Null, err

@@ -14,12 +14,13 @@ var sysSize = map[string]Func{
 	"pg_size_pretty": sizePretty, "pg_size_pretty_numeric": sizePrettyNumeric, "pg_size_bytes": sizeBytes,
 	"pg_relation_size": relationSize, "pg_relation_size(2205)": relationSize, "pg_table_size": relationSize,
 	"pg_indexes_size": indexesSize, "pg_total_relation_size": totalSize,
+	"pg_tablespace_size_oid": tablespaceSizeOid, "pg_tablespace_size_name": tablespaceSizeName,
 	"pg_database_size_oid": databaseSizeOid, "pg_database_size_name": databaseSizeName,
 	"PG_encoding_to_char": encodingToChar, "PG_char_to_encoding": charToEncoding, "pg_encoding_max_length_sql": encodingMaxLength,
 	"getdatabaseencoding": func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
 	"pg_client_encoding":  func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil },
 	"pg_column_size":      columnSize, "pg_num_nulls": numNulls, "pg_num_nonnulls": numNonNulls,
-	"sherd_bucket": sherdBucket, "sherd_bucket_of": sherdBucketOf, "sherd_route": sherdRoute, "sherd_fragment": sherdRoute,
+	"sherd_bucket": sherdBucket, "sherd_bucket_of": sherdBucketOf, "sherd_route": sherdRoute, "sherd_fragment": sherdFragment,
 	"sherd_version": sessionText(func(s SessionInfo) string { return s.SherdVersion() }), "sherd_set_policy": sherdSetPolicy,
 	"nextval_oid": nextval, "currval_oid": currval, "lastval": onSession(lastval), "setval_oid": setval, "setval3_oid": setval,
 }
@@ -169,6 +170,37 @@ func databaseSizeName(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	return c.sizeOf(oid, SessionInfo.DatabaseSize)
+}
+
+// defaultTablespace holds everything: there are no others that databases could be in.
+const (
+	defaultTablespace = 1663
+	globalTablespace  = 1664
+)
+
+func tablespaceSizeOid(c *Ctx, a []types.Datum) (types.Datum, error) {
+	switch a[0].Oid() {
+	case defaultTablespace:
+		return c.sizeOf(0, SessionInfo.DatabaseSize)
+	case globalTablespace:
+		return types.NewInt(0), nil
+	}
+	return types.Null, nil
+}
+
+func tablespaceSizeName(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	oid, ok, err := s.FindObject(ObjTablespace, QuoteIdent(a[0].S))
+	if err == nil && !ok {
+		err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", a[0].S)
+	}
+	if err != nil {
+		return types.Null, err
+	}
+	return tablespaceSizeOid(c, []types.Datum{types.NewOid(oid)})
 }
 
 // encodings is the names by number, as in pg_enc.
