@@ -9,6 +9,9 @@ import (
 func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
 	var out []CTEPlan
 	for _, c := range l.q.CTEs {
+		if inlined(c) && namesCTE(l.q, c) {
+			continue
+		}
 		id := p.ctes
 		p.ctes++
 		l.ctes[c] = id
@@ -27,6 +30,16 @@ func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
 	return out, nil
 }
 
+// namesCTE tells whether c is an item of q's own FROM.
+func namesCTE(q *query.Query, c *query.CTE) bool {
+	for _, r := range q.Rels {
+		if r.Kind == query.RelCTE && r.CTE == c {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *planner) child(l *level, q *query.Query) (Node, error) {
 	sub, err := p.query(&level{up: l, q: q})
 	if err != nil {
@@ -41,20 +54,35 @@ func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 		return pgerr.New(pgerr.InvalidRecursion, "recursive query %q does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name)
 	}
 	whole := &level{up: l, q: c.Query, ctes: map[*query.CTE]int{}}
-	first, err := p.query(&level{up: whole, q: op.Left})
+	withs, err := p.ctePlans(whole)
 	if err != nil {
 		return err
 	}
-	step, err := p.query(&level{up: whole, q: op.Right})
-	if err != nil {
+	if cp.Plan, err = p.child(whole, op.Left); err != nil {
 		return err
 	}
-	cp.Plan, cp.Step, cp.Distinct = p.gather(first, nil).node, p.gather(step, nil).node, !op.All
+	if cp.Step, err = p.child(whole, op.Right); err != nil {
+		return err
+	}
+	cp.Distinct = !op.All
+	if len(withs) > 0 { // each side makes its own
+		cp.Plan = &With{Base: Base{cp.Plan.Output()}, CTEs: withs, Child: cp.Plan}
+		cp.Step = &With{Base: Base{cp.Step.Output()}, CTEs: withs, Child: cp.Step}
+	}
 	return nil
+}
+
+// inlined tells whether a WITH query is planned where it is named: it is named once, by the query that declares it, and neither writes nor
+// calls anything volatile. Its conditions and routes then meet those of that query.
+func inlined(c *query.CTE) bool {
+	return c.Refs == 1 && c.Materialized != 'm' && !c.Recursive && c.Query.Command == query.Select && !volatileQuery(c.Query) && len(c.Query.Locking) == 0
 }
 
 func (p *planner) cteScan(l *level, n int, conds []query.Expr) (part, error) {
 	r := l.q.Rels[n]
+	if inlined(r.CTE) && declares(l.q, r.CTE) {
+		return p.subselect(l, n, r.CTE.Query, conds)
+	}
 	s := &CTEScan{Alias: r.Alias}
 	in := newLayout()
 	for i, c := range r.Columns {
@@ -78,6 +106,16 @@ func (p *planner) cteScan(l *level, n int, conds []query.Expr) (part, error) {
 func insideCTE(l *level, c *query.CTE) bool {
 	for ; l != nil; l = l.up {
 		if l.q == c.Query {
+			return true
+		}
+	}
+	return false
+}
+
+// declares tells whether c is in q's own WITH list.
+func declares(q *query.Query, c *query.CTE) bool {
+	for _, x := range q.CTEs {
+		if x == c {
 			return true
 		}
 	}

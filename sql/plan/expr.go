@@ -56,6 +56,16 @@ func (s relSet) covers(t relSet) bool {
 	return true
 }
 
+func (s relSet) intersect(t relSet) relSet {
+	out := relSet{}
+	for r := range s {
+		if t[r] {
+			out[r] = true
+		}
+	}
+	return out
+}
+
 func (s relSet) union(t relSet) relSet {
 	out := relSet{}
 	for r := range s {
@@ -96,10 +106,31 @@ func (l *level) relsOf(e query.Expr) relSet {
 	return out
 }
 
-// volatile tells whether e calls a volatile function.
+// volatile tells whether e calls a volatile function, in its subqueries too.
 func volatile(e query.Expr) bool {
 	return query.Contains(e, func(x query.Expr) bool {
-		c, ok := x.(*query.Call)
-		return ok && c.Proc.Volatility == 'v'
+		if s, ok := x.(*query.SubLink); ok {
+			return volatileQuery(s.Query)
+		}
+		if s, ok := x.(*SubPlan); ok {
+			return s.Volatile
+		}
+		return volatileStep(x)
 	})
+}
+
+func volatileQuery(q *query.Query) bool {
+	found := false
+	query.WalkQuery(q, func(e query.Expr, _ int) { found = found || volatileStep(e) })
+	return found
+}
+
+func volatileStep(e query.Expr) bool {
+	c, ok := e.(*query.Call)
+	return ok && c.Proc.Volatility == 'v'
+}
+
+// hasSubLink tells whether an expression of the query holds a subquery.
+func hasSubLink(e query.Expr) bool {
+	return query.Contains(e, func(x query.Expr) bool { _, ok := x.(*query.SubLink); return ok })
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -12,10 +14,20 @@ func (p *planner) from(l *level) (part, error) {
 		one := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
 		return p.filter(l, one, conds)
 	}
+	out, err := p.joined(l, l.q.From, conds)
+	if err == nil && len(out.in.lateral) > 0 {
+		err = pgerr.New(pgerr.InternalError, "column %q is read before its FROM item", out.in.lateral[0].v.Name)
+	}
+	return out, err
+}
+
+// joined plans items that are inner-joined under conditions.
+func (p *planner) joined(l *level, items []query.From, conds []query.Expr) (part, error) {
 	j := &joiner{p: p, l: l, conds: conds}
-	for _, it := range l.q.From {
+	for _, it := range items {
 		j.flatten(it)
 	}
+	j.conds = append(j.conds, implied(l, j.conds)...)
 	out, err := j.plan()
 	if err != nil {
 		return part{}, err
@@ -43,13 +55,17 @@ func (j *joiner) flatten(it query.From) {
 
 // plan joins left to right, taking next an item that a condition connects to what is joined already, so that a cross product comes last.
 func (j *joiner) plan() (part, error) {
+	all := relSet{}
+	for _, it := range j.items {
+		all = all.union(fromRels(it))
+	}
 	cur, have, err := j.item(0, relSet{})
 	if err != nil {
 		return part{}, err
 	}
 	done := map[int]bool{0: true}
 	for len(done) < len(j.items) {
-		next := j.next(done, have)
+		next := j.next(done, have, all)
 		rels := fromRels(j.items[next])
 		cur, err = j.join(cur, have, next)
 		if err != nil {
@@ -61,10 +77,11 @@ func (j *joiner) plan() (part, error) {
 	return cur, nil
 }
 
-func (j *joiner) next(done map[int]bool, have relSet) int {
+// next chooses an item whose lateral references among all are joined already; others are bound further up.
+func (j *joiner) next(done map[int]bool, have, all relSet) int {
 	first := -1
 	for i, it := range j.items {
-		if done[i] || !have.covers(j.l.lateralRels(it)) {
+		if done[i] || !have.covers(all.intersect(j.l.lateralRels(it))) {
 			continue
 		}
 		if first < 0 {
@@ -81,11 +98,13 @@ func (j *joiner) next(done map[int]bool, have relSet) int {
 	return first
 }
 
-// take removes the conditions that have all their columns.
+// take removes the conditions that have all their columns. A volatile one without columns is left for the end: it is asked for each row of
+// the result.
 func (j *joiner) take(have relSet) []query.Expr {
 	var now, later []query.Expr
 	for _, c := range j.conds {
-		if have.covers(j.l.relsOf(c)) {
+		rels := j.l.relsOf(c)
+		if have.covers(rels) && (len(rels) > 0 || !volatile(c)) {
 			now = append(now, c)
 		} else {
 			later = append(later, c)
@@ -105,12 +124,12 @@ func (j *joiner) item(i int, have relSet) (part, relSet, error) {
 
 func (j *joiner) join(left part, have relSet, next int) (part, error) {
 	it := j.items[next]
-	lateral := len(j.l.lateralRels(it)) > 0
 	right, both, err := j.item(next, have)
 	if err != nil {
 		return part{}, err
 	}
-	return j.p.join(j.l, query.Inner, left, right, have, fromRels(it), j.take(both), lateral)
+	n := joining{kind: query.Inner, lrels: have, rrels: fromRels(it), on: j.take(both), lateral: len(have.intersect(j.l.lateralRels(it))) > 0}
+	return j.p.join(j.l, n, left, right)
 }
 
 // fromRels lists the base entries of an item.
@@ -170,62 +189,59 @@ func (p *planner) fromItem(l *level, it query.From, conds []query.Expr) (part, e
 	return part{}, pgerr.New(pgerr.InternalError, "unknown FROM item %T", it)
 }
 
-// outerJoin plans LEFT, RIGHT and FULL joins (RIGHT as LEFT with sides swapped). Conditions of WHERE may go below only on the side whose
-// rows are all kept; those of ON only on the other.
+// outerJoin plans LEFT, RIGHT and FULL joins (RIGHT as LEFT with sides swapped), semi and anti joins. Conditions of WHERE may go below only
+// on the side whose rows are all kept; those of ON only on the other. A condition that a row filled with nulls cannot meet makes the join
+// an inner one.
 func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (part, error) {
+	fj = reduced(l, fj, conds)
 	kind, leftItem, rightItem := fj.Kind, fj.Left, fj.Right
-	if kind == query.Right {
+	switch kind {
+	case query.Inner:
+		return p.joined(l, []query.From{leftItem, rightItem}, append(conjuncts(fj.On), conds...))
+	case query.Right:
 		kind, leftItem, rightItem = query.Left, fj.Right, fj.Left
 	}
-	if kind == query.Inner {
-		j := &joiner{p: p, l: l, conds: append(conjuncts(fj.On), conds...)}
-		j.flatten(leftItem)
-		j.flatten(rightItem)
-		out, err := j.plan()
-		if err != nil {
-			return part{}, err
-		}
-		return p.filter(l, out, j.conds)
-	}
 	lrels, rrels := fromRels(leftItem), fromRels(rightItem)
-	var below, above, on, onRight []query.Expr
-	for _, c := range conds {
-		if kind == query.Left && lrels.covers(l.relsOf(c)) {
-			below = append(below, c)
-		} else {
-			above = append(above, c)
-		}
+	keepsLeft := kind != query.Full
+	below, above := l.split(conds, lrels, keepsLeft)
+	ons := conjuncts(fj.On)
+	if keepsLeft {
+		ons = append(ons, l.only(implied(l, append(slices.Clone(ons), below...)), rrels)...)
 	}
-	for _, c := range conjuncts(fj.On) {
-		if kind == query.Left && rrels.covers(l.relsOf(c)) {
-			onRight = append(onRight, c)
-		} else {
-			on = append(on, c)
-		}
-	}
-	left, err := p.side(l, leftItem, below)
+	onRight, on := l.split(ons, rrels, keepsLeft)
+	left, err := p.joined(l, []query.From{leftItem}, below)
 	if err != nil {
 		return part{}, err
 	}
-	right, err := p.side(l, rightItem, onRight)
+	right, err := p.joined(l, []query.From{rightItem}, onRight)
 	if err != nil {
 		return part{}, err
 	}
-	out, err := p.join(l, kind, left, right, lrels, rrels, on, len(l.lateralRels(rightItem)) > 0)
+	n := joining{kind: kind, lrels: lrels, rrels: rrels, on: on, lateral: len(lrels.intersect(l.lateralRels(rightItem))) > 0}
+	out, err := p.join(l, n, left, right)
 	if err != nil {
 		return part{}, err
 	}
 	return p.filter(l, out, above)
 }
 
-func (p *planner) side(l *level, it query.From, conds []query.Expr) (part, error) {
-	j := &joiner{p: p, l: l, conds: conds}
-	j.flatten(it)
-	out, err := j.plan()
-	if err != nil {
-		return part{}, err
+// split gives the conditions that may go below a join to the side of rels, and the others.
+func (l *level) split(conds []query.Expr, rels relSet, may bool) (below, rest []query.Expr) {
+	for _, c := range conds {
+		own := l.relsOf(c)
+		if may && rels.covers(own) && (len(own) > 0 || !volatile(c)) {
+			below = append(below, c)
+		} else {
+			rest = append(rest, c)
+		}
 	}
-	return p.filter(l, out, j.conds)
+	return below, rest
+}
+
+// only keeps the conditions on rels alone.
+func (l *level) only(conds []query.Expr, rels relSet) []query.Expr {
+	out, _ := l.split(conds, rels, true)
+	return out
 }
 
 // filter applies conditions; those with subqueries run at the gateway, after the others.
@@ -242,7 +258,11 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 			plain = append(plain, e)
 		}
 	}
-	if e := p.fold(conjunction(plain)); e != nil && !isTrue(e) {
+	switch e := p.fold(conjunction(plain)); {
+	case e == nil || isTrue(e):
+	case isNever(e):
+		return part{node: &Values{Base: Base{cur.node.Output()}}, in: cur.in}, nil
+	default:
 		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: e}
 	}
 	if len(subs) > 0 {
@@ -250,6 +270,12 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 		cur.node = &Filter{Base: Base{cur.node.Output()}, Child: cur.node, Cond: conjunction(subs)}
 	}
 	return cur, nil
+}
+
+// isNever tells whether e is false or null whatever the row.
+func isNever(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && (c.Value.IsNull() || !c.Value.Bool())
 }
 
 func isTrue(e query.Expr) bool {

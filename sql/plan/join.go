@@ -6,31 +6,63 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// join combines two parts. Rows are left then right.
-func (p *planner) join(l *level, kind query.JoinKind, left, right part, lrels, rrels relSet, on []query.Expr, lateral bool) (part, error) {
-	if lateral {
-		return p.lateralJoin(l, kind, left, right, on)
+// joining is a join to be planned.
+type joining struct {
+	kind         query.JoinKind
+	lrels, rrels relSet
+	on           []query.Expr
+	lateral      bool // the right side reads the left one
+	fixed        bool // the left side's slots must come first
+}
+
+// join combines two parts. Rows are left then right, or left alone for semi and anti joins.
+func (p *planner) join(l *level, j joining, left, right part) (part, error) {
+	if empty := emptyJoin(j.kind, left, right); empty != nil {
+		return *empty, nil
 	}
-	eqs, rest := splitEqualities(l, on, lrels, rrels)
-	local := colocated(l, left, right, eqs)
+	if j.lateral {
+		return p.lateralJoin(l, j, left, right)
+	}
+	eqs, rest := splitEqualities(l, j.on, j.lrels, j.rrels)
+	local := colocated(l, j.kind, left, right, eqs)
+	if local != nil && hasSubLinks(j.on) {
+		local = nil // subqueries run at the gateway
+	}
 	if local == nil {
+		if out, ok, err := p.lookupJoin(l, j, left, right, eqs, rest); ok || err != nil {
+			return out, err
+		}
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
+	return p.hashJoin(l, j, left, right, eqs, rest, local)
+}
+
+// hashJoin builds the side that is likely the smaller one, or pairs everything where there is no equality.
+func (p *planner) hashJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr, local *locality) (part, error) {
+	if !j.fixed && estimate(left.node) < estimate(right.node) && (j.kind == query.Inner || j.kind == query.Left && len(eqs) > 0) {
+		left, right = right, left
+		for i, e := range eqs {
+			eqs[i] = equality{e.right, e.left, e.nulls, e.cond}
+		}
+		if j.kind == query.Left {
+			j.kind = query.Right
+		}
+	}
 	in := concat(left, right)
-	out := part{in: in, local: local}
 	residual, err := p.rewriteAll(l, rest, in)
 	if err != nil {
 		return part{}, err
 	}
-	if local != nil && hasSubPlan(conjunction(residual)) {
-		return p.join(l, kind, p.gather(left, nil), p.gather(right, nil), lrels, rrels, on, false)
-	}
 	cols := append(append([]Col{}, left.node.Output()...), right.node.Output()...)
+	if j.kind == query.Semi || j.kind == query.Anti {
+		cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
+	}
+	out := part{in: in, local: local}
 	if len(eqs) == 0 {
-		out.node = &NestLoop{Base: Base{cols}, Kind: kind, Left: left.node, Right: right.node, On: conjunction(residual)}
+		out.node = &NestLoop{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
 		return out, nil
 	}
-	h := &HashJoin{Base: Base{cols}, Kind: kind, Left: left.node, Right: right.node, On: conjunction(residual)}
+	h := &HashJoin{Base: Base{cols}, Kind: j.kind, Left: left.node, Right: right.node, On: conjunction(residual)}
 	for _, e := range eqs {
 		lk, err := p.rewrite(l, e.left, left.in)
 		if err != nil {
@@ -47,15 +79,49 @@ func (p *planner) join(l *level, kind query.JoinKind, left, right part, lrels, r
 	return out, nil
 }
 
-func (p *planner) lateralJoin(l *level, kind query.JoinKind, left, right part, on []query.Expr) (part, error) {
-	lat := right.in.lateral
-	if left.local == nil || right.local != nil || gatewayOnly(right.node) {
+func hasSubLinks(es []query.Expr) bool {
+	for _, e := range es {
+		if hasSubLink(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// emptyJoin is the result of a join with a side that has no rows, where that decides.
+func emptyJoin(kind query.JoinKind, left, right part) *part {
+	none := isEmpty(left.node)
+	switch kind {
+	case query.Inner, query.Semi:
+		none = none || isEmpty(right.node)
+	case query.Full, query.Right:
+		return nil
+	}
+	if !none {
+		return nil
+	}
+	in, cols := concat(left, right), append(append([]Col{}, left.node.Output()...), right.node.Output()...)
+	if kind == query.Semi || kind == query.Anti {
+		in, cols = left.in, left.node.Output()
+	}
+	in.lateral = nil
+	return &part{node: &Values{Base: Base{cols}}, in: in}
+}
+
+func isEmpty(n Node) bool {
+	v, ok := n.(*Values)
+	return ok && len(v.Rows) == 0
+}
+
+// lateralJoin runs the right side once for each row of the left one. It stays in the fragments where the right side reads no table.
+func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, error) {
+	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full || j.kind == query.Right || hasSubLinks(j.on) {
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
-	n := &NestLoop{Kind: kind, Left: left.node, Right: right.node}
+	n := &NestLoop{Kind: j.kind, Left: left.node, Right: right.node}
 	var carried []binding
-	for _, b := range lat {
-		if _, ok := left.in.slots[varKey{b.v.Rel, b.v.Col}]; !ok {
+	for _, b := range right.in.lateral {
+		if !j.lrels.covers(l.relsOf(b.v)) {
 			carried = append(carried, b)
 			continue
 		}
@@ -63,38 +129,30 @@ func (p *planner) lateralJoin(l *level, kind query.JoinKind, left, right part, o
 		if err != nil {
 			return part{}, err
 		}
-		if hasSubPlan(e) && left.local != nil {
-			return p.lateralJoin(l, kind, p.gather(left, nil), right, on)
-		}
 		n.Binds = append(n.Binds, Bind{b.param, e})
 	}
 	in := concat(left, right)
 	in.lateral = append(append([]binding{}, left.in.lateral...), carried...)
-	conds, err := p.rewriteAll(l, on, in)
+	conds, err := p.rewriteAll(l, j.on, in)
 	if err != nil {
 		return part{}, err
 	}
 	n.On = conjunction(conds)
-	if left.local != nil && hasSubPlan(n.On) {
-		return p.lateralJoin(l, kind, p.gather(left, nil), right, on)
-	}
 	n.Cols = append(append([]Col{}, left.node.Output()...), right.node.Output()...)
+	if j.kind == query.Semi || j.kind == query.Anti {
+		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
+	}
 	return part{node: n, in: in, local: left.local}, nil
 }
 
-// gatewayOnly tells whether a subtree holds a step that fragments cannot run.
+// gatewayOnly tells whether a subtree that is no part of a fragment's work holds a step that fragments cannot run, or must not each run.
 func gatewayOnly(n Node) bool {
-	switch x := n.(type) {
-	case *Gather, *SystemScan, *CTEScan, *With, *Modify, *Scan:
+	switch n.(type) {
+	case *Gather, *SystemScan, *CTEScan, *With, *Modify, *Scan, *Source:
 		return true
-	case *Project:
-		for _, e := range x.Exprs {
-			if hasSubPlan(e) {
-				return true
-			}
-		}
-	case *Filter:
-		if hasSubPlan(x.Cond) {
+	}
+	for _, e := range stepExprs(n) {
+		if hasSubPlan(e) || volatile(e) {
 			return true
 		}
 	}
@@ -104,6 +162,55 @@ func gatewayOnly(n Node) bool {
 		}
 	}
 	return false
+}
+
+// stepExprs lists the expressions of one step.
+func stepExprs(n Node) []query.Expr {
+	var out []query.Expr
+	switch n := n.(type) {
+	case *Scan:
+		out = []query.Expr{n.Filter}
+	case *SystemScan:
+		out = []query.Expr{n.Filter}
+	case *FunctionScan:
+		for _, f := range n.Functions {
+			out = append(out, f.Call)
+		}
+	case *Values:
+		for _, r := range n.Rows {
+			out = append(out, r...)
+		}
+	case *Filter:
+		out = []query.Expr{n.Cond}
+	case *Project:
+		out = n.Exprs
+	case *Aggregate:
+		out = append(out, n.Keys...)
+		for _, a := range n.Aggs {
+			out = append(out, a)
+		}
+	case *Sort:
+		out = []query.Expr{n.Limit, n.Offset}
+	case *Limit:
+		out = []query.Expr{n.Count, n.Offset}
+	case *HashJoin:
+		out = append(append([]query.Expr{n.On}, n.LeftKeys...), n.RightKeys...)
+	case *NestLoop:
+		for _, b := range n.Binds {
+			out = append(out, b.Expr)
+		}
+		out = append(out, n.On)
+	case *Window:
+		for _, c := range n.Calls {
+			out = append(out, c)
+		}
+	case *Modify:
+		for _, a := range n.Assign {
+			out = append(out, a.Expr)
+		}
+		out = append(out, n.Returning...)
+	}
+	return out
 }
 
 func (p *planner) rewriteAll(l *level, es []query.Expr, in *layout) ([]query.Expr, error) {
@@ -134,7 +241,8 @@ func concat(left, right part) *layout {
 // equality is left = right with each side on its own input.
 type equality struct {
 	left, right query.Expr
-	nulls       bool // IS NOT DISTINCT FROM
+	nulls       bool       // IS NOT DISTINCT FROM
+	cond        query.Expr // it as it was written
 }
 
 func splitEqualities(l *level, on []query.Expr, lrels, rrels relSet) (eqs []equality, rest []query.Expr) {
@@ -149,9 +257,9 @@ func splitEqualities(l *level, on []query.Expr, lrels, rrels relSet) (eqs []equa
 		case len(ar) == 0 || len(br) == 0:
 			rest = append(rest, c)
 		case lrels.covers(ar) && rrels.covers(br):
-			eqs = append(eqs, equality{a, b, nulls})
+			eqs = append(eqs, equality{a, b, nulls, c})
 		case lrels.covers(br) && rrels.covers(ar):
-			eqs = append(eqs, equality{b, a, nulls})
+			eqs = append(eqs, equality{b, a, nulls, c})
 		default:
 			rest = append(rest, c)
 		}
@@ -183,7 +291,7 @@ func hashable(c query.Expr) (a, b query.Expr, nulls, ok bool) {
 		return nil, nil, false, false
 	}
 	t := pgcatalog.TypeByOID(ta)
-	return a, b, nulls, t != nil && ta != types.JSON && t.Kind != 'p' || ta == types.Record
+	return a, b, nulls, t != nil && ta != types.JSON && t.Kind != 'p' && t.Category != 'G' || ta == types.Record
 }
 
 func integer(oid uint32) bool { return oid == types.Int2 || oid == types.Int4 || oid == types.Int8 }

@@ -175,35 +175,29 @@ func (p *planner) modifySource(l *level) (part, error) {
 	conds := conjuncts(q.Where)
 	positions := allPositions(q.Rels[q.Result])
 	target := relSet{q.Result: true}
-	var own, rest []query.Expr
-	for _, c := range conds {
-		if target.covers(l.relsOf(c)) {
-			own = append(own, c)
-		} else {
-			rest = append(rest, c)
-		}
+	conds = append(conds, implied(l, conds)...)
+	own, rest := l.split(conds, target, true)
+	if len(q.From) == 0 {
+		own = conds
 	}
 	cur, err := p.scan(l, q.Result, own, positions)
 	if err != nil || len(q.From) == 0 {
 		return cur, err
 	}
-	j := &joiner{p: p, l: l, conds: rest}
+	orels := relSet{}
 	for _, it := range q.From {
-		j.flatten(it)
+		orels = orels.union(fromRels(it))
 	}
-	if len(j.l.lateralRels(j.items[0])) > 0 {
-		return part{}, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
-			WithHint("Write the statement with a subquery that joins the target by its key.")
-	}
-	others, err := j.plan()
+	ownToo, between := l.split(rest, orels, true)
+	others, err := p.joined(l, q.From, ownToo)
 	if err != nil {
 		return part{}, err
 	}
-	orels := relSet{}
-	for _, it := range j.items {
-		orels = orels.union(fromRels(it))
+	if len(others.in.lateral) > 0 {
+		return part{}, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
+			WithHint("Write the statement with a subquery that joins the target by its key.")
 	}
-	return p.join(l, query.Inner, cur, others, target, orels, j.conds, false)
+	return p.join(l, joining{kind: query.Inner, lrels: target, rrels: orels, on: between, fixed: true}, cur, others)
 }
 
 func allPositions(r *query.Rel) []int {

@@ -58,6 +58,7 @@ type SubPlan struct {
 	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may build a hash table once.
 	HashLeft []query.Expr
 	Name     string // SubPlan 1
+	Volatile bool   // it calls a volatile function
 }
 
 // Base holds the output columns; embedded by all nodes.

@@ -5,11 +5,14 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // locality says that every fragment can run a part alone, each for the buckets it holds.
 type locality struct {
-	rels  []int // range table entries of the same query whose rows share the bucket
+	rels []int // range table entries of the same query whose rows share the bucket
+	// firm are those of rels whose columns no outer join has filled with nulls: their rows say in which bucket a row of the part lies.
+	firm  []int
 	route Route
 }
 
@@ -26,25 +29,66 @@ func (p *planner) gather(cur part, merge []SortKey) part {
 // colocated decides whether a join of two local parts can run inside the fragments: rows that join must share the bucket. That holds where
 // both sides are tied by their whole keys, hashed alike, or by all fields of policies that are validated, equal, and without a Range: a
 // block of several buckets may lie across two fragments.
-func colocated(l *level, left, right part, eqs []equality) *locality {
+func colocated(l *level, kind query.JoinKind, left, right part, eqs []equality) *locality {
 	if left.local == nil || right.local == nil {
 		return nil
 	}
 	for _, a := range left.local.rels {
 		for _, b := range right.local.rels {
 			if sameBucket(l, a, b, eqs) {
-				return &locality{
-					rels:  append(slices.Clone(left.local.rels), right.local.rels...),
-					route: joinedRoute(left.local.route, right.local.route),
-				}
+				return joinedLocality(kind, left.local, right.local)
 			}
 		}
 	}
 	return nil
 }
 
-// joinedRoute is the left side's: its rows decide which buckets can give any (inner and left joins). Keys of the right side alone stay filters.
-func joinedRoute(left, _ Route) Route { return left }
+// joinedLocality is what a join inside the fragments leaves. A route is only ever a shortcut: the scans keep their conditions. So a join
+// takes the route of a side without whose rows there is no result, and of neither where both sides' rows are kept.
+func joinedLocality(kind query.JoinKind, left, right *locality) *locality {
+	out := &locality{rels: slices.Concat(left.rels, right.rels), route: left.route}
+	switch kind {
+	case query.Inner:
+		out.firm = slices.Concat(left.firm, right.firm)
+		out.route = narrower(left.route, right.route)
+	case query.Semi:
+		out.rels, out.firm = left.rels, left.firm
+		out.route = narrower(left.route, right.route)
+	case query.Anti:
+		out.rels, out.firm = left.rels, left.firm
+	case query.Left:
+		out.firm = left.firm
+	case query.Right:
+		out.firm, out.route = right.firm, right.route
+	default:
+		out.route = Route{Table: left.route.Table}
+	}
+	return out
+}
+
+// narrower chooses between two routes that both hold: by key before by content before by interval.
+func narrower(a, b Route) Route {
+	if b.rank() < a.rank() {
+		return b
+	}
+	return a
+}
+
+func (r *Route) rank() int {
+	switch {
+	case r.Never:
+		return 0
+	case len(r.Keys) > 0:
+		return 1
+	case r.KeyArray != nil:
+		return 2
+	case len(r.Content) > 0:
+		return 3
+	case r.Lo != nil || r.Hi != nil:
+		return 4
+	}
+	return 5
+}
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
@@ -110,16 +154,19 @@ func isColumn(e query.Expr, k varKey) bool {
 	return ok && v.Up == 0 && v.Rel == k.rel && v.Col == k.col
 }
 
-// bare strips casts that leave the value as it is.
+// bare strips casts that leave value, equality and order as they are: those between text and varchar. Others, as integer to oid or text to
+// character, compare in another way than the column itself.
 func bare(e query.Expr) query.Expr {
 	for {
 		r, ok := e.(*query.Relabel)
-		if !ok {
+		if !ok || !textLike(r.OID) || !textLike(r.Arg.Type()) {
 			return e
 		}
 		e = r.Arg
 	}
 }
+
+func textLike(oid types.OID) bool { return oid == types.Text || oid == types.VarChar }
 
 // keyPositions lists the positions of the primary key's columns in t.Columns, in key order; none where there is no primary key.
 func keyPositions(t *catalog.Table) []int {

@@ -98,8 +98,11 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 			plain = append(plain, e)
 		}
 	}
-	local := &locality{rels: []int{n}, route: p.route(s, plain)}
+	local := &locality{rels: []int{n}, firm: []int{n}, route: p.route(s, plain)}
 	s.Filter = p.fold(conjunction(plain))
+	if isNever(s.Filter) || local.route.Never {
+		return part{node: &Values{Base: s.Base}, in: in}, nil
+	}
 	if isTrue(s.Filter) {
 		s.Filter = nil
 	}
@@ -147,7 +150,13 @@ func (p *planner) functionScan(l *level, n int, conds []query.Expr) (part, error
 }
 
 func (p *planner) subquery(l *level, n int, conds []query.Expr) (part, error) {
-	child := &level{up: l, q: l.q.Rels[n].Subquery}
+	return p.subselect(l, n, l.q.Rels[n].Subquery, conds)
+}
+
+// subselect plans q, the subquery of entry n; conditions that may hold before it ends go into it.
+func (p *planner) subselect(l *level, n int, q *query.Query, conds []query.Expr) (part, error) {
+	q, conds = pushDown(l, n, q, conds)
+	child := &level{up: l, q: q}
 	sub, err := p.query(child)
 	if err != nil {
 		return part{}, err

@@ -1,0 +1,238 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// policyJSON is the sharding policies of the test's tables. The tables themselves are testdata/schema.sql, for PostgreSQL too.
+var policyJSON = map[string]string{
+	"orders":   `{"Fields":["Customer"],"Range":1}`,
+	"invoices": `{"Fields":["Customer"],"Range":1}`,
+	"wide":     `{"Fields":["Customer"],"Range":1000}`,
+	"fresh":    `{"Fields":["Customer"],"Range":1}`,
+	"loose":    `{"Fields":["Customer"],"Range":1,"Mutable":true}`,
+	"places":   `{"Fields":["Address.State","Address.City"],"Range":1}`,
+	"readings": `{"Fields":["device"],"Range":1}`,
+}
+
+type columnDef struct {
+	name string
+	oid  types.OID
+}
+
+func column(name string, oid types.OID) columnDef { return columnDef{name, oid} }
+
+// testTables are the tables of testdata/schema.sql.
+func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
+	id, doc := column("id", types.Text), column("doc", types.JSONB)
+	var out []*catalog.Table
+	add := func(name string, key int, columns ...columnDef) {
+		out = append(out, tableOf(t, oid, name, key, columns))
+	}
+	for _, name := range []string{"orders", "invoices", "wide", "fresh", "loose", "places"} {
+		add(name, 1, id, doc)
+	}
+	add("customers", 1, id, doc, column("n", types.Int4))
+	add("lines", 2, column("order_id", types.Text), column("no", types.Int4), column("qty", types.Numeric))
+	add("things", 1, column("id", types.Int4), column("name", types.VarChar), column("grp", types.Int4), column("big", types.Int8))
+	add("readings", 2, column("device", types.Text), column("at", types.Int4), column("v", types.Float8))
+	add("notes", 0, column("k", types.Int4), column("t", types.Text))
+	return out
+}
+
+func tableOf(t testing.TB, oid func() catalog.OID, name string, key int, columns []columnDef) *catalog.Table {
+	tab := &catalog.Table{OID: oid(), StorageID: oid(), Name: name, Kind: catalog.KindTable, Version: 1, Database: catalog.PostgresDB,
+		Schema: catalog.PostgresPublic, Owner: catalog.BootstrapRole, NextAttNum: int16(len(columns) + 1)}
+	var atts []int16
+	for i, c := range columns {
+		att := int16(i + 1)
+		tab.Columns = append(tab.Columns, catalog.Column{AttNum: att, Name: c.name, Type: c.oid, Typmod: -1, NotNull: i < key})
+		if i < key {
+			atts = append(atts, att)
+		}
+		if c.oid == types.JSONB {
+			tab.Document, tab.Anchors = att, true
+		}
+	}
+	if key > 0 {
+		index := oid()
+		tab.Constraints = []catalog.Constraint{{OID: oid(), Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: atts, Valid: true, Index: index}}
+		tab.Indexes = []catalog.Index{{OID: index, Name: name + "_pkey", StorageID: 1, Columns: atts, Unique: true, Primary: true}}
+	}
+	if text, ok := policyJSON[name]; ok {
+		p, err := shardmap.ParsePolicyJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab.Policy, tab.PolicyValidated = p, name != "fresh"
+	}
+	return tab
+}
+
+// testContext is a catalog with the test's tables.
+func testContext(t testing.TB) *analyze.Context {
+	t.Helper()
+	c, err := catalog.Open(catalog.Options{Dir: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	ctx := context.Background()
+	must(t, c.WaitReady(ctx))
+	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"}})
+	must(t, err)
+	tables := testTables(t, func() catalog.OID {
+		n, err := c.NewOID(ctx)
+		must(t, err)
+		return n
+	})
+	view, err := c.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		for _, tab := range tables {
+			if err := ch.PutTable(tab); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	must(t, err)
+	return &analyze.Context{Catalog: view, Database: catalog.PostgresDB, SearchPath: []string{"public"}, Tables: analyze.NewTableCache()}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build analyses and plans a statement.
+func build(ctx *analyze.Context, text string) (*query.Query, *plan.Plan, error) {
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := *ctx
+	own.Source = text
+	q, _, err := analyze.Statement(&own, stmts[0].Node, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	return q, p, err
+}
+
+// database is real replicas in a temporary folder, one per fragment.
+type database struct {
+	clock    *txn.Clock
+	replicas map[shardmap.FragmentID]*storage.Replica
+	bucketed *shardmap.Map
+}
+
+func initialMap(fragments int) *shardmap.Map {
+	var ids []shardmap.FragmentID
+	for i := range fragments {
+		ids = append(ids, shardmap.FragmentID(i+1))
+	}
+	return shardmap.NewInitialMap(ids)
+}
+
+func openDatabase(t testing.TB, fragments int) *database {
+	t.Helper()
+	d := &database{clock: txn.NewClock(nil, 0), replicas: map[shardmap.FragmentID]*storage.Replica{}, bucketed: initialMap(fragments)}
+	dir, peers := t.TempDir(), txn.NewDetector()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, id := range d.bucketed.Fragments() {
+		r, err := storage.Open(storage.Config{Dir: filepath.Join(dir, fmt.Sprint(id)), Fragment: id, Clock: d.clock, Deadlock: peers,
+			Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		must(t, err)
+		t.Cleanup(func() { must(t, r.Close()) })
+		must(t, r.WaitReady(ctx))
+		d.replicas[id] = r
+	}
+	return d
+}
+
+type fragment struct{ tx *storage.Tx }
+
+type stage struct{ *storage.Tx }
+
+func (s stage) View(ctx context.Context, t txn.Timestamp) (exec.View, error) {
+	return s.Tx.View(ctx, t)
+}
+
+func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	return exec.RunTask(ctx, stage{f.tx}, task, emit)
+}
+
+// execute runs one statement in a transaction of its own.
+func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []exec.Row, affected int64, err error) {
+	p, err := exec.Compile(pl)
+	if err != nil {
+		return nil, 0, err
+	}
+	id, parts := txn.NewID(), map[shardmap.FragmentID]*storage.Tx{}
+	var snapshot txn.Timestamp
+	c := &exec.Ctx{Context: context.Background(), Params: params, Mem: exec.NewMemory(256 << 20), Limits: exec.Limits{ExplicitBuckets: true}}
+	c.Gateway = &exec.Gateway{
+		Txn: id, Map: d.bucketed,
+		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },
+		Fragment: func(f shardmap.FragmentID) (exec.Fragment, error) {
+			if parts[f] == nil {
+				parts[f] = d.replicas[f].Tx(id)
+			}
+			return fragment{parts[f]}, nil
+		},
+		Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
+			for _, s := range shares {
+				t, err := d.replicas[s.Fragment].Snapshot(ctx)
+				if err != nil {
+					return 0, err
+				}
+				snapshot = max(snapshot, t)
+			}
+			return snapshot, nil
+		},
+	}
+	err = p.Run(c, func(row exec.Row) error {
+		kept := make(exec.Row, len(row))
+		for i, v := range row {
+			kept[i] = v.Clone()
+		}
+		rows = append(rows, kept)
+		return nil
+	})
+	if err != nil {
+		for _, p := range parts {
+			p.Rollback()
+		}
+		return nil, 0, err
+	}
+	var all []txn.Participant
+	for _, p := range parts {
+		all = append(all, p)
+	}
+	_, err = (&txn.Coordinator{Clock: d.clock}).Commit(context.Background(), id, snapshot, all)
+	return rows, c.Affected, err
+}
+
+func describe(err error) string {
+	e := pgerr.From(err)
+	return "ERROR " + e.Code + " " + e.Message
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// lookupLimit is up to how many rows of the left side a join reads the right one by key instead of whole.
+const lookupLimit = 200
+
+// lookupJoin reads the rows of the right side by primary key, one for each row of a left side that is small by construction. Each lookup
+// is routed to the fragment of its key.
+func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+	s, ok := right.node.(*Scan)
+	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
+		hasSubLinks(j.on) {
+		return part{}, false, nil
+	}
+	chosen := keyEqualities(l, s, right, eqs)
+	if chosen == nil {
+		return part{}, false, nil
+	}
+	left = p.gather(left, nil)
+	n := &NestLoop{Kind: j.kind, Left: left.node}
+	tuple := make([]query.Expr, len(chosen))
+	for i, e := range chosen {
+		v, err := p.rewrite(l, eqs[e].left, left.in)
+		if err != nil {
+			return part{}, false, err
+		}
+		n.Binds = append(n.Binds, Bind{p.outers, v})
+		tuple[i] = &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Name: nameOf(v)}
+		p.outers++
+	}
+	found := *s
+	found.Access, found.Keys = ScanKeys, [][]query.Expr{tuple}
+	found.Lo, found.Hi = nil, nil
+	n.Right = &Gather{Base: found.Base, Child: &found, Route: Route{Table: s.Table, Keys: found.Keys}}
+	on := append([]query.Expr{}, rest...)
+	for i, e := range eqs {
+		if !contains(chosen, i) {
+			on = append(on, e.cond)
+		}
+	}
+	in := concat(left, right)
+	conds, err := p.rewriteAll(l, on, in)
+	if err != nil {
+		return part{}, false, err
+	}
+	n.On = conjunction(conds)
+	n.Cols = append(append([]Col{}, left.node.Output()...), found.Cols...)
+	if j.kind == query.Semi || j.kind == query.Anti {
+		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
+	}
+	return part{node: n, in: in}, true, nil
+}
+
+// keyEqualities finds, for each primary key column of the scan, the equality that gives its value; nil where one is missing.
+func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
+	key := keyPositions(s.Table)
+	rel := right.local.rels[0]
+	m := matcher{s: s}
+	var out []int
+	for _, col := range key {
+		found := -1
+		for i, e := range eqs {
+			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyLike(col, e.left.Type()) {
+				found = i
+			}
+		}
+		if found < 0 {
+			return nil
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+func nameOf(e query.Expr) string {
+	switch n := bare(e).(type) {
+	case *Slot:
+		return n.Name
+	case *Outer:
+		return n.Name
+	}
+	return "$value"
+}
+
+// Guesses of how many rows a step gives, where nothing is known. Only their order matters.
+const (
+	guessTable   = 1e6
+	guessFilter  = 0.1 // of what comes in
+	guessContent = 1e3
+	guessSystem  = 1e3
+	guessSet     = 1e3
+	guessGroups  = 0.1
+)
+
+// estimate guesses how many rows a step gives. What is small by construction is exact: keys, VALUES, LIMIT.
+func estimate(n Node) float64 {
+	switch n := n.(type) {
+	case *Scan:
+		return estimateScan(n)
+	case *SystemScan, *FunctionScan, *CTEScan:
+		return guessSystem
+	case *Values:
+		return float64(len(n.Rows))
+	case *Gather:
+		rows := estimate(n.Child)
+		if len(n.Route.Content) > 0 {
+			rows = min(rows, guessContent)
+		}
+		return rows
+	case *Filter:
+		return max(1, estimate(n.Child)*guessFilter)
+	case *Limit:
+		return min(estimate(n.Child), limitOf(n.Count))
+	case *Sort:
+		return estimate(n.Child)
+	case *Aggregate:
+		if len(n.Keys) == 0 && n.Sets == nil {
+			return 1
+		}
+		return max(1, estimate(n.Child)*guessGroups)
+	case *Project:
+		if n.Sets {
+			return estimate(n.Child) * guessSet
+		}
+		return estimate(n.Child)
+	}
+	return estimateJoin(n)
+}
+
+func estimateJoin(n Node) float64 {
+	switch n := n.(type) {
+	case *HashJoin:
+		switch n.Kind {
+		case query.Semi, query.Anti, query.Left:
+			return estimate(n.Left)
+		}
+		return max(estimate(n.Left), estimate(n.Right))
+	case *NestLoop:
+		if n.Kind == query.Semi || n.Kind == query.Anti {
+			return estimate(n.Left)
+		}
+		return max(1, estimate(n.Left)) * max(1, estimate(n.Right))
+	}
+	rows := 0.0
+	for _, c := range n.Children() {
+		rows += estimate(c)
+	}
+	return max(1, rows)
+}
+
+func estimateScan(s *Scan) float64 {
+	rows := guessTable
+	switch {
+	case s.Access == ScanKeys && s.KeyArray != nil:
+		rows = 100
+		if c, ok := s.KeyArray.(*query.Array); ok {
+			rows = float64(len(c.Elems))
+		}
+	case s.Access == ScanKeys:
+		return float64(len(s.Keys))
+	case s.Access == ScanOrdered && s.Lo != nil && s.Hi != nil:
+		rows *= guessFilter * guessFilter
+	case s.Filter != nil:
+		rows *= guessFilter
+	}
+	return rows
+}
+
+// limitOf is a LIMIT's count; an unknown one is taken for small.
+func limitOf(e query.Expr) float64 {
+	if e == nil {
+		return guessTable * guessTable
+	}
+	if c, ok := e.(*query.Const); ok {
+		if c.Value.IsNull() {
+			return guessTable * guessTable
+		}
+		return float64(max(0, c.Value.N))
+	}
+	return 100
+}

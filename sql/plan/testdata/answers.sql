@@ -1,0 +1,290 @@
+-- rows
+INSERT INTO customers SELECT 'customers/' || i || '-A', jsonb_build_object('Name', 'N' || i % 4, 'City', CASE WHEN i % 5 = 0 THEN NULL ELSE 'C' || i % 3 END), CASE WHEN i % 7 = 0 THEN NULL ELSE i END FROM generate_series(1, 12) i
+INSERT INTO orders SELECT 'orders/' || i || '-A$customers/' || i % 9 || '-A', jsonb_build_object('Customer', 'customers/' || i % 9 || '-A', 'Total', i * 1.5, 'State', 'S' || i % 3, 'Tags', jsonb_build_array(i, 'x')) FROM generate_series(1, 40) i
+INSERT INTO invoices SELECT 'invoices/' || i || '$customers/' || i % 11 || '-A', jsonb_build_object('Customer', 'customers/' || i % 11 || '-A', 'Sum', i) FROM generate_series(1, 20) i
+INSERT INTO wide SELECT 'wide/' || i || '$customers/' || i % 6 || '-A', jsonb_build_object('Customer', 'customers/' || i % 6 || '-A', 'Sum', i) FROM generate_series(1, 15) i
+INSERT INTO fresh SELECT 'fresh/' || i || '$customers/' || i % 6 || '-A', jsonb_build_object('Customer', 'customers/' || i % 6 || '-A', 'Sum', i) FROM generate_series(1, 12) i
+INSERT INTO loose SELECT 'loose/' || i, jsonb_build_object('Customer', 'customers/' || i % 6 || '-A', 'Sum', i) FROM generate_series(1, 12) i
+INSERT INTO places SELECT 'places/' || i || '$S' || i % 2 || 'C' || i % 3, jsonb_build_object('Address', jsonb_build_object('State', 'S' || i % 2, 'City', 'C' || i % 3), 'n', i) FROM generate_series(1, 12) i
+INSERT INTO lines SELECT 'orders/' || i || '-A$customers/' || i % 9 || '-A', j, i * j * 0.50 FROM generate_series(1, 40) i, generate_series(1, 3) j WHERE i % 4 <> 0
+INSERT INTO things SELECT i, 'thing' || i % 5, CASE WHEN i % 6 = 0 THEN NULL ELSE i % 4 END, i * 1000000000::bigint FROM generate_series(-3, 25) i
+INSERT INTO readings SELECT 'd' || i % 4, i, i * 0.25 FROM generate_series(1, 24) i
+INSERT INTO notes SELECT CASE WHEN i % 8 = 0 THEN NULL ELSE i % 5 END, 't' || i FROM generate_series(1, 20) i
+-- keys
+SELECT id FROM orders WHERE id = 'orders/7-A$customers/7-A'
+SELECT id FROM orders WHERE id = NULL
+SELECT id FROM orders WHERE id IN ('orders/7-A$customers/7-A', 'orders/8-A$customers/8-A', 'orders/7-A$customers/7-A', 'none')
+SELECT id FROM orders WHERE id = 'orders/7-A$customers/7-A' OR id = 'orders/8-A$customers/8-A' OR 'orders/7-A$customers/7-A' = id
+SELECT id FROM orders WHERE id = 'orders/7-A$customers/7-A' AND id = 'orders/8-A$customers/8-A'
+SELECT id FROM orders WHERE (id = 'orders/7-A$customers/7-A' AND doc ->> 'State' = 'S1') OR (id = 'orders/8-A$customers/8-A' AND doc ->> 'State' = 'S0')
+SELECT id FROM things WHERE id IN (1, 2, NULL)
+SELECT id FROM things WHERE id = ANY ('{1,2,2,99}')
+SELECT id FROM things WHERE id = ANY ('{1,2,4294967298}'::bigint[])
+SELECT id FROM things WHERE id = 3::bigint
+SELECT id FROM things WHERE id = 3.0
+SELECT id FROM things WHERE id NOT IN (1, 2, 3) AND id < 6
+SELECT * FROM lines WHERE order_id = 'orders/7-A$customers/7-A' AND no = 2
+SELECT * FROM lines WHERE (order_id, no) IN (('orders/7-A$customers/7-A', 2), ('orders/9-A$customers/0-A', 1), ('orders/7-A$customers/7-A', 2))
+SELECT * FROM lines WHERE order_id = 'orders/7-A$customers/7-A' AND no IN (1, 3)
+SELECT * FROM readings WHERE device = 'd1' ORDER BY at
+SELECT * FROM readings WHERE device = 'd1' AND at = 5
+SELECT count(*) FROM readings WHERE device IN ('d1', 'd3')
+SELECT count(*) FROM orders WHERE doc ->> 'Customer' = 'customers/3-A'
+SELECT count(*) FROM orders WHERE doc ->> 'Customer' = 'CUSTOMERS/3-a'
+SELECT count(*) FROM orders WHERE doc ->> 'Customer' ILIKE 'CUSTOMERS/3-a'
+SELECT count(*) FROM orders WHERE doc -> 'Customer' = '"customers/3-A"'
+SELECT count(*) FROM orders WHERE doc ->> 'Customer' IN ('customers/3-A', 'customers/4-A', 'zz')
+SELECT count(*) FROM orders WHERE doc ->> 'Customer' = 'customers/3-A' OR doc ->> 'Customer' = 'customers/4-A'
+SELECT count(*) FROM orders WHERE doc @> '{"Customer": "customers/3-A"}'
+SELECT count(*) FROM wide WHERE doc ->> 'Customer' = 'customers/3-A'
+SELECT count(*) FROM fresh WHERE doc ->> 'Customer' = 'customers/3-A'
+SELECT count(*) FROM loose WHERE doc ->> 'Customer' = 'customers/3-A'
+SELECT count(*) FROM places WHERE doc #>> '{Address,City}' = 'C1' AND doc -> 'Address' ->> 'State' = 'S1'
+SELECT count(*) FROM places WHERE doc @> '{"Address": {"City": "C1", "State": "S0"}}'
+SELECT id FROM orders WHERE false
+SELECT id FROM orders WHERE NULL
+SELECT id FROM orders WHERE id = 'x' AND 1 = 0
+SELECT count(*) FROM orders WHERE 1 = 1
+-- joins
+SELECT o.id, l.no FROM orders o JOIN lines l ON l.order_id = o.id WHERE o.id = 'orders/7-A$customers/7-A'
+SELECT count(*), sum(l.qty) FROM orders o JOIN lines l ON l.order_id = o.id
+SELECT count(*), count(l.no), sum(l.qty) FROM orders o LEFT JOIN lines l ON l.order_id = o.id AND l.no > 1
+SELECT count(*), count(l.no), count(o.id) FROM orders o RIGHT JOIN lines l ON l.order_id = o.id AND o.doc ->> 'State' = 'S1'
+SELECT count(*), count(l.no), count(o.id) FROM orders o FULL JOIN lines l ON l.order_id = o.id AND o.doc ->> 'State' = 'S1'
+SELECT count(*), count(o.id), count(i.id) FROM orders o JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer'
+SELECT count(*), count(o.id), count(i.id) FROM orders o LEFT JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer'
+SELECT count(*), count(o.id), count(i.id) FROM orders o FULL JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer'
+SELECT count(*), count(o.id), count(i.id) FROM orders o FULL JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer' AND i.doc ->> 'Customer' = 'customers/3-A'
+SELECT count(*), count(o.id), count(i.id) FROM (orders o JOIN orders p ON o.id = p.id AND p.doc ->> 'Customer' = 'customers/2-A') FULL JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer'
+SELECT count(*), count(o.id), count(q.id) FROM (orders o JOIN orders p ON o.id = p.id AND p.id = 'orders/7-A$customers/7-A') FULL JOIN orders q ON o.id = q.id
+SELECT count(*), count(o.id), count(w.id) FROM orders o JOIN wide w ON o.doc ->> 'Customer' = w.doc ->> 'Customer'
+SELECT count(*) FROM wide a JOIN wide b ON a.doc ->> 'Customer' = b.doc ->> 'Customer'
+SELECT count(*) FROM fresh a JOIN orders b ON a.doc ->> 'Customer' = b.doc ->> 'Customer'
+SELECT o.id, c.n FROM orders o JOIN customers c ON c.id = o.doc ->> 'Customer' WHERE c.n < 4 ORDER BY 1, 2
+SELECT o.id, c.n FROM orders o LEFT JOIN customers c ON c.id = o.doc ->> 'Customer' WHERE o.id LIKE 'orders/1%' ORDER BY 1, 2
+SELECT c.id, count(o.id) FROM customers c LEFT JOIN orders o ON o.doc ->> 'Customer' = c.id GROUP BY c.id ORDER BY 1
+SELECT a.id, b.id FROM things a JOIN things b ON a.id = b.grp WHERE a.id < 3 ORDER BY 1, 2
+SELECT a.id, b.id, c.id FROM things a LEFT JOIN things b ON a.id = b.id AND b.grp = 1 LEFT JOIN things c ON b.id = c.id WHERE a.id BETWEEN 1 AND 6 ORDER BY 1
+SELECT a.id, b.id, c.id FROM things a LEFT JOIN things b ON a.id = b.id AND b.grp = 1 FULL JOIN things c ON b.id = c.id AND c.id < 9 ORDER BY 1, 2, 3
+SELECT count(*) FROM things a, things b
+SELECT a.id, b.id FROM things a, things b WHERE a.id = 1 AND b.id = a.id
+SELECT a.id, b.id FROM things a JOIN things b ON a.id = b.id WHERE b.id = 4
+SELECT a.id, b.id FROM things a LEFT JOIN things b ON a.id = b.id AND b.id = 4 WHERE a.id IN (4, 5) ORDER BY 1
+SELECT a.id, b.id FROM things a LEFT JOIN things b ON a.id = b.id AND b.id = 4 WHERE b.id IS NULL AND a.id > 20 ORDER BY 1
+SELECT a.id, b.id FROM things a LEFT JOIN things b ON a.id = b.id + 20 WHERE b.id = 4 ORDER BY 1
+SELECT a.id, b.id FROM things a FULL JOIN things b ON a.id = b.id + 25 WHERE a.id > 22 OR b.id < -1 ORDER BY 1, 2
+SELECT * FROM things a LEFT JOIN things b ON false WHERE a.id = 1
+SELECT a.id, b.k FROM things a LEFT JOIN notes b ON true AND b.k IS NULL WHERE a.id = 1
+SELECT a.id, b.id FROM things a RIGHT JOIN (things b JOIN things c ON b.id = c.id AND c.id = 2) ON a.id = b.id
+SELECT count(*) FROM notes a JOIN notes b ON a.k IS NOT DISTINCT FROM b.k
+SELECT count(*) FROM notes a JOIN notes b USING (k)
+SELECT k, count(*) FROM notes a FULL JOIN (SELECT id AS k FROM things) b USING (k) GROUP BY k ORDER BY k
+SELECT count(*) FROM things t JOIN (VALUES (1, 'a'), (2, 'b'), (NULL, 'c')) v(i, s) ON v.i = t.id
+SELECT t.id, v.s FROM (VALUES (1, 'a'), (2, 'b'), (99, 'c')) v(i, s) LEFT JOIN things t ON v.i = t.id ORDER BY 2
+SELECT t.id, g FROM things t, generate_series(1, 2) g WHERE t.id < 0 ORDER BY 1, 2
+SELECT count(*) FROM things a NATURAL JOIN things b
+SELECT o.id FROM orders o, customers c, invoices i WHERE o.doc ->> 'Customer' = c.id AND i.doc ->> 'Customer' = c.id AND c.n = 3 ORDER BY 1
+SELECT count(*) FROM orders o JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer' JOIN lines l ON l.order_id = o.id
+-- lateral
+SELECT o.id, t.v FROM orders o, jsonb_array_elements_text(o.doc -> 'Tags') t(v) WHERE o.doc ->> 'State' = 'S1' ORDER BY 1, 2
+SELECT t.id, s.g FROM things t, LATERAL (SELECT g FROM generate_series(1, t.id) g WHERE g > 1) s WHERE t.id < 4 ORDER BY 1, 2
+SELECT t.id, s.g FROM things t LEFT JOIN LATERAL (SELECT g FROM generate_series(1, t.id) g WHERE g > 1) s ON s.g < 3 WHERE t.id < 4 ORDER BY 1, 2
+SELECT c.id, s.id FROM customers c, LATERAL (SELECT o.id FROM orders o WHERE o.doc ->> 'Customer' = c.id ORDER BY o.id LIMIT 2) s ORDER BY 1, 2
+SELECT c.id, s.id FROM customers c LEFT JOIN LATERAL (SELECT o.id FROM orders o WHERE o.doc ->> 'Customer' = c.id ORDER BY o.id DESC LIMIT 1) s ON true ORDER BY 1, 2
+SELECT a.id, b.id, f FROM things a, (things b LEFT JOIN LATERAL generate_series(a.id, b.id) f ON true) WHERE a.id = 2 AND b.id IN (1, 3) ORDER BY 1, 2, 3
+SELECT a.id, c.id, f FROM things a, (things b LEFT JOIN (things c JOIN LATERAL generate_series(a.id, c.id) f ON true) ON b.id = c.id) WHERE a.id = 2 AND b.id IN (1, 3) ORDER BY 1, 2, 3
+SELECT a.id, f, b.id FROM things a, (LATERAL generate_series(1, a.id) f FULL JOIN things b ON b.id = f) WHERE a.id = 2 ORDER BY 1, 2, 3
+SELECT a.id, f, b.id FROM things a, (things b FULL JOIN LATERAL generate_series(1, a.id) f ON b.id = f) WHERE a.id = 2 ORDER BY 1, 2, 3
+SELECT a.id, f, b.id FROM things a, (LATERAL generate_series(1, a.id) f RIGHT JOIN things b ON b.id = f) WHERE a.id = 2 ORDER BY 1, 2, 3
+SELECT j.x, f FROM (things a JOIN readings b ON a.id = b.at) j(x), generate_series(1, j.x) f WHERE j.x = 2
+SELECT t.id, (r).name FROM things t, LATERAL (SELECT t AS r) s WHERE t.id = 3
+SELECT t.id, s.c FROM things t, LATERAL (SELECT count(*) AS c FROM things u WHERE u.grp = t.id) s WHERE t.id < 5 ORDER BY 1
+SELECT t.id, s.v FROM things t, LATERAL (VALUES (t.id), (t.id * 10)) s(v) WHERE t.id IN (1, 2) ORDER BY 2
+SELECT t.id, s.v FROM things t, LATERAL (SELECT t.id UNION ALL SELECT u.id FROM things u WHERE u.grp = t.id AND u.id < 8) s(v) WHERE t.id IN (1, 2) ORDER BY 1, 2
+SELECT a.id, x.v, y.w FROM things a, LATERAL (SELECT a.id + 1 AS v) x, LATERAL (SELECT x.v + a.id AS w) y WHERE a.id < 0 ORDER BY 1
+-- subqueries
+SELECT id FROM things WHERE id IN (SELECT grp FROM things) ORDER BY 1
+SELECT id FROM things WHERE id NOT IN (SELECT grp FROM things) ORDER BY 1
+SELECT id FROM things WHERE id NOT IN (SELECT grp FROM things WHERE grp IS NOT NULL) AND id < 8 ORDER BY 1
+SELECT id FROM things WHERE grp NOT IN (SELECT id FROM things WHERE id > 2) ORDER BY 1
+SELECT id FROM things WHERE grp NOT IN (SELECT id FROM things WHERE false) ORDER BY 1
+SELECT id FROM things WHERE grp IN (SELECT id FROM things WHERE false) ORDER BY 1
+SELECT id, grp IN (SELECT id FROM things WHERE id > 2) FROM things ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.grp = t.id) ORDER BY 1
+SELECT id FROM things t WHERE NOT EXISTS (SELECT 1 FROM things u WHERE u.grp = t.id) ORDER BY 1
+SELECT id FROM things t WHERE NOT EXISTS (SELECT 1 FROM things u WHERE u.grp = t.grp AND u.id > t.id) ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.grp = t.id AND u.id = 7) ORDER BY 1
+SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM lines l WHERE l.order_id = o.id AND l.qty > 50) ORDER BY 1
+SELECT id FROM orders o WHERE NOT EXISTS (SELECT FROM lines l WHERE l.order_id = o.id) ORDER BY 1
+SELECT id FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.doc ->> 'Customer' = c.id AND o.doc ->> 'State' = 'S1') ORDER BY 1
+SELECT id FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.doc ->> 'Customer' = c.id) ORDER BY 1
+SELECT id FROM customers c WHERE c.id IN (SELECT doc ->> 'Customer' FROM orders WHERE doc ->> 'State' = 'S2') ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.grp = t.id LIMIT 0)
+SELECT id FROM things t WHERE EXISTS (SELECT count(*) FROM things u WHERE u.grp = t.id) AND id < 0 ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.grp = t.id GROUP BY u.grp HAVING count(*) > 5) ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u JOIN notes n ON n.k = u.id WHERE u.grp = t.id) ORDER BY 1
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM notes)
+SELECT id FROM things t WHERE NOT EXISTS (SELECT 1 FROM notes)
+SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM notes n WHERE n.k = 3) AND t.id = 4
+SELECT id FROM things t WHERE (t.id, t.grp) IN (SELECT u.grp, v.grp FROM things u, things v) ORDER BY 1
+SELECT id FROM things t WHERE t.id IN (SELECT u.grp FROM things u WHERE u.name = t.name) ORDER BY 1
+SELECT id FROM things t WHERE t.id NOT IN (SELECT u.grp FROM things u WHERE u.name = t.name) ORDER BY 1
+SELECT id FROM things WHERE id > ALL (SELECT grp FROM things WHERE grp IS NOT NULL) ORDER BY 1
+SELECT id FROM things WHERE id > ALL (SELECT grp FROM things) ORDER BY 1
+SELECT id FROM things WHERE id = ANY (SELECT k FROM notes) ORDER BY 1
+SELECT id FROM things WHERE id = (SELECT max(id) FROM things)
+SELECT id FROM things WHERE id = (SELECT max(id) FROM things WHERE id > 1000)
+SELECT id FROM things WHERE id = (SELECT id FROM things WHERE id > 1)
+SELECT id FROM orders WHERE id = (SELECT max(id) FROM orders)
+SELECT id FROM orders WHERE doc ->> 'Customer' = (SELECT id FROM customers WHERE n = 3) ORDER BY 1
+SELECT id FROM things WHERE id > (SELECT avg(id) FROM things) AND id < (SELECT max(id) FROM things) ORDER BY 1
+SELECT id, (SELECT count(*) FROM things u WHERE u.grp = t.id) FROM things t WHERE id BETWEEN 0 AND 4 ORDER BY id
+SELECT id, (SELECT count(*) FROM things u WHERE u.grp = t.id) AS c FROM things t ORDER BY c DESC, id LIMIT 5
+SELECT id, (SELECT count(*) FROM things u WHERE u.grp = t.id) AS c FROM things t ORDER BY id LIMIT 5
+SELECT id, (SELECT count(*) FROM things u WHERE u.grp = t.id) AS c FROM things t ORDER BY grp DESC NULLS LAST, id LIMIT 5 OFFSET 2
+SELECT id, (SELECT (SELECT max(w.id) FROM things w WHERE w.grp = t.grp AND w.id > u.id) FROM things u WHERE u.id = 1) FROM things t WHERE id BETWEEN 0 AND 4 ORDER BY id
+SELECT ARRAY(SELECT u.id FROM things u WHERE u.grp = t.id ORDER BY u.id) FROM things t WHERE t.id BETWEEN 0 AND 3 ORDER BY t.id
+SELECT (SELECT t.id) FROM things t WHERE t.id < 0
+SELECT id FROM things t WHERE (SELECT t.id + 1) = 3
+SELECT id FROM things t WHERE (id, grp) = (SELECT 5, 1)
+SELECT CASE WHEN id < 100 THEN id ELSE (SELECT id FROM things) END FROM things WHERE id = 1
+SELECT a.id FROM things a JOIN things b ON a.id = (SELECT max(c.grp) FROM things c WHERE c.id <= b.id) WHERE b.id BETWEEN 1 AND 4 ORDER BY 1
+SELECT x.id FROM (SELECT id, grp FROM things WHERE grp = 1) x WHERE x.id > 10 ORDER BY 1
+SELECT x.id FROM (SELECT id, grp FROM things LIMIT 3) x WHERE false
+SELECT x.c FROM (SELECT grp, count(*) AS c FROM things GROUP BY grp) x WHERE x.grp = 2
+SELECT x.grp, x.c FROM (SELECT grp, count(*) AS c FROM things GROUP BY grp) x WHERE x.c > 6 ORDER BY 1
+SELECT * FROM (SELECT DISTINCT ON (grp) grp, id FROM things ORDER BY grp, id) x WHERE x.id = 1
+SELECT * FROM (SELECT DISTINCT ON (grp) grp, id FROM things ORDER BY grp, id) x WHERE x.grp = 1
+SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY grp ORDER BY id) AS r, grp FROM things) x WHERE x.grp = 1 AND r < 3 ORDER BY 1
+SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM things) x WHERE x.id = 4
+SELECT * FROM (SELECT id FROM things UNION ALL SELECT at FROM readings UNION ALL SELECT k FROM notes) x WHERE x.id = 4
+SELECT * FROM (SELECT id FROM things UNION SELECT at FROM readings) x(i) WHERE x.i = 4
+SELECT * FROM (SELECT id FROM things EXCEPT SELECT at FROM readings) x(i) WHERE x.i < 4 ORDER BY 1
+SELECT * FROM (SELECT 1 AS a, 'x' AS b UNION ALL SELECT id, name FROM things WHERE id = 7) x WHERE b = 'x'
+SELECT * FROM (SELECT generate_series(1, 3) AS g, id FROM things WHERE id < 0) x WHERE g = 2 ORDER BY 2
+SELECT * FROM (SELECT id FROM orders) x WHERE x.id = 'orders/7-A$customers/7-A'
+SELECT count(*) FROM (SELECT id FROM things ORDER BY id DESC LIMIT 5) x WHERE id > 22
+-- WITH
+WITH x AS (SELECT id, grp FROM things) SELECT id FROM x WHERE id = 3
+WITH x AS (SELECT id, grp FROM things) SELECT a.id, b.id FROM x a JOIN x b ON a.id = b.grp WHERE a.id = 1 ORDER BY 1, 2
+WITH x AS (SELECT grp, count(*) AS c FROM things GROUP BY grp) SELECT t.id, (SELECT c FROM x WHERE x.grp = t.grp) FROM things t WHERE t.id < 0 ORDER BY 1
+WITH x AS MATERIALIZED (SELECT id FROM things WHERE id < 3), y AS (SELECT id FROM x WHERE id > 0) SELECT * FROM y, x WHERE y.id = x.id ORDER BY 1, 2
+WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 5) SELECT i, u.id FROM t JOIN things u ON u.grp = t.i WHERE u.id < 10 ORDER BY 1, 2
+WITH RECURSIVE t(i) AS (SELECT id FROM things WHERE id = 1 UNION SELECT (t.i * 2) % 7 FROM t) SELECT i FROM t ORDER BY 1
+WITH RECURSIVE t(i, d) AS (SELECT 1, 0 UNION ALL SELECT u.id, d + 1 FROM t JOIN things u ON u.grp = t.i AND u.id > t.i WHERE d < 2) SELECT d, count(*) FROM t GROUP BY d ORDER BY d
+WITH RECURSIVE t(i) AS (WITH s AS (SELECT 1 AS one) SELECT one FROM s UNION ALL SELECT i + one FROM t, s WHERE i < 4) SELECT i FROM t ORDER BY 1
+SELECT id, (WITH RECURSIVE t(i) AS (SELECT u.id UNION ALL SELECT i - 1 FROM t WHERE i > 0) SELECT count(*) FROM t) FROM things u WHERE id BETWEEN 1 AND 3 ORDER BY 1
+SELECT id, (WITH x AS (SELECT grp FROM things v WHERE v.id = u.id) SELECT count(*) FROM x JOIN x y ON x.grp = y.grp) FROM things u WHERE id BETWEEN 1 AND 6 ORDER BY 1
+WITH x AS (SELECT id FROM things WHERE id IN (1, 2)) SELECT u.id FROM things u WHERE EXISTS (SELECT 1 FROM x WHERE x.id = u.grp) AND u.id < 8 ORDER BY 1
+WITH x AS (SELECT id FROM things WHERE id < 2) SELECT id FROM x UNION ALL SELECT id + 100 FROM x ORDER BY 1
+-- set operations
+SELECT grp FROM things UNION SELECT k FROM notes ORDER BY 1
+SELECT grp FROM things INTERSECT SELECT k FROM notes ORDER BY 1
+SELECT grp FROM things INTERSECT ALL SELECT k FROM notes ORDER BY 1
+SELECT k FROM notes EXCEPT ALL SELECT grp FROM things ORDER BY 1
+SELECT k FROM notes EXCEPT SELECT grp FROM things ORDER BY 1
+SELECT id FROM things WHERE id < 0 UNION ALL SELECT k FROM notes WHERE k > 3 ORDER BY 1 DESC LIMIT 3 OFFSET 1
+SELECT t.id, (SELECT sum(v) FROM (SELECT t.id AS v UNION ALL SELECT u.id FROM things u WHERE u.grp = t.id) s) FROM things t WHERE t.id BETWEEN 1 AND 3 ORDER BY 1
+SELECT t.id FROM things t WHERE t.id IN (SELECT t.id EXCEPT SELECT grp FROM things) AND t.id < 8 ORDER BY 1
+-- aggregates
+SELECT count(*), count(grp), sum(big), min(name), max(name), avg(id), bool_and(id > 0) FROM things
+SELECT grp, count(*), sum(id) FROM things GROUP BY grp ORDER BY grp
+SELECT grp + 1, count(*) FROM things GROUP BY grp + 1 HAVING count(*) > 6 ORDER BY 1
+SELECT count(*) FROM things HAVING count(*) > 1000
+SELECT 1 FROM things HAVING true
+SELECT count(*) FROM things WHERE false
+SELECT grp, count(*) FROM things WHERE false GROUP BY grp
+SELECT t.id, t.name, count(*) FROM things t JOIN notes n ON n.k = t.id GROUP BY t.id ORDER BY 1
+SELECT grp, name, count(*), grouping(grp, name), grouping(name) FROM things WHERE id < 12 GROUP BY GROUPING SETS ((grp, name), (grp), (name), ()) ORDER BY 4, 1, 2
+SELECT grp, name, count(*) FROM things WHERE id < 8 GROUP BY CUBE (grp, name) ORDER BY 1, 2, 3
+SELECT coalesce(grp, -1), count(*) FROM things GROUP BY ROLLUP (grp) ORDER BY 1, 2
+SELECT grp, sum(id) FROM things WHERE false GROUP BY ROLLUP (grp)
+SELECT grp, count(DISTINCT name), string_agg(id::text, ',' ORDER BY id DESC), array_agg(id ORDER BY id) FROM things GROUP BY grp ORDER BY 1
+SELECT count(*) FILTER (WHERE grp = 1), count(DISTINCT grp), percentile_cont(0.5) WITHIN GROUP (ORDER BY id) FROM things
+SELECT doc ->> 'Customer', count(*), sum((doc ->> 'Total')::numeric) FROM orders GROUP BY 1 ORDER BY 1
+SELECT doc ->> 'Customer', doc ->> 'State', count(*) FROM orders GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 1, 2
+SELECT doc ->> 'Customer', count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3
+SELECT o.doc ->> 'Customer', count(*), sum((i.doc ->> 'Sum')::int) FROM orders o JOIN invoices i ON o.doc ->> 'Customer' = i.doc ->> 'Customer' GROUP BY 1 ORDER BY 1
+SELECT o.id, count(l.no), max(l.qty) FROM orders o LEFT JOIN lines l ON l.order_id = o.id GROUP BY o.id ORDER BY 1
+SELECT o.id, o.doc ->> 'State', count(*) FROM orders o JOIN lines l ON l.order_id = o.id GROUP BY o.id ORDER BY 3 DESC, 1 LIMIT 4
+SELECT id, count(*) FROM things GROUP BY id HAVING id < 0 ORDER BY 1
+SELECT wide.doc ->> 'Customer', count(*) FROM wide GROUP BY 1 ORDER BY 1
+SELECT device, count(*), sum(v) FROM readings GROUP BY device ORDER BY 1
+SELECT grp, (SELECT count(*) FROM notes n WHERE n.k = t.grp) FROM things t GROUP BY grp ORDER BY 1
+SELECT grp FROM things t GROUP BY grp HAVING EXISTS (SELECT 1 FROM notes n WHERE n.k = t.grp) ORDER BY 1
+SELECT max(id) + min(grp), max(id) FROM things
+SELECT count(*), count(b.id) FROM things a LEFT JOIN things b ON a.id = b.id AND b.grp = 1
+SELECT DISTINCT ON (grp) grp, id, name FROM things ORDER BY grp, id DESC
+SELECT DISTINCT ON (grp) grp, max(id) OVER (PARTITION BY grp) FROM things ORDER BY grp
+SELECT count(*) FROM (SELECT DISTINCT ON (grp) id FROM things) x
+SELECT DISTINCT ON (grp, name) grp, name FROM things WHERE id < 5 ORDER BY grp
+SELECT DISTINCT ON (name) id FROM things ORDER BY name, id LIMIT 2
+SELECT DISTINCT ON (name) id FROM things ORDER BY name, id OFFSET 3
+SELECT DISTINCT grp, grp + 1 AS g FROM things ORDER BY grp + 1 DESC
+SELECT DISTINCT name FROM things ORDER BY name LIMIT 2 OFFSET 1
+SELECT DISTINCT grp, count(*) FROM things GROUP BY grp, name ORDER BY 1, 2
+-- order and limits
+SELECT id FROM orders ORDER BY id LIMIT 3
+SELECT id FROM orders ORDER BY id DESC LIMIT 3 OFFSET 2
+SELECT id FROM orders WHERE doc ->> 'State' = 'S1' ORDER BY id LIMIT 2
+SELECT doc ->> 'State' FROM orders ORDER BY id LIMIT 2
+SELECT id FROM orders WHERE id > 'orders/3' AND id <= 'orders/36-A$customers/0-A' ORDER BY id DESC LIMIT 4
+SELECT id FROM orders WHERE id > 'orders/3' AND id < 'orders/34' ORDER BY 1
+SELECT id, (SELECT count(*) FROM lines l WHERE l.order_id = o.id) FROM orders o ORDER BY id LIMIT 3
+SELECT order_id, no FROM lines ORDER BY order_id, no LIMIT 4
+SELECT order_id, no FROM lines ORDER BY order_id DESC, no DESC LIMIT 4
+SELECT order_id, no FROM lines ORDER BY order_id, no DESC LIMIT 4
+SELECT id FROM things ORDER BY id LIMIT 0
+SELECT id FROM things ORDER BY id LIMIT NULL OFFSET 27
+SELECT id FROM things ORDER BY id OFFSET NULL LIMIT 1
+SELECT id FROM things ORDER BY id::oid LIMIT 2
+SELECT id FROM things ORDER BY -id LIMIT 2
+SELECT id FROM things ORDER BY grp NULLS FIRST, id DESC LIMIT 3
+SELECT id FROM things ORDER BY grp DESC, id LIMIT 3
+SELECT id FROM things LIMIT -1
+SELECT count(*) FROM (SELECT id FROM things LIMIT 5) x
+SELECT count(*) FROM (SELECT id FROM things OFFSET 5) x
+SELECT id, generate_series(1, 2) FROM things ORDER BY id LIMIT 3
+SELECT generate_series(1, 3) AS g, id FROM things WHERE id < 0 ORDER BY g DESC, id LIMIT 4
+SELECT generate_series(1, id) FROM things WHERE id < 3 ORDER BY 1
+SELECT DISTINCT generate_series(1, 2) FROM things ORDER BY 1
+SELECT count(*) FROM (SELECT generate_series(1, id) FROM things WHERE id > 0) x
+SELECT jsonb_array_elements(doc -> 'Tags') FROM orders WHERE id = 'orders/7-A$customers/7-A'
+SELECT count(*) FROM things WHERE random() >= 0
+SELECT count(*) FROM things a, things b WHERE random() >= 0
+SELECT count(*) BETWEEN 200 AND 640 FROM things a, things b WHERE random() < 0.5
+SELECT count(*) FROM things a LEFT JOIN things b ON random() < 0 WHERE b.id IS NULL
+-- window functions
+SELECT id, rank() OVER (PARTITION BY grp ORDER BY id DESC) FROM things WHERE id < 10 ORDER BY id
+SELECT grp, sum(count(*)) OVER (ORDER BY grp) FROM things GROUP BY grp ORDER BY grp
+SELECT grp, count(*), rank() OVER (ORDER BY count(*) DESC, grp) FROM things GROUP BY grp ORDER BY 3 LIMIT 2
+SELECT id, lag(id) OVER w, sum(id) OVER (w ROWS 1 PRECEDING) FROM things WHERE id < 3 WINDOW w AS (ORDER BY id) ORDER BY 1
+SELECT DISTINCT count(*) OVER (PARTITION BY grp) FROM things ORDER BY 1
+-- writes
+INSERT INTO notes SELECT k + 100, t FROM notes WHERE k = 1 RETURNING k
+SELECT count(*) FROM notes
+UPDATE notes SET t = t || '!' WHERE k > 100 RETURNING k, t
+UPDATE things SET grp = grp + 10 WHERE id = 5 RETURNING id, grp
+UPDATE things SET grp = (SELECT max(id) FROM things) WHERE id IN (6, 7) RETURNING id, grp
+UPDATE things t SET name = u.name || '+' FROM things u WHERE u.id = t.id + 1 AND t.id < 0 RETURNING t.id, t.name, u.id
+UPDATE things t SET big = n.k FROM notes n WHERE n.k = t.id AND n.k > 3 RETURNING t.id, t.big
+UPDATE things t SET big = x.c FROM (SELECT k, count(*) AS c FROM notes GROUP BY k) x WHERE x.k = t.id RETURNING t.id, t.big
+UPDATE things SET id = id + 1000 WHERE id > 22 RETURNING id
+UPDATE things SET id = id + 100 WHERE id BETWEEN 1000 AND 1030
+UPDATE lines l SET qty = 0 FROM orders o WHERE o.id = l.order_id AND o.doc ->> 'State' = 'S1' AND l.no = 3
+SELECT count(*), sum(qty) FROM lines
+UPDATE orders SET doc = jsonb_set(doc, '{Seen}', 'true') WHERE doc ->> 'Customer' = 'customers/3-A' AND id NOT IN (SELECT order_id FROM lines) RETURNING id
+UPDATE orders o SET doc = jsonb_set(doc, '{N}', to_jsonb((SELECT count(*) FROM lines l WHERE l.order_id = o.id))) WHERE doc ->> 'Customer' = 'customers/4-A' RETURNING id, doc -> 'N'
+UPDATE things SET name = 'never' WHERE false
+UPDATE things SET name = 'q' WHERE id = (SELECT min(id) FROM things) RETURNING id, name, (SELECT count(*) FROM things)
+WITH x AS (SELECT id FROM things WHERE id = 3) UPDATE things SET name = 'x' FROM x WHERE things.id = x.id RETURNING things.id, name
+WITH x AS (SELECT id FROM things WHERE id = 3) INSERT INTO notes SELECT id, 'from x' FROM x RETURNING *
+DELETE FROM lines l USING orders o WHERE o.id = l.order_id AND o.doc ->> 'Customer' = 'customers/2-A' AND l.no = 1 RETURNING l.order_id, o.doc ->> 'State'
+DELETE FROM lines WHERE order_id IN (SELECT id FROM orders WHERE doc ->> 'State' = 'S2') AND no = 2
+DELETE FROM things t WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE n.k = t.id) AND t.id < 10 RETURNING id
+DELETE FROM notes WHERE k IS NULL
+DELETE FROM notes n USING things t, things u WHERE n.k = t.id AND u.id = t.id
+DELETE FROM things WHERE id = 4 OR id = 3 RETURNING id
+SELECT count(*) FROM lines
+SELECT * FROM notes ORDER BY k, t
+SELECT id, name, grp, big FROM things ORDER BY id

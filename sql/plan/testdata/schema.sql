@@ -1,0 +1,12 @@
+DROP TABLE IF EXISTS orders, invoices, wide, fresh, loose, places, customers, lines, things, readings, notes;
+CREATE TABLE orders (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE invoices (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE wide (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE fresh (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE loose (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE places (id text PRIMARY KEY, doc jsonb);
+CREATE TABLE customers (id text PRIMARY KEY, doc jsonb, n integer);
+CREATE TABLE lines (order_id text, no integer, qty numeric, PRIMARY KEY (order_id, no));
+CREATE TABLE things (id integer PRIMARY KEY, name varchar, grp integer, big bigint);
+CREATE TABLE readings (device text, at integer, v float8, PRIMARY KEY (device, at));
+CREATE TABLE notes (k integer, t text);
