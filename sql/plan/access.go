@@ -106,7 +106,7 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	lo, hi := keyBounds(s, conjuncts(s.Filter))
 	setBounds(s, lo, hi)
 	count, offset, err := p.limits(l)
-	if err != nil || hasSubPlan(count) || hasSubPlan(offset) {
+	if err != nil || !pushable(count) || !pushable(offset) {
 		*s = old
 		return part{}, false
 	}
@@ -115,8 +115,8 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 		*s = old
 		return part{}, false
 	}
-	if offset == nil {
-		out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count}
+	if enough := together(count, offset); enough != nil {
+		out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: enough}
 	}
 	out = p.gather(out, sortKeys(q))
 	out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count, Offset: offset}

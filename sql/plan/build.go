@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"math"
+	"slices"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -160,6 +163,9 @@ func (p *planner) selectQuery(l *level) (part, error) {
 	if ordered, ok := p.byPrimaryKey(l, cur); ok {
 		return ordered, nil
 	}
+	if lateTargets(l.q) {
+		return p.sortThenTargets(l, cur)
+	}
 	if cur, err = p.targets(l, cur); err != nil {
 		return part{}, err
 	}
@@ -175,7 +181,7 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(e)
+		gateway = gateway || hasSubPlan(e) || volatile(e)
 		proj.Exprs = append(proj.Exprs, e)
 		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
 	}
@@ -195,7 +201,7 @@ func (p *planner) finish(l *level, cur part) (part, error) {
 	}
 	switch {
 	case l.q.DistinctOn != nil:
-		cur = p.sort(cur, keys, nil, nil)
+		cur = p.sort(cur, distinctKeys(l.q, keys), nil, nil)
 		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: l.q.DistinctOn, Sorted: true}
 		keys = nil
 	case l.q.Distinct:
@@ -210,6 +216,16 @@ func (p *planner) finish(l *level, cur part) (part, error) {
 	return dropHidden(cur, visible(l.q)), nil
 }
 
+// distinctKeys completes ORDER BY so that rows with equal DISTINCT ON columns are neighbours. Analysis has ORDER BY begin with them.
+func distinctKeys(q *query.Query, keys []SortKey) []SortKey {
+	for _, n := range q.DistinctOn {
+		if !slices.ContainsFunc(keys, func(k SortKey) bool { return k.Slot == n }) {
+			keys = append(keys, SortKey{Slot: n, Type: q.Targets[n].Expr.Type()})
+		}
+	}
+	return keys
+}
+
 func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
 	if count, err = p.rewrite(l, l.q.Limit, newLayout()); err != nil {
 		return nil, nil, err
@@ -218,22 +234,38 @@ func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
 	return count, offset, err
 }
 
+// pushable tells whether every fragment may evaluate a LIMIT or OFFSET for itself.
+func pushable(e query.Expr) bool { return !hasSubPlan(e) && !volatile(e) }
+
 func (p *planner) limit(cur part, count, offset query.Expr) part {
-	if cur.local != nil && count != nil && offset == nil && !hasSubPlan(count) {
-		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count}
+	if enough := together(count, offset); cur.local != nil && enough != nil {
+		cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
 	}
 	cur = p.gather(cur, nil)
 	cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count, Offset: offset}
 	return cur
 }
 
+// together is how many rows of one fragment are enough for LIMIT and OFFSET, nil where that is not known.
+func together(count, offset query.Expr) query.Expr {
+	if count == nil || !pushable(count) {
+		return nil
+	}
+	if offset == nil {
+		return count
+	}
+	c, ok := count.(*query.Const)
+	o, too := offset.(*query.Const)
+	if !ok || !too || c.Value.IsNull() || o.Value.IsNull() || c.Value.N < 0 || o.Value.N < 0 || c.Value.N > math.MaxInt64-o.Value.N {
+		return nil
+	}
+	return &query.Const{T: c.T, Value: types.NewInt(c.Value.N + o.Value.N)}
+}
+
 // sort orders in the fragments and merges at the gateway, or sorts there.
 func (p *planner) sort(cur part, keys []SortKey, count, offset query.Expr) part {
-	if hasSubPlan(count) || hasSubPlan(offset) {
+	if count == nil || !pushable(count) || !pushable(offset) {
 		count, offset = nil, nil
-	}
-	if count == nil {
-		offset = nil
 	}
 	cur.node = &Sort{Base: Base{cur.node.Output()}, Child: cur.node, Keys: keys, Limit: count, Offset: offset}
 	return p.gather(cur, keys)

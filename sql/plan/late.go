@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// lateTargets tells whether targets are computed after ORDER BY and LIMIT: there are some with subqueries or volatile functions that no
+// sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order.
+func lateTargets(q *query.Query) bool {
+	if q.Distinct || q.HasSRFs || len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
+		return false
+	}
+	for i, t := range q.Targets {
+		if !isSortKey(q, i) && (hasSubLink(t.Expr) || volatile(t.Expr)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSortKey(q *query.Query, target int) bool {
+	for _, k := range q.OrderBy {
+		if k.Target == target {
+			return true
+		}
+	}
+	return false
+}
+
+// sortThenTargets orders and limits the rows below, with the sort keys as further slots, and computes the targets of what is left.
+func (p *planner) sortThenTargets(l *level, cur part) (part, error) {
+	count, offset, err := p.limits(l)
+	if err != nil {
+		return part{}, err
+	}
+	cur, keys, err := p.sortColumns(l, cur)
+	if err != nil {
+		return part{}, err
+	}
+	in := cur.in
+	if len(keys) > 0 {
+		cur = p.sort(cur, keys, count, offset)
+	}
+	if count != nil || offset != nil {
+		cur = p.limit(cur, count, offset)
+	}
+	cur = p.gather(cur, nil)
+	proj := &Project{Child: cur.node}
+	for _, t := range l.q.Targets[:visible(l.q)] {
+		e, err := p.rewrite(l, t.Expr, in)
+		if err != nil {
+			return part{}, err
+		}
+		proj.Exprs = append(proj.Exprs, e)
+		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
+	}
+	return part{node: proj, in: newLayout()}, nil
+}
+
+// sortColumns makes every sort key a slot.
+func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
+	in := *cur.in
+	proj := &Project{Child: cur.node, Base: Base{cur.node.Output()}}
+	for i, c := range proj.Cols {
+		proj.Exprs = append(proj.Exprs, slot(i, c))
+	}
+	own, gateway := len(proj.Cols), false
+	var keys []SortKey
+	for _, k := range l.q.OrderBy {
+		t := l.q.Targets[k.Target]
+		e, err := p.rewrite(l, t.Expr, cur.in)
+		if err != nil {
+			return part{}, nil, err
+		}
+		key := SortKey{Type: e.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst}
+		if s, ok := e.(*Slot); ok {
+			key.Slot = s.N
+			keys = append(keys, key)
+			continue
+		}
+		gateway = gateway || hasSubPlan(e) || volatile(e)
+		key.Slot = len(proj.Cols)
+		col := Col{t.Name, e.Type(), e.Typmod()}
+		in.exprs = append(in.exprs[:len(in.exprs):len(in.exprs)], placed{t.Expr, key.Slot, col})
+		proj.Cols = append(proj.Cols[:key.Slot:key.Slot], col)
+		proj.Exprs = append(proj.Exprs, e)
+		keys = append(keys, key)
+	}
+	if len(proj.Cols) > own {
+		if gateway {
+			cur = p.gather(cur, nil)
+			proj.Child = cur.node
+		}
+		cur.node = proj
+	}
+	cur.in = &in
+	return cur, keys, nil
+}
