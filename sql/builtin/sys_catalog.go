@@ -102,6 +102,14 @@ func formatType(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if !a[1].IsNull() {
 		typmod = int32(a[1].N)
 	}
+	if !a[1].IsNull() && typmod < 0 { // the standard's names would mean a length of 1
+		switch a[0].Oid() {
+		case types.BPChar:
+			return types.NewText("bpchar"), nil
+		case types.Bit:
+			return types.NewText(`"bit"`), nil
+		}
+	}
 	return types.NewText(c.formatType(a[0].Oid(), typmod)), nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FormatType gives a type's name as format_type(oid, typmod) does; typmod -1 is none. Types that are not built in give "???".
+// FormatType gives a type's name as format_type(oid, typmod) does; typmod -1 is none (format_type(oid, NULL), format_type_be). Types that are not built in give "???".
 func FormatType(oid uint32, typmod int32) string {
 	if oid == 0 {
 		return "-"
@@ -63,7 +63,7 @@ func standardName(oid uint32, typmod int32) (string, bool) {
 		return "character varying" + lengthMod(typmod-4), true
 	case 1560:
 		if typmod < 0 {
-			return `"bit"`, true
+			return "bit", true
 		}
 		return "bit" + lengthMod(typmod), true
 	case 1562:
