@@ -20,7 +20,7 @@ import (
 
 func sqlCommand() *cobra.Command {
 	url := defaultURL
-	var command string
+	var commands []string
 	cmd := &cobra.Command{
 		Use:   "sql [-c STATEMENTS] [-- psql options]",
 		Short: "Open a SQL prompt",
@@ -34,31 +34,36 @@ Options after -- are given to psql.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if psql, err := exec.LookPath("psql"); err == nil {
 				argv := []string{"psql", url}
-				if command != "" {
-					argv = append(argv, "-c", command)
+				for _, c := range commands {
+					argv = append(argv, "-c", c)
 				}
 				return syscall.Exec(psql, append(argv, args...), os.Environ())
 			}
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("%q is an option of psql, which is not installed", args[0])}
 			}
-			return runShell(cmd.Context(), url, command, os.Stdin, cmd.OutOrStdout())
+			return runShell(cmd.Context(), url, commands, os.Stdin, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
-	cmd.Flags().StringVarP(&command, "command", "c", "", "run these statements and end")
+	cmd.Flags().StringArrayVarP(&commands, "command", "c", nil, "run these statements and end; may be given several times")
 	return cmd
 }
 
 // runShell is the prompt of our own: statements up to a semicolon at the end of a line, results as text.
-func runShell(ctx context.Context, url, command string, in io.Reader, out io.Writer) error {
+func runShell(ctx context.Context, url string, commands []string, in io.Reader, out io.Writer) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if command != "" {
-		return runStatements(ctx, conn, command, out)
+	for _, c := range commands {
+		if err := runStatements(ctx, conn, c, out); err != nil {
+			return err
+		}
+	}
+	if commands != nil {
+		return nil
 	}
 	prompt := conn.Config().Database
 	lines := bufio.NewScanner(in)
