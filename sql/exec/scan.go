@@ -134,11 +134,12 @@ func (o *scanOp) take(key, value []byte) error {
 	return o.emit(o.out)
 }
 
-// byKeys reads single rows by primary key.
+// byKeys reads single rows by primary key; each once, though several tuples may turn out equal.
 func (o *scanOp) byKeys(c *Ctx, view View) error {
 	if o.array != nil {
 		return o.byArray(c, view)
 	}
+	var seen keySet
 	for _, tuple := range o.keys {
 		if o.vals == nil {
 			o.vals = make(Row, len(tuple))
@@ -146,11 +147,23 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 		if err := evalInto(c, o.vals, tuple, nil); err != nil {
 			return err
 		}
+		if len(o.keys) > 1 && !anyNull(o.vals) {
+			if fresh, err := seen.add(o.table.appendKey(nil, o.vals)); err != nil || !fresh {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		if err := o.lookup(c, view, o.vals); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func anyNull(row Row) bool {
+	return slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() })
 }
 
 // byArray reads the rows whose single key column is in an array; each once.

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -10,7 +13,7 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 	q := l.q
 	aggs := l.aggregates()
 	keys := append(append([]query.Expr{}, q.GroupBy...), l.dependentColumns()...)
-	sets := q.GroupingSets
+	sets := withDependent(q.GroupingSets, len(q.GroupBy), len(keys))
 	node := &Aggregate{Sets: sets, Mode: AggComplete}
 	gateway := false
 	for _, k := range keys {
@@ -50,9 +53,58 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 		l.placeGrouping(in, out, len(keys)+len(aggs))
 	}
 	node.Cols = out
-	cur = p.splitAggregate(cur, node)
+	if sets == nil && cur.local != nil && l.groupsStay(cur.local) {
+		node.Child = cur.node
+		cur = part{node: node, local: &locality{route: cur.local.route}}
+	} else {
+		cur = p.splitAggregate(cur, node)
+	}
 	cur.in = in
 	return p.filter(l, cur, conjuncts(q.Having))
+}
+
+// groupsStay tells whether all rows of a group lie in one bucket: the keys hold the whole primary key of a table whose columns are never
+// filled with nulls by a join, or all fields of its trusted policy. Then each fragment's groups are complete.
+func (l *level) groupsStay(at *locality) bool {
+	keyed := func(is func(query.Expr) bool) bool { return slices.ContainsFunc(l.q.GroupBy, is) }
+	for _, rel := range at.firm {
+		t := l.q.Rels[rel].Table
+		whole := len(keyPositions(t)) > 0
+		for _, col := range keyPositions(t) {
+			whole = whole && keyed(func(e query.Expr) bool { return isColumn(e, varKey{rel, col}) })
+		}
+		if whole || l.groupsByPolicy(t, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *level) groupsByPolicy(t *catalog.Table, rel int) bool {
+	if !trusted(t) || t.Policy.Range != 1 {
+		return false
+	}
+	for i := range t.Policy.Fields {
+		if !slices.ContainsFunc(l.q.GroupBy, func(e query.Expr) bool { return isPolicyField(l, e, rel, i) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// withDependent puts columns that depend on a key of every set into every set.
+func withDependent(sets [][]int, keys, all int) [][]int {
+	if sets == nil || keys == all {
+		return sets
+	}
+	out := make([][]int, len(sets))
+	for i, s := range sets {
+		out[i] = slices.Clone(s)
+		for k := keys; k < all; k++ {
+			out[i] = append(out[i], k)
+		}
+	}
+	return out
 }
 
 // splitAggregate runs node over cur in two halves where every aggregate can.
@@ -189,7 +241,7 @@ func (l *level) aggregates() []*query.Agg {
 				return true
 			}
 			for _, have := range out {
-				if query.Equal(have, a) {
+				if query.Equal(have, a) && !volatile(a) {
 					return false
 				}
 			}

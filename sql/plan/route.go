@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/query"
@@ -40,7 +42,7 @@ func (m *matcher) position(e query.Expr) int {
 func known(e query.Expr) bool {
 	return !query.Contains(e, func(x query.Expr) bool {
 		switch n := x.(type) {
-		case *Slot, *SubPlan, *query.Element, *query.SubColumn:
+		case *Slot, *SubPlan, *query.SubColumn:
 			return true
 		case *query.Call:
 			return n.Proc.Volatility == 'v' || n.Proc.RetSet
@@ -55,45 +57,157 @@ func (m *matcher) keys(r *Route) {
 	if len(cols) == 0 {
 		return
 	}
-	tuple := make([]query.Expr, len(cols))
-	for i, c := range cols {
-		tuple[i] = m.equals(c)
-		if tuple[i] == nil && len(cols) == 1 {
-			r.KeyArray = m.among(c)
+	if len(cols) == 1 {
+		list, array := choices(m.conds, m.column(cols[0]))
+		switch {
+		case array != nil:
+			r.KeyArray = array
+		case len(list) == 1:
+			r.Keys = [][]query.Expr{list}
+		case len(list) > 1:
+			r.KeyArray = arrayOf(m.s.Table.Columns[cols[0]].Type, list)
 		}
-		if tuple[i] == nil {
-			return
-		}
+		return
 	}
-	r.Keys = [][]query.Expr{tuple}
+	r.Keys = m.tuples(m.conds, cols)
 }
 
-// equals finds `column = value` with the column's own type.
-func (m *matcher) equals(col int) query.Expr {
-	for _, c := range m.conds {
-		call, ok := c.(*query.Call)
-		if !ok || call.Op != "=" || len(call.Args) != 2 {
+// maxKeyTuples bounds the combinations of key columns' values that are worth routing by.
+const maxKeyTuples = 256
+
+// tuples gives the values that a composite key may have under conds: every combination of its columns' values, or, where an OR says so,
+// those of each of its arms.
+func (m *matcher) tuples(conds []query.Expr, cols []int) [][]query.Expr {
+	out := [][]query.Expr{nil}
+	for _, c := range cols {
+		list, _ := choices(conds, m.column(c))
+		var next [][]query.Expr
+		for _, t := range out {
+			for _, v := range list {
+				next = append(next, append(slices.Clip(t), v))
+			}
+		}
+		if out = next; len(out) == 0 || len(out) > maxKeyTuples {
+			return m.tuplesOfOr(conds, cols)
+		}
+	}
+	return out
+}
+
+func (m *matcher) tuplesOfOr(conds []query.Expr, cols []int) [][]query.Expr {
+	for i, c := range conds {
+		or, ok := c.(*query.Or)
+		if !ok {
 			continue
 		}
-		for i, side := range call.Args {
-			v := call.Args[1-i]
-			if m.position(side) == col && known(v) && m.keyLike(col, v.Type()) {
-				return v
+		var out [][]query.Expr
+		others := slices.Concat(conds[:i], conds[i+1:])
+		for _, arm := range or.Args {
+			t := m.tuples(append(conjuncts(arm), others...), cols)
+			if len(t) == 0 || len(out)+len(t) > maxKeyTuples {
+				out = nil
+				break
+			}
+			out = append(out, t...)
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// wanted recognises conditions on one thing: a column or a policy's field.
+type wanted struct {
+	equal func(*query.Call) query.Expr // the value that it must equal
+	any   func(*query.ArrayOp) bool    // whether it must be one of the array's elements
+}
+
+// choices gives the values that a thing may have under conds: a list of expressions, or one array whose length is not known. Equality
+// comes before IN, IN before OR.
+func choices(conds []query.Expr, w wanted) (list []query.Expr, array query.Expr) {
+	for _, c := range conds {
+		if call, ok := c.(*query.Call); ok && len(call.Args) == 2 {
+			if v := w.equal(call); v != nil {
+				return []query.Expr{v}, nil
 			}
 		}
 	}
-	return nil
-}
-
-// among finds `column = ANY (array)`.
-func (m *matcher) among(col int) query.Expr {
-	for _, c := range m.conds {
+	for _, c := range conds {
 		a, ok := c.(*query.ArrayOp)
-		if ok && !a.All && a.Op == "=" && m.position(a.Left) == col && known(a.Array) && a.Left.Type() == m.valueType(col) {
-			return a.Array
+		if !ok || a.All || a.Op != "=" || !known(a.Array) || !w.any(a) {
+			continue
+		}
+		if lit, ok := a.Array.(*query.Array); ok && !lit.Multi {
+			return lit.Elems, nil
+		}
+		if elems, ok := constantElements(a.Array); ok {
+			return elems, nil
+		}
+		return nil, a.Array
+	}
+	for _, c := range conds {
+		if or, ok := c.(*query.Or); ok {
+			if list := choicesOfOr(or, w); list != nil {
+				return list, nil
+			}
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+func choicesOfOr(or *query.Or, w wanted) []query.Expr {
+	var out []query.Expr
+	for _, arm := range or.Args {
+		list, _ := choices(conjuncts(arm), w)
+		if len(list) == 0 || len(out)+len(list) > maxKeyTuples {
+			return nil
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// constantElements takes a constant array apart, where it is short and one-dimensional.
+func constantElements(e query.Expr) ([]query.Expr, bool) {
+	c, ok := e.(*query.Const)
+	if !ok || c.Value.K != types.KindArray {
+		return nil, false
+	}
+	a, err := types.ArrayOf(c.Value)
+	if err != nil || a.Len() == 0 || a.Len() > maxKeyTuples {
+		return nil, false
+	}
+	var out []query.Expr
+	for i := range a.Len() {
+		out = append(out, &query.Const{T: query.Of(types.ElemOf(c.OID)), Value: a.At(i)})
+	}
+	return out, true
+}
+
+func arrayOf(elem types.OID, es []query.Expr) query.Expr {
+	return &query.Array{T: query.Of(types.ArrayTypeOf(elem)), Elem: elem, Elems: es}
+}
+
+// column wants `column = value` and `column = ANY (array)`, with values that are encoded as the column's own.
+func (m *matcher) column(col int) wanted {
+	return wanted{
+		equal: func(c *query.Call) query.Expr {
+			if c.Op != "=" {
+				return nil
+			}
+			for i, side := range c.Args {
+				v := c.Args[1-i]
+				if m.position(side) == col && known(v) && m.keyLike(col, v.Type()) {
+					return v
+				}
+			}
+			return nil
+		},
+		any: func(a *query.ArrayOp) bool {
+			return m.position(a.Left) == col && m.keyLike(col, types.ElemOf(a.Array.Type()))
+		},
+	}
 }
 
 func (m *matcher) valueType(col int) types.OID {
@@ -120,7 +234,7 @@ func width(oid types.OID) int {
 	return 8
 }
 
-// content finds text equality on every field of a trusted policy.
+// content finds equality on every field of a trusted policy.
 func (m *matcher) content(r *Route) {
 	t := m.s.Table
 	if !trusted(t) {
@@ -129,32 +243,24 @@ func (m *matcher) content(r *Route) {
 	values := make([][]query.Expr, len(t.Policy.Fields))
 	arrays := make([]query.Expr, len(t.Policy.Fields))
 	for i, f := range t.Policy.Fields {
-		v, arr := m.fieldValue(f)
-		if v == nil && arr == nil {
+		values[i], arrays[i] = choices(m.conds, m.field(f))
+		if len(values[i]) == 0 && arrays[i] == nil {
 			return
 		}
-		if v != nil {
-			values[i] = []query.Expr{v}
-		}
-		arrays[i] = arr
 	}
 	r.Content, r.ContentArray = values, arrays
 }
 
-func (m *matcher) fieldValue(f shardmap.Field) (value, array query.Expr) {
-	for _, c := range m.conds {
-		switch n := c.(type) {
-		case *query.Call:
-			if v := m.fieldEquals(n, f); v != nil {
-				return v, nil
-			}
-		case *query.ArrayOp:
-			if !n.All && n.Op == "=" && n.Left.Type() == types.Text && known(n.Array) && m.isField(n.Left, f, true) {
-				return nil, n.Array
-			}
-		}
+// field wants text equality on a policy's field.
+func (m *matcher) field(f shardmap.Field) wanted {
+	return wanted{
+		equal: func(c *query.Call) query.Expr { return m.fieldEquals(c, f) },
+		any: func(a *query.ArrayOp) bool {
+			elem := types.ElemOf(a.Array.Type())
+			return a.Left.Type() == types.Text && elem == types.Text && m.isField(a.Left, f, true) ||
+				m.isPolicyColumn(a.Left, f) && m.keyLike(m.position(a.Left), elem)
+		},
 	}
-	return nil, nil
 }
 
 // fieldEquals reads `doc ->> 'F' = v`, `doc -> 'F' = v`, `doc @> '{"F": v}'` and `column = v`.
@@ -162,7 +268,7 @@ func (m *matcher) fieldEquals(c *query.Call, f shardmap.Field) query.Expr {
 	if len(c.Args) != 2 {
 		return nil
 	}
-	if c.Op == "@>" && c.Proc.Src == "jsonb_contains" && m.position(c.Args[0]) == documentPosition(m.s.Table) {
+	if c.Op == "@>" && c.Proc.Src == "jsonb_contains" && m.isDocument(c.Args[0]) {
 		return contained(c.Args[1], f.Path)
 	}
 	if c.Op != "=" {
@@ -187,7 +293,16 @@ func (m *matcher) fieldEquals(c *query.Call, f shardmap.Field) query.Expr {
 
 func (m *matcher) isPolicyColumn(e query.Expr, f shardmap.Field) bool {
 	pos := m.position(e)
-	return pos >= 0 && policyColumn(m.s.Table, f) == pos && m.s.Table.Columns[pos].Type != types.JSONB
+	if pos < 0 || policyColumn(m.s.Table, f) != pos {
+		return false
+	}
+	t := m.s.Table.Columns[pos].Type
+	return t != types.JSONB && t != types.BPChar // character(n) is placed without its padding
+}
+
+func (m *matcher) isDocument(e query.Expr) bool {
+	pos := m.position(e)
+	return pos >= 0 && pos == documentPosition(m.s.Table)
 }
 
 // isField tells whether e reads f's path from the document, as text or as jsonb.
@@ -196,7 +311,7 @@ func (m *matcher) isField(e query.Expr, f shardmap.Field, text bool) bool {
 		return false
 	}
 	path, isText, base := documentPath(e)
-	return base != nil && isText == text && m.position(base) == documentPosition(m.s.Table) && equalPaths(path, f.Path)
+	return base != nil && isText == text && m.isDocument(base) && equalPaths(path, f.Path)
 }
 
 // isPolicyField is the same for a condition that still has Vars.
@@ -207,7 +322,7 @@ func isPolicyField(l *level, e query.Expr, rel, field int) bool {
 		return isColumn(e, varKey{rel, pos}) && e.Type() == types.Text
 	}
 	path, text, base := documentPath(e)
-	return base != nil && text && isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
+	return base != nil && text && documentPosition(t) >= 0 && isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
 }
 
 // policyColumn gives the position of the column that a policy field names, -1 where it is a path into the document.
