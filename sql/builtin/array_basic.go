@@ -15,6 +15,7 @@ var arrayShape = map[string]Func{
 // arraySets is unnest and generate_subscripts.
 var arraySets = map[string]SetFunc{
 	"array_unnest": unnest, "generate_subscripts": generateSubscripts, "generate_subscripts_nodir": generateSubscripts,
+	"_pg_expandarray(2277)": expandArray,
 }
 
 func arrayNdims(_ *Ctx, a []types.Datum) (types.Datum, error) {
@@ -82,6 +83,22 @@ func unnest(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	row := make([]types.Datum, 1)
 	for i := 0; i < array.Len(); i++ {
 		row[0] = array.At(i)
+		if err := emit(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expandArray is information_schema._pg_expandarray: the elements of the first dimension with their numbers from 1.
+func expandArray(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	array, err := types.ArrayOf(a[0])
+	if err != nil || array.NDim == 0 {
+		return err
+	}
+	row := make([]types.Datum, 2)
+	for i, s := int64(1), array.Lower(0); s <= array.Upper(0); i, s = i+1, s+1 {
+		row[0], row[1] = array.Subscript(s), types.NewInt(i)
 		if err := emit(row); err != nil {
 			return err
 		}

@@ -106,10 +106,7 @@ func collationOf(c *catalog.Column) uint32 {
 	if c.Collation != 0 {
 		return c.Collation
 	}
-	if t := pgcatalog.TypeByOID(c.Type); t != nil {
-		return t.Collation
-	}
-	return 0
+	return typeCollation(c.Type)
 }
 
 // attribute begins a row with what the type says.

@@ -27,7 +27,7 @@ func (e *Env) columns(relation uint32) []column {
 	var out []column
 	if rel := pgcatalog.RelationByOID(relation); rel != nil {
 		for i, c := range rel.Columns {
-			out = append(out, column{num: int16(i + 1), name: c.Name, typ: c.Type, typmod: c.Typmod, notNull: c.NotNull})
+			out = append(out, column{num: int16(i + 1), name: c.Name, typ: c.Type, typmod: c.Typmod, notNull: c.NotNull, collation: typeCollation(c.Type)})
 		}
 		return out
 	}
@@ -41,6 +41,14 @@ func (e *Env) columns(relation uint32) []column {
 		}
 	}
 	return out
+}
+
+// typeCollation is the collation of a type.
+func typeCollation(typ types.OID) uint32 {
+	if t := pgcatalog.TypeByOID(typ); t != nil {
+		return t.Collation
+	}
+	return 0
 }
 
 func (e *Env) columnNames(relation uint32) []string {

@@ -28,8 +28,8 @@ func (r *record) domain(schema, name string) *record {
 }
 
 func schemaDomains(b *builder) error {
-	return b.domains(func(_ uint32, schema, name string, base types.OID, typmod int32, def types.Datum) error {
-		return b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).set("domain_default", def).
+	return b.domains(func(oid uint32, schema, name string, base types.OID, typmod int32, def types.Datum) error {
+		return b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).collation(typeCollation(oid)).set("domain_default", def).
 			text("dtd_identifier", "1").send()
 	})
 }
