@@ -54,6 +54,30 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 	return part{node: n, in: in}, true, nil
 }
 
+// semiLookup reads the rows of the left side by primary key, one for each of the right side's different values, where those are few.
+func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
+		return part{}, false, nil
+	}
+	right = p.gather(right, nil)
+	proj := &Project{Child: right.node}
+	keys := newLayout()
+	turned := make([]equality, len(eqs))
+	for i, e := range eqs {
+		v, err := p.rewrite(l, e.right, right.in)
+		if err != nil {
+			return part{}, false, err
+		}
+		col := Col{nameOf(v), v.Type(), v.Typmod()}
+		keys.exprs = append(keys.exprs, placed{e.right, i, col})
+		proj.Exprs, proj.Cols = append(proj.Exprs, v), append(proj.Cols, col)
+		turned[i] = equality{e.right, e.left, e.nulls, e.cond}
+	}
+	values := part{node: &Distinct{Base: proj.Base, Child: proj}, in: keys}
+	j.kind, j.lrels, j.rrels = query.Inner, j.rrels, j.lrels
+	return p.lookupJoin(l, j, values, left, turned, nil)
+}
+
 // keyEqualities finds, for each primary key column of the scan, the equality that gives its value; nil where one is missing.
 func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
 	key := keyPositions(s.Table)
