@@ -10,11 +10,9 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -103,7 +101,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 
 func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
 	c := s.execution(ctx, args)
-	notes := plan.Notes{Expr: explainExpr, Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) }}
+	notes := plan.Notes{Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) }}
 	var footer []string
 	if o.analyze {
 		if p.writes && s.tx.readOnly {
@@ -171,25 +169,4 @@ func bucketsText(set shardmap.BucketSet) string {
 		return fmt.Sprintf("%d in %d ranges", set.Len(), len(ivs))
 	}
 	return set.String()
-}
-
-// explainExpr prints an expression of a plan as SQL.
-func explainExpr(e query.Expr) string {
-	named := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
-		switch n := x.(type) {
-		case *plan.Slot:
-			if n.Of != nil {
-				return n.Of, true
-			}
-			return &query.Var{T: n.T, Name: n.Name}, true
-		case *plan.Outer:
-			return &query.Var{T: n.T, Name: n.Name}, true
-		case *plan.SubPlan:
-			return &query.Var{T: n.T, Name: "(" + n.Name + ")"}, true
-		case *plan.Pick:
-			return &query.Var{T: n.T, Name: "GROUPING"}, true
-		}
-		return nil, false
-	})
-	return analyze.Deparse(named)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Notes adds to EXPLAIN what only the executor knows. Any func may be nil.
@@ -13,17 +14,12 @@ type Notes struct {
 	Route func(*Route) string
 	// Measured gives what ANALYZE measured of a step: lines below it, and a suffix for its first line.
 	Measured func(Node) (suffix string, lines []string)
-	// Expr prints an expression as SQL.
-	Expr func(query.Expr) string
 }
 
 // Explain prints a plan as EXPLAIN does, one line per element.
 func Explain(p *Plan, notes Notes) []string {
-	if notes.Expr == nil {
-		notes.Expr = func(e query.Expr) string { return fmt.Sprintf("%T", e) }
-	}
 	x := &explainer{notes: notes}
-	x.node(p.Root, 0, true)
+	x.node(p.Root, 0, false, nil)
 	return x.lines
 }
 
@@ -32,30 +28,98 @@ type explainer struct {
 	lines []string
 }
 
-func (x *explainer) node(n Node, depth int, first bool) {
-	indent := strings.Repeat("      ", depth)
-	head := indent
-	if !first {
-		head = indent[:max(0, len(indent)-4)] + "->  "
+// below is a plan that a step runs beside its inputs: a subquery or a WITH query.
+type below struct {
+	label string
+	plan  Node
+	step  Node // of a recursive WITH query
+}
+
+// node prints a step at a column, behind an arrow where it is an input. Steps that PostgreSQL does not show go with their input.
+func (x *explainer) node(n Node, col int, arrow bool, with []below) {
+	switch s := n.(type) {
+	case *With:
+		for _, c := range s.CTEs {
+			with = append(with, below{"CTE " + c.Name, c.Plan, c.Step})
+		}
+		x.node(s.Child, col, arrow, with)
+		return
+	case *Project:
+		if !s.Sets && len(subPlansOf(s)) == 0 {
+			x.node(s.Child, col, arrow, with)
+			return
+		}
+	case *NestLoop:
+		if names := initPlans(s); names != nil {
+			x.node(s.Right, col, arrow, append(with, names...))
+			return
+		}
 	}
 	title, details := x.describe(n)
-	var measured []string
 	if x.notes.Measured != nil {
-		var suffix string
-		suffix, measured = x.notes.Measured(n)
-		title += suffix
+		suffix, measured := x.notes.Measured(n)
+		title, details = title+suffix, append(details, measured...)
 	}
-	x.lines = append(x.lines, head+title)
-	for _, d := range append(details, measured...) {
-		x.lines = append(x.lines, indent+"  "+d)
+	x.title(title, col, arrow)
+	inside := col + 2
+	if arrow {
+		inside += 4
+	}
+	for _, d := range details {
+		x.lines = append(x.lines, strings.Repeat(" ", inside)+d)
+	}
+	for _, b := range with {
+		x.below(b, inside)
 	}
 	for _, c := range n.Children() {
-		x.node(c, depth+1, false)
+		if !isNothing(c) {
+			x.node(c, inside, true, nil)
+		}
 	}
 	for _, sp := range subPlansOf(n) {
-		x.lines = append(x.lines, indent+"  "+sp.Name)
-		x.node(sp.Plan, depth+1, false)
+		x.below(below{label: sp.Name, plan: sp.Plan}, inside)
 	}
+}
+
+func (x *explainer) title(text string, col int, arrow bool) {
+	head := strings.Repeat(" ", col)
+	if arrow {
+		head += "->  "
+	}
+	x.lines = append(x.lines, head+text)
+}
+
+func (x *explainer) below(b below, col int) {
+	x.lines = append(x.lines, strings.Repeat(" ", col)+b.label)
+	if b.step == nil {
+		x.node(b.plan, col+2, true, nil)
+		return
+	}
+	x.title("Recursive Union", col+2, true)
+	x.node(b.plan, col+8, true, nil)
+	x.node(b.step, col+8, true, nil)
+}
+
+// isNothing tells whether n is the one empty row of a SELECT without FROM.
+func isNothing(n Node) bool {
+	v, ok := n.(*Values)
+	return ok && len(v.Cols) == 0 && len(v.Rows) == 1
+}
+
+// initPlans lists the subqueries that a NestLoop over nothing runs first, once; nil for other loops.
+func initPlans(n *NestLoop) []below {
+	if !isNothing(n.Left) {
+		return nil
+	}
+	var out []below
+	for i, b := range n.Binds {
+		sp, ok := b.Expr.(*SubPlan)
+		if !ok {
+			return nil
+		}
+		out = append(out, below{label: fmt.Sprintf("InitPlan %d (returns $%d)", i+1, b.Param), plan: sp.Plan})
+	}
+	return out
 }
 
 // describe gives a step's title and its details.
@@ -70,21 +134,24 @@ func (x *explainer) describe(n Node) (string, []string) {
 	case *FunctionScan:
 		return "Function Scan on " + n.Alias, nil
 	case *Values:
-		if len(n.Cols) == 0 {
+		switch {
+		case len(n.Rows) == 0:
+			return "Result", []string{"One-Time Filter: false"}
+		case len(n.Cols) == 0:
 			return "Result", nil
 		}
-		return fmt.Sprintf("Values Scan  (%d rows)", len(n.Rows)), nil
+		return `Values Scan on "*VALUES*"`, nil
 	case *Filter:
 		return "Filter", x.cond("Cond", n.Cond)
 	case *Project:
 		if n.Sets {
 			return "ProjectSet", nil
 		}
-		return "Project", []string{"Output: " + x.exprs(n.Exprs)}
+		return "Result", nil
 	case *Aggregate:
 		return x.aggregate(n)
 	case *Modify:
-		return x.modify(n), nil
+		return x.modify(n)
 	}
 	return x.describeMore(n)
 }
@@ -96,25 +163,22 @@ func (x *explainer) describeMore(n Node) (string, []string) {
 		if n.Limit != nil {
 			title = "Top-N Sort"
 		}
-		return title, []string{"Sort Key: " + x.keys(n.Keys, n.Cols)}
+		return title, []string{"Sort Key: " + x.keys(n.Keys, n.Child)}
 	case *Limit:
 		return "Limit", nil
 	case *Distinct:
-		return "Unique", nil
+		if n.Sorted {
+			return "Unique", nil
+		}
+		return "HashAggregate (distinct)", nil
 	case *HashJoin:
 		return x.hashJoin(n)
 	case *NestLoop:
 		return "Nested Loop" + joinSuffix(n.Kind), x.cond("Join Filter", n.On)
 	case *SetOperation:
-		return [...]string{"Union", "Intersect", "Except"}[n.Kind] + map[bool]string{true: " All"}[n.All], nil
+		return [...]string{"HashSetOp Union", "HashSetOp Intersect", "HashSetOp Except"}[n.Kind] + map[bool]string{true: " All"}[n.All], nil
 	case *Append:
 		return "Append", nil
-	case *With:
-		var names []string
-		for _, c := range n.CTEs {
-			names = append(names, c.Name)
-		}
-		return "With " + strings.Join(names, ", "), nil
 	case *CTEScan:
 		if n.Work {
 			return "WorkTable Scan on " + n.Alias, nil
@@ -122,6 +186,8 @@ func (x *explainer) describeMore(n Node) (string, []string) {
 		return "CTE Scan on " + n.Alias, nil
 	case *Window:
 		return "WindowAgg", nil
+	case *Source:
+		return "Copy Source", nil
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan."), nil
 }
@@ -131,7 +197,7 @@ func (x *explainer) gather(n *Gather) (string, []string) {
 	var details []string
 	if n.Merge != nil {
 		title = "Gather Merge"
-		details = append(details, "Merge Key: "+x.keys(n.Merge, n.Cols))
+		details = append(details, "Merge Key: "+x.keys(n.Merge, n.Child))
 	}
 	if x.notes.Route != nil {
 		title += "  (" + x.notes.Route(&n.Route) + ")"
@@ -159,27 +225,81 @@ func (x *explainer) route(r *Route) []string {
 }
 
 func (x *explainer) scan(n *Scan) (string, []string) {
-	title := "Seq Scan on "
-	var details []string
+	table := named(n.Table.Name, n.Alias)
 	switch n.Access {
 	case ScanKeys:
-		title = "Key Lookup on "
+		cond, rest := keyCond(n)
+		return "Key Lookup on " + table, append(x.cond("Key", cond), x.cond("Filter", rest)...)
 	case ScanOrdered:
-		title = "Index Scan "
+		title := "Index Scan "
 		if n.Desc {
 			title += "Backward "
 		}
 		if ix := orderIndex(n.Table); ix != nil {
 			title += "using " + ix.Name + " "
 		}
-		title += "on "
+		bounds, rest := boundCond(n)
+		return title + "on " + table, append(x.cond("Index Cond", bounds), x.cond("Filter", rest)...)
 	}
-	return title + named(n.Table.Name, n.Alias), append(details, x.cond("Filter", n.Filter)...)
+	return "Seq Scan on " + table, x.cond("Filter", n.Filter)
+}
+
+// keyCond takes the filter of a lookup apart: the conditions that name the keys, and the rest.
+func keyCond(n *Scan) (keys, rest query.Expr) {
+	m := matcher{s: n}
+	var named, others []query.Expr
+	for _, c := range conjuncts(n.Filter) {
+		one := false
+		for _, col := range keyPositions(n.Table) {
+			list, array := choices([]query.Expr{c}, m.column(col))
+			one = one || list != nil || array != nil
+		}
+		if _, or := c.(*query.Or); one || or && len(keyPositions(n.Table)) > 1 {
+			named = append(named, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	if len(named) > 0 {
+		return conjunction(named), conjunction(others)
+	}
+	var es []query.Expr // a lookup made by a join
+	for _, tuple := range n.Keys {
+		es = append(es, tuple...)
+	}
+	if len(es) == 1 {
+		return es[0], n.Filter
+	}
+	return &query.Row{T: query.Of(types.Record), Fields: es}, n.Filter
+}
+
+// boundCond does so for a scan in key order.
+func boundCond(n *Scan) (bounds, rest query.Expr) {
+	var in, others []query.Expr
+	for _, c := range conjuncts(n.Filter) {
+		if lo, hi := keyBounds(n, []query.Expr{c}); lo != nil || hi != nil {
+			in = append(in, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return conjunction(in), conjunction(others)
 }
 
 func (x *explainer) aggregate(n *Aggregate) (string, []string) {
 	title := map[AggMode]string{AggPartial: "Partial ", AggFinal: "Finalize "}[n.Mode]
-	if len(n.Keys) == 0 {
+	switch {
+	case n.Sets != nil:
+		var sets []string
+		for _, s := range n.Sets {
+			var keys []query.Expr
+			for _, k := range s {
+				keys = append(keys, n.Keys[k])
+			}
+			sets = append(sets, "("+x.exprs(keys)+")")
+		}
+		return title + "MixedAggregate", []string{"Grouping Sets: " + strings.Join(sets, ", ")}
+	case len(n.Keys) == 0:
 		return title + "Aggregate", nil
 	}
 	return title + "HashAggregate", []string{"Group Key: " + x.exprs(n.Keys)}
@@ -188,35 +308,47 @@ func (x *explainer) aggregate(n *Aggregate) (string, []string) {
 func (x *explainer) hashJoin(n *HashJoin) (string, []string) {
 	var conds []string
 	for i := range n.LeftKeys {
-		conds = append(conds, "("+x.notes.Expr(n.LeftKeys[i])+" = "+x.notes.Expr(n.RightKeys[i])+")")
+		op := " = "
+		if n.NullsEqual[i] {
+			op = " IS NOT DISTINCT FROM "
+		}
+		conds = append(conds, "("+ExprText(n.LeftKeys[i])+op+ExprText(n.RightKeys[i])+")")
 	}
-	details := []string{"Hash Cond: " + strings.Join(conds, " AND ")}
-	return "Hash" + joinSuffix(n.Kind) + joinWord(n.Kind), append(details, x.cond("Join Filter", n.On)...)
+	text := strings.Join(conds, " AND ")
+	if len(conds) > 1 {
+		text = "(" + text + ")"
+	}
+	details := []string{"Hash Cond: " + text}
+	return "Hash" + joinSuffix(n.Kind) + " Join", append(details, x.cond("Join Filter", n.On)...)
 }
 
-func (x *explainer) modify(n *Modify) string {
-	return [...]string{"Insert", "Update", "Delete"}[n.Kind] + " on " + n.Table.Name
+func (x *explainer) modify(n *Modify) (string, []string) {
+	var details []string
+	if oc := n.OnConflict; oc != nil {
+		details = append(details, "Conflict Resolution: "+map[bool]string{false: "NOTHING", true: "UPDATE"}[oc.Update])
+	}
+	return [...]string{"Insert", "Update", "Delete"}[n.Kind] + " on " + n.Table.Name, details
 }
 
 func (x *explainer) cond(name string, e query.Expr) []string {
 	if e == nil {
 		return nil
 	}
-	return []string{name + ": " + x.notes.Expr(e)}
+	return []string{name + ": " + ExprText(e)}
 }
 
 func (x *explainer) exprs(es []query.Expr) string {
 	var out []string
 	for _, e := range es {
-		out = append(out, x.notes.Expr(e))
+		out = append(out, ExprText(e))
 	}
 	return strings.Join(out, ", ")
 }
 
-func (x *explainer) keys(keys []SortKey, cols []Col) string {
+func (x *explainer) keys(keys []SortKey, input Node) string {
 	var out []string
 	for _, k := range keys {
-		s := cols[k.Slot].Name
+		s := ExprText(slotText(input, k.Slot))
 		if k.Desc {
 			s += " DESC"
 		}
@@ -226,6 +358,24 @@ func (x *explainer) keys(keys []SortKey, cols []Col) string {
 		out = append(out, s)
 	}
 	return strings.Join(out, ", ")
+}
+
+// slotText gives what a slot of a step holds, where a projection below says so.
+func slotText(n Node, i int) query.Expr {
+	switch s := n.(type) {
+	case *Project:
+		return s.Exprs[i]
+	case *Sort:
+		return slotText(s.Child, i)
+	case *Limit:
+		return slotText(s.Child, i)
+	case *Gather:
+		return slotText(s.Child, i)
+	case *Distinct:
+		return slotText(s.Child, i)
+	}
+	c := n.Output()[i]
+	return slot(i, c)
 }
 
 func named(name, alias string) string {
@@ -238,8 +388,6 @@ func named(name, alias string) string {
 func joinSuffix(k query.JoinKind) string {
 	return [...]string{"", " Left", " Right", " Full", " Semi", " Anti"}[k]
 }
-
-func joinWord(k query.JoinKind) string { return " Join" }
 
 // subPlansOf lists the subqueries in a step's own expressions.
 func subPlansOf(n Node) []*SubPlan {
@@ -254,24 +402,6 @@ func subPlansOf(n Node) []*SubPlan {
 			})
 		}
 	}
-	switch n := n.(type) {
-	case *Filter:
-		add(n.Cond)
-	case *Project:
-		add(n.Exprs...)
-	case *SystemScan:
-		add(n.Filter)
-	case *NestLoop:
-		add(n.On)
-	case *HashJoin:
-		add(n.On)
-	case *Aggregate:
-		add(n.Keys...)
-	case *Modify:
-		for _, a := range n.Assign {
-			add(a.Expr)
-		}
-		add(n.Returning...)
-	}
+	add(stepExprs(n)...)
 	return out
 }

@@ -24,6 +24,7 @@ type Slot struct {
 	query.T
 	N    int
 	Name string     // for EXPLAIN
+	Rel  string     // for EXPLAIN: the table, where the query has several
 	Of   query.Expr // for EXPLAIN: what was computed into it below, nil for a column
 }
 

@@ -70,7 +70,11 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 		return p.outer(l, v)
 	}
 	if n, ok := in.slots[varKey{v.Rel, v.Col}]; ok {
-		return &Slot{T: v.T, N: n, Name: v.Name}, nil
+		s := &Slot{T: v.T, N: n, Name: v.Name}
+		if len(l.q.Rels) > 1 && v.Rel >= 0 {
+			s.Rel = l.q.Rels[v.Rel].Alias
+		}
+		return s, nil
 	}
 	if v.Rel >= 0 && v.Rel < len(l.q.Rels) {
 		rel := l.q.Rels[v.Rel]

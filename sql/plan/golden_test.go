@@ -1,0 +1,99 @@
+package plan_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden plans; read them before they are kept")
+
+// TestPlans compares what EXPLAIN says of every statement in testdata/*.plans with the lines below it: where it goes, and in which steps.
+func TestPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.golden")
+	must(t, err)
+	ctx := testContext(t)
+	for _, file := range files {
+		if filepath.Base(file) == "answers.golden" {
+			continue
+		}
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		var out strings.Builder
+		for i, entry := range strings.Split(strings.TrimRight(string(raw), "\n"), "\n\n") {
+			if i > 0 {
+				out.WriteString("\n")
+			}
+			fmt.Fprintln(&out, planned(t, ctx, entry))
+		}
+		if *rewrite {
+			must(t, os.WriteFile(file, []byte(out.String()), 0o644))
+			continue
+		}
+		compareLines(t, file, string(raw), out.String())
+	}
+}
+
+// planned keeps the comments and the statement of an entry and adds its plan on three fragments.
+func planned(t *testing.T, ctx *analyze.Context, entry string) string {
+	var out []string
+	for _, line := range strings.Split(entry, "\n") {
+		if strings.HasPrefix(line, "#") {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, line)
+		_, p, err := build(ctx, line)
+		if err != nil {
+			return strings.Join(append(out, "  "+describe(err)), "\n")
+		}
+		for _, l := range plan.Explain(p, plan.Notes{Route: routeText}) {
+			out = append(out, "  "+l)
+		}
+		break
+	}
+	return strings.Join(out, "\n")
+}
+
+func routeText(r *plan.Route) string {
+	m := initialMap(3)
+	set, known, err := exec.RouteBuckets(&exec.Ctx{}, r)
+	if err != nil || !known {
+		return "fragments: by the row, of 3"
+	}
+	if set.IsEmpty() {
+		return "fragments: none"
+	}
+	var names []string
+	for _, s := range m.Split(set) {
+		names = append(names, fmt.Sprint(s.Fragment-1))
+	}
+	buckets := "all"
+	if !set.IsAll() {
+		buckets = set.String()
+	}
+	return fmt.Sprintf("fragments: %s; buckets: %s", strings.Join(names, ", "), buckets)
+}
+
+func compareLines(t *testing.T, file, want, got string) {
+	w, g := strings.Split(want, "\n\n"), strings.Split(got, "\n\n")
+	for i := range max(len(w), len(g)) {
+		a, b := "", ""
+		if i < len(w) {
+			a = strings.TrimRight(w[i], "\n")
+		}
+		if i < len(g) {
+			b = strings.TrimRight(g[i], "\n")
+		}
+		if a != b {
+			t.Errorf("%s:\n%s\n-- expected:\n%s", file, b, a)
+		}
+	}
+}
