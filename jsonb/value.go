@@ -26,7 +26,7 @@ const maxSize = 0x0FFFFFFF
 
 const (
 	format    = 0x10
-	tagNull   = format | 0x0
+	tagNull   = format
 	tagFalse  = format | 0x1
 	tagTrue   = format | 0x2
 	tagNumber = format | 0x3

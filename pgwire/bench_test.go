@@ -22,11 +22,11 @@ type constantSession struct {
 	row     []types.Datum
 }
 
-func (s *constantSession) Simple(_ context.Context, _ string, w sql.ResultWriter) error {
+func (s *constantSession) Simple(ctx context.Context, _ string, w sql.ResultWriter) error {
 	if err := w.Describe(s.columns); err != nil {
 		return err
 	}
-	_, err := s.Execute(nil, "", 0, w)
+	_, err := s.Execute(ctx, "", 0, w)
 	return err
 }
 

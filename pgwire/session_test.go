@@ -36,7 +36,6 @@ type scriptPortal struct {
 	*scriptStatement
 	args []types.Datum
 	at   int // rows given
-	done bool
 }
 
 func newScriptSession(p sql.StartupParams) *scriptSession {

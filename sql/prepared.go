@@ -22,15 +22,14 @@ type prepared struct {
 
 // portal is a bound statement, perhaps half run.
 type portal struct {
-	st     *prepared
-	args   []types.Datum
-	done   bool
-	rows   int64
-	stored []Column // columns of what is no query but returns rows
-	next   func() ([]types.Datum, bool)
-	stop   func()
-	err    error
-	tag    func(rows int64) string
+	st   *prepared
+	args []types.Datum
+	done bool
+	rows int64
+	next func() ([]types.Datum, bool)
+	stop func()
+	err  error
+	tag  func(rows int64) string
 }
 
 // Parse prepares a statement under a name; "" is the unnamed one, which it replaces.

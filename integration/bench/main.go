@@ -28,7 +28,6 @@ type options struct {
 	only    []string
 	orders  int
 	docs    int
-	keep    string
 }
 
 func main() {
@@ -63,12 +62,12 @@ func run(ctx context.Context, o options) error {
 	fmt.Printf("%s/%s, %d processors, PostgreSQL and Sherd in turn, %d rounds of %d s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.seconds)
 	pg, err := startPostgres(ctx, filepath.Join(dir, "postgres"))
 	if err != nil {
-		return fmt.Errorf("PostgreSQL: %w", err)
+		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	defer pg.stop()
 	sherd, err := startSherd(ctx, filepath.Join(dir, "sherd"))
 	if err != nil {
-		return fmt.Errorf("Sherd: %w", err)
+		return fmt.Errorf("start Sherd: %w", err)
 	}
 	defer sherd.stop()
 	b := &bench{options: o, dir: dir, servers: []*server{pg, sherd}}

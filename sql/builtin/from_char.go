@@ -27,7 +27,7 @@ type dateReader struct {
 	julian, century        int
 	monthWeek, daySeconds  int
 	yearDigits             int
-	hasYear, bc, pm, am    bool
+	hasYear, bc, pm        bool
 	clock12, hasZone       bool
 	zoneSign, zoneH, zoneM int
 }

@@ -156,14 +156,6 @@ func definitionPretty(f func(SessionInfo, uint32, bool) (string, bool)) Func {
 	}
 }
 
-func viewDefByName(c *Ctx, a []types.Datum) (types.Datum, error) {
-	oid, err := c.relationByName(a[0].S)
-	if err != nil {
-		return types.Null, err
-	}
-	return textOrNull(c.Session.ViewDef(oid, pretty(a, 1)))
-}
-
 func functionText(f func(SessionInfo, uint32) (string, bool)) Func {
 	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
 		s, err := c.session()

@@ -31,6 +31,7 @@ func fn(t testing.TB, src string, args ...query.Expr) *query.Call {
 	p := procsBySrc()[src]
 	if p == nil {
 		t.Fatalf("no function %s", src)
+		return nil
 	}
 	return &query.Call{T: query.Of(p.RetType), Proc: p, Args: args}
 }
@@ -41,6 +42,7 @@ func op(t testing.TB, name string, a, b query.Expr) *query.Call {
 	o := pgcatalog.OperatorFor(name, a.Type(), b.Type())
 	if o == nil {
 		t.Fatalf("no operator %s", name)
+		return nil
 	}
 	return &query.Call{T: query.Of(o.Result), Proc: pgcatalog.ProcByOID(o.Proc), Args: []query.Expr{a, b}, Op: name}
 }

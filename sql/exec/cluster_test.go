@@ -26,7 +26,6 @@ type database struct {
 	replicas map[shardmap.FragmentID]*storage.Replica
 	bucketed *shardmap.Map
 	limits   exec.Limits
-	notices  int
 	ids      int
 }
 

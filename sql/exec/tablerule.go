@@ -19,7 +19,6 @@ type tableRule struct {
 	schema    string
 	generated []generatedColumn
 	checks    []checkRule
-	keys      Row
 }
 
 type generatedColumn struct {

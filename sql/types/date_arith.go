@@ -250,7 +250,7 @@ func Overlaps(s1, e1, s2, e2 Datum, cmp func(a, b Datum) int) Datum {
 		return NewBool(true)
 	}
 	if c < 0 {
-		s1, e1, s2, e2 = s2, e2, s1, e1
+		s1, e1, e2 = s2, e2, e1
 	}
 	// s1 starts later: they overlap where it starts before the other ends
 	if e2.IsNull() {
