@@ -40,13 +40,34 @@ func resultFields(n *query.Call) []types.OID {
 	var out []types.OID
 	for i, t := range n.Proc.AllArgTypes {
 		if i < len(n.Proc.ArgModes) && (n.Proc.ArgModes[i] == 't' || n.Proc.ArgModes[i] == 'o') {
-			out = append(out, t)
+			out = append(out, fieldType(n, t))
 		}
 	}
 	if len(out) < 2 {
 		return nil
 	}
 	return out
+}
+
+// fieldType is the type that an OUT column has in this call: what is polymorphic follows the arguments.
+func fieldType(n *query.Call, t types.OID) types.OID {
+	if t != types.AnyElement && t != types.AnyArray {
+		return t
+	}
+	for i, declared := range n.Proc.ArgTypes {
+		if i >= len(n.Args) || declared != types.AnyElement && declared != types.AnyArray {
+			continue
+		}
+		actual := n.Args[i].Type()
+		switch {
+		case declared == t:
+			return actual
+		case t == types.AnyElement:
+			return types.ElemOf(actual)
+		}
+		return types.ArrayTypeOf(actual)
+	}
+	return t
 }
 
 // run emits the function's rows for one input row.
