@@ -67,29 +67,53 @@ func (t *Tx) enter() error {
 // and its statistics.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	var d deltas
-	b := make([]byte, headRoom, headRoom+min(t.stage.bytes, maxEntryBody))
-	add := func(op opKind, key, value []byte) {
-		if len(b) > headRoom && len(b)+len(key)+len(value) > maxEntryBody {
-			pieces = append(pieces, b)
-			b = make([]byte, headRoom, headRoom+maxEntryBody)
-		}
-		b = appendOp(b, op, key, value)
-	}
+	plain := !t.stage.mixed
 	err = t.stage.last(func(op *stagedOp) error {
-		old, err := t.oldSize(op.key)
-		if err != nil {
-			return err
-		}
-		encodeOp(op, old, add)
+		old, err := t.oldSize(op)
+		plain = plain && chunksOf(len(op.value)) == 0 && chunksOf(old) == 0
 		countOp(&d, op, old)
-		return nil
+		return err
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var p packer
+	if plain {
+		p.pieces = t.stage.pieces()
+	} else if err := t.stage.last(func(op *stagedOp) error { return t.pack(&p, op) }); err != nil {
+		return nil, nil, err
+	}
 	if t.pins {
-		for key := range t.held {
-			add(opLock, []byte(key), nil)
+		for _, l := range t.held {
+			p.add(opLock, []byte(l.key), nil)
 		}
 	}
-	return append(pieces, b), d.encode(), err
+	if len(p.pieces) == 0 {
+		p.grow()
+	}
+	return p.pieces, d.encode(), nil
+}
+
+func (t *Tx) pack(p *packer, op *stagedOp) error {
+	old, err := t.oldSize(op)
+	if err == nil {
+		encodeOp(op, old, p.add)
+	}
+	return err
+}
+
+// packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes.
+type packer struct{ pieces [][]byte }
+
+func (p *packer) grow() { p.pieces = append(p.pieces, make([]byte, headRoom, headRoom+firstBlock)) }
+
+func (p *packer) add(op opKind, key, value []byte) {
+	n := len(p.pieces) - 1
+	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > maxEntryBody {
+		p.grow()
+		n++
+	}
+	p.pieces[n] = appendOp(p.pieces[n], op, key, value)
 }
 
 // encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
@@ -129,14 +153,14 @@ func countOp(d *deltas, op *stagedOp, old int) {
 
 // oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
 // is not asked for.
-func (t *Tx) oldSize(key []byte) (int, error) {
-	if l := t.held[string(key)]; l != nil && l.known {
-		return l.size, nil
+func (t *Tx) oldSize(op *stagedOp) (int, error) {
+	if op.lock > 0 && t.held[op.lock-1].known {
+		return t.held[op.lock-1].size, nil
 	}
-	if !IsRow(key) {
+	if !IsRow(op.key) {
 		return -1, nil
 	}
-	value, _, err := t.r.newest(key)
+	value, _, err := t.r.newest(op.key)
 	if value == nil {
 		return -1, err
 	}
@@ -203,7 +227,7 @@ func (t *Tx) Prepare(_ context.Context, req txn.PrepareRequest) error {
 		if err := t.encodePrepare(); err != nil {
 			return err
 		}
-		e.room, e.stats, e.parts = t.last, t.delta, t.parts
+		e.room, e.stats, e.parts = t.rest, t.delta, t.parts
 	}
 	p, err := t.r.proposeAt(e.encode(), t.term, e.ts)
 	if err != nil {
@@ -239,7 +263,7 @@ func (t *Tx) encodePrepare() error {
 	if err != nil {
 		return err
 	}
-	if t.last, err = t.sendParts(pieces); err != nil {
+	if t.rest, err = t.sendParts(pieces); err != nil {
 		return err
 	}
 	t.encoded, t.delta = true, stats
@@ -319,11 +343,11 @@ func (r *Replica) releaseSettled(id txn.ID) {
 
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4). Called with the lock table empty.
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
-	t := &Tx{r: r, id: p.id, term: term, held: map[string]*rowLock{}, phase: phasePrepared, adopted: true}
-	for _, key := range slices.CompactFunc(slices.Clone(p.keys), slices.Equal) {
+	t := &Tx{r: r, id: p.id, term: term, phase: phasePrepared, adopted: true}
+	for _, key := range slices.CompactFunc(slices.Clone(p.keys()), slices.Equal) {
 		l, err := r.locks.acquire(context.Background(), t, key)
 		if err == nil { // nobody else holds locks yet
-			t.held[string(key)] = l
+			t.hold(l)
 		}
 	}
 	r.tmu.Lock()

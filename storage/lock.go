@@ -28,8 +28,10 @@ type lockStripe struct {
 // rowLock is one held lock. The fields after queue belong to the holder: what it learned of the row under the lock, which
 // nobody can change while it holds it.
 type rowLock struct {
+	key    string
 	holder *Tx
 	queue  []*lockWait // guarded by the stripe
+	number int32       // place in the holder's list, counted from 1; guarded by the holder's mu
 
 	known   bool // the fields below are filled in
 	version txn.Timestamp
@@ -61,8 +63,8 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte) (*rowLock, 
 	s.mu.Lock()
 	l := s.locks[string(key)]
 	if l == nil {
-		l = &rowLock{holder: t}
-		s.locks[string(key)] = l
+		l = &rowLock{key: string(key), holder: t}
+		s.locks[l.key] = l
 		s.mu.Unlock()
 		return l, nil
 	}
@@ -115,21 +117,32 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, key []byte, w *loc
 	return nil, err
 }
 
-// release gives the lock of key to the next in the queue.
-func (lt *lockTable) release(t *Tx, key string, l *rowLock) {
-	s := lt.stripe([]byte(key))
+// heldBy gives t's lock of key, nil if it has none.
+func (lt *lockTable) heldBy(t *Tx, key []byte) *rowLock {
+	s := lt.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.locks[key] != l || l.holder != t {
+	if l := s.locks[string(key)]; l != nil && l.holder == t {
+		return l
+	}
+	return nil
+}
+
+// release gives t's lock l to the next in its queue.
+func (lt *lockTable) release(t *Tx, l *rowLock) {
+	s := &lt.stripes[maphash.String(lt.seed, l.key)%lockStripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.locks[l.key] != l || l.holder != t {
 		return // the term has ended
 	}
 	if len(l.queue) == 0 {
-		delete(s.locks, key)
+		delete(s.locks, l.key)
 		return
 	}
 	next := l.queue[0]
-	nl := &rowLock{holder: next.t, queue: l.queue[1:]}
-	s.locks[key] = nl
+	nl := &rowLock{key: l.key, holder: next.t, queue: l.queue[1:]}
+	s.locks[l.key] = nl
 	for _, w := range nl.queue {
 		lt.deadlock.Change(w.t.id, next.t.id, w)
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,6 +25,7 @@ type Replica struct {
 	cfg     Config
 	lock    *os.File
 	db      *badger.DB
+	latest  *badger.Txn // reads newest versions; shared, since a reader at a fixed time holds nothing in Badger
 	group   *raftgroup.Group
 	machine *machine
 	stats   *statistics
@@ -102,6 +104,7 @@ func (r *Replica) open() (err error) {
 	if r.db, err = openBadger(&r.cfg); err != nil {
 		return err
 	}
+	r.latest = r.db.NewTransactionAt(math.MaxUint64, false)
 	s, stats, err := loadState(r.db)
 	if err != nil {
 		return err

@@ -23,18 +23,18 @@ type Tx struct {
 	adopted     bool        // rebuilt from the log at the start of a term
 
 	mu    sync.Mutex
-	term  uint64              // of the stage, 0 before there is one; guarded by mu
-	held  map[string]*rowLock // guarded by mu
-	stage stage               // guarded by mu
-	phase phase               // guarded by mu
-	pins  bool                // locks count as writes; guarded by mu
+	term  uint64     // of the stage, 0 before there is one; guarded by mu
+	held  []*rowLock // guarded by mu
+	last  *rowLock   // the lock asked for last, which the next write is likely to be of; guarded by mu
+	stage stage      // guarded by mu
+	phase phase      // guarded by mu
+	pins  bool       // locks count as writes; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int    // part entries in the log
-	encoded bool   // last and delta are what a prepare carries
-	last    []byte // the piece that goes with it
+	encoded bool   // rest and delta are what a prepare carries
+	rest    []byte // the piece that goes with it
 	delta   []byte // statistics
-
 }
 
 type phase byte
@@ -75,7 +75,6 @@ func (t *Tx) begin() error {
 		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
 	case t.term == 0:
 		t.term = now
-		t.held = map[string]*rowLock{}
 		t.r.tmu.Lock()
 		t.r.txs[t.id] = t
 		t.r.tmu.Unlock()
@@ -91,6 +90,9 @@ func (t *Tx) Lock(ctx context.Context, key []byte, T txn.Timestamp) error {
 	l, err := t.lock(ctx, key)
 	if err != nil {
 		return err
+	}
+	if T == txn.MaxTimestamp {
+		return nil
 	}
 	if l.size < 0 && !l.traced {
 		if l.version, err = t.r.lastDelete(key); err != nil {
@@ -121,21 +123,38 @@ func (t *Tx) lock(ctx context.Context, key []byte) (*rowLock, error) {
 		t.mu.Unlock()
 		return nil, err
 	}
-	l := t.held[string(key)]
+	l := t.last
 	t.mu.Unlock()
-	if l == nil {
+	if l == nil || l.key != string(key) {
 		var err error
 		if l, err = t.r.locks.acquire(ctx, t, key); err != nil {
 			return nil, err
 		}
-		t.mu.Lock()
-		t.held[string(key)] = l
-		t.mu.Unlock()
+		t.hold(l)
 	}
 	if l.known {
 		return l, nil
 	}
 	return l, t.learn(ctx, key, l)
+}
+
+// hold notes a lock that this transaction has got, or had already.
+func (t *Tx) hold(l *rowLock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.number == 0 {
+		t.held = append(t.held, l)
+		l.number = int32(len(t.held))
+	}
+	t.last = l
+}
+
+// lockOf gives the lock of key if it is held. Called with mu held.
+func (t *Tx) lockOf(key []byte) *rowLock {
+	if l := t.last; l != nil && l.key == string(key) {
+		return l
+	}
+	return t.r.locks.heldBy(t, key)
 }
 
 // learn fills in what the row's newest committed version is; under the lock it stays so. Index entries are prepared without
@@ -158,16 +177,17 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock) error {
 }
 
 func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
-	b := r.db.NewTransactionAt(math.MaxUint64, false)
-	defer b.Discard()
-	return getAt(b, key)
+	return getAt(r.latest, key)
 }
 
 // Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
 func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	t.mu.Lock()
 	op, ok := t.stage.get(key, math.MaxInt32)
-	l := t.held[string(key)]
+	var l *rowLock
+	if !ok {
+		l = t.lockOf(key)
+	}
 	t.mu.Unlock()
 	if ok {
 		return op.value, nil
@@ -210,7 +230,13 @@ func (t *Tx) put(key, value []byte, del bool) error {
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)
-	t.stage.put(key, value, del)
+	lock := int32(0)
+	if IsRow(key) {
+		if l := t.lockOf(key); l != nil {
+			lock = l.number
+		}
+	}
+	t.stage.put(key, value, del, lock)
 	return nil
 }
 
@@ -258,7 +284,7 @@ func (t *Tx) Rollback() {
 func (t *Tx) end() {
 	t.mu.Lock()
 	held, began := t.held, t.term != 0
-	t.phase, t.held, t.stage = phaseDone, nil, stage{}
+	t.phase, t.held, t.last, t.stage = phaseDone, nil, nil, stage{}
 	t.mu.Unlock()
 	if !began {
 		return
@@ -268,8 +294,8 @@ func (t *Tx) end() {
 		delete(t.r.txs, t.id)
 	}
 	t.r.tmu.Unlock()
-	for key, l := range held {
-		t.r.locks.release(t, key, l)
+	for _, l := range held {
+		t.r.locks.release(t, l)
 	}
 }
 

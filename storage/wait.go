@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/txn"
@@ -21,31 +22,39 @@ type preparedTxn struct {
 	C       txn.Timestamp
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
-	keys    [][]byte // ascending
+	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
 	settled chan struct{}
 	since   time.Time
 }
 
 func newPrepared(o *openTxn) *preparedTxn {
-	p := &preparedTxn{id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since}
-	for _, w := range o.writes {
+	writes := o.writes // of a prepared transaction they stay as they are
+	return &preparedTxn{
+		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
+		keys: sync.OnceValue(func() [][]byte { return sortedKeys(writes) }),
+	}
+}
+
+func sortedKeys(writes [][]byte) (keys [][]byte) {
+	for _, w := range writes {
 		// The entry was checked when it was applied first.
 		_ = eachOp(w, func(_ opKind, key, _ []byte) error {
-			p.keys = append(p.keys, key)
+			keys = append(keys, key)
 			return nil
 		})
 	}
-	slices.SortFunc(p.keys, bytes.Compare)
-	return p
+	slices.SortFunc(keys, bytes.Compare)
+	return keys
 }
 
 func (p *preparedTxn) touches(s txn.Span) bool {
-	i := sort.Search(len(p.keys), func(i int) bool { return bytes.Compare(p.keys[i], s.Start) >= 0 })
-	return i < len(p.keys) && (len(s.End) == 0 || bytes.Compare(p.keys[i], s.End) < 0)
+	keys := p.keys()
+	i := sort.Search(len(keys), func(i int) bool { return bytes.Compare(keys[i], s.Start) >= 0 })
+	return i < len(keys) && (len(s.End) == 0 || bytes.Compare(keys[i], s.End) < 0)
 }
 
 func (p *preparedTxn) writes(key []byte) bool {
-	_, ok := slices.BinarySearchFunc(p.keys, key, bytes.Compare)
+	_, ok := slices.BinarySearchFunc(p.keys(), key, bytes.Compare)
 	return ok
 }
 
