@@ -84,10 +84,35 @@ func (db *Server) NewSession(ctx context.Context, p StartupParams) (*Session, er
 	if err := s.applyDefaults(role, database, p.Settings); err != nil {
 		return nil, err
 	}
-	db.mu.Lock()
-	db.sessions[p.PID] = s
-	db.mu.Unlock()
+	if err := db.admit(s, role, database); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// admit makes the session known, unless its role or database has as many as it may. Superusers always get in.
+func (db *Server) admit(s *Session, role *catalog.Role, database *catalog.Database) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	ofRole, inDatabase := int32(0), int32(0)
+	if limited := role.ConnectionLimit >= 0 || database.ConnectionLimit >= 0; limited && !role.Superuser {
+		for _, other := range db.sessions {
+			if other.role == role.OID {
+				ofRole++
+			}
+			if other.database == database.OID {
+				inDatabase++
+			}
+		}
+		switch {
+		case database.ConnectionLimit >= 0 && inDatabase >= database.ConnectionLimit:
+			return pgerr.New(pgerr.TooManyConnections, `too many connections for database "%s"`, database.Name)
+		case role.ConnectionLimit >= 0 && ofRole >= role.ConnectionLimit:
+			return pgerr.New(pgerr.TooManyConnections, `too many connections for role "%s"`, role.Name)
+		}
+	}
+	db.sessions[s.start.PID] = s
+	return nil
 }
 
 func (db *Server) forget(s *Session) {
