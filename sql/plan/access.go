@@ -94,7 +94,7 @@ func orderIndex(t *catalog.Table) *catalog.Index {
 func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	q := l.q
 	s, ok := scanUnder(cur.node)
-	if !ok || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow || q.HasSRFs || len(q.OrderBy) == 0 || s.Access == ScanKeys {
+	if !ok || !p.orderable(cur) || q.Limit == nil || q.Distinct || q.HasAggs || q.GroupBy != nil || q.HasWindow || q.HasSRFs || len(q.OrderBy) == 0 {
 		return part{}, false
 	}
 	desc, ok := l.keyOrder(s, cur.in)
@@ -102,9 +102,7 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 		return part{}, false
 	}
 	old := *s
-	s.Access, s.Desc = ScanOrdered, desc
-	lo, hi := keyBounds(s, conjuncts(s.Filter))
-	setBounds(s, lo, hi)
+	ordered(s, desc)
 	count, offset, err := p.limits(l)
 	if err != nil || !pushable(count) || !pushable(offset) {
 		*s = old
@@ -121,6 +119,19 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 	out = p.gather(out, sortKeys(q))
 	out.node = &Limit{Base: Base{out.node.Output()}, Child: out.node, Count: count, Offset: offset}
 	return dropHidden(out, visible(q)), true
+}
+
+// orderable tells whether reading a scan in key order may save work: not where a route has narrowed it to a few buckets or keys.
+func (p *planner) orderable(cur part) bool {
+	s, ok := scanUnder(cur.node)
+	return ok && cur.local != nil && cur.local.route.Everywhere() && s.Access != ScanKeys
+}
+
+// ordered makes the scan below cur one in key order.
+func ordered(s *Scan, desc bool) {
+	s.Access, s.Desc = ScanOrdered, desc
+	lo, hi := keyBounds(s, conjuncts(s.Filter))
+	setBounds(s, lo, hi)
 }
 
 func scanUnder(n Node) (*Scan, bool) {

@@ -51,6 +51,7 @@ type level struct {
 	binds []binding // columns of up's row that the plan of this level reads
 	ctes  map[*query.CTE]int
 	need  map[varKey]bool // columns of q.Rels that anything reads
+	inits []Bind          // subqueries that run once, before the query, and the parameters that hold their values
 }
 
 type varKey struct{ rel, col int }
@@ -73,13 +74,22 @@ func (p *planner) outer(l *level, v *query.Var) (query.Expr, error) {
 	own.Up = 0
 	for _, b := range child.binds {
 		if b.v.Rel == own.Rel && b.v.Col == own.Col {
-			return &Outer{T: v.T, N: b.param, Name: v.Name}, nil
+			return p.outerColumn(child.up, b), nil
 		}
 	}
 	b := binding{param: p.outers, v: &own}
 	p.outers++
 	child.binds = append(child.binds, b)
-	return &Outer{T: v.T, N: b.param, Name: v.Name}, nil
+	return p.outerColumn(child.up, b), nil
+}
+
+// outerColumn reads the parameter of b, a column of level l.
+func (p *planner) outerColumn(l *level, b binding) *Outer {
+	o := &Outer{T: b.v.T, N: b.param, Name: b.v.Name}
+	if b.v.Rel >= 0 && b.v.Rel < len(l.q.Rels) {
+		o.Rel = l.q.Rels[b.v.Rel].Alias
+	}
+	return o
 }
 
 // part is a planned piece of a query: its node, where its columns are, and whether every fragment can run it alone.
@@ -117,8 +127,12 @@ func (p *planner) query(l *level) (part, error) {
 		return part{}, err
 	}
 	out, err := p.body(l)
-	if err != nil || len(withs) == 0 {
-		return out, err
+	if err != nil {
+		return part{}, err
+	}
+	out = p.initPlans(l, out)
+	if len(withs) == 0 {
+		return out, nil
 	}
 	out = p.gather(out, nil)
 	out.node = &With{Base: Base{out.node.Output()}, CTEs: withs, Child: out.node}
@@ -161,11 +175,11 @@ func (p *planner) selectQuery(l *level) (part, error) {
 			return part{}, err
 		}
 	}
-	if ordered, ok := p.byPrimaryKey(l, cur); ok {
-		return ordered, nil
-	}
 	if lateTargets(l.q) {
 		return p.sortThenTargets(l, cur)
+	}
+	if out, ok := p.byPrimaryKey(l, cur); ok {
+		return out, nil
 	}
 	if cur, err = p.targets(l, cur); err != nil {
 		return part{}, err

@@ -32,8 +32,14 @@ func ExprText(e query.Expr) string {
 			}
 			return &query.Var{T: n.T, Name: n.Name}, true
 		case *Outer:
+			if n.Of != nil {
+				return query.Rewrite(n.Of, name), true
+			}
 			if n.Name == "" {
 				return mark(n.T, fmt.Sprintf("$%d", n.N)), true
+			}
+			if n.Rel != "" {
+				return mark(n.T, identifier(n.Rel)+"."+identifier(n.Name)), true
 			}
 			return &query.Var{T: n.T, Name: n.Name}, true
 		case *SubPlan:

@@ -252,6 +252,9 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
+		if hasSubPlan(e) && len(l.q.From) > 0 && cur.local != nil {
+			e = p.hoist(l, e)
+		}
 		if hasSubPlan(e) {
 			subs = append(subs, e)
 		} else {

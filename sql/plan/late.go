@@ -33,12 +33,19 @@ func (p *planner) sortThenTargets(l *level, cur part) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	byKey := p.readInOrder(l, cur)
 	cur, keys, err := p.sortColumns(l, cur)
 	if err != nil {
 		return part{}, err
 	}
 	in := cur.in
-	if len(keys) > 0 {
+	switch {
+	case byKey:
+		if enough := together(count, offset); enough != nil {
+			cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
+		}
+		cur = p.gather(cur, keys)
+	case len(keys) > 0:
 		cur = p.sort(cur, keys, count, offset)
 	}
 	if count != nil || offset != nil {
@@ -55,6 +62,19 @@ func (p *planner) sortThenTargets(l *level, cur part) (part, error) {
 		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
 	}
 	return part{node: proj, in: newLayout()}, nil
+}
+
+// readInOrder makes cur, where it is a scan and ORDER BY is its primary key, a scan in that order.
+func (p *planner) readInOrder(l *level, cur part) bool {
+	if len(l.q.OrderBy) == 0 || l.q.Limit == nil || !p.orderable(cur) {
+		return false
+	}
+	s, _ := scanUnder(cur.node)
+	desc, ok := l.keyOrder(s, cur.in)
+	if ok = ok && orderIndex(s.Table) != nil; ok {
+		ordered(s, desc)
+	}
+	return ok
 }
 
 // sortColumns makes every sort key a slot.

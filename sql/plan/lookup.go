@@ -28,7 +28,7 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 			return part{}, false, err
 		}
 		n.Binds = append(n.Binds, Bind{p.outers, v})
-		tuple[i] = &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Name: nameOf(v)}
+		tuple[i] = &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
 		p.outers++
 	}
 	found := *s
@@ -56,7 +56,7 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 
 // semiLookup reads the rows of the left side by primary key, one for each of the right side's different values, where those are few.
 func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
-	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
+	if j.kind != query.Semi || j.fixed || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}
 	right = p.gather(right, nil)
@@ -100,13 +100,10 @@ func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
 }
 
 func nameOf(e query.Expr) string {
-	switch n := bare(e).(type) {
-	case *Slot:
-		return n.Name
-	case *Outer:
-		return n.Name
+	if s, ok := bare(e).(*Slot); ok {
+		return s.Name
 	}
-	return "$value"
+	return "?column?"
 }
 
 // Guesses of how many rows a step gives, where nothing is known. Only their order matters.

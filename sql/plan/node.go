@@ -32,7 +32,9 @@ type Slot struct {
 type Outer struct {
 	query.T
 	N    int
-	Name string
+	Name string     // for EXPLAIN: the column, "" for a subquery's value
+	Rel  string     // for EXPLAIN: its table
+	Of   query.Expr // for EXPLAIN: what a lookup binds, where that is no plain column
 }
 
 // Bind sets outer parameter Param to Expr, evaluated over the current row, before the inner plan runs.

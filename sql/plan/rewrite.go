@@ -86,22 +86,23 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 		}
 	}
 	if in.collects {
-		return p.sibling(v, in), nil
+		return p.sibling(l, v, in), nil
 	}
 	return nil, pgerr.New(pgerr.InternalError, "column %q is not in the input of this step", v.Name)
 }
 
 // sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will bind.
-func (p *planner) sibling(v *query.Var, in *layout) query.Expr {
+func (p *planner) sibling(l *level, v *query.Var, in *layout) query.Expr {
 	for _, b := range in.lateral {
 		if b.v.Rel == v.Rel && b.v.Col == v.Col {
-			return &Outer{T: v.T, N: b.param, Name: v.Name}
+			return p.outerColumn(l, b)
 		}
 	}
 	own := *v
-	in.lateral = append(in.lateral, binding{p.outers, &own})
+	b := binding{p.outers, &own}
+	in.lateral = append(in.lateral, b)
 	p.outers++
-	return &Outer{T: v.T, N: p.outers - 1, Name: v.Name}
+	return p.outerColumn(l, b)
 }
 
 func (p *planner) wholeRow(l *level, v *query.Var, in *layout) (query.Expr, error) {
@@ -127,7 +128,7 @@ func (p *planner) subPlan(l *level, s *query.SubLink, in *layout) (query.Expr, e
 		return nil, err
 	}
 	p.subs++
-	out := &SubPlan{T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs)}
+	out := &SubPlan{T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs), Volatile: volatileQuery(s.Query)}
 	if out.Binds, err = p.binds(l, child, in); err != nil {
 		return nil, err
 	}

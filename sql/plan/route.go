@@ -70,6 +70,9 @@ func (m *matcher) keys(r *Route) {
 		return
 	}
 	r.Keys = m.tuples(m.conds, cols)
+	if or := m.tuplesOfOr(m.conds, cols); len(or) > 0 && len(or) < len(r.Keys) {
+		r.Keys = or
+	}
 }
 
 // maxKeyTuples bounds the combinations of key columns' values that are worth routing by.
@@ -198,7 +201,13 @@ func (m *matcher) column(col int) wanted {
 			}
 			for i, side := range c.Args {
 				v := c.Args[1-i]
-				if m.position(side) == col && known(v) && m.keyLike(col, v.Type()) {
+				if m.position(side) != col || !known(v) {
+					continue
+				}
+				if m.keyLike(col, v.Type()) {
+					return v
+				}
+				if v = fitted(v, m.s.Table.Columns[col].Type); v != nil {
 					return v
 				}
 			}
@@ -208,6 +217,18 @@ func (m *matcher) column(col int) wanted {
 			return m.position(a.Left) == col && m.keyLike(col, types.ElemOf(a.Array.Type()))
 		},
 	}
+}
+
+// fitted gives an integer constant of another width as one of type t, nil where it does not fit or is none.
+func fitted(e query.Expr, t types.OID) query.Expr {
+	c, ok := e.(*query.Const)
+	if !ok || !integer(c.OID) || !integer(t) || c.Value.IsNull() {
+		return nil
+	}
+	if bits := 8*width(t) - 1; c.Value.N>>bits != 0 && c.Value.N>>bits != -1 {
+		return nil
+	}
+	return &query.Const{T: query.Of(t), Value: c.Value}
 }
 
 func (m *matcher) valueType(col int) types.OID {
@@ -359,18 +380,23 @@ func equalPaths(a, b []string) bool {
 	return true
 }
 
-// bucketInterval finds `sherd.bucket(id) >= a` and `< b`.
+// bucketInterval finds `sherd.bucket(id) >= a` and `< b`, and equality with a constant.
 func (m *matcher) bucketInterval(r *Route) {
 	for _, c := range m.conds {
 		call, ok := c.(*query.Call)
 		if !ok || len(call.Args) != 2 || !m.isBucketOfID(call.Args[0]) || !known(call.Args[1]) || call.Args[1].Type() != types.Int4 {
 			continue
 		}
+		v := call.Args[1]
 		switch call.Op {
 		case ">=":
-			r.Lo = call.Args[1]
+			r.Lo = v
 		case "<":
-			r.Hi = call.Args[1]
+			r.Hi = v
+		case "=":
+			if c, ok := v.(*query.Const); ok && !c.Value.IsNull() && c.Value.N < shardmap.BucketCount {
+				r.Lo, r.Hi = v, &query.Const{T: c.T, Value: types.NewInt(c.Value.N + 1)}
+			}
 		}
 	}
 }

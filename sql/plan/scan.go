@@ -93,6 +93,9 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 			return part{}, err
 		}
 		if hasSubPlan(e) {
+			e = p.hoist(l, e)
+		}
+		if hasSubPlan(e) {
 			subs = append(subs, e)
 		} else {
 			plain = append(plain, e)
