@@ -2,14 +2,17 @@ package sql
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -59,7 +62,20 @@ func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 	if r == nil {
 		return "", false
 	}
+	if r.Password != "" && expired(r.ValidUntil, time.Now()) {
+		secret, err := scramsecret.Make(rand.Text()) // nobody knows it: the exchange fails as with a wrong password
+		return secret, err == nil
+	}
 	return r.Password, true
+}
+
+// expired tells whether a role's VALID UNTIL is over; an unreadable one is.
+func expired(validUntil string, now time.Time) bool {
+	if validUntil == "" {
+		return false
+	}
+	end, err := types.Input(types.TimestampTZ, -1, validUntil, nil)
+	return err != nil || end.N < types.TimestampOf(now)
 }
 
 // NewSession opens a session. Errors are fatal to the connection: 28000 role, 3D000 database.
