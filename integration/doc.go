@@ -8,5 +8,7 @@
 //	TestScripts   everyday statements with rows, tags and errors, testdata/sql; known differences are listed there and turn red when they agree
 //	TestKill      writers, and SIGKILL at random moments, also during recovery (SHERD_KILL_ROUNDS=50 for the long form)
 //
+// The command is built from this tree, or is the one that SHERD_BINARY names.
+//
 // The golden tests run against Sherd, or against the server that SHERD_COMPARE_URL names; -rewrite then writes the golden files anew.
 package integration

@@ -28,9 +28,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
-	if binary, err = Build(scratch); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if binary = os.Getenv("SHERD_BINARY"); binary == "" {
+		if binary, err = Build(scratch); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	code := m.Run()
 	if p := shared.process; p != nil {

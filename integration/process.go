@@ -194,3 +194,6 @@ func One[T any](t testing.TB, conn *pgx.Conn, text string, args ...any) (v T) {
 	}
 	return v
 }
+
+// PID is the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }

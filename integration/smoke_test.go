@@ -92,8 +92,6 @@ func TestStartRefuses(t *testing.T) {
 	if got := One[int](t, Connect(t, p.URL), "SELECT count(*)::int FROM t"); got != 0 {
 		t.Errorf("the first process answers %d", got)
 	}
-	port := p.cmd.Args[len(p.cmd.Args)-1]
-	_ = port
 	addr := strings.TrimSuffix(strings.TrimPrefix(p.URL, "postgres://postgres@"), "/postgres")
 	if text := startFails(t, "--data", filepath.Join(t.TempDir(), "other"), "--sql-addr", addr); !strings.Contains(text, "in use") {
 		t.Errorf("a port that is taken: %s", text)
@@ -149,6 +147,9 @@ func TestDamagedDirectory(t *testing.T) {
 			var n, sum int
 			err = conn.QueryRow(context.Background(), "SELECT count(*), sum((doc->>'n')::int) FROM t").Scan(&n, &sum)
 			if err != nil {
+				if sqlState(err) == "" || p.Exited() {
+					t.Errorf("a query ends the connection: %v; log:\n%s", err, p.Log())
+				}
 				t.Logf("answers: %v", err)
 				return
 			}

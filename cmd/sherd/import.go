@@ -131,6 +131,14 @@ func (c *importConfig) check() error {
 }
 
 func runImport(ctx context.Context, cfg importConfig, out io.Writer, messages *os.File) (err error) {
+	for _, name := range cfg.files { // before a table is made for them
+		if name == "-" {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil {
+			return err
+		}
+	}
 	conn, err := pgx.Connect(ctx, cfg.url)
 	if err != nil {
 		return err

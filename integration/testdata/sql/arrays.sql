@@ -28,5 +28,5 @@ SELECT t, count(*) FROM tagged, unnest(tags) t GROUP BY t ORDER BY t;
 SELECT generate_series(1, 3), generate_subscripts(ARRAY[7, 8], 1);
 SELECT generate_series(1, 10, 4), generate_series(3, 1, -1);
 SELECT generate_series(1, 2, 0);
-SELECT (ROW(1, 'x')).f2;
+SELECT (ROW(1, 'x'::text)).f2;
 SELECT ROW(1, 'x') = ROW(1, 'x'), ROW(1, NULL) IS NULL, ROW(NULL, NULL) IS NULL, ROW(1, 2) < ROW(1, 3), (1, 2) IN ((1, 2), (3, 4));

@@ -54,8 +54,3 @@ DROP SCHEMA sales_x;
 DROP SCHEMA sales_x CASCADE;
 SELECT * FROM sales_x.t;
 CREATE TABLE nosuchschema.t (k int);
-BEGIN;
-CREATE TABLE undone (k int PRIMARY KEY);
-INSERT INTO undone VALUES (1);
-ROLLBACK;
-SELECT * FROM undone;

@@ -1,0 +1,11 @@
+CREATE TABLE c (id int PRIMARY KEY, t text);
+INSERT INTO c SELECT g, 'r' || g FROM generate_series(1, 10) g;
+BEGIN;
+DECLARE cur CURSOR FOR SELECT id FROM c ORDER BY id;
+FETCH 3 FROM cur;
+FETCH NEXT FROM cur;
+MOVE 2 IN cur;
+FETCH ALL FROM cur;
+CLOSE cur;
+FETCH cur;
+COMMIT;
