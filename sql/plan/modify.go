@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
@@ -131,13 +133,14 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 
 // modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read, else over rows joined at the gateway.
 func (p *planner) modify(l *level) (part, error) {
+	semis := l.unnestTarget()
 	q := l.q
 	rel := q.Rels[q.Result]
 	for i := range rel.Columns {
 		l.need[varKey{q.Result, i}] = true
 	}
 	l.need[varKey{q.Result, ColKey}] = true
-	cur, err := p.modifySource(l)
+	cur, err := p.modifySource(l, semis)
 	if err != nil {
 		return part{}, err
 	}
@@ -170,7 +173,53 @@ func (p *planner) modify(l *level) (part, error) {
 }
 
 // modifySource gives the rows to change: the target's columns, its key, then the other tables' columns.
-func (p *planner) modifySource(l *level) (part, error) {
+func (p *planner) modifySource(l *level, semis []*query.FromJoin) (part, error) {
+	cur, have, err := p.modifyRows(l)
+	for _, s := range semis {
+		if err != nil {
+			return part{}, err
+		}
+		rrels := fromRels(s.Right)
+		onRight, on := l.split(conjuncts(s.On), rrels, true)
+		var right part
+		if right, err = p.joined(l, []query.From{s.Right}, onRight); err != nil {
+			return part{}, err
+		}
+		cur, err = p.join(l, joining{kind: s.Kind, lrels: have, rrels: rrels, on: on, fixed: true}, cur, right)
+	}
+	return cur, err
+}
+
+// unnestTarget turns EXISTS and IN of an UPDATE or DELETE into joins, which come after those of FROM and USING. The level's query becomes
+// one without them.
+func (l *level) unnestTarget() []*query.FromJoin {
+	q := *l.q
+	var semis []*query.FromJoin
+	var rest []query.Expr
+	for _, c := range conjuncts(q.Where) {
+		one := query.Query{Rels: q.Rels, From: []query.From{&query.FromRel{Rel: q.Result}}}
+		if !joinSubLink(&one, c) {
+			rest = append(rest, c)
+			continue
+		}
+		q.Rels = one.Rels
+		semis = append(semis, one.From[0].(*query.FromJoin))
+	}
+	if semis == nil {
+		return nil
+	}
+	q.Where = conjunction(rest)
+	reads := q
+	for _, s := range semis {
+		reads.From = append(slices.Clip(reads.From), s)
+	}
+	l.need = neededColumns(&reads)
+	l.q = &q
+	return semis
+}
+
+// modifyRows joins the target with the tables of FROM or USING.
+func (p *planner) modifyRows(l *level) (part, relSet, error) {
 	q := l.q
 	conds := conjuncts(q.Where)
 	positions := allPositions(q.Rels[q.Result])
@@ -182,7 +231,7 @@ func (p *planner) modifySource(l *level) (part, error) {
 	}
 	cur, err := p.scan(l, q.Result, own, positions)
 	if err != nil || len(q.From) == 0 {
-		return cur, err
+		return cur, target, err
 	}
 	orels := relSet{}
 	for _, it := range q.From {
@@ -191,13 +240,14 @@ func (p *planner) modifySource(l *level) (part, error) {
 	ownToo, between := l.split(rest, orels, true)
 	others, err := p.joined(l, q.From, ownToo)
 	if err != nil {
-		return part{}, err
+		return part{}, nil, err
 	}
 	if len(others.in.lateral) > 0 {
-		return part{}, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
+		return part{}, nil, pgerr.Unsupported("LATERAL references to the target of UPDATE or DELETE are not supported yet").
 			WithHint("Write the statement with a subquery that joins the target by its key.")
 	}
-	return p.join(l, joining{kind: query.Inner, lrels: target, rrels: orels, on: between, fixed: true}, cur, others)
+	cur, err = p.join(l, joining{kind: query.Inner, lrels: target, rrels: orels, on: between, fixed: true}, cur, others)
+	return cur, target.union(orels), err
 }
 
 func allPositions(r *query.Rel) []int {
