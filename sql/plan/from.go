@@ -182,7 +182,11 @@ func (l *level) lateralOf(n int) relSet {
 func (p *planner) fromItem(l *level, it query.From, conds []query.Expr) (part, error) {
 	switch n := it.(type) {
 	case *query.FromRel:
-		return p.rel(l, n.Rel, conds)
+		out, err := p.rel(l, n.Rel, conds)
+		if err != nil {
+			return part{}, err
+		}
+		return p.withRow(l, n.Rel, out)
 	case *query.FromJoin:
 		return p.outerJoin(l, n, conds)
 	}

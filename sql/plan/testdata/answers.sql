@@ -288,3 +288,13 @@ DELETE FROM things WHERE id = 4 OR id = 3 RETURNING id
 SELECT count(*) FROM lines
 SELECT * FROM notes ORDER BY k, t
 SELECT id, name, grp, big FROM things ORDER BY id
+-- rows as values
+SELECT a.id, count(b), count(b.*), count(*) FROM (VALUES (1), (99)) a(id) LEFT JOIN (SELECT id, NULL::int AS x FROM things) b ON a.id = b.id GROUP BY 1 ORDER BY 1
+SELECT t FROM (VALUES (10), (99)) a(id) LEFT JOIN things t ON t.id = a.id ORDER BY a.id
+SELECT count(t), count(DISTINCT t.grp) FROM things t
+-- values known only when the statement runs
+SELECT id FROM things WHERE id IN (SELECT max(id) FROM things) OR id = (SELECT min(id) FROM things) ORDER BY 1
+SELECT id FROM things WHERE NOT EXISTS (SELECT 1 FROM notes WHERE k = 12345) AND id > (SELECT max(id) - 5 FROM things) ORDER BY 1
+SELECT id, (SELECT max(u.id) FROM things u WHERE u.grp = (SELECT min(w.grp) FROM things w WHERE w.id >= t.id)) FROM things t ORDER BY id LIMIT 4
+DELETE FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.id = t.id + 1) AND t.id > 15 RETURNING id
+UPDATE things t SET name = 'z' WHERE t.id IN (SELECT max(id) FROM things) AND EXISTS (SELECT 1 FROM lines) RETURNING t.id, t.name

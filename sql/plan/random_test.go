@@ -1,0 +1,167 @@
+package plan_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// generator makes small queries over the test's tables. A query without LIMIT has one answer, however the rows lie.
+type generator struct{ *rand.Rand }
+
+func (g generator) pick(s ...string) string { return s[g.IntN(len(s))] }
+
+// joinable tables, each with expressions to tie them by and conditions on them; # is the alias.
+var joinable = []struct {
+	name        string
+	ties, conds []string
+}{
+	{"orders", []string{"#.id", "#.doc ->> 'Customer'", "#.doc ->> 'State'"}, []string{"#.doc ->> 'Customer' = 'customers/3-A'",
+		"#.id = 'orders/7-A$customers/7-A'", "#.doc ->> 'State' IN ('S1', 'S2')", "#.id > 'orders/3'", "#.doc ->> 'Customer' IN ('customers/1-A', 'customers/2-A')"}},
+	{"invoices", []string{"#.id", "#.doc ->> 'Customer'"}, []string{"#.doc @> '{\"Customer\": \"customers/3-A\"}'", "(#.doc ->> 'Sum')::int > 10", "#.id IS NULL"}},
+	{"wide", []string{"#.id", "#.doc ->> 'Customer'"}, []string{"#.doc ->> 'Customer' = 'customers/3-A'", "(#.doc ->> 'Sum')::int < 9"}},
+	{"customers", []string{"#.id", "#.doc ->> 'City'"}, []string{"#.id = 'customers/3-A'", "#.n > 4", "#.n IS NULL", "#.id IN ('customers/3-A', 'customers/5-A')"}},
+	{"lines", []string{"#.order_id", "#.order_id"}, []string{"#.no = 2", "#.qty > 10", "#.order_id = 'orders/7-A$customers/7-A' AND #.no = 1"}},
+}
+
+func (g generator) query() string {
+	joins := []string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}
+	a, b, c := joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))]
+	at := func(e, alias string) string { return strings.ReplaceAll(e, "#", alias) }
+	tie := func(l, r string, x, y []string) string { return at(g.pick(x...), l) + " = " + at(g.pick(y...), r) }
+	from := fmt.Sprintf("%s a %s %s b ON %s", a.name, g.pick(joins...), b.name, tie("a", "b", a.ties, b.ties))
+	if g.IntN(3) == 0 {
+		from += " AND " + at(g.pick(b.conds...), "b")
+	}
+	if g.IntN(2) == 0 {
+		from += fmt.Sprintf(" %s %s c ON %s", g.pick(joins...), c.name, tie("b", "c", b.ties, c.ties))
+	}
+	var where []string
+	if g.IntN(2) == 0 {
+		where = append(where, at(g.pick(a.conds...), "a"))
+	}
+	if g.IntN(4) == 0 {
+		where = append(where, "("+at(g.pick(b.conds...), "b")+" OR "+at(g.pick(a.conds...), "a")+")")
+	}
+	if g.IntN(3) == 0 {
+		where = append(where, fmt.Sprintf("%sEXISTS (SELECT 1 FROM %s d WHERE %s)", g.pick("", "NOT "), c.name, tie("a", "d", a.ties, c.ties)))
+	}
+	if g.IntN(4) == 0 {
+		where = append(where, fmt.Sprintf("%s %sIN (SELECT %s FROM %s d)", at(g.pick(a.ties...), "a"), g.pick("", "NOT "), at(g.pick(c.ties...), "d"), c.name))
+	}
+	if len(where) > 0 {
+		from += " WHERE " + strings.Join(where, " AND ")
+	}
+	key := at(g.pick(a.ties...), "a")
+	switch g.IntN(4) {
+	case 0:
+		return fmt.Sprintf("SELECT %s, count(*), count(b.*) FROM %s GROUP BY 1", key, from)
+	case 1:
+		return fmt.Sprintf("SELECT count(*), min(%s), max(%s) FROM %s", key, at(g.pick(b.ties...), "b"), from)
+	case 2:
+		return fmt.Sprintf("SELECT DISTINCT %s FROM %s", key, from)
+	}
+	return fmt.Sprintf("SELECT %s, %s FROM %s", key, at(g.pick(b.ties...), "b"), from)
+}
+
+// TestFragmentsDoNotShow runs random queries on 1, 3 and 8 fragments: the rows are the same, in whatever steps they were found.
+func TestFragmentsDoNotShow(t *testing.T) {
+	ctx := testContext(t)
+	var dbs []*database
+	for _, n := range []int{1, 3, 8} {
+		d := openDatabase(t, n)
+		for _, text := range statementsOf(t, "testdata/answers.sql") {
+			if !strings.HasPrefix(text, "INSERT INTO") {
+				break
+			}
+			if a := d.answer(ctx, text); strings.HasPrefix(a, "ERROR") {
+				t.Fatal(text, a)
+			}
+		}
+		dbs = append(dbs, d)
+	}
+	g := generator{rand.New(rand.NewPCG(7, 11))}
+	postgres := loadedPostgres(t)
+	for range 250 {
+		text := g.query()
+		want := sortedRows(t, dbs[0], ctx, text)
+		if postgres != nil {
+			if theirs := postgres(text); !slices.Equal(theirs, want) {
+				t.Errorf("%s\n on one fragment: %d rows %.300q\n PostgreSQL: %d rows %.300q", text, len(want), want, len(theirs), theirs)
+			}
+		}
+		for _, d := range dbs[1:] {
+			if got := sortedRows(t, d, ctx, text); !slices.Equal(got, want) {
+				t.Errorf("%s\n on %d fragments: %d rows %.300q\n on one: %d rows %.300q", text, len(d.replicas), len(got), got, len(want), want)
+			}
+		}
+	}
+}
+
+func sortedRows(t *testing.T, d *database, ctx *analyze.Context, text string) []string {
+	_, pl, err := build(ctx, text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	rows, _, err := d.execute(pl)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var out []string
+	for _, r := range rows {
+		var b strings.Builder
+		for i, c := range pl.Root.Output() {
+			b.WriteString("|")
+			if !r[i].IsNull() {
+				b.WriteString(types.Output(c.Type, r[i], nil))
+			}
+		}
+		out = append(out, b.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// loadedPostgres answers from a PostgreSQL with the same rows, where -oracle names one.
+func loadedPostgres(t *testing.T) func(text string) []string {
+	if *oracle == "" {
+		return nil
+	}
+	ctx := context.Background()
+	c, err := pgconn.Connect(ctx, *oracle)
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close(ctx) })
+	schema, err := os.ReadFile("testdata/schema.sql")
+	must(t, err)
+	_, err = c.Exec(ctx, string(schema)).ReadAll()
+	must(t, err)
+	for _, text := range statementsOf(t, "testdata/answers.sql") {
+		if !strings.HasPrefix(text, "INSERT INTO") {
+			break
+		}
+		_, err := c.Exec(ctx, text).ReadAll()
+		must(t, err)
+	}
+	return func(text string) []string {
+		results, err := c.Exec(ctx, text).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var out []string
+		for _, row := range results[0].Rows {
+			out = append(out, "|"+string(bytes.Join(row, []byte("|"))))
+		}
+		slices.Sort(out)
+		return out
+	}
+}
