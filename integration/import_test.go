@@ -232,7 +232,7 @@ func TestCopyIsAtomic(t *testing.T) {
 		{"c/x\t{\"n\": \n", "22P02", "COPY copied, line 3001, column doc: "},
 		{"c/x\n", "22P04", "COPY copied, line 3001: "},
 		{"c/x\t{}\tmore\n", "22P04", "COPY copied, line 3001: "},
-		{"c/7\t{}\n", "23505", "COPY copied, line 3001"},
+		{"c/7\t{}\n", "23505", ""}, // found when the rows are written, by then the line is not known
 		{"c/x\t\\N\n", "23502", "COPY copied, line 3001: "},
 		{"c/x\t\"\xff\"\n", "22021", "COPY copied, line 3001"},
 	} {

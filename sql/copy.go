@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -286,10 +287,10 @@ func (in *copyInput) rows(emit exec.Emit) error {
 			err = in.decode(row, fields)
 		}
 		if err != nil {
-			return in.located(err, "")
+			return in.located(err, "", in.reader.Raw())
 		}
 		if err := emit(row); err != nil {
-			return in.located(err, "")
+			return in.located(err, "", in.reader.Raw())
 		}
 	}
 }
@@ -329,7 +330,7 @@ func (in *copyInput) decode(row []types.Datum, fields []copydata.Field) error {
 			row[i], err = types.Input(c.Type, c.Typmod, string(f.Bytes), in.env)
 		}
 		if err != nil {
-			return in.located(err, c.Name)
+			return in.located(err, c.Name, f.Bytes)
 		}
 	}
 	return nil
@@ -346,18 +347,38 @@ func (in *copyInput) forced(column string, f copydata.Field) copydata.Field {
 	return f
 }
 
-// located says in which line an error was found.
-func (in *copyInput) located(err error, column string) error {
+// located says in which line an error was found, and of which text: the column's value, or the line.
+func (in *copyInput) located(err error, column string, text []byte) error {
 	var e *pgerr.Error
-	if !errors.As(err, &e) || e.Where != "" {
+	if !errors.As(err, &e) || strings.Contains(e.Where, "COPY ") {
 		return err
 	}
 	c := *e
-	c.Where = fmt.Sprintf("COPY %s, line %d", in.table.Name, in.reader.Line())
+	if c.Where != "" { // where in the value: "JSON data, line 1: …"
+		c.Where += "\n"
+	}
+	c.Where += fmt.Sprintf("COPY %s, line %d", in.table.Name, in.reader.Line())
 	if column != "" {
 		c.Where += ", column " + column
 	}
+	if text != nil && in.opts.Format != copydata.Binary && utf8.Valid(text) {
+		c.Where += `: "` + shown(text) + `"`
+	}
 	return &c
+}
+
+// shownBytes bounds the text that an error of COPY quotes.
+const shownBytes = 100
+
+func shown(text []byte) string {
+	if len(text) <= shownBytes {
+		return string(text)
+	}
+	end := shownBytes
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return string(text[:end]) + "..."
 }
 
 // copyTo sends a table or the result of a query.

@@ -30,10 +30,7 @@ func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
 		d := x.GetDefElem()
 		on := true
 		if d.Arg != nil {
-			v, err := constantSetting(d.Arg)
-			if err != nil {
-				return o, err
-			}
+			v := explainValue(d.Arg)
 			if b, ok := settings.ParseBool(v); ok {
 				on = b
 			} else if d.Defname != "format" {
@@ -41,8 +38,6 @@ func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
 			} else if !strings.EqualFold(v, "text") {
 				return o, pgerr.Unsupported("EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(v)).WithHint("Use FORMAT TEXT.")
 			}
-		} else if n := d.GetArg().GetString_(); n != nil {
-			on = n.Sval != "off"
 		}
 		switch d.Defname {
 		case "analyze":
@@ -57,6 +52,19 @@ func readExplainOptions(n *pg_query.ExplainStmt) (explainOptions, error) {
 		}
 	}
 	return o, nil
+}
+
+// explainValue is an option's value: a word or text is a String, a number an Integer or Float.
+func explainValue(arg *pg_query.Node) string {
+	switch v := arg.GetNode().(type) {
+	case *pg_query.Node_String_:
+		return v.String_.GetSval()
+	case *pg_query.Node_Integer:
+		return formatInt(int64(v.Integer.GetIval()))
+	case *pg_query.Node_Float:
+		return v.Float.GetFval()
+	}
+	return ""
 }
 
 // explain is EXPLAIN: the plan as text, with the fragments and buckets that each step reaches; ANALYZE runs it too.

@@ -28,6 +28,7 @@ type Reader struct {
 	ended  bool
 	done   bool
 	line   int64
+	raw    []byte // the line read last, in buf; valid until the next Read
 	fields []Field
 	arena  []byte
 	header bool
@@ -41,6 +42,9 @@ func NewReader(opts Options, next func() ([]byte, error)) *Reader {
 
 // Line is the number of the record read last, from 1, lines of a csv record counted as PostgreSQL does.
 func (r *Reader) Line() int64 { return r.line }
+
+// Raw is the line read last as it came, for messages; nil for the binary format. It is valid until the next Read.
+func (r *Reader) Raw() []byte { return r.raw }
 
 // fill reads another chunk behind what is left.
 func (r *Reader) fill() error {
@@ -107,6 +111,7 @@ func (r *Reader) readLine() ([]byte, error) {
 		return nil, err
 	}
 	line := r.buf[r.pos:end]
+	r.raw = line
 	r.pos = end + skip
 	r.line++
 	if len(line) == 2 && line[0] == '\\' && line[1] == '.' {
