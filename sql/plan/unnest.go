@@ -52,7 +52,7 @@ func joinSubLink(q *query.Query, c query.Expr) bool {
 	return false
 }
 
-// simple tells whether a subquery is tables and conditions only, so that its FROM can join that of the query around it.
+// simple tells whether a subquery is tables, functions and conditions only, so that its FROM can join that of the query around it.
 func simple(q *query.Query, exists bool) bool {
 	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || len(q.From) == 0 || len(q.CTEs) > 0 || len(q.Locking) > 0 ||
 		q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil || q.HasWindow || q.HasSRFs || q.Offset != nil {
@@ -62,7 +62,7 @@ func simple(q *query.Query, exists bool) bool {
 		return false
 	}
 	for _, r := range q.Rels {
-		if r.Kind != query.RelTable && r.Kind != query.RelSystem && r.Kind != query.RelCTE {
+		if r.Kind != query.RelTable && r.Kind != query.RelSystem && r.Kind != query.RelCTE && r.Kind != query.RelFunction {
 			return false
 		}
 	}
@@ -107,7 +107,10 @@ func pullUp(q, sub *query.Query, kind query.JoinKind, test query.Expr) {
 	for i, it := range sub.From {
 		right[i] = shiftedFrom(it, by)
 	}
-	q.Rels = append(slices.Clip(q.Rels), sub.Rels...)
+	q.Rels = slices.Clip(q.Rels)
+	for _, r := range sub.Rels {
+		q.Rels = append(q.Rels, shiftedRel(r, by))
+	}
 	q.From = []query.From{&query.FromJoin{Kind: kind, Left: product(q.From), Right: product(right), On: conjunction(on), Rel: -1}}
 }
 
@@ -158,6 +161,19 @@ func shifted(e query.Expr, n int) query.Expr {
 		}
 		return &d, true
 	})
+}
+
+// shiftedRel moves an entry; functions may read others.
+func shiftedRel(r *query.Rel, n int) *query.Rel {
+	if r.Kind != query.RelFunction {
+		return r
+	}
+	out := *r
+	out.Functions = slices.Clone(r.Functions)
+	for i := range out.Functions {
+		out.Functions[i].Call = shifted(out.Functions[i].Call, n)
+	}
+	return &out
 }
 
 func shiftedFrom(it query.From, n int) query.From {

@@ -298,3 +298,8 @@ SELECT id FROM things WHERE NOT EXISTS (SELECT 1 FROM notes WHERE k = 12345) AND
 SELECT id, (SELECT max(u.id) FROM things u WHERE u.grp = (SELECT min(w.grp) FROM things w WHERE w.id >= t.id)) FROM things t ORDER BY id LIMIT 4
 DELETE FROM things t WHERE EXISTS (SELECT 1 FROM things u WHERE u.id = t.id + 1) AND t.id > 15 RETURNING id
 UPDATE things t SET name = 'z' WHERE t.id IN (SELECT max(id) FROM things) AND EXISTS (SELECT 1 FROM lines) RETURNING t.id, t.name
+-- subqueries over functions
+SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM jsonb_array_elements_text(o.doc -> 'Tags') t(v) WHERE v = '7') ORDER BY 1
+SELECT count(*) FROM things t WHERE NOT EXISTS (SELECT 1 FROM orders o, jsonb_array_elements_text(o.doc -> 'Tags') x(v) WHERE x.v = t.id::text)
+SELECT count(*) FROM orders o WHERE id NOT IN (SELECT 'x' || v FROM jsonb_array_elements_text(o.doc -> 'Tags') t(v)) AND doc ->> 'State' IN (SELECT 'S' || g FROM generate_series(0, 1) g)
+SELECT t.id, count(*) FROM things t WHERE EXISTS (SELECT FROM generate_series(1, t.id) g JOIN notes n ON n.k = g WHERE n.t > t.name) GROUP BY 1 ORDER BY 1
