@@ -1,9 +1,20 @@
 // Package plan turns an analysed statement into steps and says where each runs.
 //
-// It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. Three passes: the logical tree (from.go,
-// query.go), routing (route.go: which buckets, hence which fragments), placement (place.go: the largest subtree that every fragment can run
-// alone goes below a Gather; the rest merges at the gateway). The text form (explain.go) is the contract: golden files show routing.
+// It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. In the order of a statement: EXISTS and IN
+// become joins (unnest.go), FROM is joined (from.go, join.go, lookup.go) over scans whose conditions give routes (scan.go, route.go), what
+// every fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go, modify.go).
+// The text form (explain.go) is the contract: golden files show routing.
 //
 // Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions have no Var any more: Slot reads the
-// input row, Outer reads a value that an enclosing Apply, lateral join or SubPlan has set.
+// input row, Outer reads a value that a NestLoop or SubPlan above has set.
+//
+// Invariants:
+//
+//	R1  A route only ever saves work: a scan keeps all its conditions, so that a route left out is never a wrong answer.
+//	R2  Content routes and co-location by policy need a validated, immutable policy; co-location also a Range of 1.
+//	R3  Subqueries and volatile targets run at the gateway, never in a fragment.
+//	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to the other side.
+//
+// Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a filter reads still cross a Gather under
+// a join; row locks and aggregates of an outer query are 0A000.
 package plan
