@@ -45,7 +45,7 @@ func testContext(t testing.TB) context.Context {
 
 // rowKey is the key of row n of table 20000.
 func rowKey(n int) []byte {
-	return append(RowPrefix(20000, uint32(n)%1<<20, 1), fmt.Sprintf("row-%06d", n)...)
+	return append(RowPrefix(20000, uint32(n)%(1<<20), 1), fmt.Sprintf("row-%06d", n)...)
 }
 
 // commitRow writes one row in a transaction of its own.

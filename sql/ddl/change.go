@@ -98,9 +98,6 @@ func (c *change) skip(err *pgerr.Error) {
 
 func (c *change) newOID() (catalog.OID, error) { return c.Catalog.NewOID(c.ctx) }
 
-// preview gives the definitions as the change would leave them.
-func (c *change) preview() (*catalog.View, error) { return c.ch.Preview() }
-
 // any tells whether a SELECT against the definitions of view gives a row.
 func (c *change) any(view *catalog.View, text string) (bool, error) {
 	found := false

@@ -4,8 +4,6 @@ import (
 	"github.com/sherddb/sherd/catalog"
 )
 
-const informationSchema = "information_schema"
-
 // schemaSources are the views of information_schema.
 func schemaSources() map[string]source {
 	return map[string]source{
