@@ -47,8 +47,3 @@ func (i info) mayDefine(name string, table catalog.OID) error {
 	}
 	return nil
 }
-
-// Check implements builtin.PolicyInfo.
-func (i info) Check(func(check, subject string, ok bool, detail string) error) error {
-	return pgerr.Unsupported("sherd.check is not supported yet")
-}

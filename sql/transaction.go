@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -23,6 +24,8 @@ type Fragments interface {
 	WaitFragments(ctx context.Context, d *catalog.Database) error
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// Check proves that what a database's fragments store agrees with its definitions.
+	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
 }
 
 // transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement or a pipeline.
@@ -41,7 +44,7 @@ type transaction struct {
 
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
-	s.tx = &transaction{s: s, began: time.Now()}
+	s.tx = &transaction{s: s, began: s.queryAt}
 	s.env = nil
 	def, _ := s.vars.get("default_transaction_read_only")
 	s.tx.readOnly = def == "on"

@@ -1,0 +1,142 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// RowCheck holds stored rows and index entries of a table against its definition, for whoever checks a database. It serves one goroutine.
+type RowCheck struct {
+	table  *table
+	reader types.RowReader
+	row    Row
+	keys   Row
+	key    []byte
+}
+
+// NewRowCheck makes a RowCheck.
+func NewRowCheck(def *catalog.Table) (*RowCheck, error) {
+	t, err := newTable(def)
+	if err != nil {
+		return nil, err
+	}
+	return &RowCheck{table: t, row: make(Row, len(t.kinds))}, nil
+}
+
+// Order gives the number of the index in primary key order, 0 where there is none.
+func (c *RowCheck) Order() uint32 { return c.table.order }
+
+func corrupted(format string, args ...any) error {
+	return pgerr.New(pgerr.DataCorrupted, format, args...)
+}
+
+// Content decodes a row and looks at its values: documents must be well formed, texts UTF-8, NOT NULL columns not null.
+func (c *RowCheck) Content(value []byte) error {
+	clear(c.row)
+	if err := c.table.decode(&c.reader, c.row, value); err != nil {
+		return err
+	}
+	for i, d := range c.row {
+		col := &c.table.def.Columns[i]
+		if col.Dropped {
+			continue
+		}
+		switch {
+		case d.IsNull():
+			if col.NotNull {
+				return corrupted("column %q is null", col.Name)
+			}
+		case d.K == types.KindJSONB:
+			if err := jsonb.Doc(d.S).Validate(); err != nil {
+				return corrupted("column %q: %v", col.Name, err)
+			}
+		case d.K == types.KindText && !utf8.ValidString(d.S):
+			return corrupted("column %q is not UTF-8", col.Name)
+		}
+	}
+	return nil
+}
+
+// Place holds the key of the row that Content has decoded against its values: the primary key, the bucket that follows from it, and the
+// policy where queries trust it.
+func (c *RowCheck) Place(key []byte) error {
+	if len(key) < keyAt {
+		return corrupted("the key is too short")
+	}
+	if arrival := binary.BigEndian.Uint32(key[arrivalAt:]); arrival != firstArrival {
+		return corrupted("the key has arrival number %d", arrival)
+	}
+	want, err := c.bucket(key[keyAt:])
+	if err != nil {
+		return err
+	}
+	if got := bucketOfKey(key); got != want {
+		return corrupted("it lies in bucket %d, its key belongs in bucket %d", got, want)
+	}
+	if c.table.def.PolicyValidated {
+		return c.table.checkPlace(c.row)
+	}
+	return nil
+}
+
+// bucket computes a row's bucket from its primary key, which must be what its columns say.
+func (c *RowCheck) bucket(primaryKey []byte) (shardmap.Bucket, error) {
+	if len(c.table.key) == 0 {
+		if len(primaryKey) != rowIDSize {
+			return 0, corrupted("the hidden row id has %d bytes", len(primaryKey))
+		}
+		return bucketOfRowID(primaryKey), nil
+	}
+	c.keys = c.table.keyValues(c.keys, c.row)
+	if anyNull(c.keys) {
+		return 0, corrupted("the primary key has a null")
+	}
+	if c.key = c.table.appendKey(c.key[:0], c.keys); !bytes.Equal(c.key, primaryKey) {
+		return 0, corrupted("it is stored under another key than its columns give")
+	}
+	b, err := c.table.bucketOf(c.keys)
+	if err == nil && !b.found {
+		err = corrupted("no bucket follows from its key")
+	}
+	return b.at, err
+}
+
+// Name gives the primary key of the row that Content has decoded as PostgreSQL's messages do.
+func (c *RowCheck) Name(key []byte) string {
+	if len(c.table.key) == 0 || len(c.row) == 0 {
+		return KeyName(key)
+	}
+	var names, values []string
+	for _, i := range c.table.key {
+		col := &c.table.def.Columns[i]
+		names = append(names, col.Name)
+		values = append(values, clip(types.Output(col.Type, c.row[i], nil)))
+	}
+	return "(" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
+}
+
+// KeyName gives a key that cannot be read better.
+func KeyName(key []byte) string { return "key " + hex.EncodeToString(key) }
+
+// EntryOf gives the key and the value of the entry that the index in primary key order must have of the row under key.
+func (c *RowCheck) EntryOf(dst, key []byte) (entry, value []byte) {
+	return c.table.appendOrderKey(dst, key[keyAt:]), key[bucketAt:arrivalAt]
+}
+
+// RowOf gives the key of the row that an entry names; ok is false where the entry is malformed.
+func (c *RowCheck) RowOf(dst, key, value []byte) (row []byte, ok bool) {
+	if len(value) != arrivalAt-bucketAt || len(key) <= bucketAt {
+		return nil, false
+	}
+	b := shardmap.Bucket(value[0])<<16 | shardmap.Bucket(value[1])<<8 | shardmap.Bucket(value[2])
+	return append(c.table.appendRowPrefix(dst, b), key[bucketAt:]...), true
+}

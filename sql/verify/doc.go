@@ -1,0 +1,20 @@
+// Package verify proves that what a database's fragments store agrees with its catalog: what sherd.check() answers.
+//
+// A Check takes in one fragment after the other, each read at one timestamp, and then reports. It proves that
+//
+//   - bucket map: the map covers the space exactly once and names fragments that exist;
+//   - transactions: none that was prepared at or below the timestamp stays undecided (the caller waits, and says so with Undecided);
+//   - storage: every key belongs to a table that the catalog knows, or to one whose deletion has not ended;
+//   - rows: every row decodes, its documents are well formed, its texts are UTF-8, its NOT NULL columns are not null;
+//   - placement: every row lies in the bucket that its primary key gives, in the fragment that the map gives that bucket, and under a
+//     validated policy in the block of its content;
+//   - index: the index in primary key order has one entry for each row, which names the row's bucket, and no other;
+//   - statistics: the documents and bytes counted for each group of buckets are those of its rows.
+//
+// CHECK constraints are not evaluated. Replicas are not compared.
+//
+// Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
+// where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
+//
+// The package reads through exec.View and never writes. How a fragment is read at a timestamp, and waited for, is the caller's part.
+package verify

@@ -1,0 +1,252 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// The parts of a key that every table has: table(4) · index(4), and of a row's also bucket(3) · arrival(4).
+const (
+	indexAt  = 4
+	bucketAt = 8
+	rowAt    = 15
+)
+
+// pass is one reading of a fragment.
+type pass struct {
+	c      *Check
+	f      *Fragment
+	name   string
+	owned  shardmap.BucketSet
+	unseen map[uint32]int64   // keys of unknown tables, by storage id
+	counts map[counted]*Stat  // rows of known tables
+	sums   map[*table]*tallys // of tables that have an index
+	seeds  [2]maphash.Seed
+	buf    []byte
+
+	storageID uint32 // of the keys being read
+	table     *table // nil: unknown
+	current   *Stat  // the group of the last row
+	rows      *finding
+	places    *finding
+	entries   *finding
+	sum       *tallys
+}
+
+type counted struct{ table, from uint32 }
+
+// tally is a multiset of rows, by number and by a sum of hashes that does not depend on their order.
+type tally struct {
+	n   int64
+	sum [2]uint64
+}
+
+type tallys struct{ rows, entries tally }
+
+// Fragment takes in a fragment.
+func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
+	p := &pass{
+		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{}, sums: map[*table]*tallys{},
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+	}
+	if c.db.Map != nil {
+		p.owned = c.db.Map.Owned(f.ID)
+	}
+	if err := f.View.Scan(ctx, txn.Span{}, false, p.take); err != nil {
+		return p.unreadable(err)
+	}
+	for id, n := range p.unseen {
+		c.fault(checkStorage, p.name, "%d keys of storage id %d, which no table has", n, id)
+	}
+	for id, t := range c.tables {
+		if s := p.sums[t]; s != nil && s.rows != s.entries {
+			if err := p.compareIndex(ctx, id, t); err != nil {
+				return err
+			}
+		}
+	}
+	return p.compareStats(ctx)
+}
+
+// unreadable notes damage that keeps the fragment from being read; other errors end the check.
+func (p *pass) unreadable(err error) error {
+	if pg := (*pgerr.Error)(nil); !errors.As(err, &pg) || pg.Code != pgerr.DataCorrupted {
+		return err
+	}
+	p.c.fault(checkStorage, p.name, "reading ended after %d keys: %s", p.c.finding(checkStorage, p.name, "keys").looked, explain(err))
+	return nil
+}
+
+// take looks at one key.
+func (p *pass) take(key, value []byte) error {
+	if len(key) < bucketAt {
+		p.c.fault(checkStorage, p.name, "%s is too short", exec.KeyName(key))
+		return nil
+	}
+	p.c.finding(checkStorage, p.name, "keys").looked++
+	if id := binary.BigEndian.Uint32(key); id != p.storageID || p.table == nil {
+		p.enter(id)
+	}
+	if p.table == nil {
+		if !p.dropped(key) {
+			p.unseen[p.storageID]++
+		}
+		return nil
+	}
+	switch index := binary.BigEndian.Uint32(key[indexAt:]); index {
+	case 0:
+		p.takeRow(key, value)
+	case p.table.rows.Order():
+		p.entries.looked++
+		p.hash(&p.sum.entries, value, key[bucketAt:])
+	default:
+		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name, exec.KeyName(key), index)
+	}
+	return nil
+}
+
+// enter begins with the keys of another table.
+func (p *pass) enter(id uint32) {
+	p.storageID, p.current = id, nil
+	if p.table = p.c.tables[id]; p.table == nil {
+		return
+	}
+	name := p.table.name
+	p.rows, p.places = p.c.finding(checkRows, name, "rows"), p.c.finding(checkPlacement, name, "rows")
+	if p.sum = p.sums[p.table]; p.sum == nil {
+		p.sum = &tallys{}
+		p.sums[p.table] = p.sum
+	}
+	if p.table.rows.Order() != 0 {
+		p.entries = p.c.finding(checkIndex, name, "entries")
+	}
+}
+
+// dropped tells whether the key belongs to a table that is being deleted.
+func (p *pass) dropped(key []byte) bool {
+	return p.c.dropping[p.storageID] || slices.ContainsFunc(p.f.Dropping, func(s txn.Span) bool { return s.Contains(key) })
+}
+
+func (p *pass) takeRow(key, value []byte) {
+	t := p.table
+	p.rows.looked++
+	if len(key) < rowAt {
+		p.c.fault(checkRows, t.name, "%s: %s is too short for a row's", p.name, exec.KeyName(key))
+		return
+	}
+	bucket := bucketOf(key[bucketAt:])
+	p.count(bucket, len(key)+len(value))
+	if t.rows.Order() != 0 {
+		p.hash(&p.sum.rows, key[bucketAt:bucketAt+3], key[rowAt:])
+	}
+	if !p.owned.Contains(shardmap.Bucket(bucket)) {
+		p.c.fault(checkPlacement, t.name, "%s: %s lies in bucket %d, which the map does not give to this fragment", p.name, exec.KeyName(key[rowAt:]), bucket)
+	}
+	if err := t.rows.Content(value); err != nil {
+		p.c.fault(checkRows, t.name, "%s: %s: %s", p.name, exec.KeyName(key[rowAt:]), explain(err))
+		return
+	}
+	p.places.looked++
+	if err := t.rows.Place(key); err != nil {
+		p.c.fault(checkPlacement, t.name, "%s: %s: %s", p.name, t.rows.Name(key[rowAt:]), explain(err))
+	}
+}
+
+// explain gives an error's message and what it says besides.
+func explain(err error) string {
+	var pg *pgerr.Error
+	if errors.As(err, &pg) {
+		if pg.Detail != "" {
+			return pg.Message + ": " + pg.Detail
+		}
+		return pg.Message
+	}
+	return err.Error()
+}
+
+func bucketOf(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+
+// count adds a row to its group of buckets.
+func (p *pass) count(bucket uint32, bytes int) {
+	from := bucket - bucket%p.f.Group
+	if p.current == nil || p.current.From != from {
+		k := counted{p.storageID, from}
+		if p.current = p.counts[k]; p.current == nil {
+			p.current = &Stat{Table: p.storageID, From: from, To: from + p.f.Group}
+			p.counts[k] = p.current
+		}
+	}
+	p.current.Documents++
+	p.current.Bytes += int64(bytes)
+}
+
+// hash adds a row or entry to its tally: bucket, then primary key.
+func (p *pass) hash(t *tally, bucket, primaryKey []byte) {
+	p.buf = append(binary.AppendUvarint(p.buf[:0], uint64(len(bucket))), bucket...)
+	p.buf = append(p.buf, primaryKey...)
+	t.n++
+	for i, seed := range p.seeds {
+		t.sum[i] += maphash.Bytes(seed, p.buf)
+	}
+}
+
+// compareStats holds the fragment's statistics against the rows. They are of another moment than the rows, so a group that differs is
+// counted again at theirs.
+func (p *pass) compareStats(ctx context.Context) error {
+	stats, err := p.f.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range stats {
+		k := counted{s.Table, s.From}
+		if got := p.counts[k]; got == nil || *got != s {
+			if err := p.recount(ctx, s); err != nil {
+				return err
+			}
+		}
+		p.looked(s.Table)
+		delete(p.counts, k)
+	}
+	for _, s := range p.counts {
+		p.looked(s.Table)
+		if err := p.recount(ctx, Stat{Table: s.Table, From: s.From, To: s.To}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pass) looked(table uint32) {
+	if t := p.c.tables[table]; t != nil {
+		p.c.finding(checkStatistics, t.name, "groups of buckets").looked++
+	}
+}
+
+// recount looks at a group whose statistics say what s says.
+func (p *pass) recount(ctx context.Context, s Stat) error {
+	key := binary.BigEndian.AppendUint32(nil, s.Table)
+	p.storageID = s.Table
+	if p.dropped(append(key, 0, 0, 0, 0)) {
+		return nil
+	}
+	documents, bytes, err := p.f.Recount(ctx, s)
+	if err != nil || documents == s.Documents && bytes == s.Bytes {
+		return err
+	}
+	subject := fmt.Sprintf("storage id %d", s.Table)
+	if t := p.c.tables[s.Table]; t != nil {
+		subject = t.name
+	}
+	p.c.fault(checkStatistics, subject, "%s: buckets %v have %d documents of %d bytes, the statistics say %d of %d",
+		p.name, shardmap.Interval{Lo: s.From, Hi: s.To}, documents, bytes, s.Documents, s.Bytes)
+	return nil
+}

@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// compareIndex names what is wrong with a table's index in primary key order, both ways.
+func (p *pass) compareIndex(ctx context.Context, id uint32, t *table) error {
+	if err := p.rowsWithoutEntry(ctx, id, t); err != nil {
+		return err
+	}
+	return p.entriesWithoutRow(ctx, id, t)
+}
+
+func indexSpan(id, index uint32) txn.Span {
+	return txn.Prefix(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, id), index))
+}
+
+func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error {
+	var buf []byte
+	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
+		if len(key) < rowAt {
+			return nil // has been named
+		}
+		var want []byte
+		buf, want = t.rows.EntryOf(buf[:0], key)
+		got, err := p.f.View.Get(ctx, buf)
+		switch {
+		case err != nil:
+			return err
+		case got == nil:
+			p.c.fault(checkIndex, t.name, "%s: %s has no entry", p.name, p.rowName(t, key, value))
+		case !bytes.Equal(got, want):
+			p.c.fault(checkIndex, t.name, "%s: the entry of %s names %s, the row lies in bucket %d", p.name, p.rowName(t, key, value), bucketName(got), bucketOf(want))
+		}
+		return nil
+	})
+}
+
+func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error {
+	var buf []byte
+	return p.f.View.Scan(ctx, indexSpan(id, t.rows.Order()), false, func(key, value []byte) error {
+		row, ok := t.rows.RowOf(buf[:0], key, value)
+		if !ok {
+			p.c.fault(checkIndex, t.name, "%s: the entry under %s is malformed", p.name, exec.KeyName(key[bucketAt:]))
+			return nil
+		}
+		buf = row
+		got, err := p.f.View.Get(ctx, row)
+		if err == nil && got == nil {
+			p.c.fault(checkIndex, t.name, "%s: the entry under %s names a row in bucket %d that is not there",
+				p.name, exec.KeyName(key[bucketAt:]), bucketOf(value))
+		}
+		return err
+	})
+}
+
+// rowName names a row by its primary key, as far as it can be read.
+func (p *pass) rowName(t *table, key, value []byte) string {
+	if t.rows.Content(value) != nil {
+		return exec.KeyName(key[rowAt:])
+	}
+	return t.rows.Name(key[rowAt:])
+}
+
+func bucketName(value []byte) string {
+	if len(value) != 3 {
+		return "no bucket"
+	}
+	return fmt.Sprintf("bucket %d", bucketOf(value))
+}

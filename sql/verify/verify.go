@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Emit takes a row of the report.
+type Emit func(check, subject string, ok bool, detail string) error
+
+// Stat counts the rows of the buckets [From, To) of a table, and their bytes.
+type Stat struct {
+	Table, From, To  uint32
+	Documents, Bytes int64
+}
+
+// Fragment is a fragment to take in.
+type Fragment struct {
+	ID   txn.FragmentID
+	View exec.View // at the check's timestamp
+	// Dropping are the spans that the fragment is deleting.
+	Dropping []txn.Span
+	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of.
+	Group   uint32
+	Stats   func(ctx context.Context) ([]Stat, error)
+	Recount func(ctx context.Context, s Stat) (documents, bytes int64, err error)
+}
+
+// The checks, in the order of the report.
+const (
+	checkMap          = "bucket map"
+	checkTransactions = "transactions"
+	checkStorage      = "storage"
+	checkRows         = "rows"
+	checkPlacement    = "placement"
+	checkIndex        = "index"
+	checkStatistics   = "statistics"
+)
+
+// maxShown is how many faults of one check and subject are named.
+const maxShown = 10
+
+// Check is the check of one database.
+type Check struct {
+	view     *catalog.View
+	db       *catalog.Database
+	tables   map[uint32]*table // by storage id
+	dropping map[uint32]bool   // storage ids that jobs are about
+	findings map[topic]*finding
+	order    []topic
+}
+
+// table is what is known of a table while a fragment is read.
+type table struct {
+	name string
+	rows *exec.RowCheck
+}
+
+type topic struct{ check, subject string }
+
+// finding is what the check says about a topic.
+type finding struct {
+	looked int64
+	unit   string
+	faults []string
+	more   int64
+}
+
+// New begins a check of a database against its definitions in a view of the catalog, which must not be older than the timestamp at which
+// the fragments are read.
+func New(view *catalog.View, db *catalog.Database) (*Check, error) {
+	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{}, findings: map[topic]*finding{}}
+	c.checkMap()
+	for i := range db.Fragments {
+		name := db.FragmentName(&db.Fragments[i])
+		c.finding(checkTransactions, name, "")
+		c.finding(checkStorage, name, "keys")
+	}
+	var tables []*table
+	for def := range view.Tables(db.OID) {
+		if def.Kind != catalog.KindTable {
+			continue
+		}
+		rows, err := exec.NewRowCheck(def)
+		if err != nil {
+			return nil, err
+		}
+		t := &table{name: def.Name, rows: rows}
+		if s := view.Schema(def.Schema); s != nil {
+			t.name = s.Name + "." + def.Name
+		}
+		c.tables[def.StorageID] = t
+		tables = append(tables, t)
+	}
+	slices.SortFunc(tables, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	for _, t := range tables {
+		c.finding(checkRows, t.name, "rows")
+		c.finding(checkPlacement, t.name, "rows")
+		if t.rows.Order() != 0 {
+			c.finding(checkIndex, t.name, "entries")
+		}
+		c.finding(checkStatistics, t.name, "groups of buckets")
+	}
+	for j := range view.Jobs() {
+		if id, ok := j.DroppedStorage(); ok && j.Database == db.OID {
+			c.dropping[id] = true
+		}
+	}
+	return c, nil
+}
+
+// finding gives the finding of a topic, which is reported from then on.
+func (c *Check) finding(check, subject, unit string) *finding {
+	k := topic{check, subject}
+	f := c.findings[k]
+	if f == nil {
+		f = &finding{unit: unit}
+		c.findings[k] = f
+		c.order = append(c.order, k)
+	}
+	return f
+}
+
+func (c *Check) fault(check, subject, format string, args ...any) {
+	f := c.finding(check, subject, "")
+	if len(f.faults) < maxShown {
+		f.faults = append(f.faults, fmt.Sprintf(format, args...))
+	} else {
+		f.more++
+	}
+}
+
+func (c *Check) fragmentName(id txn.FragmentID) string {
+	if f := c.db.FragmentByID(id); f != nil {
+		return c.db.FragmentName(f)
+	}
+	return fmt.Sprintf("fragment %d", id)
+}
+
+// checkMap proves the bucket map anew, whatever made it.
+func (c *Check) checkMap() {
+	f := c.finding(checkMap, c.db.Name, "ranges")
+	if c.db.Map == nil {
+		c.fault(checkMap, c.db.Name, "there is no bucket map")
+		return
+	}
+	ranges := c.db.Map.Ranges()
+	f.looked = int64(len(ranges))
+	if _, err := shardmap.NewMap(c.db.Map.Epoch(), ranges); err != nil {
+		c.fault(checkMap, c.db.Name, "%v", err)
+	}
+	for _, r := range ranges {
+		if c.db.FragmentByID(r.Fragment) == nil {
+			c.fault(checkMap, c.db.Name, "buckets %v belong to fragment %d, which does not exist", r.Interval, r.Fragment)
+		}
+	}
+}
+
+// Undecided notes a transaction that stays undecided, so that the fragment cannot be read.
+func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, anchor txn.FragmentID) {
+	c.fault(checkTransactions, c.fragmentName(fragment),
+		"transaction %s, prepared at %s, is undecided; its outcome is known to %s. The fragment's rows were not checked.", id, at, c.fragmentName(anchor))
+}
+
+// Report emits a row for each topic without fault, and a row for each fault.
+func (c *Check) Report(emit Emit) error {
+	for _, k := range c.order {
+		f := c.findings[k]
+		if len(f.faults) == 0 {
+			if err := emit(k.check, k.subject, true, f.describe()); err != nil {
+				return err
+			}
+		}
+		for _, fault := range f.faults {
+			if err := emit(k.check, k.subject, false, fault); err != nil {
+				return err
+			}
+		}
+		if f.more > 0 {
+			if err := emit(k.check, k.subject, false, fmt.Sprintf("and %d more", f.more)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *finding) describe() string {
+	if f.unit == "" {
+		return "none undecided"
+	}
+	return fmt.Sprintf("%d %s", f.looked, f.unit)
+}

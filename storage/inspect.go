@@ -1,0 +1,146 @@
+package storage
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+)
+
+// What a check of the whole fragment asks for, beside a View.
+
+// StatBuckets is how many neighbouring buckets one BucketStat counts.
+const StatBuckets = groupBuckets
+
+// Undecided is a prepared transaction whose outcome has not reached the fragment.
+type Undecided struct {
+	ID     txn.ID
+	C      txn.Timestamp // at which it commits, if it does
+	Anchor txn.FragmentID
+}
+
+// Undecided gives the transactions prepared at or below T that are still undecided, oldest first.
+func (r *Replica) Undecided(T txn.Timestamp) []Undecided {
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	var out []Undecided
+	for _, p := range r.prepared {
+		if p.C <= T {
+			out = append(out, Undecided{p.id, p.C, p.anchor})
+		}
+	}
+	slices.SortFunc(out, func(a, b Undecided) int {
+		if a.C < b.C {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// WaitDecided waits until every transaction prepared at or below T is decided here.
+func (r *Replica) WaitDecided(ctx context.Context, T txn.Timestamp) error {
+	return r.waitSettled(ctx, T, txn.ID{}, func(*preparedTxn) bool { return true })
+}
+
+// Dropping gives the spans whose keys are being deleted in the background.
+func (r *Replica) Dropping() ([]txn.Span, error) {
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	var out []txn.Span
+	err := eachOwn(t, ownDrop, func(_, v []byte) error {
+		rd := reader{b: v}
+		if rd.byte() != 1 {
+			return damaged("malformed deletion")
+		}
+		out = append(out, txn.Span{Start: rd.bytes(), End: rd.bytes()})
+		return rd.err
+	})
+	return out, err
+}
+
+// Census is the statistics as they were at one stamp, so that a view at that stamp must count the same.
+type Census struct {
+	At      txn.Timestamp
+	r       *Replica
+	sums    map[statKey]statValue
+	pending []pendingStats
+}
+
+// pendingStats are the statistics of a transaction that was prepared below the census and not decided then. If it commits, a view at the
+// census has its rows.
+type pendingStats struct {
+	C     txn.Timestamp
+	key   []byte // one that it writes
+	stats []byte
+}
+
+// Census takes the statistics between two batches of the log.
+func (r *Replica) Census() *Census {
+	m := r.machine
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r.stats.mu.RLock()
+	c := &Census{At: m.s.stamp, r: r, sums: maps.Clone(r.stats.sums)}
+	r.stats.mu.RUnlock()
+	for _, o := range m.s.open {
+		if o.prepared && o.C <= c.At && len(o.stats) > 0 {
+			c.pending = append(c.pending, pendingStats{o.C, firstRow(o.writes), o.stats})
+		}
+	}
+	return c
+}
+
+// firstRow gives the key of a row that the operations write.
+func firstRow(writes [][]byte) (row []byte) {
+	for _, w := range writes {
+		// The entry was checked when it was applied first.
+		_ = eachOp(w, func(op opKind, key, _ []byte) error {
+			if row == nil && op != opLock && IsRow(key) {
+				row = key
+			}
+			return nil
+		})
+	}
+	return row
+}
+
+// Stats waits for the transactions that were undecided at the census and gives the counts with those that have committed. The versions at
+// the census must be held.
+func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
+	if err := c.r.WaitDecided(ctx, c.At); err != nil {
+		return nil, err
+	}
+	s := &statistics{sums: c.sums, dirty: map[statKey]struct{}{}}
+	for _, p := range c.pending {
+		if !c.r.hasVersion(p.key, p.C) {
+			continue
+		}
+		if err := s.apply(p.stats); err != nil {
+			return nil, err
+		}
+	}
+	c.pending = nil
+	return s.list(), nil
+}
+
+func (s *statistics) list() []BucketStat {
+	out := make([]BucketStat, 0, len(s.sums))
+	for _, k := range slices.SortedFunc(maps.Keys(s.sums), compareStat) {
+		from := uint32(k.group) * groupBuckets
+		out = append(out, BucketStat{k.table, from, from + groupBuckets, s.sums[k].docs, s.sums[k].bytes})
+	}
+	return out
+}
+
+// hasVersion tells whether key was written, or deleted, at that very stamp.
+func (r *Replica) hasVersion(key []byte, at txn.Timestamp) bool {
+	t := r.db.NewTransactionAt(uint64(at), false)
+	defer t.Discard()
+	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	it.Rewind()
+	return it.Valid() && it.Item().Version() == uint64(at)
+}
