@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
@@ -184,6 +185,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 	if err := s.allowed(); err != nil && !parse.EndsTransaction(p.st.stmt.Node) {
 		return false, s.failed(err)
 	}
+	s.query, s.queryAt = p.st.text, time.Now()
 	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
 	return suspended, s.failed(err)
 }

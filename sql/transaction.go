@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sysview"
-	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -33,6 +33,7 @@ type transaction struct {
 	s        *Session
 	parts    exec.Transaction
 	explicit bool
+	wide     bool // several statements are known to share it: one snapshot for all of them
 	failed   bool
 	readOnly bool
 	began    time.Time
@@ -71,7 +72,7 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 		return t.t, nil
 	}
 	var ids []txn.FragmentID
-	if t.explicit {
+	if t.explicit || t.wide {
 		ids = t.gateway.Map.Fragments()
 	} else {
 		for _, s := range shares {
@@ -83,7 +84,7 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 		return 0, err
 	}
 	T = max(T, t.s.floor)
-	if t.explicit {
+	if t.explicit || t.wide {
 		t.t = T
 	}
 	return T, nil
@@ -151,7 +152,7 @@ func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit 
 	if err != nil {
 		return 0, err
 	}
-	alone := !t.explicit && !t.used
+	alone := !t.explicit && !t.wide && !t.used
 	t.used = true
 	var rows int64
 	counted := func(row []types.Datum) error {

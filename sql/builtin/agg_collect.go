@@ -126,7 +126,7 @@ func collectJSONBArray(c *Ctx, vals []types.Datum) (types.Datum, error) {
 	var b jsonb.Builder
 	b.BeginArray()
 	for _, v := range vals {
-		if err := c.addJSONB(&b, c.argType(0), v, 0); err != nil {
+		if err := c.addJSONB(&b, c.argType(0), v); err != nil {
 			return types.Null, err
 		}
 	}
@@ -150,7 +150,7 @@ func collectJSONBObject(c *Ctx, vals []types.Datum) (types.Datum, error) {
 			return types.Null, err
 		}
 		b.Key(key)
-		if err := c.addJSONB(&b, c.argType(1), vals[i+1], 1); err != nil {
+		if err := c.addJSONB(&b, c.argType(1), vals[i+1]); err != nil {
 			return types.Null, err
 		}
 	}
@@ -168,7 +168,7 @@ func collectJSONArray(c *Ctx, vals []types.Datum) (types.Datum, error) {
 				b = append(b, "\n "...)
 			}
 		}
-		if b, err = c.appendJSON(b, c.argType(0), v, 0, false); err != nil {
+		if b, err = c.appendJSON(b, c.argType(0), v, false); err != nil {
 			return types.Null, err
 		}
 	}
@@ -189,7 +189,7 @@ func collectJSONObject(c *Ctx, vals []types.Datum) (types.Datum, error) {
 			return types.Null, err
 		}
 		b = append(jsonb.AppendQuoted(b, key), " : "...)
-		if b, err = c.appendJSON(b, c.argType(1), vals[i+1], 1, false); err != nil {
+		if b, err = c.appendJSON(b, c.argType(1), vals[i+1], false); err != nil {
 			return types.Null, err
 		}
 	}

@@ -29,10 +29,8 @@ type Ctx struct {
 	ArgTypes []uint32    // resolved types of the arguments
 	RetType  uint32      // resolved type of the result
 	Columns  []Column    // result columns of a function that returns a record, resolved by the call
-	// ArgColumns are the fields of each record argument, where the analysis knows them: names for JSON.
-	ArgColumns [][]Column
-	Variadic   bool // the last argument of a VARIADIC "any" function was given as VARIADIC array
-	Memo       any  // what the function remembers between calls at this site: compiled patterns, resolved types
+	Variadic bool        // the last argument of a VARIADIC "any" function was given as VARIADIC array
+	Memo     any         // what the function remembers between calls at this site: compiled patterns, resolved types
 }
 
 // Column is a column of a record-returning call: of the column definition list, or of the composite type.

@@ -27,19 +27,19 @@ func finish(b *jsonb.Builder, err error) (types.Datum, error) {
 
 func toJSONB(c *Ctx, a []types.Datum) (types.Datum, error) {
 	var b jsonb.Builder
-	if err := c.addJSONB(&b, c.argType(0), a[0], 0); err != nil {
+	if err := c.addJSONB(&b, c.argType(0), a[0]); err != nil {
 		return types.Null, err
 	}
 	return finish(&b, nil)
 }
 
 func toJSON(c *Ctx, a []types.Datum) (types.Datum, error) {
-	b, err := c.appendJSON(nil, c.argType(0), a[0], 0, false)
+	b, err := c.appendJSON(nil, c.argType(0), a[0], false)
 	return types.NewText(string(b)), err
 }
 
 func toJSONPretty(c *Ctx, a []types.Datum) (types.Datum, error) {
-	b, err := c.appendJSON(nil, c.argType(0), a[0], 0, a[1].Bool())
+	b, err := c.appendJSON(nil, c.argType(0), a[0], a[1].Bool())
 	return types.NewText(string(b)), err
 }
 
@@ -75,7 +75,7 @@ func jsonbBuildObject(c *Ctx, a []types.Datum) (types.Datum, error) {
 			return types.Null, err
 		}
 		b.Key(key)
-		if err := c.addJSONB(&b, typ(i+1), args[i+1], i+1); err != nil {
+		if err := c.addJSONB(&b, typ(i+1), args[i+1]); err != nil {
 			return types.Null, err
 		}
 	}
@@ -91,7 +91,7 @@ func jsonbBuildArray(c *Ctx, a []types.Datum) (types.Datum, error) {
 	var b jsonb.Builder
 	b.BeginArray()
 	for i, d := range args {
-		if err := c.addJSONB(&b, typ(i), d, i); err != nil {
+		if err := c.addJSONB(&b, typ(i), d); err != nil {
 			return types.Null, err
 		}
 	}
@@ -121,7 +121,7 @@ func jsonBuildObject(c *Ctx, a []types.Datum) (types.Datum, error) {
 			return types.Null, err
 		}
 		b = append(jsonb.AppendQuoted(b, key), " : "...)
-		if b, err = c.appendJSON(b, typ(i+1), args[i+1], i+1, false); err != nil {
+		if b, err = c.appendJSON(b, typ(i+1), args[i+1], false); err != nil {
 			return types.Null, err
 		}
 	}
@@ -138,7 +138,7 @@ func jsonBuildArray(c *Ctx, a []types.Datum) (types.Datum, error) {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		if b, err = c.appendJSON(b, typ(i), d, i, false); err != nil {
+		if b, err = c.appendJSON(b, typ(i), d, false); err != nil {
 			return types.Null, err
 		}
 	}

@@ -58,16 +58,16 @@ func jsonNumber(typ uint32, d types.Datum, env *types.Env) (s string, ok bool) {
 	return "", false
 }
 
-// fieldNames gives the names of a record's fields: those of its type where it has a name, of the call's columns, or f1, f2 …
-func (c *Ctx) fieldNames(typ uint32, arg, n int) []string {
-	var columns []Column
-	if arg >= 0 && arg < len(c.ArgColumns) {
-		columns = c.ArgColumns[arg]
+// fieldNames gives the names of a record's fields: those that it carries, those of its type where that has a name, or f1, f2 …
+func (c *Ctx) fieldNames(typ uint32, r *types.RecordValue) []string {
+	if names := r.Names(); len(names) == r.Len() {
+		return names
 	}
-	if columns == nil && typ != types.Record && c.Session != nil {
+	var columns []Column
+	if typ != types.Record && c.Session != nil {
 		columns, _ = c.Session.RelationColumns(typ)
 	}
-	names := make([]string, n)
+	names := make([]string, r.Len())
 	for i := range names {
 		if i < len(columns) {
 			names[i] = columns[i].Name
@@ -78,8 +78,8 @@ func (c *Ctx) fieldNames(typ uint32, arg, n int) []string {
 	return names
 }
 
-// addJSONB adds a value of any type to a document. arg is the argument that it is, -1 for a part of one.
-func (c *Ctx) addJSONB(b *jsonb.Builder, typ uint32, d types.Datum, arg int) error {
+// addJSONB adds a value of any type to a document.
+func (c *Ctx) addJSONB(b *jsonb.Builder, typ uint32, d types.Datum) error {
 	switch d.K {
 	case types.KindNull:
 		b.Null()
@@ -94,7 +94,7 @@ func (c *Ctx) addJSONB(b *jsonb.Builder, typ uint32, d types.Datum, arg int) err
 		}
 		return c.addArray(b, a)
 	case types.KindRecord:
-		return c.addRecord(b, typ, d, arg)
+		return c.addRecord(b, typ, d)
 	default:
 		if n, ok := jsonNumber(typ, d, c.Env); ok {
 			b.Number(n)
@@ -124,7 +124,7 @@ func (c *Ctx) addArray(b *jsonb.Builder, a types.Array) error {
 			if dim+1 < a.NDim {
 				err = level(dim + 1)
 			} else {
-				err = c.addJSONB(b, a.Elem, a.At(next), -1)
+				err = c.addJSONB(b, a.Elem, a.At(next))
 				next++
 			}
 			if err != nil {
@@ -136,15 +136,15 @@ func (c *Ctx) addArray(b *jsonb.Builder, a types.Array) error {
 	return level(0)
 }
 
-func (c *Ctx) addRecord(b *jsonb.Builder, typ uint32, d types.Datum, arg int) error {
+func (c *Ctx) addRecord(b *jsonb.Builder, typ uint32, d types.Datum) error {
 	r, err := types.RecordOf(d)
 	if err != nil {
 		return err
 	}
 	b.BeginObject()
-	for i, name := range c.fieldNames(typ, arg, r.Len()) {
+	for i, name := range c.fieldNames(typ, &r) {
 		b.Key(name)
-		if err := c.addJSONB(b, r.Type(i), r.At(i), -1); err != nil {
+		if err := c.addJSONB(b, r.Type(i), r.At(i)); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func keyNotScalar() error {
 }
 
 // appendJSON appends a value of any type as json text.
-func (c *Ctx) appendJSON(b []byte, typ uint32, d types.Datum, arg int, pretty bool) ([]byte, error) {
+func (c *Ctx) appendJSON(b []byte, typ uint32, d types.Datum, pretty bool) ([]byte, error) {
 	switch d.K {
 	case types.KindNull:
 		return append(b, "null"...), nil
@@ -190,7 +190,7 @@ func (c *Ctx) appendJSON(b []byte, typ uint32, d types.Datum, arg int, pretty bo
 		next := 0
 		return c.appendJSONArray(b, &a, 0, &next, pretty)
 	case types.KindRecord:
-		return c.appendJSONRecord(b, typ, d, arg, pretty)
+		return c.appendJSONRecord(b, typ, d, pretty)
 	}
 	if n, ok := jsonNumber(typ, d, c.Env); ok {
 		return append(b, n...), nil
@@ -214,7 +214,7 @@ func (c *Ctx) appendJSONArray(b []byte, a *types.Array, dim int, next *int, pret
 		if dim+1 < a.NDim {
 			b, err = c.appendJSONArray(b, a, dim+1, next, false)
 		} else {
-			b, err = c.appendJSON(b, a.Elem, a.At(*next), -1, false)
+			b, err = c.appendJSON(b, a.Elem, a.At(*next), false)
 			*next++
 		}
 		if err != nil {
@@ -224,13 +224,13 @@ func (c *Ctx) appendJSONArray(b []byte, a *types.Array, dim int, next *int, pret
 	return append(b, ']'), nil
 }
 
-func (c *Ctx) appendJSONRecord(b []byte, typ uint32, d types.Datum, arg int, pretty bool) (_ []byte, err error) {
+func (c *Ctx) appendJSONRecord(b []byte, typ uint32, d types.Datum, pretty bool) (_ []byte, err error) {
 	r, err := types.RecordOf(d)
 	if err != nil {
 		return b, err
 	}
 	b = append(b, '{')
-	for i, name := range c.fieldNames(typ, arg, r.Len()) {
+	for i, name := range c.fieldNames(typ, &r) {
 		if i > 0 {
 			b = append(b, ',')
 			if pretty {
@@ -238,7 +238,7 @@ func (c *Ctx) appendJSONRecord(b []byte, typ uint32, d types.Datum, arg int, pre
 			}
 		}
 		b = append(jsonb.AppendQuoted(b, name), ':')
-		if b, err = c.appendJSON(b, r.Type(i), r.At(i), -1, false); err != nil {
+		if b, err = c.appendJSON(b, r.Type(i), r.At(i), false); err != nil {
 			return b, err
 		}
 	}

@@ -71,7 +71,11 @@ func newRecord(columns []Column, row []types.Datum) types.Datum {
 	for i, col := range columns {
 		oids[i] = col.Type
 	}
-	return types.NewRecord(oids, row)
+	names := make([]string, len(columns))
+	for i, col := range columns {
+		names[i] = col.Name
+	}
+	return types.NewNamedRecord(oids, row, types.RecordNames(names))
 }
 
 // fill makes the fields of one object; base gives those that it lacks.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/sherddb/sherd/sql/plan"
@@ -14,13 +15,26 @@ func (k *compiler) row(n *query.Row) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	oids, vals := typesOf(n.Fields), make(Row, len(fs))
+	oids, vals, names := typesOf(n.Fields), make(Row, len(fs)), rowNames(n)
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		if err := evalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
-		return types.NewRecord(oids, vals), nil
+		return types.NewNamedRecord(oids, vals, names), nil
 	}, nil
+}
+
+// rowNames gives the names that a row carries: those of its columns, none for ROW(…), whose fields are called f1, f2 …
+func rowNames(n *query.Row) string {
+	if len(n.Names) != len(n.Fields) {
+		return ""
+	}
+	for i, name := range n.Names {
+		if name != "f"+strconv.Itoa(i+1) {
+			return types.RecordNames(n.Names)
+		}
+	}
+	return ""
 }
 
 // recordNullTest is IS [NOT] NULL of a record value: every field is (not) null.

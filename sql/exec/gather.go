@@ -171,7 +171,7 @@ func (o *gatherOp) one(c *Ctx, t txn.Timestamp, s shardmap.Share, emit Emit) err
 		sent = &counter{emit: emit}
 		emit = sent.take
 	}
-	r, err := f.Run(c.ctx(), &o.task, emit)
+	r, err := guarded(c.ctx(), f, &o.task, emit)
 	c.Affected += r.Affected
 	if c.Analyze != nil {
 		c.Analyze.add(o.node, s, r, *sent)
@@ -273,7 +273,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		}
 	}
 	start := time.Now()
-	p.result, p.err = f.Run(w.ctx, task, func(row Row) error {
+	p.result, p.err = guarded(w.ctx, f, task, func(row Row) error {
 		p.sent.rows++
 		p.sent.bytes += b.add(row)
 		if b.full() {

@@ -28,9 +28,7 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 		return nil, err
 	}
 	s := &setCall{fn: impl.Set, site: siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
-	for _, c := range columns {
-		s.site.Columns = append(s.site.Columns, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
-	}
+	s.site.Columns = recordColumns(columns)
 	s.fields = resultFields(n)
 	return s, nil
 }
@@ -234,6 +232,8 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 		var err error
 		if call, ok := f.Call.(*query.Call); ok && call.Proc.RetSet {
 			it.set, err = k.setCall(call, f.Columns)
+		} else if ok && call.Type() == types.Record {
+			it.scalar, err = k.recordCall(call, f.Columns)
 		} else {
 			it.scalar, err = k.expr(f.Call)
 		}
@@ -244,6 +244,29 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 		o.items = append(o.items, it)
 	}
 	return o, nil
+}
+
+// recordCall compiles a function that makes a record of the columns that the call lists.
+func (k *compiler) recordCall(n *query.Call, columns []query.Column) (Eval, error) {
+	impl, err := implOf(n.Proc)
+	if err != nil {
+		return nil, err
+	}
+	args, err := k.exprs(n.Args)
+	if err != nil {
+		return nil, err
+	}
+	site := siteOf(n)
+	site.Columns = recordColumns(columns)
+	return callN(impl.Func, site, args, n.Proc.Strict), nil
+}
+
+func recordColumns(columns []query.Column) []builtin.Column {
+	var out []builtin.Column
+	for _, c := range columns {
+		out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+	}
+	return out
 }
 
 // each emits the item's rows, all of its width.

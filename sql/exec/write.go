@@ -263,7 +263,7 @@ func (s *sender) launch(parts []*part) (chan error, error) {
 			return nil, err
 		}
 		runs[i] = func() error {
-			r, err := f.Run(s.c.ctx(), task, p.answered)
+			r, err := guarded(s.c.ctx(), f, task, p.answered)
 			p.result = r
 			return s.c.fault(err)
 		}

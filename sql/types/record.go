@@ -7,12 +7,20 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. Names are not in it; the plan has them.
+// The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. The row of a table, subquery or function has its
+// columns' names too: the highest bit of the number of fields is set then, and length(2) · (length(2) · name) of each precedes the tuple.
+// They are what to_jsonb calls the fields, wherever the value was carried; comparison and hash do not see them.
+
+const (
+	namedRecord  = 1 << 15
+	recordFields = namedRecord - 1
+)
 
 // RecordValue reads a KindRecord Datum without decoding the fields. Fields alias the Datum.
 type RecordValue struct {
-	s string
-	t tuple
+	s     string
+	t     tuple
+	names string // length(2) · name of each; "" where it has none
 }
 
 // RecordOf opens a record value.
@@ -20,12 +28,24 @@ func RecordOf(d Datum) (RecordValue, error) {
 	if len(d.S) < 3 {
 		return RecordValue{}, errTuple
 	}
-	n := int(d.S[0]) | int(d.S[1])<<8
-	t, err := openTuple(d.S, 2+4*n, n)
+	head := int(d.S[0]) | int(d.S[1])<<8
+	n := head & recordFields
+	at, names := 2+4*n, ""
+	if head&namedRecord != 0 {
+		if len(d.S) < at+2 {
+			return RecordValue{}, errTuple
+		}
+		end := at + 2 + (int(d.S[at]) | int(d.S[at+1])<<8)
+		if len(d.S) < end {
+			return RecordValue{}, errTuple
+		}
+		names, at = d.S[at+2:end], end
+	}
+	t, err := openTuple(d.S, at, n)
 	if err == nil && !t.monotone() {
 		err = errTuple
 	}
-	return RecordValue{s: d.S, t: t}, err
+	return RecordValue{s: d.S, t: t, names: names}, err
 }
 
 // Len gives the number of fields.
@@ -43,11 +63,48 @@ func (r *RecordValue) At(i int) Datum {
 	return d
 }
 
+// Names gives the fields' names; nil where the record has none.
+func (r *RecordValue) Names() []string {
+	var out []string
+	for s := r.names; len(s) >= 2; {
+		n := int(s[0]) | int(s[1])<<8
+		if len(s) < 2+n {
+			return nil
+		}
+		out, s = append(out, s[2:2+n]), s[2+n:]
+	}
+	return out
+}
+
+// RecordNames makes of the fields' names what NewNamedRecord puts into each record.
+func RecordNames(names []string) string {
+	var b []byte
+	for _, n := range names {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(n)))
+		b = append(b, n...)
+	}
+	if len(b) > 0xffff {
+		return "" // longer than 1,000 columns of 63 bytes: they go without
+	}
+	return string(b)
+}
+
 // NewRecord makes a record of fields with their types.
-func NewRecord(fieldTypes []OID, fields []Datum) Datum {
-	b := binary.LittleEndian.AppendUint16(nil, uint16(len(fields)))
+func NewRecord(fieldTypes []OID, fields []Datum) Datum { return NewNamedRecord(fieldTypes, fields, "") }
+
+// NewNamedRecord makes a record whose fields have names, given by RecordNames; "" is none.
+func NewNamedRecord(fieldTypes []OID, fields []Datum, names string) Datum {
+	head := len(fields)
+	if names != "" {
+		head |= namedRecord
+	}
+	b := binary.LittleEndian.AppendUint16(nil, uint16(head))
 	for _, t := range fieldTypes {
 		b = binary.LittleEndian.AppendUint32(b, t)
+	}
+	if names != "" {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(names)))
+		b = append(b, names...)
 	}
 	return Datum{K: KindRecord, S: aliasString(appendTuple(b, fields))}
 }
