@@ -45,6 +45,9 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 	if !parse.IsQuery(st.Node) {
 		return s.utility(ctx, st, w, together)
 	}
+	if together && s.tx == nil {
+		s.begin().wide = true
+	}
 	p, err := s.program(ctx, st, nil)
 	if err != nil {
 		return err

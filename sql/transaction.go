@@ -152,7 +152,7 @@ func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit 
 	if err != nil {
 		return 0, err
 	}
-	alone := !t.explicit && !t.wide && !t.used
+	alone := !t.explicit && !t.used
 	t.used = true
 	var rows int64
 	counted := func(row []types.Datum) error {
