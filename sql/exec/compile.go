@@ -60,8 +60,6 @@ func (k *compiler) combining(n plan.Node) (Op, error) {
 		return k.gather(n)
 	case *plan.Modify:
 		return k.modify(n)
-	case *plan.LockRows:
-		return k.lockRows(n)
 	case *stageNode:
 		return k.stage(n)
 	}

@@ -55,11 +55,6 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	return o, err
 }
 
-func (k *compiler) lockRows(*plan.LockRows) (Op, error) {
-	return nil, pgerr.Unsupported("SELECT … FOR UPDATE and its kin are not supported yet").
-		WithHint("UPDATE the row to lock it until the end of the transaction.")
-}
-
 func (t *table) compareColumn(i int, a, b Row) int {
 	oid := t.def.Columns[i].Type
 	return bytes.Compare(types.AppendKey(nil, oid, a[i], false), types.AppendKey(nil, oid, b[i], false))

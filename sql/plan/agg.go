@@ -264,28 +264,27 @@ func (l *level) dependentColumns() []query.Expr {
 		}
 		return false
 	}
-	var visit func(e query.Expr, depth int)
-	visit = func(e query.Expr, depth int) {
+	visit := func(e query.Expr) {
 		query.Walk(e, func(x query.Expr) bool {
-			if depth == 0 && grouped(x) {
+			if grouped(x) {
 				return false
 			}
 			switch n := x.(type) {
 			case *query.Agg:
 				return n.Up > 0
 			case *query.Var:
-				l.dependOn(n, depth, &out, grouped)
+				l.dependOn(n, 0, &out, grouped)
 			case *query.SubLink:
 				query.WalkQuery(n.Query, func(y query.Expr, d int) {
 					if v, ok := y.(*query.Var); ok {
-						l.dependOn(v, depth+d+1, &out, grouped)
+						l.dependOn(v, d+1, &out, grouped)
 					}
 				})
 			}
 			return true
 		})
 	}
-	l.eachOutput(func(e query.Expr) { visit(e, 0) })
+	l.eachOutput(func(e query.Expr) { visit(e) })
 	return out
 }
 

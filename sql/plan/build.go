@@ -41,7 +41,6 @@ type planner struct {
 	outers int
 	ctes   int
 	subs   int
-	all    []CTEPlan
 }
 
 // level is one query being planned; up is the query whose row is current when this one runs.
@@ -171,9 +170,7 @@ func (p *planner) selectQuery(l *level) (part, error) {
 		}
 	}
 	if len(l.q.Locking) > 0 {
-		if cur, err = p.lockRows(l, cur); err != nil {
-			return part{}, err
-		}
+		return part{}, errRowLocks()
 	}
 	if lateTargets(l.q) {
 		return p.sortThenTargets(l, cur)

@@ -302,13 +302,6 @@ type OnConflict struct {
 	Where  query.Expr
 }
 
-// LockRows locks each row of the child below it (SELECT … FOR UPDATE).
-type LockRows struct {
-	Base
-	Child Node
-	Lock  query.RowLock
-}
-
 // Children lists the inputs.
 func (*Scan) Children() []Node           { return nil }
 func (*SystemScan) Children() []Node     { return nil }
@@ -328,7 +321,6 @@ func (n *Append) Children() []Node       { return n.Inputs }
 func (n *Window) Children() []Node       { return []Node{n.Child} }
 func (n *Gather) Children() []Node       { return []Node{n.Child} }
 func (n *Modify) Children() []Node       { return []Node{n.Child} }
-func (n *LockRows) Children() []Node     { return []Node{n.Child} }
 
 // Children of With are the CTEs' plans and its child.
 func (n *With) Children() []Node {

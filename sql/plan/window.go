@@ -67,8 +67,8 @@ func windowCalls(e query.Expr) []*query.WindowCall {
 	return out
 }
 
-// lockRows answers row locks, which the transactions to come will take.
-func (p *planner) lockRows(*level, part) (part, error) {
-	return part{}, pgerr.Unsupported("SELECT … FOR UPDATE and its kin are not supported yet").
+// errRowLocks answers SELECT … FOR UPDATE, which the transactions to come will know.
+func errRowLocks() error {
+	return pgerr.Unsupported("SELECT … FOR UPDATE and its kin are not supported yet").
 		WithHint("UPDATE the row to lock it until the end of the transaction.")
 }
