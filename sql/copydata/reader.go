@@ -134,23 +134,16 @@ func (r *Reader) drain() error {
 
 // lineEnd finds the end of the line: in csv, newlines in quotes are part of it.
 func (r *Reader) lineEnd() (end, skip int, err error) {
-	scanned, quoted := 0, false
+	from, quoted := 0, false
 	for {
-		b := r.buf[r.pos:]
+		b, i := r.buf[r.pos:], -1
 		if r.opts.Format == Text {
-			if i := textLineEnd(b, scanned); i >= 0 {
-				return r.lineAt(r.pos + i)
-			}
-			scanned = max(0, len(b)-1)
-			if i := len(b) - 1; i >= 0 && b[i] == '\\' {
-				scanned = backslashes(b)
-			}
+			i, from = textLineEnd(b, from)
 		} else {
-			var i int
-			if i, quoted = r.csvLineEnd(b, scanned, quoted); i >= 0 {
-				return r.lineAt(r.pos + i)
-			}
-			scanned = len(b)
+			i, from, quoted = r.csvLineEnd(b, from, quoted)
+		}
+		if i >= 0 {
+			return r.lineAt(r.pos + i)
 		}
 		if err := r.fill(); errors.Is(err, io.EOF) {
 			if len(r.buf) == r.pos {
@@ -186,43 +179,41 @@ func (r *Reader) lineAt(i int) (end, skip int, err error) {
 	return i, 1, nil
 }
 
-// textLineEnd finds an unescaped newline or carriage return at or after from.
-func textLineEnd(b []byte, from int) int {
-	for i := from; i < len(b); i++ {
+// textLineEnd finds an unescaped newline or carriage return at or after from, -1 if there is none; then next is where to go on
+// when there is more: before a backslash that escapes what comes.
+func textLineEnd(b []byte, from int) (at, next int) {
+	i := from
+	for ; i < len(b); i++ {
 		switch b[i] {
 		case '\\':
+			if i+1 == len(b) {
+				return -1, i
+			}
 			i++
 		case '\n', '\r':
-			return i
+			return i, i
 		}
 	}
-	return -1
+	return -1, i
 }
 
-// backslashes gives where to go on when b ends in a backslash: before it, if it escapes what comes.
-func backslashes(b []byte) int {
-	n := 0
-	for i := len(b) - 1; i >= 0 && b[i] == '\\'; i-- {
-		n++
-	}
-	if n%2 == 1 {
-		return len(b) - 1
-	}
-	return len(b)
-}
-
-func (r *Reader) csvLineEnd(b []byte, from int, quoted bool) (int, bool) {
-	for i := from; i < len(b); i++ {
+// csvLineEnd is textLineEnd for csv, where newlines in quotes do not count.
+func (r *Reader) csvLineEnd(b []byte, from int, quoted bool) (at, next int, stillQuoted bool) {
+	i := from
+	for ; i < len(b); i++ {
 		switch c := b[i]; {
 		case quoted && c == r.opts.Escape && c != r.opts.Quote:
+			if i+1 == len(b) {
+				return -1, i, quoted
+			}
 			i++
 		case c == r.opts.Quote:
 			quoted = !quoted
 		case !quoted && (c == '\n' || c == '\r'):
-			return i, false
+			return i, i, false
 		}
 	}
-	return -1, quoted
+	return -1, i, quoted
 }
 
 // splitText splits and unescapes a line of the text format.
