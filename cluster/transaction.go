@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
@@ -14,8 +15,9 @@ type Transaction struct {
 	host *Host
 	id   txn.ID
 
-	mu    sync.Mutex
-	parts map[txn.FragmentID]*part // guarded by mu
+	mu          sync.Mutex
+	parts       map[txn.FragmentID]*part // guarded by mu
+	lockTimeout time.Duration            // guarded by mu
 }
 
 // part is a transaction's handle on one fragment.
@@ -43,6 +45,7 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 		return nil, err
 	}
 	p := &part{replica: r, tx: r.Tx(t.id)}
+	p.tx.SetLockTimeout(t.lockTimeout)
 	t.parts[id] = p
 	return p, nil
 }
@@ -62,6 +65,13 @@ func (t *Transaction) Snapshot(ctx context.Context, fragments []txn.FragmentID) 
 		T = max(T, s)
 	}
 	return T, nil
+}
+
+// SetLockTimeout bounds the waits for row locks in fragments that join from now on; 0 waits for ever.
+func (t *Transaction) SetLockTimeout(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lockTimeout = d
 }
 
 // HasWrites tells whether anything is staged.

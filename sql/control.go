@@ -86,6 +86,12 @@ func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) er
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
+		if s.tx != nil { // of the statements before, in the same query string or pipeline
+			s.closePortals()
+			if err := s.commit(ctx); err != nil {
+				return err
+			}
+		}
 		return w.Complete("COMMIT")
 	}
 	s.closePortals()
@@ -112,6 +118,10 @@ func (s *Session) rollbackStmt(chain bool, w ResultWriter) error {
 	if s.tx == nil || !s.tx.explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
+		}
+		if s.tx != nil {
+			s.closePortals()
+			s.endImplicit(false)
 		}
 		return w.Complete("ROLLBACK")
 	}

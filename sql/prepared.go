@@ -29,6 +29,7 @@ type portal struct {
 	rows int64
 	next func() ([]types.Datum, bool)
 	stop func()
+	kept bool // next gives rows that are kept here, and touches the transaction no more
 	err  error
 	tag  func(rows int64) string
 }
@@ -196,6 +197,8 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {
 		p.done, p.tag = true, func(int64) string { return "" }
+		ctx, cancel := s.timed(ctx)
+		defer cancel()
 		return false, s.utility(ctx, *p.st.stmt, w, false)
 	}
 	prog, err := s.refresh(ctx, p.st)
@@ -205,6 +208,8 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	if maxRows <= 0 && p.next == nil {
 		p.done = true
+		ctx, cancel := s.timed(ctx)
+		defer cancel()
 		return false, s.runQuery(ctx, prog, p.args, w)
 	}
 	return s.runPart(ctx, p, prog, maxRows, w)
@@ -238,7 +243,7 @@ var errPortalClosed = errors.New("portal closed")
 // pull starts the portal's program as a coroutine that stops after each row.
 func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
 	seq := func(yield func([]types.Datum) bool) {
-		rows, err := s.run(ctx, prog, p.args, func(row []types.Datum) error {
+		rows, err := s.run(unbounded(ctx), prog, p.args, func(row []types.Datum) error {
 			if !yield(row) {
 				return errPortalClosed
 			}

@@ -25,13 +25,42 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
-	for _, st := range stmts {
-		if err := s.one(ctx, st, w, len(stmts) > 1); err != nil {
-			return s.failed(positioned(err, st))
+	last := &completion{ResultWriter: w}
+	for i, st := range stmts {
+		out := w
+		if i == len(stmts)-1 {
+			out = last
+		}
+		if err := s.one(ctx, st, out, len(stmts) > 1); err != nil {
+			return s.failed(err)
 		}
 	}
 	if s.tx != nil && !s.tx.explicit {
-		return s.failed(s.commit(ctx))
+		s.closePortals()
+		if err := s.commit(ctx); err != nil {
+			return s.failed(err)
+		}
+	}
+	return last.send()
+}
+
+// completion holds back the last statement's command tag: it is said only when its implicit transaction has committed.
+type completion struct {
+	ResultWriter
+	tags []string
+}
+
+// Complete implements ResultWriter.
+func (c *completion) Complete(tag string) error {
+	c.tags = append(c.tags, tag)
+	return nil
+}
+
+func (c *completion) send() error {
+	for _, tag := range c.tags {
+		if err := c.ResultWriter.Complete(tag); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -42,6 +71,8 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 		return err
 	}
 	s.query, s.queryAt = st.Text(), time.Now()
+	ctx, cancel := s.timed(ctx)
+	defer cancel()
 	if !parse.IsQuery(st.Node) {
 		return s.utility(ctx, st, w, together)
 	}
@@ -107,9 +138,6 @@ func (s *Session) failed(err error) error {
 	}
 	return err
 }
-
-// positioned makes an error's position count from the start of the whole text, as clients show it.
-func positioned(err error, _ parse.Statement) error { return err }
 
 // onlyEndsTransaction tells whether text is COMMIT or ROLLBACK, which a failed transaction accepts.
 func onlyEndsTransaction(text string) bool {

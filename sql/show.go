@@ -107,7 +107,27 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter, in bool)
 	if err != nil {
 		return err
 	}
+	if err := s.checkIdentity(n.Name, value); err != nil {
+		return err
+	}
 	return s.vars.set(n.Name, &value, n.IsLocal, in)
+}
+
+// checkIdentity refuses to become somebody else.
+func (s *Session) checkIdentity(name, value string) error {
+	switch strings.ToLower(name) {
+	case "role":
+		if value == "none" || value == s.start.User {
+			return nil
+		}
+		return pgerr.Unsupported("SET ROLE is not supported yet").WithHint("Connect as that role.")
+	case "session_authorization":
+		if value == s.start.User {
+			return nil
+		}
+		return pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").WithHint("Connect as that role.")
+	}
+	return nil
 }
 
 // settingText joins the values of SET as PostgreSQL does: lists with ", ", identifiers quoted where they must be.

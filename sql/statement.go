@@ -33,6 +33,12 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 		return s.deallocate(n.DeallocateStmt, w)
 	case *pg_query.Node_DiscardStmt:
 		return s.discard(n.DiscardStmt, w)
+	case *pg_query.Node_DeclareCursorStmt:
+		return s.declareCursor(ctx, st, n.DeclareCursorStmt, w, together)
+	case *pg_query.Node_FetchStmt:
+		return s.fetch(ctx, n.FetchStmt, w)
+	case *pg_query.Node_ClosePortalStmt:
+		return s.closeCursor(n.ClosePortalStmt, w)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
@@ -89,6 +95,12 @@ func (s *Session) utilityColumns(ctx context.Context, st parse.Statement) ([]Col
 			return nil, nil
 		}
 		return s.columnsOf(ctx, p)
+	case *pg_query.Node_FetchStmt:
+		p, ok := s.portals[n.FetchStmt.Portalname]
+		if !ok || n.FetchStmt.Ismove {
+			return nil, nil
+		}
+		return s.columnsOf(ctx, p.st)
 	}
 	return nil, nil
 }

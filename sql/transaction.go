@@ -58,6 +58,7 @@ func (t *transaction) open() {
 	db := t.s.db
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
+	t.parts.SetLockTimeout(t.s.milliseconds("lock_timeout"))
 	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot}
 	if database != nil {
 		t.gateway.Map = database.Map
@@ -152,6 +153,11 @@ func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit 
 	if err != nil {
 		return 0, err
 	}
+	if p.writes {
+		if err := s.settlePortals(); err != nil {
+			return 0, err
+		}
+	}
 	alone := !t.explicit && !t.used
 	t.used = true
 	var rows int64
@@ -217,6 +223,32 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 
 func commandName(c query.Command) string {
 	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c]
+}
+
+// milliseconds reads a setting that is a time; 0 is no limit.
+func (s *Session) milliseconds(name string) time.Duration {
+	v, _ := s.vars.get(name)
+	return time.Duration(atoi(v)) * time.Millisecond
+}
+
+// timed bounds a statement by statement_timeout.
+func (s *Session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := s.milliseconds("statement_timeout")
+	if d == 0 {
+		return ctx, func() {}
+	}
+	bounded := context.WithValue(ctx, unboundedKey{}, ctx)
+	return context.WithTimeoutCause(bounded, d, pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
+}
+
+type unboundedKey struct{}
+
+// unbounded gives the context that timed bounded: what a portal starts outlives the statement that started it.
+func unbounded(ctx context.Context) context.Context {
+	if outer, ok := ctx.Value(unboundedKey{}).(context.Context); ok {
+		return outer
+	}
+	return ctx
 }
 
 func cancelled(ctx context.Context) error {

@@ -164,11 +164,26 @@ func checkMeaning(name, value string) (string, error) {
 			return "", pgerr.Unsupported("isolation level %q is not supported yet", value).
 				WithHint("Transactions are REPEATABLE READ for now.")
 		}
+	case "application_name":
+		return printable(value), nil
 	case "DateStyle":
 		return canonicalDateStyle(value, invalid)
 	}
 	return value, nil
 }
+
+// printable makes an application's name fit for logs, as PostgreSQL does: ASCII, at most a name's length.
+func printable(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = '?'
+		}
+	}
+	return string(b[:min(len(b), maxName)])
+}
+
+const maxName = 63 // bytes of an identifier
 
 func canonicalDateStyle(value string, invalid func() error) (string, error) {
 	style, order := "ISO", "MDY"

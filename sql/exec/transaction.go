@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
@@ -15,6 +16,8 @@ type Transaction interface {
 	// Snapshot asks the fragments for the timestamp of a statement that may reach them all (T6).
 	Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error)
 	HasWrites() bool
+	// SetLockTimeout bounds the waits for row locks of fragments that join from now on; 0 waits for ever.
+	SetLockTimeout(d time.Duration)
 	// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite
 	// but for 40003.
 	Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error)
