@@ -44,7 +44,7 @@ Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), versionCommand())
+	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), checkCommand(), versionCommand())
 	return cmd
 }
 
