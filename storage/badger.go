@@ -38,9 +38,9 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithNumMemtables(2).
 		WithNumCompactors(2).
 		WithBaseTableSize(min(cfg.MemTable, 8<<20)).
-		WithBaseLevelSize(8 * cfg.MemTable).
-		WithNumLevelZeroTables(6).
-		WithNumLevelZeroTablesStall(24).
+		WithBaseLevelSize(16 * cfg.MemTable).
+		WithNumLevelZeroTables(12).
+		WithNumLevelZeroTablesStall(32).
 		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
 		WithValueLogFileSize(16 << 20)
 	db, err := badger.OpenManaged(opt)
