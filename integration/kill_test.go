@@ -312,10 +312,27 @@ func (k *killLoop) verify(when string) {
 			}
 		}
 	}
+	for _, wrong := range failedChecks(k.t, conn) {
+		k.t.Errorf("%s: %s", when, wrong)
+	}
 	if k.t.Failed() {
 		k.t.FailNow()
 	}
 	conn.Close(ctx)
+}
+
+// failedChecks gives what sherd.check() finds wrong.
+func failedChecks(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `SELECT "check" || ' of ' || subject || ': ' || detail FROM sherd.check() WHERE NOT ok`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wrong
 }
 
 // settle compares a writer's documents with what it knows; a change of unknown outcome must have happened wholly or not at all.
