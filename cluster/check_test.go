@@ -1,0 +1,369 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	docsID   = uint32(catalog.FirstOID) // storage id of a collection
+	ordersID = docsID + 10              // the same with a policy
+)
+
+// collection is a table (id text PRIMARY KEY, doc jsonb NOT NULL).
+func collection(name string, id uint32, policy *shardmap.Policy) *catalog.Table {
+	return &catalog.Table{
+		OID: id, Database: catalog.PostgresDB, Schema: catalog.PostgresPublic, Name: name, Owner: catalog.BootstrapRole, Kind: catalog.KindTable,
+		StorageID: id, Anchors: true, Document: 2, NextAttNum: 3, Policy: policy, PolicyValidated: policy != nil,
+		Columns: []catalog.Column{
+			{AttNum: 1, Name: "id", Type: types.Text, Typmod: -1, NotNull: true}, {AttNum: 2, Name: "doc", Type: types.JSONB, Typmod: -1, NotNull: true},
+		},
+		Constraints: []catalog.Constraint{{OID: id + 1, Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: id + 2}},
+		Indexes:     []catalog.Index{{OID: id + 2, Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true}},
+	}
+}
+
+// checked is a database whose fragments the test writes to behind the executor's back.
+type checked struct {
+	t    *testing.T
+	host *Host
+	x    *Transaction
+}
+
+func openChecked(t *testing.T) *checked {
+	t.Helper()
+	dir := t.TempDir()
+	c := openCatalog(t, dir)
+	policy, err := shardmap.ParseOptions(shardmap.Options{By: "Customer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for oid := catalog.OID(0); oid < ordersID+10; {
+		if oid, err = c.NewOID(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = c.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		if err := ch.PutTable(collection("docs", docsID, nil)); err != nil {
+			return err
+		}
+		return ch.PutTable(collection("orders", ordersID, policy))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := openHost(t, dir, c)
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := &checked{t: t, host: h}
+	k.write(func() {
+		for i := range 200 {
+			id := fmt.Sprintf("docs/%d", i)
+			k.put(docsID, id, bucketOf(t, id), document(t, fmt.Sprintf(`{"n": %d}`, i)))
+		}
+		k.put(ordersID, "orders/1$c/1", bucketOf(t, "orders/1$c/1"), document(t, `{"Customer": "c/1"}`))
+	})
+	return k
+}
+
+func bucketOf(t *testing.T, id string) uint32 {
+	t.Helper()
+	b, err := shardmap.BucketOf(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(b)
+}
+
+func document(t *testing.T, text string) string {
+	t.Helper()
+	d, err := jsonb.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(d)
+}
+
+func rowKey(table uint32, id string, bucket uint32) []byte {
+	return types.AppendKey(storage.RowPrefix(table, bucket, 0), types.Text, types.NewText(id), false)
+}
+
+func entryKey(table uint32, id string) []byte {
+	return types.AppendKey(storage.IndexPrefix(table, 1), types.Text, types.NewText(id), false)
+}
+
+func rowValue(id, doc string) []byte {
+	return types.AppendRow(nil, []types.Datum{types.NewText(id), types.NewJSONB(doc)})
+}
+
+func bucketValue(b uint32) []byte { return []byte{byte(b >> 16), byte(b >> 8), byte(b)} }
+
+// write runs fn in a transaction.
+func (k *checked) write(fn func()) {
+	k.t.Helper()
+	k.x = k.host.Begin().(*Transaction)
+	fn()
+	if _, err := k.x.Commit(k.t.Context(), 0); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// owner gives the transaction's stage in the fragment of a bucket, or the other one.
+func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
+	k.t.Helper()
+	d := k.host.cfg.Catalog.View().Database(catalog.PostgresDB)
+	id := d.Map.Lookup(shardmap.Bucket(bucket))
+	if other {
+		i := slices.IndexFunc(d.Fragments, func(f catalog.Fragment) bool { return f.ID != id })
+		id = d.Fragments[i].ID
+	}
+	p, err := k.x.part(id)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return p.tx
+}
+
+func (k *checked) putAt(tx *storage.Tx, key, value []byte) {
+	k.t.Helper()
+	if storage.IsRow(key) {
+		if err := tx.Lock(k.t.Context(), key, txn.MaxTimestamp); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	err := tx.Delete(key)
+	if value != nil {
+		err = tx.Put(key, value)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// put writes a row and its entry.
+func (k *checked) put(table uint32, id string, bucket uint32, doc string) {
+	k.t.Helper()
+	tx := k.owner(bucket, false)
+	k.putAt(tx, rowKey(table, id, bucket), rowValue(id, doc))
+	k.putAt(tx, entryKey(table, id), bucketValue(bucket))
+}
+
+// faults gives what the check finds wrong, and how many rows it says all is well in.
+func (k *checked) faults() (faults []string, ok int) {
+	k.t.Helper()
+	err := k.host.Check(k.t.Context(), catalog.PostgresDB, func(check, subject string, good bool, detail string) error {
+		if good {
+			ok++
+		} else {
+			faults = append(faults, check+"|"+subject+"|"+detail)
+		}
+		return nil
+	})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return faults, ok
+}
+
+// TestCheckFindsWhatIsWrong writes what the executor never would; each is found and named, and nothing else.
+func TestCheckFindsWhatIsWrong(t *testing.T) {
+	const id = "docs/7"
+	home := bucketOf(t, id)
+	wrong := home ^ 1 // of the same fragment
+	hex := fmt.Sprintf("%x", types.AppendKey(nil, types.Text, types.NewText(id), false))
+	tests := []struct {
+		name string
+		harm func(k *checked)
+		want []string // a part of each fault
+	}{
+		{"nothing", func(*checked) {}, nil},
+		{"row in the wrong bucket", func(k *checked) {
+			tx := k.owner(home, false)
+			k.putAt(tx, rowKey(docsID, id, home), nil)
+			k.putAt(tx, rowKey(docsID, id, wrong), rowValue(id, document(t, "{}")))
+			k.putAt(tx, entryKey(docsID, id), bucketValue(wrong))
+		}, []string{fmt.Sprintf("placement|public.docs|postgres$%%d: (id)=(docs/7): it lies in bucket %d, its key belongs in bucket %d", wrong, home)}},
+		{"row in the wrong fragment", func(k *checked) {
+			tx := k.owner(home, true)
+			k.putAt(tx, rowKey(docsID, id, home), rowValue(id, document(t, "{}")))
+			k.putAt(tx, entryKey(docsID, id), bucketValue(home))
+		}, []string{"placement|public.docs|postgres$%d: key " + hex + " lies in bucket " + fmt.Sprint(home) + ", which the map does not give to this fragment"}},
+		{"row under another key", func(k *checked) {
+			k.putAt(k.owner(home, false), rowKey(docsID, id, home), rowValue("docs/8", document(t, "{}")))
+		}, []string{"placement|public.docs|postgres$%d: (id)=(docs/8): it is stored under another key than its columns give"}},
+		{"row outside the block of its content", func(k *checked) {
+			k.put(ordersID, "orders/2", bucketOf(t, "orders/2"), document(t, `{"Customer": "c/1"}`))
+		}, []string{"placement|public.orders|postgres$%d: (id)=(orders/2): "}},
+		{"missing index entry", func(k *checked) {
+			k.putAt(k.owner(home, false), entryKey(docsID, id), nil)
+		}, []string{"index|public.docs|postgres$%d: (id)=(docs/7) has no entry"}},
+		{"dangling index entry", func(k *checked) {
+			k.putAt(k.owner(home, false), rowKey(docsID, id, home), nil)
+		}, []string{"index|public.docs|postgres$%d: the entry under key " + hex + fmt.Sprintf(" names a row in bucket %d that is not there", home)}},
+		{"index entry with the wrong bucket", func(k *checked) {
+			k.putAt(k.owner(home, false), entryKey(docsID, id), bucketValue(wrong))
+		}, []string{
+			fmt.Sprintf("index|public.docs|postgres$%%d: the entry of (id)=(docs/7) names bucket %d, the row lies in bucket %d", wrong, home),
+			"index|public.docs|postgres$%d: the entry under key " + hex + fmt.Sprintf(" names a row in bucket %d that is not there", wrong),
+		}},
+		{"damaged document", func(k *checked) {
+			doc := []byte(document(t, `{"a": "some text"}`))
+			doc[0] ^= 0x55
+			k.putAt(k.owner(home, false), rowKey(docsID, id, home), rowValue(id, string(doc)))
+		}, []string{"rows|public.docs|postgres$%d: key " + hex + `: column "doc": `}},
+		{"damaged row", func(k *checked) {
+			k.putAt(k.owner(home, false), rowKey(docsID, id, home), []byte{99, 1, 0, 0, 0})
+		}, []string{"rows|public.docs|postgres$%d: key " + hex + ": row format 99 is not known to this version"}},
+		{"null where none may be", func(k *checked) {
+			k.putAt(k.owner(home, false), rowKey(docsID, id, home), types.AppendRow(nil, []types.Datum{types.NewText(id), types.Null}))
+		}, []string{"rows|public.docs|postgres$%d: key " + hex + `: column "doc" is null`}},
+		{"rows of no table", func(k *checked) {
+			k.putAt(k.owner(home, false), rowKey(20020, id, home), []byte("v"))
+		}, []string{"storage|postgres$%d|1 keys of storage id 20020, which no table has"}},
+		{"entry of no index", func(k *checked) {
+			k.putAt(k.owner(home, false), append(storage.IndexPrefix(docsID, 9), 'x'), []byte("v"))
+		}, []string{fmt.Sprintf("index|public.docs|postgres$%%d: key %x belongs to index 9, which the table does not have", append(storage.IndexPrefix(docsID, 9), 'x'))}},
+	}
+	for _, x := range tests {
+		t.Run(x.name, func(t *testing.T) {
+			k := openChecked(t)
+			k.write(func() { x.harm(k) })
+			got, ok := k.faults()
+			if ok == 0 {
+				t.Error("nothing is well")
+			}
+			if len(got) != len(x.want) {
+				t.Fatalf("got %q\nwant %q", got, x.want)
+			}
+			for i, want := range x.want {
+				if !slices.ContainsFunc([]int{0, 1, 2}, func(n int) bool { return strings.Contains(got[i], strings.Replace(want, "%d", fmt.Sprint(n), 1)) }) {
+					t.Errorf("got  %q\nwant %q", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestCheckManyFaults names some of many faults and counts the rest.
+func TestCheckManyFaults(t *testing.T) {
+	k := openChecked(t)
+	k.write(func() {
+		for i := range 100 {
+			id := fmt.Sprintf("docs/%d", i)
+			k.putAt(k.owner(bucketOf(t, id), false), entryKey(docsID, id), nil)
+		}
+	})
+	got, _ := k.faults()
+	if len(got) != 11 || got[10] != "index|public.docs|and 90 more" {
+		t.Errorf("%d faults, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// TestCheckWhileWriting checks again and again while rows come and go: every check sees one moment.
+func TestCheckWhileWriting(t *testing.T) {
+	k := openChecked(t)
+	done := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			if err := k.churn(i); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	for range 20 {
+		if faults, _ := k.faults(); faults != nil {
+			t.Fatalf("%q", faults)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// churn writes or deletes a few rows of both fragments in one transaction.
+func (k *checked) churn(n int) error {
+	x := k.host.Begin().(*Transaction)
+	defer x.Rollback()
+	d := k.host.cfg.Catalog.View().Database(catalog.PostgresDB)
+	for i := range 6 {
+		id := fmt.Sprintf("churn/%d", (n*6+i)%60)
+		b, err := shardmap.BucketOf(id)
+		if err != nil {
+			return err
+		}
+		p, err := x.part(d.Map.Lookup(b))
+		if err != nil {
+			return err
+		}
+		key, entry := rowKey(docsID, id, uint32(b)), entryKey(docsID, id)
+		if err := p.tx.Lock(k.t.Context(), key, txn.MaxTimestamp); err != nil {
+			return err
+		}
+		if old, err := p.tx.Newest(k.t.Context(), key); err != nil {
+			return err
+		} else if old != nil && n%3 == 0 {
+			err = p.tx.Delete(key)
+			if err == nil {
+				err = p.tx.Delete(entry)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		doc, err := jsonb.Parse(fmt.Sprintf(`{"n": %d, "pad": %q}`, n, strings.Repeat("x", n%50)))
+		if err == nil {
+			err = p.tx.Put(key, rowValue(id, string(doc)))
+		}
+		if err == nil {
+			err = p.tx.Put(entry, bucketValue(uint32(b)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := x.Commit(k.t.Context(), 0)
+	return err
+}
+
+// TestCheckOfDroppedTable finds nothing wrong while a dropped table's rows are being deleted.
+func TestCheckOfDroppedTable(t *testing.T) {
+	k := openChecked(t)
+	job, err := k.host.cfg.Catalog.NewJobID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.host.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		ch.DropTable(docsID)
+		return ch.PutJob(catalog.NewDropStorageJob(job, catalog.PostgresDB, docsID, 1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if faults, _ := k.faults(); faults != nil {
+			t.Fatalf("%q", faults)
+		}
+	}
+}
