@@ -80,9 +80,15 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 	case pg_query.VariableSetKind_VAR_SET_VALUE, pg_query.VariableSetKind_VAR_SET_CURRENT:
 		err = s.setValue(n, w, in)
 	case pg_query.VariableSetKind_VAR_SET_DEFAULT:
+		if isIdentity(n.Name) {
+			break
+		}
 		err = s.vars.set(n.Name, nil, n.IsLocal, in)
 	case pg_query.VariableSetKind_VAR_RESET:
 		tag = "RESET"
+		if isIdentity(n.Name) {
+			break
+		}
 		err = s.vars.set(n.Name, nil, false, in)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
@@ -107,27 +113,32 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter, in bool)
 	if err != nil {
 		return err
 	}
-	if err := s.checkIdentity(n.Name, value); err != nil {
+	if own, err := s.checkIdentity(n.Name, value); own || err != nil {
 		return err
 	}
 	return s.vars.set(n.Name, &value, n.IsLocal, in)
 }
 
-// checkIdentity refuses to become somebody else.
-func (s *Session) checkIdentity(name, value string) error {
+// isIdentity tells settings that say who the session is; they cannot be changed, so a reset leaves them.
+func isIdentity(name string) bool {
+	return strings.EqualFold(name, "role") || strings.EqualFold(name, "session_authorization")
+}
+
+// checkIdentity refuses to become somebody else; own tells that the setting says who the session is already.
+func (s *Session) checkIdentity(name, value string) (own bool, err error) {
 	switch strings.ToLower(name) {
 	case "role":
 		if value == "none" || value == s.start.User {
-			return nil
+			return true, nil
 		}
-		return pgerr.Unsupported("SET ROLE is not supported yet").WithHint("Connect as that role.")
+		return false, pgerr.Unsupported("SET ROLE is not supported yet").WithHint("Connect as that role.")
 	case "session_authorization":
 		if value == s.start.User {
-			return nil
+			return true, nil
 		}
-		return pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").WithHint("Connect as that role.")
+		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").WithHint("Connect as that role.")
 	}
-	return nil
+	return false, nil
 }
 
 // settingText joins the values of SET as PostgreSQL does: lists with ", ", identifiers quoted where they must be.

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -16,10 +17,11 @@ type variables struct {
 	session  map[string]string
 	undo     map[string]*string // as of the transaction's start; nil was unset. LOCAL values and those of a rolled back transaction go back
 	local    map[string]bool    // set with LOCAL in this transaction
+	kept     map[string]*string // what a commit keeps of parameters that are LOCAL now: set before in the same transaction
 }
 
 func newVariables() *variables {
-	return &variables{defaults: map[string]string{}, session: map[string]string{}, undo: map[string]*string{}, local: map[string]bool{}}
+	return &variables{defaults: map[string]string{}, session: map[string]string{}, undo: map[string]*string{}, local: map[string]bool{}, kept: map[string]*string{}}
 }
 
 // get gives the canonical value; ok is false for a parameter that does not exist.
@@ -93,6 +95,9 @@ func (v *variables) set(name string, value *string, local, inTransaction bool) e
 	}
 	if inTransaction {
 		v.remember(key)
+		if !local {
+			v.kept[key] = value
+		}
 		v.local[key] = local
 	}
 	v.put(key, value)
@@ -132,10 +137,14 @@ func (v *variables) resetAll(inTransaction bool) {
 func (v *variables) end(committed bool) (changed bool) {
 	for key, old := range v.undo {
 		if !committed || v.local[key] {
+			if set, ok := v.kept[key]; ok && committed {
+				old = set
+			}
 			v.put(key, old)
 			changed = true
 		}
 	}
+	clear(v.kept)
 	clear(v.undo)
 	clear(v.local)
 	return changed
@@ -148,6 +157,10 @@ func checkMeaning(name, value string) (string, error) {
 	}
 	switch name {
 	case "TimeZone", "log_timezone":
+		if east, ok := zoneOffset(value); ok {
+			_, name := types.FixedZone(east)
+			return name, nil
+		}
 		if _, _, ok := types.LoadZone(value); !ok {
 			return "", invalid()
 		}
@@ -170,6 +183,27 @@ func checkMeaning(name, value string) (string, error) {
 		return canonicalDateStyle(value, invalid)
 	}
 	return value, nil
+}
+
+// zoneOffset reads a zone given as hours east, "-5" or "5.5", or as the interval "+05:30"; in seconds.
+func zoneOffset(value string) (east int, ok bool) {
+	hours, minutes, isInterval := strings.Cut(value, ":")
+	h, err := strconv.ParseFloat(hours, 64)
+	if err != nil || h < -167 || h > 167 {
+		return 0, false
+	}
+	east = int(h * 3600)
+	if isInterval {
+		m, err := strconv.Atoi(minutes)
+		if err != nil || m < 0 || m > 59 {
+			return 0, false
+		}
+		if strings.HasPrefix(hours, "-") {
+			m = -m
+		}
+		east += m * 60
+	}
+	return east, true
 }
 
 // printable makes an application's name fit for logs, as PostgreSQL does: ASCII, at most a name's length.

@@ -231,10 +231,10 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 		inputMod = typmod
 	}
 	text := c.Value.Str()
-	if dependsOnClock(base, text) {
+	v, err := types.Input(base, inputMod, text, s.ctx.Env)
+	if err == nil && dependsOnClock(base, text) {
 		return &query.CoerceIO{T: query.Of(target), Arg: &query.Const{T: query.Of(types.Text), Value: c.Value, Pos: c.Pos}, Explicit: true}, nil
 	}
-	v, err := types.Input(base, inputMod, text, s.ctx.Env)
 	if err != nil {
 		e := *pgerr.From(err)
 		if e.Position == 0 {

@@ -1,0 +1,136 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// world is a server over a real catalog and real fragments in a temporary folder.
+type world struct {
+	t      *testing.T
+	server *sql.Server
+	pids   atomic.Uint32
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: quiet})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Close()) })
+	must(t, c.WaitReady(ctx))
+	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: 3, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+	})
+	must(t, err)
+	clock := txn.NewClock(nil, 0)
+	h, err := cluster.Open(ctx, cluster.Config{
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock, Logger: quiet,
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, h.Close()) })
+	return &world{t: t, server: sql.NewServer(sql.Config{
+		Catalog: c, Fragments: h, Clock: clock, Logger: quiet, Addr: "127.0.0.1:1", NodeName: "n1", Block: "A",
+	})}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// client is a session and what it answered.
+type client struct {
+	t *testing.T
+	s *sql.Session
+}
+
+func (w *world) connect(t *testing.T) *client {
+	t.Helper()
+	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "postgres", PID: w.pids.Add(1)})
+	must(t, err)
+	t.Cleanup(s.Close)
+	return &client{t, s}
+}
+
+// answer runs a query string and gives rows, tags and the error, one a line.
+func (c *client) answer(text string) string {
+	r := &recorder{env: c.s.Env}
+	if err := c.s.Simple(c.t.Context(), text, r); err != nil {
+		r.line(pgerr.From(err).Error())
+	}
+	return strings.TrimSuffix(r.out.String(), "\n")
+}
+
+func (c *client) want(text, want string) {
+	c.t.Helper()
+	if got := c.answer(text); got != want {
+		c.t.Errorf("%s\ngot:\n%s\nwant:\n%s", text, got, want)
+	}
+}
+
+// recorder collects what statements answer; as COPY data it gives lines.
+type recorder struct {
+	env     func() *types.Env
+	columns []sql.Column
+	out     strings.Builder
+	lines   []string // of COPY FROM STDIN
+}
+
+func (r *recorder) line(s string) { r.out.WriteString(s + "\n") }
+
+func (r *recorder) Describe(columns []sql.Column) error {
+	r.columns = columns
+	return nil
+}
+
+func (r *recorder) Row(row []types.Datum) error {
+	var out []string
+	for i, d := range row {
+		if d.IsNull() {
+			out = append(out, "null")
+			continue
+		}
+		out = append(out, types.Output(r.columns[i].Type, d, r.env()))
+	}
+	r.line(strings.Join(out, "|"))
+	return nil
+}
+
+func (r *recorder) Complete(tag string) error                     { r.line(tag); return nil }
+func (r *recorder) EmptyQuery() error                             { r.line("empty"); return nil }
+func (r *recorder) Notice(n *pgerr.Error) error                   { r.line(n.Severity + ": " + n.Message); return nil }
+func (r *recorder) Parameter(name, value string) error            { return nil }
+func (r *recorder) CopyOut(sql.CopyFormat) error                  { return nil }
+func (r *recorder) CopyOutDone() error                            { return nil }
+func (r *recorder) CopyData(b []byte) error                       { r.out.Write(b); return nil }
+func (r *recorder) CopyIn(sql.CopyFormat) (sql.CopyReader, error) { return &copyLines{r.lines}, nil }
+
+type copyLines struct{ left []string }
+
+func (l *copyLines) Next(context.Context) ([]byte, error) {
+	if len(l.left) == 0 {
+		return nil, io.EOF
+	}
+	line := l.left[0]
+	l.left = l.left[1:]
+	return fmt.Appendf(nil, "%s\n", line), nil
+}
