@@ -36,10 +36,11 @@ var mayImport = map[string][]string{
 	"sql/settings":      {"sql/pgcatalog"},
 	"sql/copydata":      {},
 	"sql/ddl":           {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/settings", "sql/types"},
+	"sql/verify":        {"catalog", "shardmap", "sql/exec", "txn"},
 	"sql/sysview":       {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
-	"sql":               {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/settings", "sql/sysview", "sql/types", "txn"},
+	"sql":               {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/settings", "sql/sysview", "sql/types", "sql/verify", "txn"},
 	"pgwire":            {"internal/scramsecret", "sql", "sql/types"},
-	"cluster":           {"catalog", "shardmap", "sql/exec", "sql/sysview", "storage", "txn"},
+	"cluster":           {"catalog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn"},
 	"cmd/sherd":         {"*"},
 	"integration":       {"*"},
 }
