@@ -21,7 +21,11 @@ const (
 
 // Check proves that what a database's fragments store agrees with its definitions, all at one timestamp, while others read and write.
 func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit) error {
-	k := &checker{host: h, database: database}
+	return h.check(ctx, database, undecidedLimit, emit)
+}
+
+func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
+	k := &checker{host: h, database: database, limit: limit}
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
 		return err
@@ -43,6 +47,7 @@ func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit
 type checker struct {
 	host     *Host
 	database catalog.OID
+	limit    time.Duration // how long to wait for undecided transactions
 	view     *catalog.View
 	T        txn.Timestamp
 	leases   []func()
@@ -127,7 +132,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	if err := k.hold(id, census.At); err != nil {
 		return err
 	}
-	if undecided, err := waitDecided(ctx, r, max(k.T, census.At)); err != nil || len(undecided) > 0 {
+	if undecided, err := k.waitDecided(ctx, r, max(k.T, census.At)); err != nil || len(undecided) > 0 {
 		for _, u := range undecided {
 			c.Undecided(id, u.ID, u.C, u.Anchor)
 		}
@@ -145,8 +150,8 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 }
 
 // waitDecided gives the transactions that stay undecided.
-func waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp) ([]storage.Undecided, error) {
-	limited, cancel := context.WithTimeout(ctx, undecidedLimit)
+func (k *checker) waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp) ([]storage.Undecided, error) {
+	limited, cancel := context.WithTimeout(ctx, k.limit)
 	defer cancel()
 	err := r.WaitDecided(limited, T)
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {

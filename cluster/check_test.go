@@ -1,15 +1,18 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -268,6 +271,91 @@ func TestCheckManyFaults(t *testing.T) {
 	got, _ := k.faults()
 	if len(got) != 11 || got[10] != "index|public.docs|and 90 more" {
 		t.Errorf("%d faults, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// TestCheckStatistics holds the rows of a fragment against statistics that are not theirs.
+func TestCheckStatistics(t *testing.T) {
+	k := openChecked(t)
+	view := k.host.cfg.Catalog.View()
+	d := view.Database(catalog.PostgresDB)
+	c, err := verify.New(view, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := k.host.Replica(d.Fragments[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	census := r.Census()
+	v, err := r.Tx(txn.NewID()).View(t.Context(), census.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	var first verify.Stat
+	err = c.Fragment(t.Context(), &verify.Fragment{
+		ID: r.ID(), View: v, Group: storage.StatBuckets,
+		Stats: func(ctx context.Context) ([]verify.Stat, error) {
+			stats, err := statsOf(ctx, census)
+			first = stats[0]
+			stats[0].Documents++
+			return append(stats, verify.Stat{Table: docsID + 5, To: storage.StatBuckets, Documents: 3}), err
+		},
+		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := c.Report(func(check, subject string, ok bool, detail string) error {
+		if !ok {
+			got = append(got, check+"|"+subject+"|"+detail)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		fmt.Sprintf("statistics|public.docs|postgres$0: buckets [%d,%d) have %d documents of %d bytes, the statistics say %d of %d",
+			first.From, first.To, first.Documents, first.Bytes, first.Documents+1, first.Bytes),
+		fmt.Sprintf("statistics|storage id %d|postgres$0: buckets [0,256) have 0 documents of 0 bytes, the statistics say 3 of 0", docsID+5),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// TestCheckUndecided leaves a prepared transaction behind: its fragment is not well, the other one is checked.
+func TestCheckUndecided(t *testing.T) {
+	k := openChecked(t)
+	k.x = k.host.Begin().(*Transaction)
+	tx := k.owner(bucketOf(t, "docs/x"), false)
+	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
+	C := k.host.cfg.Clock.Now() + 1<<16
+	prepare := txn.PrepareRequest{C: C, Anchor: tx.Fragment(), Attempt: 1, Writers: []txn.FragmentID{tx.Fragment()}}
+	if err := tx.Prepare(t.Context(), prepare); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := k.host.check(t.Context(), catalog.PostgresDB, 10*time.Millisecond, func(check, _ string, ok bool, detail string) error {
+		if !ok {
+			got = append(got, check+"|"+detail)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || !strings.HasPrefix(got[0], "transactions|transaction "+k.x.ID().String()+", prepared at ") {
+		t.Errorf("got %q", got)
+	}
+	d := txn.Decision{ID: k.x.ID(), C: C, Outcome: txn.Committed, Writers: prepare.Writers}
+	if out, err := tx.Decide(t.Context(), d); out != txn.Committed {
+		t.Fatal(out, err)
+	}
+	if faults, _ := k.faults(); faults != nil {
+		t.Errorf("after the decision: %q", faults)
 	}
 }
 
