@@ -31,6 +31,8 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithMetricsEnabled(false).
 		WithCompression(options.None).
 		WithBlockCacheSize(0).
+		// Tables are verified whole when they are opened: at a damaged block an iterator ends as if there were no more rows.
+		WithChecksumVerificationMode(options.OnTableRead).
 		WithIndexCacheSize(cfg.IndexCache).
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1). // below the discard timestamp; above it all are kept
