@@ -38,11 +38,11 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	}
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	prog, err := s.program(ctx, inner, nil)
+	if err == nil && len(prog.params) > 0 {
+		err = s.noParameters(inner)
+	}
 	if err != nil {
 		return err
-	}
-	if len(prog.params) > 0 {
-		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}
 	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}}
 	s.portals[n.Portalname] = p

@@ -44,6 +44,16 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 	return last.send()
 }
 
+// noParameters gives the error of a statement with parameters that nobody can give a value.
+func (s *Session) noParameters(st parse.Statement) error {
+	actx := s.analysis(s.view(), st.Source)
+	actx.NoParams = true
+	if _, _, err := analyze.Statement(actx, st.Node, nil); err != nil {
+		return err
+	}
+	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
+}
+
 // completion holds back the last statement's command tag: it is said only when its implicit transaction has committed.
 type completion struct {
 	ResultWriter
@@ -80,11 +90,11 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 		s.begin().wide = true
 	}
 	p, err := s.program(ctx, st, nil)
+	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
+		err = s.noParameters(st)
+	}
 	if err != nil {
 		return err
-	}
-	if len(p.params) > 0 {
-		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}
 	if p.columns != nil {
 		if err := w.Describe(p.columns); err != nil {

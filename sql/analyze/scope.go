@@ -25,6 +25,8 @@ type Context struct {
 	Env *types.Env
 	// Tables keeps the analysed defaults and constraints of tables; nil analyses them each time.
 	Tables *TableCache
+	// NoParams refuses $1 and its kin, where it stands: nobody can give them a value.
+	NoParams bool
 
 	lenient bool // tests of analysis itself: functions need no implementation
 }

@@ -13,7 +13,7 @@ import (
 // Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types of $1, $2, … as far as the client gave
 // them, 0 where the statement is to decide; the types decided on come back.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
-	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: locations{}}
+	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: locations{}, noParams: ctx.NoParams}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0
