@@ -13,6 +13,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -20,6 +21,7 @@ import (
 // Config says how a Host is opened. All but Storage are required.
 type Config struct {
 	Dir     string // holds a folder for each fragment, named by its number
+	LogDir  string // of the Raft logs of all fragments
 	Node    uint32
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
@@ -33,6 +35,7 @@ type Host struct {
 	coordinator txn.Coordinator
 	deadlocks   *txn.Detector
 	peers       *storage.Peers // the same replicas, as they find each other
+	log         *raftlog.Device
 
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
@@ -47,8 +50,17 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), peers: storage.NewPeers(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
-	if err := h.follow(ctx, cfg.Catalog.View()); err != nil {
-		return nil, errors.Join(err, h.closeReplicas())
+	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	h.log = log
+	err = h.forgetDropped()
+	if err == nil {
+		err = h.follow(ctx, cfg.Catalog.View())
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.closeReplicas(), log.Close())
 	}
 	watch, stop := context.WithCancel(context.Background())
 	h.stop = stop
@@ -117,6 +129,7 @@ func (h *Host) folder(id txn.FragmentID) string {
 func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
+	c.Device = h.log
 	c.AskOutcome, c.SendResolve = h.peers.AskOutcome, h.peers.SendResolve
 	r, err := storage.Open(c)
 	if err != nil {
@@ -146,7 +159,19 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	h.mu.Unlock()
 	var errs []error
 	for id, r := range gone {
-		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)))
+		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)), h.log.Forget(uint64(id)))
+	}
+	return errors.Join(errs...)
+}
+
+// forgetDropped finishes what a crash has left of dropUnwanted: a log whose replica's folder is gone. The folder is there
+// before the log begins.
+func (h *Host) forgetDropped() error {
+	var errs []error
+	for _, id := range h.log.Groups() {
+		if _, err := os.Stat(h.folder(txn.FragmentID(id))); errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, h.log.Forget(id))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -184,7 +209,7 @@ func (h *Host) Close() error {
 	h.stop()
 	h.done.Wait()
 	h.jobs.done.Wait()
-	return h.closeReplicas()
+	return errors.Join(h.closeReplicas(), h.log.Close())
 }
 
 func (h *Host) closeReplicas() error {

@@ -34,7 +34,7 @@ func openCatalog(t *testing.T, dir string) *catalog.Catalog {
 func openHost(t *testing.T, dir string, c *catalog.Catalog) *Host {
 	t.Helper()
 	h, err := Open(t.Context(), Config{
-		Dir: filepath.Join(dir, "fragments"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftlog"
 )
 
 // Proposal is an entry on its way through the log. Each is waited for once, by Wait or Done: Close waits for them, because
@@ -104,6 +105,8 @@ func (g *Group) proposalError(err error) error {
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress), errors.Is(err, raft.ErrEnqueueTimeout):
 		return fmt.Errorf("%w: %w", pgerr.New(pgerr.CannotConnectNow, "%s has no leader at present", g.name).
 			WithHint("Try again in a moment."), err)
+	case errors.Is(err, raftlog.ErrUnknown):
+		return fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown, "%s could not write its log; the outcome is unknown", g.name), err)
 	}
 	return diskError(err)
 }

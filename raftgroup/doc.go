@@ -1,5 +1,6 @@
-// Package raftgroup opens one consensus group: a hashicorp/raft instance over a raft-wal log, with the settings that were
-// measured to be right for a database whose durability is this log (fsync before acknowledge).
+// Package raftgroup opens one consensus group: a hashicorp/raft instance over a raft-wal log of its own or its part of a
+// node's shared log device (package raftlog), with the settings that were measured to be right for a database whose durability
+// is this log (fsync before acknowledge).
 //
 // It owns the log directory, the Raft instance and the watch over leadership; it knows nothing of what the entries mean.
 // Package storage opens one group per fragment replica, package catalog one for the cluster's definitions:

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
-	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/segment"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -20,7 +16,7 @@ type Group struct {
 	name  string
 	opts  Options
 	raft  *raft.Raft
-	log   *wal.WAL
+	log   logStore
 	sole  atomic.Bool // this server is the only voter: nobody else can lead (T5)
 	round confirmRounds
 
@@ -42,12 +38,7 @@ func Open(o Options) (*Group, error) {
 	if o.Dir == "" || o.Name == "" || o.FSM == nil {
 		return nil, errors.New("raftgroup: Dir, Name and FSM are required")
 	}
-	logDir := filepath.Join(o.Dir, "log")
-	if err := os.MkdirAll(logDir, 0o700); err != nil {
-		return nil, fmt.Errorf("raft group %s: %w", o.Name, diskError(err))
-	}
-	log, err := wal.Open(logDir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(segment.NewFiler(logDir, newVFS())),
-		wal.WithLogger(newLogger(o.Logger, o.Name)))
+	log, err := openLog(&o)
 	if err != nil {
 		return nil, fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftlog"
 )
 
 // journal is a state machine that remembers its entries.
@@ -90,6 +91,38 @@ func TestApplySurvivesReopen(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestMoveToDevice: a group with a log of its own goes on in a shared device, and what a broken-off move left there is gone.
+func TestMoveToDevice(t *testing.T) {
+	dir, ctx := t.TempDir(), context.Background()
+	g, _ := open(t, dir, Options{})
+	for _, s := range []string{"a", "b", "c"} {
+		if _, _, err := g.Apply(ctx, []byte(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.Close()
+	device, err := raftlog.Open(raftlog.Options{Dir: t.TempDir(), SegmentSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	left, err := device.Group(4)
+	if err == nil {
+		err = left.StoreLog(&raft.Log{Index: 77, Term: 9})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.Close()
+	for range 2 {
+		g, j := open(t, dir, Options{Device: device, DeviceGroup: 4})
+		if got := string(bytes.Join(j.entries, nil)); got != "abc" {
+			t.Fatalf("entries %q", got)
+		}
+		g.Close()
 	}
 }
 

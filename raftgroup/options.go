@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftlog"
 )
 
 // MaxEntry bounds the bytes of one entry. raft-wal refuses 64 MiB; staying far below bounds the memory of a batch.
@@ -23,9 +24,14 @@ const (
 
 // Options say what Open opens. Dir, Name and FSM are required.
 type Options struct {
-	Dir  string // the log in Dir/log, snapshots in Dir/snapshots
+	Dir  string // snapshots in Dir/snapshots, the log in Dir/log where there is no Device
 	Name string // for messages; also the server id and address where ID is empty
 	FSM  raft.FSM
+
+	// Device, if set, keeps the log under the number DeviceGroup, and shares its fsyncs with the other groups there. A log of
+	// its own that is found in Dir/log is moved into it.
+	Device      *raftlog.Device
+	DeviceGroup uint64
 
 	ID        raft.ServerID  // this server; default Name
 	Transport raft.Transport // nil: in memory, this process is the only voter

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -27,6 +28,9 @@ type Config struct {
 	Transport raft.Transport
 	Peers     []raft.Server
 	Join      bool
+
+	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
+	Device *raftlog.Device
 
 	GCTTL        time.Duration // old versions are kept that long; default 15 min
 	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKillLoop runs a process of three fragments under 16 writers and kills it at random moments, half of them while it
+// TestKillLoop runs a process of three fragments with one log device under 16 writers and kills it at random moments, half of them while it
 // recovers. Each start verifies that every acknowledged transaction is there, and that none is there in part.
 // SHERD_KILL_ROUNDS=50 is the long form.
 func TestKillLoop(t *testing.T) {
@@ -113,15 +114,20 @@ func killVerify(dir string) error {
 
 func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 	peers, clock, dead := NewPeers(), txn.NewClock(nil, 0), txn.NewDetector()
+	device, err := raftlog.Open(raftlog.Options{Dir: filepath.Join(dir, "log"), Logger: quiet, SegmentSize: 1 << 20})
+	if err != nil {
+		return nil, nil, err
+	}
 	closeAll = func() {
 		for _, r := range rs {
 			r.Close()
 		}
+		device.Close()
 	}
 	for i := range killFragments {
 		r, err := Open(Config{
 			Dir: filepath.Join(dir, fmt.Sprint("f", i)), Fragment: FragmentID(i + 1), Clock: clock, Deadlock: dead, Logger: quiet,
-			AskOutcome: peers.AskOutcome, SendResolve: peers.SendResolve, MemTable: 2 << 20, LogEntries: 512, LogSegment: 1 << 20,
+			AskOutcome: peers.AskOutcome, SendResolve: peers.SendResolve, MemTable: 2 << 20, LogEntries: 512, Device: device,
 		})
 		if err != nil {
 			closeAll()

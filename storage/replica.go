@@ -122,6 +122,7 @@ func (r *Replica) open() (err error) {
 	}
 	r.group, err = raftgroup.Open(raftgroup.Options{
 		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
+		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: r.cfg.LogEntries / 2,

@@ -71,7 +71,7 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 	}
 	clock := txn.NewClock(time.Now, maxClockAhead)
 	n.host, err = cluster.Open(ctx, cluster.Config{
-		Dir: n.dir.Join("fragments"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: cfg.logger,
+		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: cfg.logger,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,209 @@
+package raftlog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const maxSpares = 2
+
+func (d *Device) wakeCleaner() {
+	select {
+	case d.kick <- struct{}{}:
+	default:
+	}
+}
+
+// clean gives up segments that nobody needs and has files ready for new ones, in the background.
+func (d *Device) clean() {
+	defer d.done.Done()
+	for first := true; ; first = false {
+		if err := d.giveUp(); err != nil {
+			d.opts.Logger.Warn("log device: a file could not be given up", "error", err)
+		}
+		if !first || d.crowded() { // a device that is hardly written to needs no second file
+			if err := d.makeSpare(); err != nil {
+				d.opts.Logger.Debug("log device: no spare file", "error", err)
+			}
+		}
+		select {
+		case <-d.stop:
+			return
+		case <-d.kick:
+		}
+	}
+}
+
+// crowded tells whether the segment written to is the small first one, so that the next is needed soon.
+func (d *Device) crowded() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.segments[len(d.segments)-1].size < d.opts.SegmentSize
+}
+
+// giveUp removes the oldest segments while nothing alive is in them (L4), or so little that it is better appended again.
+func (d *Device) giveUp() error {
+	for {
+		s, worth := d.oldest()
+		if s == nil {
+			return nil
+		}
+		if s.live.Load() > 0 {
+			if !worth {
+				return nil
+			}
+			if err := d.evacuate(s); err != nil {
+				return err
+			}
+		}
+		if err := d.retire(s); err != nil {
+			return err
+		}
+	}
+}
+
+// oldest gives the oldest segment unless it is the one written to, and whether moving what is alive in it is worth it: there
+// is little, or the device has grown to a multiple of what is alive in all.
+func (d *Device) oldest() (s *segment, worth bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.segments) < 2 || d.closed || d.failed != nil {
+		return nil, false
+	}
+	s = d.segments[0]
+	var size, live int64
+	for _, x := range d.segments {
+		size += x.size
+		live += x.live.Load()
+	}
+	few := len(d.segments) > 2 && s.live.Load() < s.size/8
+	return s, few || size > 3*live+4*d.opts.SegmentSize
+}
+
+// evacuate appends again what is alive in s.
+func (d *Device) evacuate(s *segment) error {
+	d.mu.Lock()
+	groups := make([]*Group, 0, len(d.groups))
+	for _, g := range d.groups {
+		groups = append(groups, g)
+	}
+	d.mu.Unlock()
+	for _, g := range groups {
+		for {
+			more, err := g.evacuate(s)
+			if err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// evacuate moves what the group has in s, up to the size of a request; more tells whether there may be more.
+func (g *Group) evacuate(s *segment) (more bool, err error) {
+	g.order.Lock() // nothing changes until what is read here is on disk again
+	defer g.order.Unlock()
+	b := &g.next
+	g.mu.RLock()
+	for key, v := range g.x.values {
+		if v.seg == s {
+			b.set(g.id, []byte(key), v.bytes)
+		}
+	}
+	for i, p := range g.x.places {
+		if p.seg != s {
+			continue
+		}
+		if b.size > 0 && b.size+int(p.size) > maxRequest {
+			more = true
+			break
+		}
+		var record []byte
+		if record, err = s.read(p); err != nil {
+			break
+		}
+		b.again(g.id, g.x.first+uint64(i), record)
+	}
+	g.mu.RUnlock()
+	if err != nil || b.size == 0 {
+		b.reset()
+		return false, err
+	}
+	return more, g.submit()
+}
+
+// retire takes the oldest segment, in which nothing is alive, off the device; its file may serve again.
+func (d *Device) retire(s *segment) error {
+	d.mu.Lock()
+	if d.segments[0] != s || s.live.Load() != 0 {
+		d.mu.Unlock()
+		return fmt.Errorf("segment %d is needed", s.number)
+	}
+	keep := len(d.spares) < maxSpares && s.size == d.opts.SegmentSize
+	d.mu.Unlock()
+	s.use.Lock() // who reads an entry that has just been deleted
+	defer s.use.Unlock()
+	spare := d.sparePath()
+	if err := leave(s.path(), spare, keep); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.segments = d.segments[1:]
+	d.mu.Unlock()
+	defer s.f.Close()
+	if !keep {
+		return syncDir(d.opts.Dir)
+	}
+	// Without the old header: one of a new segment that did not get its own must not be taken for damaged.
+	if err := writeSynced(s.f, [][]byte{make([]byte, segmentHead)}, 0); err != nil {
+		return err
+	}
+	return d.addSpare(spare)
+}
+
+// leave takes the file out of the sequence.
+func leave(path, spare string, keep bool) error {
+	if keep {
+		return os.Rename(path, spare)
+	}
+	return os.Remove(path)
+}
+
+func (d *Device) sparePath() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.nextFile++
+	return filepath.Join(d.opts.Dir, fmt.Sprint(sparePrefix, d.nextFile))
+}
+
+func (d *Device) addSpare(path string) error {
+	if err := syncDir(d.opts.Dir); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spares = append(d.spares, path)
+	return nil
+}
+
+// makeSpare has one file ready for the next segment, unless the disk is nearly full.
+func (d *Device) makeSpare() error {
+	d.mu.Lock()
+	n := len(d.spares)
+	d.mu.Unlock()
+	if n > 0 || !roomFor(d.opts.Dir, 8*d.opts.SegmentSize) {
+		return nil
+	}
+	path := d.sparePath()
+	if err := makeFile(path, d.opts.SegmentSize); err != nil {
+		return err
+	}
+	if err := fillZeros(path, d.opts.SegmentSize, d.stop); err != nil {
+		return err
+	}
+	return d.addSpare(path)
+}
