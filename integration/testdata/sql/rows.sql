@@ -1,0 +1,16 @@
+SELECT row_to_json(t), to_jsonb(t) FROM (VALUES (1, 'x')) t(a, b);
+SELECT row_to_json(t) FROM (SELECT 1 AS a, array[1, 2] AS b, row(1, 2) AS c) t;
+SELECT json_agg(t), jsonb_agg(t) FROM (SELECT 1 a UNION ALL SELECT 2 ORDER BY 1) t;
+WITH t AS (SELECT 1 a, 'x' b) SELECT row_to_json(t), to_jsonb(t.*), jsonb_build_object('t', t), jsonb_agg(t) FROM t GROUP BY t.*;
+SELECT to_jsonb(array_agg(t)) FROM (SELECT 1 a, 2 b) t;
+SELECT row_to_json((SELECT r FROM (SELECT 1 a, 2 b) r)), row_to_json(row(1, 2)), to_jsonb(row(1, 'x'));
+SELECT row_to_json(x) FROM unnest(array[1, 2], array['a', 'b']) x(p, q);
+CREATE TABLE people (id int PRIMARY KEY, name text, doc jsonb);
+INSERT INTO people VALUES (1, 'ann', '{"k": [1]}'), (2, 'bob', NULL);
+SELECT row_to_json(p), to_jsonb(p) - 'doc' FROM people p ORDER BY id;
+SELECT jsonb_agg(p ORDER BY p.id DESC) FROM people p;
+SELECT to_jsonb(q) FROM (SELECT p, p.id + 1 AS next FROM people p) q ORDER BY next;
+SELECT * FROM jsonb_to_record('{"a": 1, "b": [1, 2], "c": "x"}') AS x(a int, b int[], c text, d bool);
+SELECT * FROM jsonb_to_record('{"a": "x"}') AS x(a int);
+SELECT * FROM jsonb_to_record('[1]') AS x(a int);
+DROP TABLE people;
