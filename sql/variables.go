@@ -179,6 +179,10 @@ func checkMeaning(name, value string) (string, error) {
 		}
 	case "application_name":
 		return printable(value), nil
+	case "idle_in_transaction_session_timeout", "idle_session_timeout":
+		if value != "0" {
+			return "", pgerr.Unsupported("%s is not supported yet", name).WithHint("Use 0, which is no time-out, or statement_timeout.")
+		}
 	case "DateStyle":
 		return canonicalDateStyle(value, invalid)
 	}

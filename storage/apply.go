@@ -68,6 +68,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
 	m.r.fault("apply.begin")
 	for i, l := range logs {
+		m.r.logged.Add(int64(len(l.Data)))
 		if l.Type != raft.LogCommand || l.Index <= m.s.index {
 			continue // the latter: applied already by recovery, before Raft started
 		}

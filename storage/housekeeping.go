@@ -33,6 +33,7 @@ func (r *Replica) housekeeping() {
 			continue
 		}
 		r.forgets.flush(r)
+		r.cutLog()
 		for _, f := range r.stale() {
 			mu.Lock()
 			busy := asking[f.id]
@@ -52,6 +53,26 @@ func (r *Replica) housekeeping() {
 		}
 		gc.run()
 	}
+}
+
+const (
+	logBytes        = 64 << 20 // of entries, after which the log is cut whatever their number: those of a bulk load have 4 MiB each
+	trailingEntries = 64       // kept behind a snapshot
+)
+
+// cutLog has Raft take a snapshot (a marker, S3), behind which the log is let go, when the log has grown by logBytes.
+func (r *Replica) cutLog() {
+	if r.logged.Load() < logBytes {
+		return
+	}
+	r.logged.Store(0)
+	r.done.Add(1)
+	go func() {
+		defer r.done.Done()
+		if err := r.group.Snapshot(); err != nil {
+			r.cfg.Logger.Warn("the log could not be cut", "fragment", r.cfg.Fragment, "error", err)
+		}
+	}()
 }
 
 // errand is one thing to settle about transaction id.

@@ -65,6 +65,8 @@ type Replica struct {
 	minFree  atomic.Int64
 	diskSeen time.Time // housekeeping only
 
+	logged atomic.Int64 // bytes of entries applied since the log was last cut
+
 	stop chan struct{}
 	done sync.WaitGroup
 }
@@ -125,7 +127,7 @@ func (r *Replica) open() (err error) {
 		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
-		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: r.cfg.LogEntries / 2,
+		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
 		OnLeader: r.lead, OnFollower: r.follow, Logger: r.cfg.Logger,
 	})
 	return err
