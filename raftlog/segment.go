@@ -59,7 +59,7 @@ func createSegment(dir string, h segmentHeader, size int64, spare string) (*segm
 	if err != nil {
 		return nil, err
 	}
-	if err := writeSynced(f, [][]byte{h.encode()}, 0); err == nil {
+	if err = writeSynced(f, [][]byte{h.encode()}, 0); err == nil {
 		err = syncDir(dir)
 	}
 	if err != nil {

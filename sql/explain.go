@@ -67,21 +67,6 @@ func explainValue(arg *pg_query.Node) string {
 	return ""
 }
 
-// optionText gives the value of an option in parentheses, which the grammar leaves as a bare value.
-func optionText(a *pg_query.Node) (string, error) {
-	switch v := a.Node.(type) {
-	case *pg_query.Node_String_:
-		return v.String_.Sval, nil
-	case *pg_query.Node_Integer:
-		return formatInt(int64(v.Integer.Ival)), nil
-	case *pg_query.Node_Float:
-		return v.Float.Fval, nil
-	case *pg_query.Node_Boolean:
-		return onOff(v.Boolean.Boolval), nil
-	}
-	return constantSetting(a)
-}
-
 // explain is EXPLAIN: the plan as text, with the fragments and buckets that each step reaches; ANALYZE runs it too.
 func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.ExplainStmt, w ResultWriter) error {
 	o, err := readExplainOptions(n)
