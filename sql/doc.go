@@ -6,7 +6,8 @@
 //
 // Transactions are REPEATABLE READ for now: one timestamp for all reads from the first on, own writes seen, a row changed by somebody else
 // since is 40001 (first updater wins). A statement outside of BEGIN that meets such a conflict before it has answered is run again, with
-// its row locks kept, so that it cannot starve.
+// its row locks kept, so that it cannot starve. Statements of one query string share a snapshot; in a pipeline each has its own, because
+// the session cannot know that others follow. Cursors read forward, and keep what they have not given yet before a write.
 //
-// Limits, answered by 0A000: savepoints, other isolation levels, cursors, DDL inside a transaction block.
+// Limits, answered by 0A000: savepoints, other isolation levels, scrolling and held cursors, DDL inside a transaction block.
 package sql
