@@ -142,7 +142,7 @@ func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 func (k *checked) putAt(tx *storage.Tx, key, value []byte) {
 	k.t.Helper()
 	if storage.IsRow(key) {
-		if err := tx.Lock(k.t.Context(), key, txn.MaxTimestamp); err != nil {
+		if _, err := tx.Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 			k.t.Fatal(err)
 		}
 	}
@@ -405,7 +405,7 @@ func (k *checked) churn(n int) error {
 			return err
 		}
 		key, entry := rowKey(docsID, id, uint32(b)), entryKey(docsID, id)
-		if err := p.tx.Lock(k.t.Context(), key, txn.MaxTimestamp); err != nil {
+		if _, err := p.tx.Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 			return err
 		}
 		if old, err := p.tx.Newest(k.t.Context(), key); err != nil {

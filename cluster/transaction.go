@@ -15,9 +15,9 @@ type Transaction struct {
 	host *Host
 	id   txn.ID
 
-	mu          sync.Mutex
-	parts       map[txn.FragmentID]*part // guarded by mu
-	lockTimeout time.Duration            // guarded by mu
+	mu      sync.Mutex
+	parts   map[txn.FragmentID]*part // guarded by mu
+	options exec.TransactionOptions  // guarded by mu
 }
 
 // part is a transaction's handle on one fragment.
@@ -45,7 +45,7 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 		return nil, err
 	}
 	p := &part{replica: r, tx: r.Tx(t.id)}
-	p.tx.SetLockTimeout(t.lockTimeout)
+	p.tx.SetLockTimeout(t.options.LockTimeout)
 	t.parts[id] = p
 	return p, nil
 }
@@ -67,11 +67,18 @@ func (t *Transaction) Snapshot(ctx context.Context, fragments []txn.FragmentID) 
 	return T, nil
 }
 
+// Configure says what the transaction is.
+func (t *Transaction) Configure(o exec.TransactionOptions) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.options = o
+}
+
 // SetLockTimeout bounds the waits for row locks in fragments that join from now on; 0 waits for ever.
 func (t *Transaction) SetLockTimeout(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lockTimeout = d
+	t.options.LockTimeout = d
 }
 
 // HasWrites tells whether anything is staged.
@@ -107,12 +114,28 @@ func (t *Transaction) Rollback() {
 	}
 }
 
-// Restart drops what is staged and keeps the locks.
-func (t *Transaction) Restart() {
+// Mark gives the place to which RollbackTo and Restart return.
+func (t *Transaction) Mark() exec.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, p := range t.parts {
-		p.tx.RollbackTo(0)
+	m := exec.Mark{}
+	for id, p := range t.parts {
+		if n := p.tx.Mark(); n > 0 {
+			m[id] = n
+		}
+	}
+	return m
+}
+
+// RollbackTo drops what was staged since m, and the locks taken since.
+func (t *Transaction) RollbackTo(m exec.Mark) { t.Restart(m) }
+
+// Restart drops what was staged since m and keeps the locks.
+func (t *Transaction) Restart(m exec.Mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, p := range t.parts {
+		p.tx.RollbackTo(m[id])
 	}
 }
 

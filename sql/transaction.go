@@ -58,7 +58,9 @@ func (t *transaction) open() {
 	db := t.s.db
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
-	t.parts.SetLockTimeout(t.s.milliseconds("lock_timeout"))
+	t.parts.Configure(exec.TransactionOptions{
+		Isolation: txn.RepeatableRead, LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
+	})
 	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot}
 	if database != nil {
 		t.gateway.Map = database.Map
@@ -183,7 +185,7 @@ const maxAttempts = 10_000
 
 // again undoes a lone statement's writes and lets it take a new timestamp. Its row locks are kept, so that it gets further each time.
 func (t *transaction) again() {
-	t.parts.Restart()
+	t.parts.Restart(nil)
 	t.t = 0
 }
 

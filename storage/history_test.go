@@ -121,7 +121,7 @@ func history(t *testing.T, seed int64) {
 // write locks key k, which conflicts where the model says so, and writes or deletes it.
 func (x *modelTx) write(t *testing.T, m model, k, step int, rnd *rand.Rand) {
 	t.Helper()
-	err := x.tx.Lock(testContext(t), rowKey(k), x.T)
+	_, err := x.tx.Lock(testContext(t), rowKey(k), txn.LockRequest{Mode: txn.Update, T: x.T})
 	conflict := m.newest(k) > x.T
 	if conflict != pgerr.Is(err, pgerr.SerializationFailure) || !conflict && err != nil {
 		t.Fatalf("step %d: lock of %d at %s, newest %s: %v", step, k, x.T, m.newest(k), err)

@@ -146,7 +146,7 @@ func TestFirstUpdaterWins(t *testing.T) {
 	for _, change := range []string{"update", "delete"} {
 		T, _ := r.Snapshot(ctx)
 		other := r.Tx(txn.NewID())
-		if err := other.Lock(ctx, rowKey(1), T); err != nil {
+		if _, err := other.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: T}); err != nil {
 			t.Fatal(err)
 		}
 		if change == "update" {
@@ -156,7 +156,10 @@ func TestFirstUpdaterWins(t *testing.T) {
 		}
 		tx := r.Tx(txn.NewID())
 		got := make(chan error)
-		go func() { got <- tx.Lock(ctx, rowKey(1), T) }()
+		go func() {
+			_, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: T})
+			got <- err
+		}()
 		if _, err := other.Commit(ctx, txn.CommitRequest{}); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +167,7 @@ func TestFirstUpdaterWins(t *testing.T) {
 			t.Fatalf("%s: got %v", change, err)
 		}
 		T, _ = r.Snapshot(ctx)
-		if err := tx.Lock(ctx, rowKey(1), T); err != nil {
+		if _, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: T}); err != nil {
 			t.Fatalf("%s: the lock is kept, a newer snapshot must do: %v", change, err)
 		}
 		tx.Rollback()
@@ -180,7 +183,7 @@ func TestStagedWritesAreSeenByTheirTransactionAlone(t *testing.T) {
 	T, _ := r.Snapshot(ctx)
 	tx := r.Tx(txn.NewID())
 	for i := range 4 {
-		if err := tx.Lock(ctx, rowKey(i), T); err != nil {
+		if _, err := tx.Lock(ctx, rowKey(i), txn.LockRequest{Mode: txn.Update, T: T}); err != nil {
 			t.Fatal(err)
 		}
 	}

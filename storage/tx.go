@@ -84,26 +84,30 @@ func (t *Tx) begin() error {
 	return nil
 }
 
-// Lock takes the exclusive lock of key's row, and fails with 40001 if a version above T was committed: the first updater
-// wins. The lock is kept then too, so that a statement tried again with a newer T succeeds.
-func (t *Tx) Lock(ctx context.Context, key []byte, T txn.Timestamp) error {
+// Lock takes the lock of key's row, and tells whether a version above the request's T was committed; unless asked to Recheck that is
+// 40001: the first updater wins. The lock is kept then too, so that a statement tried again with a newer T succeeds.
+func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error) {
+	T := req.T
 	l, err := t.lock(ctx, key)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if T == txn.MaxTimestamp {
-		return nil
+		return false, nil
 	}
 	if l.size < 0 && !l.traced {
 		if l.version, err = t.r.lastDelete(key); err != nil {
-			return err
+			return false, err
 		}
 		l.traced = true
 	}
 	if l.version <= T {
-		return nil
+		return false, nil
 	}
-	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+	if req.Recheck {
+		return true, nil
+	}
+	return false, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 		WithDetail("Row %x was changed by a transaction that committed at %s, after this one's snapshot of %s.", key, l.version, T)
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/txn"
 )
 
 // conflictRule is ON CONFLICT, compiled over existing row ++ proposed row.
@@ -44,7 +45,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 		return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 	}
-	if err := c.local.tx.Lock(c.ctx(), w.Key, c.local.task.T); err != nil {
+	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
 		return err
 	}
 	r := o.conf

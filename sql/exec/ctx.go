@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Row is the slots of one row.
@@ -64,10 +65,11 @@ type Hooks struct {
 
 // Limits are settings that bound a statement.
 type Limits struct {
-	MaxFanout       int  // fragments that one step may reach; 0 is no limit (sherd.max_fanout)
-	FanoutNotice    int  // fragments above which a step sends a notice; 0 is never
-	ExplicitBuckets bool // clients may give ids with $@n (sherd.explicit_buckets)
-	ReadOnly        bool // writes are 25006
+	Isolation       txn.Isolation // READ COMMITTED rechecks the newest version of a row that it waited for
+	MaxFanout       int           // fragments that one step may reach; 0 is no limit (sherd.max_fanout)
+	FanoutNotice    int           // fragments above which a step sends a notice; 0 is never
+	ExplicitBuckets bool          // clients may give ids with $@n (sherd.explicit_buckets)
+	ReadOnly        bool          // writes are 25006
 }
 
 // errStop is what an operator's emit returns when it needs no more rows. The operator that returned it catches it.

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // modifyOp is UPDATE and DELETE. Inside a fragment it stages the rows of its child as they come; at the gateway it keeps them first and
@@ -99,7 +100,7 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 
 func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
-	if err := tx.Lock(c.ctx(), key, c.local.task.T); err != nil {
+	if _, err := tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
 		return err
 	}
 	c.Affected++

@@ -13,8 +13,9 @@ type Tx interface {
 	// View opens a reader at t that sees, besides, what this transaction had staged before the view was opened, and nothing that is staged
 	// later. That is E6, since a statement that reads what it writes does all its reading first.
 	View(ctx context.Context, t txn.Timestamp) (View, error)
-	// Lock takes the row lock of key for writing. A version above t is 40001; txn.MaxTimestamp asks for the lock alone.
-	Lock(ctx context.Context, key []byte, t txn.Timestamp) error
+	// Lock takes the row lock of key and tells whether a version above the request's T was committed, which is 40001 unless the request
+	// asks to recheck; txn.ErrLocked where it must not wait.
+	Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error)
 	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
 	Newest(ctx context.Context, key []byte) ([]byte, error)
 	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.

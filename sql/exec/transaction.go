@@ -16,13 +16,28 @@ type Transaction interface {
 	// Snapshot asks the fragments for the timestamp of a statement that may reach them all (T6).
 	Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error)
 	HasWrites() bool
-	// SetLockTimeout bounds the waits for row locks of fragments that join from now on; 0 waits for ever.
+	// Configure says what the transaction is, before it is used first; SetLockTimeout changes the bound for waits to come.
+	Configure(o TransactionOptions)
 	SetLockTimeout(d time.Duration)
 	// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite
 	// but for 40003.
 	Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error)
-	// Restart drops what is staged and keeps the locks: the statement is run again.
-	Restart()
+	// Mark gives the place to which RollbackTo and Restart return. Marks are taken in order, and one dies with a return to an earlier one.
+	Mark() Mark
+	// RollbackTo drops what was staged since a mark, and the locks taken since: ROLLBACK TO SAVEPOINT.
+	RollbackTo(m Mark)
+	// Restart drops what was staged since a mark and keeps the locks: the statement is run again.
+	Restart(m Mark)
 	// Rollback drops both.
 	Rollback()
 }
+
+// TransactionOptions is what a transaction is from its beginning.
+type TransactionOptions struct {
+	Isolation   txn.Isolation
+	LockTimeout time.Duration // for row locks; 0 waits for ever
+	Session     uint32        // the backend's process number, for pg_locks and the text of deadlocks
+}
+
+// Mark is a place in what a transaction has staged, fragment by fragment. The zero Mark is its beginning.
+type Mark map[txn.FragmentID]int

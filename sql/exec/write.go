@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // WriteKind is what a Write does.
@@ -93,7 +94,7 @@ func (o *stageOp) Run(c *Ctx, emit Emit) error {
 
 func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	tx := c.local.tx
-	if err := tx.Lock(c.ctx(), w.Key, maxT); err != nil {
+	if _, err := tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 		return err
 	}
 	existing, err := tx.Newest(c.ctx(), w.Key)
@@ -157,14 +158,14 @@ func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
 }
 
 func (o *stageOp) replace(c *Ctx, w *Write) error {
-	if err := c.local.tx.Lock(c.ctx(), w.Key, c.local.task.T); err != nil {
+	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
 		return err
 	}
 	return o.put(c, w.Key, w.Value, false)
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
-	if err := c.local.tx.Lock(c.ctx(), w.Key, c.local.task.T); err != nil {
+	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
 		return err
 	}
 	c.Affected++
