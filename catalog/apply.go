@@ -13,6 +13,7 @@ type op struct {
 	key    objectKey
 	expect uint64 // revision the object must have; 0: must not exist
 	desc   descriptor
+	nextID uint64 // of a new table: numbers below it were given to ids of its documents; 0: none
 }
 
 type opKind uint8
@@ -39,6 +40,9 @@ func conflict() error {
 func (v *View) apply(ops []op, c counters) (*View, error) {
 	d := v.draft()
 	d.version++
+	if err := v.checkPrepared(ops); err != nil {
+		return nil, err
+	}
 	if err := d.expectAll(ops); err != nil {
 		return nil, err
 	}

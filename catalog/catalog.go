@@ -31,6 +31,8 @@ type Catalog struct {
 
 	mu   sync.Mutex
 	oids numberBlock // OIDs taken in advance; guarded by mu
+
+	coordinated map[TransactionID]bool // prepared transactions that this process is about to decide; guarded by mu
 }
 
 // Open opens the replica, restores the last snapshot and replays the log behind it. WaitReady tells when that is done.
@@ -43,11 +45,17 @@ func Open(o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open catalog in %s: %w", filepath.Clean(o.Dir), err)
 	}
-	return &Catalog{machine: m, group: g}, nil
+	return &Catalog{machine: m, group: g, coordinated: map[TransactionID]bool{}}, nil
 }
 
-// WaitReady waits until this node leads the catalog and its view holds every acknowledged change.
-func (c *Catalog) WaitReady(ctx context.Context) error { return c.group.WaitLeader(ctx) }
+// WaitReady waits until this node leads the catalog and its view holds every acknowledged change. Changes that a dead process left prepared
+// are aborted.
+func (c *Catalog) WaitReady(ctx context.Context) error {
+	if err := c.group.WaitLeader(ctx); err != nil {
+		return err
+	}
+	return c.abortLeft(ctx)
+}
 
 // Close ends the replica.
 func (c *Catalog) Close() error { return c.group.Close() }
@@ -99,7 +107,7 @@ func (c *Catalog) Apply(ctx context.Context, ch *Change) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("catalog: encode change: %w", err)
 	}
-	a, err := c.propose(ctx, data)
+	a, err := c.proposeWhenFree(ctx, data)
 	return a.version, err
 }
 

@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -146,7 +148,64 @@ func (c *Change) Require(oid OID) error {
 	return fmt.Errorf("catalog: required object %d does not exist", oid)
 }
 
+// StartIDs lets the ids that the server completes for a table which the change makes begin at next: those below were given in advance.
+func (c *Change) StartIDs(table OID, next uint64) {
+	if i, ok := c.at[newKey(tableObject, uint64(table))]; ok && c.ops[i].kind == putOp {
+		c.ops[i].nextID = next
+	}
+}
+
+// Makes tells whether the change makes a table, which nobody else can know then.
+func (c *Change) Makes(table OID) bool {
+	i, ok := c.at[newKey(tableObject, uint64(table))]
+	return ok && c.ops[i].kind == putOp && c.ops[i].expect == 0
+}
+
+// Then gives a change that does what c does and then what next does, which was planned against c's Preview. Both stay as they are: so a
+// statement of a transaction that is undone leaves the change it began with.
+func (c *Change) Then(next *Change) *Change {
+	out := &Change{base: c.base, ops: slices.Clone(c.ops), at: maps.Clone(c.at)}
+	for _, o := range next.ops {
+		i, known := out.at[o.key]
+		switch {
+		case !known:
+			out.at[o.key] = len(out.ops)
+			out.ops = append(out.ops, o)
+		case o.kind == requireOp: // c's own step requires it already
+		case o.kind == dropOp && out.ops[i].expect == 0: // made by c: nothing is left of it
+			out.ops[i] = op{kind: requireOp, key: o.key}
+		default:
+			o.expect, o.nextID = out.ops[i].expect, max(o.nextID, out.ops[i].nextID)
+			out.ops[i] = o
+		}
+	}
+	return out
+}
+
+// On gives the same change planned against a newer view; a conflict (IsConflict) if an object that it touches has changed meanwhile.
+func (c *Change) On(v *View) (*Change, error) {
+	if err := v.expectAll(c.ops); err != nil {
+		return nil, err
+	}
+	return &Change{base: v, ops: c.ops, at: c.at}, nil
+}
+
+// Base gives the view that the change was planned against.
+func (c *Change) Base() *View { return c.base }
+
 // Preview gives the view that the change would lead to, without proposing it: for questions about definitions that are not in force yet.
 func (c *Change) Preview() (*View, error) {
-	return c.base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64, job: math.MaxUint64})
+	return c.PreviewAs(c.base.definitionVersion + 1)
+}
+
+// PreviewAs is Preview with a definition version of the caller's: the one of Preview is that of the next real change too.
+func (c *Change) PreviewAs(definitionVersion uint64) (*View, error) {
+	base := *c.base
+	base.prepared = nil // what others are about to commit is for the real change to wait for
+	v, err := base.apply(c.ops, counters{oid: math.MaxUint64, fragment: math.MaxUint64, node: math.MaxUint64, job: math.MaxUint64})
+	if err != nil {
+		return nil, err
+	}
+	v.definitionVersion = definitionVersion
+	return v, nil
 }

@@ -50,6 +50,18 @@ func allotIDs(v *View, ids *idCounters, table OID, n uint64) (first uint64, err 
 	return first, nil
 }
 
+// startIDs lets the ids of new tables begin above those that their own transactions have given.
+func startIDs(ops []op, ids *idCounters) {
+	for _, o := range ops {
+		if o.kind != putOp || o.nextID == 0 {
+			continue
+		}
+		if next, _ := ids.Get(OID(o.key.id())); next < o.nextID {
+			ids.Set(OID(o.key.id()), o.nextID)
+		}
+	}
+}
+
 // forgetIDs drops the counters of tables that are gone; their OIDs never come back (K3).
 func forgetIDs(v *View, ids *idCounters) {
 	for _, table := range ids.Keys() {

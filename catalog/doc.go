@@ -24,6 +24,9 @@
 //	    namespace per schema, as in pg_class.
 //	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments
 //	    of a bucket map and their nodes.
+//	K6  A prepared change stays valid: what collides with it is refused until it is decided. So its decision cannot fail.
+//	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
+//	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it.
 //
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
 //

@@ -30,16 +30,30 @@ func unmarshal(data []byte, m proto.Message, what string) error {
 	return nil
 }
 
-// logEntry is a decoded entry: a batch, or an allotment where ops is nil.
+// logEntry is a decoded entry: one of the pointers, a batch, or an allotment where all else is nil.
 type logEntry struct {
-	ops  []op
-	want allotment
+	ops     []op
+	want    allotment
+	prepare *prepared
+	decide  *decision
+	forget  *TransactionID
+}
+
+// decision is an entry that decides a prepared change.
+type decision struct {
+	id       TransactionID
+	commitTS uint64
+	commit   bool
 }
 
 func encodeBatch(ops []op) ([]byte, error) {
+	return marshal(&pb.Entry{Kind: &pb.Entry_Batch{Batch: batchOf(ops)}})
+}
+
+func batchOf(ops []op) *pb.Batch {
 	batch := &pb.Batch{}
 	for _, o := range ops {
-		p := &pb.Op{Expect: o.expect}
+		p := &pb.Op{Expect: o.expect, NextId: o.nextID}
 		ref := &pb.Ref{Kind: uint32(o.key.kind()), Id: o.key.id()}
 		switch o.kind {
 		case putOp:
@@ -51,7 +65,7 @@ func encodeBatch(ops []op) ([]byte, error) {
 		}
 		batch.Ops = append(batch.Ops, p)
 	}
-	return marshal(&pb.Entry{Kind: &pb.Entry_Batch{Batch: batch}})
+	return batch
 }
 
 func encodeAllotment(a allotment) ([]byte, error) {
@@ -73,21 +87,38 @@ func decodeEntry(data []byte) (logEntry, error) {
 			oids: a.GetOids(), fragments: a.GetFragments(), nodes: a.GetNodes(), jobs: a.GetJobs(), table: a.GetTable(), ids: a.GetIds(),
 		}}, nil
 	case *pb.Entry_Batch:
-		ops := []op{}
-		for _, p := range k.Batch.GetOps() {
-			o, err := decodeOp(p)
-			if err != nil {
-				return logEntry{}, fmt.Errorf("catalog: log entry is damaged: %w", err)
-			}
-			ops = append(ops, o)
+		ops, err := decodeBatch(k.Batch)
+		if err != nil {
+			return logEntry{}, fmt.Errorf("catalog: log entry is damaged: %w", err)
 		}
 		return logEntry{ops: ops}, nil
+	case *pb.Entry_Prepare, *pb.Entry_Decide, *pb.Entry_Forget:
+		out, err := decodeTransactional(&e)
+		if err != nil {
+			return logEntry{}, fmt.Errorf("catalog: log entry is damaged: %w", err)
+		}
+		return out, nil
 	}
 	return logEntry{}, errors.New("catalog: log entry is of a kind that this release of Sherd cannot read")
 }
 
+func decodeBatch(b *pb.Batch) ([]op, error) {
+	ops := []op{}
+	for _, p := range b.GetOps() {
+		o, err := decodeOp(p)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, o)
+	}
+	return ops, nil
+}
+
 func decodeOp(p *pb.Op) (op, error) {
-	o := op{expect: p.GetExpect()}
+	o := op{expect: p.GetExpect(), nextID: p.GetNextId()}
+	if o.nextID > maxIDNumber {
+		return op{}, fmt.Errorf("number %d for ids", o.nextID)
+	}
 	var ref *pb.Ref
 	switch k := p.GetKind().(type) {
 	case *pb.Op_Put:

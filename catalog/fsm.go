@@ -21,6 +21,7 @@ type applied struct {
 	version uint64 // of the view that the change led to
 	first   counters
 	firstID uint64
+	outcome Outcome
 	err     error
 }
 
@@ -41,14 +42,44 @@ func (m *machine) Apply(l *raft.Log) any {
 }
 
 func (m *machine) apply(e logEntry) applied {
-	if e.ops == nil {
+	v := m.view.Load()
+	switch {
+	case e.prepare != nil:
+		next, err := v.prepare(e.prepare, m.counters)
+		if err != nil {
+			return applied{err: err}
+		}
+		return m.advance(next, nil)
+	case e.decide != nil:
+		var ops []op
+		if p := v.findPrepared(e.decide.id); p != nil && e.decide.commit {
+			ops = p.ops
+		}
+		next, outcome, err := v.decide(*e.decide, m.counters)
+		if err != nil {
+			panic(err) // K6 does not hold: neither going on nor refusing would be right
+		}
+		a := m.advance(next, ops)
+		a.outcome = outcome
+		return a
+	case e.forget != nil:
+		return m.advance(v.forget(*e.forget), nil)
+	case e.ops == nil:
 		return m.allot(e.want)
 	}
-	next, err := m.view.Load().apply(e.ops, m.counters)
+	next, err := v.apply(e.ops, m.counters)
 	if err != nil {
 		return applied{err: err}
 	}
-	m.publish(next)
+	return m.advance(next, e.ops)
+}
+
+// advance publishes the next view, to which ops led.
+func (m *machine) advance(next *View, ops []op) applied {
+	if next != m.view.Load() {
+		m.publish(next)
+	}
+	startIDs(ops, &m.ids)
 	forgetIDs(next, &m.ids)
 	return applied{version: next.version}
 }

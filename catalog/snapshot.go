@@ -23,6 +23,12 @@ func encodeSnapshot(s state) ([]byte, error) {
 		p.Objects = append(p.Objects, encodeObject(e.revision, e.desc))
 		return true
 	})
+	for _, x := range s.view.prepared {
+		p.Prepared = append(p.Prepared, prepareOf(x))
+	}
+	for _, x := range s.view.decided {
+		p.Decided = append(p.Decided, &pb.Decided{Transaction: x.id[:], CommitTs: x.commitTS, Writers: x.writers})
+	}
 	s.ids.Scan(func(table OID, next uint64) bool {
 		p.IdCounters = append(p.IdCounters, &pb.IDCounter{Table: table, Next: next})
 		return true
@@ -62,7 +68,48 @@ func decodeSnapshot(data []byte) (state, error) {
 		}
 		ids.Set(n.GetTable(), n.GetNext())
 	}
+	if err := v.restoreTransactions(&p, c); err != nil {
+		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
+	}
 	return state{v, c, ids}, nil
+}
+
+// restoreTransactions adds the prepared changes, which must still be valid (K6), and the decisions.
+func (v *View) restoreTransactions(s *pb.Snapshot, c counters) error {
+	var list []*prepared
+	seen := map[TransactionID]bool{}
+	for _, x := range s.GetPrepared() {
+		p, err := decodePrepare(x)
+		if err != nil {
+			return err
+		}
+		if _, err := v.apply(p.ops, c); err != nil {
+			return fmt.Errorf("prepared change %x: %w", p.id, err)
+		}
+		for _, q := range list {
+			if q.holds.collides(p.holds) {
+				return fmt.Errorf("prepared changes %x and %x collide", q.id, p.id)
+			}
+		}
+		seen[p.id] = true
+		list = append(list, p)
+	}
+	for _, x := range s.GetDecided() {
+		id, err := decodeTransactionID(x.GetTransaction())
+		if err != nil {
+			return err
+		}
+		if seen[id] {
+			return fmt.Errorf("transaction %x is there twice", id)
+		}
+		seen[id] = true
+		v.decided = append(v.decided, &decided{id, x.GetCommitTs(), x.GetWriters()})
+	}
+	if len(seen) != len(list)+len(v.decided) {
+		return fmt.Errorf("a prepared transaction is there twice")
+	}
+	v.prepared = list
+	return nil
 }
 
 // restore adds one object of a snapshot.

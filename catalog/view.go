@@ -13,6 +13,8 @@ type View struct {
 	objects           btree.Map[uint64, entry]     // by objectKey
 	names             btree.Map[string, uint64]    // by nameKey; to the objectKey that holds the name
 	numbers           btree.Map[uint64, objectKey] // by numberKey
+	prepared          []*prepared                  // by id
+	decided           []*decided                   // by id
 	superseded        chan struct{}
 }
 
@@ -27,7 +29,11 @@ func emptyView() *View { return &View{superseded: make(chan struct{})} }
 // draft copies the view for a writer. Trees are shared copy-on-write.
 func (v *View) draft() *View {
 	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{})}
-	d.objects, d.names, d.numbers = *v.objects.Copy(), *v.names.Copy(), *v.numbers.Copy()
+	d.prepared, d.decided = v.prepared, v.decided
+	// Copy writes to the tree that it copies: here to copies of the trees' heads, since several may draft from one view at once. Nodes that
+	// v owns stay as they are, for v is never written to again.
+	objects, names, numbers := v.objects, v.names, v.numbers
+	d.objects, d.names, d.numbers = *objects.Copy(), *names.Copy(), *numbers.Copy()
 	return d
 }
 

@@ -31,6 +31,9 @@ type Entry struct {
 	//
 	//	*Entry_Batch
 	//	*Entry_Allocate
+	//	*Entry_Prepare
+	//	*Entry_Decide
+	//	*Entry_Forget
 	Kind          isEntry_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,6 +94,33 @@ func (x *Entry) GetAllocate() *Allocate {
 	return nil
 }
 
+func (x *Entry) GetPrepare() *Prepare {
+	if x != nil {
+		if x, ok := x.Kind.(*Entry_Prepare); ok {
+			return x.Prepare
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetDecide() *Decide {
+	if x != nil {
+		if x, ok := x.Kind.(*Entry_Decide); ok {
+			return x.Decide
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetForget() *Forget {
+	if x != nil {
+		if x, ok := x.Kind.(*Entry_Forget); ok {
+			return x.Forget
+		}
+	}
+	return nil
+}
+
 type isEntry_Kind interface {
 	isEntry_Kind()
 }
@@ -103,9 +133,255 @@ type Entry_Allocate struct {
 	Allocate *Allocate `protobuf:"bytes,2,opt,name=allocate,proto3,oneof"`
 }
 
+type Entry_Prepare struct {
+	Prepare *Prepare `protobuf:"bytes,3,opt,name=prepare,proto3,oneof"`
+}
+
+type Entry_Decide struct {
+	Decide *Decide `protobuf:"bytes,4,opt,name=decide,proto3,oneof"`
+}
+
+type Entry_Forget struct {
+	Forget *Forget `protobuf:"bytes,5,opt,name=forget,proto3,oneof"`
+}
+
 func (*Entry_Batch) isEntry_Kind() {}
 
 func (*Entry_Allocate) isEntry_Kind() {}
+
+func (*Entry_Prepare) isEntry_Kind() {}
+
+func (*Entry_Decide) isEntry_Kind() {}
+
+func (*Entry_Forget) isEntry_Kind() {}
+
+// Prepare holds a change of definitions until it is decided: the catalog's part of a transaction that writes to fragments too.
+type Prepare struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	Batch         *Batch                 `protobuf:"bytes,2,opt,name=batch,proto3" json:"batch,omitempty"`
+	Writers       []uint32               `protobuf:"varint,3,rep,packed,name=writers,proto3" json:"writers,omitempty"` // fragments
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Prepare) Reset() {
+	*x = Prepare{}
+	mi := &file_catalog_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Prepare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Prepare) ProtoMessage() {}
+
+func (x *Prepare) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
+func (*Prepare) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Prepare) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *Prepare) GetBatch() *Batch {
+	if x != nil {
+		return x.Batch
+	}
+	return nil
+}
+
+func (x *Prepare) GetWriters() []uint32 {
+	if x != nil {
+		return x.Writers
+	}
+	return nil
+}
+
+// Decide is the outcome of a prepared change, and of its transaction. The first one counts.
+type Decide struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	Commit        bool                   `protobuf:"varint,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	CommitTs      uint64                 `protobuf:"fixed64,3,opt,name=commit_ts,json=commitTs,proto3" json:"commit_ts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Decide) Reset() {
+	*x = Decide{}
+	mi := &file_catalog_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Decide) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Decide) ProtoMessage() {}
+
+func (x *Decide) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Decide.ProtoReflect.Descriptor instead.
+func (*Decide) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Decide) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *Decide) GetCommit() bool {
+	if x != nil {
+		return x.Commit
+	}
+	return false
+}
+
+func (x *Decide) GetCommitTs() uint64 {
+	if x != nil {
+		return x.CommitTs
+	}
+	return 0
+}
+
+// Forget ends the record of a commit that all writers have applied.
+type Forget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Forget) Reset() {
+	*x = Forget{}
+	mi := &file_catalog_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forget) ProtoMessage() {}
+
+func (x *Forget) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forget.ProtoReflect.Descriptor instead.
+func (*Forget) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Forget) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+// Decided is a commit that writers may still ask about.
+type Decided struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	CommitTs      uint64                 `protobuf:"fixed64,2,opt,name=commit_ts,json=commitTs,proto3" json:"commit_ts,omitempty"`
+	Writers       []uint32               `protobuf:"varint,3,rep,packed,name=writers,proto3" json:"writers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Decided) Reset() {
+	*x = Decided{}
+	mi := &file_catalog_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Decided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Decided) ProtoMessage() {}
+
+func (x *Decided) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Decided.ProtoReflect.Descriptor instead.
+func (*Decided) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Decided) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *Decided) GetCommitTs() uint64 {
+	if x != nil {
+		return x.CommitTs
+	}
+	return 0
+}
+
+func (x *Decided) GetWriters() []uint32 {
+	if x != nil {
+		return x.Writers
+	}
+	return nil
+}
 
 // Batch is a change of definitions; it applies as a whole or not at all.
 type Batch struct {
@@ -117,7 +393,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_catalog_proto_msgTypes[1]
+	mi := &file_catalog_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -129,7 +405,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[1]
+	mi := &file_catalog_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -142,7 +418,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{1}
+	return file_catalog_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Batch) GetOps() []*Op {
@@ -162,13 +438,14 @@ type Op struct {
 	//	*Op_Drop
 	//	*Op_Require
 	Kind          isOp_Kind `protobuf_oneof:"kind"`
+	NextId        uint64    `protobuf:"varint,5,opt,name=next_id,json=nextId,proto3" json:"next_id,omitempty"` // with put, of a new table: ids of its documents below this number are given; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_catalog_proto_msgTypes[2]
+	mi := &file_catalog_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -180,7 +457,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[2]
+	mi := &file_catalog_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -193,7 +470,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{2}
+	return file_catalog_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Op) GetExpect() uint64 {
@@ -237,6 +514,13 @@ func (x *Op) GetRequire() *Ref {
 	return nil
 }
 
+func (x *Op) GetNextId() uint64 {
+	if x != nil {
+		return x.NextId
+	}
+	return 0
+}
+
 type isOp_Kind interface {
 	isOp_Kind()
 }
@@ -270,7 +554,7 @@ type Ref struct {
 
 func (x *Ref) Reset() {
 	*x = Ref{}
-	mi := &file_catalog_proto_msgTypes[3]
+	mi := &file_catalog_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -282,7 +566,7 @@ func (x *Ref) String() string {
 func (*Ref) ProtoMessage() {}
 
 func (x *Ref) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[3]
+	mi := &file_catalog_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -295,7 +579,7 @@ func (x *Ref) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ref.ProtoReflect.Descriptor instead.
 func (*Ref) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{3}
+	return file_catalog_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Ref) GetKind() uint32 {
@@ -327,7 +611,7 @@ type Allocate struct {
 
 func (x *Allocate) Reset() {
 	*x = Allocate{}
-	mi := &file_catalog_proto_msgTypes[4]
+	mi := &file_catalog_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +623,7 @@ func (x *Allocate) String() string {
 func (*Allocate) ProtoMessage() {}
 
 func (x *Allocate) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[4]
+	mi := &file_catalog_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +636,7 @@ func (x *Allocate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Allocate.ProtoReflect.Descriptor instead.
 func (*Allocate) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{4}
+	return file_catalog_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Allocate) GetOids() uint32 {
@@ -408,7 +692,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_catalog_proto_msgTypes[5]
+	mi := &file_catalog_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +704,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[5]
+	mi := &file_catalog_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +717,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{5}
+	return file_catalog_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Cluster) GetId() string {
@@ -458,22 +742,23 @@ func (x *Cluster) GetSettings() map[string]string {
 }
 
 type Database struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Oid             uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
-	Name            string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Owner           uint32                 `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	Fragments       []*Fragment            `protobuf:"bytes,4,rep,name=fragments,proto3" json:"fragments,omitempty"`
-	Map             *BucketMap             `protobuf:"bytes,5,opt,name=map,proto3" json:"map,omitempty"`
-	ConnectionLimit int32                  `protobuf:"varint,6,opt,name=connection_limit,json=connectionLimit,proto3" json:"connection_limit,omitempty"`
-	Settings        map[string]string      `protobuf:"bytes,7,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Comment         string                 `protobuf:"bytes,8,opt,name=comment,proto3" json:"comment,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name              string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Owner             uint32                 `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	Fragments         []*Fragment            `protobuf:"bytes,4,rep,name=fragments,proto3" json:"fragments,omitempty"`
+	Map               *BucketMap             `protobuf:"bytes,5,opt,name=map,proto3" json:"map,omitempty"`
+	ConnectionLimit   int32                  `protobuf:"varint,6,opt,name=connection_limit,json=connectionLimit,proto3" json:"connection_limit,omitempty"`
+	Settings          map[string]string      `protobuf:"bytes,7,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Comment           string                 `protobuf:"bytes,8,opt,name=comment,proto3" json:"comment,omitempty"`
+	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0, written before there was one, is the default
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Database) Reset() {
 	*x = Database{}
-	mi := &file_catalog_proto_msgTypes[6]
+	mi := &file_catalog_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +770,7 @@ func (x *Database) String() string {
 func (*Database) ProtoMessage() {}
 
 func (x *Database) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[6]
+	mi := &file_catalog_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +783,7 @@ func (x *Database) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Database.ProtoReflect.Descriptor instead.
 func (*Database) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{6}
+	return file_catalog_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Database) GetOid() uint32 {
@@ -557,6 +842,13 @@ func (x *Database) GetComment() string {
 	return ""
 }
 
+func (x *Database) GetReplicationFactor() uint32 {
+	if x != nil {
+		return x.ReplicationFactor
+	}
+	return 0
+}
+
 type Fragment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -568,7 +860,7 @@ type Fragment struct {
 
 func (x *Fragment) Reset() {
 	*x = Fragment{}
-	mi := &file_catalog_proto_msgTypes[7]
+	mi := &file_catalog_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +872,7 @@ func (x *Fragment) String() string {
 func (*Fragment) ProtoMessage() {}
 
 func (x *Fragment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[7]
+	mi := &file_catalog_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +885,7 @@ func (x *Fragment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fragment.ProtoReflect.Descriptor instead.
 func (*Fragment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{7}
+	return file_catalog_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Fragment) GetId() uint32 {
@@ -627,7 +919,7 @@ type BucketMap struct {
 
 func (x *BucketMap) Reset() {
 	*x = BucketMap{}
-	mi := &file_catalog_proto_msgTypes[8]
+	mi := &file_catalog_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +931,7 @@ func (x *BucketMap) String() string {
 func (*BucketMap) ProtoMessage() {}
 
 func (x *BucketMap) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[8]
+	mi := &file_catalog_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +944,7 @@ func (x *BucketMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketMap.ProtoReflect.Descriptor instead.
 func (*BucketMap) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{8}
+	return file_catalog_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BucketMap) GetEpoch() uint64 {
@@ -680,7 +972,7 @@ type BucketRange struct {
 
 func (x *BucketRange) Reset() {
 	*x = BucketRange{}
-	mi := &file_catalog_proto_msgTypes[9]
+	mi := &file_catalog_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +984,7 @@ func (x *BucketRange) String() string {
 func (*BucketRange) ProtoMessage() {}
 
 func (x *BucketRange) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[9]
+	mi := &file_catalog_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +997,7 @@ func (x *BucketRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketRange.ProtoReflect.Descriptor instead.
 func (*BucketRange) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{9}
+	return file_catalog_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BucketRange) GetLo() uint32 {
@@ -742,7 +1034,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_catalog_proto_msgTypes[10]
+	mi := &file_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +1046,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[10]
+	mi := &file_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +1059,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{10}
+	return file_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Schema) GetOid() uint32 {
@@ -833,7 +1125,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_catalog_proto_msgTypes[11]
+	mi := &file_catalog_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +1137,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[11]
+	mi := &file_catalog_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +1150,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{11}
+	return file_catalog_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Table) GetOid() uint32 {
@@ -1020,7 +1312,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[12]
+	mi := &file_catalog_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +1324,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[12]
+	mi := &file_catalog_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +1337,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{12}
+	return file_catalog_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -1136,13 +1428,14 @@ type Constraint struct {
 	Valid         bool                   `protobuf:"varint,7,opt,name=valid,proto3" json:"valid,omitempty"`
 	Index         uint32                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
 	Comment       string                 `protobuf:"bytes,9,opt,name=comment,proto3" json:"comment,omitempty"`
+	Deferrable    bool                   `protobuf:"varint,10,opt,name=deferrable,proto3" json:"deferrable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1447,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1460,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{13}
+	return file_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -1233,22 +1526,37 @@ func (x *Constraint) GetComment() string {
 	return ""
 }
 
+func (x *Constraint) GetDeferrable() bool {
+	if x != nil {
+		return x.Deferrable
+	}
+	return false
+}
+
 type Index struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	StorageId     uint32                 `protobuf:"varint,3,opt,name=storage_id,json=storageId,proto3" json:"storage_id,omitempty"`
-	Columns       []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
-	Unique        bool                   `protobuf:"varint,5,opt,name=unique,proto3" json:"unique,omitempty"`
-	Primary       bool                   `protobuf:"varint,6,opt,name=primary,proto3" json:"primary,omitempty"`
-	Comment       string                 `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Oid              uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name             string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	StorageId        uint32                 `protobuf:"varint,3,opt,name=storage_id,json=storageId,proto3" json:"storage_id,omitempty"`
+	Columns          []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	Unique           bool                   `protobuf:"varint,5,opt,name=unique,proto3" json:"unique,omitempty"`
+	Primary          bool                   `protobuf:"varint,6,opt,name=primary,proto3" json:"primary,omitempty"`
+	Comment          string                 `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
+	Expressions      []string               `protobuf:"bytes,8,rep,name=expressions,proto3" json:"expressions,omitempty"` // of the columns that are 0
+	Order            []byte                 `protobuf:"bytes,9,opt,name=order,proto3" json:"order,omitempty"`             // a byte per column as in pg_index.indoption; empty is 0 for all
+	Predicate        string                 `protobuf:"bytes,10,opt,name=predicate,proto3" json:"predicate,omitempty"`
+	Include          []int32                `protobuf:"varint,11,rep,packed,name=include,proto3" json:"include,omitempty"`
+	NullsNotDistinct bool                   `protobuf:"varint,12,opt,name=nulls_not_distinct,json=nullsNotDistinct,proto3" json:"nulls_not_distinct,omitempty"`
+	Global           bool                   `protobuf:"varint,13,opt,name=global,proto3" json:"global,omitempty"`
+	State            uint32                 `protobuf:"varint,14,opt,name=state,proto3" json:"state,omitempty"` // 0 public, 1 building
+	Options          map[string]string      `protobuf:"bytes,15,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1568,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1273,7 +1581,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{14}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -1325,6 +1633,62 @@ func (x *Index) GetComment() string {
 	return ""
 }
 
+func (x *Index) GetExpressions() []string {
+	if x != nil {
+		return x.Expressions
+	}
+	return nil
+}
+
+func (x *Index) GetOrder() []byte {
+	if x != nil {
+		return x.Order
+	}
+	return nil
+}
+
+func (x *Index) GetPredicate() string {
+	if x != nil {
+		return x.Predicate
+	}
+	return ""
+}
+
+func (x *Index) GetInclude() []int32 {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *Index) GetNullsNotDistinct() bool {
+	if x != nil {
+		return x.NullsNotDistinct
+	}
+	return false
+}
+
+func (x *Index) GetGlobal() bool {
+	if x != nil {
+		return x.Global
+	}
+	return false
+}
+
+func (x *Index) GetState() uint32 {
+	if x != nil {
+		return x.State
+	}
+	return 0
+}
+
+func (x *Index) GetOptions() map[string]string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
 type Role struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Oid             uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
@@ -1347,7 +1711,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1723,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1736,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{15}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -1488,7 +1852,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1864,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1877,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Node) GetId() uint32 {
@@ -1584,7 +1948,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1960,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1973,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Job) GetId() uint64 {
@@ -1700,13 +2064,15 @@ type Snapshot struct {
 	NextJob           uint64                 `protobuf:"varint,6,opt,name=next_job,json=nextJob,proto3" json:"next_job,omitempty"`
 	Objects           []*Object              `protobuf:"bytes,7,rep,name=objects,proto3" json:"objects,omitempty"`
 	IdCounters        []*IDCounter           `protobuf:"bytes,8,rep,name=id_counters,json=idCounters,proto3" json:"id_counters,omitempty"`
+	Prepared          []*Prepare             `protobuf:"bytes,9,rep,name=prepared,proto3" json:"prepared,omitempty"`
+	Decided           []*Decided             `protobuf:"bytes,10,rep,name=decided,proto3" json:"decided,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +2084,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +2097,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -1790,6 +2156,20 @@ func (x *Snapshot) GetIdCounters() []*IDCounter {
 	return nil
 }
 
+func (x *Snapshot) GetPrepared() []*Prepare {
+	if x != nil {
+		return x.Prepared
+	}
+	return nil
+}
+
+func (x *Snapshot) GetDecided() []*Decided {
+	if x != nil {
+		return x.Decided
+	}
+	return nil
+}
+
 // IDCounter is the next number for ids of a table's documents that the server completes. Tables that never took one are left out.
 type IDCounter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1801,7 +2181,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2193,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2206,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -1863,7 +2243,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1875,7 +2255,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1888,7 +2268,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -2018,18 +2398,36 @@ var File_catalog_proto protoreflect.FileDescriptor
 
 const file_catalog_proto_rawDesc = "" +
 	"\n" +
-	"\rcatalog.proto\x12\rsherd.catalog\"t\n" +
+	"\rcatalog.proto\x12\rsherd.catalog\"\x8a\x02\n" +
 	"\x05Entry\x12,\n" +
 	"\x05batch\x18\x01 \x01(\v2\x14.sherd.catalog.BatchH\x00R\x05batch\x125\n" +
-	"\ballocate\x18\x02 \x01(\v2\x17.sherd.catalog.AllocateH\x00R\ballocateB\x06\n" +
-	"\x04kind\",\n" +
+	"\ballocate\x18\x02 \x01(\v2\x17.sherd.catalog.AllocateH\x00R\ballocate\x122\n" +
+	"\aprepare\x18\x03 \x01(\v2\x16.sherd.catalog.PrepareH\x00R\aprepare\x12/\n" +
+	"\x06decide\x18\x04 \x01(\v2\x15.sherd.catalog.DecideH\x00R\x06decide\x12/\n" +
+	"\x06forget\x18\x05 \x01(\v2\x15.sherd.catalog.ForgetH\x00R\x06forgetB\x06\n" +
+	"\x04kind\"q\n" +
+	"\aPrepare\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12*\n" +
+	"\x05batch\x18\x02 \x01(\v2\x14.sherd.catalog.BatchR\x05batch\x12\x18\n" +
+	"\awriters\x18\x03 \x03(\rR\awriters\"_\n" +
+	"\x06Decide\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\bR\x06commit\x12\x1b\n" +
+	"\tcommit_ts\x18\x03 \x01(\x06R\bcommitTs\"*\n" +
+	"\x06Forget\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\"b\n" +
+	"\aDecided\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x1b\n" +
+	"\tcommit_ts\x18\x02 \x01(\x06R\bcommitTs\x12\x18\n" +
+	"\awriters\x18\x03 \x03(\rR\awriters\",\n" +
 	"\x05Batch\x12#\n" +
-	"\x03ops\x18\x01 \x03(\v2\x11.sherd.catalog.OpR\x03ops\"\xa9\x01\n" +
+	"\x03ops\x18\x01 \x03(\v2\x11.sherd.catalog.OpR\x03ops\"\xc2\x01\n" +
 	"\x02Op\x12\x16\n" +
 	"\x06expect\x18\x01 \x01(\x04R\x06expect\x12)\n" +
 	"\x03put\x18\x02 \x01(\v2\x15.sherd.catalog.ObjectH\x00R\x03put\x12(\n" +
 	"\x04drop\x18\x03 \x01(\v2\x12.sherd.catalog.RefH\x00R\x04drop\x12.\n" +
-	"\arequire\x18\x04 \x01(\v2\x12.sherd.catalog.RefH\x00R\arequireB\x06\n" +
+	"\arequire\x18\x04 \x01(\v2\x12.sherd.catalog.RefH\x00R\arequire\x12\x17\n" +
+	"\anext_id\x18\x05 \x01(\x04R\x06nextIdB\x06\n" +
 	"\x04kind\")\n" +
 	"\x03Ref\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x0e\n" +
@@ -2047,7 +2445,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2$.sherd.catalog.Cluster.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xee\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9d\x03\n" +
 	"\bDatabase\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2056,7 +2454,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x03map\x18\x05 \x01(\v2\x18.sherd.catalog.BucketMapR\x03map\x12)\n" +
 	"\x10connection_limit\x18\x06 \x01(\x05R\x0fconnectionLimit\x12A\n" +
 	"\bsettings\x18\a \x03(\v2%.sherd.catalog.Database.SettingsEntryR\bsettings\x12\x18\n" +
-	"\acomment\x18\b \x01(\tR\acomment\x1a;\n" +
+	"\acomment\x18\b \x01(\tR\acomment\x12-\n" +
+	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"J\n" +
@@ -2121,7 +2520,7 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\fH\x00R\amissing\x88\x01\x01\x12\x18\n" +
 	"\adropped\x18\v \x01(\bR\adroppedB\n" +
 	"\n" +
-	"\b_missing\"\xdb\x01\n" +
+	"\b_missing\"\xfb\x01\n" +
 	"\n" +
 	"Constraint\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
@@ -2133,7 +2532,11 @@ const file_catalog_proto_rawDesc = "" +
 	"no_inherit\x18\x06 \x01(\bR\tnoInherit\x12\x14\n" +
 	"\x05valid\x18\a \x01(\bR\x05valid\x12\x14\n" +
 	"\x05index\x18\b \x01(\rR\x05index\x12\x18\n" +
-	"\acomment\x18\t \x01(\tR\acomment\"\xb2\x01\n" +
+	"\acomment\x18\t \x01(\tR\acomment\x12\x1e\n" +
+	"\n" +
+	"deferrable\x18\n" +
+	" \x01(\bR\n" +
+	"deferrable\"\xf7\x03\n" +
 	"\x05Index\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -2142,7 +2545,19 @@ const file_catalog_proto_rawDesc = "" +
 	"\acolumns\x18\x04 \x03(\x05R\acolumns\x12\x16\n" +
 	"\x06unique\x18\x05 \x01(\bR\x06unique\x12\x18\n" +
 	"\aprimary\x18\x06 \x01(\bR\aprimary\x12\x18\n" +
-	"\acomment\x18\a \x01(\tR\acomment\"\xf7\x03\n" +
+	"\acomment\x18\a \x01(\tR\acomment\x12 \n" +
+	"\vexpressions\x18\b \x03(\tR\vexpressions\x12\x14\n" +
+	"\x05order\x18\t \x01(\fR\x05order\x12\x1c\n" +
+	"\tpredicate\x18\n" +
+	" \x01(\tR\tpredicate\x12\x18\n" +
+	"\ainclude\x18\v \x03(\x05R\ainclude\x12,\n" +
+	"\x12nulls_not_distinct\x18\f \x01(\bR\x10nullsNotDistinct\x12\x16\n" +
+	"\x06global\x18\r \x01(\bR\x06global\x12\x14\n" +
+	"\x05state\x18\x0e \x01(\rR\x05state\x12;\n" +
+	"\aoptions\x18\x0f \x03(\v2!.sherd.catalog.Index.OptionsEntryR\aoptions\x1a:\n" +
+	"\fOptionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x03\n" +
 	"\x04Role\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
@@ -2188,7 +2603,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\tR\x05error\x12%\n" +
 	"\x0estarted_micros\x18\n" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
-	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xb7\x02\n" +
+	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\x9d\x03\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +
@@ -2198,7 +2613,10 @@ const file_catalog_proto_rawDesc = "" +
 	"\bnext_job\x18\x06 \x01(\x04R\anextJob\x12/\n" +
 	"\aobjects\x18\a \x03(\v2\x15.sherd.catalog.ObjectR\aobjects\x129\n" +
 	"\vid_counters\x18\b \x03(\v2\x18.sherd.catalog.IDCounterR\n" +
-	"idCounters\"5\n" +
+	"idCounters\x122\n" +
+	"\bprepared\x18\t \x03(\v2\x16.sherd.catalog.PrepareR\bprepared\x120\n" +
+	"\adecided\x18\n" +
+	" \x03(\v2\x16.sherd.catalog.DecidedR\adecided\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x04R\x04next\"\xf4\x02\n" +
@@ -2225,69 +2643,81 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
-	(*Batch)(nil),       // 1: sherd.catalog.Batch
-	(*Op)(nil),          // 2: sherd.catalog.Op
-	(*Ref)(nil),         // 3: sherd.catalog.Ref
-	(*Allocate)(nil),    // 4: sherd.catalog.Allocate
-	(*Cluster)(nil),     // 5: sherd.catalog.Cluster
-	(*Database)(nil),    // 6: sherd.catalog.Database
-	(*Fragment)(nil),    // 7: sherd.catalog.Fragment
-	(*BucketMap)(nil),   // 8: sherd.catalog.BucketMap
-	(*BucketRange)(nil), // 9: sherd.catalog.BucketRange
-	(*Schema)(nil),      // 10: sherd.catalog.Schema
-	(*Table)(nil),       // 11: sherd.catalog.Table
-	(*Column)(nil),      // 12: sherd.catalog.Column
-	(*Constraint)(nil),  // 13: sherd.catalog.Constraint
-	(*Index)(nil),       // 14: sherd.catalog.Index
-	(*Role)(nil),        // 15: sherd.catalog.Role
-	(*Node)(nil),        // 16: sherd.catalog.Node
-	(*Job)(nil),         // 17: sherd.catalog.Job
-	(*Snapshot)(nil),    // 18: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 19: sherd.catalog.IDCounter
-	(*Object)(nil),      // 20: sherd.catalog.Object
-	nil,                 // 21: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 22: sherd.catalog.Database.SettingsEntry
-	nil,                 // 23: sherd.catalog.Table.OptionsEntry
-	nil,                 // 24: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 25: sherd.catalog.Role.SettingsEntry
-	nil,                 // 26: sherd.catalog.Node.LabelsEntry
+	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
+	(*Decide)(nil),      // 2: sherd.catalog.Decide
+	(*Forget)(nil),      // 3: sherd.catalog.Forget
+	(*Decided)(nil),     // 4: sherd.catalog.Decided
+	(*Batch)(nil),       // 5: sherd.catalog.Batch
+	(*Op)(nil),          // 6: sherd.catalog.Op
+	(*Ref)(nil),         // 7: sherd.catalog.Ref
+	(*Allocate)(nil),    // 8: sherd.catalog.Allocate
+	(*Cluster)(nil),     // 9: sherd.catalog.Cluster
+	(*Database)(nil),    // 10: sherd.catalog.Database
+	(*Fragment)(nil),    // 11: sherd.catalog.Fragment
+	(*BucketMap)(nil),   // 12: sherd.catalog.BucketMap
+	(*BucketRange)(nil), // 13: sherd.catalog.BucketRange
+	(*Schema)(nil),      // 14: sherd.catalog.Schema
+	(*Table)(nil),       // 15: sherd.catalog.Table
+	(*Column)(nil),      // 16: sherd.catalog.Column
+	(*Constraint)(nil),  // 17: sherd.catalog.Constraint
+	(*Index)(nil),       // 18: sherd.catalog.Index
+	(*Role)(nil),        // 19: sherd.catalog.Role
+	(*Node)(nil),        // 20: sherd.catalog.Node
+	(*Job)(nil),         // 21: sherd.catalog.Job
+	(*Snapshot)(nil),    // 22: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 23: sherd.catalog.IDCounter
+	(*Object)(nil),      // 24: sherd.catalog.Object
+	nil,                 // 25: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 26: sherd.catalog.Database.SettingsEntry
+	nil,                 // 27: sherd.catalog.Table.OptionsEntry
+	nil,                 // 28: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 29: sherd.catalog.Index.OptionsEntry
+	nil,                 // 30: sherd.catalog.Role.SettingsEntry
+	nil,                 // 31: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
-	1,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
-	4,  // 1: sherd.catalog.Entry.allocate:type_name -> sherd.catalog.Allocate
-	2,  // 2: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	20, // 3: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
-	3,  // 4: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
-	3,  // 5: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	21, // 6: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
-	7,  // 7: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
-	8,  // 8: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	22, // 9: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
-	9,  // 10: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	12, // 11: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	13, // 12: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	14, // 13: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	23, // 14: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	24, // 15: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	25, // 16: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	26, // 17: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	20, // 18: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	19, // 19: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	5,  // 20: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	6,  // 21: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	10, // 22: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	11, // 23: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	15, // 24: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	16, // 25: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	17, // 26: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	5,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
+	8,  // 1: sherd.catalog.Entry.allocate:type_name -> sherd.catalog.Allocate
+	1,  // 2: sherd.catalog.Entry.prepare:type_name -> sherd.catalog.Prepare
+	2,  // 3: sherd.catalog.Entry.decide:type_name -> sherd.catalog.Decide
+	3,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
+	5,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
+	6,  // 6: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
+	24, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	7,  // 8: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
+	7,  // 9: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
+	25, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	11, // 11: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
+	12, // 12: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
+	26, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	13, // 14: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
+	16, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	17, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	18, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	27, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	28, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	29, // 20: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	30, // 21: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	31, // 22: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	24, // 23: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	23, // 24: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 25: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	4,  // 26: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	9,  // 27: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	10, // 28: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	14, // 29: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	15, // 30: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	19, // 31: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	20, // 32: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	21, // 33: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -2298,14 +2728,17 @@ func file_catalog_proto_init() {
 	file_catalog_proto_msgTypes[0].OneofWrappers = []any{
 		(*Entry_Batch)(nil),
 		(*Entry_Allocate)(nil),
+		(*Entry_Prepare)(nil),
+		(*Entry_Decide)(nil),
+		(*Entry_Forget)(nil),
 	}
-	file_catalog_proto_msgTypes[2].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[6].OneofWrappers = []any{
 		(*Op_Put)(nil),
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[12].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[20].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[16].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[24].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -2320,7 +2753,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

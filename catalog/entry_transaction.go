@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"fmt"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+)
+
+func encodePrepare(p *prepared) ([]byte, error) {
+	return marshal(&pb.Entry{Kind: &pb.Entry_Prepare{Prepare: prepareOf(p)}})
+}
+
+func prepareOf(p *prepared) *pb.Prepare {
+	return &pb.Prepare{Transaction: p.id[:], Batch: batchOf(p.ops), Writers: p.writers}
+}
+
+func encodeDecision(d decision) ([]byte, error) {
+	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit, CommitTs: d.commitTS}}})
+}
+
+func encodeForget(id TransactionID) ([]byte, error) {
+	return marshal(&pb.Entry{Kind: &pb.Entry_Forget{Forget: &pb.Forget{Transaction: id[:]}}})
+}
+
+// decodeTransactional reads the entries of a transaction's way through the catalog.
+func decodeTransactional(e *pb.Entry) (logEntry, error) {
+	switch k := e.GetKind().(type) {
+	case *pb.Entry_Prepare:
+		p, err := decodePrepare(k.Prepare)
+		return logEntry{prepare: p}, err
+	case *pb.Entry_Decide:
+		id, err := decodeTransactionID(k.Decide.GetTransaction())
+		return logEntry{decide: &decision{id, k.Decide.GetCommitTs(), k.Decide.GetCommit()}}, err
+	case *pb.Entry_Forget:
+		id, err := decodeTransactionID(k.Forget.GetTransaction())
+		return logEntry{forget: &id}, err
+	}
+	return logEntry{}, fmt.Errorf("entry of kind %T", e.GetKind())
+}
+
+func decodePrepare(p *pb.Prepare) (*prepared, error) {
+	id, err := decodeTransactionID(p.GetTransaction())
+	if err != nil {
+		return nil, err
+	}
+	ops, err := decodeBatch(p.GetBatch())
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{id: id, writers: p.GetWriters(), ops: ops, holds: footprintOf(ops)}, nil
+}
+
+func decodeTransactionID(b []byte) (id TransactionID, err error) {
+	if copy(id[:], b) != len(id) || len(b) != len(id) {
+		err = fmt.Errorf("a transaction's name of %d bytes", len(b))
+	}
+	return id, err
+}

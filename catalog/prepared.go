@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// TransactionID names a transaction, as package txn does.
+type TransactionID = [16]byte
+
+// prepared is a change that waits for its decision: the catalog's part of a transaction that writes to fragments too. From here on nothing may
+// come into force that the change could not come after (K6), so that its decision cannot fail.
+type prepared struct {
+	id      TransactionID
+	writers []uint32 // fragments
+	ops     []op
+	holds   *footprint // derived from ops
+}
+
+// decided is a committed transaction of which a writer may not know yet.
+type decided struct {
+	id       TransactionID
+	commitTS uint64
+	writers  []uint32
+}
+
+// footprint is what a change depends on and what it changes.
+type footprint struct {
+	changes map[objectKey]bool
+	needs   map[objectKey]bool // must stay as they are: required ones, and those that a put object refers to
+	names   map[string]bool    // that a put object takes
+}
+
+func footprintOf(ops []op) *footprint {
+	f := &footprint{changes: map[objectKey]bool{}, needs: map[objectKey]bool{}, names: map[string]bool{}}
+	for _, o := range ops {
+		if o.kind == requireOp {
+			f.needs[o.key] = true
+			continue
+		}
+		f.changes[o.key] = true
+		if o.kind == dropOp {
+			continue
+		}
+		for _, n := range namesOf(o.desc) {
+			f.names[n.key] = true
+		}
+		for _, k := range referencesOf(o.desc) {
+			f.needs[k] = true
+		}
+	}
+	return f
+}
+
+// referencesOf gives the objects that checkPut asks for.
+func referencesOf(d descriptor) []objectKey {
+	role := func(oid OID) objectKey { return newKey(roleObject, uint64(oid)) }
+	switch d := d.(type) {
+	case *Database:
+		out := []objectKey{role(d.Owner)}
+		for _, f := range d.Fragments {
+			for _, n := range f.Nodes {
+				out = append(out, newKey(nodeObject, uint64(n)))
+			}
+		}
+		return out
+	case *Schema:
+		return []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database))}
+	case *Table:
+		return []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)), newKey(schemaObject, uint64(d.Schema))}
+	}
+	return nil
+}
+
+// collides tells whether the order of two changes matters.
+func (f *footprint) collides(g *footprint) bool {
+	return meet(f.changes, g.changes) || meet(f.changes, g.needs) || meet(f.needs, g.changes) || meet(f.names, g.names)
+}
+
+func meet[K comparable](a, b map[K]bool) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for k := range a {
+		if b[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// busyError refuses a change that collides with a prepared one, whose decision must come first.
+type busyError struct{ id TransactionID }
+
+func (e *busyError) Error() string {
+	return fmt.Sprintf("catalog: the change waits for the decision of transaction %x", e.id)
+}
+
+// Unwrap lets a change that nobody tries again end as a conflict does.
+func (e *busyError) Unwrap() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+		WithDetail("Another transaction is just committing a change of the same definitions.").WithHint("Try again.")
+}
+
+// checkPrepared refuses a change that collides with a prepared one.
+func (v *View) checkPrepared(ops []op) error {
+	if len(v.prepared) == 0 {
+		return nil
+	}
+	f := footprintOf(ops)
+	for _, p := range v.prepared {
+		if f.collides(p.holds) {
+			return &busyError{p.id}
+		}
+	}
+	return nil
+}
+
+func (v *View) findPrepared(id TransactionID) *prepared {
+	for _, p := range v.prepared {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (v *View) findDecided(id TransactionID) *decided {
+	for _, d := range v.decided {
+		if d.id == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// prepare gives the view in which a change waits for its decision. The change was applied for a try, so that it is known to be valid.
+func (v *View) prepare(p *prepared, c counters) (*View, error) {
+	switch {
+	case v.findPrepared(p.id) != nil:
+		return v, nil // asked twice
+	case v.findDecided(p.id) != nil:
+		return nil, errors.New("catalog: the transaction is decided")
+	}
+	if _, err := v.apply(p.ops, c); err != nil {
+		return nil, err
+	}
+	d := v.draft()
+	d.version++
+	d.prepared = append(slices.Clone(v.prepared), p)
+	slices.SortFunc(d.prepared, func(a, b *prepared) int { return bytes.Compare(a.id[:], b.id[:]) })
+	return d, nil
+}
+
+// decide gives the view after the decision of a prepared change, and what the decision is: the first one counts, and one that was never
+// prepared, or that is forgotten, is aborted (K7).
+func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
+	p := v.findPrepared(e.id)
+	if p == nil {
+		if d := v.findDecided(e.id); d != nil {
+			return v, Committed, nil
+		}
+		return v, Aborted, nil
+	}
+	d := v.draft()
+	d.prepared = slices.DeleteFunc(slices.Clone(v.prepared), func(x *prepared) bool { return x == p })
+	if !e.commit {
+		d.version++
+		return d, Aborted, nil
+	}
+	d, err := d.apply(p.ops, c)
+	if err != nil {
+		return nil, 0, fmt.Errorf("catalog: a prepared change is not valid any more: %w", err) // K6
+	}
+	d.decided = append(slices.Clone(v.decided), &decided{p.id, e.commitTS, p.writers})
+	slices.SortFunc(d.decided, func(a, b *decided) int { return bytes.Compare(a.id[:], b.id[:]) })
+	return d, Committed, nil
+}
+
+// forget gives the view without the record of a commit.
+func (v *View) forget(id TransactionID) *View {
+	known := v.findDecided(id)
+	if known == nil {
+		return v
+	}
+	d := v.draft()
+	d.version++
+	d.decided = slices.DeleteFunc(slices.Clone(v.decided), func(x *decided) bool { return x == known })
+	return d
+}
