@@ -51,11 +51,12 @@ type Outcome byte
 
 // What a decision, or a question for one, gives.
 const (
-	Unknown   Outcome = iota // neither a decision nor a prepared record: nothing may be concluded
-	Committed                // at the C asked for
-	Aborted                  // for ever
+	Unknown    Outcome = iota // neither a decision nor a prepared record: nothing may be concluded
+	Committed                 // at the C asked for
+	Aborted                   // for ever
+	InProgress                // for questions alone: open, held, or being decided
 )
 
 func (o Outcome) String() string {
-	return [...]string{"unknown", "committed", "aborted"}[o]
+	return [...]string{"unknown", "committed", "aborted", "in progress"}[o]
 }

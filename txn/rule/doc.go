@@ -1,0 +1,60 @@
+// Package rule says which rules of the transaction protocol are in force: all of them, in every build but those that are broken on purpose.
+//
+// Each constant is a clause of DESIGN 5, true unless the program is built with the tag at its side. Such a build exists for one purpose: the
+// history checker is shown to fail on it, so that its silence about the real build says something. The constants cost nothing, since the
+// compiler leaves out what cannot happen.
+//
+//	go build -tags sherd_no_t3_prepared ./cmd/sherd
+//
+//	sherd_no_t2            T2Read
+//	sherd_no_t2_floor      T2Floor
+//	sherd_no_t3_proposed   T3Proposed
+//	sherd_no_t3_prepared   T3Prepared
+//	sherd_no_t4            T4Ceiling
+//	sherd_no_t6_prepared   T6Prepared
+//	sherd_no_t7_decide     T7Decide
+//	sherd_no_t7_ask        T7Ask
+//	sherd_no_t7_above      T7Above
+//	sherd_no_t7_forget     T7Forget
+//	sherd_no_t8            T8Validate
+//	sherd_no_t8_proposed   T8Proposed
+//	sherd_no_t8_prepared   T8Prepared
+//	sherd_no_t8_ceiling    T8Ceiling
+//	sherd_no_stage_term    StageTerm
+//	sherd_no_commit_once   CommitOnce
+//	sherd_no_first_updater FirstUpdater
+//
+// A tag that the protocol survives by another rule is no mistake of the checker: T2Read, for one, hides behind clocks that are carried along.
+package rule
+
+// Off lists the rules that this build lacks; nil in every build that may hold anybody's data.
+func Off() []string {
+	var names []string
+	for _, r := range []struct {
+		name string
+		on   bool
+	}{
+		{"T2Read", T2Read},
+		{"T2Floor", T2Floor},
+		{"T3Proposed", T3Proposed},
+		{"T3Prepared", T3Prepared},
+		{"T4Ceiling", T4Ceiling},
+		{"T6Prepared", T6Prepared},
+		{"T7Decide", T7Decide},
+		{"T7Ask", T7Ask},
+		{"T7Above", T7Above},
+		{"T7Forget", T7Forget},
+		{"T8Validate", T8Validate},
+		{"T8Proposed", T8Proposed},
+		{"T8Prepared", T8Prepared},
+		{"T8Ceiling", T8Ceiling},
+		{"StageTerm", StageTerm},
+		{"CommitOnce", CommitOnce},
+		{"FirstUpdater", FirstUpdater},
+	} {
+		if !r.on {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
