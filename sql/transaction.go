@@ -26,6 +26,15 @@ type Fragments interface {
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
+	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
+	// After any other error but 40003 it is still held.
+	Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error)
+	RollbackHeld(ctx context.Context, database catalog.OID, gid string) error
+	// Outcome tells what became of a transaction, for the time of gc_ttl; ResolveTransaction is an operator's decision about one whose anchor is
+	// out of reach (T7).
+	Outcome(ctx context.Context, database catalog.OID, id txn.ID) (txn.Outcome, txn.Timestamp, error)
+	ResolveTransaction(ctx context.Context, database catalog.OID, id txn.ID, outcome txn.Outcome) error
 }
 
 // transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement or a pipeline.
