@@ -204,6 +204,9 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 	return nil
 }
 
+// Deadlocks gives the detector that all fragments here share, for locks of other kinds.
+func (h *Host) Deadlocks() *txn.Detector { return h.deadlocks }
+
 // Close closes all replicas.
 func (h *Host) Close() error {
 	h.stop()

@@ -45,6 +45,7 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 		return nil, err
 	}
 	p := &part{replica: r, tx: r.Tx(t.id)}
+	p.tx.SetSession(t.options.Session)
 	p.tx.SetLockTimeout(t.options.LockTimeout)
 	t.parts[id] = p
 	return p, nil
@@ -120,22 +121,28 @@ func (t *Transaction) Mark() exec.Mark {
 	defer t.mu.Unlock()
 	m := exec.Mark{}
 	for id, p := range t.parts {
-		if n := p.tx.Mark(); n > 0 {
-			m[id] = n
+		if at := p.tx.Mark(); at != (txn.Mark{}) {
+			m[id] = at
 		}
 	}
 	return m
 }
 
 // RollbackTo drops what was staged since m, and the locks taken since.
-func (t *Transaction) RollbackTo(m exec.Mark) { t.Restart(m) }
+func (t *Transaction) RollbackTo(m exec.Mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, p := range t.parts {
+		p.tx.RollbackTo(m[id])
+	}
+}
 
 // Restart drops what was staged since m and keeps the locks.
 func (t *Transaction) Restart(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		p.tx.RollbackTo(m[id])
+		p.tx.Restart(m[id])
 	}
 }
 

@@ -41,7 +41,7 @@ type modelTx struct {
 	T      txn.Timestamp
 	writes map[int]string
 	saved  map[int]string // at the mark
-	mark   int
+	mark   txn.Mark
 }
 
 const historyKeys = 8

@@ -42,6 +42,7 @@ type rowLock struct {
 type lockWait struct {
 	t       *Tx
 	granted chan *rowLock // nil: the term has ended
+	wait    txn.Wait
 }
 
 func (lt *lockTable) init(d *txn.Detector) {
@@ -73,13 +74,14 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte) (*rowLock, 
 		return l, nil
 	}
 	w := &lockWait{t: t, granted: make(chan *rowLock, 1)}
-	if err := lt.deadlock.Wait(t.id, l.holder.id, w); err != nil {
+	w.wait = txn.Wait{Waiter: t.party(), Lock: "ShareLock", Key: key, Fragment: t.r.cfg.Fragment}
+	if err := lt.deadlock.Block(&w.wait, l.holder.party()); err != nil {
 		s.mu.Unlock()
 		return nil, err
 	}
 	l.queue = append(l.queue, w)
 	s.mu.Unlock()
-	defer lt.deadlock.Done(t.id, w)
+	defer lt.deadlock.Done(&w.wait)
 	return lt.wait(ctx, s, key, w)
 }
 
@@ -144,7 +146,7 @@ func (lt *lockTable) release(t *Tx, l *rowLock) {
 	nl := &rowLock{key: l.key, holder: next.t, queue: l.queue[1:]}
 	s.locks[l.key] = nl
 	for _, w := range nl.queue {
-		lt.deadlock.Change(w.t.id, next.t.id, w)
+		_ = lt.deadlock.Block(&w.wait, next.t.party()) // who was granted it waits for nothing here
 	}
 	next.granted <- nl
 }

@@ -19,8 +19,9 @@ type Tx struct {
 	r           *Replica
 	id          txn.ID
 	lockTimeout time.Duration
-	staged      atomic.Bool // something was staged once
-	adopted     bool        // rebuilt from the log at the start of a term
+	session     atomic.Uint32 // the backend's process number
+	staged      atomic.Bool   // something was staged once
+	adopted     bool          // rebuilt from the log at the start of a term
 
 	mu    sync.Mutex
 	term  uint64     // of the stage, 0 before there is one; guarded by mu
@@ -28,7 +29,7 @@ type Tx struct {
 	last  *rowLock   // the lock asked for last, which the next write is likely to be of; guarded by mu
 	stage stage      // guarded by mu
 	phase phase      // guarded by mu
-	pins  bool       // locks count as writes; guarded by mu
+	pins  bool       // some lock is pinned; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int    // part entries in the log
@@ -62,6 +63,11 @@ func (r *Replica) Tx(id txn.ID) *Tx {
 // ID gives the transaction's id.
 func (t *Tx) ID() txn.ID { return t.id }
 
+// SetSession says whose transaction it is, for the text of deadlocks and for pg_locks; 0: nobody's, as when it is prepared.
+func (t *Tx) SetSession(process uint32) { t.session.Store(process) }
+
+func (t *Tx) party() txn.Party { return txn.Party{ID: t.id, Session: t.session.Load()} }
+
 // SetLockTimeout bounds the waits for locks; 0 waits for ever.
 func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout = d }
 
@@ -91,6 +97,11 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	l, err := t.lock(ctx, key)
 	if err != nil {
 		return false, err
+	}
+	if req.Pin {
+		t.mu.Lock()
+		t.pins = true
+		t.mu.Unlock()
 	}
 	if T == txn.MaxTimestamp {
 		return false, nil
@@ -244,33 +255,35 @@ func (t *Tx) put(key, value []byte, del bool) error {
 	return nil
 }
 
-// Mark gives the place in the stage to which RollbackTo returns.
-func (t *Tx) Mark() int {
+// Mark gives the place to which RollbackTo and Restart return.
+func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.mark()
+	return txn.Mark{Writes: t.stage.mark()}
 }
 
-// RollbackTo undoes what was staged since mark. Locks are kept.
-func (t *Tx) RollbackTo(mark int) {
+// RollbackTo undoes what was staged since mark.
+func (t *Tx) RollbackTo(mark txn.Mark) { t.Restart(mark) }
+
+// Restart undoes what was staged since mark and keeps the locks.
+func (t *Tx) Restart(mark txn.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stage.rollbackTo(mark)
+	t.stage.rollbackTo(mark.Writes)
 }
 
-// PinLocks makes the locks held now or later part of what is prepared: for SELECT … FOR UPDATE and foreign keys, whose locks
-// others must respect even after a change of leader.
-func (t *Tx) PinLocks() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pins = true
-}
-
-// HasWrites tells whether the transaction must be committed here: it has staged writes or pinned locks.
+// HasWrites implements txn.Participant.
 func (t *Tx) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stage.mark() > 0 || t.pins && len(t.held) > 0
+	return t.stage.mark() > 0
+}
+
+// HasPins implements txn.Participant.
+func (t *Tx) HasPins() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pins && len(t.held) > 0
 }
 
 // Rollback drops the stage and its locks. A prepared transaction stays: its anchor decides.

@@ -15,8 +15,10 @@ import (
 // Participant is one fragment's part of a transaction: storage.Tx here, a stub for a fragment led by another node.
 type Participant interface {
 	Fragment() FragmentID
-	// HasWrites tells whether anything is staged, locks that others must respect included.
+	// HasWrites tells whether anything is staged. HasPins tells whether it holds locks that others must respect even after a change of leader:
+	// then it is a writer beside other writers.
 	HasWrites() bool
+	HasPins() bool
 	// Promised is a hint: the fragment will refuse a C at or below it.
 	Promised() Timestamp
 	// Commit commits a transaction that touched this fragment alone, with one log entry. The stage is gone afterwards.
@@ -76,9 +78,10 @@ const (
 // writes are let go. An error means that the transaction took no effect and never will, except 40003: then the outcome is
 // in the log of a fragment that did not answer.
 func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts []Participant) (Timestamp, error) {
+	writes := slices.ContainsFunc(parts, Participant.HasWrites)
 	var writers, others []Participant
 	for _, p := range parts {
-		if p.HasWrites() {
+		if p.HasWrites() || writes && p.HasPins() {
 			writers = append(writers, p)
 		} else {
 			others = append(others, p)

@@ -8,84 +8,175 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Detector finds deadlocks among the transactions of one process: it holds who waits for whom, over all fragments. A
-// transaction waits for one lock at a time in each of its fragments, and each lock has one holder.
-type Detector struct {
-	mu    sync.Mutex
-	waits map[ID][]edge // guarded by mu
+// Party is who holds or waits for a lock: a transaction, and the session it belongs to where there is one. Without an ID it is the session
+// itself, whatever transaction it is in: the holder of a session's advisory lock.
+type Party struct {
+	ID      ID
+	Session uint32 // the backend's process number, 0: none
 }
 
-// edge is one wait: for holder, at a place that tells it from the waiter's other waits.
-type edge struct {
-	holder ID
-	place  any
+// is tells whether the waiter w stands for p.
+func (p Party) is(w Party) bool {
+	if p.ID.IsZero() {
+		return p.Session != 0 && p.Session == w.Session
+	}
+	return p.ID == w.ID
+}
+
+func (p Party) String() string {
+	if p.Session != 0 {
+		return fmt.Sprintf("process %d", p.Session)
+	}
+	return fmt.Sprintf("transaction %d", p.ID.XID())
+}
+
+// Wait is one wait for a lock of any kind, made by whoever keeps the lock.
+type Wait struct {
+	Waiter Party
+	Lock   string // as pg_locks names the mode: ShareLock, AccessExclusiveLock …
+	Object string // as in "relation 16385 of database 16384"; empty for a row lock, which waits for the blocking transaction
+
+	Key      []byte // of the row, for a row lock
+	Fragment FragmentID
+
+	blockers []Party // guarded by the detector's mu
+	noted    bool    // likewise
+	search   uint64  // the last search that came by; likewise
+}
+
+// Detector finds deadlocks among the transactions of one process: it holds who waits for whom, over all fragments and all kinds of locks.
+// The keepers of locks tell it; it calls none of them, so they may do so under their own mutexes.
+type Detector struct {
+	mu        sync.Mutex
+	byID      map[ID][]*Wait     // guarded by mu
+	bySession map[uint32][]*Wait // guarded by mu
+	searches  uint64             // guarded by mu
 }
 
 // NewDetector makes an empty one.
-func NewDetector() *Detector { return &Detector{waits: map[ID][]edge{}} }
+func NewDetector() *Detector {
+	return &Detector{byID: map[ID][]*Wait{}, bySession: map[uint32][]*Wait{}}
+}
 
-// Wait notes that waiter waits for holder at place. It returns 40P01, and notes nothing, if that closes a circle.
-func (d *Detector) Wait(waiter, holder ID, place any) error {
+// Block notes whom w waits for: when the wait begins, and again whenever that changes. Blockers are holders whose locks conflict and waiters
+// ahead in the queue. If that closes a circle it returns a *DeadlockError, and notes nothing: the wait is over, and its keeper tells the
+// waiter.
+func (d *Detector) Block(w *Wait, blockers ...Party) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if path := d.path(holder, waiter, map[ID]bool{}); path != nil {
-		return deadlock(append([]ID{waiter}, path...))
+	w.blockers = blockers
+	d.searches++
+	if circle := d.circle(w, w.Waiter); circle != nil {
+		d.remove(w)
+		return deadlock(circle)
 	}
-	d.waits[waiter] = append(d.waits[waiter], edge{holder, place})
+	if !w.noted {
+		w.noted = true
+		if !w.Waiter.ID.IsZero() {
+			d.byID[w.Waiter.ID] = append(d.byID[w.Waiter.ID], w)
+		}
+		if w.Waiter.Session != 0 {
+			d.bySession[w.Waiter.Session] = append(d.bySession[w.Waiter.Session], w)
+		}
+	}
 	return nil
 }
 
-// Change notes that the lock waited for at place has passed to another holder. The new holder has just been granted it, so
-// it waits for nothing there; a circle shows at its next wait.
-func (d *Detector) Change(waiter, holder ID, place any) {
+// Done ends a wait; nothing if it has ended.
+func (d *Detector) Done(w *Wait) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i, e := range d.waits[waiter] {
-		if e.place == place {
-			d.waits[waiter][i].holder = holder
-		}
+	d.remove(w)
+}
+
+// remove forgets w. Called with mu held.
+func (d *Detector) remove(w *Wait) {
+	if w.noted {
+		w.noted = false
+		drop(d.byID, w.Waiter.ID, w)
+		drop(d.bySession, w.Waiter.Session, w)
 	}
 }
 
-// Done ends the wait at place.
-func (d *Detector) Done(waiter ID, place any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	es := d.waits[waiter]
-	for i, e := range es {
-		if e.place == place {
-			es = append(es[:i], es[i+1:]...)
+func drop[K comparable](m map[K][]*Wait, k K, w *Wait) {
+	ws := m[k]
+	for i := range ws {
+		if ws[i] == w {
+			ws = append(ws[:i], ws[i+1:]...)
 			break
 		}
 	}
-	if len(es) == 0 {
-		delete(d.waits, waiter)
+	if len(ws) == 0 {
+		delete(m, k)
 	} else {
-		d.waits[waiter] = es
+		m[k] = ws
 	}
 }
 
-// path gives the transactions from a to b along waits, nil if there is no way. Called with mu held.
-func (d *Detector) path(a, b ID, seen map[ID]bool) []ID {
-	if a == b {
-		return []ID{a}
-	}
-	if seen[a] {
-		return nil
-	}
-	seen[a] = true
-	for _, e := range d.waits[a] {
-		if p := d.path(e.holder, b, seen); p != nil {
-			return append([]ID{a}, p...)
+// blocked is one step of a circle: a wait, and the one of its blockers that the circle goes on with.
+type blocked struct {
+	wait *Wait
+	by   Party
+}
+
+// circle gives the steps from w to whoever is waited for by start, nil if there is no way. Called with mu held.
+func (d *Detector) circle(w *Wait, start Party) []blocked {
+	w.search = d.searches
+	for _, b := range w.blockers {
+		if b.is(start) {
+			return []blocked{{w, b}}
+		}
+		for _, next := range d.waitsOf(b) {
+			if next.search == d.searches {
+				continue
+			}
+			if rest := d.circle(next, start); rest != nil {
+				return append([]blocked{{w, b}}, rest...)
+			}
 		}
 	}
 	return nil
 }
 
-func deadlock(circle []ID) error {
-	var s []string
-	for i := 0; i+1 < len(circle); i++ {
-		s = append(s, fmt.Sprintf("Transaction %d waits for transaction %d.", circle[i].XID(), circle[i+1].XID()))
+// waitsOf gives the waits of a party. Called with mu held.
+func (d *Detector) waitsOf(p Party) []*Wait {
+	if p.ID.IsZero() {
+		return d.bySession[p.Session]
 	}
-	return pgerr.New(pgerr.DeadlockDetected, "deadlock detected").WithDetail("%s", strings.Join(s, "\n"))
+	return d.byID[p.ID]
+}
+
+// DeadlockError is 40P01: the wait that was begun last would never have ended. It carries the *pgerr.Error that clients see, to which upper
+// layers add where in the statement it happened.
+type DeadlockError struct {
+	Waits []*Wait // the circle, from the victim's on; not to be changed
+	Err   *pgerr.Error
+}
+
+func (e *DeadlockError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what clients see.
+func (e *DeadlockError) Unwrap() error { return e.Err }
+
+func deadlock(circle []blocked) error {
+	e := &DeadlockError{}
+	var lines []string
+	for _, s := range circle {
+		e.Waits = append(e.Waits, s.wait)
+		lines = append(lines, s.String())
+	}
+	e.Err = pgerr.New(pgerr.DeadlockDetected, "deadlock detected").WithDetail("%s", strings.Join(lines, "\n")).
+		WithHint("See server log for query details.")
+	return e
+}
+
+// String gives the step in PostgreSQL's words.
+func (s blocked) String() string {
+	object := s.wait.Object
+	if object == "" {
+		object = fmt.Sprintf("transaction %d", s.by.ID.XID())
+	}
+	by := s.by.String()
+	waiter := s.wait.Waiter.String()
+	return fmt.Sprintf("%s waits for %s on %s; blocked by %s.", strings.ToUpper(waiter[:1])+waiter[1:], s.wait.Lock, object, by)
 }

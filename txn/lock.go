@@ -1,6 +1,11 @@
 package txn
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
 
 // LockMode is the strength of a row lock, as PostgreSQL's FOR KEY SHARE … FOR UPDATE.
 type LockMode byte
@@ -36,10 +41,54 @@ type LockRequest struct {
 	T       Timestamp
 	Recheck bool // READ COMMITTED: a version above T is told, and the caller looks at the newest
 	NoWait  bool // ErrLocked instead of waiting
+	// Pin asks for a lock that others respect even after a change of leader: FOR UPDATE and its weaker forms, foreign keys. A transaction that
+	// writes anywhere prepares its pinned locks like writes.
+	Pin bool
 }
 
 // ErrLocked answers a LockRequest with NoWait where another transaction holds the lock.
 var ErrLocked = errors.New("row is locked by another transaction")
+
+// ConflictError is 40001 for one row: a version above the transaction's snapshot. It carries the *pgerr.Error that clients see, whose detail
+// upper layers write anew with the row's key as SQL shows it.
+type ConflictError struct {
+	Key     []byte    // of the row
+	Version Timestamp // committed by the other transaction
+	T       Timestamp // the snapshot
+	Other   ID        // zero: the commit is too long ago to know whose it was
+	Deleted bool      // the version is a deletion
+	Err     *pgerr.Error
+}
+
+// NewConflict makes the error of a row at key that the transaction other has changed at version, above the snapshot T.
+func NewConflict(key []byte, version, T Timestamp, other ID, deleted bool) *ConflictError {
+	e := &ConflictError{Key: key, Version: version, T: T, Other: other, Deleted: deleted}
+	what := "update"
+	if deleted {
+		what = "delete"
+	}
+	e.Err = pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent %s", what).
+		WithDetail("%s", e.Detail("Row \\x%x", key))
+	return e
+}
+
+// Detail gives the sentence about the conflict, for a row named by format and args.
+func (e *ConflictError) Detail(format string, args ...any) string {
+	by := "a transaction"
+	if !e.Other.IsZero() {
+		by = fmt.Sprintf("transaction %d", e.Other.XID())
+	}
+	did := "changed"
+	if e.Deleted {
+		did = "deleted"
+	}
+	return fmt.Sprintf(format, args...) + fmt.Sprintf(" was %s by %s, which committed at %s, after this transaction's snapshot of %s.", did, by, e.Version, e.T)
+}
+
+func (e *ConflictError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what clients see.
+func (e *ConflictError) Unwrap() error { return e.Err }
 
 // Isolation is the level of a transaction.
 type Isolation byte
@@ -54,3 +103,7 @@ const (
 func (i Isolation) String() string {
 	return [...]string{"read committed", "repeatable read", "serializable"}[i]
 }
+
+// Mark is a place in what a transaction has done in one fragment: in its writes, its locks, and the locks it made stronger. The zero Mark is
+// its beginning.
+type Mark struct{ Writes, Locks, Changes int }

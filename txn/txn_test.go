@@ -74,29 +74,42 @@ func TestSpans(t *testing.T) {
 
 func TestDetector(t *testing.T) {
 	d := NewDetector()
-	a, b, c := NewID(), NewID(), NewID()
-	if err := errors.Join(d.Wait(a, b, 1), d.Wait(b, c, 2)); err != nil {
+	party := func(n byte) Party { return Party{ID: ID{15: n + 10}, Session: uint32(n)} }
+	wait := func(n byte) *Wait { return &Wait{Waiter: party(n), Lock: "ShareLock"} }
+	a, b, c := wait(1), wait(2), wait(3)
+	if err := errors.Join(d.Block(a, party(2)), d.Block(b, party(7), party(3))); err != nil {
 		t.Fatal(err)
 	}
-	err := d.Wait(c, a, 3)
-	if !pgerr.Is(err, pgerr.DeadlockDetected) || pgerr.From(err).Detail == "" {
+	c.Lock, c.Object = "AccessExclusiveLock", "relation 16385 of database 5"
+	err := d.Block(c, party(8), party(1))
+	var dead *DeadlockError
+	if !pgerr.Is(err, pgerr.DeadlockDetected) || !errors.As(err, &dead) || len(dead.Waits) != 3 || dead.Waits[0] != c {
 		t.Fatal(err)
 	}
-	d.Done(b, 2)
-	if err := d.Wait(c, a, 3); err != nil {
+	want := "Process 3 waits for AccessExclusiveLock on relation 16385 of database 5; blocked by process 1.\n" +
+		"Process 1 waits for ShareLock on transaction 12; blocked by process 2.\n" +
+		"Process 2 waits for ShareLock on transaction 13; blocked by process 3."
+	if got := pgerr.From(err); got.Detail != want || got.Hint != "See server log for query details." || got.Message != "deadlock detected" {
+		t.Fatalf("%+v", got)
+	}
+	d.Done(b)
+	if err := d.Block(c, party(1)); err != nil {
 		t.Fatal(err)
 	}
-	d.Change(a, c, 1) // b's lock went to c
-	if err := d.Wait(b, a, 4); err != nil {
+	if err := d.Block(a, party(3)); !pgerr.Is(err, pgerr.DeadlockDetected) { // b's lock went to c
 		t.Fatal(err)
 	}
-	for _, x := range []struct {
-		id    ID
-		place int
-	}{{a, 1}, {c, 3}, {b, 4}} {
-		d.Done(x.id, x.place)
+	d.Done(a) // nothing
+	if err := d.Block(b, Party{Session: 9}); err != nil {
+		t.Fatal(err)
 	}
-	if len(d.waits) != 0 {
+	held := &Wait{Waiter: party(9), Lock: "ShareLock"} // session 9, in any transaction
+	if err := d.Block(held, party(2)); !pgerr.Is(err, pgerr.DeadlockDetected) {
+		t.Fatal(err)
+	}
+	d.Done(b)
+	d.Done(c)
+	if len(d.byID)+len(d.bySession) != 0 {
 		t.Fatal("waits are left")
 	}
 }
@@ -112,6 +125,7 @@ func TestIDs(t *testing.T) {
 type scripted struct {
 	f        FragmentID
 	writes   bool
+	pins     bool
 	promised Timestamp
 	prepare  []error
 	decide   func(Decision) (Outcome, error)
@@ -124,6 +138,7 @@ func (s *scripted) note(format string, args ...any) {
 }
 func (s *scripted) Fragment() FragmentID { return s.f }
 func (s *scripted) HasWrites() bool      { return s.writes }
+func (s *scripted) HasPins() bool        { return s.pins }
 func (s *scripted) Promised() Timestamp  { return s.promised }
 func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error) {
 	s.note("commit")

@@ -22,6 +22,9 @@ type Transaction interface {
 	// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite
 	// but for 40003.
 	Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error)
+	// Hold makes what is staged, and the locks, outlive the session under a name: PREPARE TRANSACTION. The handle is done with afterwards; after
+	// an error, but for 40003, the transaction is rolled back.
+	Hold(ctx context.Context, req txn.HoldRequest) error
 	// Mark gives the place to which RollbackTo and Restart return. Marks are taken in order, and one dies with a return to an earlier one.
 	Mark() Mark
 	// RollbackTo drops what was staged since a mark, and the locks taken since: ROLLBACK TO SAVEPOINT.
@@ -40,4 +43,4 @@ type TransactionOptions struct {
 }
 
 // Mark is a place in what a transaction has staged, fragment by fragment. The zero Mark is its beginning.
-type Mark map[txn.FragmentID]int
+type Mark map[txn.FragmentID]txn.Mark
