@@ -152,7 +152,8 @@ func checkConstraints(t *Table) error {
 
 func checkIndexes(t *Table) error {
 	storage := map[uint32]bool{}
-	for _, x := range t.Indexes {
+	for i := range t.Indexes {
+		x := &t.Indexes[i]
 		if err := errors.Join(checkName(x.Name), checkOID(x.OID)); err != nil {
 			return err
 		}
@@ -160,11 +161,37 @@ func checkIndexes(t *Table) error {
 			return fmt.Errorf("index %q: storage id %d is zero or taken", x.Name, x.StorageID)
 		}
 		storage[x.StorageID] = true
-		for _, n := range x.Columns {
-			if err := t.checkAttNum(n, true); err != nil { // 0 is an expression
-				return fmt.Errorf("index %q: %w", x.Name, err)
-			}
+		if err := checkIndexKey(t, x); err != nil {
+			return fmt.Errorf("index %q: %w", x.Name, err)
 		}
+	}
+	return nil
+}
+
+func checkIndexKey(t *Table, x *Index) error {
+	expressions := 0
+	for _, n := range x.Columns {
+		if err := t.checkAttNum(n, true); err != nil { // 0 is an expression
+			return err
+		}
+		if n == 0 {
+			expressions++
+		}
+	}
+	for _, n := range x.Include {
+		if err := t.checkAttNum(n, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case expressions != len(x.Expressions):
+		return fmt.Errorf("%d expressions for %d places", len(x.Expressions), expressions)
+	case len(x.Order) > len(x.Columns):
+		return fmt.Errorf("orders of %d columns for %d", len(x.Order), len(x.Columns))
+	case x.State > IndexBuilding:
+		return fmt.Errorf("unknown state %d", x.State)
+	case x.Primary && (x.Global || x.State != IndexPublic || expressions > 0):
+		return errors.New("a primary key's index is local and has columns only")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (t *Table) Clone() *Table {
 	}
 	c.Indexes = slices.Clone(t.Indexes)
 	for i := range c.Indexes {
-		c.Indexes[i].Columns = slices.Clone(c.Indexes[i].Columns)
+		c.Indexes[i] = t.Indexes[i].clone()
 	}
 	c.Options = maps.Clone(t.Options)
 	c.ColumnComments = maps.Clone(t.ColumnComments)

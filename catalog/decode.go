@@ -39,6 +39,10 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 func decodeDatabase(p *pb.Database) (*Database, error) {
 	d := &Database{
 		OID: p.GetOid(), Name: p.GetName(), Owner: p.GetOwner(), ConnectionLimit: p.GetConnectionLimit(), Settings: p.GetSettings(), Comment: p.GetComment(),
+		ReplicationFactor: int(p.GetReplicationFactor()),
+	}
+	if d.ReplicationFactor == 0 {
+		d.ReplicationFactor = DefaultReplicationFactor
 	}
 	for _, f := range p.GetFragments() {
 		d.Fragments = append(d.Fragments, Fragment{ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes()})
@@ -83,10 +87,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 		t.Constraints = append(t.Constraints, d.constraint(c))
 	}
 	for _, x := range p.GetIndexes() {
-		t.Indexes = append(t.Indexes, Index{
-			OID: x.GetOid(), Name: x.GetName(), StorageID: x.GetStorageId(), Columns: d.nums(x.GetColumns()), Unique: x.GetUnique(), Primary: x.GetPrimary(),
-			Comment: x.GetComment(),
-		})
+		t.Indexes = append(t.Indexes, d.index(x))
 	}
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
@@ -123,7 +124,20 @@ func (d *attNumDecoder) constraint(c *pb.Constraint) Constraint {
 	return Constraint{
 		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()), Check: c.GetCheck(),
 		NoInherit: c.GetNoInherit(), Valid: c.GetValid(), Index: c.GetIndex(), Comment: c.GetComment(),
+		Deferrable: c.GetDeferrable(),
 	}
+}
+
+func (d *attNumDecoder) index(p *pb.Index) Index {
+	x := Index{
+		OID: p.GetOid(), Name: p.GetName(), StorageID: p.GetStorageId(), Columns: d.nums(p.GetColumns()), Unique: p.GetUnique(), Primary: p.GetPrimary(),
+		Comment: p.GetComment(), Expressions: p.GetExpressions(), Predicate: p.GetPredicate(), Include: d.nums(p.GetInclude()),
+		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()), Options: p.GetOptions(),
+	}
+	for _, o := range p.GetOrder() {
+		x.Order = append(x.Order, KeyOrder(o))
+	}
+	return x
 }
 
 func decodeRole(r *pb.Role) *Role {

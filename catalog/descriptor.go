@@ -15,7 +15,12 @@ type Database struct {
 	ConnectionLimit int32         // -1 is none
 	Settings        map[string]string
 	Comment         string
+	// ReplicationFactor is how many replicas each fragment shall have. Where there are fewer nodes it is met as nodes join.
+	ReplicationFactor int
 }
+
+// DefaultReplicationFactor is that of databases which name none.
+const DefaultReplicationFactor = 3
 
 // Fragment is a physical database that holds bucket ranges of one database; its name is database$ordinal.
 type Fragment struct {
@@ -105,19 +110,10 @@ type Constraint struct {
 	Check     string // SQL text of the expression
 	NoInherit bool
 	Valid     bool
-	Index     OID // of a primary key
+	Index     OID // of a primary key or UNIQUE
 	Comment   string
-}
-
-// Index is an index of a table. The primary key's index in key order exists unless switched off (WITH (pk_order = off)).
-type Index struct {
-	OID       OID
-	Name      string
-	StorageID uint32 // index(4) of the key layout, unique in the table, from 1
-	Columns   []int16
-	Unique    bool
-	Primary   bool
-	Comment   string
+	// Deferrable: a UNIQUE is checked at the end of the statement, not row by row.
+	Deferrable bool
 }
 
 // Role is a user or group.

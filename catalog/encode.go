@@ -34,6 +34,7 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 func encodeDatabase(d *Database) *pb.Database {
 	p := &pb.Database{
 		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit, Settings: d.Settings, Comment: d.Comment,
+		ReplicationFactor: uint32(d.ReplicationFactor),
 	}
 	for _, f := range d.Fragments {
 		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes})
@@ -70,10 +71,8 @@ func encodeTable(t *Table) *pb.Table {
 	for i := range t.Constraints {
 		p.Constraints = append(p.Constraints, encodeConstraint(&t.Constraints[i]))
 	}
-	for _, x := range t.Indexes {
-		p.Indexes = append(p.Indexes, &pb.Index{
-			Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique, Primary: x.Primary, Comment: x.Comment,
-		})
+	for i := range t.Indexes {
+		p.Indexes = append(p.Indexes, encodeIndex(&t.Indexes[i]))
 	}
 	return p
 }
@@ -88,8 +87,20 @@ func encodeColumn(c *Column) *pb.Column {
 func encodeConstraint(c *Constraint) *pb.Constraint {
 	return &pb.Constraint{
 		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check, NoInherit: c.NoInherit, Valid: c.Valid,
-		Index: c.Index, Comment: c.Comment,
+		Index: c.Index, Comment: c.Comment, Deferrable: c.Deferrable,
 	}
+}
+
+func encodeIndex(x *Index) *pb.Index {
+	p := &pb.Index{
+		Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique, Primary: x.Primary, Comment: x.Comment,
+		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include), NullsNotDistinct: x.NullsNotDistinct,
+		Global: x.Global, State: uint32(x.State), Options: x.Options,
+	}
+	for _, o := range x.Order {
+		p.Order = append(p.Order, byte(o))
+	}
+	return p
 }
 
 func encodeAttNums(ns []int16) []int32 {

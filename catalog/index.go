@@ -1,0 +1,88 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+)
+
+// Index is an index of a table. The primary key's index in key order exists unless switched off (WITH (pk_order = off)).
+type Index struct {
+	OID       OID
+	Name      string
+	StorageID uint32  // index(4) of the key layout, unique in the table: 1 for the primary key's, OIDs of their own for the others
+	Columns   []int16 // the key, in order; 0 is an expression
+	Unique    bool
+	Primary   bool
+	Comment   string
+
+	Expressions []string   // SQL text of the key's expressions, in their order
+	Order       []KeyOrder // of each key column; empty is ascending, nulls last, for all
+	Predicate   string     // SQL text of WHERE, "" is none
+	Include     []int16    // INCLUDE columns, kept in the definition only
+	// NullsNotDistinct: nulls are equal to each other, for a unique index.
+	NullsNotDistinct bool
+	// Global: entries lie in the fragment of the bucket of their key, not in that of their row.
+	Global bool
+	State  IndexState
+	// Options are storage parameters as given, scope left out.
+	Options map[string]string
+}
+
+// KeyOrder is pg_index.indoption.
+type KeyOrder byte
+
+// Bits of KeyOrder.
+const (
+	KeyDesc       KeyOrder = 1
+	KeyNullsFirst KeyOrder = 2
+)
+
+// IndexState says how far an index is. Only neighbouring states may be in use at once (C2).
+type IndexState byte
+
+// States of an index.
+const (
+	IndexPublic   IndexState = iota // writers keep it, readers use it
+	IndexBuilding                   // writers keep it, readers do not use it: entries of older rows are missing
+)
+
+// OrderOf gives the order of key column i.
+func (x *Index) OrderOf(i int) KeyOrder {
+	if i < len(x.Order) {
+		return x.Order[i]
+	}
+	return 0
+}
+
+// Secondary tells whether the index is kept by its own rule: it is none in primary key order.
+func (x *Index) Secondary() bool { return !x.Primary }
+
+// Index gives the table's index with an OID, nil if it has none.
+func (t *Table) Index(oid OID) *Index {
+	for i := range t.Indexes {
+		if t.Indexes[i].OID == oid {
+			return &t.Indexes[i]
+		}
+	}
+	return nil
+}
+
+// ConstraintOf gives the constraint that an index belongs to, nil if there is none.
+func (t *Table) ConstraintOf(index OID) *Constraint {
+	for i := range t.Constraints {
+		if t.Constraints[i].Index == index {
+			return &t.Constraints[i]
+		}
+	}
+	return nil
+}
+
+func (x *Index) clone() Index {
+	c := *x
+	c.Columns = slices.Clone(x.Columns)
+	c.Expressions = slices.Clone(x.Expressions)
+	c.Order = slices.Clone(x.Order)
+	c.Include = slices.Clone(x.Include)
+	c.Options = maps.Clone(x.Options)
+	return c
+}
