@@ -1,0 +1,212 @@
+package locks
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// Session is who asks for locks: locks of one session never stand in each other's way. It holds the advisory locks that outlive
+// transactions.
+type Session struct {
+	m       *Manager
+	pid     uint32
+	own     Owner
+	waiting atomic.Pointer[wait]
+
+	mu      sync.Mutex
+	counts  map[grant]int // how often each lock of own was taken; guarded by mu
+	current *Owner        // the running transaction; guarded by mu
+}
+
+// Owner holds locks until it lets go of them all: a transaction, or the session itself.
+type Owner struct {
+	session atomic.Pointer[Session]
+	id      txn.ID // zero: the session itself
+	outer   *Owner // the session's transaction before this one began, nil: none
+
+	mu    sync.Mutex
+	log   []grant     // in the order of granting; guarded by mu
+	index map[Tag]Set // of log, where that is long; guarded by mu
+	first [4]grant    // where log begins
+}
+
+// grant is a mode held on an object.
+type grant struct {
+	o    *object
+	mode Mode
+}
+
+// longLog is the length from which an owner's log is searched by an index.
+const longLog = 16
+
+// NewSession makes the session of a backend; pid 0 stands for a prepared transaction, which has none.
+func (m *Manager) NewSession(pid uint32) *Session {
+	s := &Session{m: m, pid: pid}
+	s.own.init(s, txn.ID{})
+	return s
+}
+
+func (o *Owner) init(s *Session, id txn.ID) {
+	o.session.Store(s)
+	o.id = id
+	o.log = o.first[:0]
+}
+
+// Begin makes the owner of a transaction's locks. A session's transactions nest: statements that run within others.
+func (s *Session) Begin(id txn.ID) *Owner {
+	o := &Owner{}
+	o.init(s, id)
+	s.mu.Lock()
+	o.outer, s.current = s.current, o
+	s.mu.Unlock()
+	return o
+}
+
+// party names an owner to the detector.
+func (o *Owner) party() txn.Party {
+	return txn.Party{ID: o.id, Session: o.session.Load().pid}
+}
+
+// party names whoever waits in the session.
+func (s *Session) party() txn.Party {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil {
+		return s.current.party()
+	}
+	return s.own.party()
+}
+
+// held gives the modes that o holds on an object, and the object.
+func (o *Owner) held(tag Tag) Set {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.index != nil {
+		return o.index[tag]
+	}
+	var s Set
+	for i := range o.log {
+		if o.log[i].o.tag == tag {
+			s |= 1 << o.log[i].mode
+		}
+	}
+	return s
+}
+
+func (o *Owner) note(g grant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = append(o.log, g)
+	switch {
+	case o.index != nil:
+		o.index[g.o.tag] |= 1 << g.mode
+	case len(o.log) > longLog:
+		o.index = make(map[Tag]Set, 2*longLog)
+		for _, g := range o.log {
+			o.index[g.o.tag] |= 1 << g.mode
+		}
+	}
+}
+
+// Mark gives the place to which RollbackTo returns.
+func (o *Owner) Mark() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.log)
+}
+
+// RollbackTo lets go of the locks taken since a mark, the latest first.
+func (o *Owner) RollbackTo(mark int) {
+	o.mu.Lock()
+	gone := o.log[mark:]
+	o.log = o.log[:mark]
+	if o.index != nil {
+		for _, g := range gone {
+			o.index[g.o.tag] &^= 1 << g.mode
+		}
+	}
+	o.mu.Unlock()
+	m := o.session.Load().m
+	for i := len(gone) - 1; i >= 0; i-- {
+		m.release(o, gone[i])
+	}
+}
+
+// Release lets go of all locks: the transaction has ended.
+func (o *Owner) Release() {
+	o.RollbackTo(0)
+	s := o.session.Load()
+	s.mu.Lock()
+	if s.current == o {
+		s.current = o.outer
+	}
+	s.mu.Unlock()
+}
+
+// Detach keeps a transaction's locks while its session goes on without it: PREPARE TRANSACTION.
+func (o *Owner) Detach() {
+	s := o.session.Load()
+	s.mu.Lock()
+	if s.current == o {
+		s.current = o.outer
+	}
+	s.mu.Unlock()
+	o.session.Store(s.m.NewSession(0))
+}
+
+// Waiting tells what the session waits for, if it does.
+func (s *Session) Waiting() (kind Kind, since time.Time, ok bool) {
+	w := s.waiting.Load()
+	if w == nil {
+		return 0, time.Time{}, false
+	}
+	return w.tag.Kind, w.since, true
+}
+
+// counted notes that a lock of the session was taken once more.
+func (s *Session) counted(g grant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = map[grant]int{}
+	}
+	s.counts[g]++
+}
+
+// Unlock lets go of a lock of the session once; false says that it does not have it.
+func (s *Session) Unlock(tag Tag, mode Mode) bool {
+	o := s.m.find(tag)
+	if o == nil {
+		return false
+	}
+	g := grant{o, mode}
+	s.mu.Lock()
+	n := s.counts[g]
+	switch {
+	case n > 1:
+		s.counts[g] = n - 1
+	case n == 1:
+		delete(s.counts, g)
+	}
+	if len(s.counts) == 0 {
+	}
+	s.mu.Unlock()
+	if n == 1 {
+		s.m.release(&s.own, g)
+	}
+	return n > 0
+}
+
+// UnlockAll lets go of all locks of the session.
+func (s *Session) UnlockAll() {
+	s.mu.Lock()
+	gone := s.counts
+	s.counts = nil
+	s.mu.Unlock()
+	for g := range gone {
+		s.m.release(&s.own, g)
+	}
+}
