@@ -64,8 +64,12 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	watch, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	h.done.Add(1)
+	h.done.Add(2)
 	go h.watch(watch)
+	go func() {
+		defer h.done.Done()
+		h.finishDefinitions(watch)
+	}()
 	return h, nil
 }
 
@@ -130,7 +134,7 @@ func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
-	c.AskOutcome, c.SendResolve = h.peers.AskOutcome, h.peers.SendResolve
+	c.AskOutcome, c.SendResolve = h.askOutcome, h.peers.SendResolve
 	r, err := storage.Open(c)
 	if err != nil {
 		return err

@@ -76,6 +76,10 @@ func (r *jobs) deleteTable(ctx context.Context, j *catalog.Job, storageID uint32
 			if err != nil {
 				return err
 			}
+			// A transaction that wrote to the table and dropped it may have decided, and not yet told this fragment.
+			if err := replica.WaitSettled(ctx, storage.TableSpan(storageID)); err != nil {
+				return err
+			}
 			if err := replica.DeleteSpan(ctx, storage.TableSpan(storageID)); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -17,6 +18,7 @@ type Transaction struct {
 
 	mu      sync.Mutex
 	parts   map[txn.FragmentID]*part // guarded by mu
+	change  *catalog.Change          // of definitions, nil: none; guarded by mu
 	options exec.TransactionOptions  // guarded by mu
 }
 
@@ -94,6 +96,13 @@ func (t *Transaction) HasWrites() bool {
 	return false
 }
 
+// Define gives the change of definitions that commits with what is staged.
+func (t *Transaction) Define(ch *catalog.Change) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change = ch
+}
+
 // Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite but for
 // 40003.
 func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
@@ -101,6 +110,9 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 	parts := make([]txn.Participant, 0, len(t.parts))
 	for _, p := range t.parts {
 		parts = append(parts, p.tx)
+	}
+	if t.change != nil && !t.change.Empty() {
+		parts = append(parts, &definitions{catalog: t.host.cfg.Catalog, id: t.id, change: t.change})
 	}
 	t.mu.Unlock()
 	return t.host.coordinator.Commit(ctx, t.id, floor, parts)

@@ -77,6 +77,11 @@ func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, 
 	return nil
 }
 
+// WaitSettled waits until no transaction is prepared here that writes to the span.
+func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
+	return r.waitSettled(ctx, txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
+}
+
 func (r *Replica) findPrepared(T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) *preparedTxn {
 	r.smu.RLock()
 	defer r.smu.RUnlock()

@@ -106,14 +106,23 @@ func Rollback(parts []Participant) {
 }
 
 func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, writers []Participant) (Timestamp, error) {
-	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(writers))}
-	for i, w := range writers {
+	anchor, fragments := writers[id.anchor(len(writers))], writers
+	if last := len(writers) - 1; writers[last].Fragment() == CatalogFragment {
+		anchor, fragments = writers[last], writers[:last]
+	}
+	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
+	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()
 	}
-	anchor := writers[id.anchor(len(writers))]
+	if anchor.Fragment() == CatalogFragment {
+		// Before any fragment: so the catalog may answer aborted for a transaction that it does not know.
+		if err := anchor.Prepare(ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}); err != nil {
+			return 0, c.abort(d, anchor, writers, err)
+		}
+	}
 	for attempt := 1; ; attempt++ {
 		d.C = c.pickC(floor, writers)
-		err := prepareAll(ctx, writers, PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers})
+		err := prepareAll(ctx, fragments, PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers})
 		var low *LowError
 		if err == nil {
 			break

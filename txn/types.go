@@ -2,12 +2,16 @@ package txn
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/sherddb/sherd/shardmap"
 )
 
 // FragmentID names a fragment.
 type FragmentID = shardmap.FragmentID
+
+// CatalogFragment stands for the catalog among the participants of a transaction that changes definitions too. It is always the anchor.
+const CatalogFragment FragmentID = math.MaxUint32
 
 // Span is the half-open range of keys [Start, End); an empty End has no bound.
 type Span struct{ Start, End []byte }

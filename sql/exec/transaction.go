@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,6 +20,8 @@ type Transaction interface {
 	// Configure says what the transaction is, before it is used first; SetLockTimeout changes the bound for waits to come.
 	Configure(o TransactionOptions)
 	SetLockTimeout(d time.Duration)
+	// Define gives the change of definitions that commits with what is staged, both or neither; nil takes it back. It sets what the last call set.
+	Define(ch *catalog.Change)
 	// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite
 	// but for 40003.
 	Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error)

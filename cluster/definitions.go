@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/txn"
+)
+
+// definitions is the catalog's part of a transaction. Alone it is one conditional entry of the catalog's log; beside fragments it is their
+// anchor (catalog/participant.go says why that is sound).
+type definitions struct {
+	catalog *catalog.Catalog
+	id      txn.ID
+	change  *catalog.Change
+}
+
+var _ txn.Participant = (*definitions)(nil)
+
+// Fragment implements txn.Participant.
+func (d *definitions) Fragment() txn.FragmentID { return txn.CatalogFragment }
+
+// HasWrites implements txn.Participant.
+func (d *definitions) HasWrites() bool { return true }
+
+// HasPins implements txn.Participant.
+func (d *definitions) HasPins() bool { return false }
+
+// Promised implements txn.Participant: the catalog has no timestamps, so it accepts any.
+func (d *definitions) Promised() txn.Timestamp { return 0 }
+
+// Commit implements txn.Participant.
+func (d *definitions) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	_, err := d.catalog.Apply(ctx, d.change)
+	return req.Floor, err
+}
+
+// Prepare implements txn.Participant.
+func (d *definitions) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	return d.catalog.Prepare(ctx, d.id, d.change, req.Writers)
+}
+
+// Decide implements txn.Participant.
+func (d *definitions) Decide(ctx context.Context, x txn.Decision) (txn.Outcome, error) {
+	out, err := d.catalog.Decide(ctx, d.id, uint64(x.C), x.Outcome == txn.Committed)
+	return outcomeOf(out), err
+}
+
+// Resolve implements txn.Participant; the anchor is never told.
+func (d *definitions) Resolve(context.Context, txn.Decision) error { return nil }
+
+// Forget implements txn.Participant. What fails here is done at the next start.
+func (d *definitions) Forget(ctx context.Context, _ txn.Decision) { _ = d.catalog.Forget(ctx, d.id) }
+
+// Rollback implements txn.Participant: nothing is in the log before Prepare, and after it only Decide ends it.
+func (d *definitions) Rollback() {}
+
+func outcomeOf(o catalog.Outcome) txn.Outcome {
+	switch o {
+	case catalog.Committed:
+		return txn.Committed
+	case catalog.Aborted:
+		return txn.Aborted
+	}
+	return txn.Unknown
+}
+
+// askOutcome asks the anchor of a prepared transaction: a fragment, or the catalog.
+func (h *Host) askOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	if anchor != txn.CatalogFragment {
+		return h.peers.AskOutcome(ctx, anchor, id, C)
+	}
+	out, err := h.cfg.Catalog.Outcome(ctx, id)
+	return outcomeOf(out), err
+}
+
+// finishDefinitions tells the writers of transactions that the catalog has decided and a crash has left, and lets the catalog forget them.
+func (h *Host) finishDefinitions(ctx context.Context) {
+	for _, u := range h.cfg.Catalog.View().Unforgotten() {
+		for ctx.Err() == nil {
+			err := h.finishOne(ctx, u)
+			if err == nil {
+				break
+			}
+			h.cfg.Logger.Warn("cannot finish a transaction that changed definitions; trying again", "txn", txn.ID(u.ID), "error", err)
+			select {
+			case <-time.After(jobRetry):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (h *Host) finishOne(ctx context.Context, u catalog.Unforgotten) error {
+	for _, id := range u.Writers {
+		if d, _ := h.cfg.Catalog.View().Fragment(id); d == nil {
+			continue // its database was dropped
+		}
+		r, err := h.Replica(id)
+		if err == nil {
+			err = r.Resolve(txn.Decision{ID: u.ID, C: txn.Timestamp(u.CommitTS), Outcome: txn.Committed})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return h.cfg.Catalog.Forget(ctx, u.ID)
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TestCrashOfDefiningTransaction stops a transaction that makes a table and writes to it in two fragments after each of its durable steps:
+// after the restart the table and all rows are there, or nothing is.
+func TestCrashOfDefiningTransaction(t *testing.T) {
+	const steps = 9
+	for last := range steps {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		dir := t.TempDir()
+		c := openCatalog(t, dir)
+		h := openHost(t, dir, c)
+		x := h.Begin().(*Transaction)
+		storageID := runDefining(t, ctx, h, x, last)
+		crashed := t.TempDir()
+		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		x.Rollback()
+		c2 := openCatalog(t, crashed)
+		h2 := openHost(t, crashed, c2)
+		there := c2.View().FindTable(catalog.PostgresDB, "public", "made") != nil
+		if want := last >= 4; there != want {
+			t.Errorf("after step %d: table %v", last, there)
+		}
+		for _, f := range c2.View().Database(catalog.PostgresDB).Fragments {
+			if n := keys(t, h2, f.ID, storageID); (n == 1) != there {
+				t.Errorf("after step %d: table %v, %d rows in fragment %d", last, there, n, f.ID)
+			}
+		}
+		for len(c2.View().Unforgotten()) > 0 {
+			select {
+			case <-c2.View().Superseded():
+			case <-ctx.Done():
+				t.Fatalf("after step %d: the commit is not forgotten", last)
+			}
+		}
+		// A table of that name can be made now, unless it is there.
+		if _, err := c2.Apply(ctx, makeTable(t, c2, "made")); (err == nil) == there {
+			t.Errorf("after step %d: second table: %v", last, err)
+		}
+		if err := h2.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// runDefining takes a transaction up to and including a step: 0 staged, 1 the catalog prepared, 2 and 3 the fragments prepared, 4 decided, 5
+// and 6 the fragments resolved, 7 forgotten; 8 is the coordinator's own commit.
+func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, last int) uint32 {
+	t.Helper()
+	c := h.cfg.Catalog
+	ch := makeTable(t, c, "made")
+	storageID := made(t, ch)
+	var parts []*part
+	var writers []txn.FragmentID
+	for _, f := range c.View().Database(catalog.PostgresDB).Fragments {
+		p, err := x.part(f.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stageRow(t, p, storageID)
+		parts, writers = append(parts, p), append(writers, f.ID)
+	}
+	x.Define(ch)
+	if last == 8 {
+		if _, err := x.Commit(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		return storageID
+	}
+	anchor := &definitions{catalog: c, id: x.id, change: ch}
+	req := txn.PrepareRequest{C: h.cfg.Clock.Now() + 1<<16, Anchor: txn.CatalogFragment, Attempt: 1, Writers: writers}
+	d := txn.Decision{ID: x.id, C: req.C, Outcome: txn.Committed, Writers: writers}
+	do := []func() error{
+		func() error { return anchor.Prepare(ctx, req) },
+		func() error { return parts[0].tx.Prepare(ctx, req) },
+		func() error { return parts[1].tx.Prepare(ctx, req) },
+		func() error {
+			_, err := anchor.Decide(ctx, d)
+			return err
+		},
+		func() error { return parts[0].tx.Resolve(ctx, d) },
+		func() error { return parts[1].tx.Resolve(ctx, d) },
+		func() error { return c.Forget(ctx, x.id) },
+	}
+	for i, f := range do[:last] {
+		if err := f(); err != nil {
+			t.Fatalf("step %d: %v", i+1, err)
+		}
+	}
+	return storageID
+}
+
+func makeTable(t *testing.T, c *catalog.Catalog, name string) *catalog.Change {
+	t.Helper()
+	oid, err := c.NewOID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := c.View().Plan()
+	err = ch.PutTable(&catalog.Table{
+		OID: oid, Database: catalog.PostgresDB, Schema: catalog.PostgresPublic, Name: name, Owner: catalog.BootstrapRole, Kind: catalog.KindTable,
+		StorageID: oid, NextAttNum: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// made gives the storage id of the one table that a change makes.
+func made(t *testing.T, ch *catalog.Change) uint32 {
+	t.Helper()
+	v, err := ch.Preview()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.FindTable(catalog.PostgresDB, "public", "made").StorageID
+}
+
+func stageRow(t *testing.T, p *part, storageID uint32) {
+	t.Helper()
+	if err := p.tx.Put(append(storage.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+}
