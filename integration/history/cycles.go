@@ -1,0 +1,230 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+)
+
+type edgeKind byte
+
+const (
+	ww edgeKind = 1 << iota
+	wr
+	rw
+)
+
+func (k edgeKind) String() string {
+	switch {
+	case k&ww != 0:
+		return "ww"
+	case k&wr != 0:
+		return "wr"
+	}
+	return "rw"
+}
+
+// graph has the dependencies between transactions, by their place in checker.txns.
+type graph struct {
+	next []map[int]edgeKind
+}
+
+func (g *graph) add(from, to int, k edgeKind) {
+	if from != to {
+		g.next[from][to] |= k
+	}
+}
+
+// checkCycles builds the graph of dependencies and looks for cycles that the levels forbid.
+func (c *checker) checkCycles() {
+	g := c.dependencies()
+	if cycle := g.cycle(ww); cycle != nil {
+		c.report("G0", "%s", c.show(g, cycle))
+	}
+	if cycle := g.cycle(ww | wr); cycle != nil {
+		c.report("G1c", "%s", c.show(g, cycle))
+	}
+	// Snapshots are of whole transactions at the two higher levels only.
+	snapshots := g.without(func(i int) bool { return c.txns[i].Level == ReadCommitted })
+	if cycle := snapshots.single(); cycle != nil {
+		c.report("G-single", "%s", c.show(g, cycle))
+	}
+	serial := g.without(func(i int) bool { return c.txns[i].Level != Serializable })
+	if cycle := serial.cycle(ww | wr | rw); cycle != nil {
+		c.report("G2", "%s", c.show(g, cycle))
+	}
+}
+
+func (c *checker) dependencies() *graph {
+	at := map[*Transaction]int{}
+	g := &graph{next: make([]map[int]edgeKind, len(c.txns))}
+	for i, t := range c.txns {
+		at[t], g.next[i] = i, map[int]edgeKind{}
+	}
+	writer := func(key string, i int) (int, bool) {
+		n, ok := at[c.writers[write{key, c.final[key][i]}]]
+		return n, ok
+	}
+	for key, list := range c.final {
+		for i := 1; i < len(list); i++ {
+			a, ok := writer(key, i-1)
+			b, also := writer(key, i)
+			if ok && also {
+				g.add(a, b, ww)
+			}
+		}
+	}
+	for i, t := range c.txns {
+		for _, op := range t.Ops {
+			if op.Append {
+				continue
+			}
+			n := len(c.foreign(t, op))
+			if n > 0 && n <= len(c.final[op.Key]) {
+				if w, ok := writer(op.Key, n-1); ok {
+					g.add(w, i, wr)
+				}
+			}
+			if n < len(c.final[op.Key]) {
+				if w, ok := writer(op.Key, n); ok {
+					g.add(i, w, rw)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// without gives the graph without the edges of some transactions.
+func (g *graph) without(drop func(i int) bool) *graph {
+	out := &graph{next: make([]map[int]edgeKind, len(g.next))}
+	for i, edges := range g.next {
+		out.next[i] = map[int]edgeKind{}
+		if drop(i) {
+			continue
+		}
+		for j, k := range edges {
+			if !drop(j) {
+				out.next[i][j] = k
+			}
+		}
+	}
+	return out
+}
+
+// cycle gives a cycle over edges of the kinds, nil if there is none.
+func (g *graph) cycle(kinds edgeKind) []int {
+	const (
+		fresh = iota
+		open
+		done
+	)
+	state := make([]byte, len(g.next))
+	var path []int
+	var found []int
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		state[i] = open
+		path = append(path, i)
+		for j, k := range g.next[i] {
+			if k&kinds == 0 {
+				continue
+			}
+			switch state[j] {
+			case open:
+				for n, p := range path {
+					if p == j {
+						found = append([]int{}, path[n:]...)
+						return true
+					}
+				}
+			case fresh:
+				if visit(j) {
+					return true
+				}
+			}
+		}
+		path = path[:len(path)-1]
+		state[i] = done
+		return false
+	}
+	for i := range g.next {
+		if state[i] == fresh && visit(i) {
+			return g.shorten(found, kinds)
+		}
+	}
+	return nil
+}
+
+// shorten gives a shortest cycle through the first node of one.
+func (g *graph) shorten(cycle []int, kinds edgeKind) []int {
+	for next, k := range g.next[cycle[0]] {
+		if k&kinds == 0 {
+			continue
+		}
+		if p := g.path(next, cycle[0], kinds); p != nil && len(p) < len(cycle) {
+			cycle = append([]int{cycle[0]}, p[:len(p)-1]...)
+		}
+	}
+	return cycle
+}
+
+// single gives a cycle with exactly one rw edge.
+func (g *graph) single() []int {
+	for a, edges := range g.next {
+		for b, k := range edges {
+			if k&rw == 0 {
+				continue
+			}
+			if p := g.path(b, a, ww|wr); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// path gives a shortest path from a to b over edges of the kinds, both ends included.
+func (g *graph) path(a, b int, kinds edgeKind) []int {
+	from := map[int]int{a: a}
+	queue := []int{a}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if i == b {
+			var p []int
+			for ; i != a; i = from[i] {
+				p = append([]int{i}, p...)
+			}
+			return append([]int{a}, p...)
+		}
+		for j, k := range g.next[i] {
+			if _, seen := from[j]; !seen && k&kinds != 0 {
+				from[j] = i
+				queue = append(queue, j)
+			}
+		}
+	}
+	return nil
+}
+
+// show prints a cycle.
+func (c *checker) show(g *graph, cycle []int) string {
+	var b strings.Builder
+	for n, i := range cycle {
+		j := cycle[(n+1)%len(cycle)]
+		fmt.Fprintf(&b, "%d -%v-> ", c.txns[i].ID, g.next[i][j])
+	}
+	fmt.Fprintf(&b, "%d", c.txns[cycle[0]].ID)
+	for _, i := range cycle {
+		t := c.txns[i]
+		fmt.Fprintf(&b, "\n  %d %v:", t.ID, t.Level)
+		for _, op := range t.Ops {
+			if op.Append {
+				fmt.Fprintf(&b, " %s+=%d", op.Key, op.Value)
+			} else {
+				fmt.Fprintf(&b, " %s=%v", op.Key, op.List)
+			}
+		}
+	}
+	return b.String()
+}
