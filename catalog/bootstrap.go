@@ -44,6 +44,7 @@ var predefinedRoles = [...]struct {
 type BootstrapOptions struct {
 	ClusterID    string
 	Fragments    int    // of the database postgres
+	Replication  int    // its replication factor, 0 is the default
 	Node         Node   // the first node; its ID must be 1
 	PasswordHash string // SCRAM-SHA-256 verifier of the superuser; empty is none
 }
@@ -87,7 +88,10 @@ func checkClusterID(k *Cluster, id string) error {
 func (c *Change) bootstrap(o BootstrapOptions, fragments []uint32) error {
 	db := &Database{
 		OID: PostgresDB, Name: bootstrapName, Owner: BootstrapRole, ConnectionLimit: -1, Map: shardmap.NewInitialMap(fragments),
-		Comment: "default administrative connection database",
+		Comment: "default administrative connection database", ReplicationFactor: o.Replication,
+	}
+	if db.ReplicationFactor == 0 {
+		db.ReplicationFactor = DefaultReplicationFactor
 	}
 	for i, id := range fragments {
 		db.Fragments = append(db.Fragments, Fragment{ID: id, Ordinal: i, Nodes: []uint32{o.Node.ID}})

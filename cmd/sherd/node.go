@@ -18,12 +18,13 @@ import (
 
 // nodeConfig says how a node is started.
 type nodeConfig struct {
-	data      string
-	sqlAddr   string
-	httpAddr  string // "" is no door for operators
-	fragments int    // of a new cluster
-	verifier  string // SCRAM verifier of the superuser of a new cluster
-	logger    *slog.Logger
+	data        string
+	sqlAddr     string
+	httpAddr    string // "" is no door for operators
+	fragments   int    // of a new cluster
+	replication int    // likewise
+	verifier    string // SCRAM verifier of the superuser of a new cluster
+	logger      *slog.Logger
 }
 
 // node is a running Sherd process.
@@ -95,7 +96,7 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 
 func (n *node) bootstrap(ctx context.Context, cfg nodeConfig) error {
 	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: n.dir.ClusterID, Fragments: cfg.fragments, PasswordHash: cfg.verifier,
+		ClusterID: n.dir.ClusterID, Fragments: cfg.fragments, Replication: cfg.replication, PasswordHash: cfg.verifier,
 		Node: catalog.Node{ID: n.dir.NodeID, Name: "n1", Block: "A", SQLAddr: n.listener.Addr().String()},
 	})
 	if err != nil || created {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/scramsecret"
 )
 
@@ -57,6 +58,7 @@ Every flag is also an environment variable: --sql-addr is SHERD_SQL_ADDR.`,
 	cmd.Flags().StringVar(&cfg.sqlAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
 	cmd.Flags().StringVar(&cfg.httpAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
 	cmd.Flags().IntVar(&cfg.fragments, "fragments", defaultFragments, "fragments of the database postgres of a new cluster")
+	cmd.Flags().IntVar(&cfg.replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
 	cmd.Flags().StringVar(&passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
 	return cmd
 }

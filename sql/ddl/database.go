@@ -9,13 +9,13 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 )
 
 // databaseOptions is what WITH of CREATE DATABASE says.
 type databaseOptions struct {
-	owner string
-	limit int32
+	owner    string
+	limit    int32
+	topology topology
 }
 
 // readDatabaseOptions reads WITH: every database is UTF8 in the C locale, made from the empty template.
@@ -35,6 +35,8 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 			o.owner = value
 		case "connection_limit":
 			o.limit, err = connectionLimit(e.Arg)
+		case "fragments", "replication_factor", "ranges":
+			err = o.topology.read(e, r.pos(e.Location))
 		case "template":
 			err = checkTemplate(value)
 		case "encoding":
@@ -60,7 +62,7 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 			return o, err
 		}
 	}
-	return o, nil
+	return o, o.topology.check()
 }
 
 func connectionLimit(arg *pg_query.Node) (int32, error) {
@@ -127,13 +129,13 @@ func (r *runner) createDatabase(n *pg_query.CreatedbStmt) error {
 		if c.view.DatabaseByName(n.Dbname) != nil {
 			return pgerr.New(pgerr.DuplicateDatabase, `database "%s" already exists`, n.Dbname)
 		}
-		oid, err = c.newDatabase(n.Dbname, owner.OID, o.limit)
+		oid, err = c.newDatabase(n.Dbname, owner.OID, o)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if d := r.Catalog.View().Database(oid); d != nil {
+	if d := r.View().Database(oid); d != nil {
 		return r.WaitDatabase(r.ctx, d)
 	}
 	return nil
@@ -143,19 +145,8 @@ func (c *change) newOwnerNamed(name string) (*catalog.Role, error) {
 	return c.newOwner(&pg_query.RoleSpec{Roletype: pg_query.RoleSpecType_ROLESPEC_CSTRING, Rolename: name})
 }
 
-// defaultFragments is the number of fragments where the database postgres is gone.
-const defaultFragments = 3
-
-// newDatabase puts a database with as many fragments as postgres has, and its schema public.
-func (c *change) newDatabase(name string, owner catalog.OID, limit int32) (catalog.OID, error) {
-	count := defaultFragments
-	if p := c.view.Database(catalog.PostgresDB); p != nil {
-		count = len(p.Fragments)
-	}
-	ids, err := c.Catalog.NewFragmentIDs(c.ctx, count)
-	if err != nil {
-		return 0, err
-	}
+// newDatabase puts a database and its schema public.
+func (c *change) newDatabase(name string, owner catalog.OID, o databaseOptions) (catalog.OID, error) {
 	oid, err := c.newOID()
 	if err != nil {
 		return 0, err
@@ -164,13 +155,9 @@ func (c *change) newDatabase(name string, owner catalog.OID, limit int32) (catal
 	if err != nil {
 		return 0, err
 	}
-	var nodes []uint32
-	for n := range c.view.Nodes() {
-		nodes = append(nodes, n.ID)
-	}
-	d := &catalog.Database{OID: oid, Name: name, Owner: owner, ConnectionLimit: limit, Map: shardmap.NewInitialMap(ids)}
-	for i, id := range ids {
-		d.Fragments = append(d.Fragments, catalog.Fragment{ID: id, Ordinal: i, Nodes: nodes[i%len(nodes) : i%len(nodes)+1]})
+	d := &catalog.Database{OID: oid, Name: name, Owner: owner, ConnectionLimit: o.limit}
+	if err := c.lay(d, o.topology); err != nil {
+		return 0, err
 	}
 	if err := c.ch.PutDatabase(d); err != nil {
 		return 0, err
@@ -264,7 +251,7 @@ func (r *runner) renameDatabase(from, to string) error {
 	})
 }
 
-// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT.
+// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT, REPLICATION_FACTOR.
 func (r *runner) alterDatabase(n *pg_query.AlterDatabaseStmt) error {
 	return r.update(func(c *change) error {
 		d, err := c.databaseNamed(n.Dbname)
@@ -276,16 +263,32 @@ func (r *runner) alterDatabase(n *pg_query.AlterDatabaseStmt) error {
 		}
 		d = d.Clone()
 		for _, o := range n.Options {
-			e := o.GetDefElem()
-			if e.Defname != "connection_limit" {
-				return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
-			}
-			if d.ConnectionLimit, err = connectionLimit(e.Arg); err != nil {
+			if err := c.alterDatabaseOption(d, o.GetDefElem()); err != nil {
 				return err
 			}
 		}
 		return c.ch.PutDatabase(d)
 	})
+}
+
+func (c *change) alterDatabaseOption(d *catalog.Database, e *pg_query.DefElem) (err error) {
+	switch e.Defname {
+	case "connection_limit":
+		d.ConnectionLimit, err = connectionLimit(e.Arg)
+		return err
+	case "replication_factor":
+		var t topology
+		if err := t.read(e, c.pos(e.Location)); err != nil {
+			return err
+		}
+		d.ReplicationFactor = t.replication
+		c.noticeReplicas(d)
+		return nil
+	case "fragments", "ranges":
+		return pgerr.Unsupported("changing the fragments of a database is not supported yet").
+			WithHint("Buckets cannot be moved yet. CREATE DATABASE takes FRAGMENTS and RANGES.")
+	}
+	return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
 }
 
 func (r *runner) alterDatabaseSet(n *pg_query.AlterDatabaseSetStmt) error {

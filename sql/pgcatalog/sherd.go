@@ -73,7 +73,7 @@ var sherdViews = []*Relation{
 		col("collection", regclassOID), col("key", textArray), col("document", textOID), col("anchors", boolOID), col("anchor_by", textOID),
 		col("policy", jsonbOID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9105, "databases", "databases of the cluster",
-		col("database", textOID), col("fragments", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
+		col("database", textOID), col("fragments", int4OID), col("replication_factor", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9106, "nodes", "nodes of the cluster",
 		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
 		col("http_addr", textOID), col("labels", jsonbOID)),

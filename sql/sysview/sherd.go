@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -60,8 +61,8 @@ func fragments(b *builder) error {
 		names := b.env.nodeNames(f.Nodes)
 		owned := d.Map.Owned(f.ID)
 		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
-			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(len(f.Nodes))).
-			text("state", "serving")
+			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.ReplicationFactor)).
+			text("state", replicaState(len(f.Nodes), d.ReplicationFactor))
 		if len(names) == 1 {
 			r.text("leader", names[0])
 		}
@@ -70,6 +71,14 @@ func fragments(b *builder) error {
 		}
 	}
 	return nil
+}
+
+// replicaState tells whether a fragment has the replicas that it shall have.
+func replicaState(have, want int) string {
+	if have < want {
+		return fmt.Sprintf("serving, %d of %d replicas", have, want)
+	}
+	return "serving"
 }
 
 func (e *Env) nodeNames(ids []uint32) []string {
@@ -140,7 +149,8 @@ func databases(b *builder) error {
 			return err
 		}
 		docs, bytes := total(stats, nil)
-		err = b.row().text("database", d.Name).int("fragments", int64(len(d.Fragments))).int("epoch", int64(d.Map.Epoch())).
+		err = b.row().text("database", d.Name).int("fragments", int64(len(d.Fragments))).
+			int("replication_factor", int64(d.ReplicationFactor)).int("epoch", int64(d.Map.Epoch())).
 			int("documents", docs).int("bytes", bytes).send()
 		if err != nil {
 			return err

@@ -1,0 +1,198 @@
+package ddl
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// topology is what CREATE DATABASE says of a database's fragments. Zero values leave the choice to the database postgres.
+type topology struct {
+	fragments   int
+	replication int
+	ranges      []ordinalRange
+}
+
+// ordinalRange gives buckets to the n-th fragment.
+type ordinalRange struct {
+	shardmap.Interval
+	ordinal int
+}
+
+const (
+	// defaultFragments is the number of fragments where the database postgres is gone.
+	defaultFragments = 3
+	// maxFragments of a database: each is a Raft group with an LSM tree of its own.
+	maxFragments = 1024
+	maxReplicas  = 9
+)
+
+// read takes one of the options FRAGMENTS, REPLICATION_FACTOR and RANGES.
+func (t *topology) read(e *pg_query.DefElem, pos int) (err error) {
+	text := optionText(e.Arg)
+	switch e.Defname {
+	case "fragments":
+		t.fragments, err = count(e.Defname, text, maxFragments)
+	case "replication_factor":
+		t.replication, err = count(e.Defname, text, maxReplicas)
+	case "ranges":
+		t.ranges, err = readRanges(text)
+	}
+	if e := pgerr.From(err); err != nil {
+		return e.At(pos)
+	}
+	return nil
+}
+
+func count(option, text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "%s": "%s"`, option, text).
+			WithDetail("It is a number from 1 to %d.", most)
+	}
+	return n, nil
+}
+
+// rangeForm is one range of RANGES: the fragment's ordinal, which may be left out, and the half-open interval.
+var rangeForm = regexp.MustCompile(`^\s*,?\s*(?:([0-9]{1,7})\s*:\s*)?\[\s*([0-9]{1,7})\s*,\s*([0-9]{1,7})\s*\)`)
+
+// readRanges reads '[0,500000) [500000,1048576)': the n-th range belongs to the n-th fragment, unless each says to which, as in
+// '0:[0,100) 1:[100,200) 0:[200,1048576)'.
+func readRanges(text string) ([]ordinalRange, error) {
+	var out []ordinalRange
+	rest := text
+	for strings.TrimSpace(rest) != "" {
+		m := rangeForm.FindStringSubmatch(rest)
+		if m == nil || len(out) > 0 && (m[1] == "") != !out[0].named() {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "ranges": "%s"`, text).
+				WithHint("Write ranges of buckets as '[0,500000) [500000,1048576)', one for each fragment, or '0:[0,100) 1:[100,1048576)'.")
+		}
+		rest = rest[len(m[0]):]
+		lo, _ := strconv.ParseUint(m[2], 10, 32) // the form has at most seven digits
+		hi, _ := strconv.ParseUint(m[3], 10, 32)
+		r := ordinalRange{shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}, -len(out) - 1}
+		if m[1] != "" {
+			r.ordinal, _ = strconv.Atoi(m[1])
+		}
+		out = append(out, r)
+	}
+	if len(out) == 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, `option "ranges" names no range`)
+	}
+	return out, nil
+}
+
+// named tells whether the range says to which fragment it belongs.
+func (r ordinalRange) named() bool { return r.ordinal >= 0 }
+
+// owner is the ordinal of the range's fragment.
+func (r ordinalRange) owner() int {
+	if r.named() {
+		return r.ordinal
+	}
+	return -r.ordinal - 1
+}
+
+// check holds RANGES against FRAGMENTS and the space.
+func (t *topology) check() error {
+	if t.ranges == nil {
+		return nil
+	}
+	owned := map[int]bool{}
+	most := 0
+	for _, r := range t.ranges {
+		owned[r.owner()] = true
+		most = max(most, r.owner()+1)
+	}
+	if t.fragments == 0 {
+		t.fragments = most
+	}
+	if most > maxFragments || most != t.fragments || len(owned) != most {
+		return pgerr.New(pgerr.InvalidParameterValue, "ranges are for other fragments than the database has").
+			WithDetail("There are %d fragments, numbered from 0, and ranges for %d, the last of them number %d.", t.fragments, len(owned), most-1)
+	}
+	ids := make([]shardmap.FragmentID, most)
+	for i := range ids {
+		ids[i] = shardmap.FragmentID(i + 1)
+	}
+	_, err := t.bucketMap(ids)
+	return err
+}
+
+// bucketMap makes the first map of a database.
+func (t *topology) bucketMap(ids []shardmap.FragmentID) (*shardmap.Map, error) {
+	if t.ranges == nil {
+		return shardmap.NewInitialMap(ids), nil
+	}
+	var rs []shardmap.Range
+	for _, r := range t.ranges {
+		rs = append(rs, shardmap.Range{Interval: r.Interval, Fragment: ids[r.owner()]})
+	}
+	m, err := shardmap.NewMap(1, rs)
+	if err != nil {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "ranges do not cover the buckets exactly once").
+			WithDetail("%s.", strings.TrimPrefix(err.Error(), "bucket map: ")).
+			WithHint("The buckets are [0,%d).", shardmap.BucketCount)
+	}
+	return m, nil
+}
+
+// lay gives a new database its fragments; what t leaves open is as in the database postgres.
+func (c *change) lay(d *catalog.Database, t topology) error {
+	d.ReplicationFactor = t.replication
+	n := t.fragments
+	if p := c.view.Database(catalog.PostgresDB); p != nil {
+		if n == 0 {
+			n = len(p.Fragments)
+		}
+		if d.ReplicationFactor == 0 {
+			d.ReplicationFactor = p.ReplicationFactor
+		}
+	}
+	if n == 0 {
+		n = defaultFragments
+	}
+	if d.ReplicationFactor == 0 {
+		d.ReplicationFactor = catalog.DefaultReplicationFactor
+	}
+	ids, err := c.Catalog.NewFragmentIDs(c.ctx, n)
+	if err != nil {
+		return err
+	}
+	if d.Map, err = t.bucketMap(ids); err != nil {
+		return err
+	}
+	nodes := c.nodes()
+	for i, id := range ids {
+		d.Fragments = append(d.Fragments, catalog.Fragment{ID: id, Ordinal: i, Nodes: nodes[i%len(nodes) : i%len(nodes)+1]})
+	}
+	if t.replication > 0 {
+		c.noticeReplicas(d)
+	}
+	return nil
+}
+
+func (c *change) nodes() (ids []uint32) {
+	for n := range c.view.Nodes() {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// noticeReplicas tells of a replication factor that cannot be met yet.
+func (c *change) noticeReplicas(d *catalog.Database) {
+	if have := len(c.nodes()); have < d.ReplicationFactor {
+		c.notices = append(c.notices, &pgerr.Error{
+			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion,
+			Message: fmt.Sprintf("database \"%s\" shall have %d replicas of each fragment, and the nodes are %d", d.Name, d.ReplicationFactor, have),
+			Detail:  "The replication factor is met as nodes join; sherd.fragments tells how far it is.",
+		})
+	}
+}
