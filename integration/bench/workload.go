@@ -31,9 +31,31 @@ var workloads = []workload{
 	{"two", "two-document transaction", "\\set i random(1, :docs)\n\\set j random(1, :docs)\nBEGIN;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 2}' WHERE id = 'docs/' || :i;\n" +
 		"UPDATE docs SET doc = doc || '{\"Seen\": 3}' WHERE id = 'docs/' || :j;\nCOMMIT;\n", false},
+	{"bucket", "two documents, one bucket", "\\set i random(0, :spread - 1)\nBEGIN;\n" + spreadUpdate("left", 0) + spreadUpdate("right", 0) + "COMMIT;\n", false},
+	{"fragment", "two documents, one fragment", "\\set f random(0, 2)\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
+		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
+		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":f", ":j") + ";\nCOMMIT;\n", false},
+	{"fragments", "two documents, two fragments", "\\set f random(0, 2)\n\\set g (:f + 1) % 3\n\\set i random(0, :spread - 1)\n\\set j random(0, :spread - 1)\nBEGIN;\n" +
+		"UPDATE spread SET doc = doc || '{\"Seen\": 2}' WHERE id = " + spreadID("left", ":f", ":i") + ";\n" +
+		"UPDATE spread SET doc = doc || '{\"Seen\": 3}' WHERE id = " + spreadID("right", ":g", ":j") + ";\nCOMMIT;\n", false},
+	{"snapshot", "read-only snapshot", "\\set i random(0, :spread - 1)\nBEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n" +
+		"SELECT doc FROM spread WHERE id = " + spreadID("left", "0", ":i") + ";\n" +
+		"SELECT doc FROM spread WHERE id = " + spreadID("left", "1", ":i") + ";\n" +
+		"SELECT doc FROM spread WHERE id = " + spreadID("left", "2", ":i") + ";\nCOMMIT;\n", false},
+	{"counter", "contended counter", "UPDATE counters SET v = v + 1 WHERE id = 'counters/1';\n", false},
 	{"copy", "COPY in", "", true},
 	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, count(*), sum((doc->>'Total')::numeric) FROM orders " +
 		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
+}
+
+// spreadID is the SQL for an id of the table spread that lies in fragment f of three, which has 349,525 buckets or one more. The table has two
+// documents for each f and i, "left" and "right", in one bucket.
+func spreadID(side, f, i string) string {
+	return fmt.Sprintf("'%s/' || %s || '$@' || (%s * 349526 + %s)", side, i, f, i)
+}
+
+func spreadUpdate(side string, f int) string {
+	return fmt.Sprintf("UPDATE spread SET doc = doc || '{\"Seen\": 1}' WHERE id = %s;\n", spreadID(side, strconv.Itoa(f), ":i"))
 }
 
 func names() []string {
@@ -74,6 +96,9 @@ func (b *bench) prepare(ctx context.Context) error {
 		if err := b.load(ctx, s, "docs"); err != nil {
 			return err
 		}
+		if err := b.prepareSpread(ctx, s); err != nil {
+			return err
+		}
 		if len(b.only) > 0 && slices.Contains(b.only, "aggregate") && !slices.Contains(b.only, "copy") {
 			if err := b.load(ctx, s, "orders"); err != nil {
 				return err
@@ -83,6 +108,27 @@ func (b *bench) prepare(ctx context.Context) error {
 			if err := b.psql(ctx, s, "VACUUM ANALYZE"); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// spread is how many pairs of documents each fragment has.
+const spread = 20_000
+
+// prepareSpread makes the tables of the workloads that say where their documents are.
+func (b *bench) prepareSpread(ctx context.Context, s *server) error {
+	for _, text := range []string{
+		"CREATE TABLE spread (id text PRIMARY KEY, doc jsonb NOT NULL)",
+		fmt.Sprintf("INSERT INTO spread SELECT %s, jsonb_build_object('N', i, 'Text', repeat('lorem ipsum ', 75)) "+
+			"FROM generate_series(0, 2) f, generate_series(0, %d) i", spreadID("left", "f", "i"), spread-1),
+		fmt.Sprintf("INSERT INTO spread SELECT %s, jsonb_build_object('N', i, 'Text', repeat('lorem ipsum ', 75)) "+
+			"FROM generate_series(0, 2) f, generate_series(0, %d) i", spreadID("right", "f", "i"), spread-1),
+		"CREATE TABLE counters (id text PRIMARY KEY, v bigint NOT NULL, doc jsonb)",
+		"INSERT INTO counters VALUES ('counters/1', 0, '{}')",
+	} {
+		if err := b.psql(ctx, s, text); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -168,7 +214,7 @@ var tpsLine = regexp.MustCompile(`tps = ([0-9.]+)`)
 
 func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (float64, error) {
 	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)), "-T", strconv.Itoa(b.seconds),
-		"-D", "docs="+strconv.Itoa(b.docs), "--max-tries=1000", "-f", file, "postgres")
+		"-D", "docs="+strconv.Itoa(b.docs), "-D", "spread="+strconv.Itoa(spread), "--max-tries=1000", "-f", file, "postgres")
 	out, err := exec.CommandContext(ctx, "pgbench", args...).CombinedOutput()
 	m := tpsLine.FindSubmatch(out)
 	if err != nil || m == nil {
