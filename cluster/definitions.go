@@ -27,6 +27,12 @@ func (d *definitions) HasWrites() bool { return true }
 // HasPins implements txn.Participant.
 func (d *definitions) HasPins() bool { return false }
 
+// HasReads implements txn.Participant: what was read of the catalog is checked by the change itself.
+func (d *definitions) HasReads() bool { return false }
+
+// Check implements txn.Participant.
+func (d *definitions) Check(context.Context, txn.Timestamp) error { return nil }
+
 // Promised implements txn.Participant: the catalog has no timestamps, so it accepts any.
 func (d *definitions) Promised() txn.Timestamp { return 0 }
 

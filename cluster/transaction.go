@@ -49,6 +49,9 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 	p := &part{replica: r, tx: r.Tx(t.id)}
 	p.tx.SetSession(t.options.Session)
 	p.tx.SetLockTimeout(t.options.LockTimeout)
+	if t.options.Isolation == txn.Serializable {
+		p.tx.TrackReads()
+	}
 	t.parts[id] = p
 	return p, nil
 }
@@ -154,7 +157,9 @@ func (t *Transaction) Restart(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		p.tx.Restart(m[id])
+		if p.tx.Restart(m[id]); len(m) == 0 {
+			p.tx.ForgetReads()
+		}
 	}
 }
 

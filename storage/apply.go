@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // result is what applying an entry gives its proposer.
@@ -35,6 +36,7 @@ type machine struct {
 	s       *state
 	kvs     kvBatch
 	effects effects
+	writers lastWriters
 	bytes   int // applied since the last checkpoint
 	entries int
 }
@@ -139,6 +141,9 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return resRejected, nil // T1
 	}
 	s.stamp = e.stamp
+	if e.kind != kindPrepare {
+		s.visible = e.stamp
+	}
 	switch e.kind {
 	case kindCeiling:
 		s.ceiling = max(s.ceiling, e.ts)
@@ -163,7 +168,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 }
 
 func (m *machine) commit(e *entry) (result, error) {
-	if _, ok := m.s.recent[e.id]; ok {
+	if _, ok := m.s.recent[e.id]; ok && rule.CommitOnce {
 		return resDone, nil // a repeated commit applies once
 	}
 	o := m.s.open[e.id]
@@ -180,6 +185,7 @@ func (m *machine) commit(e *entry) (result, error) {
 		}
 	}
 	m.s.remember(e.id, e.stamp)
+	m.writers.add(e.id, e.stamp)
 	if err := m.r.stats.apply(e.stats); err != nil {
 		return 0, err
 	}
@@ -259,6 +265,9 @@ func (m *machine) decide(e *entry) (result, error) {
 		}
 		return resAborted, nil
 	}
+	if o == nil && !rule.T7Decide {
+		o = &openTxn{id: e.id, prepared: true, C: e.ts, writers: e.writers}
+	}
 	if o == nil || !o.prepared || o.C != e.ts {
 		return resVoid, nil
 	}
@@ -294,6 +303,7 @@ func (m *machine) installOpen(o *openTxn) error {
 		}
 	}
 	m.settle(o)
+	m.writers.add(o.id, o.C)
 	return m.r.stats.apply(o.stats)
 }
 

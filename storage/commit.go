@@ -2,11 +2,13 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // Fragment implements txn.Participant.
@@ -16,31 +18,24 @@ func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
 func (t *Tx) Promised() txn.Timestamp { return txn.Timestamp(t.r.promised.Load()) }
 
 // Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4 MiB. The context is not
-// looked at once the entry is in the log's queue. Stage and locks are gone afterwards, whatever the result.
-func (t *Tx) Commit(_ context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	if err := t.r.cfg.Clock.Check(req.Floor); err != nil {
-		t.Rollback()
-		return 0, err
-	}
-	err := t.r.room()
+// looked at once the entry is in the log's queue. Stage and locks are gone afterwards, whatever the result, but for *txn.LowError.
+func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	err := t.r.cfg.Clock.Check(max(req.Floor, req.At))
 	if err == nil {
-		err = t.enter()
+		err = t.encodeStage()
 	}
 	if err != nil {
-		t.Rollback()
+		t.abandon()
+		return 0, err
+	}
+	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: t.delta, room: t.rest}
+	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, at: req.At, reads: t.validation()})
+	var low *txn.LowError
+	if errors.As(err, &low) {
+		t.setPhase(phaseOpen)
 		return 0, err
 	}
 	defer t.end()
-	pieces, stats, err := t.encode()
-	if err != nil {
-		return 0, err
-	}
-	last, err := t.sendParts(pieces)
-	if err != nil {
-		return 0, err
-	}
-	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: stats, room: last}
-	p, stamp, err := t.r.propose(e.encode(), t.term, req.Floor)
 	if err != nil {
 		t.dropParts()
 		return 0, err
@@ -49,7 +44,43 @@ func (t *Tx) Commit(_ context.Context, req txn.CommitRequest) (txn.Timestamp, er
 	if err == nil && res == resVoid {
 		err = errStageLost
 	}
-	return stamp, err
+	return stamp, unanswered(err, t.id)
+}
+
+// abandon ends a transaction of which nothing that counts is in the log.
+func (t *Tx) abandon() {
+	if !t.isPrepared() {
+		t.end()
+	}
+}
+
+// Check implements txn.Participant: the reads here are validated at C, and stay valid, for promised and the ceiling are at least C (T8).
+func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
+	v := t.validation()
+	if v == nil {
+		return nil
+	}
+	if err := t.r.cfg.Clock.Check(C); err != nil {
+		return err
+	}
+	if _, err := t.viewMark(); err != nil {
+		return err // its locks are gone
+	}
+	if rule.T8Ceiling {
+		if err := t.r.cover(C); err != nil {
+			return err
+		}
+	}
+	t.r.pmu.Lock()
+	led := t.r.term.Load() != 0
+	if led && rule.T8Ceiling {
+		t.r.raise(uint64(C))
+	}
+	t.r.pmu.Unlock()
+	if !led {
+		return errNoLeader
+	}
+	return v.advance(ctx, C)
 }
 
 // enter takes the stage for its commit or prepare.
@@ -175,7 +206,7 @@ func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
 	var failed error
 	for len(pieces) > 1 && failed == nil {
 		e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: pieces[0]}
-		p, _, err := t.r.propose(e.encode(), t.term, 0)
+		p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
 		if err != nil {
 			failed = err
 			break
@@ -218,18 +249,18 @@ func (t *Tx) dropParts() {
 }
 
 // Prepare implements txn.Participant.
-func (t *Tx) Prepare(_ context.Context, req txn.PrepareRequest) error {
+func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	if err := t.r.cfg.Clock.Check(req.C); err != nil {
 		return err
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
 	if e.again = t.isPrepared(); !e.again {
-		if err := t.encodePrepare(); err != nil {
+		if err := t.encodeStage(); err != nil {
 			return err
 		}
 		e.room, e.stats, e.parts = t.rest, t.delta, t.parts
 	}
-	p, err := t.r.proposeAt(e.encode(), t.term, e.ts)
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, at: e.ts, reads: t.validation()})
 	if err != nil {
 		return err // another attempt finds the parts where they are
 	}
@@ -248,8 +279,8 @@ func (t *Tx) isPrepared() bool {
 	return t.phase == phasePrepared
 }
 
-// encodePrepare encodes the stage and logs its parts, at the first attempt.
-func (t *Tx) encodePrepare() error {
+// encodeStage encodes the stage and logs its parts, at the first attempt.
+func (t *Tx) encodeStage() error {
 	if t.encoded {
 		return nil
 	}
@@ -305,7 +336,11 @@ func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.forgets.add(d.ID) }
 
 // decide writes a decision; an abort is stamped above C, so that a late prepare with that C is refused for ever (T7).
 func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
-	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, d.C)
+	above := d.C
+	if !rule.T7Above {
+		above = 0
+	}
+	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, above)
 	switch {
 	case err != nil:
 		return txn.Unknown, err

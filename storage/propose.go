@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // raise lifts promised to t (T1, T2).
@@ -18,62 +19,62 @@ func (r *Replica) raise(t uint64) {
 	}
 }
 
-// propose stamps an encoded entry above everything promised and puts it into the log's queue, under one lock (T1). The term
-// is that of the stage it comes from, 0 if it comes from none.
-func (r *Replica) propose(b []byte, term uint64, above txn.Timestamp) (raftgroup.Proposal, txn.Timestamp, error) {
-	r.pmu.Lock()
-	defer r.pmu.Unlock()
-	now := r.term.Load()
-	if now == 0 {
-		return raftgroup.Proposal{}, 0, errNoLeader
-	}
-	if term != 0 && term != now {
-		return raftgroup.Proposal{}, 0, errStageLost
-	}
-	r.raise(uint64(above))
-	var stamp uint64
-	for {
-		p := r.promised.Load()
-		stamp = max(p+1, uint64(r.cfg.Clock.Now()))
-		if r.promised.CompareAndSwap(p, stamp) {
-			break
-		}
-	}
-	r.cfg.Clock.Observe(txn.Timestamp(stamp))
-	return r.enqueue(b, stamp), txn.Timestamp(stamp), nil
+// offer is an entry for the log's queue.
+type offer struct {
+	body  []byte
+	term  uint64        // of the stage it comes from, 0 if it comes from none
+	above txn.Timestamp // the stamp is above it …
+	at    txn.Timestamp // … or exactly this, 0: the next; refused with *txn.LowError where that is promised away
+	reads *validation   // nil: nothing to validate
 }
 
-// proposeAt enqueues a prepare, whose stamp is its C; a C at or below promised is refused with *txn.LowError.
-func (r *Replica) proposeAt(b []byte, term uint64, C txn.Timestamp) (raftgroup.Proposal, error) {
+// offer stamps an entry and puts it into the log's queue, under one lock (T1); reads are validated up to the stamp (T8).
+func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.Timestamp, error) {
+	if o.reads != nil {
+		return r.offerValidated(ctx, o)
+	}
 	r.pmu.Lock()
 	defer r.pmu.Unlock()
-	if now := r.term.Load(); now == 0 {
-		return raftgroup.Proposal{}, errNoLeader
-	} else if term != now {
-		return raftgroup.Proposal{}, errStageLost
+	return r.stamp(o)
+}
+
+// stamp is offer with pmu held.
+func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
+	switch now := r.term.Load(); {
+	case now == 0:
+		return p, 0, errNoLeader
+	case o.term != 0 && o.term != now && rule.StageTerm:
+		return p, 0, errStageLost
+	}
+	if rule.T2Floor {
+		r.raise(uint64(o.above))
 	}
 	for {
-		p := r.promised.Load()
-		if uint64(C) <= p {
-			return raftgroup.Proposal{}, &txn.LowError{Promised: txn.Timestamp(p)}
+		promised := r.promised.Load()
+		next := max(promised+1, uint64(r.cfg.Clock.Now()))
+		if o.at != 0 {
+			if next = uint64(o.at); next <= promised {
+				return p, 0, &txn.LowError{Promised: txn.Timestamp(promised)}
+			}
 		}
-		if r.promised.CompareAndSwap(p, uint64(C)) {
-			break
+		if r.promised.CompareAndSwap(promised, next) {
+			r.cfg.Clock.Observe(txn.Timestamp(next))
+			return r.enqueue(o.body, next), txn.Timestamp(next), nil
 		}
 	}
-	return r.enqueue(b, uint64(C)), nil
 }
 
 func (r *Replica) enqueue(b []byte, stamp uint64) raftgroup.Proposal {
 	setStamp(b, txn.Timestamp(stamp))
 	r.lastProposed = stamp
+	r.inflight.add(stamp, b, r.applied.Load())
 	r.fault("propose")
 	return r.group.Propose(b)
 }
 
 // run proposes an entry that comes from no stage and waits until it is applied.
 func (r *Replica) run(e *entry, above txn.Timestamp) (result, txn.Timestamp, error) {
-	p, stamp, err := r.propose(e.encode(), 0, above)
+	p, stamp, err := r.offer(context.Background(), offer{body: e.encode(), above: above})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -107,17 +108,24 @@ func (r *Replica) admit(ctx context.Context, T txn.Timestamp) error {
 	if err := r.cfg.Clock.Check(T); err != nil {
 		return err
 	}
-	if err := r.cover(T); err != nil {
-		return err
+	if rule.T4Ceiling {
+		if err := r.cover(T); err != nil {
+			return err
+		}
 	}
 	r.pmu.Lock()
 	if r.term.Load() == 0 {
 		r.pmu.Unlock()
 		return errNoLeader
 	}
-	r.raise(uint64(T))
+	if rule.T2Read {
+		r.raise(uint64(T))
+	}
 	last := r.lastProposed
 	r.pmu.Unlock()
+	if !rule.T3Proposed {
+		return nil
+	}
 	return r.waitApplied(ctx, min(last, uint64(T)))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // FragmentID names a fragment.
@@ -39,10 +40,12 @@ type Replica struct {
 	ceiling   atomic.Uint64 // last extension (T4)
 	watermark atomic.Uint64 // reads below are refused
 	undecided atomic.Int32  // len(prepared)
+	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
 	pmu          sync.Mutex    // held while a stamp is given and its entry enqueued (T1)
 	promised     atomic.Uint64 // see T1; only rises
 	lastProposed uint64        // largest stamp enqueued; guarded by pmu
+	inflight     inflight      // the newest proposals; guarded by pmu
 	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
 
 	smu      sync.RWMutex
@@ -229,9 +232,12 @@ func (r *Replica) fault(point string) { r.cfg.Fault(point) }
 func (r *Replica) lead(term uint64) {
 	r.pmu.Lock()
 	defer r.pmu.Unlock()
-	r.raise(max(r.ceiling.Load(), r.applied.Load()))
+	if r.raise(r.applied.Load()); rule.T4Ceiling {
+		r.raise(r.ceiling.Load())
+	}
 	r.cfg.Clock.Observe(txn.Timestamp(r.promised.Load()))
 	r.lastProposed = r.applied.Load()
+	r.inflight = inflight{cut: r.lastProposed}
 	r.locks.reset()
 	r.tmu.Lock()
 	r.txs = map[txn.ID]*Tx{}

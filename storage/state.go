@@ -20,6 +20,7 @@ type state struct {
 	stamp     txn.Timestamp // largest stamp applied (T1)
 	ceiling   txn.Timestamp // last extension (T4)
 	watermark txn.Timestamp // reads below are refused
+	visible   txn.Timestamp // see Replica.visible
 	open      map[txn.ID]*openTxn
 	decided   map[txn.ID]*decision
 	recent    map[txn.ID]txn.Timestamp // commits of the last dedupWindow: each applies once
@@ -140,6 +141,7 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		s.recent[id] = r.ts()
 		s.order = append(s.order, id)
 	}
+	s.visible = s.stamp
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // Tx is one transaction's part in this fragment: the writes it has staged and the row locks it holds. It belongs to the
@@ -22,6 +23,7 @@ type Tx struct {
 	session     atomic.Uint32 // the backend's process number
 	staged      atomic.Bool   // something was staged once
 	adopted     bool          // rebuilt from the log at the start of a term
+	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
 	mu    sync.Mutex
 	term  uint64     // of the stage, 0 before there is one; guarded by mu
@@ -84,11 +86,28 @@ func (t *Tx) begin() error {
 		t.r.tmu.Lock()
 		t.r.txs[t.id] = t
 		t.r.tmu.Unlock()
-	case t.term != now:
+	case t.term != now && rule.StageTerm:
 		return errStageLost
 	}
 	return nil
 }
+
+// TrackReads has the transaction's reads remembered, to be validated at its commit (T8). Before the first read.
+func (t *Tx) TrackReads() {
+	if t.reads == nil {
+		t.reads = &readSet{}
+	}
+}
+
+// ForgetReads drops the reads of a lone statement that is run again before anybody has seen an answer.
+func (t *Tx) ForgetReads() {
+	if t.reads != nil {
+		t.reads.forget()
+	}
+}
+
+// HasReads implements txn.Participant.
+func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 
 // Lock takes the lock of key's row, and tells whether a version above the request's T was committed; unless asked to Recheck that is
 // 40001: the first updater wins. The lock is kept then too, so that a statement tried again with a newer T succeeds.
@@ -211,6 +230,9 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if l == nil {
+		if t.reads != nil { // under a lock nobody can change it before the commit
+			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
+		}
 		if err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
 			return nil, err
 		}
@@ -320,7 +342,7 @@ func (t *Tx) end() {
 func (t *Tx) viewMark() (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.term != 0 && t.term != t.r.term.Load() {
+	if t.term != 0 && t.term != t.r.term.Load() && rule.StageTerm {
 		return 0, errStageLost
 	}
 	return t.stage.mark(), nil

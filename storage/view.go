@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // ErrStop, returned by the function given to Scan, ends the scan without an error.
@@ -21,6 +22,8 @@ type View struct {
 	T    txn.Timestamp
 	mark int // staged operations below it are seen
 	b    *badger.Txn
+
+	reads *readSet // of a SERIALIZABLE transaction
 }
 
 // Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
@@ -34,6 +37,9 @@ func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 			return 0, err
 		}
 	}
+	if !rule.T6Prepared {
+		return txn.Timestamp(r.visible.Load()), nil
+	}
 	// The stamp of a prepare is its C, so applied covers the prepared transactions too.
 	return txn.Timestamp(r.applied.Load()), nil
 }
@@ -46,7 +52,7 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	if uint64(T) < t.r.watermark.Load() {
 		return nil, errTooOld(T)
 	}
-	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false)}
+	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads}
 	if t.staged.Load() {
 		mark, err := t.viewMark()
 		if err != nil {
@@ -74,7 +80,10 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 			return op.value, nil
 		}
 	}
-	if v.r.undecided.Load() != 0 {
+	if v.reads != nil {
+		v.reads.point(key, v.T)
+	}
+	if rule.T3Prepared && v.r.undecided.Load() != 0 {
 		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
 			return nil, err
 		}
@@ -160,7 +169,28 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 	if span.Empty() {
 		return nil
 	}
-	if v.r.undecided.Load() != 0 {
+	if v.reads != nil {
+		c := &recorder{span: span, reverse: reverse}
+		return v.scanRecorded(ctx, c, fn)
+	}
+	return v.scan(ctx, span, reverse, fn)
+}
+
+// scanRecorded notes what of the span was read: where fn ended the scan, nothing behind the last key.
+func (v *View) scanRecorded(ctx context.Context, c *recorder, fn func(key, value []byte) error) error {
+	stopped := false
+	err := v.scan(ctx, c.span, c.reverse, func(key, value []byte) error {
+		c.saw(key)
+		err := fn(key, value)
+		stopped = err != nil
+		return err
+	})
+	v.reads.add(c.read(stopped), v.T)
+	return err
+}
+
+func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+	if rule.T3Prepared && v.r.undecided.Load() != 0 {
 		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
 			return err
 		}

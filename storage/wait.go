@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 const (
@@ -155,6 +156,9 @@ func (r *Replica) wakeAll() {
 func (r *Replica) publish(s *state, ef *effects) {
 	if !ef.empty() {
 		r.publishOpen(s, ef)
+	}
+	if !rule.T6Prepared {
+		r.visible.Store(uint64(s.visible))
 	}
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))

@@ -19,10 +19,16 @@ type Participant interface {
 	// then it is a writer beside other writers.
 	HasWrites() bool
 	HasPins() bool
+	// HasReads tells whether it has reads that must be valid at C: those of a SERIALIZABLE transaction (T8). Commit and Prepare validate them.
+	HasReads() bool
 	// Promised is a hint: the fragment will refuse a C at or below it.
 	Promised() Timestamp
 	// Commit commits a transaction that touched this fragment alone, with one log entry. The stage is gone afterwards.
+	// With CommitRequest.At it may be refused with *LowError, and tried again with a larger one.
 	Commit(context.Context, CommitRequest) (Timestamp, error)
+	// Check validates the reads here at C, for a transaction that writes elsewhere: no other transaction has written to them since they were
+	// made, and none will at or below C. It leaves nothing in the log, and must hold no longer than until the next decision.
+	Check(ctx context.Context, C Timestamp) error
 	// Prepare makes the stage survive any crash until the anchor's decision. A C the fragment can no longer promise is
 	// refused with *LowError, and may be tried again with a larger one and the next attempt number.
 	Prepare(context.Context, PrepareRequest) error
@@ -38,7 +44,10 @@ type Participant interface {
 
 // CommitRequest asks for a one-fragment commit above Floor, the largest timestamp the transaction read at and its session
 // has seen (T2, T6).
-type CommitRequest struct{ Floor Timestamp }
+type CommitRequest struct {
+	Floor Timestamp
+	At    Timestamp // exactly that, at which the readers were checked; 0: the next there is
+}
 
 // PrepareRequest names the attempt at which a fragment prepares.
 type PrepareRequest struct {
@@ -79,23 +88,61 @@ const (
 // in the log of a fragment that did not answer.
 func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts []Participant) (Timestamp, error) {
 	writes := slices.ContainsFunc(parts, Participant.HasWrites)
-	var writers, others []Participant
+	var writers, readers, others []Participant
 	for _, p := range parts {
 		if p.HasWrites() || writes && p.HasPins() {
 			writers = append(writers, p)
-		} else {
-			others = append(others, p)
+			continue
+		}
+		others = append(others, p)
+		if writes && p.HasReads() {
+			readers = append(readers, p)
 		}
 	}
 	defer Rollback(others) // their locks last until the others have committed
-	switch len(writers) {
-	case 0:
+	switch {
+	case len(writers) == 0:
 		return floor, nil
-	case 1:
+	case len(writers) == 1 && len(readers) == 0:
 		return writers[0].Commit(ctx, CommitRequest{Floor: floor})
+	case len(writers) == 1:
+		return c.commitChecked(ctx, floor, writers[0], readers)
 	}
 	slices.SortFunc(writers, func(a, b Participant) int { return cmp.Compare(a.Fragment(), b.Fragment()) })
-	return c.commitMany(ctx, id, floor, writers)
+	return c.commitMany(ctx, id, floor, writers, readers)
+}
+
+// commitChecked commits a transaction that writes to one fragment and has read in others: they are checked at C first, which stays true, and
+// the one entry at that C is the commit point. There is nothing to decide, since nothing is prepared.
+func (c *Coordinator) commitChecked(ctx context.Context, floor Timestamp, w Participant, readers []Participant) (Timestamp, error) {
+	parts := append([]Participant{w}, readers...)
+	for attempt := 1; ; attempt++ {
+		C := c.pickC(floor, attempt, parts)
+		if err := checkAll(ctx, readers, C); err != nil {
+			w.Rollback()
+			return 0, err
+		}
+		_, err := w.Commit(ctx, CommitRequest{Floor: floor, At: C})
+		var low *LowError
+		switch {
+		case err == nil:
+			return C, nil
+		case !errors.As(err, &low):
+			return 0, err
+		case attempt == maxAttempts || ctx.Err() != nil:
+			w.Rollback()
+			return 0, errNoTime()
+		}
+		floor = max(floor, low.Promised)
+	}
+}
+
+func checkAll(ctx context.Context, readers []Participant, C Timestamp) error {
+	return inParallel(readers, func(p Participant) error { return p.Check(ctx, C) })
+}
+
+func errNoTime() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not find a commit time that all fragments accept").WithHint("Try again.")
 }
 
 // Rollback drops what the participants hold.
@@ -105,7 +152,7 @@ func Rollback(parts []Participant) {
 	}
 }
 
-func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, writers []Participant) (Timestamp, error) {
+func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, writers, readers []Participant) (Timestamp, error) {
 	anchor, fragments := writers[id.anchor(len(writers))], writers
 	if last := len(writers) - 1; writers[last].Fragment() == CatalogFragment {
 		anchor, fragments = writers[last], writers[:last]
@@ -121,8 +168,14 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, wr
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		d.C = c.pickC(floor, writers)
-		err := prepareAll(ctx, fragments, PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers})
+		d.C = c.pickC(floor, attempt, fragments)
+		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers}
+		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {
+			if slices.Contains(readers, p) {
+				return p.Check(ctx, req.C)
+			}
+			return p.Prepare(ctx, req)
+		})
 		var low *LowError
 		if err == nil {
 			break
@@ -132,7 +185,7 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, wr
 			continue
 		}
 		if low != nil {
-			err = pgerr.New(pgerr.SerializationFailure, "could not find a commit time that all fragments accept").WithHint("Try again.")
+			err = errNoTime()
 		}
 		return 0, c.abort(d, anchor, writers, err)
 	}
@@ -143,28 +196,28 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, wr
 func (id ID) anchor(n int) int { return int(id[0]) % n }
 
 // pickC picks a C above all the coordinator has heard of, a little ahead of the wall clock so that commits of the fragments
-// themselves seldom overtake it.
-func (c *Coordinator) pickC(floor Timestamp, writers []Participant) Timestamp {
-	C := max(c.Clock.Now(), floor+1, FromTime(c.Clock.wall().Add(lead)))
-	for _, w := range writers {
-		C = max(C, w.Promised()+1)
+// themselves seldom overtake it; further ahead with each attempt.
+func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) Timestamp {
+	C := max(c.Clock.Now(), floor+1, FromTime(c.Clock.wall().Add(lead<<(attempt-1))))
+	for _, p := range parts {
+		C = max(C, p.Promised()+1)
 	}
 	c.Clock.Observe(C)
 	return C
 }
 
-// prepareAll prepares every writer in parallel. Of several errors a definite one wins over *LowError.
-func prepareAll(ctx context.Context, writers []Participant, req PrepareRequest) error {
-	errs := make([]error, len(writers))
+// inParallel does something with every participant. Of several errors a definite one wins over *LowError.
+func inParallel(parts []Participant, do func(Participant) error) error {
+	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
-	for i, w := range writers[1:] {
+	for i, p := range parts[1:] {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i+1] = w.Prepare(ctx, req)
+			errs[i+1] = do(p)
 		}()
 	}
-	errs[0] = writers[0].Prepare(ctx, req)
+	errs[0] = do(parts[0])
 	wg.Wait()
 	var low *LowError
 	for _, err := range errs {
@@ -188,7 +241,7 @@ func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant
 	got, err := anchor.Decide(ctx, d)
 	switch {
 	case err != nil:
-		return 0, unknown(err)
+		return 0, Unanswered(d.ID, err)
 	case got == Committed:
 		c.background(func() { c.finish(d, anchor, writers) })
 		return d.C, nil
@@ -197,7 +250,7 @@ func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant
 		c.background(func() { c.finish(d, anchor, writers) })
 		return 0, pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its commit took too long").WithHint("Try again.")
 	}
-	return 0, unknown(fmt.Errorf("the deciding fragment no longer knows the transaction"))
+	return 0, Unanswered(d.ID, fmt.Errorf("the deciding fragment no longer knows the transaction"))
 }
 
 // abort gives up before the decision. The anchor must say so first: only its log may tell a writer to drop what it prepared.
@@ -248,11 +301,9 @@ func (c *Coordinator) background(f func()) {
 	go f()
 }
 
-// unknown marks the error of an unanswered decision.
-func unknown(err error) error {
-	if pgerr.Is(err, pgerr.StatementCompletionUnknown) {
-		return err
-	}
+// Unanswered is the error of a transaction whose commit point did not answer: 40003 with its id, by which the outcome can be asked for.
+func Unanswered(id ID, err error) error {
 	return fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown, "the outcome of the transaction is unknown").
-		WithHint("Ask sherd.txn_outcome for it, or look at the data."), err)
+		WithDetail("The transaction is %s.", id).
+		WithHint("SELECT sherd.txn_outcome('%s') tells it.", id), err)
 }

@@ -126,6 +126,8 @@ type scripted struct {
 	f        FragmentID
 	writes   bool
 	pins     bool
+	reads    bool
+	check    error
 	promised Timestamp
 	prepare  []error
 	decide   func(Decision) (Outcome, error)
@@ -137,9 +139,15 @@ func (s *scripted) note(format string, args ...any) {
 	*s.log = append(*s.log, fmt.Sprintf("%d:", s.f)+fmt.Sprintf(format, args...))
 }
 func (s *scripted) Fragment() FragmentID { return s.f }
-func (s *scripted) HasWrites() bool      { return s.writes }
-func (s *scripted) HasPins() bool        { return s.pins }
-func (s *scripted) Promised() Timestamp  { return s.promised }
+func (s *scripted) HasReads() bool       { return s.reads }
+func (s *scripted) Check(_ context.Context, C Timestamp) error {
+	s.note("check")
+	s.lastC = C
+	return s.check
+}
+func (s *scripted) HasWrites() bool     { return s.writes }
+func (s *scripted) HasPins() bool       { return s.pins }
+func (s *scripted) Promised() Timestamp { return s.promised }
 func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error) {
 	s.note("commit")
 	return r.Floor + 1, nil
@@ -186,6 +194,18 @@ func TestCoordinator(t *testing.T) {
 		{"larger C", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{low, nil}}}
 		}, "", []string{"1:decide committed", "2:resolve committed", "1:forget"}},
+		{"one writer, one checked reader", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, reads: true}}
+		}, "", []string{"2:check", "1:commit", "2:rollback"}},
+		{"a reader refuses", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom}}
+		}, pgerr.SerializationFailure, []string{"2:check", "1:rollback", "2:rollback"}},
+		{"a reader refuses two writers", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom}}
+		}, pgerr.SerializationFailure, []string{"2:check", "1:decide aborted", "3:resolve aborted", "2:rollback"}},
+		{"readers alone are not checked", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, reads: true}, {f: 2, log: l, reads: true}}
+		}, "", []string{"1:rollback", "2:rollback"}},
 		{"prepare fails", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{boom}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},

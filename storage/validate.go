@@ -1,0 +1,237 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// Validation (T8): a SERIALIZABLE transaction that writes is serializable at its C if nothing that it read has changed in (T, C]. So in every
+// fragment that it read, no other transaction may have a version there, none may be proposed or prepared at or below C, and none may come: that
+// is promised ≥ C, and C ≤ the effective ceiling for a fragment that only checks; a fragment that also writes has the entry itself in its log.
+//
+// A transaction that only read needs no validation. It saw exactly what was committed at or below its T (T2, T3), every SERIALIZABLE writer
+// takes effect at its own C, where it saw what was true, and T stands between two of these: the reader takes effect there. The read-only
+// anomaly of plain snapshots (a reader between two writers, of which the second overlooked the first) needs a writer whose reads are not true
+// any more at its C, and that one is refused.
+type validation struct {
+	r     *Replica
+	own   txn.ID
+	spans []txn.Span // in order and apart
+	from  txn.Timestamp
+	done  txn.Timestamp // nothing was written in (from, done], and nothing will be
+}
+
+// validation gives what is to be validated of t's reads here, nil if there is nothing.
+func (t *Tx) validation() *validation {
+	if t.reads == nil || !rule.T8Validate {
+		return nil
+	}
+	spans, T := t.reads.all()
+	if len(spans) == 0 {
+		return nil
+	}
+	return &validation{r: t.r, own: t.id, spans: spans, from: T, done: T}
+}
+
+// flying is an entry that was proposed a moment ago: validations look at what it writes. Guarded by pmu.
+type flying struct {
+	stamp uint64
+	body  []byte // nil: too large to be kept; it may write anything
+}
+
+// inflight are the newest proposals, those that are not applied and some that are. Guarded by pmu.
+type inflight struct {
+	list  []flying
+	bytes int
+	cut   uint64 // largest stamp that is not in the list any more
+}
+
+const (
+	keptEntries = 256
+	keptBytes   = 1 << 20
+	keptBody    = 64 << 10
+)
+
+// add notes a proposal, and lets go of applied ones.
+func (f *inflight) add(stamp uint64, body []byte, applied uint64) {
+	if len(body) > keptBody {
+		body = nil
+	}
+	f.list = append(f.list, flying{stamp, body})
+	f.bytes += len(body)
+	if len(f.list) <= keptEntries && f.bytes <= keptBytes {
+		return
+	}
+	n := 0
+	for n < len(f.list) && f.list[n].stamp <= applied && (len(f.list)-n > keptEntries/2 || f.bytes > keptBytes/2) {
+		f.bytes -= len(f.list[n].body)
+		f.cut = f.list[n].stamp
+		n++
+	}
+	f.list = slices.Delete(f.list, 0, n)
+}
+
+// since gives the entries stamped above after.
+func (f *inflight) since(after uint64) []flying {
+	n := len(f.list)
+	for n > 0 && f.list[n-1].stamp > after {
+		n--
+	}
+	return f.list[n:]
+}
+
+// hit tells whether an entry may write to what was read. It sees what the entry itself carries; of others it believes the worst.
+func (v *validation) hit(f flying) bool {
+	if !rule.T8Proposed {
+		return false
+	}
+	if f.body == nil {
+		return true
+	}
+	e, err := decodeEntry(f.body)
+	if err != nil {
+		return true
+	}
+	switch e.kind {
+	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve:
+		return false // the last two make visible what is prepared, which is looked at by itself
+	case kindCommit, kindPrepare:
+		if e.id == v.own {
+			return false
+		}
+		if e.parts > 0 || e.again {
+			return true
+		}
+		found := false
+		err := eachOp(e.writes, func(op opKind, key, _ []byte) error {
+			found = found || writesKey(op) && contains(v.spans, key)
+			return nil
+		})
+		return found || err != nil
+	}
+	return true
+}
+
+// writesKey tells whether an operation changes its key.
+func writesKey(op opKind) bool { return op == opPut || op == opDelete || op == opPutHead }
+
+// advance validates (done, to]. promised is at or above to already, so nothing can come to lie there any more; what is on its way there and
+// touches the spans is waited for. Such waits go from higher to lower timestamps, so they cannot deadlock (T3).
+func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
+	if to <= v.done {
+		return nil
+	}
+	r := v.r
+	applied := r.applied.Load()
+	r.pmu.Lock()
+	fresh := slices.Clone(r.inflight.since(max(applied, uint64(v.done))))
+	last := r.lastProposed
+	r.pmu.Unlock()
+	if last <= uint64(v.done) && applied <= uint64(v.done) {
+		v.done = to // nothing at all was written since
+		return nil
+	}
+	wait := uint64(0)
+	for _, f := range fresh {
+		if f.stamp <= uint64(to) && v.hit(f) {
+			wait = f.stamp
+		}
+	}
+	if err := r.waitApplied(ctx, wait); err != nil {
+		return err
+	}
+	if rule.T8Prepared {
+		if err := r.waitSettled(ctx, to, v.own, v.touchedBy); err != nil {
+			return err
+		}
+	}
+	if err := v.scan(to); err != nil {
+		return err
+	}
+	if uint64(v.from) < r.watermark.Load() {
+		return errTooOld(v.from) // what was deleted since may have left no trace
+	}
+	v.done = to
+	return nil
+}
+
+func (v *validation) touchedBy(p *preparedTxn) bool {
+	keys := p.keys()
+	if len(keys) < len(v.spans) {
+		return slices.ContainsFunc(keys, func(k []byte) bool { return contains(v.spans, k) })
+	}
+	return slices.ContainsFunc(v.spans, p.touches)
+}
+
+// scan looks for a version in (done, to] on the spans.
+func (v *validation) scan(to txn.Timestamp) error {
+	t := v.r.db.NewTransactionAt(uint64(to), false)
+	defer t.Discard()
+	opt := badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done)}
+	if len(v.spans) == 1 {
+		opt.Prefix = commonPrefix(v.spans[0])
+	}
+	it := t.NewIterator(opt)
+	defer it.Close()
+	for _, s := range v.spans {
+		end := s.End
+		if len(end) == 0 {
+			end = ownSpace
+		}
+		if it.Seek(s.Start); it.Valid() && bytes.Compare(it.Item().Key(), end) < 0 {
+			item := it.Item()
+			return v.conflict(item.KeyCopy(nil), txn.Timestamp(item.Version()), item.IsDeletedOrExpired())
+		}
+	}
+	return nil
+}
+
+const readConflict = "could not serialize access due to read/write dependencies among transactions"
+
+// conflict is the error of a version that another transaction wrote where this one has read.
+func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) error {
+	c := &txn.ConflictError{Key: key, Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted}
+	c.Err = pgerr.New(pgerr.SerializationFailure, readConflict).WithHint("The transaction might succeed if retried.")
+	if IsRow(key) {
+		c.Err = c.Err.WithDetail("%s", c.Detail("Row \\x%x of table %d, which this transaction has read,", PrimaryKeyOf(key), TableOf(key)))
+		return c
+	}
+	what := fmt.Sprintf("An entry of index %d of table %d, in a range which this transaction has read,", IndexOf(key), TableOf(key))
+	return c.Err.WithDetail("%s", c.Detail("%s", what)) // no row's key: nothing that upper layers could name better
+}
+
+// offerValidated validates up to what is promised without the lock, and the little that came meanwhile under it, so that nothing slips
+// between the validation and the stamp.
+func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
+	for range maxValidations {
+		if err := o.reads.advance(ctx, txn.Timestamp(r.promised.Load())); err != nil {
+			return p, 0, err
+		}
+		r.pmu.Lock()
+		if o.reads.current() {
+			p, stamp, err = r.stamp(o)
+			r.pmu.Unlock()
+			return p, stamp, err
+		}
+		r.pmu.Unlock()
+	}
+	return p, 0, pgerr.New(pgerr.SerializationFailure, readConflict).
+		WithDetail("What this transaction has read is written to without pause.").WithHint("The transaction might succeed if retried.")
+}
+
+// current tells whether nothing was proposed above done that may touch the spans. Called with pmu held.
+func (v *validation) current() bool {
+	return v.r.inflight.cut <= uint64(v.done) && !slices.ContainsFunc(v.r.inflight.since(uint64(v.done)), v.hit)
+}
+
+// maxValidations bounds how often a validation follows others' writes to what was read. Each round meets one that is new; the first that
+// commits ends it.
+const maxValidations = 64
