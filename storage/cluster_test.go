@@ -39,12 +39,12 @@ func tempDirs(t testing.TB, n int) (dirs []string) {
 }
 
 // crash reopens copies of the directories as a kill would leave them.
-func (c *cluster) crash() *cluster {
+func (c *cluster) crash(change ...func(*Config)) *cluster {
 	to := tempDirs(c.t, len(c.dirs))
 	for i, d := range c.dirs {
 		copyTree(c.t, d, to[i])
 	}
-	return openCluster(c.t, to)
+	return openCluster(c.t, to, change...)
 }
 
 // put stages the same row in every fragment.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 const (
@@ -27,6 +28,7 @@ func (r *Replica) housekeeping() {
 		case <-r.stop:
 			return
 		case <-t.C:
+		case <-r.began:
 		}
 		r.watchDisk(time.Now())
 		if r.term.Load() == 0 {
@@ -81,14 +83,15 @@ type errand struct {
 	work func()
 }
 
-// stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long.
+// stale gives the transactions that have been undecided, decided but not forgotten, or in parts for too long. What an earlier term has left is
+// so at once: its stage is gone, and there is nothing to wait for.
 func (r *Replica) stale() (out []errand) {
 	now := time.Now()
 	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
 	r.smu.RLock()
 	defer r.smu.RUnlock()
 	for _, p := range r.prepared {
-		if p.since.Before(live) || p.since.Before(before) && !r.isLive(p.id) {
+		if p.since.Before(live) || p.since.Before(before) && !r.isLive(p.id) || r.isAdopted(p.id) {
 			out = append(out, errand{p.id, func() { r.ask(p) }})
 		}
 	}
@@ -114,10 +117,22 @@ func (r *Replica) isLive(id txn.ID) bool {
 	return t != nil && !t.adopted
 }
 
+// isAdopted tells whether transaction id was rebuilt from the log at the start of this term.
+func (r *Replica) isAdopted(id txn.ID) bool {
+	r.tmu.Lock()
+	defer r.tmu.Unlock()
+	t := r.txs[id]
+	return t != nil && t.adopted
+}
+
 // ask settles a transaction prepared here by its anchor's word (T7).
 func (r *Replica) ask(p *preparedTxn) {
 	if p.anchor == r.cfg.Fragment {
 		_, _ = r.Outcome(p.id, p.C)
+		return
+	}
+	if !rule.T7Ask {
+		_ = r.Resolve(txn.Decision{ID: p.id, C: p.C, Outcome: txn.Aborted})
 		return
 	}
 	if r.cfg.AskOutcome == nil {
@@ -140,7 +155,7 @@ func (r *Replica) push(d *decision) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	for _, f := range d.writers {
-		if f == r.cfg.Fragment {
+		if f == r.cfg.Fragment || !rule.T7Forget {
 			continue
 		}
 		if r.cfg.SendResolve == nil {

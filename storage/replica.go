@@ -70,8 +70,9 @@ type Replica struct {
 
 	logged atomic.Int64 // bytes of entries applied since the log was last cut
 
-	stop chan struct{}
-	done sync.WaitGroup
+	began chan struct{} // a term has begun: housekeeping need not wait for its next round
+	stop  chan struct{}
+	done  sync.WaitGroup
 }
 
 // Open opens the replica in cfg.Dir, creating it where there is none, and starts its group. It returns before the replica
@@ -87,7 +88,7 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, parts: map[txn.ID]bool{},
-		txs: map[txn.ID]*Tx{}, stop: make(chan struct{}),
+		txs: map[txn.ID]*Tx{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.locks.init(cfg.Deadlock)
 	if err := r.open(); err != nil {
@@ -242,12 +243,19 @@ func (r *Replica) lead(term uint64) {
 	r.tmu.Lock()
 	r.txs = map[txn.ID]*Tx{}
 	r.tmu.Unlock()
-	r.smu.RLock()
+	r.smu.Lock()
 	for _, p := range r.prepared {
 		r.adopt(p, term)
 	}
-	r.smu.RUnlock()
+	for _, d := range r.decided {
+		d.since = time.Time{} // its writers are told at once
+	}
+	r.smu.Unlock()
 	r.term.Store(term)
+	select {
+	case r.began <- struct{}{}:
+	default:
+	}
 }
 
 // follow ends the term: its locks and stages die with it, and whoever waits for one of its proposals is told.

@@ -266,3 +266,42 @@ func (c *cluster) sumAt(accounts int) (out []int) {
 	}
 	return out
 }
+
+// TestStartSettlesAtOnce: what a dead process has left undecided is asked about when the next one starts, and not after a time-out; the asking
+// has the anchor decide.
+func TestStartSettlesAtOnce(t *testing.T) {
+	for _, decided := range []bool{false, true} {
+		t.Run(fmt.Sprint("decided ", decided), func(t *testing.T) {
+			slow := func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
+			c := openCluster(t, tempDirs(t, 3), slow)
+			ctx := testContext(t)
+			id := txn.NewID()
+			parts := c.put(id, rowKey(1), "new")
+			C := c.co.Clock.Now() + 1<<16
+			writers := []txn.FragmentID{1, 2, 3}
+			for _, p := range parts {
+				if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 2, Attempt: 1, Writers: writers}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := "[  ]"
+			if decided {
+				want = "[new new new]"
+				if out, err := parts[1].Decide(ctx, txn.Decision{ID: id, C: C, Outcome: txn.Committed}); out != txn.Committed {
+					t.Fatal(out, err)
+				}
+			}
+			after := c.crash(slow)
+			if got := fmt.Sprint(after.all(rowKey(1))); got != want {
+				t.Fatalf("got %s want %s", got, want)
+			}
+			after.settle()
+			if out, _ := c.rs[1].Outcome(id, C); out == txn.Unknown {
+				t.Fatal(out)
+			}
+			for _, p := range parts {
+				_ = p.Resolve(ctx, txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
+			}
+		})
+	}
+}

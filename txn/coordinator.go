@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn/rule"
 )
 
 // Participant is one fragment's part of a transaction: storage.Tx here, a stub for a fragment led by another node.
@@ -288,7 +289,7 @@ func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participa
 		}()
 	}
 	wg.Wait()
-	if ok && d.Outcome == Committed {
+	if (ok || !rule.T7Forget) && d.Outcome == Committed {
 		anchor.Forget(ctx, d)
 	}
 }
