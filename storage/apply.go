@@ -201,7 +201,7 @@ func (o *openTxn) count() int {
 
 func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	return eachOp(ops, func(op opKind, key, value []byte) error {
-		if op == opLock {
+		if !op.writes() {
 			return nil
 		}
 		return m.kvs.add(op, key, value, uint64(version))

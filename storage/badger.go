@@ -14,8 +14,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// headMeta marks the head of a large row in Badger's user byte.
-const headMeta = 1
+// Marks in Badger's user byte.
+const (
+	headMeta = 1 // the head of a large row
+	keptMeta = 2 // a new version of a row that was there, with the same keys
+)
 
 // cleanFile exists while the database was closed in order: then all of it is in tables.
 const cleanFile = "CLEAN"
@@ -134,7 +137,7 @@ const (
 
 var (
 	metaDelete = []byte{1} // Badger's bitDelete
-	metaHead   = []byte{headMeta}
+	userMetas  = [...][]byte{nil, {1}, {2}, {3}}
 )
 
 func (b *kvBatch) add(op opKind, key, value []byte, version uint64) error {
@@ -162,12 +165,10 @@ func (b *kvBatch) put(x kv) error {
 
 func (b *kvBatch) load(x kv) error {
 	b.item = pb.KV{Key: x.key, Value: x.value, Version: x.version, ExpiresAt: x.expires}
-	switch x.op {
-	case opDelete:
+	if x.op == opDelete {
 		b.item.Meta = metaDelete
-	case opPutHead:
-		b.item.UserMeta = metaHead
 	}
+	b.item.UserMeta = userMetas[x.op.userMeta()]
 	return b.bulk.Set(&b.item)
 }
 
@@ -188,9 +189,7 @@ func (b *kvBatch) flush() error {
 		} else {
 			e := badger.NewEntry(x.key, x.value)
 			e.ExpiresAt = x.expires
-			if x.op == opPutHead {
-				e = e.WithMeta(headMeta)
-			}
+			e = e.WithMeta(x.op.userMeta())
 			err = w.SetEntryAt(e, x.version)
 		}
 		if err != nil {

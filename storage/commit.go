@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
@@ -114,10 +113,8 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	} else if err := t.stage.last(func(op *stagedOp) error { return t.pack(&p, op) }); err != nil {
 		return nil, nil, err
 	}
-	if t.pins {
-		for _, l := range t.held {
-			p.add(opLock, []byte(l.key), nil)
-		}
+	if t.carry {
+		t.packLocks(&p)
 	}
 	if len(p.pieces) == 0 {
 		p.grow()
@@ -153,13 +150,19 @@ func encodeOp(op *stagedOp, old int, add func(op opKind, key, value []byte)) {
 	switch {
 	case op.delete:
 		add(opDelete, op.key, nil)
+	case n == 0 && op.kept:
+		add(opPutKept, op.key, op.value)
 	case n == 0:
 		add(opPut, op.key, op.value)
 	default:
 		for i := range n {
 			add(opPut, chunkKey(op.key, i), op.value[i*chunkSize:min((i+1)*chunkSize, len(op.value))])
 		}
-		add(opPutHead, op.key, encodeChunkHead(len(op.value)))
+		head := opPutHead
+		if op.kept {
+			head = opPutHeadKept
+		}
+		add(head, op.key, encodeChunkHead(len(op.value)))
 	}
 	for i := n; i < chunksOf(old); i++ {
 		add(opDelete, chunkKey(op.key, i), nil)
@@ -186,7 +189,7 @@ func countOp(d *deltas, op *stagedOp, old int) {
 // is not asked for.
 func (t *Tx) oldSize(op *stagedOp) (int, error) {
 	if op.lock > 0 && t.held[op.lock-1].known {
-		return t.held[op.lock-1].size, nil
+		return int(t.held[op.lock-1].size), nil
 	}
 	if !IsRow(op.key) {
 		return -1, nil
@@ -255,6 +258,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
 	if e.again = t.isPrepared(); !e.again {
+		t.carry = true
 		if err := t.encodeStage(); err != nil {
 			return err
 		}
@@ -374,18 +378,4 @@ func (r *Replica) releaseSettled(id txn.ID) {
 	if t != nil {
 		t.end()
 	}
-}
-
-// adopt rebuilds the locks of a prepared transaction at the start of a term (T4). Called with the lock table empty.
-func (r *Replica) adopt(p *preparedTxn, term uint64) {
-	t := &Tx{r: r, id: p.id, term: term, phase: phasePrepared, adopted: true}
-	for _, key := range slices.CompactFunc(slices.Clone(p.keys()), slices.Equal) {
-		l, err := r.locks.acquire(context.Background(), t, key)
-		if err == nil { // nobody else holds locks yet
-			t.hold(l)
-		}
-	}
-	r.tmu.Lock()
-	r.txs[p.id] = t
-	r.tmu.Unlock()
 }

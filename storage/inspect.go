@@ -98,7 +98,7 @@ func firstRow(writes [][]byte) (row []byte) {
 	for _, w := range writes {
 		// The entry was checked when it was applied first.
 		_ = eachOp(w, func(op opKind, key, _ []byte) error {
-			if row == nil && op != opLock && IsRow(key) {
+			if row == nil && op.writes() && IsRow(key) {
 				row = key
 			}
 			return nil

@@ -3,6 +3,8 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/sherddb/sherd/txn"
 )
 
 // An operation of a write set: op(1) · len · key [· len · value]. It names one key of Badger and its value, nothing to be
@@ -14,8 +16,66 @@ const (
 	opPut     opKind = 1
 	opDelete  opKind = 2
 	opPutHead opKind = 3 // the value is a chunkHead: the row's bytes are under chunkKey
-	opLock    opKind = 4 // writes nothing; the key is locked while the transaction is prepared
+
+	// These write nothing: the key is locked while the transaction is prepared.
+	opLock            opKind = 4 // UPDATE
+	opLockKeyShare    opKind = 5
+	opLockShare       opKind = 6
+	opLockNoKeyUpdate opKind = 7
+
+	// A put to a row that was there, which leaves its keys as they were: its lock is NO KEY UPDATE.
+	opPutKept     opKind = 8
+	opPutHeadKept opKind = 9
 )
+
+// hasValue tells whether the operation writes a value.
+func (op opKind) hasValue() bool {
+	return op == opPut || op == opPutHead || op == opPutKept || op == opPutHeadKept
+}
+
+// writes tells whether the operation writes, or locks alone.
+func (op opKind) writes() bool { return op.hasValue() || op == opDelete }
+
+// mode gives the lock that the operation's transaction has of its key while it is prepared.
+func (op opKind) mode() txn.LockMode {
+	switch op {
+	case opLockKeyShare:
+		return txn.KeyShare
+	case opLockShare:
+		return txn.Share
+	case opLockNoKeyUpdate, opPutKept, opPutHeadKept:
+		return txn.NoKeyUpdate
+	}
+	return txn.Update
+}
+
+// lockOp gives the operation that carries a lock.
+func lockOp(m txn.LockMode) opKind {
+	return [...]opKind{txn.KeyShare: opLockKeyShare, txn.Share: opLockShare, txn.NoKeyUpdate: opLockNoKeyUpdate, txn.Update: opLock}[m]
+}
+
+// userMeta gives the mark of the operation's version in Badger.
+func (op opKind) userMeta() byte {
+	switch op {
+	case opPutHead:
+		return headMeta
+	case opPutKept:
+		return keptMeta
+	case opPutHeadKept:
+		return headMeta | keptMeta
+	}
+	return 0
+}
+
+// putOf gives the put that leaves such a mark.
+func putOf(meta byte) opKind {
+	for _, op := range []opKind{opPutHead, opPutKept, opPutHeadKept} {
+		if op.userMeta() == meta {
+			return op
+		}
+	}
+	return opPut
+}
 
 // chunkSize bounds a value in Badger, so that none goes to its value log.
 const chunkSize = 256 << 10
@@ -23,7 +83,7 @@ const chunkSize = 256 << 10
 func appendOp(b []byte, op opKind, key, value []byte) []byte {
 	b = append(b, byte(op))
 	b = putBytes(b, key)
-	if op == opPut || op == opPutHead {
+	if op.hasValue() {
 		b = putBytes(b, value)
 	}
 	return b
@@ -36,11 +96,10 @@ func eachOp(b []byte, fn func(op opKind, key, value []byte) error) error {
 		op := opKind(r.byte())
 		key := r.bytes()
 		var value []byte
-		switch op {
-		case opPut, opPutHead:
+		switch {
+		case op.hasValue():
 			value = r.bytes()
-		case opDelete, opLock:
-		default:
+		case op < opPut || op > opPutHeadKept:
 			return fmt.Errorf("%w: operation %d is not known to this release", errEntry, op)
 		}
 		if r.err != nil || len(key) == 0 {

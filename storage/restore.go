@@ -16,8 +16,8 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 		if r.byte() != 0 {
 			x.op = opDelete
 		}
-		if meta := r.byte(); meta&headMeta != 0 && x.op == opPut {
-			x.op = opPutHead
+		if meta := r.byte(); x.op == opPut {
+			x.op = putOf(meta)
 		}
 		x.version = uint64(r.ts())
 		x.expires = r.uvarint()

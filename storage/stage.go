@@ -35,12 +35,14 @@ type opPlace struct {
 	before     int32 // the key's previous operation, -1 if none
 	lock       int32 // number of the row's lock in Tx.held, counted from 1; 0: none
 	delete     bool
+	kept       bool // a put that leaves the row's keys as they were
 }
 
 // stagedOp is an operation. Its slices share the block's memory.
 type stagedOp struct {
 	key, value []byte
 	delete     bool
+	kept       bool
 	lock       int32
 }
 
@@ -55,7 +57,7 @@ const stagedOverhead = 96 // bytes of bookkeeping for an operation
 func (s *stage) at(i int32) stagedOp {
 	p := &s.ops[i]
 	b := s.blocks[p.block]
-	op := stagedOp{key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], delete: p.delete, lock: p.lock}
+	op := stagedOp{key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], delete: p.delete, kept: p.kept, lock: p.lock}
 	if !p.delete {
 		op.value = b[p.value : p.value+p.valueLen : p.value+p.valueLen]
 	}
@@ -76,14 +78,15 @@ func (s *stage) block(n int) int32 {
 	return int32(last + 1)
 }
 
-func (s *stage) put(key, value []byte, del bool, lock int32) {
-	kind := opPut
+// put stages an operation: opPut, opPutKept or opDelete.
+func (s *stage) put(kind opKind, key, value []byte, lock int32) {
+	del := kind == opDelete
 	if del {
-		kind, value = opDelete, nil
+		value = nil
 	}
 	n := s.block(1 + 2*binary.MaxVarintLen32 + len(key) + len(value))
 	b := appendOp(s.blocks[n], kind, key, value)
-	p := opPlace{block: n, keyLen: int32(len(key)), valueLen: int32(len(value)), before: -1, lock: lock, delete: del}
+	p := opPlace{block: n, keyLen: int32(len(key)), valueLen: int32(len(value)), before: -1, lock: lock, delete: del, kept: kind == opPutKept}
 	p.value = int32(len(b) - len(value))
 	p.key = p.value - p.keyLen
 	if !del {

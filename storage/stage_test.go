@@ -34,7 +34,7 @@ func TestStageAgainstModel(t *testing.T) {
 				if next[key] = value; del {
 					next[key] = "deleted"
 				}
-				s.put([]byte(key), []byte(value), del, 0)
+				s.put(putKind(del), []byte(key), []byte(value), 0)
 				seen = append(seen, next)
 			}
 			if s.mark() != len(seen)-1 {
@@ -85,7 +85,7 @@ func TestStagePieces(t *testing.T) {
 		var s stage
 		value := bytes.Repeat([]byte("v"), 300)
 		for i := range n {
-			s.put(rowKey(i), value, i%7 == 0, 0)
+			s.put(putKind(i%7 == 0), rowKey(i), value, 0)
 		}
 		pieces, i := s.pieces(), 0
 		for j, p := range pieces {
@@ -110,4 +110,11 @@ func TestStagePieces(t *testing.T) {
 			t.Fatal(op, ok)
 		}
 	}
+}
+
+func putKind(del bool) opKind {
+	if del {
+		return opDelete
+	}
+	return opPut
 }

@@ -19,22 +19,25 @@ import (
 type Tx struct {
 	r           *Replica
 	id          txn.ID
-	lockTimeout time.Duration
+	lockTimeout atomic.Int64  // nanoseconds; 0: none
 	session     atomic.Uint32 // the backend's process number
 	staged      atomic.Bool   // something was staged once
 	adopted     bool          // rebuilt from the log at the start of a term
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
-	mu    sync.Mutex
-	term  uint64     // of the stage, 0 before there is one; guarded by mu
-	held  []*rowLock // guarded by mu
-	last  *rowLock   // the lock asked for last, which the next write is likely to be of; guarded by mu
-	stage stage      // guarded by mu
-	phase phase      // guarded by mu
-	pins  bool       // some lock is pinned; guarded by mu
+	mu      sync.Mutex
+	term    uint64       // of the stage, 0 before there is one; guarded by mu
+	held    []*rowLock   // guarded by mu
+	changes []lockChange // of locks held, in order; guarded by mu
+	last    *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
+	stage   stage        // guarded by mu
+	phase   phase        // guarded by mu
+	pins    int          // that many locks are pinned; guarded by mu
+	since   time.Time    // the stage was made; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int    // part entries in the log
+	carry   bool   // it is being prepared: pinned locks go with the writes
 	encoded bool   // rest and delta are what a prepare carries
 	rest    []byte // the piece that goes with it
 	delta   []byte // statistics
@@ -65,14 +68,6 @@ func (r *Replica) Tx(id txn.ID) *Tx {
 // ID gives the transaction's id.
 func (t *Tx) ID() txn.ID { return t.id }
 
-// SetSession says whose transaction it is, for the text of deadlocks and for pg_locks; 0: nobody's, as when it is prepared.
-func (t *Tx) SetSession(process uint32) { t.session.Store(process) }
-
-func (t *Tx) party() txn.Party { return txn.Party{ID: t.id, Session: t.session.Load()} }
-
-// SetLockTimeout bounds the waits for locks; 0 waits for ever.
-func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout = d }
-
 // begin makes the stage where there is none, and refuses one of an earlier term. Called with mu held.
 func (t *Tx) begin() error {
 	now := t.r.term.Load()
@@ -82,7 +77,7 @@ func (t *Tx) begin() error {
 	case t.phase != phaseOpen:
 		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
 	case t.term == 0:
-		t.term = now
+		t.term, t.since = now, time.Now()
 		t.r.tmu.Lock()
 		t.r.txs[t.id] = t
 		t.r.tmu.Unlock()
@@ -109,107 +104,6 @@ func (t *Tx) ForgetReads() {
 // HasReads implements txn.Participant.
 func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 
-// Lock takes the lock of key's row, and tells whether a version above the request's T was committed; unless asked to Recheck that is
-// 40001: the first updater wins. The lock is kept then too, so that a statement tried again with a newer T succeeds.
-func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error) {
-	T := req.T
-	l, err := t.lock(ctx, key)
-	if err != nil {
-		return false, err
-	}
-	if req.Pin {
-		t.mu.Lock()
-		t.pins = true
-		t.mu.Unlock()
-	}
-	if T == txn.MaxTimestamp {
-		return false, nil
-	}
-	if l.size < 0 && !l.traced {
-		if l.version, err = t.r.lastDelete(key); err != nil {
-			return false, err
-		}
-		l.traced = true
-	}
-	if l.version <= T {
-		return false, nil
-	}
-	if req.Recheck {
-		return true, nil
-	}
-	return false, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
-		WithDetail("Row %x was changed by a transaction that committed at %s, after this one's snapshot of %s.", key, l.version, T)
-}
-
-// LockNewest takes the lock of key without regard to a snapshot: for unique and foreign-key checks, which look at the newest
-// state at every level.
-func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
-	_, err := t.lock(ctx, key)
-	return err
-}
-
-func (t *Tx) lock(ctx context.Context, key []byte) (*rowLock, error) {
-	if err := checkKey(key); err != nil {
-		return nil, err
-	}
-	t.mu.Lock()
-	if err := t.begin(); err != nil {
-		t.mu.Unlock()
-		return nil, err
-	}
-	l := t.last
-	t.mu.Unlock()
-	if l == nil || l.key != string(key) {
-		var err error
-		if l, err = t.r.locks.acquire(ctx, t, key); err != nil {
-			return nil, err
-		}
-		t.hold(l)
-	}
-	if l.known {
-		return l, nil
-	}
-	return l, t.learn(ctx, key, l)
-}
-
-// hold notes a lock that this transaction has got, or had already.
-func (t *Tx) hold(l *rowLock) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if l.number == 0 {
-		t.held = append(t.held, l)
-		l.number = int32(len(t.held))
-	}
-	t.last = l
-}
-
-// lockOf gives the lock of key if it is held. Called with mu held.
-func (t *Tx) lockOf(key []byte) *rowLock {
-	if l := t.last; l != nil && l.key == string(key) {
-		return l
-	}
-	return t.r.locks.heldBy(t, key)
-}
-
-// learn fills in what the row's newest committed version is; under the lock it stays so. Index entries are prepared without
-// a lock, so a prepared writer is waited for as well.
-func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock) error {
-	err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) })
-	if err != nil {
-		return err
-	}
-	value, version, err := t.r.newest(key)
-	if err != nil {
-		return err
-	}
-	l.size, l.version = -1, version
-	if value != nil {
-		l.size = len(value)
-	}
-	l.known = true
-	return nil
-}
-
 func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
 	return getAt(r.latest, key)
 }
@@ -229,10 +123,12 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	if l != nil && l.known && l.size < 0 {
 		return nil, nil
 	}
-	if l == nil {
-		if t.reads != nil { // under a lock nobody can change it before the commit
+	if l == nil || l.mode < txn.Share {
+		if t.reads != nil { // under a stronger lock nobody can change it before the commit
 			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
 		}
+	}
+	if l == nil {
 		if err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
 			return nil, err
 		}
@@ -247,13 +143,13 @@ func (t *Tx) Put(key, value []byte) error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d", len(value), t.r.cfg.MaxRow).
 			WithHint("sherd.max_row_size sets the maximum.")
 	}
-	return t.put(key, value, false)
+	return t.put(opPut, key, value)
 }
 
 // Delete stages the removal of key.
-func (t *Tx) Delete(key []byte) error { return t.put(key, nil, true) }
+func (t *Tx) Delete(key []byte) error { return t.put(opDelete, key, nil) }
 
-func (t *Tx) put(key, value []byte, del bool) error {
+func (t *Tx) put(kind opKind, key, value []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
@@ -271,27 +167,13 @@ func (t *Tx) put(key, value []byte, del bool) error {
 	if IsRow(key) {
 		if l := t.lockOf(key); l != nil {
 			lock = l.number
+			if kind == opPut && l.mode == txn.NoKeyUpdate {
+				kind = opPutKept
+			}
 		}
 	}
-	t.stage.put(key, value, del, lock)
+	t.stage.put(kind, key, value, lock)
 	return nil
-}
-
-// Mark gives the place to which RollbackTo and Restart return.
-func (t *Tx) Mark() txn.Mark {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.mark()}
-}
-
-// RollbackTo undoes what was staged since mark.
-func (t *Tx) RollbackTo(mark txn.Mark) { t.Restart(mark) }
-
-// Restart undoes what was staged since mark and keeps the locks.
-func (t *Tx) Restart(mark txn.Mark) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stage.rollbackTo(mark.Writes)
 }
 
 // HasWrites implements txn.Participant.
@@ -299,13 +181,6 @@ func (t *Tx) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stage.mark() > 0
-}
-
-// HasPins implements txn.Participant.
-func (t *Tx) HasPins() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.pins && len(t.held) > 0
 }
 
 // Rollback drops the stage and its locks. A prepared transaction stays: its anchor decides.
@@ -323,7 +198,7 @@ func (t *Tx) Rollback() {
 func (t *Tx) end() {
 	t.mu.Lock()
 	held, began := t.held, t.term != 0
-	t.phase, t.held, t.last, t.stage = phaseDone, nil, nil, stage{}
+	t.phase, t.held, t.changes, t.pins, t.last, t.stage = phaseDone, nil, nil, 0, nil, stage{}
 	t.mu.Unlock()
 	if !began {
 		return
@@ -334,7 +209,7 @@ func (t *Tx) end() {
 	}
 	t.r.tmu.Unlock()
 	for _, l := range held {
-		t.r.locks.release(t, l)
+		t.r.locks.release(l)
 	}
 }
 

@@ -121,7 +121,7 @@ func (v *validation) hit(f flying) bool {
 }
 
 // writesKey tells whether an operation changes its key.
-func writesKey(op opKind) bool { return op == opPut || op == opDelete || op == opPutHead }
+func writesKey(op opKind) bool { return op.writes() }
 
 // advance validates (done, to]. promised is at or above to already, so nothing can come to lie there any more; what is on its way there and
 // touches the spans is waited for. Such waits go from higher to lower timestamps, so they cannot deadlock (T3).

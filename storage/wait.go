@@ -24,6 +24,7 @@ type preparedTxn struct {
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
 	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
+	locks   func(fn func(key []byte, mode txn.LockMode))
 	settled chan struct{}
 	since   time.Time
 }
@@ -32,15 +33,28 @@ func newPrepared(o *openTxn) *preparedTxn {
 	writes := o.writes // of a prepared transaction they stay as they are
 	return &preparedTxn{
 		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
-		keys: sync.OnceValue(func() [][]byte { return sortedKeys(writes) }),
+		keys:  sync.OnceValue(func() [][]byte { return sortedKeys(writes) }),
+		locks: func(fn func([]byte, txn.LockMode)) { eachLock(writes, fn) },
+	}
+}
+
+// eachLock calls fn with what a prepared transaction has locked, perhaps more than once for a key.
+func eachLock(writes [][]byte, fn func(key []byte, mode txn.LockMode)) {
+	for _, w := range writes {
+		_ = eachOp(w, func(op opKind, key, _ []byte) error {
+			fn(key, op.mode())
+			return nil
+		})
 	}
 }
 
 func sortedKeys(writes [][]byte) (keys [][]byte) {
 	for _, w := range writes {
 		// The entry was checked when it was applied first.
-		_ = eachOp(w, func(_ opKind, key, _ []byte) error {
-			keys = append(keys, key)
+		_ = eachOp(w, func(op opKind, key, _ []byte) error {
+			if op.writes() { // a reader does not wait for what is only locked
+				keys = append(keys, key)
+			}
 			return nil
 		})
 	}

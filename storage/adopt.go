@@ -1,0 +1,33 @@
+package storage
+
+import "github.com/sherddb/sherd/txn"
+
+// packLocks adds the pinned locks to what a prepare carries, but for those that follow from a write of their row. Called with mu held or by
+// the committing goroutine.
+func (t *Tx) packLocks(p *packer) {
+	if t.pins == 0 {
+		return
+	}
+	for _, l := range t.held {
+		if !l.pinned {
+			continue
+		}
+		op, written := t.stage.get([]byte(l.key), t.stage.mark())
+		if !written || op.kept && l.mode > txn.NoKeyUpdate {
+			p.add(lockOp(l.mode), []byte(l.key), nil)
+		}
+	}
+}
+
+// adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that its entries tell. Called with no locks in
+// the table but those of other prepared transactions, beside which these were granted.
+func (r *Replica) adopt(p *preparedTxn, term uint64) {
+	t := &Tx{r: r, id: p.id, term: term, since: p.since, phase: phasePrepared, adopted: true}
+	p.locks(func(key []byte, mode txn.LockMode) {
+		l := r.locks.force(t, key, mode)
+		t.hold(l, l.mode, false)
+	})
+	r.tmu.Lock()
+	r.txs[p.id] = t
+	r.tmu.Unlock()
+}

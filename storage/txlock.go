@@ -1,0 +1,231 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// lockChange notes what a lock was before it was made stronger or pinned, for savepoints.
+type lockChange struct {
+	l      *rowLock
+	from   txn.LockMode
+	pinned bool
+}
+
+// SetSession says whose transaction it is, for the text of deadlocks and for pg_locks; 0: nobody's, as when it is prepared.
+func (t *Tx) SetSession(process uint32) { t.session.Store(process) }
+
+func (t *Tx) party() txn.Party { return txn.Party{ID: t.id, Session: t.session.Load()} }
+
+// SetLockTimeout bounds the waits for locks; 0 waits for ever.
+func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout.Store(int64(d)) }
+
+func (t *Tx) timeout() time.Duration { return time.Duration(t.lockTimeout.Load()) }
+
+// Lock takes the lock of key's row in the request's mode, and tells whether a version above the request's T was committed that such a lock
+// minds; unless asked to Recheck that is 40001 (*txn.ConflictError): the first updater wins. The lock is kept then too, so that a statement
+// tried again with a newer T succeeds. A KEY SHARE lock minds only versions that removed the row or changed its keys.
+func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error) {
+	l, err := t.lock(ctx, key, req)
+	if err != nil || req.T == txn.MaxTimestamp {
+		return false, err
+	}
+	if l.size < 0 && !l.traced {
+		if l.version, err = t.r.lastDelete(key); err != nil {
+			return false, err
+		}
+		l.traced = true
+	}
+	if l.version <= req.T {
+		return false, nil
+	}
+	if req.Mode == txn.KeyShare && t.r.keptKeys(key, req.T) {
+		return false, nil
+	}
+	if req.Recheck {
+		return true, nil
+	}
+	if !rule.FirstUpdater {
+		return false, nil
+	}
+	return false, txn.NewConflict(bytes.Clone(key), l.version, req.T, t.r.writerAt(l.version), l.size < 0)
+}
+
+// LockNewest takes the strongest lock of key without regard to a snapshot: for unique checks, which look at the newest state at every level.
+func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
+	_, err := t.lock(ctx, key, txn.LockRequest{Mode: txn.Update})
+	return err
+}
+
+func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLock, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	if req.Mode < txn.KeyShare || req.Mode > txn.Update {
+		return nil, pgerr.New(pgerr.InternalError, "a row lock has no mode %d", req.Mode)
+	}
+	t.mu.Lock()
+	if err := t.begin(); err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	l := t.last
+	t.mu.Unlock()
+	if l == nil || l.mode < req.Mode || req.Pin && !l.pinned || l.key != string(key) {
+		var from txn.LockMode
+		var err error
+		if l, from, err = t.r.locks.acquire(ctx, t, key, req); err != nil {
+			return nil, err
+		}
+		t.hold(l, from, req.Pin)
+	}
+	if l.known {
+		return l, nil
+	}
+	return l, t.learn(ctx, key, l, req.NoWait)
+}
+
+// hold notes a lock that this transaction has got, or had before in mode from.
+func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pin = pin && !l.pinned
+	if l.number == 0 {
+		t.held = append(t.held, l)
+		l.number = int32(len(t.held))
+	} else if from != l.mode || pin {
+		t.changes = append(t.changes, lockChange{l, from, l.pinned})
+	}
+	if pin {
+		l.pinned = true
+		t.pins++
+	}
+	t.last = l
+}
+
+// lockOf gives the lock of key if it is held. Called with mu held.
+func (t *Tx) lockOf(key []byte) *rowLock {
+	if l := t.last; l != nil && l.key == string(key) {
+		return l
+	}
+	return t.r.locks.heldBy(t, key)
+}
+
+// learn fills in what the row's newest committed version is; under the lock it stays so, but for the weakest: beside KEY SHARE others may
+// change what is no key, so that it is learned anew each time. Whoever has prepared such a change holds its lock, and is not waited for. Index
+// entries are prepared without a lock, so their writers are.
+func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
+	stays := l.mode >= txn.Share
+	if stays || !IsRow(key) {
+		if err := t.waitWriters(ctx, key, noWait); err != nil {
+			return err
+		}
+	}
+	value, version, err := t.r.newest(key)
+	if err != nil {
+		return err
+	}
+	l.size, l.version, l.traced = -1, version, false
+	if value != nil {
+		l.size = int32(len(value))
+	}
+	l.known = stays
+	return nil
+}
+
+// waitWriters waits for others that have prepared a write of key, no longer than for a lock.
+func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait bool) error {
+	writes := func(p *preparedTxn) bool { return p.writes(key) }
+	if t.r.undecided.Load() == 0 || t.r.findPrepared(txn.MaxTimestamp, t.id, writes) == nil {
+		return nil
+	}
+	if noWait {
+		return txn.ErrLocked
+	}
+	if d := t.timeout(); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
+		defer cancel()
+	}
+	err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, writes)
+	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
+		return errLockTimeout
+	}
+	return err
+}
+
+// keptKeys tells whether the row was there at T and all versions above T are updates that left its keys as they were.
+func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid() && it.Item().Version() > uint64(T); it.Next() {
+		if it.Item().IsDeletedOrExpired() || it.Item().UserMeta()&keptMeta == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Mark gives the place to which RollbackTo and Restart return.
+func (t *Tx) Mark() txn.Mark {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return txn.Mark{Writes: t.stage.mark(), Locks: len(t.held), Changes: len(t.changes)}
+}
+
+// Restart undoes what was staged since mark and keeps the locks.
+func (t *Tx) Restart(mark txn.Mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage.rollbackTo(mark.Writes)
+}
+
+// RollbackTo undoes what was staged since mark, releases the locks taken since, and makes those weaker that were made stronger.
+func (t *Tx) RollbackTo(mark txn.Mark) {
+	t.mu.Lock()
+	t.stage.rollbackTo(mark.Writes)
+	if t.phase != phaseOpen || mark.Locks > len(t.held) || mark.Changes > len(t.changes) {
+		t.mu.Unlock()
+		return // ended, or lost with its term
+	}
+	gone, changes := t.held[mark.Locks:], t.changes[mark.Changes:]
+	t.held, t.changes, t.last = t.held[:mark.Locks:mark.Locks], t.changes[:mark.Changes:mark.Changes], nil
+	for i := len(changes) - 1; i >= 0; i-- {
+		c := &changes[i]
+		if c.l.pinned && !c.pinned {
+			c.l.pinned = false
+			t.pins--
+		}
+		c.l.known = c.l.known && c.from >= txn.Share
+	}
+	for _, l := range gone {
+		if l.pinned {
+			t.pins--
+		}
+	}
+	t.mu.Unlock()
+	for i := len(changes) - 1; i >= 0; i-- {
+		if c := &changes[i]; int(c.l.number) <= mark.Locks && c.from < c.l.mode {
+			t.r.locks.weaken(c.l, c.from)
+		}
+	}
+	for _, l := range gone {
+		t.r.locks.release(l)
+	}
+}
+
+// HasPins implements txn.Participant.
+func (t *Tx) HasPins() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pins > 0
+}
