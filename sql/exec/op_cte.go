@@ -5,17 +5,20 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// cteStore is the materialised rows of a common table expression; scans share it.
+// cteStore is the rows of a common table expression as far as they have been computed; scans share it.
 type cteStore struct {
 	store arena
 	rows  []Row
-	work  []Row // what the step of a recursive one reads
+	work  []Row        // what the step of a recursive one reads
+	more  func() error // computes the next rows; nil when there are none
 }
 
-// withOp materialises its expressions in order, then runs its child.
+// withOp materialises its expressions in order, then runs its child. Where nothing is written they are computed as far as they are read:
+// LIMIT ends an endless recursion.
 type withOp struct {
 	ctes  []*cteOp
 	child Op
+	lazy  bool
 }
 
 type cteOp struct {
@@ -24,6 +27,7 @@ type cteOp struct {
 	step     Op
 	distinct bool
 	types    []types.OID
+	seen     keySet
 }
 
 func (k *compiler) with(n *plan.With) (Op, error) {
@@ -33,7 +37,7 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	if err := oneWriter(n); err != nil {
 		return nil, err
 	}
-	o := &withOp{}
+	o := &withOp{lazy: len(modifies(n)) == 0}
 	for _, p := range n.CTEs {
 		cte := &cteOp{into: &cteStore{}, distinct: p.Distinct, types: colTypes(p.Plan)}
 		k.ctes[p.ID] = cte.into
@@ -92,40 +96,43 @@ func (o *withOp) Run(c *Ctx, emit Emit) error {
 	defer func() {
 		for _, cte := range o.ctes {
 			cte.into.store.free()
-			cte.into.rows, cte.into.work = nil, nil
+			cte.into.rows, cte.into.work, cte.into.more = nil, nil, nil
+			cte.seen.free()
 		}
 	}()
 	for _, cte := range o.ctes {
-		if err := cte.fill(c); err != nil {
-			return err
+		cte.begin(c)
+		for !o.lazy && cte.into.more != nil {
+			if err := cte.into.more(); err != nil {
+				return err
+			}
 		}
 	}
 	c.Affected = 0 // the command tag counts the main statement alone
 	return o.child.Run(c, emit)
 }
 
-// fill runs the first part, then the step over its last rows until it gives none.
-func (o *cteOp) fill(c *Ctx) error {
-	o.into.store = arena{mem: c.Mem}
-	o.into.rows = nil
-	seen := &keySet{mem: c.Mem}
-	defer seen.free()
-	rows, err := o.take(c, o.first, seen)
-	if err != nil {
-		return err
-	}
-	o.into.rows = rows
-	for o.step != nil && len(rows) > 0 {
-		o.into.work = rows
-		if rows, err = o.take(c, o.step, seen); err != nil {
+// begin makes the store ready: the first rows are those of the first part, the next ones what the step gives of the last, until it gives none.
+func (o *cteOp) begin(c *Ctx) {
+	into := o.into
+	into.store = arena{mem: c.Mem}
+	into.rows, into.work = nil, nil
+	o.seen = keySet{mem: c.Mem}
+	op := o.first
+	into.more = func() error {
+		rows, err := o.take(c, op)
+		if err != nil {
 			return err
 		}
-		o.into.rows = append(o.into.rows, rows...)
+		into.rows, into.work = append(into.rows, rows...), rows
+		if op = o.step; op == nil || len(rows) == 0 {
+			into.more = nil
+		}
+		return nil
 	}
-	return nil
 }
 
-func (o *cteOp) take(c *Ctx, op Op, seen *keySet) ([]Row, error) {
+func (o *cteOp) take(c *Ctx, op Op) ([]Row, error) {
 	var rows []Row
 	var buf []byte
 	err := op.Run(c, func(row Row) error {
@@ -134,7 +141,7 @@ func (o *cteOp) take(c *Ctx, op Op, seen *keySet) ([]Row, error) {
 		}
 		if o.distinct {
 			buf = appendRowKey(buf[:0], row, nil, o.types)
-			if fresh, err := seen.add(buf); err != nil || !fresh {
+			if fresh, err := o.seen.add(buf); err != nil || !fresh {
 				return err
 			}
 		}
@@ -164,5 +171,20 @@ func (o *cteScanOp) Run(c *Ctx, emit Emit) error {
 	if o.work {
 		return emitAll(c, o.from.work, emit)
 	}
-	return emitAll(c, o.from.rows, emit)
+	for i := 0; ; i++ {
+		for i >= len(o.from.rows) {
+			if o.from.more == nil {
+				return nil
+			}
+			if err := o.from.more(); err != nil {
+				return err
+			}
+		}
+		if err := c.tick(); err != nil {
+			return err
+		}
+		if err := emit(o.from.rows[i]); err != nil {
+			return err
+		}
+	}
 }
