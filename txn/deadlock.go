@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -39,9 +40,10 @@ type Wait struct {
 	Key      []byte // of the row, for a row lock
 	Fragment FragmentID
 
-	blockers []Party // guarded by the detector's mu
-	noted    bool    // likewise
-	search   uint64  // the last search that came by; likewise
+	since    time.Time // noted first; guarded by the detector's mu
+	blockers []Party   // likewise
+	noted    bool      // likewise
+	search   uint64    // the last search that came by; likewise
 }
 
 // Detector finds deadlocks among the transactions of one process: it holds who waits for whom, over all fragments and all kinds of locks.
@@ -71,7 +73,7 @@ func (d *Detector) Block(w *Wait, blockers ...Party) error {
 		return deadlock(circle)
 	}
 	if !w.noted {
-		w.noted = true
+		w.noted, w.since = true, time.Now()
 		if !w.Waiter.ID.IsZero() {
 			d.byID[w.Waiter.ID] = append(d.byID[w.Waiter.ID], w)
 		}
