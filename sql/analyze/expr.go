@@ -255,9 +255,12 @@ func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
 		return nil, s.errorf(c.Location, pgerr.DatatypeMismatch, "collations are not supported by type %s", typeName(t))
 	}
 	name := nodeStrings(c.Collname)
-	if !collations[name[len(name)-1]] {
+	switch last := name[len(name)-1]; {
+	case collations[last]:
+		return e, nil
+	case strings.HasSuffix(last, "-x-icu"):
 		return nil, s.unsupported(c.Location, "collation %q is not supported", strings.Join(name, ".")).
 			WithHint(`Text compares by bytes here; COLLATE "C" says the same.`)
 	}
-	return e, nil
+	return nil, s.errorf(c.Location, pgerr.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, strings.Join(name, "."))
 }

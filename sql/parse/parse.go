@@ -115,6 +115,8 @@ func codeOf(message string) string {
 	case strings.HasPrefix(message, "role name ") && strings.HasSuffix(message, " is reserved"),
 		strings.HasSuffix(message, "cannot be used as a role name here"):
 		return pgerr.ReservedName
+	case strings.HasPrefix(message, "frame start"), strings.HasPrefix(message, "frame end"):
+		return pgerr.WindowingError
 	case strings.HasPrefix(message, "invalid byte sequence"):
 		return pgerr.CharacterNotInRepertoire
 	case strings.HasPrefix(message, "invalid Unicode escape"), strings.HasPrefix(message, "unsafe use of \\'"):
