@@ -54,7 +54,36 @@ func goldenLines() (lines []string) {
 	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, indexes: []uint64{3, 4}, prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
 	s.remember(txn.ID{2}, 8)
 	add("checkpoint", s.encode())
+	add("locks-and-kept-rows", goldenLocks())
 	return lines
+}
+
+// goldenLocks are the operations 5 to 9.
+func goldenLocks() []byte {
+	var b []byte
+	for m := txn.KeyShare; m <= txn.Update; m++ {
+		b = appendOp(b, lockOp(m), []byte(m.String()), nil)
+	}
+	b = appendOp(b, opPutKept, []byte("key"), []byte("value"))
+	return appendOp(b, opPutHeadKept, []byte("large"), encodeChunkHead(600_000))
+}
+
+func TestOperationsTellTheirLocks(t *testing.T) {
+	var got []string
+	err := eachOp(goldenLocks(), func(op opKind, key, value []byte) error {
+		got = append(got, fmt.Sprint(op, " ", string(key), " ", len(value), " ", op.mode(), " ", op.writes()))
+		return nil
+	})
+	want := "5 KEY SHARE 0 KEY SHARE false, 6 SHARE 0 SHARE false, 7 NO KEY UPDATE 0 NO KEY UPDATE false, 4 UPDATE 0 UPDATE false, " +
+		"8 key 5 NO KEY UPDATE true, 9 large 7 NO KEY UPDATE true"
+	if err != nil || strings.Join(got, ", ") != want {
+		t.Fatal(strings.Join(got, ", "), err)
+	}
+	for _, op := range []opKind{opPut, opPutHead, opPutKept, opPutHeadKept} {
+		if putOf(op.userMeta()) != op {
+			t.Fatalf("operation %d does not survive a stream", op)
+		}
+	}
 }
 
 func TestGoldenFormats(t *testing.T) {

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// MaxActivity is how many row locks, or transactions, are listed.
+const MaxActivity = 10_000
+
+// RowLocks gives the row locks in the fragments here, held and waited for, up to MaxActivity of them, and how many there are.
+func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
+	for _, r := range h.all() {
+		locks, n := r.Locks(MaxActivity - len(out))
+		out = append(out, locks...)
+		total += n
+	}
+	return out, total
+}
+
+// Activity is an open transaction as the fragments here know it.
+type Activity struct {
+	Party     txn.Party
+	Since     time.Time        // it was in one of them first
+	Writes    int              // staged operations
+	Bytes     int64            // of them
+	Locks     int              // of rows
+	Prepared  bool             // in one of them at least; then C and Anchor count
+	C         txn.Timestamp    // at which it commits, if it does
+	Anchor    txn.FragmentID   // where that is decided
+	Fragments []storage.TxInfo // one for each, ascending
+}
+
+// Activity gives the transactions that hold locks or have staged something in the fragments here, oldest first, up to MaxActivity for each
+// fragment, and how many there were to list.
+func (h *Host) Activity() (out []Activity, total int) {
+	by := map[txn.ID]*Activity{}
+	for _, r := range h.all() {
+		txs, n := r.Transactions(MaxActivity)
+		total += n - len(txs)
+		for _, x := range txs {
+			a := by[x.Party.ID]
+			if a == nil {
+				a = &Activity{Party: x.Party, Since: x.Since}
+				by[x.Party.ID] = a
+			}
+			a.add(x)
+		}
+	}
+	for _, a := range by {
+		out = append(out, *a)
+	}
+	slices.SortFunc(out, func(a, b Activity) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return slices.Compare(a.Party.ID[:], b.Party.ID[:])
+	})
+	return out, total + len(out)
+}
+
+func (a *Activity) add(x storage.TxInfo) {
+	a.Fragments = append(a.Fragments, x)
+	a.Writes += x.Writes
+	a.Bytes += x.Bytes
+	a.Locks += x.Locks
+	if a.Party.Session == 0 {
+		a.Party.Session = x.Party.Session
+	}
+	if x.Since.Before(a.Since) {
+		a.Since = x.Since
+	}
+	if x.C != 0 {
+		a.Prepared, a.C, a.Anchor = true, x.C, x.Anchor
+	}
+}
+
+// all gives the replicas here, by fragment.
+func (h *Host) all() []*storage.Replica {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	out := make([]*storage.Replica, 0, len(h.replicas))
+	for _, r := range h.replicas {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *storage.Replica) int { return int(a.ID()) - int(b.ID()) })
+	return out
+}
