@@ -19,13 +19,17 @@ type Transaction struct {
 	mu      sync.Mutex
 	parts   map[txn.FragmentID]*part // guarded by mu
 	change  *catalog.Change          // of definitions, nil: none; guarded by mu
+	holds   []func()                 // let go of snapshots held; guarded by mu
+	scope   exec.Scope               // guarded by mu
 	options exec.TransactionOptions  // guarded by mu
 }
 
 // part is a transaction's handle on one fragment.
 type part struct {
+	of      *Transaction
 	replica *storage.Replica
 	tx      *storage.Tx
+	places  places
 }
 
 // Begin opens a transaction; it costs nothing until it is used.
@@ -46,7 +50,7 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{replica: r, tx: r.Tx(t.id)}
+	p := &part{of: t, replica: r, tx: r.Tx(t.id)}
 	p.tx.SetSession(t.options.Session)
 	p.tx.SetLockTimeout(t.options.LockTimeout)
 	if t.options.Isolation == txn.Serializable {
@@ -80,11 +84,14 @@ func (t *Transaction) Configure(o exec.TransactionOptions) {
 	t.options = o
 }
 
-// SetLockTimeout bounds the waits for row locks in fragments that join from now on; 0 waits for ever.
+// SetLockTimeout bounds the waits for row locks from now on; 0 waits for ever.
 func (t *Transaction) SetLockTimeout(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.options.LockTimeout = d
+	for _, p := range t.parts {
+		p.tx.SetLockTimeout(d)
+	}
 }
 
 // HasWrites tells whether anything is staged.
@@ -109,6 +116,7 @@ func (t *Transaction) Define(ch *catalog.Change) {
 // Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite but for
 // 40003.
 func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
+	defer t.letGo()
 	t.mu.Lock()
 	parts := make([]txn.Participant, 0, len(t.parts))
 	for _, p := range t.parts {
@@ -123,6 +131,7 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 
 // Rollback drops what is staged, and the locks.
 func (t *Transaction) Rollback() {
+	defer t.letGo()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
@@ -149,6 +158,7 @@ func (t *Transaction) RollbackTo(m exec.Mark) {
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
 		p.tx.RollbackTo(m[id])
+		p.places.rollbackTo(m[id])
 	}
 }
 
@@ -157,6 +167,7 @@ func (t *Transaction) Restart(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
+		p.places.rollbackTo(m[id])
 		if p.tx.Restart(m[id]); len(m) == 0 {
 			p.tx.ForgetReads()
 		}
@@ -170,11 +181,14 @@ func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
 
 // Run runs a task here.
 func (p *part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	return exec.RunTask(ctx, stage{p.tx}, task, emit)
+	return exec.RunTask(ctx, stage{p.tx, p}, task, emit)
 }
 
 // stage is a fragment's storage transaction as the executor uses it.
-type stage struct{ *storage.Tx }
+type stage struct {
+	*storage.Tx
+	part *part
+}
 
 // View opens a reader at T.
 func (s stage) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -13,131 +12,115 @@ import (
 func (s *Session) control(ctx context.Context, n *pg_query.TransactionStmt, w ResultWriter) error {
 	switch n.Kind {
 	case pg_query.TransactionStmtKind_TRANS_STMT_BEGIN, pg_query.TransactionStmtKind_TRANS_STMT_START:
-		return s.beginStmt(ctx, n, w)
+		return s.beginStmt(n, w)
 	case pg_query.TransactionStmtKind_TRANS_STMT_COMMIT:
 		return s.commitStmt(ctx, n.Chain, w)
 	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK:
 		return s.rollbackStmt(n.Chain, w)
-	case pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT, pg_query.TransactionStmtKind_TRANS_STMT_RELEASE,
-		pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
-		return pgerr.Unsupported("savepoints are not supported yet").WithHint("Split the work into transactions of its own.")
+	case pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT:
+		return s.savepointStmt(n.SavepointName, w)
+	case pg_query.TransactionStmtKind_TRANS_STMT_RELEASE:
+		return s.releaseStmt(n.SavepointName, w)
+	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
+		return s.rollbackToStmt(n.SavepointName, w)
+	case pg_query.TransactionStmtKind_TRANS_STMT_PREPARE:
+		return s.prepareTransaction(ctx, n.Gid, w)
+	case pg_query.TransactionStmtKind_TRANS_STMT_COMMIT_PREPARED:
+		return s.commitPrepared(ctx, n.Gid, w)
+	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_PREPARED:
+		return s.rollbackPrepared(ctx, n.Gid, w)
 	}
-	return pgerr.Unsupported("prepared transactions are not supported yet").
-		WithHint("A transaction over several fragments commits atomically with COMMIT.")
+	return pgerr.Unsupported("this transaction statement is not supported yet")
 }
 
-func (s *Session) beginStmt(ctx context.Context, n *pg_query.TransactionStmt, w ResultWriter) error {
+// beginStmt is BEGIN and START TRANSACTION. What an implicit transaction has done so far becomes part of the explicit one.
+func (s *Session) beginStmt(n *pg_query.TransactionStmt, w ResultWriter) error {
 	if s.tx != nil && s.tx.explicit {
 		if err := w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.ActiveSQLTransaction, Message: "there is already a transaction in progress"}); err != nil {
 			return err
 		}
-		return w.Complete(beginTag(n))
-	}
-	readOnly, err := s.transactionModes(n.Options)
-	if err != nil {
-		return err
 	}
 	if s.tx == nil {
 		s.begin()
 	}
-	s.tx.explicit, s.tx.readOnly = true, readOnly
-	return w.Complete(beginTag(n))
-}
-
-func beginTag(n *pg_query.TransactionStmt) string {
+	if err := s.setModes(n.Options); err != nil {
+		return err
+	}
+	s.tx.explicit = true
 	if n.Kind == pg_query.TransactionStmtKind_TRANS_STMT_START {
-		return "START TRANSACTION"
+		return w.Complete("START TRANSACTION")
 	}
-	return "BEGIN"
-}
-
-// transactionModes reads ISOLATION LEVEL, READ ONLY and DEFERRABLE.
-func (s *Session) transactionModes(options []*pg_query.Node) (readOnly bool, err error) {
-	def, _ := s.vars.get("default_transaction_read_only")
-	readOnly = def == "on"
-	for _, o := range options {
-		d := o.GetDefElem()
-		value := d.GetArg().GetAConst()
-		switch d.GetDefname() {
-		case "transaction_isolation":
-			if err := checkIsolation(value.GetSval().GetSval()); err != nil {
-				return false, err
-			}
-		case "transaction_read_only":
-			readOnly = value.GetIval().GetIval() != 0
-		}
-	}
-	return readOnly, nil
-}
-
-func checkIsolation(level string) error {
-	if strings.EqualFold(level, "repeatable read") {
-		return nil
-	}
-	return pgerr.Unsupported("isolation level %s is not supported yet", strings.ToUpper(level)).
-		WithHint("Transactions are REPEATABLE READ for now: BEGIN without a level, or with ISOLATION LEVEL REPEATABLE READ.")
+	return w.Complete("BEGIN")
 }
 
 func (s *Session) commitStmt(ctx context.Context, chain bool, w ResultWriter) error {
 	if chain {
-		return pgerr.Unsupported("COMMIT AND CHAIN is not supported yet").WithHint("Send COMMIT, then BEGIN.")
+		if err := s.needBlock("COMMIT AND CHAIN"); err != nil {
+			return err
+		}
 	}
 	if s.tx == nil || !s.tx.explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
 		if s.tx != nil { // of the statements before, in the same query string or pipeline
-			s.closePortals()
 			if err := s.commit(ctx); err != nil {
 				return err
 			}
 		}
-		return w.Complete("COMMIT")
+		return s.ended("COMMIT", w)
 	}
-	s.closePortals()
+	m := s.tx.modes
 	if s.tx.failed {
-		s.endExplicit(false)
-		if err := s.settingsChanged(w); err != nil {
-			return err
-		}
-		return w.Complete("ROLLBACK")
+		s.closePortals()
+		s.endImplicit()
+		s.chain(chain, m)
+		return s.ended("ROLLBACK", w)
 	}
 	if err := s.commit(ctx); err != nil {
 		return err
 	}
-	if err := s.settingsChanged(w); err != nil {
-		return err
-	}
-	return w.Complete("COMMIT")
+	s.chain(chain, m)
+	return s.ended("COMMIT", w)
 }
 
 func (s *Session) rollbackStmt(chain bool, w ResultWriter) error {
 	if chain {
-		return pgerr.Unsupported("ROLLBACK AND CHAIN is not supported yet").WithHint("Send ROLLBACK, then BEGIN.")
+		if err := s.needBlock("ROLLBACK AND CHAIN"); err != nil {
+			return err
+		}
 	}
 	if s.tx == nil || !s.tx.explicit {
 		if err := s.noTransaction(w); err != nil {
 			return err
 		}
-		if s.tx != nil {
-			s.closePortals()
-			s.endImplicit(false)
-		}
-		return w.Complete("ROLLBACK")
 	}
-	s.closePortals()
-	s.endExplicit(false)
+	if s.tx != nil {
+		m := s.tx.modes
+		s.closePortals()
+		s.endImplicit()
+		s.chain(chain, m)
+	}
+	return s.ended("ROLLBACK", w)
+}
+
+// chain begins the next transaction with the modes of the one before.
+func (s *Session) chain(chain bool, m modes) {
+	if chain {
+		t := s.begin()
+		t.explicit, t.modes = true, m
+		t.configure()
+	}
+}
+
+// ended tells the client that a transaction has ended, and of settings that have gone back with it.
+func (s *Session) ended(tag string, w ResultWriter) error {
 	if err := s.settingsChanged(w); err != nil {
 		return err
 	}
-	return w.Complete("ROLLBACK")
+	return w.Complete(tag)
 }
 
 func (s *Session) noTransaction(w ResultWriter) error {
 	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "there is no transaction in progress"})
-}
-
-func (s *Session) endExplicit(committed bool) {
-	s.tx.explicit = false
-	s.endImplicit(committed)
 }

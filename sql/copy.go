@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/settings"
@@ -156,8 +157,8 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if s.tx == nil {
 		s.begin()
 	}
-	if s.tx.readOnly {
-		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute COPY FROM in a read-only transaction")
+	if s.tx.isReadOnly() {
+		return s.tx.readOnlyError("COPY FROM")
 	}
 	in, err := s.copyTarget(ctx, n)
 	if err != nil {
@@ -172,6 +173,9 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	c := s.execution(ctx, nil)
 	c.Hooks.Source = in.rows
 	s.tx.used = true
+	if err := s.tx.parts.Bound(s.scope()); err != nil {
+		return err
+	}
 	if err := in.program.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return err
 	}
@@ -199,7 +203,7 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tx.share(ctx, []catalog.OID{t.OID}); err != nil {
+		if err := s.tx.share(ctx, []tableUse{{t.OID, locks.RowExclusive}}); err != nil {
 			return nil, err
 		}
 		if view.DefinitionVersion() != s.view().DefinitionVersion() {

@@ -8,8 +8,10 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Bits of DeclareCursorStmt.Options, as PostgreSQL's parsenodes.h numbers them.
@@ -19,22 +21,24 @@ const (
 	cursorHold   = 0x20
 )
 
-// declareCursor is DECLARE name CURSOR FOR query: a portal, which the protocol may run too.
-func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w ResultWriter, together bool) error {
+// declareCursor is DECLARE name CURSOR FOR query: a portal, which the protocol may run too. It shows the rows as they are now.
+func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w ResultWriter) error {
+	hold := n.Options&cursorHold != 0
 	switch {
-	case n.Options&cursorHold != 0:
-		return pgerr.Unsupported("DECLARE CURSOR … WITH HOLD is not supported yet").WithHint("Declare the cursor in a transaction and fetch all of it there.")
 	case n.Options&cursorScroll != 0:
 		return pgerr.Unsupported("scrollable cursors are not supported yet").WithHint("Cursors go forward: leave SCROLL away.")
 	case n.Options&cursorBinary != 0:
 		return pgerr.Unsupported("binary cursors are not supported yet").WithHint("Ask for the binary format in the Bind message.")
-	case (s.tx == nil || !s.tx.explicit) && !together:
+	case !hold && !s.inBlock():
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case n.Portalname == "":
 		return pgerr.New(pgerr.InvalidCursorName, `invalid cursor name: must not be empty`)
 	}
 	if _, ok := s.portals[n.Portalname]; ok {
 		return pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, n.Portalname)
+	}
+	if s.tx == nil {
+		s.begin()
 	}
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	prog, err := s.program(ctx, inner, nil)
@@ -44,10 +48,38 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
-	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}}
+	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: hold, nest: s.nest()}
+	if p.at, err = s.tx.opened(ctx); err != nil {
+		return err
+	}
+	if err := s.tx.parts.HoldSnapshot(s.tx.gateway.Map.Fragments(), p.at); err != nil {
+		return err
+	}
 	s.portals[n.Portalname] = p
 	s.pull(ctx, p, prog)
 	return w.Complete("DECLARE CURSOR")
+}
+
+// fixedSnapshot is a gateway's Snapshot that is taken already.
+func fixedSnapshot(at txn.Timestamp) func(context.Context, []shardmap.Share) (txn.Timestamp, error) {
+	return func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
+}
+
+// holdCursors reads what cursors WITH HOLD have not given yet, for the time after the commit.
+func (s *Session) holdCursors() error {
+	for _, p := range s.portals {
+		if !p.hold || p.held {
+			continue
+		}
+		if err := p.keepRest(s.memory); err != nil {
+			return err
+		}
+		if p.err != nil {
+			return p.err
+		}
+		p.held = true
+	}
+	return nil
 }
 
 func (s *Session) cursor(name string) (*portal, error) {
@@ -67,9 +99,11 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 	if err != nil {
 		return err
 	}
-	prog, err := s.refresh(ctx, p.st)
-	if err != nil {
-		return err
+	prog := p.st.program
+	if p.next == nil && !p.done {
+		if prog, err = s.refresh(ctx, p.st); err != nil {
+			return err
+		}
 	}
 	if !n.Ismove {
 		if err := w.Describe(prog.columns); err != nil {
@@ -77,7 +111,9 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 		}
 	}
 	if p.next == nil && !p.done {
-		s.pull(ctx, p, prog)
+		if err := s.open(ctx, p, prog); err != nil {
+			return err
+		}
 	}
 	rows := int64(0)
 	for ; rows < many && !p.done; rows++ {
@@ -129,7 +165,7 @@ func forwardRows(n *pg_query.FetchStmt) (int64, error) {
 // closeCursor is CLOSE.
 func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w ResultWriter) error {
 	if n.Portalname == "" {
-		s.closePortals()
+		s.closeAllPortals()
 		return w.Complete("CLOSE CURSOR ALL")
 	}
 	if _, err := s.cursor(n.Portalname); err != nil {
@@ -150,38 +186,65 @@ func (s *Session) settlePortals() error {
 	return nil
 }
 
+// settleAll is settlePortals where nothing can be answered: what cannot be kept is closed.
+func (s *Session) settleAll() {
+	for name, p := range s.portals {
+		if p.keepRest(s.memory) != nil {
+			s.ClosePortal(name)
+		}
+	}
+}
+
 func (p *portal) keepRest(budget int64) error {
 	if p.next == nil || p.kept {
 		return nil
 	}
-	var rest [][]types.Datum
+	k := keeper{budget: budget}
 	for {
 		row, ok := p.next()
 		if !ok {
 			break
 		}
-		own := make([]types.Datum, len(row))
-		for i, d := range row {
-			own[i] = d.Clone()
-			budget -= int64(len(d.S)) + datumSize
-		}
-		if rest = append(rest, own); budget < 0 {
-			return pgerr.New(pgerr.OutOfMemory, "out of memory").
-				WithDetail("A write in a transaction keeps what its open cursors have not fetched yet, and that is too much.").
-				WithHint("Fetch all rows or close the cursor before the write, or write in another transaction.")
+		if err := k.add(row); err != nil {
+			return err
 		}
 	}
 	p.stop()
-	p.kept, p.stop = true, func() {}
-	p.next = func() ([]types.Datum, bool) {
-		if len(rest) == 0 {
-			return nil, false
-		}
-		row := rest[0]
-		rest = rest[1:]
-		return row, true
+	p.give(k.rows)
+	return nil
+}
+
+// keeper keeps rows for a portal.
+type keeper struct {
+	rows   [][]types.Datum
+	budget int64 // bytes left
+}
+
+func (k *keeper) add(row []types.Datum) error {
+	own := make([]types.Datum, len(row))
+	for i, d := range row {
+		own[i] = d.Clone()
+		k.budget -= int64(len(d.S)) + datumSize
+	}
+	if k.rows = append(k.rows, own); k.budget < 0 {
+		return pgerr.New(pgerr.OutOfMemory, "out of memory").
+			WithDetail("A write in a transaction keeps what its open cursors have not fetched yet, as COMMIT does for a cursor WITH HOLD, and that is too much.").
+			WithHint("Fetch all rows or close the cursor before the write, or write in another transaction.")
 	}
 	return nil
+}
+
+// give makes a portal give kept rows.
+func (p *portal) give(rows [][]types.Datum) {
+	p.kept, p.stop = true, func() {}
+	p.next = func() ([]types.Datum, bool) {
+		if len(rows) == 0 {
+			return nil, false
+		}
+		row := rows[0]
+		rows = rows[1:]
+		return row, true
+	}
 }
 
 const datumSize = 32 // bytes

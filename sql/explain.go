@@ -112,8 +112,8 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	notes := plan.Notes{Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) }}
 	var footer []string
 	if o.analyze {
-		if p.writes && s.tx.readOnly {
-			return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", commandName(p.query.Command))
+		if p.writes && s.tx.isReadOnly() {
+			return nil, s.tx.readOnlyError(commandName(p.query.Command))
 		}
 		c.Analyze = &exec.Analysis{}
 		start := time.Now()

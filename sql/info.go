@@ -91,10 +91,9 @@ func (i info) Setting(name string) (string, bool) { return i.vars.show(name) }
 
 // SetSetting implements builtin.SettingInfo.
 func (i info) SetSetting(name, value string, local bool) (string, error) {
-	if err := i.vars.set(name, &value, local, i.tx != nil); err != nil {
+	if err := i.assign(name, &value, local); err != nil {
 		return "", err
 	}
-	i.stale = true
 	v, _ := i.vars.show(name)
 	return v, nil
 }

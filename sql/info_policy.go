@@ -1,14 +1,12 @@
 package sql
 
 import (
-	"slices"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
 )
 
-// SetPolicy implements builtin.PolicyInfo. Like every definition it commits by itself.
+// SetPolicy implements builtin.PolicyInfo. The change commits with the transaction.
 func (i info) SetPolicy(table uint32, policy string) error {
 	if err := i.mayDefine("sherd.set_policy()", table); err != nil {
 		return err
@@ -31,18 +29,16 @@ func (i info) keepNotice(n *pgerr.Error) error {
 	return nil
 }
 
-// mayDefine refuses a function that changes a table's definition where that cannot commit by itself.
+// mayDefine refuses a function that changes a table's definition where it cannot.
 func (i info) mayDefine(name string, table catalog.OID) error {
 	switch {
 	case i.ctx == nil:
 		return pgerr.Unsupported("%s cannot run here", name)
 	case i.tx == nil:
 		return nil
-	case i.tx.readOnly:
+	case i.tx.modes.readOnly:
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
-	case i.tx.explicit:
-		return pgerr.Unsupported("%s inside a transaction block is not supported yet", name).WithHint("Send it alone: it commits by itself.")
-	case slices.Contains(i.tx.tables, table):
+	case i.tx.usesTable(table):
 		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
 	}
 	return nil

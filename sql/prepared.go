@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // prepared is a prepared statement, made by Parse or by PREPARE.
@@ -29,16 +30,18 @@ type portal struct {
 	rows int64
 	next func() ([]types.Datum, bool)
 	stop func()
-	kept bool // next gives rows that are kept here, and touches the transaction no more
+	kept bool          // next gives rows that are kept here, and touches the transaction no more
+	nest int           // of the transaction or savepoint that opened it; it closes with that
+	hold bool          // a cursor WITH HOLD
+	held bool          // its transaction has committed: it closes with the session
+	at   txn.Timestamp // of its reads, where that was settled before they began
 	err  error
 	tag  func(rows int64) string
 }
 
 // Parse prepares a statement under a name; "" is the unnamed one, which it replaces.
 func (s *Session) Parse(ctx context.Context, name, text string, params []types.OID) error {
-	if err := s.allowed(); err != nil && !onlyEndsTransaction(text) {
-		return err
-	}
+	s.works(text)
 	if _, ok := s.statements[name]; ok && name != "" {
 		return s.failed(pgerr.New(pgerr.DuplicatePreparedStatement, `prepared statement "%s" already exists`, name))
 	}
@@ -53,7 +56,7 @@ func (s *Session) Parse(ctx context.Context, name, text string, params []types.O
 func (s *Session) prepare(ctx context.Context, text string, params []types.OID) (*prepared, error) {
 	stmts, err := s.db.trees.Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, explainSyntax(text, err)
 	}
 	st := &prepared{text: text, declared: params, params: params}
 	if len(stmts) == 0 {
@@ -61,6 +64,9 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 	}
 	if len(stmts) > 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+	if err := s.allowed(); err != nil && !parse.EndsTransaction(stmts[0].Node) {
+		return nil, err
 	}
 	st.stmt = &stmts[0]
 	if !parse.IsQuery(st.stmt.Node) {
@@ -127,7 +133,11 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]Column, error)
 		return nil, nil
 	}
 	if !parse.IsQuery(st.stmt.Node) {
-		return s.utilityColumns(ctx, *st.stmt)
+		cols, err := s.utilityColumns(ctx, *st.stmt)
+		return s.describable(cols, err)
+	}
+	if s.tx != nil && s.tx.failed {
+		return s.describable(st.program.columns, nil)
 	}
 	p, err := s.refresh(ctx, st)
 	if err != nil {
@@ -136,24 +146,32 @@ func (s *Session) columnsOf(ctx context.Context, st *prepared) ([]Column, error)
 	return p.columns, nil
 }
 
+// describable refuses to describe rows in a failed transaction, where definitions cannot be looked up.
+func (s *Session) describable(columns []Column, err error) ([]Column, error) {
+	if err == nil && columns != nil {
+		err = s.allowed()
+	}
+	return columns, err
+}
+
 // Bind makes a portal of a statement and its arguments.
 func (s *Session) Bind(ctx context.Context, name, statement string, args []types.Datum) error {
 	st, err := s.statement(statement)
 	if err != nil {
 		return s.failed(err)
 	}
-	if err := s.allowed(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
-		return s.failed(err)
-	}
 	if len(args) != len(st.params) {
 		return s.failed(pgerr.New(pgerr.ProtocolViolation,
 			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(args), statement, len(st.params)))
+	}
+	if err := s.allowed(); err != nil && !(st.stmt != nil && parse.EndsTransaction(st.stmt.Node)) {
+		return s.failed(err)
 	}
 	if _, ok := s.portals[name]; ok && name != "" {
 		return s.failed(pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, name))
 	}
 	s.ClosePortal(name)
-	s.portals[name] = &portal{st: st, args: args}
+	s.portals[name] = &portal{st: st, args: args, nest: s.nest()}
 	return nil
 }
 
@@ -187,6 +205,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 		return false, s.failed(err)
 	}
 	s.query, s.queryAt = p.st.text, time.Now()
+	s.works(s.query)
 	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
 	return suspended, s.failed(err)
 }
@@ -194,6 +213,9 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w ResultWriter) (bool, error) {
 	if p.done {
 		return false, w.Complete(p.tag(0))
+	}
+	if s.tx == nil {
+		s.begin().pipeline = true
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {
 		p.done, p.tag = true, func(int64) string { return "" }
@@ -218,7 +240,9 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 // runPart runs a portal for at most maxRows rows and leaves it where it stands.
 func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows int, w ResultWriter) (bool, error) {
 	if p.next == nil {
-		s.pull(ctx, p, prog)
+		if err := s.open(ctx, p, prog); err != nil {
+			return false, err
+		}
 	}
 	for n := 0; maxRows <= 0 || n < maxRows; n++ {
 		row, ok := p.next()
@@ -238,12 +262,28 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 	return true, nil
 }
 
+// open begins a portal. What writes is run to its end now, and RETURNING is given in parts.
+func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
+	if !prog.writes {
+		s.pull(ctx, p, prog)
+		return nil
+	}
+	k := keeper{budget: s.memory}
+	rows, err := s.run(ctx, prog, p.args, k.add)
+	if err != nil {
+		return err
+	}
+	p.rows = rows
+	p.give(k.rows)
+	return nil
+}
+
 var errPortalClosed = errors.New("portal closed")
 
 // pull starts the portal's program as a coroutine that stops after each row.
 func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
 	seq := func(yield func([]types.Datum) bool) {
-		rows, err := s.run(unbounded(ctx), prog, p.args, func(row []types.Datum) error {
+		rows, err := s.runAt(unbounded(ctx), p.at, prog, p.args, func(row []types.Datum) error {
 			if !yield(row) {
 				return errPortalClosed
 			}
@@ -274,7 +314,16 @@ func (s *Session) ClosePortal(name string) {
 	}
 }
 
+// closePortals closes what ends with the transaction.
 func (s *Session) closePortals() {
+	for name, p := range s.portals {
+		if !p.held {
+			s.ClosePortal(name)
+		}
+	}
+}
+
+func (s *Session) closeAllPortals() {
 	for name := range s.portals {
 		s.ClosePortal(name)
 	}

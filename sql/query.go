@@ -16,28 +16,25 @@ import (
 
 // Simple runs the statements of text, all in one transaction unless they say otherwise.
 func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error {
+	s.works(text)
+	defer s.rests()
 	s.ClosePortal("")
 	delete(s.statements, "")
 	stmts, err := s.db.trees.Parse(text)
 	if err != nil {
-		return s.failed(err)
+		return s.failed(explainSyntax(text, err))
 	}
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
 	last := &completion{ResultWriter: w}
 	for i, st := range stmts {
-		out := w
-		if i == len(stmts)-1 {
-			out = last
+		if i < len(stmts)-1 {
+			err = s.one(ctx, st, w, true)
+		} else {
+			err = s.last(ctx, st, last, len(stmts) > 1)
 		}
-		if err := s.one(ctx, st, out, len(stmts) > 1); err != nil {
-			return s.failed(err)
-		}
-	}
-	if s.tx != nil && !s.tx.explicit {
-		s.closePortals()
-		if err := s.commit(ctx); err != nil {
+		if err != nil {
 			return s.failed(err)
 		}
 	}
@@ -54,10 +51,57 @@ func (s *Session) noParameters(st parse.Statement) error {
 	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
 }
 
+// last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
+// client nothing yet, is run again where the commit met a conflict.
+func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
+	lone := s.tx == nil && !together
+	for n := 1; ; n++ {
+		if err := s.one(ctx, st, w, together); err != nil {
+			return err
+		}
+		if s.tx == nil || s.tx.explicit {
+			return nil
+		}
+		err := s.commit(ctx)
+		if err == nil || !lone || w.told || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
+			return err
+		}
+		w.tags = nil
+	}
+}
+
+// maxCommits bounds how often a statement is run whose commit meets a conflict. Its locks are not kept, so it may lose each time.
+const maxCommits = 100
+
 // completion holds back the last statement's command tag: it is said only when its implicit transaction has committed.
 type completion struct {
 	ResultWriter
 	tags []string
+	told bool // the client has seen something of the statement
+}
+
+// Describe implements ResultWriter.
+func (c *completion) Describe(columns []Column) error {
+	c.told = true
+	return c.ResultWriter.Describe(columns)
+}
+
+// Notice implements ResultWriter.
+func (c *completion) Notice(n *pgerr.Error) error {
+	c.told = true
+	return c.ResultWriter.Notice(n)
+}
+
+// CopyIn implements ResultWriter.
+func (c *completion) CopyIn(f CopyFormat) (CopyReader, error) {
+	c.told = true
+	return c.ResultWriter.CopyIn(f)
+}
+
+// CopyOut implements ResultWriter.
+func (c *completion) CopyOut(f CopyFormat) error {
+	c.told = true
+	return c.ResultWriter.CopyOut(f)
 }
 
 // Complete implements ResultWriter.
@@ -83,11 +127,11 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 	s.query, s.queryAt = st.Text(), time.Now()
 	ctx, cancel := s.timed(ctx)
 	defer cancel()
+	if together && s.tx == nil {
+		s.begin().together = true
+	}
 	if !parse.IsQuery(st.Node) {
 		return s.utility(ctx, st, w, together)
-	}
-	if together && s.tx == nil {
-		s.begin().wide = true
 	}
 	p, err := s.program(ctx, st, nil)
 	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
@@ -149,17 +193,15 @@ func (s *Session) failed(err error) error {
 	return err
 }
 
-// onlyEndsTransaction tells whether text is COMMIT or ROLLBACK, which a failed transaction accepts.
-func onlyEndsTransaction(text string) bool {
-	stmts, err := parse.Parse(text)
-	return err == nil && len(stmts) == 1 && parse.EndsTransaction(stmts[0].Node)
-}
-
 // analysis is the context in which the session's statements are analysed.
 func (s *Session) analysis(view *catalog.View, source string) *analyze.Context {
-	return &analyze.Context{
+	c := &analyze.Context{
 		Catalog: view, Source: source, Database: s.database, SearchPath: s.existingPath(view), Env: s.Env(), Tables: s.db.exprs,
 	}
+	if s.drafted() {
+		c.Tables = nil // the definitions may never come into force
+	}
+	return c
 }
 
 // existingPath is search_path without the schemas that do not exist.

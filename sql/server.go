@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -22,7 +24,8 @@ type Config struct {
 	Fragments Fragments
 	Clock     *txn.Clock
 	Logger    *slog.Logger
-	Addr      string // the clients' door, HOST:PORT, as sherd.route names it
+	Deadlocks *txn.Detector // sees the waits for rows too; nil: one of its own
+	Addr      string        // the clients' door, HOST:PORT, as sherd.route names it
 	NodeName  string
 	Block     string // ends ids that the server completes: orders/17-A
 }
@@ -33,9 +36,11 @@ type Server struct {
 	trees    *parse.Cache
 	programs *programCache
 	exprs    *analyze.TableCache // defaults and constraints of tables, analysed
-	locks    *tableLocks
+	locks    *locks.Manager
 	ids      *idBlocks
+	exports  exports // snapshots
 	started  time.Time
+	drafts   atomic.Uint64 // numbers the drafts of definitions
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session // by PID; guarded by mu
@@ -47,9 +52,13 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{
-		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), locks: newTableLocks(), exprs: analyze.NewTableCache(),
+		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), exprs: analyze.NewTableCache(),
 		started: time.Now(), sessions: map[uint32]*Session{},
 	}
+	if cfg.Deadlocks == nil {
+		cfg.Deadlocks = txn.NewDetector()
+	}
+	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	return s
 }
@@ -100,6 +109,8 @@ func (db *Server) NewSession(ctx context.Context, p StartupParams) (*Session, er
 	if err := s.applyDefaults(role, database, p.Settings); err != nil {
 		return nil, err
 	}
+	s.named()
+	s.rests()
 	if err := db.admit(s, role, database); err != nil {
 		return nil, err
 	}
@@ -135,6 +146,7 @@ func (db *Server) forget(s *Session) {
 	db.mu.Lock()
 	if db.sessions[s.start.PID] == s {
 		delete(db.sessions, s.start.PID)
+		close(s.gone)
 	}
 	db.mu.Unlock()
 }
@@ -150,15 +162,4 @@ func (db *Server) eachSession(f func(*Session)) {
 	for _, s := range list {
 		f(s)
 	}
-}
-
-// connectedTo counts the sessions of a database other than but.
-func (db *Server) connectedTo(database catalog.OID, but *Session) int {
-	n := 0
-	db.eachSession(func(s *Session) {
-		if s != but && s.database == database {
-			n++
-		}
-	})
-	return n
 }

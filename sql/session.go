@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -26,20 +27,24 @@ type Session struct {
 	statements map[string]*prepared
 	portals    map[string]*portal
 
-	tx      *transaction // nil outside of any
-	floor   txn.Timestamp
-	env     *types.Env  // of the transaction, or between transactions the last one's
-	stale   bool        // a setting changed: base and limit must be made anew
-	base    types.Env   // env but for Now
-	limit   exec.Limits // but for ReadOnly
-	memory  int64       // bytes that a query may retain
-	ambient string      // settings that analysis depends on: search path, and how literals are read
-	hook    exec.Hooks
-	notices []*pgerr.Error // for the client, see sendNotices
-	query   string         // text of the running statement
-	queryAt time.Time
-	running context.Context // of the running statement, for functions that act through the session
-	random  *rand.Rand      // of random(); nothing secret comes from it
+	locks            *locks.Session
+	gone             chan struct{} // closed when the session has ended
+	tx               *transaction  // nil outside of any
+	floor            txn.Timestamp
+	env              *types.Env    // of the transaction, or between transactions the last one's
+	stale            bool          // a setting changed: base and limit must be made anew
+	base             types.Env     // env but for Now
+	limit            exec.Limits   // but for ReadOnly
+	idle, idleInside time.Duration // time-outs of a client that says nothing, 0: none; outside and inside of transactions
+	memory           int64         // bytes that a query may retain
+	ambient          string        // settings that analysis depends on: search path, and how literals are read
+	hook             exec.Hooks
+	notices          []*pgerr.Error // for the client, see sendNotices
+	query            string         // text of the running statement
+	queryAt          time.Time
+	activity         activity
+	running          context.Context // of the running statement, for functions that act through the session
+	random           *rand.Rand      // of random(); nothing secret comes from it
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -48,7 +53,10 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
+	s.gone = make(chan struct{})
+	s.locks = db.locks.NewSession(p.PID)
 	s.hook = s.hooks()
+	s.vars.live = s.characteristic
 	return s
 }
 
@@ -199,6 +207,8 @@ func (s *Session) freshen() {
 	}
 	s.stale = false
 	s.env = nil
+	s.named()
+	s.idle, s.idleInside = s.milliseconds("idle_session_timeout"), s.milliseconds("idle_in_transaction_session_timeout")
 	s.base = s.vars.environment()
 	s.base.RegIn, s.base.RegOut = s.regIn, s.regOut
 	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
@@ -209,13 +219,11 @@ func (s *Session) freshen() {
 	}
 }
 
-// view is the catalog as the running statement sees it.
-func (s *Session) view() *catalog.View { return s.db.cfg.Catalog.View() }
-
 // Close ends the session; an open transaction is rolled back.
 func (s *Session) Close() {
-	s.closePortals()
+	s.closeAllPortals()
 	s.abandon()
+	s.locks.UnlockAll()
 	s.db.forget(s)
 }
 
@@ -241,37 +249,39 @@ func (s *Session) Status() Status {
 // FailPipeline tells of an error that was found before the session saw the message.
 func (s *Session) FailPipeline() { s.fail() }
 
-// fail makes an explicit transaction wait for its ROLLBACK and ends an implicit one.
+// fail makes an explicit transaction wait for its ROLLBACK and ends an implicit one. Where there is a savepoint, what was before it is kept for
+// ROLLBACK TO.
 func (s *Session) fail() {
-	if s.tx == nil {
-		return
-	}
-	s.closePortals()
-	if !s.tx.explicit {
-		s.endImplicit(false)
-		return
-	}
-	if !s.tx.failed {
-		s.tx.rollback()
-		s.tx.failed = true
+	t := s.tx
+	switch {
+	case t == nil || t.failed:
+	case !t.explicit:
+		s.closePortals()
+		s.endImplicit()
+	case len(t.savepoints) > 0:
+		s.undoTo(len(t.savepoints) - 1)
+		t.failed = true
+	default:
+		s.closePortals()
+		t.rollback()
+		t.failed = true
 	}
 }
 
-func (s *Session) endImplicit(committed bool) {
-	if !committed {
-		s.tx.rollback()
-	}
+// endImplicit ends the transaction without a commit.
+func (s *Session) endImplicit() {
+	s.tx.rollback()
 	s.tx = nil
-	if s.vars.end(committed) {
+	if s.vars.end(false, 1) {
 		s.stale = true
 	}
 }
 
 // Sync ends the implicit transaction of a pipeline.
 func (s *Session) Sync(ctx context.Context) error {
+	defer s.rests()
 	if s.tx == nil || s.tx.explicit {
 		return nil
 	}
-	s.closePortals()
 	return s.commit(ctx)
 }

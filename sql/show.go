@@ -31,9 +31,6 @@ func (s *Session) show(n *pg_query.VariableShowStmt, w ResultWriter) error {
 }
 
 func (s *Session) showValue(name string) (string, error) {
-	if strings.EqualFold(name, "transaction_read_only") && s.tx != nil && s.tx.explicit {
-		return onOff(s.tx.readOnly), nil
-	}
 	v, ok := s.vars.show(name)
 	if !ok {
 		return "", unrecognized(name)
@@ -73,28 +70,27 @@ func (s *Session) showAll(w ResultWriter) error {
 
 // set is SET, SET LOCAL, SET TRANSACTION, RESET and RESET ALL.
 func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w ResultWriter) error {
-	in := s.tx != nil && s.tx.explicit
 	tag := "SET"
 	var err error
 	switch n.Kind {
 	case pg_query.VariableSetKind_VAR_SET_VALUE, pg_query.VariableSetKind_VAR_SET_CURRENT:
-		err = s.setValue(n, w, in)
+		err = s.setValue(n, w)
 	case pg_query.VariableSetKind_VAR_SET_DEFAULT:
 		if isIdentity(n.Name) {
 			break
 		}
-		err = s.vars.set(n.Name, nil, n.IsLocal, in)
+		err = s.assign(n.Name, nil, n.IsLocal)
 	case pg_query.VariableSetKind_VAR_RESET:
 		tag = "RESET"
 		if isIdentity(n.Name) {
 			break
 		}
-		err = s.vars.set(n.Name, nil, false, in)
+		err = s.assign(n.Name, nil, false)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
-		s.vars.resetAll(in)
+		s.vars.resetAll(s.nest())
 	case pg_query.VariableSetKind_VAR_SET_MULTI:
-		err = s.setTransaction(n, in, w)
+		err = s.setTransaction(n, w)
 	}
 	if err != nil {
 		return err
@@ -105,9 +101,11 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 	return w.Complete(tag)
 }
 
-func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter, in bool) error {
-	if n.IsLocal && !in {
-		return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "SET LOCAL can only be used in transaction blocks"})
+func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter) error {
+	if n.IsLocal {
+		if err := s.warnNoBlock(w, "SET LOCAL"); err != nil {
+			return err
+		}
 	}
 	value, err := settingText(n.Name, n.Args)
 	if err != nil {
@@ -116,7 +114,31 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter, in bool)
 	if own, err := s.checkIdentity(n.Name, value); own || err != nil {
 		return err
 	}
-	return s.vars.set(n.Name, &value, n.IsLocal, in)
+	if n.IsLocal && s.tx == nil {
+		_, err := s.vars.check(n.Name, value) // it would end with the statement
+		return err
+	}
+	return s.assign(n.Name, &value, n.IsLocal)
+}
+
+// assign changes a setting, or resets it for nil: for the session as far as the transaction is committed, or with local until its end.
+func (s *Session) assign(name string, value *string, local bool) error {
+	if own, err := s.setCharacteristic(name, value); own || err != nil {
+		return err
+	}
+	switch strings.ToLower(name) {
+	case "sherd.session_ts":
+		return s.raiseFloor(value)
+	case asOfSetting:
+		if err := s.checkAsOf(value); err != nil {
+			return err
+		}
+	}
+	if err := s.vars.set(name, value, local, s.nest()); err != nil {
+		return err
+	}
+	s.stale = true
+	return nil
 }
 
 // isIdentity tells settings that say who the session is; they cannot be changed, so a reset leaves them.
@@ -197,24 +219,4 @@ func constantSetting(a *pg_query.Node) (string, error) {
 		return "0", nil // the integer zero has no field in the tree's wire form
 	}
 	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
-}
-
-// setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
-func (s *Session) setTransaction(n *pg_query.VariableSetStmt, in bool, w ResultWriter) error {
-	if n.Name == "TRANSACTION SNAPSHOT" {
-		return pgerr.Unsupported("SET TRANSACTION SNAPSHOT is not supported yet").WithHint("Read everything in one transaction: it has one snapshot.")
-	}
-	readOnly, err := s.transactionModes(n.Args)
-	if err != nil {
-		return err
-	}
-	if n.Name == "SESSION CHARACTERISTICS" {
-		v := onOff(readOnly)
-		return s.vars.set("default_transaction_read_only", &v, false, in)
-	}
-	if !in {
-		return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: "SET TRANSACTION can only be used in transaction blocks"})
-	}
-	s.tx.readOnly = readOnly
-	return nil
 }

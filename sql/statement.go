@@ -16,6 +16,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	if s.query == "" || s.query != st.Text() {
 		s.query = st.Text()
 	}
+	if s.tx != nil && takesSnapshot(st.Node) {
+		s.tx.used = true
+	}
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_TransactionStmt:
 		return s.control(ctx, n.TransactionStmt, w)
@@ -34,18 +37,37 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	case *pg_query.Node_DiscardStmt:
 		return s.discard(n.DiscardStmt, w)
 	case *pg_query.Node_DeclareCursorStmt:
-		return s.declareCursor(ctx, st, n.DeclareCursorStmt, w, together)
+		return s.declareCursor(ctx, st, n.DeclareCursorStmt, w)
 	case *pg_query.Node_FetchStmt:
 		return s.fetch(ctx, n.FetchStmt, w)
 	case *pg_query.Node_ClosePortalStmt:
 		return s.closeCursor(n.ClosePortalStmt, w)
+	case *pg_query.Node_LockStmt:
+		return s.lockStmt(ctx, n.LockStmt, w, together)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
+	}
+	if what := runsAlone(st.Node); what != "" {
+		if t := s.tx; together || t != nil && (t.explicit || t.together || t.used) {
+			return noBlock(t, what)
+		}
+		return s.definitionAlone(ctx, st, w)
 	}
 	if tag, ok := accepted(st.Node); ok {
 		return w.Complete(tag)
 	}
 	return s.definition(ctx, st, w, together)
+}
+
+// takesSnapshot tells whether a statement that is no query counts as one for SET TRANSACTION, as PostgreSQL has it.
+func takesSnapshot(n *pg_query.Node) bool {
+	switch n.Node.(type) {
+	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt,
+		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt,
+		*pg_query.Node_ExecuteStmt: // what it executes says so itself
+		return false
+	}
+	return true
 }
 
 // accepted lists statements that have nothing to do here: storage looks after itself (SPEC 8).
@@ -64,22 +86,6 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 		return "CHECKPOINT", true
 	}
 	return "", false
-}
-
-// definition runs DDL, which commits by itself for now.
-func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
-	if s.tx != nil && s.tx.explicit || together || s.tx != nil {
-		return pgerr.Unsupported("%s inside a transaction block is not supported yet", parse.Name(st.Node)).
-			WithHint("Send it alone: it commits by itself. Statements separated by semicolons in one query string share a transaction too.")
-	}
-	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
-		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
-	}
-	tag, err := s.define(ctx, st, w)
-	if err != nil {
-		return err
-	}
-	return w.Complete(tag)
 }
 
 // utilityColumns describes the rows of a statement that is no query; nil where it returns none.
@@ -113,9 +119,10 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 		if s.tx != nil && s.tx.explicit {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		s.closePortals()
+		s.closeAllPortals()
 		clear(s.statements)
-		s.vars.resetAll(false)
+		s.locks.UnlockAll()
+		s.vars.resetAll(0)
 		if err := s.settingsChanged(w); err != nil {
 			return err
 		}

@@ -11,6 +11,11 @@ import (
 // source gives a parameter's value in its base unit, and where it comes from (pg_settings.source).
 func (v *variables) source(d *settings.Definition) (value, source string) {
 	key := strings.ToLower(d.Name)
+	if v.live != nil {
+		if s, ok := v.live(key); ok {
+			return s, "override"
+		}
+	}
 	if s, ok := v.session[key]; ok {
 		return s, "session"
 	}
@@ -18,37 +23,6 @@ func (v *variables) source(d *settings.Definition) (value, source string) {
 		return s, "client"
 	}
 	return d.Default, "default"
-}
-
-// activity lists the sessions of this node. Other sessions' statements are theirs alone: they change while this one looks.
-func (db *Server) activity() []sysview.Session {
-	var out []sysview.Session
-	db.eachSession(func(s *Session) {
-		host, port := splitAddress(s.start.Remote)
-		out = append(out, sysview.Session{
-			PID: s.start.PID, Database: s.database, Role: s.role, Application: s.start.Settings["application_name"],
-			ClientHost: host, ClientPort: port, Started: s.opened,
-		})
-	})
-	slices.SortFunc(out, func(a, b sysview.Session) int { return int(int64(a.PID) - int64(b.PID)) })
-	return out
-}
-
-// sessionRows is activity with what this session knows of itself.
-func (s *Session) sessionRows() []sysview.Session {
-	out := s.db.activity()
-	for i := range out {
-		if out[i].PID != s.start.PID {
-			continue
-		}
-		me := &out[i]
-		me.State, me.Query, me.QueryStarted, me.StateChanged = "active", s.query, s.queryAt, s.queryAt
-		me.Application, _ = s.vars.get("application_name")
-		if s.tx != nil {
-			me.Transaction = s.tx.began
-		}
-	}
-	return out
 }
 
 // preparedRows lists the session's prepared statements, by name.

@@ -3,13 +3,13 @@ package sql
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
@@ -37,39 +37,44 @@ type Fragments interface {
 	ResolveTransaction(ctx context.Context, database catalog.OID, id txn.ID, outcome txn.Outcome) error
 }
 
-// transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement or a pipeline.
+// transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement, a query string or a pipeline.
 type transaction struct {
-	s        *Session
-	parts    exec.Transaction
-	explicit bool
-	wide     bool // several statements are known to share it: one snapshot for all of them
-	failed   bool
-	readOnly bool
-	began    time.Time
-	used     bool          // a statement ran in it: its snapshot is taken
-	t        txn.Timestamp // of all its reads, 0 before the first
-	tables   []catalog.OID // shared locks held
-	gateway  exec.Gateway
+	s          *Session
+	parts      exec.Transaction
+	explicit   bool
+	together   bool // implicit, around the statements of one query string
+	pipeline   bool // implicit, around what comes before the next Sync
+	failed     bool
+	modes      modes
+	savepoints []savepoint // the outermost first
+	began      time.Time
+	used       bool          // a statement ran in it: its snapshot is taken
+	t          txn.Timestamp // of all its reads where they share one, 0 before the first
+	read       txn.Timestamp // the largest of its reads
+	locks      *locks.Owner  // of tables and advisory; nil before the first
+	gateway    exec.Gateway
+	named      bool                   // it has asked for the id that clients see
+	draft      *draft                 // what it has changed of the definitions, nil: nothing
+	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
+	past       bool                   // it reads at a time of the past
+	exported   []string               // snapshots that others may import while it runs
 }
 
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
-	s.tx = &transaction{s: s, began: s.queryAt}
+	s.tx = &transaction{s: s, began: s.queryAt, modes: s.defaultModes()}
 	s.env = nil
-	def, _ := s.vars.get("default_transaction_read_only")
-	s.tx.readOnly = def == "on"
 	s.tx.open()
+	s.inTransaction(s.tx)
 	return s.tx
 }
 
-// open joins the transaction to the fragments; a statement that is run again takes it anew.
+// open joins the transaction to the fragments.
 func (t *transaction) open() {
 	db := t.s.db
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
-	t.parts.Configure(exec.TransactionOptions{
-		Isolation: txn.RepeatableRead, LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
-	})
+	t.configure()
 	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot}
 	if database != nil {
 		t.gateway.Map = database.Map
@@ -77,50 +82,65 @@ func (t *transaction) open() {
 	}
 }
 
-// snapshot gives the timestamp of all reads: taken from the fragments that the first statement may reach, or from all of the database where
-// further statements may follow.
+func (t *transaction) configure() {
+	t.parts.Configure(exec.TransactionOptions{
+		Isolation: t.modes.isolation(), LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
+	})
+}
+
+// oneSnapshot tells whether all statements of the transaction read at one timestamp, and there may be more than one of them.
+func (t *transaction) oneSnapshot() bool {
+	return t.modes.isolation() != txn.ReadCommitted && (t.explicit || t.together || t.pipeline)
+}
+
+// snapshot gives the timestamp of a statement's reads: taken from the fragments that it may reach, or once for the transaction from all of
+// the database.
 func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
 	if t.t != 0 {
 		return t.t, nil
 	}
-	var ids []txn.FragmentID
-	if t.explicit || t.wide {
-		ids = t.gateway.Map.Fragments()
-	} else {
-		for _, s := range shares {
-			ids = append(ids, s.Fragment)
-		}
+	if v, _ := t.s.vars.get(asOfSetting); v != "" {
+		err := t.goBack(v)
+		return t.t, err
 	}
+	if t.oneSnapshot() {
+		return t.fix(ctx)
+	}
+	ids := make([]txn.FragmentID, 0, len(shares))
+	for _, s := range shares {
+		ids = append(ids, s.Fragment)
+	}
+	return t.current(ctx, ids)
+}
+
+// fix takes the one snapshot of the transaction.
+func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
+	all := t.gateway.Map.Fragments()
+	T, err := t.current(ctx, all)
+	if err == nil {
+		err = t.parts.HoldSnapshot(all, T)
+	}
+	if err == nil {
+		t.t = T
+	}
+	return T, err
+}
+
+// opened gives the timestamp at which a cursor reads that is declared now, or a snapshot that is exported.
+func (t *transaction) opened(ctx context.Context) (txn.Timestamp, error) {
+	t.used = true
+	return t.snapshot(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
+}
+
+// current asks fragments for a timestamp at which what is acknowledged is visible, and what this session has seen before.
+func (t *transaction) current(ctx context.Context, ids []txn.FragmentID) (txn.Timestamp, error) {
 	T, err := t.parts.Snapshot(ctx, ids)
 	if err != nil {
 		return 0, err
 	}
 	T = max(T, t.s.floor)
-	if t.explicit || t.wide {
-		t.t = T
-	}
+	t.read = max(t.read, T)
 	return T, nil
-}
-
-// share keeps the definitions of tables still until the transaction ends.
-func (t *transaction) share(ctx context.Context, tables []catalog.OID) error {
-	for _, oid := range tables {
-		if slices.Contains(t.tables, oid) {
-			continue
-		}
-		if err := t.s.db.locks.share(ctx, oid, len(t.tables) > 0); err != nil {
-			return err
-		}
-		t.tables = append(t.tables, oid)
-	}
-	return nil
-}
-
-func (t *transaction) unlock() {
-	if len(t.tables) > 0 {
-		t.s.db.locks.release(t.tables, false)
-		t.tables = nil
-	}
 }
 
 func (t *transaction) rollback() {
@@ -128,97 +148,42 @@ func (t *transaction) rollback() {
 		t.parts.Rollback()
 		t.parts = nil
 	}
+	t.draft = nil
+	t.release()
+}
+
+// release lets go of what the transaction held here.
+func (t *transaction) release() {
 	t.unlock()
+	if t.exported != nil {
+		t.s.db.exports.remove(t.exported)
+		t.exported = nil
+	}
 }
 
 // commit commits the session's transaction and ends it, also where that fails.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
-	ts, err := t.parts.Commit(ctx, max(s.floor, t.t))
+	if err := s.holdCursors(); err != nil {
+		s.closePortals()
+		s.endImplicit()
+		return err
+	}
+	s.closePortals()
+	t.define()
+	ts, err := t.parts.Commit(ctx, max(s.floor, t.read))
 	t.parts = nil
-	t.unlock()
+	t.release()
 	if err != nil {
-		t.explicit = false
-		s.endImplicit(false)
+		s.endImplicit()
 		return err
 	}
 	s.floor = max(s.floor, ts)
 	s.tx = nil
-	if s.vars.end(true) {
+	if s.vars.end(true, 1) {
 		s.stale = true
 	}
 	return nil
-}
-
-// run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
-// tag.
-func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
-	if s.tx == nil {
-		s.begin()
-	}
-	t := s.tx
-	if p.writes && t.readOnly {
-		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", commandName(p.query.Command))
-	}
-	p, err := s.settle(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	if p.writes {
-		if err := s.settlePortals(); err != nil {
-			return 0, err
-		}
-	}
-	alone := !t.explicit && !t.used
-	t.used = true
-	var rows int64
-	counted := func(row []types.Datum) error {
-		rows++
-		return emit(row)
-	}
-	for attempt := 1; ; attempt++ {
-		c := s.execution(ctx, args)
-		err := p.exec.Run(c, counted)
-		if err == nil && p.writes {
-			return c.Affected, nil
-		}
-		if err == nil || !alone || rows > 0 || attempt >= maxAttempts || ctx.Err() != nil || !pgerr.Is(err, pgerr.SerializationFailure) {
-			return rows, err
-		}
-		t.again() // nothing was answered yet: run it again, above what was in the way
-	}
-}
-
-// maxAttempts bounds how often a lone statement is run again after a conflict.
-const maxAttempts = 10_000
-
-// again undoes a lone statement's writes and lets it take a new timestamp. Its row locks are kept, so that it gets further each time.
-func (t *transaction) again() {
-	t.parts.Restart(nil)
-	t.t = 0
-}
-
-// settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
-func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
-	for {
-		if err := s.tx.share(ctx, p.tables); err != nil {
-			return nil, err
-		}
-		if p.version == s.view().DefinitionVersion() {
-			return p, nil
-		}
-		q, err := s.program(ctx, p.stmt, p.params)
-		if err != nil {
-			return nil, err
-		}
-		if !sameColumns(p.columns, q.columns) {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
-		}
-		if slices.Equal(p.tables, q.tables) {
-			return q, nil
-		}
-		p = q
-	}
 }
 
 // execution makes the context in which a program runs.
@@ -227,7 +192,7 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	env := s.Env()
 	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Mem: exec.NewMemory(s.memory), Hooks: s.hook, Limits: s.limit}
 	if s.tx != nil {
-		c.Gateway, c.Limits.ReadOnly = &s.tx.gateway, s.tx.readOnly
+		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &s.tx.gateway, s.tx.isReadOnly(), s.tx.modes.isolation()
 	}
 	return c
 }

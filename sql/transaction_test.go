@@ -44,7 +44,7 @@ func atomicStatement(t *testing.T, a, b *client, table string) {
 }
 
 func stableSnapshot(t *testing.T, a, b *client, table string) {
-	a.want("BEGIN", "BEGIN")
+	a.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 	a.want("SELECT sum(v) FROM "+table, "45\nSELECT 1")
 	b.want("UPDATE "+table+" SET v = v + 1", "UPDATE 9")
 	b.want("DELETE FROM "+table+" WHERE id = 9", "DELETE 1")
@@ -57,7 +57,7 @@ func stableSnapshot(t *testing.T, a, b *client, table string) {
 }
 
 func firstUpdaterWins(t *testing.T, a, b *client, table string) {
-	a.want("BEGIN; SELECT v FROM "+table+" WHERE id = 1", "BEGIN\n1\nSELECT 1")
+	a.want("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT v FROM "+table+" WHERE id = 1", "BEGIN\n1\nSELECT 1")
 	b.want("UPDATE "+table+" SET v = 10 WHERE id = 1", "UPDATE 1")
 	if got := a.answer("UPDATE " + table + " SET v = v + 1 WHERE id = 1"); !strings.HasPrefix(got, "could not serialize access due to concurrent update (SQLSTATE 40001)") {
 		t.Error(got)

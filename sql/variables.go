@@ -11,22 +11,43 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// variables are a session's parameters: what was set for the session, and what this transaction will undo.
+// variables are a session's parameters: what was set for the session, and what transactions and savepoints will undo.
 type variables struct {
-	defaults map[string]string // by lower-case name: startup packet, role and database settings, over the built-in defaults
-	session  map[string]string
-	undo     map[string]*string // as of the transaction's start; nil was unset. LOCAL values and those of a rolled back transaction go back
-	local    map[string]bool    // set with LOCAL in this transaction
-	kept     map[string]*string // what a commit keeps of parameters that are LOCAL now: set before in the same transaction
+	defaults     map[string]string // by lower-case name: startup packet, role and database settings, over the built-in defaults
+	session      map[string]string
+	undo         map[string][]saved              // what open transactions and savepoints have set, the innermost last
+	placeholders map[string]bool                 // parameters of somebody's own that were set once: they stay known, and empty
+	live         func(key string) (string, bool) // parameters that are states of the session; nil before it is there
 }
 
+// saved is what one level of nesting has done to a parameter. It follows PostgreSQL's stack of GUC values.
+type saved struct {
+	nest   int // 1 is the transaction, 2 its first savepoint, …
+	action settingAction
+	prior  *string // before this level; nil was unset
+	masked *string // of setThenLocal: what SET gave, before SET LOCAL
+}
+
+type settingAction byte
+
+const (
+	setSession settingAction = iota
+	setLocal
+	setThenLocal
+)
+
 func newVariables() *variables {
-	return &variables{defaults: map[string]string{}, session: map[string]string{}, undo: map[string]*string{}, local: map[string]bool{}, kept: map[string]*string{}}
+	return &variables{defaults: map[string]string{}, session: map[string]string{}, undo: map[string][]saved{}, placeholders: map[string]bool{}}
 }
 
 // get gives the canonical value; ok is false for a parameter that does not exist.
 func (v *variables) get(name string) (value string, ok bool) {
 	key := strings.ToLower(name)
+	if v.live != nil {
+		if s, ok := v.live(key); ok {
+			return s, true
+		}
+	}
 	if s, ok := v.session[key]; ok {
 		return s, true
 	}
@@ -36,7 +57,7 @@ func (v *variables) get(name string) (value string, ok bool) {
 	if d, ok := settings.Lookup(key); ok {
 		return d.Default, true
 	}
-	return "", false
+	return "", v.placeholders[key]
 }
 
 // show gives the value as SHOW prints it.
@@ -79,12 +100,15 @@ func (v *variables) check(name, value string) (string, error) {
 	return checkMeaning(d.Name, canonical)
 }
 
-// set changes a parameter; nil resets it. It takes effect until the transaction is rolled back, or with local until it ends.
-func (v *variables) set(name string, value *string, local, inTransaction bool) error {
+// set changes a parameter; nil resets it. nest is how deep the session is in transactions: 0 is outside of any, where a change stays.
+func (v *variables) set(name string, value *string, local bool, nest int) error {
 	key := strings.ToLower(name)
+	known := v.placeholders[key]
 	if value == nil {
 		if _, ok := v.get(key); !ok {
-			return unrecognized(name)
+			if _, err := v.check(name, ""); err != nil {
+				return err
+			}
 		}
 	} else {
 		canonical, err := v.check(name, *value)
@@ -93,26 +117,41 @@ func (v *variables) set(name string, value *string, local, inTransaction bool) e
 		}
 		value = &canonical
 	}
-	if inTransaction {
-		v.remember(key)
-		if !local {
-			v.kept[key] = value
-		}
-		v.local[key] = local
+	if _, builtIn := settings.Lookup(key); !builtIn && !known {
+		v.placeholders[key] = true
+	}
+	if nest > 0 {
+		v.remember(key, local, nest)
 	}
 	v.put(key, value)
 	return nil
 }
 
-func (v *variables) remember(key string) {
-	if _, ok := v.undo[key]; ok {
+// remember notes what a level is about to change.
+func (v *variables) remember(key string, local bool, nest int) {
+	list := v.undo[key]
+	if n := len(list); n > 0 && list[n-1].nest == nest {
+		top := &list[n-1]
+		switch {
+		case !local:
+			top.action, top.masked = setSession, nil
+		case top.action == setSession:
+			top.action, top.masked = setThenLocal, v.current(key)
+		}
 		return
 	}
-	if old, ok := v.session[key]; ok {
-		v.undo[key] = &old
-	} else {
-		v.undo[key] = nil
+	e := saved{nest: nest, prior: v.current(key)}
+	if local {
+		e.action = setLocal
 	}
+	v.undo[key] = append(list, e)
+}
+
+func (v *variables) current(key string) *string {
+	if s, ok := v.session[key]; ok {
+		return &s
+	}
+	return nil
 }
 
 func (v *variables) put(key string, value *string) {
@@ -124,30 +163,59 @@ func (v *variables) put(key string, value *string) {
 }
 
 // resetAll is RESET ALL.
-func (v *variables) resetAll(inTransaction bool) {
+func (v *variables) resetAll(nest int) {
 	for key := range maps.Clone(v.session) {
-		if inTransaction {
-			v.remember(key)
+		if nest > 0 {
+			v.remember(key, false, nest)
 		}
 		delete(v.session, key)
 	}
 }
 
-// end ends the transaction: a rollback undoes all, a commit only what was LOCAL. It tells whether anything changed back.
-func (v *variables) end(committed bool) (changed bool) {
-	for key, old := range v.undo {
-		if !committed || v.local[key] {
-			if set, ok := v.kept[key]; ok && committed {
-				old = set
+// end ends the levels from nest on. What was kept of the transaction stays, but for LOCAL values; what was kept of a savepoint becomes the
+// level's around it. It tells whether anything changed back.
+func (v *variables) end(kept bool, nest int) (changed bool) {
+	for key, list := range v.undo {
+		for n := len(list); n > 0 && list[n-1].nest >= nest; n = len(list) {
+			top := list[n-1]
+			list = list[:n-1]
+			switch {
+			case !kept:
+				v.put(key, top.prior)
+				changed = true
+			case top.nest > 1:
+				list = top.mergeInto(list, max(nest-1, 1))
+			case top.action == setLocal:
+				v.put(key, top.prior)
+				changed = true
+			case top.action == setThenLocal:
+				v.put(key, top.masked)
+				changed = true
 			}
-			v.put(key, old)
-			changed = true
+		}
+		if v.undo[key] = list; len(list) == 0 {
+			delete(v.undo, key)
 		}
 	}
-	clear(v.kept)
-	clear(v.undo)
-	clear(v.local)
 	return changed
+}
+
+// mergeInto makes a released savepoint's entry one of the level around it.
+func (e saved) mergeInto(list []saved, nest int) []saved {
+	if n := len(list); n == 0 || list[n-1].nest < nest {
+		e.nest = nest
+		return append(list, e)
+	}
+	around := &list[len(list)-1]
+	switch {
+	case e.action == setSession:
+		around.action, around.masked = setSession, nil
+	case e.action == setThenLocal:
+		around.action, around.masked = setThenLocal, e.masked
+	case around.action == setSession:
+		around.action, around.masked = setThenLocal, e.prior
+	}
+	return list
 }
 
 // checkMeaning refuses values of the right type that mean nothing, and those that are not supported.
@@ -172,17 +240,8 @@ func checkMeaning(name, value string) (string, error) {
 			return "SQL_ASCII", nil
 		}
 		return "", pgerr.Unsupported("client encoding %q is not supported yet", value).WithHint("Use UTF8.")
-	case "transaction_isolation", "default_transaction_isolation":
-		if value != "repeatable read" {
-			return "", pgerr.Unsupported("isolation level %q is not supported yet", value).
-				WithHint("Transactions are REPEATABLE READ for now.")
-		}
 	case "application_name":
 		return printable(value), nil
-	case "idle_in_transaction_session_timeout", "idle_session_timeout":
-		if value != "0" {
-			return "", pgerr.Unsupported("%s is not supported yet", name).WithHint("Use 0, which is no time-out, or statement_timeout.")
-		}
 	case "DateStyle":
 		return canonicalDateStyle(value, invalid)
 	}

@@ -13,7 +13,7 @@ var (
 		comparisonInt, comparisonFloat, comparisonText, arithmeticInt, arithmeticFloat, bitwise, mathFloat,
 		logic, intCasts, textBasic, textSubstr, textLike, quoting, encoding, numericBasic, jsonbAccess, jsonbEdit, jsonbCasts,
 		comparisonTime, comparisonNested, regexTests, regexEdits, similar,
-		mathTrig, numericMath, textUnicode, timeToChar, numberToChar, fromChar, bitStrings, populate, sysSession, sysCatalog, sysSize, sysPrivilege,
+		mathTrig, numericMath, textUnicode, timeToChar, numberToChar, fromChar, bitStrings, populate, sysSession, sysTransaction, sysLock, sysCatalog, sysSize, sysPrivilege,
 		timeArithmetic, timeParts, timeCasts, textCasts, jsonbPaths, jsonAccess,
 		jsonBuild, textFormat, textSplit, arrayShape, arraySearch, arrayEdit,
 	}

@@ -14,6 +14,8 @@ type SessionInfo interface {
 	PlacementInfo
 	PolicyInfo
 	ActivityInfo
+	TransactionInfo
+	LockInfo
 }
 
 // IdentityInfo says who is connected to what.
@@ -137,6 +139,16 @@ type PolicyInfo interface {
 	Check(emit func(check, subject string, ok bool, detail string) error) error
 }
 
+// TransactionInfo is about the running transaction, and what became of others.
+type TransactionInfo interface {
+	// ExportSnapshot lets other sessions read what this transaction reads, while it is open.
+	ExportSnapshot() (id string, err error)
+	// TransactionName is the id that names the transaction for ever.
+	TransactionName() string
+	// TransactionOutcome says of a transaction: committed, aborted, in progress, unknown.
+	TransactionOutcome(id string) (string, error)
+}
+
 // ActivityInfo is about the running server, transaction and statement.
 type ActivityInfo interface {
 	StartTime() time.Time     // of the server
@@ -150,5 +162,19 @@ type ActivityInfo interface {
 	// Random gives the next number in [0, 1) of the session's generator; SetSeed restarts it.
 	Random() float64
 	SetSeed(seed float64)
-	CancelBackend(pid int32, terminate bool) (bool, error)
+}
+
+// LockInfo is advisory locks and the other sessions' fate.
+type LockInfo interface {
+	// AdvisoryLock takes a lock; false says that it would have to wait.
+	AdvisoryLock(l AdvisoryLock) (bool, error)
+	// AdvisoryUnlock gives a lock of the session back once; false, and a warning, where it does not have it.
+	AdvisoryUnlock(key AdvisoryKey, shared bool) bool
+	AdvisoryUnlockAll()
+	// BlockingPIDs gives the backends that a backend's lock wait waits for.
+	BlockingPIDs(pid int32) ([]int32, error)
+	// CancelBackend ends a backend's statement, TerminateBackend its session; where patience is not 0 it waits as long for the end. False, and
+	// a warning, where there is no such backend or it did not end in time.
+	CancelBackend(pid int32) (bool, error)
+	TerminateBackend(pid int32, patience time.Duration) (bool, error)
 }

@@ -36,6 +36,10 @@ type Transaction interface {
 	Restart(m Mark)
 	// Rollback drops both.
 	Rollback()
+	// Bound refuses, from now on, writes that make the transaction wider than scope; 25000 where it is already.
+	Bound(scope Scope) error
+	// HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
+	HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error
 }
 
 // TransactionOptions is what a transaction is from its beginning.
@@ -44,6 +48,16 @@ type TransactionOptions struct {
 	LockTimeout time.Duration // for row locks; 0 waits for ever
 	Session     uint32        // the backend's process number, for pg_locks and the text of deadlocks
 }
+
+// Scope bounds where a transaction may write (sherd.txn_scope).
+type Scope byte
+
+// The scopes, from the widest.
+const (
+	ScopeCluster Scope = iota
+	ScopeFragment
+	ScopeBucket
+)
 
 // Mark is a place in what a transaction has staged, fragment by fragment. The zero Mark is its beginning.
 type Mark map[txn.FragmentID]txn.Mark

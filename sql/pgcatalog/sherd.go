@@ -48,6 +48,8 @@ func sherdProcs() []*Proc {
 			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
 		fn(8006, "version", "sherd_version", 's', textOID),
 		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
+		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
+		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
 	}
 }
 

@@ -9,7 +9,7 @@ const (
 // presets are defaults that differ from the dumped ones.
 var presets = [][2]string{
 	{"server_version", ServerVersion}, {"server_version_num", ServerVersionNum},
-	{"default_transaction_isolation", "repeatable read"}, {"transaction_isolation", "repeatable read"},
+	{"default_transaction_isolation", "read committed"}, {"transaction_isolation", "read committed"},
 	{"TimeZone", "UTC"}, {"log_timezone", "UTC"}, {"DateStyle", "ISO, MDY"}, {"lc_messages", "C.UTF-8"}, {"lc_monetary", "C.UTF-8"},
 	{"lc_numeric", "C.UTF-8"}, {"lc_time", "C.UTF-8"}, {"lc_collate", "C.UTF-8"}, {"lc_ctype", "C.UTF-8"}, {"server_encoding", "UTF8"},
 	{"client_encoding", "UTF8"}, {"application_name", ""}, {"work_mem", "262144"}, {"is_superuser", "on"}, {"in_hot_standby", "off"},
@@ -30,6 +30,12 @@ func own() []*Definition {
 			Description: "Refuses statements that would reach more fragments; 0 is no limit."},
 		{Name: "sherd.fanout_notice", Type: "integer", Default: "0", Context: "user", Category: OwnCategory, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
 			Description: "Warns of statements that reach more fragments; 0 is never."},
+		{Name: "sherd.as_of", Type: "string", Context: "user", Category: OwnCategory,
+			Description: "Makes transactions read the past, as of a time or an interval before now ('-10s'); empty reads the present."},
+		{Name: "sherd.session_ts", Type: "string", Context: "user", Category: OwnCategory,
+			Description: "Shows the newest state that the session has seen; set in another session, that one sees at least as much."},
+		{Name: "sherd.txn_scope", Type: "enum", Default: "cluster", Context: "user", Category: OwnCategory, Enum: []string{"bucket", "fragment", "cluster"},
+			Description: "Refuses transactions that write to more than one bucket, or more than one fragment."},
 		{Name: "sherd.gc_ttl", Type: "integer", Default: "900", Unit: "s", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "2147483", Min: 1, Max: 2147483, bounded: true,
 			Description: "Sets how long old versions of rows are kept."},
 		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"sync"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// places are where a transaction writes in one fragment: whether at all, and the first two buckets, since nobody asks beyond "more than one".
+// Each has the place in the stage from which on it holds, so that a rollback to a savepoint takes it back.
+type places struct {
+	mu      sync.Mutex
+	written bool      // guarded by mu, as all below
+	since   int       // of written
+	buckets [2]uint32 // n of them
+	at      [2]int
+	n       int
+}
+
+// note notes a write. It tells whether that makes the transaction wider.
+func (p *places) note(key []byte, staged func() txn.Mark) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wider := !p.written
+	if wider {
+		p.written, p.since = true, staged().Writes
+	}
+	if p.n == len(p.buckets) || !storage.IsRow(key) {
+		return wider
+	}
+	b := storage.BucketOf(key)
+	if p.n > 0 && p.buckets[0] == b {
+		return wider
+	}
+	p.buckets[p.n], p.at[p.n] = b, staged().Writes
+	p.n++
+	return true
+}
+
+// rollbackTo forgets what was noted since a mark.
+func (p *places) rollbackTo(m txn.Mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.n > 0 && p.at[p.n-1] >= m.Writes {
+		p.n--
+	}
+	if p.written && p.since >= m.Writes {
+		p.written = false
+	}
+}
+
+// count gives how many buckets at least are written.
+func (p *places) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.written {
+		return max(p.n, 1)
+	}
+	return 0
+}
+
+// Bound refuses, from now on, writes that make the transaction wider than scope; 25000 where it is already.
+func (t *Transaction) Bound(scope exec.Scope) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.scope = scope
+	return t.checkScope()
+}
+
+// checkScope is called with mu held.
+func (t *Transaction) checkScope() error {
+	if t.scope == exec.ScopeCluster {
+		return nil
+	}
+	fragments, buckets := 0, 0
+	for _, p := range t.parts {
+		if n := p.places.count(); n > 0 {
+			fragments++
+			buckets += n
+		}
+	}
+	what := "bucket"
+	switch {
+	case t.scope == exec.ScopeFragment && fragments <= 1 || t.scope == exec.ScopeBucket && buckets <= 1:
+		return nil
+	case t.scope == exec.ScopeFragment:
+		what = "fragment"
+	}
+	return pgerr.New(pgerr.InvalidTransactionState, "transaction writes to more than one %s", what).
+		WithDetail("sherd.txn_scope is %q.", what).
+		WithHint("Keep the documents of a transaction together, as by anchors or a policy, or SET sherd.txn_scope = 'cluster'.")
+}
+
+// note looks at a write before it is staged.
+func (p *part) note(key []byte) error {
+	if !p.places.note(key, p.tx.Mark) {
+		return nil
+	}
+	t := p.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.checkScope()
+}
+
+// Put stages a value.
+func (s stage) Put(key, value []byte) error {
+	if err := s.part.note(key); err != nil {
+		return err
+	}
+	return s.Tx.Put(key, value)
+}
+
+// Delete stages a removal.
+func (s stage) Delete(key []byte) error {
+	if err := s.part.note(key); err != nil {
+		return err
+	}
+	return s.Tx.Delete(key)
+}

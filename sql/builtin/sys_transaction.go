@@ -1,0 +1,43 @@
+package builtin
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// sysTransaction is the running transaction, and what became of others.
+var sysTransaction = map[string]Func{
+	"pg_export_snapshot": onSession(func(s SessionInfo) (types.Datum, error) {
+		id, err := s.ExportSnapshot()
+		return types.NewText(id), err
+	}),
+	"pg_xact_status":    xactStatus,
+	"sherd_txn_id":      sessionText(func(s SessionInfo) string { return s.TransactionName() }),
+	"sherd_txn_outcome": txnOutcome,
+}
+
+// xactStatus knows the running transaction alone: 64 bits do not name another one for sure.
+func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	id, ok, err := s.TransactionID(false)
+	if err != nil {
+		return types.Null, err
+	}
+	if !ok || uint64(a[0].N) != id {
+		return types.Null, pgerr.Unsupported("the status of another transaction is not known by this id").
+			WithHint("Use sherd.txn_id() in the transaction, and sherd.txn_outcome(id) afterwards.")
+	}
+	return types.NewText("in progress"), nil
+}
+
+func txnOutcome(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	outcome, err := s.TransactionOutcome(a[0].S)
+	return types.NewText(outcome), err
+}

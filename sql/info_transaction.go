@@ -1,0 +1,67 @@
+package sql
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TransactionID implements builtin.ActivityInfo: transactions have ids of 128 bits, of which this shows 62. One that has written nothing has
+// none until it asks.
+func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
+	t := i.tx
+	if t == nil || t.parts == nil {
+		return 0, false, nil
+	}
+	if t.named = t.named || assign; !t.named && !t.parts.HasWrites() {
+		return 0, false, nil
+	}
+	n := t.parts.ID()
+	return binary.BigEndian.Uint64(n[len(n)-8:])>>2 | 1<<61, true, nil
+}
+
+// Snapshot implements builtin.ActivityInfo: a snapshot is a timestamp, so nothing is in progress within it.
+func (i info) Snapshot() string {
+	var at uint64
+	if i.tx != nil {
+		at = uint64(max(i.tx.t, i.tx.read))
+	}
+	n := strconv.FormatUint(at, 10)
+	return n + ":" + n + ":"
+}
+
+// ExportSnapshot implements builtin.TransactionInfo.
+func (i info) ExportSnapshot() (string, error) {
+	if i.tx == nil || i.ctx == nil {
+		return "", pgerr.Unsupported("pg_export_snapshot cannot run here")
+	}
+	return i.exportSnapshot(i.ctx)
+}
+
+// TransactionName implements builtin.TransactionInfo.
+func (i info) TransactionName() string {
+	if i.tx == nil || i.tx.parts == nil {
+		return ""
+	}
+	return i.tx.parts.ID().String()
+}
+
+// TransactionOutcome implements builtin.TransactionInfo.
+func (i info) TransactionOutcome(name string) (string, error) {
+	id, err := txn.ParseID(name)
+	if err != nil {
+		return "", err
+	}
+	if i.tx != nil && i.tx.parts != nil && i.tx.parts.ID() == id {
+		return txn.InProgress.String(), nil
+	}
+	ctx := i.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	outcome, _, err := i.db.cfg.Fragments.Outcome(ctx, i.database, id)
+	return outcome.String(), err
+}

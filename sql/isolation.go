@@ -1,0 +1,174 @@
+package sql
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/txn"
+)
+
+// modes are a transaction's characteristics, as SET TRANSACTION sets them.
+type modes struct {
+	level      string // as SHOW transaction_isolation spells it
+	readOnly   bool
+	deferrable bool // nothing to wait for: a snapshot is safe from the start, because commits are in the order of their timestamps
+}
+
+// isolation is the level that is meant: READ UNCOMMITTED is READ COMMITTED.
+func (m modes) isolation() txn.Isolation {
+	switch m.level {
+	case "serializable":
+		return txn.Serializable
+	case "repeatable read":
+		return txn.RepeatableRead
+	}
+	return txn.ReadCommitted
+}
+
+// defaultModes are those of a transaction that says nothing else.
+func (s *Session) defaultModes() modes {
+	var m modes
+	m.level, _ = s.vars.get("default_transaction_isolation")
+	readOnly, _ := s.vars.get("default_transaction_read_only")
+	deferrable, _ := s.vars.get("default_transaction_deferrable")
+	m.readOnly, m.deferrable = readOnly == "on", deferrable == "on"
+	return m
+}
+
+// characteristic gives a setting that is a state of the session: a mode of the running transaction, or its floor.
+func (s *Session) characteristic(key string) (value string, ok bool) {
+	m := func() modes {
+		if s.tx != nil {
+			return s.tx.modes
+		}
+		return s.defaultModes()
+	}
+	switch key {
+	case "sherd.session_ts":
+		return s.sessionTimestamp(), true
+	case "transaction_isolation":
+		return m().level, true
+	case "transaction_read_only":
+		return onOff(m().readOnly), true
+	case "transaction_deferrable":
+		return onOff(m().deferrable), true
+	}
+	return "", false
+}
+
+// setCharacteristic sets one of the running transaction; own is false for any other setting. PostgreSQL's check hooks say what is allowed when.
+func (s *Session) setCharacteristic(name string, value *string) (own bool, err error) {
+	key := strings.ToLower(name)
+	if key != "transaction_isolation" && key != "transaction_read_only" && key != "transaction_deferrable" {
+		return false, nil
+	}
+	if value == nil {
+		v, _ := s.vars.get("default_" + key)
+		value = &v
+	}
+	d, _ := settings.Lookup(key)
+	canonical, err := d.Check(*value)
+	if err != nil || s.tx == nil { // outside of a transaction it holds for the statement that sets it
+		return true, err
+	}
+	switch key {
+	case "transaction_isolation":
+		return true, s.tx.setLevel(canonical)
+	case "transaction_read_only":
+		return true, s.tx.setReadOnly(canonical == "on")
+	}
+	return true, s.tx.setDeferrable(canonical == "on")
+}
+
+func activeTransaction(text string) error { return pgerr.New(pgerr.ActiveSQLTransaction, "%s", text) }
+
+func (t *transaction) setLevel(level string) error {
+	if level == t.modes.level {
+		return nil
+	}
+	switch {
+	case t.used:
+		return activeTransaction("SET TRANSACTION ISOLATION LEVEL must be called before any query")
+	case len(t.savepoints) > 0:
+		return activeTransaction("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
+	}
+	t.modes.level = level
+	t.configure()
+	return nil
+}
+
+func (t *transaction) setReadOnly(on bool) error {
+	if !on && t.modes.readOnly {
+		switch {
+		case len(t.savepoints) > 0 && t.savepoints[len(t.savepoints)-1].readOnly:
+			return activeTransaction("cannot set transaction read-write mode inside a read-only transaction")
+		case t.used:
+			return activeTransaction("transaction read-write mode must be set before any query")
+		}
+	}
+	t.modes.readOnly = on
+	return nil
+}
+
+func (t *transaction) setDeferrable(on bool) error {
+	switch {
+	case len(t.savepoints) > 0:
+		return activeTransaction("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction")
+	case t.used:
+		return activeTransaction("SET TRANSACTION [NOT] DEFERRABLE must be called before any query")
+	}
+	t.modes.deferrable = on
+	return nil
+}
+
+// eachMode reads the list of BEGIN and SET TRANSACTION: ISOLATION LEVEL, READ ONLY, DEFERRABLE.
+func eachMode(options []*pg_query.Node, set func(name, value string) error) error {
+	for _, o := range options {
+		d := o.GetDefElem()
+		value := d.GetArg().GetAConst()
+		text := value.GetSval().GetSval()
+		if d.GetDefname() != "transaction_isolation" {
+			text = onOff(value.GetIval().GetIval() != 0)
+		}
+		if err := set(d.GetDefname(), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setModes gives the running transaction the modes that a statement lists.
+func (s *Session) setModes(options []*pg_query.Node) error {
+	return eachMode(options, func(name, value string) error {
+		_, err := s.setCharacteristic(name, &value)
+		return err
+	})
+}
+
+// setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
+func (s *Session) setTransaction(n *pg_query.VariableSetStmt, w ResultWriter) error {
+	if n.Name == "SESSION CHARACTERISTICS" {
+		return eachMode(n.Args, func(name, value string) error { return s.assign("default_"+name, &value, false) })
+	}
+	if err := s.warnNoBlock(w, "SET TRANSACTION"); err != nil {
+		return err
+	}
+	if n.Name == "TRANSACTION SNAPSHOT" {
+		return s.setSnapshot(n.Args[0].GetAConst().GetSval().GetSval())
+	}
+	return s.setModes(n.Args)
+}
+
+// inBlock tells whether other statements follow in the same transaction as far as the session can know: after BEGIN, and in a query string of
+// several statements.
+func (s *Session) inBlock() bool { return s.tx != nil && (s.tx.explicit || s.tx.together) }
+
+func (s *Session) warnNoBlock(w ResultWriter, what string) error {
+	if s.inBlock() {
+		return nil
+	}
+	return w.Notice(&pgerr.Error{Severity: "WARNING", Code: pgerr.NoActiveSQLTransaction, Message: what + " can only be used in transaction blocks"})
+}

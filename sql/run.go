@@ -1,0 +1,156 @@
+package sql
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
+// tag.
+func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
+	return s.runAt(ctx, 0, p, args, emit)
+}
+
+// runAt is run with the reads at a timestamp; 0 takes a new one.
+func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
+	if s.tx == nil {
+		s.begin()
+	}
+	t := s.tx
+	if p.writes && t.isReadOnly() {
+		return 0, t.readOnlyError(commandName(p.query.Command))
+	}
+	p, err := s.settle(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	r := &attempts{tx: t, at: at, lone: !t.used && !t.explicit && !t.together}
+	if p.writes {
+		if err := s.settlePortals(); err != nil {
+			return 0, err
+		}
+		if err := t.parts.Bound(s.scope()); err != nil {
+			return 0, err
+		}
+		r.mark, r.writes = t.parts.Mark(), true
+	}
+	t.used = true
+	counted := func(row []types.Datum) error {
+		r.rows++
+		return emit(row)
+	}
+	for {
+		c := s.execution(ctx, args)
+		if at != 0 {
+			g := *c.Gateway
+			g.Snapshot = fixedSnapshot(at)
+			c.Gateway = &g
+		}
+		err := p.exec.Run(c, counted)
+		if err == nil && p.writes {
+			return c.Affected, nil
+		}
+		if err == nil || !r.again(ctx, err) {
+			return r.rows, err
+		}
+	}
+}
+
+// scope is sherd.txn_scope.
+func (s *Session) scope() exec.Scope {
+	switch v, _ := s.vars.get("sherd.txn_scope"); v {
+	case "bucket":
+		return exec.ScopeBucket
+	case "fragment":
+		return exec.ScopeFragment
+	}
+	return exec.ScopeCluster
+}
+
+// attempts decides whether a statement that met a conflict is run again, above what was in its way. It is where nothing was answered yet, and no
+// snapshot older than the statement is promised: at READ COMMITTED, and for a statement that is a transaction of its own.
+type attempts struct {
+	tx     *transaction
+	mark   exec.Mark // before the statement
+	writes bool
+	lone   bool
+	at     txn.Timestamp
+	rows   int64 // answered
+	n      int
+	last   string // the last conflict
+	same   int    // how often it came in a row
+}
+
+const (
+	maxAttempts = 10_000
+	maxSame     = 32 // of one conflict in all its words: the locks that are kept lead nowhere then
+	pauseAfter  = 100
+	pause       = 5 * time.Millisecond
+)
+
+// again undoes what the statement has written, and keeps its row locks, so that it gets further each time.
+func (r *attempts) again(ctx context.Context, err error) bool {
+	t := r.tx
+	if !pgerr.Is(err, pgerr.SerializationFailure) || r.rows > 0 || r.at != 0 || ctx.Err() != nil {
+		return false
+	}
+	if !r.lone && t.modes.isolation() != txn.ReadCommitted || t.t != 0 && !r.lone {
+		return false
+	}
+	if text := err.Error() + pgerr.From(err).Detail; text == r.last {
+		r.same++
+	} else {
+		r.last, r.same = text, 0
+	}
+	if r.n++; r.n >= maxAttempts || r.same >= maxSame {
+		return false
+	}
+	if r.writes || r.lone {
+		t.parts.Restart(r.mark)
+	}
+	if r.lone {
+		t.t = 0
+	}
+	return r.n < pauseAfter || sleep(ctx, pause)
+}
+
+// sleep tells whether it slept its time.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
+func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
+	for {
+		if err := s.tx.share(ctx, p.tables); err != nil {
+			return nil, err
+		}
+		if p.version == s.view().DefinitionVersion() {
+			return p, nil
+		}
+		q, err := s.program(ctx, p.stmt, p.params)
+		if err != nil {
+			return nil, err
+		}
+		if !sameColumns(p.columns, q.columns) {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		}
+		if slices.Equal(p.tables, q.tables) {
+			return q, nil
+		}
+		p = q
+	}
+}

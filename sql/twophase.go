@@ -1,0 +1,142 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// prepareTransaction is PREPARE TRANSACTION: the transaction leaves the session, and waits under its name for COMMIT PREPARED or ROLLBACK
+// PREPARED, through restarts.
+func (s *Session) prepareTransaction(ctx context.Context, gid string, w ResultWriter) error {
+	t := s.tx
+	if t == nil || !t.explicit {
+		if err := s.noTransaction(w); err != nil {
+			return err
+		}
+		if t != nil {
+			s.closePortals()
+			s.endImplicit()
+		}
+		return s.ended("ROLLBACK", w)
+	}
+	if t.failed {
+		s.closePortals()
+		s.endImplicit()
+		return s.ended("ROLLBACK", w)
+	}
+	if err := s.hold(ctx, gid); err != nil {
+		if s.tx != nil {
+			s.closePortals()
+			s.endImplicit()
+		}
+		return err
+	}
+	return s.ended("PREPARE TRANSACTION", w)
+}
+
+// hold hands the transaction over. An error ends it, as at COMMIT.
+func (s *Session) hold(ctx context.Context, gid string) error {
+	t := s.tx
+	if len(gid) > txn.MaxGID {
+		return pgerr.New(pgerr.InvalidParameterValue, `transaction identifier "%s" is too long`, gid)
+	}
+	for _, p := range s.portals {
+		if p.hold && !p.held {
+			return pgerr.Unsupported("cannot PREPARE a transaction that has created a cursor WITH HOLD")
+		}
+	}
+	if t.draft != nil {
+		return pgerr.Unsupported("cannot PREPARE a transaction that has changed definitions").WithHint("COMMIT it.")
+	}
+	if len(t.exported) > 0 {
+		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
+	}
+	s.closePortals()
+	err := t.parts.Hold(ctx, txn.HoldRequest{GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now()})
+	t.parts = nil
+	t.release()
+	if err != nil {
+		return err
+	}
+	s.tx = nil
+	if s.vars.end(true, 1) {
+		s.stale = true
+	}
+	return nil
+}
+
+// commitPrepared is COMMIT PREPARED.
+func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter) error {
+	const what = "COMMIT PREPARED"
+	if err := s.mayEnd(ctx, what, gid); err != nil {
+		return err
+	}
+	ts, err := s.db.cfg.Fragments.CommitHeld(ctx, s.database, gid, s.floor)
+	if err != nil {
+		return err
+	}
+	s.floor = max(s.floor, ts)
+	return w.Complete(what)
+}
+
+// rollbackPrepared is ROLLBACK PREPARED.
+func (s *Session) rollbackPrepared(ctx context.Context, gid string, w ResultWriter) error {
+	const what = "ROLLBACK PREPARED"
+	if err := s.mayEnd(ctx, what, gid); err != nil {
+		return err
+	}
+	if err := s.db.cfg.Fragments.RollbackHeld(ctx, s.database, gid); err != nil {
+		return err
+	}
+	return w.Complete(what)
+}
+
+// mayEnd tells whether the session may end a prepared transaction now.
+func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
+	if err := s.outsideBlock(what); err != nil {
+		return err
+	}
+	list, err := s.db.cfg.Fragments.Held(ctx, s.database)
+	if err != nil {
+		return err
+	}
+	for _, h := range list {
+		if h.GID != gid {
+			continue
+		}
+		if r := s.view().Role(s.role); h.Owner != uint32(s.role) && (r == nil || !r.Superuser) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to finish prepared transaction").
+				WithHint("Must be superuser or the user that prepared the transaction.")
+		}
+		return nil
+	}
+	return s.noPrepared(ctx, gid)
+}
+
+// noPrepared says that there is no such prepared transaction here.
+func (s *Session) noPrepared(ctx context.Context, gid string) error {
+	for d := range s.view().Databases() {
+		list, err := s.db.cfg.Fragments.Held(ctx, d.OID)
+		if err != nil {
+			return err
+		}
+		for _, h := range list {
+			if h.GID == gid && d.OID != s.database {
+				return pgerr.New(pgerr.FeatureNotSupported, "prepared transaction belongs to another database").
+					WithHint("Connect to the database where the transaction was prepared to finish it.")
+			}
+		}
+	}
+	return pgerr.New(pgerr.UndefinedObject, `prepared transaction with identifier "%s" does not exist`, gid)
+}
+
+// outsideBlock refuses a statement that cannot be undone with the statements around it.
+func (s *Session) outsideBlock(what string) error {
+	if s.inBlock() {
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+	}
+	return nil
+}
