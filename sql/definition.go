@@ -2,8 +2,10 @@ package sql
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -11,32 +13,146 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// define runs a statement that changes definitions.
-func (s *Session) define(ctx context.Context, st parse.Statement, w ResultWriter) (tag string, err error) {
-	return ddl.Run(ctx, s.definer(w.Notice), st)
+// definition runs DDL: its steps join what the transaction will commit.
+func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	if s.tx == nil {
+		s.begin().together = together
+	}
+	if s.tx.modes.readOnly {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
+	}
+	s.tx.used = true
+	e := s.definer(w.Notice)
+	e.Lock = func(ctx context.Context, tables []catalog.OID) error {
+		if err := s.notInUse(parse.Name(st.Node), tables); err != nil {
+			return err
+		}
+		return s.lockTables(ctx, tables)
+	}
+	tag, err := ddl.Run(ctx, e, st)
+	if err != nil {
+		return err
+	}
+	return w.Complete(tag)
+}
+
+// definitionAlone runs DDL that cannot be undone, which commits by itself.
+func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w ResultWriter) error {
+	if tag, ok := accepted(st.Node); ok {
+		return w.Complete(tag)
+	}
+	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
+	}
+	if s.tx == nil {
+		s.begin() // holds locks until the statement has ended
+	}
+	e := s.definer(w.Notice)
+	e.Change = func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
+		_, err := s.db.cfg.Catalog.Update(ctx, plan)
+		return err
+	}
+	tag, err := ddl.Run(ctx, e, st)
+	if err != nil {
+		return err
+	}
+	return w.Complete(tag)
+}
+
+// runsAlone names a statement that commits by itself, "" for all others.
+func runsAlone(n *pg_query.Node) string {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_CreatedbStmt:
+		return "CREATE DATABASE"
+	case *pg_query.Node_DropdbStmt:
+		return "DROP DATABASE"
+	case *pg_query.Node_AlterSystemStmt:
+		return "ALTER SYSTEM"
+	case *pg_query.Node_IndexStmt:
+		if x.IndexStmt.Concurrent {
+			return "CREATE INDEX CONCURRENTLY"
+		}
+	case *pg_query.Node_DropStmt:
+		if x.DropStmt.Concurrent {
+			return "DROP INDEX CONCURRENTLY"
+		}
+	case *pg_query.Node_VacuumStmt:
+		if x.VacuumStmt.IsVacuumcmd {
+			return "VACUUM"
+		}
+	case *pg_query.Node_ReindexStmt:
+		switch x.ReindexStmt.Kind {
+		case pg_query.ReindexObjectType_REINDEX_OBJECT_SCHEMA:
+			return "REINDEX SCHEMA"
+		case pg_query.ReindexObjectType_REINDEX_OBJECT_SYSTEM:
+			return "REINDEX SYSTEM"
+		case pg_query.ReindexObjectType_REINDEX_OBJECT_DATABASE:
+			return "REINDEX DATABASE"
+		}
+		for _, o := range x.ReindexStmt.Params {
+			if o.GetDefElem().GetDefname() == "concurrently" {
+				return "REINDEX CONCURRENTLY"
+			}
+		}
+	}
+	return ""
+}
+
+// noBlock refuses a statement that commits by itself where it cannot.
+func noBlock(t *transaction, what string) error {
+	if t != nil && !t.explicit && !t.together {
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed within a pipeline", what)
+	}
+	return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 }
 
 // definer is what package ddl needs of the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
-	return &ddl.Env{
+	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
-		Notice: notice, Lock: s.lockTables, Query: s.queryAgainst, Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments,
-		Misplaced: s.misplaced, Disconnect: s.disconnect,
+		Notice: notice, View: s.view, Lock: s.lockTables, Query: s.queryAgainst, Setting: s.vars.check,
+		WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
+	if s.tx != nil {
+		e.Change, e.Barrier = s.tx.change, s.tx.barrier
+	}
+	return e
 }
 
-func (s *Session) lockTables(ctx context.Context, tables []catalog.OID) (release func(), err error) {
-	if err := s.db.locks.exclude(ctx, tables); err != nil {
-		return nil, err
+// lockTables takes tables alone until the transaction ends.
+func (s *Session) lockTables(ctx context.Context, tables []catalog.OID) error {
+	tables = slices.Clone(tables)
+	slices.Sort(tables)
+	for _, oid := range tables {
+		if err := s.tx.lockTable(ctx, oid, locks.AccessExclusive, false); err != nil {
+			return err
+		}
 	}
-	return func() { s.db.locks.release(tables, true) }, nil
+	return nil
 }
 
-// queryAgainst runs a SELECT in a transaction of its own, against the definitions of view. It takes no locks: the caller has them.
+// notInUse refuses to change a table that a cursor of this very session reads.
+func (s *Session) notInUse(statement string, tables []catalog.OID) error {
+	for _, p := range s.portals {
+		if p.next == nil || p.kept || p.st.program == nil {
+			continue
+		}
+		for _, u := range p.st.program.tables {
+			if t := s.view().Table(u.table); t != nil && slices.Contains(tables, u.table) {
+				return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it is being used by active queries in this session`, statement, t.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// queryAgainst runs a SELECT in the transaction, against the definitions of view, over what is committed now or the transaction's own. It takes no
+// locks: the caller has them.
 func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error {
 	stmts, err := parse.Parse(text)
 	if err != nil {
@@ -52,13 +168,17 @@ func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text str
 	if err != nil {
 		return err
 	}
-	outer := s.tx
-	s.begin()
-	defer func() {
-		s.tx.rollback()
-		s.tx, s.stale = outer, true
-	}()
+	t := s.tx
+	at, err := t.current(ctx, t.gateway.Map.Fragments())
+	if err != nil {
+		return err
+	}
+	outer := s.running
+	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
+	g := t.gateway
+	g.Snapshot = fixedSnapshot(at)
+	c.Gateway = &g
 	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
 	return p.exec.Run(c, emit)
 }
@@ -96,30 +216,4 @@ func selectColumns(view *catalog.View, t *catalog.Table, columns []int) string {
 	}
 	schema := view.Schema(t.Schema)
 	return "SELECT " + strings.Join(names, ", ") + " FROM " + builtin.QuoteIdent(schema.Name) + "." + builtin.QuoteIdent(t.Name)
-}
-
-// Sessions that are just going are waited for, as PostgreSQL does.
-const (
-	leavingPatience = 5 * time.Second
-	leavingPause    = 100 * time.Millisecond
-)
-
-// disconnect gives how many other sessions use a database, after some patience with those that are just going.
-func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
-	deadline := time.Now().Add(leavingPatience)
-	for {
-		n := s.db.connectedTo(database, s)
-		if n > 0 && force {
-			return n, pgerr.Unsupported("DROP DATABASE … WITH (FORCE) is not supported yet while others use the database").
-				WithHint("Close their connections first.")
-		}
-		if n == 0 || time.Now().After(deadline) {
-			return n, nil
-		}
-		select {
-		case <-time.After(leavingPause):
-		case <-ctx.Done():
-			return n, cancelled(ctx)
-		}
-	}
 }

@@ -10,7 +10,7 @@ import (
 func (s *Session) hooks() exec.Hooks {
 	return exec.Hooks{
 		System:     s.systemRows,
-		CompleteID: s.db.ids.complete,
+		CompleteID: s.completeID,
 		Notice:     s.notice,
 		SQLValue:   s.sqlValue,
 	}

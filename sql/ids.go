@@ -46,6 +46,11 @@ func (b *idBlocks) next(ctx context.Context, table catalog.OID) (uint64, error) 
 	return n, nil
 }
 
+// completeWith completes an id with a number, and tells whether it took it.
+func (b *idBlocks) completeWith(t *catalog.Table, id string, n uint64) (string, bool) {
+	return shardmap.CompleteID(t.Name, id, n, b.block)
+}
+
 // complete gives a document the id that its client left to the server.
 func (b *idBlocks) complete(ctx context.Context, t *catalog.Table, id string) (string, error) {
 	if _, left := shardmap.CompleteID(t.Name, id, 0, b.block); !left {

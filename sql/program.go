@@ -24,8 +24,8 @@ type program struct {
 	columns []Column // nil where it returns no rows
 	plan    *plan.Plan
 	exec    *exec.Program
-	version uint64        // of the definitions that it was analysed against
-	tables  []catalog.OID // that it reads and writes
+	version uint64     // of the definitions that it was analysed against
+	tables  []tableUse // that it reads and writes
 	writes  bool
 }
 
@@ -76,7 +76,7 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 	view := s.view()
 	s.freshen()
 	k := programKey{s.database, stmt.Text(), typeKey(params), s.ambient}
-	if p := s.db.programs.get(k, view.DefinitionVersion()); p != nil {
+	if p := s.db.programs.get(k, view.DefinitionVersion()); p != nil && !s.drafted() {
 		return p, nil
 	}
 	q, types, err := analyze.Statement(s.analysis(view, stmt.Source), stmt.Node, params)
@@ -91,7 +91,9 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 		return nil, err
 	}
 	p.stmt = stmt
-	s.db.programs.put(k, p)
+	if !s.drafted() {
+		s.db.programs.put(k, p)
+	}
 	return p, nil
 }
 
@@ -137,24 +139,6 @@ func resultColumns(q *query.Query) []Column {
 		}
 		out = append(out, c)
 	}
-	return out
-}
-
-// tablesOf lists the tables that a query and its subqueries read or write.
-func tablesOf(q *query.Query) []catalog.OID {
-	seen := map[catalog.OID]bool{}
-	eachQuery(q, func(q *query.Query) {
-		for _, r := range q.Rels {
-			if r.Table != nil {
-				seen[r.Table.OID] = true
-			}
-		}
-	})
-	var out []catalog.OID
-	for o := range seen {
-		out = append(out, o)
-	}
-	slices.Sort(out)
 	return out
 }
 

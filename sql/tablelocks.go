@@ -1,120 +1,129 @@
 package sql
 
 import (
+	"cmp"
 	"context"
-	"sync"
+	"errors"
+	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/query"
 )
 
-// tableLocks keep definitions still while transactions use a table: every transaction shares a lock on what it reads and writes until it
-// ends; a change of the definition takes it alone (PostgreSQL's ACCESS SHARE and ACCESS EXCLUSIVE). They are this node's: sessions of other
-// nodes will need the table versions of C2.
-//
-// They cannot deadlock: an exclusive request holds nothing while it waits, and a shared one queues behind a waiting exclusive one only if
-// its transaction holds no other table yet.
-type tableLocks struct {
-	mu     sync.Mutex
-	tables map[catalog.OID]*tableLock // guarded by mu
+// tableUse is a lock that a statement takes on a table before it is planned, and holds until the transaction ends.
+type tableUse struct {
+	table catalog.OID
+	mode  locks.Mode
 }
 
-type tableLock struct {
-	shared    int
-	exclusive bool
-	waiting   int           // exclusive requests
-	changed   chan struct{} // closed, and made anew, when anybody lets go
-}
-
-func newTableLocks() *tableLocks { return &tableLocks{tables: map[catalog.OID]*tableLock{}} }
-
-// get gives the lock of a table; the caller holds mu.
-func (t *tableLocks) get(oid catalog.OID) *tableLock {
-	l := t.tables[oid]
-	if l == nil {
-		l = &tableLock{changed: make(chan struct{})}
-		t.tables[oid] = l
+// holder gives the owner of the transaction's locks; the first that needs one makes it.
+func (t *transaction) holder() *locks.Owner {
+	if t.locks == nil {
+		t.locks = t.s.locks.Begin(t.parts.ID())
 	}
-	return l
+	return t.locks
 }
 
-// share takes a shared lock; holding tells that the transaction has others.
-func (t *tableLocks) share(ctx context.Context, oid catalog.OID, holding bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for {
-		l := t.get(oid)
-		if !l.exclusive && (l.waiting == 0 || holding) {
-			l.shared++
-			return nil
-		}
-		if err := t.wait(ctx, l); err != nil {
+// share keeps the definitions of tables still until the transaction ends.
+func (t *transaction) share(ctx context.Context, uses []tableUse) error {
+	for _, u := range uses {
+		if err := t.lockTable(ctx, u.table, u.mode, false); err != nil {
 			return err
-		}
-	}
-}
-
-// exclude takes the exclusive locks of all tables at once.
-func (t *tableLocks) exclude(ctx context.Context, tables []catalog.OID) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for {
-		busy := t.busy(tables)
-		if busy == nil {
-			for _, oid := range tables {
-				t.get(oid).exclusive = true
-			}
-			return nil
-		}
-		busy.waiting++
-		err := t.wait(ctx, busy)
-		busy.waiting--
-		if err != nil {
-			t.wake(busy)
-			return err
-		}
-	}
-}
-
-func (t *tableLocks) busy(tables []catalog.OID) *tableLock {
-	for _, oid := range tables {
-		if l := t.get(oid); l.exclusive || l.shared > 0 {
-			return l
 		}
 	}
 	return nil
 }
 
-// wait waits until somebody lets go of l; mu is held before and after.
-func (t *tableLocks) wait(ctx context.Context, l *tableLock) error {
-	changed := l.changed
-	t.mu.Unlock()
-	defer t.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
+// lockTable takes the lock of a table until the transaction ends, or is rolled back to a savepoint before now. The error with noWait is
+// locks.ErrNotAvailable, else 40P01, 55P03 or the context's cause.
+func (t *transaction) lockTable(ctx context.Context, table catalog.OID, mode locks.Mode, noWait bool) error {
+	return t.lock(ctx, locks.Table(t.s.database, table), mode, noWait)
+}
+
+// lock is lockTable for any object.
+func (t *transaction) lock(ctx context.Context, tag locks.Tag, mode locks.Mode, noWait bool) error {
+	o := t.holder()
+	err := o.Acquire(ctx, tag, locks.Request{Mode: mode, NoWait: true}) // only a wait needs to know the settings
+	if err == nil || noWait || !errors.Is(err, locks.ErrNotAvailable) {
+		return err
+	}
+	return lockError(ctx, o.Acquire(ctx, tag, t.s.lockRequest(mode)))
+}
+
+// barrier waits until all who may still use an older definition of a table have ended. It stops nobody.
+func (t *transaction) barrier(ctx context.Context, table catalog.OID) error {
+	return lockError(ctx, t.holder().Barrier(ctx, locks.Table(t.s.database, table)))
+}
+
+// usesTable tells whether the transaction holds a lock of a table.
+func (t *transaction) usesTable(table catalog.OID) bool {
+	return t.locks != nil && t.locks.Holds(locks.Table(t.s.database, table)) != 0
+}
+
+// lockRequest is how a lock is waited for.
+func (s *Session) lockRequest(mode locks.Mode) locks.Request {
+	log, _ := s.vars.get("log_lock_waits")
+	return locks.Request{
+		Mode: mode, Timeout: s.milliseconds("lock_timeout"), Deadlock: s.milliseconds("deadlock_timeout"), Log: log == "on",
+	}
+}
+
+// lockError gives what a client sees of a lock that was not taken.
+func lockError(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && pgerr.Code(err) == pgerr.InternalError {
 		return cancelled(ctx)
 	}
+	return err
 }
 
-func (t *tableLocks) wake(l *tableLock) {
-	close(l.changed)
-	l.changed = make(chan struct{})
+// lockMark gives the place to which unlockTo returns.
+func (t *transaction) lockMark() int {
+	if t.locks == nil {
+		return 0
+	}
+	return t.locks.Mark()
 }
 
-// release lets go of locks.
-func (t *tableLocks) release(tables []catalog.OID, exclusive bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, oid := range tables {
-		l := t.tables[oid]
-		if exclusive {
-			l.exclusive = false
-		} else {
-			l.shared--
+// unlockTo lets go of the locks taken since a mark.
+func (t *transaction) unlockTo(mark int) {
+	if t.locks != nil {
+		t.locks.RollbackTo(mark)
+	}
+}
+
+// unlock lets go of all locks.
+func (t *transaction) unlock() {
+	if t.locks != nil {
+		t.locks.Release()
+		t.locks = nil
+	}
+}
+
+// tablesOf lists the locks that a query and its subqueries take: of one table the strongest first.
+func tablesOf(q *query.Query) []tableUse {
+	var out []tableUse
+	eachQuery(q, func(q *query.Query) {
+		for i, r := range q.Rels {
+			if r.Table != nil {
+				out = append(out, tableUse{r.Table.OID, useOf(q, i)})
+			}
 		}
-		if exclusive || l.waiting > 0 && l.shared == 0 {
-			t.wake(l)
+	})
+	slices.SortFunc(out, func(a, b tableUse) int { return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(b.mode, a.mode)) })
+	return slices.Compact(out)
+}
+
+// useOf gives the lock that one range table entry needs.
+func useOf(q *query.Query, rel int) locks.Mode {
+	if q.Command != query.Select && rel == q.Result {
+		return locks.RowExclusive
+	}
+	for _, l := range q.Locking {
+		if slices.Contains(l.Rels, rel) {
+			return locks.RowShare
 		}
 	}
+	return locks.AccessShare
 }

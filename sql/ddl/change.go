@@ -24,12 +24,13 @@ type change struct {
 // errMoved tells that a name means another table than when the locks were taken.
 var errMoved = errors.New("ddl: a table was replaced meanwhile")
 
-// update plans a change with f and applies it; f may run several times. Notices of the last attempt go to the client, also where it failed.
+// update adds what f plans to the transaction's change; f may run several times. Notices of the last attempt go to the client, also where it
+// failed.
 func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil, f) }
 
 func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
 	var notices []*pgerr.Error
-	_, err := r.Catalog.Update(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
+	err := r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
 		if c.me = v.Role(r.Role); c.me == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
@@ -49,10 +50,11 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 	return err
 }
 
-// exclusively is update with the tables that find gives locked. find gives those that exist; what is wrong with the others is f's to say.
+// exclusively is update with the tables that find gives locked until the transaction ends. find gives those that exist; what is wrong with the
+// others is f's to say.
 func (r *runner) exclusively(find func(*change) []catalog.OID, f func(*change) error) error {
 	for {
-		v := r.Catalog.View()
+		v := r.View()
 		c := &change{runner: r, view: v, me: v.Role(r.Role)}
 		tables := find(c)
 		err := r.whileLocked(tables, f)
@@ -63,11 +65,9 @@ func (r *runner) exclusively(find func(*change) []catalog.OID, f func(*change) e
 }
 
 func (r *runner) whileLocked(tables []catalog.OID, f func(*change) error) error {
-	release, err := r.Lock(r.ctx, tables)
-	if err != nil {
+	if err := r.Lock(r.ctx, tables); err != nil {
 		return err
 	}
-	defer release()
 	return r.updateLocked(tables, f)
 }
 

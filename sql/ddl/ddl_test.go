@@ -48,8 +48,14 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t}
 	w.env = &ddl.Env{
 		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"}, Env: &types.Env{},
-		Notice:       func(n *pgerr.Error) error { w.say(n); return nil },
-		Lock:         func(context.Context, []catalog.OID) (func(), error) { return func() {}, nil },
+		Notice:  func(n *pgerr.Error) error { w.say(n); return nil },
+		View:    c.View,
+		Lock:    func(context.Context, []catalog.OID) error { return nil },
+		Barrier: func(context.Context, catalog.OID) error { return nil },
+		Change: func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
+			_, err := c.Update(ctx, plan)
+			return err
+		},
 		Query:        func(context.Context, *catalog.View, string, func([]types.Datum) error) error { return nil },
 		Setting:      func(_, value string) (string, error) { return value, nil },
 		WaitDatabase: func(context.Context, *catalog.Database) error { return nil },

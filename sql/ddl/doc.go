@@ -1,8 +1,8 @@
 // Package ddl runs the statements that define: databases, schemas, tables with their constraints and sharding policies, roles, comments.
 //
-// A statement is one change of the catalog: Run plans it against a view and proposes it, and plans it anew where another change came first.
-// Tables that exist already are locked against their users meanwhile. What must hold of the rows that are there (NOT NULL, CHECK) is asked
-// for by queries that run against the definitions as they would be, before the change is proposed.
+// A statement adds steps to the change of the catalog that its transaction will commit, planned against the definitions as the transaction has
+// left them. Tables that exist already are locked against their users until it ends. What must hold of the rows that are there (NOT NULL, CHECK)
+// is asked for by queries that run against the definitions as they would be, over rows that are committed or the transaction's own.
 //
 // Rules, messages and SQLSTATEs are PostgreSQL 15's. What Sherd has not yet answers 0A000 with a hint (unsupported.go holds the list).
 //

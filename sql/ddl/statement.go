@@ -21,9 +21,16 @@ type Env struct {
 	Env        *types.Env
 
 	Notice func(*pgerr.Error) error
-	// Lock keeps everybody else off tables until release is called.
-	Lock func(ctx context.Context, tables []catalog.OID) (release func(), err error)
-	// Query runs a SELECT against the definitions of view, without locks.
+	// View gives the definitions as the transaction sees them.
+	View func() *catalog.View
+	// Change adds what plan puts and drops to the transaction's change of the catalog. plan may run several times: where somebody else's change
+	// came first.
+	Change func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error
+	// Lock keeps everybody else off tables until the transaction ends.
+	Lock func(ctx context.Context, tables []catalog.OID) error
+	// Barrier waits until the other transactions that use a table now have ended; new ones are not stopped.
+	Barrier func(ctx context.Context, table catalog.OID) error
+	// Query runs a SELECT against the definitions of view, without locks. It sees what is committed now, and what the transaction has written.
 	Query func(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error
 	// Setting checks a configuration parameter and gives the value to keep.
 	Setting func(name, value string) (string, error)

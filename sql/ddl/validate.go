@@ -38,7 +38,7 @@ func onlyValidation(n *pg_query.AlterTableStmt) *pg_query.AlterTableCmd {
 }
 
 func (r *runner) validatePolicyOf(n *pg_query.AlterTableStmt) error {
-	v := r.Catalog.View()
+	v := r.View()
 	c := &change{runner: r, view: v, me: v.Role(r.Role), locked: nil}
 	f, err := c.lookup(n.Relation)
 	switch {
@@ -90,7 +90,7 @@ func misplacedError(t *catalog.Table, bad []Misplaced, more bool) error {
 // gets those that do. New documents obey the policy already, so a snapshot taken now shows all that may not.
 func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Misplaced) error) error {
 	for {
-		v := e.Catalog.View()
+		v := e.View()
 		t := v.Table(table)
 		if err := checkValidation(v, e, t, table); err != nil {
 			return err
@@ -99,13 +99,11 @@ func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Mi
 			return nil
 		}
 		// Whoever still writes under the definition before this one must be through before the snapshot is taken.
-		release, err := e.Lock(ctx, []catalog.OID{table})
-		if err != nil {
+		if err := e.Barrier(ctx, table); err != nil {
 			return err
 		}
-		release()
 		bad := false
-		err = e.Misplaced(ctx, v, t, func(m Misplaced) error {
+		err := e.Misplaced(ctx, v, t, func(m Misplaced) error {
 			bad = true
 			return emit(m)
 		})
@@ -136,7 +134,7 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 
 // trustPolicy marks a policy as validated if the table is still defined as it was when it was scanned.
 func (e *Env) trustPolicy(ctx context.Context, scanned *catalog.Table) (done bool, err error) {
-	_, err = e.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+	err = e.Change(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		t := v.Table(scanned.OID)
 		if t == nil || t.Version != scanned.Version {
 			done = false

@@ -88,5 +88,8 @@ func (t Tag) String() string {
 	if t.Kind == Advisory {
 		return fmt.Sprintf("advisory lock [%d,%d,%d,%d]", t.Database, t.Class, t.Object, t.Sub)
 	}
+	if t.Kind == Object {
+		return fmt.Sprintf("definition %d of class %d", t.Object, t.Class)
+	}
 	return fmt.Sprintf("relation %d of database %d", t.Object, t.Database)
 }

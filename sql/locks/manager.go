@@ -82,7 +82,7 @@ type Request struct {
 
 // Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the context's cause.
 func (o *Owner) Acquire(ctx context.Context, tag Tag, r Request) error {
-	if o.held(tag).Has(r.Mode) {
+	if o.Holds(tag).Has(r.Mode) {
 		return nil
 	}
 	s := o.session.Load()

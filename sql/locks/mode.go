@@ -58,21 +58,27 @@ type Kind uint8
 const (
 	Relation Kind = iota + 1
 	Advisory
+	Object // a definition that is no table, or a name that somebody is about to give
 )
 
-func (k Kind) String() string { return [...]string{"", "relation", "advisory"}[k] }
+func (k Kind) String() string { return [...]string{"", "relation", "advisory", "object"}[k] }
 
 // Tag names an object that can be locked.
 type Tag struct {
 	Kind     Kind
 	Sub      uint8 // advisory: 1 for a key of 64 bits, 2 for two of 32
 	Database uint32
-	Class    uint32 // advisory: the first key, or the upper half of the only one
-	Object   uint32 // a relation's OID; advisory: the second key, or the lower half
+	Class    uint32 // advisory: the first key, or the upper half of the only one, as of an object
+	Object   uint32 // a relation's OID; advisory: the second key, or the lower half, as of an object
 }
 
 // Table names a table.
 func Table(database, oid uint32) Tag { return Tag{Kind: Relation, Database: database, Object: oid} }
+
+// Definition names what key stands for: by its number, or by a hash. Two that share a hash wait for each other without need.
+func Definition(key uint64) Tag {
+	return Tag{Kind: Object, Class: uint32(key >> 32), Object: uint32(key)}
+}
 
 // Key names the advisory lock of one key.
 func Key(database uint32, key int64) Tag {

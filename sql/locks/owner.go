@@ -80,8 +80,8 @@ func (s *Session) party() txn.Party {
 	return s.own.party()
 }
 
-// held gives the modes that o holds on an object, and the object.
-func (o *Owner) held(tag Tag) Set {
+// Holds gives the modes that o holds on an object.
+func (o *Owner) Holds(tag Tag) Set {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.index != nil {
