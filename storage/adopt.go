@@ -4,29 +4,37 @@ import "github.com/sherddb/sherd/txn"
 
 // packLocks adds the pinned locks to what a prepare carries, but for those that follow from a write of their row. Called with mu held or by
 // the committing goroutine.
-func (t *Tx) packLocks(p *packer) {
+func (t *Tx) packLocks(p *packer) error {
 	if t.pins == 0 {
-		return
+		return nil
 	}
 	for _, l := range t.held {
 		if !l.pinned {
 			continue
 		}
-		op, written := t.stage.get([]byte(l.key), t.stage.mark())
+		op, written, err := t.stage.get([]byte(l.key), t.stage.mark())
+		if err != nil {
+			return err
+		}
 		if !written || op.kept && l.mode > txn.NoKeyUpdate {
 			p.add(lockOp(l.mode), []byte(l.key), nil)
 		}
 	}
+	return nil
 }
 
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that its entries tell. Called with no locks in
 // the table but those of other prepared transactions, beside which these were granted.
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := &Tx{r: r, id: p.id, term: term, since: p.since, phase: phasePrepared, adopted: true}
-	p.locks(func(key []byte, mode txn.LockMode) {
+	err := p.each(func(key []byte, mode txn.LockMode) error {
 		l := r.locks.force(t, key, mode)
 		t.hold(l, l.mode, false)
+		return nil
 	})
+	if err != nil { // either its outcome is being applied, or the database cannot be read, and no outcome either
+		r.cfg.Logger.Warn("locks of a prepared transaction", "fragment", r.cfg.Fragment, "txn", p.id, "error", err)
+	}
 	r.tmu.Lock()
 	r.txs[p.id] = t
 	r.tmu.Unlock()

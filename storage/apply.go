@@ -34,6 +34,7 @@ type machine struct {
 	mu      sync.Mutex  // held while a batch is applied; a stream takes the state between two
 	fresh   atomic.Bool // nothing was applied since a stream was restored
 	s       *state
+	log     raft.LogStore // from which pieces are read again
 	kvs     kvBatch
 	effects effects
 	writers lastWriters
@@ -108,6 +109,13 @@ func (m *machine) checkpoint() error {
 		return nil
 	}
 	at := uint64(m.s.stamp)
+	for _, o := range m.s.open {
+		if len(o.indexes) > 0 && time.Since(o.since) > keepInLog {
+			if err := m.takeOver(o, m.s.stamp); err != nil {
+				return err
+			}
+		}
+	}
 	err := m.r.stats.checkpoint(func(k, v []byte) error { return m.kvs.add(opPut, k, v, at) })
 	if err != nil {
 		return err
@@ -150,9 +158,9 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	case kindCommit:
 		return m.commit(e)
 	case kindPart:
-		return m.part(e, index), nil
+		return m.part(e, index)
 	case kindPrepare:
-		return m.prepare(e, index), nil
+		return m.prepare(e, index)
 	case kindDecide:
 		return m.decide(e)
 	case kindResolve:
@@ -178,10 +186,8 @@ func (m *machine) commit(e *entry) (result, error) {
 	if o != nil {
 		delete(m.s.open, e.id)
 		m.effects.parts = append(m.effects.parts, e.id)
-		for _, w := range o.writes {
-			if err := m.install(w, e.stamp); err != nil {
-				return 0, err
-			}
+		if err := m.installPieces(o, e.stamp, e.stamp); err != nil {
+			return 0, err
 		}
 	}
 	m.s.remember(e.id, e.stamp)
@@ -199,6 +205,19 @@ func (o *openTxn) count() int {
 	return o.parts
 }
 
+// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and forgets its pieces.
+func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
+	err := m.eachPiece(o, at, func(writes []byte) error {
+		m.r.fault("install.piece")
+		m.bytes += len(writes)
+		return m.install(writes, version)
+	})
+	if err != nil {
+		return err
+	}
+	return m.dropPieces(o, at)
+}
+
 func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	return eachOp(ops, func(op opKind, key, value []byte) error {
 		if !op.writes() {
@@ -208,48 +227,49 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	})
 }
 
-func (m *machine) part(e *entry, index uint64) result {
+func (m *machine) part(e *entry, index uint64) (result, error) {
 	o := m.s.open[e.id]
 	if o.count() != e.parts || o != nil && o.prepared {
-		return resVoid
+		return resVoid, nil
 	}
 	if o == nil {
-		o = &openTxn{id: e.id, since: time.Now()}
+		o = &openTxn{id: e.id, since: time.Now(), keys: &keySummary{}}
 		m.s.open[e.id] = o
 	}
 	o.indexes = append(o.indexes, index)
-	o.writes = append(o.writes, e.writes)
 	o.parts++
 	if o.parts == 1 {
 		m.effects.parts = append(m.effects.parts, e.id)
 	}
-	return resDone
+	m.r.fault("part.applied")
+	return resDone, o.keys.add(e.writes)
 }
 
 // prepare needs no look for an earlier abort: that was stamped above its C, so T1 has rejected the entry.
-func (m *machine) prepare(e *entry, index uint64) result {
+func (m *machine) prepare(e *entry, index uint64) (result, error) {
 	o := m.s.open[e.id]
 	if e.again {
 		if o == nil || !o.prepared || o.attempt >= e.attempt {
-			return resVoid
+			return resVoid, nil
 		}
 	} else {
 		if o.count() != e.parts || o != nil && o.prepared {
-			return resVoid
+			return resVoid, nil
 		}
 		if o == nil {
-			o = &openTxn{id: e.id, since: time.Now()}
+			o = &openTxn{id: e.id, since: time.Now(), writes: e.writes}
 			m.s.open[e.id] = o
+		} else if err := o.keys.add(e.writes); err != nil {
+			return 0, err
 		}
 		o.indexes = append(o.indexes, index)
-		o.writes = append(o.writes, e.writes)
 		o.stats = e.stats
 		o.prepared = true
 		m.effects.parts = append(m.effects.parts, e.id)
 	}
 	o.C, o.anchor, o.attempt, o.writers = e.ts, e.anchor, e.attempt, e.writers
 	m.effects.prepared = append(m.effects.prepared, o)
-	return resDone
+	return resDone, nil
 }
 
 // decide: the first decision in the anchor's log counts (T7). One that finds neither a decision nor the prepared record is
@@ -262,6 +282,7 @@ func (m *machine) decide(e *entry) (result, error) {
 	if e.outcome != txn.Committed {
 		if o != nil {
 			m.settle(o)
+			return resAborted, m.dropPieces(o, e.stamp)
 		}
 		return resAborted, nil
 	}
@@ -277,7 +298,7 @@ func (m *machine) decide(e *entry) (result, error) {
 	if err := m.kvs.add(opPut, ownKey(ownDecision, e.id[:]...), encodeDecision(d, false), uint64(e.stamp)); err != nil {
 		return 0, err
 	}
-	return resCommitted, m.installOpen(o)
+	return resCommitted, m.installOpen(o, e.stamp)
 }
 
 func (m *machine) resolve(e *entry) (result, error) {
@@ -287,20 +308,18 @@ func (m *machine) resolve(e *entry) (result, error) {
 	}
 	if e.outcome != txn.Committed {
 		m.settle(o)
-		return resDone, nil
+		return resDone, m.dropPieces(o, e.stamp)
 	}
 	if !o.prepared || o.C != e.ts {
 		return resVoid, nil
 	}
-	return resDone, m.installOpen(o)
+	return resDone, m.installOpen(o, e.stamp)
 }
 
-// installOpen writes a prepared transaction's rows at its C.
-func (m *machine) installOpen(o *openTxn) error {
-	for _, w := range o.writes {
-		if err := m.install(w, o.C); err != nil {
-			return err
-		}
+// installOpen writes a prepared transaction's rows at its C, by an entry stamped at.
+func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
+	if err := m.installPieces(o, at, o.C); err != nil {
+		return err
 	}
 	m.settle(o)
 	m.writers.add(o.id, o.C)

@@ -95,7 +95,12 @@ func (t *Tx) enter() error {
 
 // encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes,
 // and its statistics.
+//
+// Of a write set on disk all pieces but the last are sent as they are made, and the last alone is given.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
+	if t.stage.disk != nil {
+		return t.sendSpilled()
+	}
 	var d deltas
 	plain := !t.stage.mixed
 	err = t.stage.last(func(op *stagedOp) error {
@@ -114,7 +119,43 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 		return nil, nil, err
 	}
 	if t.carry {
-		t.packLocks(&p)
+		err = t.packLocks(&p)
+	}
+	if len(p.pieces) == 0 {
+		p.grow()
+	}
+	return p.pieces, d.encode(), err
+}
+
+// sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece.
+func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
+	if err := t.stage.spill(t.r.stageFile); err != nil {
+		return nil, nil, err
+	}
+	s := partSender{t: t}
+	var d deltas
+	p := packer{full: s.send}
+	err = t.stage.last(func(op *stagedOp) error {
+		old, err := t.oldSize(op)
+		if err != nil {
+			return err
+		}
+		countOp(&d, op, old)
+		encodeOp(op, old, p.add)
+		return p.err
+	})
+	if err == nil && t.carry {
+		err = t.packLocks(&p)
+	}
+	if err == nil {
+		err = p.err
+	}
+	if werr := s.wait(); err == nil {
+		err = werr
+	}
+	if err != nil {
+		t.dropParts()
+		return nil, nil, err
 	}
 	if len(p.pieces) == 0 {
 		p.grow()
@@ -131,15 +172,28 @@ func (t *Tx) pack(p *packer, op *stagedOp) error {
 }
 
 // packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes.
-type packer struct{ pieces [][]byte }
+type packer struct {
+	pieces [][]byte
+	full   func(piece []byte) error // takes pieces as they are full; nil: they are kept
+	err    error                    // of full
+}
 
-func (p *packer) grow() { p.pieces = append(p.pieces, make([]byte, headRoom, headRoom+firstBlock)) }
+func (p *packer) grow() {
+	if n := len(p.pieces); n == 0 || p.full == nil {
+		p.pieces = append(p.pieces, make([]byte, headRoom, headRoom+firstBlock))
+		return
+	}
+	if p.err == nil {
+		p.err = p.full(p.pieces[0])
+	}
+	p.pieces[0] = make([]byte, headRoom, maxEntryBody)
+}
 
 func (p *packer) add(op opKind, key, value []byte) {
 	n := len(p.pieces) - 1
 	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > maxEntryBody {
 		p.grow()
-		n++
+		n = len(p.pieces) - 1
 	}
 	p.pieces[n] = appendOp(p.pieces[n], op, key, value)
 }
@@ -188,8 +242,8 @@ func countOp(d *deltas, op *stagedOp, old int) {
 // oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
 // is not asked for.
 func (t *Tx) oldSize(op *stagedOp) (int, error) {
-	if op.lock > 0 && t.held[op.lock-1].known {
-		return int(t.held[op.lock-1].size), nil
+	if op.old != unknownSize {
+		return int(op.old), nil
 	}
 	if !IsRow(op.key) {
 		return -1, nil
@@ -201,38 +255,58 @@ func (t *Tx) oldSize(op *stagedOp) (int, error) {
 	return len(value), err
 }
 
-const partsInFlight = 4 // bounds what Raft holds of one transaction
+const partsInFlight = 8 // bounds what Raft holds of one transaction
 
 // sendParts puts all pieces but the last into the log and gives the last.
 func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
-	var flying []raftgroup.Proposal
-	var failed error
-	for len(pieces) > 1 && failed == nil {
-		e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: pieces[0]}
-		p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
-		if err != nil {
-			failed = err
-			break
-		}
+	s := partSender{t: t}
+	var err error
+	for ; len(pieces) > 1 && err == nil; pieces = pieces[1:] {
+		err = s.send(pieces[0])
 		pieces[0] = nil
-		pieces = pieces[1:]
-		t.parts++
-		flying = append(flying, p)
-		if len(flying) >= partsInFlight {
-			failed = awaitPart(flying[0])
-			flying = flying[1:]
-		}
 	}
-	for _, p := range flying {
-		if err := awaitPart(p); failed == nil {
-			failed = err
-		}
+	if werr := s.wait(); err == nil {
+		err = werr
 	}
-	if failed != nil {
+	if err != nil {
 		t.dropParts()
-		return nil, failed
+		return nil, err
 	}
 	return pieces[0], nil
+}
+
+// partSender puts pieces into the log as parts, some at a time.
+type partSender struct {
+	t      *Tx
+	flying []raftgroup.Proposal
+}
+
+func (s *partSender) send(piece []byte) error {
+	t := s.t
+	e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: piece}
+	p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
+	if err != nil {
+		return err
+	}
+	t.parts++
+	s.flying = append(s.flying, p)
+	if len(s.flying) < partsInFlight {
+		return nil
+	}
+	err = awaitPart(s.flying[0])
+	s.flying = s.flying[1:]
+	return err
+}
+
+// wait waits for all that were sent.
+func (s *partSender) wait() (err error) {
+	for _, p := range s.flying {
+		if perr := awaitPart(p); err == nil {
+			err = perr
+		}
+	}
+	s.flying = nil
+	return err
 }
 
 // awaitPart gives a definite error: a part alone has no effect, whether it reached the log or not.

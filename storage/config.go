@@ -35,7 +35,8 @@ type Config struct {
 	GCTTL        time.Duration // old versions are kept that long; default 15 min
 	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s
 	RecoverLive  time.Duration // the same where its stage is here, so that its coordinator may be at work; default 10 min
-	MaxStage     int64         // bytes of one transaction's staged writes; default 1 GiB
+	MaxStage     int64         // bytes of one transaction's staged writes, on disk; default 64 GiB
+	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB
 	MaxRow       int           // bytes of a value; default 16 MiB
 	MemTable     int64         // bytes of a memtable, two are kept; default 8 MiB
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
@@ -60,7 +61,9 @@ func (c *Config) setDefaults() {
 	setDefault(&c.GCTTL, 15*time.Minute)
 	setDefault(&c.RecoverAfter, 5*time.Second)
 	setDefault(&c.RecoverLive, 10*time.Minute)
-	setDefault(&c.MaxStage, 1<<30)
+	setDefault(&c.MaxStage, 64<<30)
+	setDefault(&c.StageMemory, 4<<20)
+	c.MaxStage, c.StageMemory = min(c.MaxStage, numberMask/2), min(c.StageMemory, 1<<30)
 	setDefault(&c.MaxRow, 16<<20)
 	setDefault(&c.MemTable, 8<<20)
 	setDefault(&c.MinFree, defaultMinFree)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -29,6 +30,10 @@ func (r *Replica) watchDisk(now time.Time) {
 	if r.diskFull.Swap(full) != full {
 		r.cfg.Logger.Warn("disk space", "fragment", r.cfg.Fragment, "free", free, "writes refused", full)
 	}
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // room refuses a client's write while the disk is full.

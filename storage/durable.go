@@ -24,7 +24,6 @@ type durable struct {
 type mark struct {
 	index, first uint64
 	stamp        txn.Timestamp
-	streamed     bool // writes of a transaction open then are only in the received stream
 }
 
 // truncatedFile holds the index up to which the log may be gone: format(1) · index(8).
@@ -61,9 +60,6 @@ func (d *durable) note(s *state) {
 		first = s.index + 1
 	}
 	m := mark{index: s.index, first: first, stamp: s.stamp}
-	for _, o := range s.open {
-		m.streamed = m.streamed || len(o.indexes) == 0
-	}
 	d.marks = append(d.marks, m)
 }
 
@@ -167,7 +163,7 @@ func (g *guardedLog) DeleteRange(lo, hi uint64) error {
 		return g.LogStore.DeleteRange(lo, hi)
 	}
 	m, ok := g.r.durableMark()
-	if !ok || m.streamed && g.r.snaps.received() {
+	if !ok {
 		return nil
 	}
 	if err := g.r.snaps.settle(); err != nil {

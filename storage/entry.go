@@ -14,7 +14,7 @@ const (
 	entryFormat  = 1
 	entryHeader  = 10
 	stampOffset  = 2
-	maxEntryBody = 4 << 20 // of write sets; larger ones are cut into parts
+	maxEntryBody = 1 << 20 // of write sets; larger ones are cut into parts
 )
 
 type entryKind byte

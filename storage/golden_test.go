@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,11 +52,32 @@ func goldenLines() (lines []string) {
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
-	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, indexes: []uint64{3, 4}, prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
+	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"), prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
 	s.remember(txn.ID{2}, 8)
-	add("checkpoint", s.encode())
+	lines = append(lines, "checkpoint "+checkpoint1)
 	add("locks-and-kept-rows", goldenLocks())
+	add("piece-key", pieceKey(txn.ID{1}, 258))
+	add("checkpoint-2", s.encode())
 	return lines
+}
+
+// checkpoint1 is what releases wrote before open transactions had pieces under own keys.
+const checkpoint1 = "0109000000000000000800000000000000070000000000000006010100000000000000000000000000000002030401000000" +
+	"0000000005020102010201020000000000000000000000000000000000000000000008"
+
+func TestCheckpointOfFormat1(t *testing.T) {
+	b, err := hex.DecodeString(checkpoint1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeCheckpoint(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.open[txn.ID{1}]
+	if s.index != 9 || s.stamp != 8 || o == nil || !slices.Equal(o.indexes, []uint64{3, 4}) || o.parts != partsInLog || o.C != 5 || s.recent[txn.ID{2}] != 8 {
+		t.Fatalf("%+v %+v", s, o)
+	}
 }
 
 // goldenLocks are the operations 5 to 9.

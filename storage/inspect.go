@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -87,23 +88,24 @@ func (r *Replica) Census() *Census {
 	r.stats.mu.RUnlock()
 	for _, o := range m.s.open {
 		if o.prepared && o.C <= c.At && len(o.stats) > 0 {
-			c.pending = append(c.pending, pendingStats{o.C, firstRow(o.writes), o.stats})
+			c.pending = append(c.pending, pendingStats{o.C, m.firstRow(o), o.stats})
 		}
 	}
 	return c
 }
 
-// firstRow gives the key of a row that the operations write.
-func firstRow(writes [][]byte) (row []byte) {
-	for _, w := range writes {
-		// The entry was checked when it was applied first.
-		_ = eachOp(w, func(op opKind, key, _ []byte) error {
-			if row == nil && op.writes() && IsRow(key) {
-				row = key
+// firstRow gives the key of a row that o writes.
+func (m *machine) firstRow(o *openTxn) (row []byte) {
+	// The entries were checked when they were applied first, and the row found ends it.
+	_ = m.eachPiece(o, txn.MaxTimestamp, func(writes []byte) error {
+		return eachOp(writes, func(op opKind, key, _ []byte) error {
+			if !op.writes() || !IsRow(key) {
+				return nil
 			}
-			return nil
+			row = bytes.Clone(key)
+			return ErrStop
 		})
-	}
+	})
 	return row
 }
 

@@ -85,6 +85,7 @@ const (
 	ownStats    = 'S' // · table(4) · group(2): documents and bytes
 	ownDrop     = 'X' // · stamp(8): a span being deleted
 	ownChunk    = 'C' // · key · number(2): a piece of a large row
+	ownPiece    = 'P' // · id(16) · number(4): operations of a transaction that has been open for long
 )
 
 // ownSpace is where the replica's own keys begin; no scan goes beyond.

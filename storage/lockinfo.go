@@ -99,7 +99,7 @@ func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.mark(), Bytes: t.stage.bytes, Locks: len(t.held), Since: t.since,
+		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: len(t.held), Since: t.since,
 		Adopted: t.adopted,
 	}
 	phase := t.phase

@@ -106,6 +106,9 @@ func (r *Replica) open() (err error) {
 	if err := dropMemtables(r.cfg.Dir); err != nil {
 		return err
 	}
+	if err := os.RemoveAll(filepath.Join(r.cfg.Dir, stageFolder)); err != nil { // a crash may leave an empty file
+		return err
+	}
 	r.fault("open.memtables-dropped")
 	if r.db, err = openBadger(&r.cfg); err != nil {
 		return err
@@ -137,10 +140,11 @@ func (r *Replica) open() (err error) {
 	return err
 }
 
-// recover brings the state machine from its checkpoint to where Raft believes it is (S2): it reads again the writes of
+// recover brings the state machine from its checkpoint to where Raft believes it is (S2): it looks again at the writes of
 // transactions that were open at the checkpoint, then applies the entries up to the last snapshot. Raft applies the rest.
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
+	m.log = log
 	if m.r.snaps.received() { // a stream that is not in tables yet: begin with it again
 		_, rd, err := m.r.snaps.Open("")
 		if err != nil {
@@ -151,20 +155,8 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 		}
 	}
 	for _, o := range m.s.open {
-		for _, i := range o.indexes {
-			if err := log.GetLog(i, &l); err != nil {
-				return damaged("log entry %d of an open transaction: %v", i, err)
-			}
-			e, err := decodeEntry(l.Data)
-			if err != nil || e.id != o.id {
-				return damaged("log entry %d is not of the open transaction %s", i, o.id)
-			}
-			o.writes = append(o.writes, e.writes)
-			if e.kind == kindPrepare {
-				o.stats = e.stats
-			} else {
-				o.parts++
-			}
+		if err := m.reopen(o); err != nil {
+			return err
 		}
 	}
 	m.r.publishAll(m.s)
@@ -176,6 +168,30 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 		m.r.fault("recover.entry")
 	}
 	return nil
+}
+
+// reopen fills in what a checkpoint does not say of an open transaction.
+func (m *machine) reopen(o *openTxn) error {
+	if o.parts == partsInLog {
+		o.parts = 0
+		for _, i := range o.indexes {
+			var l raft.Log
+			if err := m.log.GetLog(i, &l); err != nil {
+				return damaged("log entry %d of an open transaction: %v", i, err)
+			}
+			e, err := decodeEntry(l.Data)
+			if err != nil || e.id != o.id {
+				return damaged("log entry %d is not of the open transaction %s", i, o.id)
+			}
+			if e.kind == kindPrepare {
+				o.stats = e.stats
+			} else {
+				o.parts++
+			}
+		}
+	}
+	o.keys = &keySummary{}
+	return m.eachPiece(o, m.s.stamp+1, o.keys.add)
 }
 
 func damaged(format string, args ...any) error {

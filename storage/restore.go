@@ -3,7 +3,6 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
@@ -29,7 +28,7 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 		id := r.id()
 		o := got.open[id]
 		if o == nil {
-			o = &openTxn{id: id, since: time.Now()}
+			o = &received{}
 			got.open[id] = o
 		}
 		o.parts = r.int()
@@ -57,11 +56,18 @@ func (m *machine) adopt(got *restored) error {
 		return err
 	}
 	for id, o := range got.state.open {
-		from := got.open[id]
-		if from == nil {
-			return fmt.Errorf("%w: no writes of open transaction %s", errStream, id)
+		if err := m.adoptOpen(o, got.open[id], got.state.stamp); err != nil {
+			return fmt.Errorf("open transaction %s: %w", id, err)
 		}
-		o.parts, o.stats, o.writes, o.indexes = from.parts, from.stats, from.writes, nil
+	}
+	if err := m.kvs.flush(); err != nil {
+		return err
+	}
+	for _, o := range got.state.open {
+		o.keys = &keySummary{}
+		if err := m.eachPiece(o, got.state.stamp+1, o.keys.add); err != nil {
+			return err
+		}
 	}
 	t := m.r.db.NewTransactionAt(uint64(got.state.stamp), false)
 	defer t.Discard()
@@ -76,6 +82,27 @@ func (m *machine) adopt(got *restored) error {
 	m.r.publishAll(m.s)
 	m.entries++ // something to write down
 	return m.checkpoint()
+}
+
+// adoptOpen brings the writes of an open transaction under own keys, where they are in a stream of this release.
+func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error {
+	if from == nil {
+		if len(o.indexes) > 0 {
+			return fmt.Errorf("%w: there are no writes", errStream)
+		}
+		return nil
+	}
+	o.parts, o.stats, o.indexes = from.parts, from.stats, nil
+	for _, w := range from.writes {
+		err := cutPieces(w, func(piece []byte) error {
+			o.own++
+			return m.kvs.add(opPut, pieceKey(o.id, o.own-1), piece, uint64(at))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unpublish forgets what readers know of the state that a stream replaces.

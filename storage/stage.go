@@ -3,7 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/maphash"
+	"os"
 	"slices"
 	"unsafe"
 
@@ -11,40 +11,48 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// stage is the write set of an open transaction: a list of operations, of which the last one for each key counts. A mark is a
-// length of the list, so statements undo themselves by cutting it, and a view sees what lies below its mark.
+// stage is the write set of an open transaction: a sequence of operations, of which the last one for each key counts. A mark
+// is a position in it, so statements undo themselves by cutting it, and a view sees what lies below its mark.
 //
-// The operations' bytes are kept as they will stand in the log, so that a commit copies nothing, and everything about them is
-// numbers: a load of millions of rows gives the garbage collector little to look at.
+// The newest operations are in memory; a large transaction's older ones are in a file (spill), and positions are those that
+// the file has or will have. In memory the operations' bytes are kept as they will stand in the log, so that the commit of a
+// small transaction copies nothing, and everything about them is numbers: they give the garbage collector little to look at.
 type stage struct {
 	ops     []opPlace
 	blocks  [][]byte // encoded operations, each block behind headRoom free bytes; never moved, never reused
 	index   keyIndex
 	order   btree.Map[string, int32] // the first ordered operations by key, made when a scan asks; shares the blocks' memory
 	ordered int
-	bytes   int64
-	mixed   bool // the blocks hold more than the write set: a key was staged twice, or something was undone
+	mixed   bool   // the blocks hold more than the write set: a key was staged twice, or something was undone
+	base    int64  // position of the first operation in memory
+	size    int64  // bytes of the operations in memory as the file will have them
+	disk    *spill // nil: all are in memory
+	broken  error  // the file could not be read when something was undone: nothing may be concluded any more
 }
 
-// opPlace says where an operation is.
+// opPlace says where an operation in memory is.
 type opPlace struct {
 	block      int32
 	key, value int32 // offsets in the block
 	keyLen     int32
 	valueLen   int32
-	before     int32 // the key's previous operation, -1 if none
-	lock       int32 // number of the row's lock in Tx.held, counted from 1; 0: none
+	before     int32 // the key's previous operation in memory, -1 if none
+	at         int32 // position behind base
+	old        int32 // size of the committed value it replaces: -1 none, unknownSize
 	delete     bool
 	kept       bool // a put that leaves the row's keys as they were
 }
 
-// stagedOp is an operation. Its slices share the block's memory.
+// stagedOp is an operation. Its slices share the stage's memory.
 type stagedOp struct {
 	key, value []byte
 	delete     bool
 	kept       bool
-	lock       int32
+	old        int32
 }
+
+// unknownSize says that nobody has looked yet.
+const unknownSize = -2
 
 // Blocks start small, since most transactions write one row, and grow to what one log entry carries.
 const (
@@ -52,16 +60,36 @@ const (
 	lastBlock  = maxEntryBody
 )
 
-const stagedOverhead = 96 // bytes of bookkeeping for an operation
+const stagedOverhead = 64 // bytes of bookkeeping for an operation in memory
+
+// memory gives the bytes that the operations in memory take.
+func (s *stage) memory() int64 { return s.size + stagedOverhead*int64(len(s.ops)) }
+
+// count gives the number of operations.
+func (s *stage) count() int {
+	if s.disk == nil {
+		return len(s.ops)
+	}
+	return s.disk.count + len(s.ops)
+}
+
+// mark is the position behind the last operation.
+func (s *stage) mark() int { return int(s.base + s.size) }
 
 func (s *stage) at(i int32) stagedOp {
 	p := &s.ops[i]
 	b := s.blocks[p.block]
-	op := stagedOp{key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], delete: p.delete, kept: p.kept, lock: p.lock}
+	op := stagedOp{key: b[p.key : p.key+p.keyLen : p.key+p.keyLen], delete: p.delete, kept: p.kept, old: p.old}
 	if !p.delete {
 		op.value = b[p.value : p.value+p.valueLen : p.value+p.valueLen]
 	}
 	return op
+}
+
+// encoded gives the bytes of an operation.
+func (s *stage) encoded(i int32) []byte {
+	p := &s.ops[i]
+	return s.blocks[p.block][p.key-int32(uvarintLen(int(p.keyLen)))-1 : p.value+p.valueLen]
 }
 
 // block gives the block to which n bytes can be appended.
@@ -78,15 +106,19 @@ func (s *stage) block(n int) int32 {
 	return int32(last + 1)
 }
 
-// put stages an operation: opPut, opPutKept or opDelete.
-func (s *stage) put(kind opKind, key, value []byte, lock int32) {
+// put stages an operation: opPut, opPutKept or opDelete; old is the size of the committed value, -1 if there is none.
+func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	del := kind == opDelete
 	if del {
 		value = nil
 	}
 	n := s.block(1 + 2*binary.MaxVarintLen32 + len(key) + len(value))
+	from := len(s.blocks[n])
 	b := appendOp(s.blocks[n], kind, key, value)
-	p := opPlace{block: n, keyLen: int32(len(key)), valueLen: int32(len(value)), before: -1, lock: lock, delete: del, kept: kind == opPutKept}
+	p := opPlace{
+		block: n, keyLen: int32(len(key)), valueLen: int32(len(value)), before: -1, at: int32(s.size), old: old,
+		delete: del, kept: kind == opPutKept,
+	}
 	p.value = int32(len(b) - len(value))
 	p.key = p.value - p.keyLen
 	if !del {
@@ -94,14 +126,14 @@ func (s *stage) put(kind opKind, key, value []byte, lock int32) {
 	}
 	s.blocks[n] = b
 	s.index.makeRoom()
-	tag := s.index.tag(key)
+	tag := tagOf(key)
 	slot, i := s.find(tag, key)
 	if i >= 0 {
 		p.before, s.mixed = i, true
 	}
-	s.index.set(slot, tag, int32(len(s.ops)))
+	s.index.set(slot, tag, int64(len(s.ops)))
 	s.ops = append(s.ops, p)
-	s.bytes += int64(len(key)+len(value)) + stagedOverhead
+	s.size += int64(recordHead + len(b) - from)
 }
 
 func uvarintLen(n int) int {
@@ -112,27 +144,44 @@ func uvarintLen(n int) int {
 	return k
 }
 
-func (s *stage) mark() int { return len(s.ops) }
-
+// rollbackTo drops the operations from mark on.
 func (s *stage) rollbackTo(mark int) {
-	if mark == 0 {
-		*s = stage{}
-		return
+	switch at := int64(mark); {
+	case at >= s.base+s.size:
+	case at == 0:
+		s.discard()
+	case at <= s.base:
+		s.broken = s.disk.cut(at)
+		*s = stage{disk: s.disk, base: at, broken: s.broken}
+	default:
+		s.undo(at)
 	}
-	for i := int32(len(s.ops) - 1); int(i) >= mark; i-- {
-		op, before := s.at(i), s.ops[i].before
-		tag := s.index.tag(op.key)
-		slot, _ := s.find(tag, op.key)
+}
+
+// discard empties the stage.
+func (s *stage) discard() {
+	if s.disk != nil {
+		s.disk.f.Close() // it has no name any more
+	}
+	*s = stage{}
+}
+
+// undo drops operations in memory.
+func (s *stage) undo(at int64) {
+	for i := int32(len(s.ops) - 1); i >= 0 && s.base+int64(s.ops[i].at) >= at; i-- {
+		key, before := s.at(i).key, s.ops[i].before
+		tag := tagOf(key)
+		slot, _ := s.find(tag, key)
 		if before < 0 {
 			s.index.remove(slot)
 		} else {
-			s.index.set(slot, tag, before)
+			s.index.set(slot, tag, int64(before))
 		}
-		s.disorder(op.key, i, before)
-		s.bytes -= int64(len(op.key)+len(op.value)) + stagedOverhead
+		s.disorder(key, i, before)
 		s.ops = s.ops[:i]
 		s.mixed = true
 	}
+	s.size = at - s.base
 }
 
 // disorder takes operation i out of the order of keys.
@@ -148,9 +197,9 @@ func (s *stage) disorder(key []byte, i, before int32) {
 	}
 }
 
-// below gives the key's operation that counts at mark.
+// below gives the key's operation in memory that counts at mark.
 func (s *stage) below(i int32, mark int) (stagedOp, bool) {
-	for i >= 0 && int(i) >= mark {
+	for i >= 0 && s.base+int64(s.ops[i].at) >= int64(mark) {
 		i = s.ops[i].before
 	}
 	if i < 0 {
@@ -159,16 +208,39 @@ func (s *stage) below(i int32, mark int) (stagedOp, bool) {
 	return s.at(i), true
 }
 
-func (s *stage) get(key []byte, mark int) (stagedOp, bool) {
-	if len(s.ops) == 0 {
-		return stagedOp{}, false
+// get gives the key's operation that counts at mark.
+func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
+	if s.base+s.size == 0 || s.broken != nil {
+		return stagedOp{}, false, s.broken
 	}
-	_, i := s.find(s.index.tag(key), key)
-	return s.below(i, mark)
+	tag := tagOf(key)
+	if len(s.ops) > 0 {
+		_, i := s.find(tag, key)
+		if op, ok := s.below(i, mark); ok {
+			return op, true, nil
+		}
+	}
+	if s.disk == nil {
+		return stagedOp{}, false, nil
+	}
+	return s.disk.get(tag, key, int64(mark))
 }
 
 // span gives the operations on keys of a span that count at mark, in the order of a scan.
-func (s *stage) span(sp txn.Span, mark int, reverse bool) (out []stagedOp) {
+func (s *stage) span(sp txn.Span, mark int, reverse bool) (*ownScan, error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	o := &ownScan{memory: s.spanInMemory(sp, mark, reverse), reverse: reverse}
+	if s.disk != nil {
+		if err := o.open(s.disk, sp, int64(mark)); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.next()
+}
+
+func (s *stage) spanInMemory(sp txn.Span, mark int, reverse bool) (out []stagedOp) {
 	for ; s.ordered < len(s.ops); s.ordered++ {
 		key := s.at(int32(s.ordered)).key
 		s.order.Set(unsafe.String(&key[0], len(key)), int32(s.ordered))
@@ -188,12 +260,19 @@ func (s *stage) span(sp txn.Span, mark int, reverse bool) (out []stagedOp) {
 	return out
 }
 
-// last calls fn with the operation that counts for each key, in the order in which they were staged.
+// last calls fn with the operation that counts for each key, in the order in which they were staged. All must be in memory,
+// or all in the file; in the latter case fn must not keep the operation.
 func (s *stage) last(fn func(op *stagedOp) error) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.disk != nil {
+		return s.disk.last(fn)
+	}
 	for i := range s.ops {
 		op := s.at(int32(i))
 		if s.mixed {
-			if _, j := s.find(s.index.tag(op.key), op.key); int(j) != i {
+			if _, ok := s.index.slotOf(tagOf(op.key), int64(i)); !ok {
 				continue
 			}
 		}
@@ -221,73 +300,36 @@ func (s *stage) pieces() [][]byte {
 	return append([][]byte{first}, s.blocks[n:]...)
 }
 
-// find gives the key's last operation, -1 if there is none, and its slot in the index.
+// find gives the key's last operation in memory, -1 if there is none, and its slot in the index.
 func (s *stage) find(tag uint32, key []byte) (slot int, last int32) {
 	x := &s.index
 	for slot = x.home(tag); x.slots[slot] != 0; slot = x.next(slot) {
-		if uint32(x.slots[slot]>>32) != tag {
-			continue
-		}
-		if i := int32(uint32(x.slots[slot])) - 1; bytes.Equal(s.at(i).key, key) {
-			return slot, i
+		if got, i := splitSlot(x.slots[slot]); got == tag && bytes.Equal(s.at(int32(i)).key, key) {
+			return slot, int32(i)
 		}
 	}
 	return slot, -1
 }
 
-// keyIndex is a hash table from keys to operations' numbers, with linear probing. A slot holds the key's tag and the number
-// plus one; 0 is a free slot.
-type keyIndex struct {
-	slots []uint64
-	used  int
-}
-
-// tagSeed is of this process: tags are never stored.
-var tagSeed = maphash.MakeSeed()
-
-func (x *keyIndex) tag(key []byte) uint32 { return uint32(maphash.Bytes(tagSeed, key)) }
-
-func (x *keyIndex) home(tag uint32) int { return int(tag) & (len(x.slots) - 1) }
-
-func (x *keyIndex) next(slot int) int { return (slot + 1) & (len(x.slots) - 1) }
-
-func (x *keyIndex) set(slot int, tag uint32, number int32) {
-	if x.slots[slot] == 0 {
-		x.used++
+// spill moves the operations in memory into the file, which create makes. After an error everything is as before.
+func (s *stage) spill(create func() (*os.File, error)) error {
+	if len(s.ops) == 0 {
+		return nil
 	}
-	x.slots[slot] = uint64(tag)<<32 | uint64(uint32(number+1))
-}
-
-// makeRoom leaves half of the slots free; there is always a free one where a search ends.
-func (x *keyIndex) makeRoom() {
-	old := x.slots
-	if 2*x.used < len(old) {
-		return
-	}
-	x.slots = make([]uint64, max(8, 2*len(old)))
-	for _, e := range old {
-		if e == 0 {
-			continue
+	d := s.disk
+	if d == nil {
+		f, err := create()
+		if err != nil {
+			return err
 		}
-		slot := x.home(uint32(e >> 32))
-		for x.slots[slot] != 0 {
-			slot = x.next(slot)
-		}
-		x.slots[slot] = e
+		d = &spill{f: f}
 	}
-}
-
-// remove frees a slot and closes the gap, since a search ends at a free slot.
-func (x *keyIndex) remove(slot int) {
-	x.used--
-	gap := slot
-	for s := x.next(slot); x.slots[s] != 0; s = x.next(s) {
-		home := x.home(uint32(x.slots[s] >> 32))
-		// The entry may fill the gap unless its home lies behind it, going round from the gap to s.
-		if (s-home)&(len(x.slots)-1) >= (s-gap)&(len(x.slots)-1) {
-			x.slots[gap] = x.slots[s]
-			gap = s
+	if err := d.append(s); err != nil {
+		if s.disk == nil {
+			d.f.Close()
 		}
+		return err
 	}
-	x.slots[gap] = 0
+	*s = stage{disk: d, base: d.size}
+	return nil
 }

@@ -3,54 +3,89 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sherddb/sherd/txn"
 )
 
-// TestStageAgainstModel stages and undoes at random and compares with maps of what each mark saw.
+// TestStageAgainstModel stages, moves to disk and undoes at random and compares with maps of what each mark saw.
 func TestStageAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewSource(4))
-	for range 30 {
+	for round := range 40 {
 		var s stage
-		seen := []map[string]string{{}} // by mark
+		seen, marks := []map[string]string{{}}, []int{0} // by operations staged
 		for range 300 {
 			switch n := rnd.Intn(20); {
 			case n == 0:
-				mark := rnd.Intn(len(seen))
-				s.rollbackTo(mark)
-				seen = seen[:mark+1]
+				to := rnd.Intn(len(seen))
+				s.rollbackTo(marks[to])
+				seen, marks = seen[:to+1], marks[:to+1]
 			case n < 3:
-				checkSpan(t, &s, seen, rnd.Intn(len(seen)), rnd.Intn(2) == 0)
-			default:
-				next := map[string]string{}
-				for k, v := range seen[len(seen)-1] {
-					next[k] = v
+				to := rnd.Intn(len(seen))
+				checkSpan(t, &s, seen[to], marks[to], rnd.Intn(2) == 0)
+			case n < 5 && round%4 > 0:
+				if err := s.spill(tempFile(t)); err != nil {
+					t.Fatal(err)
 				}
+			default:
+				next := maps.Clone(seen[len(seen)-1])
 				key, value, del := fmt.Sprintf("key-%02d", rnd.Intn(60)), fmt.Sprint(rnd.Int63()), rnd.Intn(4) == 0
+				if rnd.Intn(30) == 0 {
+					value = strings.Repeat(value, 1000) // beyond what is read at once
+				}
 				if next[key] = value; del {
 					next[key] = "deleted"
 				}
 				s.put(putKind(del), []byte(key), []byte(value), 0)
-				seen = append(seen, next)
+				seen, marks = append(seen, next), append(marks, s.mark())
 			}
-			if s.mark() != len(seen)-1 {
-				t.Fatalf("mark %d, want %d", s.mark(), len(seen)-1)
+			if want := marks[len(marks)-1]; s.mark() != want {
+				t.Fatalf("mark %d, want %d", s.mark(), want)
 			}
-			mark := rnd.Intn(len(seen))
+			at := rnd.Intn(len(seen))
 			for i := range 60 {
 				key := fmt.Sprintf("key-%02d", i)
-				op, ok := s.get([]byte(key), mark)
-				if want, staged := seen[mark][key]; ok != staged || ok && show(op) != want {
-					t.Fatalf("%s at %d: %q %v, want %q", key, mark, show(op), ok, want)
+				op, ok, err := s.get([]byte(key), marks[at])
+				if want, staged := seen[at][key]; err != nil || ok != staged || ok && show(op) != want {
+					t.Fatalf("%s at %d: %q %v %v, want %q", key, at, show(op), ok, err, want)
 				}
 			}
 		}
-		checkSpan(t, &s, seen, len(seen)-1, false)
+		checkSpan(t, &s, seen[len(seen)-1], s.mark(), false)
+		if s.disk != nil {
+			if err := s.spill(tempFile(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		checkLast(t, &s, seen[len(seen)-1])
+		s.discard()
 	}
+}
+
+// checkLast compares the write set that a commit logs.
+func checkLast(t *testing.T, s *stage, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	err := s.last(func(op *stagedOp) error {
+		if _, twice := got[string(op.key)]; twice {
+			return fmt.Errorf("%s comes twice", op.key)
+		}
+		got[string(op.key)] = show(*op)
+		return nil
+	})
+	if err != nil || !maps.Equal(got, want) {
+		t.Fatalf("%v: %v\nwant %v", err, got, want)
+	}
+}
+
+func tempFile(t testing.TB) func() (*os.File, error) {
+	return func() (*os.File, error) { return os.CreateTemp(t.TempDir(), "") }
 }
 
 func show(op stagedOp) string {
@@ -60,16 +95,20 @@ func show(op stagedOp) string {
 	return string(op.value)
 }
 
-func checkSpan(t *testing.T, s *stage, seen []map[string]string, mark int, reverse bool) {
+func checkSpan(t *testing.T, s *stage, seen map[string]string, mark int, reverse bool) {
 	t.Helper()
 	var want, got []string
-	for k, v := range seen[mark] {
+	for k, v := range seen {
 		if k >= "key-10" && k < "key-40" {
 			want = append(want, k+v)
 		}
 	}
-	for _, op := range s.span(txn.Span{Start: []byte("key-10"), End: []byte("key-40")}, mark, reverse) {
-		got = append(got, string(op.key)+show(op))
+	own, err := s.span(txn.Span{Start: []byte("key-10"), End: []byte("key-40")}, mark, reverse)
+	for ; err == nil && own.ok; err = own.next() {
+		got = append(got, string(own.op.key)+show(own.op))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if slices.Sort(want); reverse {
 		slices.Reverse(want)
@@ -89,7 +128,7 @@ func TestStagePieces(t *testing.T) {
 		}
 		pieces, i := s.pieces(), 0
 		for j, p := range pieces {
-			if len(p) > maxEntryBody || len(pieces) > 1 && j < len(pieces)-1 && len(p) < 1<<20 {
+			if len(p) > maxEntryBody || len(pieces) > 1 && j < len(pieces)-1 && len(p) < maxEntryBody/4 {
 				t.Fatalf("piece %d of %d has %d bytes", j, len(pieces), len(p))
 			}
 			err := eachOp(p[headRoom:], func(op opKind, key, v []byte) error {
@@ -106,7 +145,7 @@ func TestStagePieces(t *testing.T) {
 		if i != n {
 			t.Fatalf("%d operations of %d", i, n)
 		}
-		if op, ok := s.get(rowKey(n-1), math.MaxInt32); n > 0 && (!ok || op.delete != ((n-1)%7 == 0)) {
+		if op, ok, _ := s.get(rowKey(n-1), math.MaxInt); n > 0 && (!ok || op.delete != ((n-1)%7 == 0)) {
 			t.Fatal(op, ok)
 		}
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -27,12 +28,14 @@ type state struct {
 	order     []txn.ID                 // recent's ids, oldest first
 }
 
-// openTxn is a transaction of which parts or a prepare are in the log and no outcome yet. Its writes are held in memory; a
-// restart reads them again from the log, where they stay until the outcome (firstIndex bounds truncation).
+// openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
+// are.
 type openTxn struct {
 	id       txn.ID
-	indexes  []uint64 // of its entries: parts, then the prepare that carried writes
-	writes   [][]byte // encoded operations, in order
+	own      int         // pieces under own keys; they come first
+	indexes  []uint64    // of the entries that hold the others, which stay in the log (firstIndex): parts, then the prepare with the rest
+	writes   []byte      // all of them, where one prepare has brought them since the start; nil otherwise
+	keys     *keySummary // nil where writes are there
 	stats    []byte
 	parts    int
 	prepared bool
@@ -81,8 +84,9 @@ func (s *state) firstIndex() (first uint64) {
 	return first
 }
 
-// checkpointFormat is the format byte of the record under ownApplied.
-const checkpointFormat = 1
+// checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
+// number of its parts are in the log alone.
+const checkpointFormat = 2
 
 // encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
 func (s *state) encode() []byte {
@@ -95,6 +99,9 @@ func (s *state) encode() []byte {
 	for _, id := range slices.SortedFunc(maps.Keys(s.open), func(a, b txn.ID) int { return slices.Compare(a[:], b[:]) }) {
 		o := s.open[id]
 		b = append(b, id[:]...)
+		b = binary.AppendUvarint(b, uint64(o.own))
+		b = binary.AppendUvarint(b, uint64(max(o.parts, 0)))
+		b = putBytes(b, o.stats)
 		b = binary.AppendUvarint(b, uint64(len(o.indexes)))
 		for _, i := range o.indexes {
 			b = binary.AppendUvarint(b, i)
@@ -113,17 +120,24 @@ func (s *state) encode() []byte {
 	return b
 }
 
+// partsInLog says that parts and statistics are to be read from the log.
+const partsInLog = -1
+
 func decodeCheckpoint(b []byte) (*state, error) {
-	if len(b) == 0 || b[0] != checkpointFormat {
+	if len(b) == 0 || b[0] < 1 || b[0] > checkpointFormat {
 		return nil, fmt.Errorf("checkpoint of a format this release does not know")
 	}
+	format := b[0]
 	r := reader{b: b[1:]}
 	s := newState()
 	s.index = r.uvarint()
 	s.stamp, s.ceiling, s.watermark = r.ts(), r.ts(), r.ts()
 	n := r.int()
 	for i := 0; i < n && r.err == nil; i++ {
-		o := &openTxn{id: r.id()}
+		o := &openTxn{id: r.id(), parts: partsInLog}
+		if format > 1 {
+			o.own, o.parts, o.stats = r.int(), r.int(), bytes.Clone(r.bytes())
+		}
 		k := r.int()
 		for j := 0; j < k && r.err == nil; j++ {
 			o.indexes = append(o.indexes, r.uvarint())

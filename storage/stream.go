@@ -19,7 +19,7 @@ type frameKind byte
 
 const (
 	frameKey   frameKind = 1 // meta(1) · user meta(1) · version(8) · expires · key · value
-	frameOpen  frameKind = 2 // id(16) · parts · statistics · operations: an open transaction's writes
+	frameOpen  frameKind = 2 // id(16) · parts · statistics · operations: an open transaction's writes; no longer written
 	frameStat  frameKind = 3 // key · value of a statistics record
 	frameState frameKind = 4 // the checkpoint record; the end
 )
@@ -32,28 +32,36 @@ var errStream = errors.New("malformed stream of a fragment")
 // and do no harm (S1).
 type frozen struct {
 	state []byte
-	open  []*openTxn
 	stats map[string][]byte
 }
 
-// freeze copies the state between two batches.
-func (m *machine) freeze() *frozen {
+// freeze copies the state between two batches. What open transactions write becomes keys, which the stream carries.
+func (m *machine) freeze() (*frozen, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f := &frozen{state: m.s.encode(), stats: map[string][]byte{}}
 	for _, o := range m.s.open {
-		c := *o
-		f.open = append(f.open, &c)
+		if len(o.indexes) > 0 {
+			if err := m.takeOver(o, m.s.stamp); err != nil {
+				return nil, err
+			}
+		}
 	}
+	if err := m.kvs.flush(); err != nil {
+		return nil, err
+	}
+	f := &frozen{state: m.s.encode(), stats: map[string][]byte{}}
 	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
-	return f
+	return f, nil
 }
 
 // stream gives a reader of the database as it is now, while entries go on being applied, and the number of bytes it will
 // give. Raft wants that number first: it is counted in a pass of its own, what resolutions may add meanwhile is allowed for,
 // and what is left over is filled with zeros after the state.
 func (r *Replica) stream() (rd io.ReadCloser, size int64, err error) {
-	f := r.machine.freeze()
+	f, err := r.machine.freeze()
+	if err != nil {
+		return nil, 0, err
+	}
 	c := &counter{}
 	if err := r.writeTo(c, f); err != nil {
 		return nil, 0, err
@@ -134,16 +142,6 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 }
 
 func writeFrozen(w *bufio.Writer, f *frozen) error {
-	for _, o := range f.open {
-		b := append([]byte{byte(frameOpen)}, o.id[:]...)
-		b = binary.AppendUvarint(b, uint64(o.parts))
-		b = putBytes(b, o.stats)
-		for i, ops := range o.writes { // one frame for each entry's writes; the first fields are repeated
-			if err := writeFrame(w, append(b[:len(b):len(b)], ops...)); err != nil {
-				return fmt.Errorf("piece %d: %w", i, err)
-			}
-		}
-	}
 	for k, v := range f.stats {
 		if err := writeFrame(w, putBytes(putBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
 			return err
@@ -170,7 +168,7 @@ func (m *machine) restore(rd io.Reader) error {
 	if err := m.r.db.DropAll(); err != nil { // a follower serves nobody while it restores
 		return err
 	}
-	got := &restored{open: map[txn.ID]*openTxn{}, stats: newStatistics()}
+	got := &restored{open: map[txn.ID]*received{}, stats: newStatistics()}
 	for got.state == nil {
 		b, err := readFrame(in)
 		if err != nil {
@@ -186,8 +184,15 @@ func (m *machine) restore(rd io.Reader) error {
 // restored gathers the end of a stream.
 type restored struct {
 	state *state
-	open  map[txn.ID]*openTxn
+	open  map[txn.ID]*received // from a release that had no own keys of pieces
 	stats *statistics
+}
+
+// received is an open transaction as frameOpen has it.
+type received struct {
+	parts  int
+	stats  []byte
+	writes [][]byte
 }
 
 func readFrame(in *bufio.Reader) ([]byte, error) {

@@ -111,14 +111,14 @@ func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
 // Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
 func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	t.mu.Lock()
-	op, ok := t.stage.get(key, math.MaxInt32)
+	op, ok, err := t.stage.get(key, math.MaxInt)
 	var l *rowLock
 	if !ok {
 		l = t.lockOf(key)
 	}
 	t.mu.Unlock()
-	if ok {
-		return op.value, nil
+	if ok || err != nil {
+		return op.value, err
 	}
 	if l != nil && l.known && l.size < 0 {
 		return nil, nil
@@ -158,21 +158,29 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	if t.stage.bytes+int64(len(key)+len(value)) > t.r.cfg.MaxStage {
+	if t.stage.broken != nil {
+		return t.stage.broken
+	}
+	if int64(t.stage.mark()+len(key)+len(value)) > t.r.cfg.MaxStage {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "transaction writes more than %d bytes in one fragment", t.r.cfg.MaxStage).
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)
-	lock := int32(0)
+	old := int32(unknownSize)
 	if IsRow(key) {
 		if l := t.lockOf(key); l != nil {
-			lock = l.number
+			if l.known {
+				old = l.size
+			}
 			if kind == opPut && l.mode == txn.NoKeyUpdate {
 				kind = opPutKept
 			}
 		}
 	}
-	t.stage.put(kind, key, value, lock)
+	t.stage.put(kind, key, value, old)
+	if t.stage.memory() > t.r.cfg.StageMemory {
+		return t.stage.spill(t.r.stageFile)
+	}
 	return nil
 }
 
@@ -198,7 +206,8 @@ func (t *Tx) Rollback() {
 func (t *Tx) end() {
 	t.mu.Lock()
 	held, began := t.held, t.term != 0
-	t.phase, t.held, t.changes, t.pins, t.last, t.stage = phaseDone, nil, nil, 0, nil, stage{}
+	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
+	t.stage.discard()
 	t.mu.Unlock()
 	if !began {
 		return
@@ -223,13 +232,13 @@ func (t *Tx) viewMark() (int, error) {
 	return t.stage.mark(), nil
 }
 
-func (t *Tx) stagedAt(key []byte, mark int) (stagedOp, bool) {
+func (t *Tx) stagedAt(key []byte, mark int) (stagedOp, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stage.get(key, mark)
 }
 
-func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) []stagedOp {
+func (t *Tx) stagedIn(span txn.Span, mark int, reverse bool) (*ownScan, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stage.span(span, mark, reverse)

@@ -164,6 +164,9 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 }
 
 func (v *validation) touchedBy(p *preparedTxn) bool {
+	if p.summary != nil {
+		return slices.ContainsFunc(v.spans, p.touches)
+	}
 	keys := p.keys()
 	if len(keys) < len(v.spans) {
 		return slices.ContainsFunc(keys, func(k []byte) bool { return contains(v.spans, k) })

@@ -76,8 +76,8 @@ func (v *View) Close() { v.b.Discard() }
 // Get gives the value of key, nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 	if v.mark > 0 {
-		if op, ok := v.t.stagedAt(key, v.mark); ok {
-			return op.value, nil
+		if op, ok, err := v.t.stagedAt(key, v.mark); ok || err != nil {
+			return op.value, err
 		}
 	}
 	if v.reads != nil {
@@ -198,14 +198,17 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 	if uint64(v.T) < v.r.watermark.Load() {
 		return errTooOld(v.T)
 	}
-	var own []stagedOp
+	var own *ownScan
 	if v.mark > 0 {
-		own = v.t.stagedIn(span, v.mark, reverse)
+		var err error
+		if own, err = v.t.stagedIn(span, v.mark, reverse); err != nil {
+			return err
+		}
 	}
 	c := newCursor(v.b, span, reverse)
 	defer c.it.Close()
 	var err error
-	if len(own) == 0 {
+	if own == nil || !own.ok {
 		err = scanPlain(ctx, v.b, c, fn)
 	} else {
 		err = scanMerged(ctx, v.b, c, own, reverse, fn)
@@ -290,21 +293,21 @@ func emit(t *badger.Txn, item *badger.Item, fn func(k, v []byte) error) error {
 }
 
 // scanMerged is scanPlain with own staged operations laid over.
-func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own []stagedOp, reverse bool, fn func(k, v []byte) error) error {
+func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *ownScan, reverse bool, fn func(k, v []byte) error) error {
 	for n := 1; ; n++ {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		stored := c.valid()
-		if !stored && len(own) == 0 {
+		if !stored && !own.ok {
 			return nil
 		}
 		cmp := -1 // the stored key comes first
 		switch {
 		case !stored:
 			cmp = 1
-		case len(own) > 0:
-			cmp = bytes.Compare(c.it.Item().Key(), own[0].key)
+		case own.ok:
+			cmp = bytes.Compare(c.it.Item().Key(), own.op.key)
 			if reverse {
 				cmp = -cmp
 			}
@@ -316,12 +319,14 @@ func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own []stagedOp, r
 			c.it.Next()
 			continue
 		}
-		if !own[0].delete {
-			if err := fn(own[0].key, own[0].value); err != nil {
+		if !own.op.delete {
+			if err := fn(own.op.key, own.op.value); err != nil {
 				return err
 			}
 		}
-		own = own[1:]
+		if err := own.next(); err != nil {
+			return err
+		}
 		if cmp == 0 {
 			c.it.Next()
 		}

@@ -23,52 +23,56 @@ type preparedTxn struct {
 	C       txn.Timestamp
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
-	keys    func() [][]byte // ascending; sorted for the first who asks, since most commits settle before anyone does
-	locks   func(fn func(key []byte, mode txn.LockMode))
+	keys    func() [][]byte                                          // ascending; sorted for the first who asks, since most commits settle before anyone does
+	summary *keySummary                                              // in place of keys, of a large transaction
+	each    func(fn func(key []byte, mode txn.LockMode) error) error // with all keys and their locks, some more than once; guarded by smu
 	settled chan struct{}
 	since   time.Time
 }
 
-func newPrepared(o *openTxn) *preparedTxn {
-	writes := o.writes // of a prepared transaction they stay as they are
-	return &preparedTxn{
+func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
+	p := &preparedTxn{
 		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
-		keys:  sync.OnceValue(func() [][]byte { return sortedKeys(writes) }),
-		locks: func(fn func([]byte, txn.LockMode)) { eachLock(writes, fn) },
 	}
+	if o.keys != nil {
+		o.keys.seal()
+		p.summary = o.keys
+	}
+	if o.keys != nil {
+		o.keys.seal()
+		p.summary = o.keys
+	}
+	writes := o.writes // of a prepared transaction they stay as they are
+	p.keys = sync.OnceValue(func() [][]byte { return sortedKeys(writes) })
+	p.each = r.machine.eachKey(o)
+	return p
 }
 
-// eachLock calls fn with what a prepared transaction has locked, perhaps more than once for a key.
-func eachLock(writes [][]byte, fn func(key []byte, mode txn.LockMode)) {
-	for _, w := range writes {
-		_ = eachOp(w, func(op opKind, key, _ []byte) error {
-			fn(key, op.mode())
-			return nil
-		})
-	}
-}
-
-func sortedKeys(writes [][]byte) (keys [][]byte) {
-	for _, w := range writes {
-		// The entry was checked when it was applied first.
-		_ = eachOp(w, func(op opKind, key, _ []byte) error {
-			if op.writes() { // a reader does not wait for what is only locked
-				keys = append(keys, key)
-			}
-			return nil
-		})
-	}
+func sortedKeys(writes []byte) (keys [][]byte) {
+	// The entry was checked when it was applied first.
+	_ = eachOp(writes, func(op opKind, key, _ []byte) error {
+		if op.writes() { // a reader does not wait for what is only locked
+			keys = append(keys, key)
+		}
+		return nil
+	})
 	slices.SortFunc(keys, bytes.Compare)
 	return keys
 }
 
 func (p *preparedTxn) touches(s txn.Span) bool {
+	if p.summary != nil {
+		return p.summary.touches(s)
+	}
 	keys := p.keys()
 	i := sort.Search(len(keys), func(i int) bool { return bytes.Compare(keys[i], s.Start) >= 0 })
 	return i < len(keys) && (len(s.End) == 0 || bytes.Compare(keys[i], s.End) < 0)
 }
 
 func (p *preparedTxn) writes(key []byte) bool {
+	if p.summary != nil {
+		return p.summary.writes(key)
+	}
 	_, ok := slices.BinarySearchFunc(p.keys(), key, bytes.Compare)
 	return ok
 }
@@ -194,7 +198,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		if s.open[o.id] != o {
 			continue // settled in the same batch
 		}
-		p := newPrepared(o)
+		p := r.newPrepared(o)
 		if old := r.prepared[o.id]; old != nil {
 			defer close(old.settled) // a later attempt: whoever waited looks again
 		}

@@ -1,0 +1,221 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// The writes of an open transaction are not in memory, but for those of a single prepare. They are in the log, from which the
+// outcome reads them again, piece by piece; one that stays open for long has its pieces copied to the replica's own keys by a
+// checkpoint, so that it does not hold the log back, and so has every one that is open when a stream is made.
+
+// keepInLog is how long a transaction may hold the log back.
+const keepInLog = time.Minute
+
+// eachPiece calls fn with the operations of o in order, as they were below the stamp before.
+func (m *machine) eachPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
+	if o.writes != nil {
+		return fn(o.writes)
+	}
+	if err := m.eachOwnPiece(o, before, fn); err != nil {
+		return err
+	}
+	for _, i := range o.indexes {
+		var l raft.Log
+		if err := m.log.GetLog(i, &l); err != nil {
+			return damaged("log entry %d of an open transaction: %v", i, err)
+		}
+		e, err := decodeEntry(l.Data)
+		if err != nil || e.id != o.id {
+			return damaged("log entry %d is not of the open transaction %s", i, o.id)
+		}
+		if err := fn(e.writes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
+	if o.own == 0 {
+		return nil
+	}
+	t := m.r.db.NewTransactionAt(uint64(before-1), false) // a crash may have left deletions of the outcome that is applied again
+	defer t.Discard()
+	for n := range o.own {
+		item, err := t.Get(pieceKey(o.id, n))
+		if err == badger.ErrKeyNotFound {
+			return damaged("piece %d of the open transaction %s is missing", n, o.id)
+		}
+		var b []byte
+		if err == nil {
+			b, err = item.ValueCopy(nil)
+		}
+		if err == nil {
+			err = fn(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pieceKey(id txn.ID, n int) []byte {
+	return ownKey(ownPiece, binary.BigEndian.AppendUint32(id[:], uint32(n))...)
+}
+
+// takeOver copies what of o is only in the log to the replica's own keys, at a stamp. How the pieces are cut follows from the
+// entries alone, so it may be done again, at another stamp.
+func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
+	rest := *o
+	rest.own = 0 // these are there
+	n := o.own
+	err := m.eachPiece(&rest, at, func(writes []byte) error {
+		return cutPieces(writes, func(piece []byte) error {
+			n++
+			return m.kvs.add(opPut, pieceKey(o.id, n-1), piece, uint64(at))
+		})
+	})
+	if err != nil {
+		return err
+	}
+	o.own, o.indexes = n, nil
+	m.r.smu.Lock()
+	defer m.r.smu.Unlock()
+	if p := m.r.prepared[o.id]; p != nil {
+		p.each = m.eachKey(o) // the log may be cut
+	}
+	return nil
+}
+
+// eachKey gives a function that calls another with what o has locked, wherever that is now.
+func (m *machine) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode) error) error {
+	at := *o
+	return func(fn func(key []byte, mode txn.LockMode) error) error {
+		return m.eachPiece(&at, txn.MaxTimestamp, func(writes []byte) error {
+			return eachOp(writes, func(op opKind, key, _ []byte) error {
+				if TableOf(key) == ownTable { // a chunk; its row has a key too
+					return nil
+				}
+				return fn(key, op.mode())
+			})
+		})
+	}
+}
+
+// cutPieces cuts operations into pieces that Badger takes as values.
+func cutPieces(writes []byte, fn func(piece []byte) error) error {
+	r, start, end := reader{b: writes}, 0, 0
+	for len(r.b) > 0 {
+		if err := r.skipOp(); err != nil {
+			return err
+		}
+		next := len(writes) - len(r.b)
+		if end > start && next-start > chunkSize {
+			if err := fn(writes[start:end:end]); err != nil {
+				return err
+			}
+			start = end
+		}
+		end = next
+	}
+	if end == start {
+		return nil
+	}
+	return fn(writes[start:end:end])
+}
+
+func (r *reader) skipOp() error {
+	op := opKind(r.byte())
+	r.bytes()
+	if op.hasValue() {
+		r.bytes()
+	}
+	return r.err
+}
+
+// dropPieces deletes o's own keys at the stamp of its outcome.
+func (m *machine) dropPieces(o *openTxn, at txn.Timestamp) error {
+	for n := range o.own {
+		if err := m.kvs.add(opDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keySummary tells of a large write set which keys it may have: of each table and index the span they lie in, and hashes of
+// the keys as long as these are not too many. It errs on one side: who asks waits more than it must.
+type keySummary struct {
+	spans  map[uint64]txn.Span // by table and index, both ends included
+	hashes []uint64
+	sorted bool
+	tooBig bool // no hashes
+}
+
+const maxHashes = 1 << 20
+
+var summarySeed = maphash.MakeSeed()
+
+// add takes the keys of encoded operations, which were checked before.
+func (k *keySummary) add(writes []byte) error {
+	if k.spans == nil {
+		k.spans = map[uint64]txn.Span{}
+	}
+	return eachOp(writes, func(op opKind, key, _ []byte) error {
+		if !op.writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
+			return nil
+		}
+		of := binary.BigEndian.Uint64(key)
+		s, ok := k.spans[of]
+		switch {
+		case !ok:
+			s = txn.Span{Start: bytes.Clone(key), End: bytes.Clone(key)}
+		case bytes.Compare(key, s.Start) < 0:
+			s.Start = append(s.Start[:0:0], key...)
+		case bytes.Compare(key, s.End) > 0:
+			s.End = append(s.End[:0:0], key...)
+		}
+		k.spans[of] = s
+		if k.tooBig = k.tooBig || len(k.hashes) == maxHashes; k.tooBig {
+			k.hashes = nil
+		} else {
+			k.hashes, k.sorted = append(k.hashes, maphash.Bytes(summarySeed, key)), false
+		}
+		return nil
+	})
+}
+
+// seal makes the summary ready for questions, from any number of goroutines.
+func (k *keySummary) seal() {
+	if !k.sorted {
+		slices.Sort(k.hashes)
+		k.sorted = true
+	}
+}
+
+func (k *keySummary) touches(sp txn.Span) bool {
+	for _, s := range k.spans {
+		if bytes.Compare(sp.Start, s.End) <= 0 && (len(sp.End) == 0 || bytes.Compare(sp.End, s.Start) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *keySummary) writes(key []byte) bool {
+	if !k.tooBig {
+		_, ok := slices.BinarySearch(k.hashes, maphash.Bytes(summarySeed, key))
+		return ok
+	}
+	s, ok := k.spans[binary.BigEndian.Uint64(key)]
+	return ok && bytes.Compare(key, s.Start) >= 0 && bytes.Compare(key, s.End) <= 0
+}

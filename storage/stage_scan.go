@@ -1,0 +1,182 @@
+package storage
+
+import (
+	"bytes"
+	"container/heap"
+	"sort"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// ownScan walks the operations of a stage on the keys of a span in the order of a scan: those in memory, and those of the
+// file's runs, merged. What was moved into the file meanwhile does no harm: memory and file keep what lies below a mark.
+type ownScan struct {
+	memory  []stagedOp
+	runs    []*runScan // a heap by key
+	reverse bool
+
+	ok  bool     // op holds the present one
+	op  stagedOp // valid until next
+	buf []byte   // of op, where it is from the file
+}
+
+// runScan is the scan's place in one run.
+type runScan struct {
+	d       *spill
+	start   int64
+	order   []uint32 // what is left of the run's
+	mark    int64
+	reverse bool
+	rec     record // the present one
+	buf     []byte
+}
+
+// open adds the runs of d.
+func (o *ownScan) open(d *spill, sp txn.Span, mark int64) error {
+	for i := range d.runs {
+		r := &d.runs[i]
+		if r.start >= mark {
+			break
+		}
+		order, err := d.sorted(r)
+		if err != nil {
+			return err
+		}
+		c := &runScan{d: &spill{f: d.f, size: d.size}, start: r.start, mark: mark, reverse: o.reverse}
+		lo, err := c.search(order, sp.Start)
+		hi := len(order)
+		if err == nil && len(sp.End) > 0 {
+			hi, err = c.search(order, sp.End)
+		}
+		if err != nil {
+			return err
+		}
+		c.order = order[lo:max(lo, hi)]
+		more, err := c.next()
+		if err != nil {
+			return err
+		}
+		if more {
+			o.runs = append(o.runs, c)
+		}
+	}
+	heap.Init(o)
+	return nil
+}
+
+// search gives the first place in order with a key at or above key.
+func (c *runScan) search(order []uint32, key []byte) (n int, err error) {
+	n = sort.Search(len(order), func(i int) bool {
+		if err != nil {
+			return true
+		}
+		var rec record
+		if rec, c.buf, err = c.d.read(c.start+int64(order[i]), c.buf, firstRead, true); err != nil {
+			return true
+		}
+		return bytes.Compare(rec.op.key, key) >= 0
+	})
+	return n, err
+}
+
+// next reads the next record that counts below the mark; the value of a large one stays where it is.
+func (c *runScan) next() (more bool, err error) {
+	for len(c.order) > 0 {
+		n := 0
+		if c.reverse {
+			n = len(c.order) - 1
+		}
+		at := c.start + int64(c.order[n])
+		if c.reverse {
+			c.order = c.order[:n]
+		} else {
+			c.order = c.order[1:]
+		}
+		if at >= c.mark {
+			continue
+		}
+		c.rec, c.buf, err = c.d.read(at, c.buf, scanRead, true)
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// next goes to the next key.
+func (o *ownScan) next() error {
+	o.ok, o.op = false, stagedOp{}
+	if len(o.runs) > 0 && (len(o.memory) == 0 || o.compare(o.runs[0].rec.op.key, o.memory[0].key) < 0) {
+		return o.nextOnDisk()
+	}
+	if len(o.memory) == 0 {
+		return nil
+	}
+	o.ok, o.op = true, o.memory[0]
+	o.memory = o.memory[1:]
+	for len(o.runs) > 0 && bytes.Equal(o.runs[0].rec.op.key, o.op.key) { // what memory has is newer
+		if err := o.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextOnDisk takes the least key of the runs with its newest operation.
+func (o *ownScan) nextOnDisk() error {
+	at, d := int64(-1), o.runs[0].d
+	whole := true
+	for len(o.runs) > 0 && (at < 0 || bytes.Equal(o.runs[0].rec.op.key, o.op.key)) {
+		c := o.runs[0]
+		if c.rec.at > at {
+			at, o.ok, o.op, whole = c.rec.at, true, c.rec.op, c.rec.encoded != nil
+			o.buf, c.buf = c.buf, o.buf // the operation stays in it
+		}
+		if err := o.advance(); err != nil {
+			return err
+		}
+	}
+	if whole {
+		return nil
+	}
+	rec, buf, err := d.read(at, nil, scanRead, false)
+	o.op, o.buf = rec.op, buf
+	return err
+}
+
+// advance moves the first run on.
+func (o *ownScan) advance() error {
+	more, err := o.runs[0].next()
+	if err != nil {
+		return err
+	}
+	if more {
+		heap.Fix(o, 0)
+	} else {
+		heap.Pop(o)
+	}
+	return nil
+}
+
+func (o *ownScan) compare(a, b []byte) int {
+	if o.reverse {
+		return bytes.Compare(b, a)
+	}
+	return bytes.Compare(a, b)
+}
+
+// Len implements heap.Interface, as do the others.
+func (o *ownScan) Len() int { return len(o.runs) }
+func (o *ownScan) Less(i, j int) bool {
+	return o.compare(o.runs[i].rec.op.key, o.runs[j].rec.op.key) < 0
+}
+func (o *ownScan) Swap(i, j int) { o.runs[i], o.runs[j] = o.runs[j], o.runs[i] }
+
+// Push implements heap.Interface.
+func (o *ownScan) Push(x any) { o.runs = append(o.runs, x.(*runScan)) }
+
+// Pop implements heap.Interface.
+func (o *ownScan) Pop() any {
+	n := len(o.runs) - 1
+	x := o.runs[n]
+	o.runs = o.runs[:n]
+	return x
+}
