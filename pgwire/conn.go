@@ -33,6 +33,7 @@ type conn struct {
 	in      reader
 	out     *chunk // borrowed while busy; nil while idle
 	lost    error  // reading or writing failed: nothing more can be said
+	rested  bool   // ReadyForQuery was the last that was said: the client is waited for between its statements
 	skip    bool   // an error of the extended protocol: drop messages until Sync (W4)
 	results results
 	portals portals
@@ -149,7 +150,8 @@ func (c *conn) next() (typ byte, body []byte, err error) {
 
 // await waits for the first byte of a message. Meanwhile the connection holds no pooled memory (W6) and may be ended by a shutdown.
 func (c *conn) await() error {
-	if err := c.setWaiting(); err != nil {
+	end, err := c.setWaiting()
+	if err != nil {
 		return err
 	}
 	c.in.release()
@@ -158,8 +160,11 @@ func (c *conn) await() error {
 		c.server.pool.put(c.out)
 		c.out = nil
 	}
-	err := c.in.fill(1)
-	if end := c.clearWaiting(); end != nil {
+	err = c.in.fill(1)
+	if end := c.clearWaiting(end != nil); end != nil {
+		return end
+	}
+	if end != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return end
 	}
 	if err == io.EOF {
@@ -168,19 +173,30 @@ func (c *conn) await() error {
 	return c.readError(err)
 }
 
-func (c *conn) setWaiting() error {
+// setWaiting begins the wait. Where it is limited it gives the error that ends the connection after that.
+func (c *conn) setWaiting() (end *pgerr.Error, err error) {
+	limit := time.Duration(0)
+	if c.rested {
+		limit, end = c.session.IdleLimit()
+	}
 	idle := !c.skip && c.session.Status() == sql.Idle && (c.out == nil || len(c.out.b) == 0)
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
-	if c.intr.draining && idle {
-		return adminShutdown()
+	switch {
+	case c.intr.killed != nil:
+		return nil, c.intr.killed
+	case c.intr.draining && idle:
+		return nil, adminShutdown()
 	}
 	c.intr.waiting = idle
-	return nil
+	if limit <= 0 {
+		return nil, nil
+	}
+	return end, c.raw.SetReadDeadline(time.Now().Add(limit))
 }
 
 // clearWaiting ends the wait; a client that has said something before it was told of a shutdown is served until it is idle again.
-func (c *conn) clearWaiting() error {
+func (c *conn) clearWaiting(limited bool) error {
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
 	woken := c.intr.waiting && c.intr.draining
@@ -190,7 +206,7 @@ func (c *conn) clearWaiting() error {
 		return c.intr.killed
 	case woken && c.in.buffered() == 0:
 		return adminShutdown()
-	case woken:
+	case woken, limited:
 		_ = c.raw.SetReadDeadline(time.Time{})
 	}
 	return nil
@@ -230,6 +246,7 @@ func isNetwork(err error) bool {
 
 // dispatch is the switch of frontend messages.
 func (c *conn) dispatch(typ byte, body []byte) error {
+	c.rested = false
 	if c.skip && typ != 'S' && typ != 'X' {
 		return nil
 	}

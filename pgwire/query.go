@@ -41,6 +41,7 @@ func (c *conn) ready() {
 	if status != 'T' && status != 'E' {
 		c.portals.clear()
 	}
+	c.rested = true
 	c.reply.ready.TxStatus = byte(status)
 	c.send(&c.reply.ready)
 }

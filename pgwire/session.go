@@ -2,7 +2,9 @@ package pgwire
 
 import (
 	"context"
+	"time"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -27,6 +29,8 @@ type Session interface {
 	// FailPipeline tells of an error that was found before the session saw the message.
 	FailPipeline()
 	Status() sql.Status
+	// IdleLimit tells how long the client may leave the session waiting now, 0 for ever, and what ends the connection then.
+	IdleLimit() (time.Duration, *pgerr.Error)
 	Env() *types.Env
 	Close()
 }

@@ -25,6 +25,8 @@ type scriptSession struct {
 	portals    map[string]*scriptPortal
 	env        types.Env
 	closed     func()
+	idle       time.Duration // see IdleLimit
+	idleEnd    *pgerr.Error
 }
 
 type scriptStatement struct {
@@ -47,9 +49,10 @@ func (s *scriptSession) ReportedParameters() [][2]string {
 		{"application_name", s.params.Settings["application_name"]}}
 }
 
-func (s *scriptSession) Status() sql.Status { return s.status }
-func (s *scriptSession) Env() *types.Env    { return &s.env }
-func (s *scriptSession) FailPipeline()      { s.fail() }
+func (s *scriptSession) Status() sql.Status                       { return s.status }
+func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return s.idle, s.idleEnd }
+func (s *scriptSession) Env() *types.Env                          { return &s.env }
+func (s *scriptSession) FailPipeline()                            { s.fail() }
 func (s *scriptSession) Close() {
 	if s.closed != nil {
 		s.closed()

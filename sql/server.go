@@ -43,7 +43,8 @@ type Server struct {
 	drafts   atomic.Uint64 // numbers the drafts of definitions
 
 	mu       sync.Mutex
-	sessions map[uint32]*Session // by PID; guarded by mu
+	sessions map[uint32]*Session       // by PID; guarded by mu
+	counters map[catalog.OID]*counters // guarded by mu
 }
 
 // NewServer makes a Server.
@@ -53,7 +54,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), exprs: analyze.NewTableCache(),
-		started: time.Now(), sessions: map[uint32]*Session{},
+		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{},
 	}
 	if cfg.Deadlocks == nil {
 		cfg.Deadlocks = txn.NewDetector()

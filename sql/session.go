@@ -43,6 +43,7 @@ type Session struct {
 	query            string         // text of the running statement
 	queryAt          time.Time
 	activity         activity
+	counters         *counters       // of the database
 	running          context.Context // of the running statement, for functions that act through the session
 	random           *rand.Rand      // of random(); nothing secret comes from it
 }
@@ -54,6 +55,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone = make(chan struct{})
+	s.counters = db.countersOf(database)
 	s.locks = db.locks.NewSession(p.PID)
 	s.hook = s.hooks()
 	s.vars.live = s.characteristic
@@ -271,6 +273,7 @@ func (s *Session) fail() {
 // endImplicit ends the transaction without a commit.
 func (s *Session) endImplicit() {
 	s.tx.rollback()
+	s.counters.rollbacks.Add(1)
 	s.tx = nil
 	if s.vars.end(false, 1) {
 		s.stale = true

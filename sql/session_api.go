@@ -68,6 +68,7 @@ type StartupParams struct {
 	Remote         string            // address of the client
 	PID            uint32
 	Secret         uint32
+	Handle         Handle // how others end its statements, and itself
 }
 
 // The session's methods as pgwire calls them (implemented in session.go and its neighbours):

@@ -24,6 +24,10 @@ type Fragments interface {
 	WaitFragments(ctx context.Context, d *catalog.Database) error
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as
+	// are worth looking at, and how many there are.
+	ListRowLocks() ([]txn.RowLock, int)
+	ListTransactions() ([]txn.OpenTransaction, int)
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
 	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
@@ -179,6 +183,7 @@ func (s *Session) commit(ctx context.Context) error {
 		return err
 	}
 	s.floor = max(s.floor, ts)
+	s.counters.commits.Add(1)
 	s.tx = nil
 	if s.vars.end(true, 1) {
 		s.stale = true

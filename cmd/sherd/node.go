@@ -78,7 +78,8 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 		return nil, err
 	}
 	n.server = sql.NewServer(sql.Config{
-		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: cfg.logger, Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A",
+		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: cfg.logger, Deadlocks: n.host.Deadlocks(),
+		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A",
 	})
 	n.wire = pgwire.NewServer(pgwire.Config{
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {

@@ -37,8 +37,7 @@ var sysSession = map[string]Func{
 	"gen_random_uuid": randomUUID, "drandom": random, "setseed": setSeed,
 	"pg_current_xact_id": transactionID(true), "pg_current_xact_id_if_assigned": transactionID(false),
 	"pg_current_snapshot": onSession(func(s SessionInfo) (types.Datum, error) { return types.NewText(s.Snapshot()), nil }),
-	"pg_cancel_backend":   cancelBackend(false), "pg_terminate_backend": cancelBackend(true),
-	"pg_is_in_recovery": alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
+	"pg_is_in_recovery":   alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
 	"pg_my_temp_schema":       func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewOid(0), nil },
 	"pg_is_other_temp_schema": alwaysFalse,
 	"pg_trigger_depth":        func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil },
@@ -220,15 +219,4 @@ func transactionID(assign bool) Func {
 		}
 		return types.NewInt(int64(id)), nil
 	})
-}
-
-func cancelBackend(terminate bool) Func {
-	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
-		s, err := c.session()
-		if err != nil {
-			return types.Null, err
-		}
-		ok, err := s.CancelBackend(int32(a[0].N), terminate)
-		return types.NewBool(ok), err
-	}
 }

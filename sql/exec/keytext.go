@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -36,4 +37,32 @@ func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Buck
 	}
 	b, err := t.bucketOf(keys)
 	return b.at, err
+}
+
+// TextOfKey gives the primary key in a row's key as BucketOfText reads it; ok is false for what is no row's key, or has none.
+func TextOfKey(def *catalog.Table, key []byte, env *types.Env) (text string, ok bool) {
+	t, err := newTable(def)
+	if err != nil || len(t.key) == 0 || len(key) < keyAt || binary.BigEndian.Uint32(key[4:]) != 0 {
+		return "", false
+	}
+	rest := key[keyAt:]
+	parts := make([]string, 0, len(t.key))
+	for _, at := range t.key {
+		c := &def.Columns[at]
+		d, tail, err := types.DecodeKey(c.Type, rest, false)
+		if err != nil {
+			return "", false
+		}
+		rest = tail
+		parts = append(parts, types.Output(c.Type, d, env))
+	}
+	return strings.Join(parts, "/"), true
+}
+
+// StorageIDOfKey gives the storage id of the table that a key belongs to, 0 for what is none.
+func StorageIDOfKey(key []byte) uint32 {
+	if len(key) < 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(key)
 }

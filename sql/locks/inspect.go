@@ -93,3 +93,11 @@ func (t Tag) String() string {
 	}
 	return fmt.Sprintf("relation %d of database %d", t.Object, t.Database)
 }
+
+// KeyText gives the key of an advisory lock as it was asked for: 42, or (1, 2).
+func (t Tag) KeyText() string {
+	if t.Sub == 2 {
+		return fmt.Sprintf("(%d, %d)", int32(t.Class), int32(t.Object))
+	}
+	return fmt.Sprint(int64(uint64(t.Class)<<32 | uint64(t.Object)))
+}

@@ -10,6 +10,8 @@ const (
 	int4OID     = 23
 	textOID     = 25
 	oidOID      = 26
+	xidOID      = 28
+	int4Array   = 1007
 	textArray   = 1009
 	timestampTZ = 1184
 	regclassOID = 2205
@@ -83,6 +85,13 @@ var sherdViews = []*Relation{
 		col("name", textOID), col("setting", textOID), col("description", textOID)),
 	view(9108, "version", "what this server is",
 		col("product", textOID), col("version", textOID), col("postgres", textOID)),
+	view(9110, "locks", "locks of this database, of tables, rows and advisory ones, held and waited for",
+		col("locktype", textOID), col("relation", regclassOID), col("key", textOID), col("fragment", textOID), col("mode", textOID),
+		col("granted", boolOID), col("txn", textOID), col("pid", int4OID), col("waiting_since", timestampTZ), col("blocked_by", int4Array)),
+	view(9111, "txns", "open transactions of this database",
+		col("txn", textOID), col("xid", xidOID), col("pid", int4OID), col("state", textOID), col("isolation", textOID), col("began", timestampTZ),
+		col("fragments", textArray), col("staged_rows", int8OID), col("staged_bytes", int8OID), col("locks", int8OID),
+		col("prepared", boolOID), col("commit_at", textOID), col("anchor", textOID), col("gid", textOID)),
 }
 
 func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation {

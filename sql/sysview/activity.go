@@ -1,22 +1,29 @@
 package sysview
 
 import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// pgStatActivity lists the sessions. What others do is told to superusers and to those of the same role.
 func pgStatActivity(b *builder) error {
+	size := b.env.querySize()
 	for _, s := range b.env.Sessions() {
 		r := b.row().oid("datid", s.Database).int("pid", int64(s.PID)).oid("usesysid", s.Role).text("application_name", s.Application).
-			time("backend_start", s.Started).time("xact_start", s.Transaction).time("query_start", s.QueryStarted).
-			time("state_change", s.StateChanged).optional("state", s.State).text("query", s.Query).text("backend_type", "client backend")
+			optional("usename", b.env.roleName(s.Role))
 		if d := b.env.View.Database(s.Database); d != nil {
 			r.text("datname", d.Name)
 		}
-		r.optional("usename", b.env.roleName(s.Role)).optional("client_addr", s.ClientHost)
-		if s.ClientHost == "" {
-			r.int("client_port", -1)
+		if s.Writes {
+			r.set("backend_xid", types.NewOid(s.XID))
+		}
+		if b.env.Role != nil && (b.env.Role.Superuser || b.env.Role.OID == s.Role) {
+			s.show(r, size)
 		} else {
-			r.int("client_port", int64(s.ClientPort))
+			r.text("query", "<insufficient privilege>")
 		}
 		if err := r.send(); err != nil {
 			return err
@@ -25,14 +32,52 @@ func pgStatActivity(b *builder) error {
 	return nil
 }
 
-// pgStatDatabase counts the sessions of this node; what is not counted is null.
+// show adds what only some may see.
+func (s *Session) show(r *record, size int) {
+	r.time("backend_start", s.Started).time("xact_start", s.Transaction).time("query_start", s.QueryStarted).
+		time("state_change", s.StateChanged).optional("state", s.State).text("query", clip(s.Query, size)).text("backend_type", "client backend").
+		optional("wait_event_type", s.WaitType).optional("wait_event", s.Wait).optional("client_addr", s.ClientHost)
+	if s.ClientHost == "" {
+		r.int("client_port", -1)
+	} else {
+		r.int("client_port", int64(s.ClientPort))
+	}
+}
+
+// querySize is track_activity_query_size.
+func (e *Env) querySize() int {
+	if d, ok := settings.Lookup("track_activity_query_size"); ok {
+		value, _ := e.Setting(d)
+		if n, err := strconv.Atoi(value); err == nil {
+			return n
+		}
+	}
+	return 1024
+}
+
+// clip cuts a text to less than size bytes, between characters.
+func clip(s string, size int) string {
+	if len(s) < size {
+		return s
+	}
+	n := max(size-1, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// pgStatDatabase counts what this node has seen; what is not counted is null.
 func pgStatDatabase(b *builder) error {
 	backends := map[uint32]int64{}
 	for _, s := range b.env.Sessions() {
 		backends[s.Database]++
 	}
 	for d := range b.env.View.Databases() {
-		if err := b.row().oid("datid", d.OID).text("datname", d.Name).int("numbackends", backends[d.OID]).send(); err != nil {
+		c := b.env.Counters(d.OID)
+		err := b.row().oid("datid", d.OID).text("datname", d.Name).int("numbackends", backends[d.OID]).int("xact_commit", c.Commits).
+			int("xact_rollback", c.Rollbacks).int("deadlocks", c.Deadlocks).send()
+		if err != nil {
 			return err
 		}
 	}

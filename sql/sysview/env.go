@@ -23,6 +23,11 @@ type Env struct {
 	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
 	// Sessions lists the sessions of this node.
 	Sessions func() []Session
+	// Locks lists the locks of all kinds, Transactions the open transactions of this node.
+	Locks        func() ([]Lock, error)
+	Transactions func() ([]Transaction, error)
+	// Counters counts what has happened in a database since the start.
+	Counters func(database catalog.OID) Counters
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
 	Cursors  func() []Cursor
@@ -50,6 +55,12 @@ type Session struct {
 	StateChanged time.Time
 	State        string
 	Query        string
+	WaitType     string // what a wait is for: Lock, Client; "" where there is none
+	Wait         string
+	Isolation    string
+	TxnID        string // of the transaction, "" outside of one
+	XID          uint32 // what clients see of it
+	Writes       bool   // it has written something
 }
 
 // Prepared is a row of pg_prepared_statements.

@@ -74,6 +74,7 @@ func catalogSources() map[string]source {
 		"pg_database": pgDatabase, "pg_db_role_setting": pgDBRoleSetting, "pg_settings": pgSettings,
 		"pg_tables": pgTables, "pg_views": pgViews, "pg_indexes": pgIndexes, "pg_timezone_names": pgTimezoneNames,
 		"pg_stat_activity": pgStatActivity, "pg_stat_database": pgStatDatabase, "pg_prepared_statements": pgPreparedStatements, "pg_cursors": pgCursors,
+		"pg_locks":           pgLocks,
 		"pg_stat_all_tables": statTables(allTables), "pg_stat_user_tables": statTables(userTables), "pg_stat_sys_tables": statTables(sysTables),
 		"pg_statio_all_tables": statTables(allTables), "pg_statio_user_tables": statTables(userTables), "pg_statio_sys_tables": statTables(sysTables),
 		"pg_stat_all_indexes": statIndexes(allTables), "pg_stat_user_indexes": statIndexes(userTables), "pg_stat_sys_indexes": statIndexes(sysTables),
@@ -97,5 +98,5 @@ var empty = map[string]bool{
 	"pg_transform": true, "pg_trigger": true, "pg_file_settings": true, "pg_hba_file_rules": true, "pg_ident_file_mappings": true,
 	"pg_stat_user_functions": true, "pg_stat_xact_user_functions": true, "pg_stat_progress_analyze": true, "pg_stat_progress_vacuum": true,
 	"pg_stat_progress_cluster": true, "pg_stat_progress_create_index": true, "pg_stat_progress_basebackup": true,
-	"pg_stat_database_conflicts": true, "pg_locks": true,
+	"pg_stat_database_conflicts": true,
 }

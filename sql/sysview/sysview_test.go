@@ -80,6 +80,38 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 		Cursors: func() []Cursor { return []Cursor{{Name: "c", Text: "SELECT 1", At: start}} },
 	}
 	first := e.Database.Fragments[0].ID
+	e.Locks = func() ([]Lock, error) {
+		mine := Lock{Database: catalog.PostgresDB, Txn: "0a", TxnXID: 77, PID: 7, Granted: true}
+		add := func(change func(l *Lock)) Lock {
+			l := mine
+			change(&l)
+			return l
+		}
+		return []Lock{
+			add(func(l *Lock) { l.Type, l.Mode = "virtualxid", "ExclusiveLock" }),
+			add(func(l *Lock) { l.Type, l.Mode, l.XID = "transactionid", "ExclusiveLock", 77 }),
+			add(func(l *Lock) { l.Type, l.Mode, l.Relation = "relation", "RowExclusiveLock", orders.OID }),
+			add(func(l *Lock) { l.Type, l.Mode, l.Class, l.Object, l.Sub = "advisory", "ShareLock", 1, 2, 2 }),
+			add(func(l *Lock) {
+				l.Type, l.Mode, l.Relation, l.Key, l.Fragment, l.PID = "row", "UPDATE", orders.OID, "orders/1-A", first, 0
+			}),
+			add(func(l *Lock) {
+				l.Type, l.Mode, l.Relation, l.Key, l.Fragment = "row", "KEY SHARE", orders.OID, "orders/1-A", first
+				l.Granted, l.Since, l.Blockers = false, start, []uint32{0}
+			}),
+			add(func(l *Lock) { l.Type, l.Mode, l.XID, l.Granted, l.Since = "transactionid", "ShareLock", 78, false, start }),
+		}, nil
+	}
+	e.Transactions = func() ([]Transaction, error) {
+		return []Transaction{{
+			Database: catalog.PostgresDB, Txn: "0a", XID: 77, PID: 7, State: "active", Isolation: "read committed", Began: start,
+			Fragments: []uint32{first}, Writes: 2, Bytes: 300, Locks: 3,
+		}, {
+			Database: catalog.PostgresDB, Txn: "0b", XID: 78, State: "prepared", Began: start, Fragments: []uint32{first}, Writes: 1, Bytes: 90,
+			Locks: 1, Prepared: true, CommitAt: "2026-11-21 08:00:00.000Z+1", Anchor: first, GID: "g",
+		}}, nil
+	}
+	e.Counters = func(catalog.OID) Counters { return Counters{Commits: 5, Rollbacks: 2, Deadlocks: 1} }
 	e.Stats = func(d *catalog.Database, storageID uint32) ([]Stat, error) {
 		if storageID != 0 && storageID != orders.StorageID {
 			return nil, nil

@@ -1,0 +1,116 @@
+package sql
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/txn"
+)
+
+// activity is what a session tells others of itself, for pg_stat_activity and its kin.
+type activity struct {
+	mu           sync.Mutex
+	state        string           // guarded by mu, as all below
+	query        string           // the text that runs, or ran last
+	queryStarted time.Time        //
+	changed      time.Time        // of state
+	application  string           //
+	began        time.Time        // of the transaction
+	parts        exec.Transaction // nil outside of one
+	isolation    txn.Isolation
+}
+
+// States of sessions, as pg_stat_activity names them.
+const (
+	stateActive  = "active"
+	stateIdle    = "idle"
+	stateInTxn   = "idle in transaction"
+	stateAborted = "idle in transaction (aborted)"
+)
+
+// works tells others that the session runs text.
+func (s *Session) works(text string) {
+	now := time.Now()
+	a := &s.activity
+	a.mu.Lock()
+	a.state, a.query, a.queryStarted, a.changed = stateActive, text, now, now
+	a.mu.Unlock()
+}
+
+// rests tells others that the session waits for its client.
+func (s *Session) rests() {
+	state := stateIdle
+	switch s.Status() {
+	case InTransaction:
+		state = stateInTxn
+	case Failed:
+		state = stateAborted
+	}
+	now := time.Now()
+	a := &s.activity
+	a.mu.Lock()
+	a.state, a.changed = state, now
+	if s.tx == nil {
+		a.parts, a.began = nil, time.Time{}
+	}
+	a.mu.Unlock()
+}
+
+// inTransaction tells others of the transaction that the session is in.
+func (s *Session) inTransaction(t *transaction) {
+	a := &s.activity
+	a.mu.Lock()
+	a.parts, a.began, a.isolation = t.parts, t.began, t.modes.isolation()
+	a.mu.Unlock()
+}
+
+// named tells others the application's name.
+func (s *Session) named() {
+	name, _ := s.vars.get("application_name")
+	a := &s.activity
+	a.mu.Lock()
+	a.application = name
+	a.mu.Unlock()
+}
+
+// look gives the row of pg_stat_activity.
+func (s *Session) look() sysview.Session {
+	host, port := splitAddress(s.start.Remote)
+	a := &s.activity
+	a.mu.Lock()
+	row := sysview.Session{
+		PID: s.start.PID, Database: s.database, Role: s.role, Application: a.application, ClientHost: host, ClientPort: port,
+		Started: s.opened, Transaction: a.began, QueryStarted: a.queryStarted, StateChanged: a.changed, State: a.state, Query: a.query,
+		Isolation: a.isolation.String(),
+	}
+	parts := a.parts
+	a.mu.Unlock()
+	if parts != nil {
+		row.TxnID, row.XID, row.Writes = parts.ID().String(), parts.ID().XID(), parts.HasWrites()
+	}
+	switch kind, _, ok := s.locks.Waiting(); {
+	case ok:
+		row.WaitType, row.Wait = "Lock", kind.String()
+	case row.State != stateActive:
+		row.WaitType, row.Wait = "Client", "ClientRead"
+	}
+	return row
+}
+
+// activity lists the sessions of this node, by process number.
+func (db *Server) activity() []sysview.Session {
+	var out []sysview.Session
+	waits := db.rowWaits()
+	db.eachSession(func(s *Session) {
+		row := s.look()
+		if waits[row.PID] {
+			row.WaitType, row.Wait = "Lock", "transactionid"
+		}
+		out = append(out, row)
+	})
+	slices.SortFunc(out, func(a, b sysview.Session) int { return int(int64(a.PID) - int64(b.PID)) })
+	return out
+}

@@ -1,0 +1,53 @@
+package sql
+
+import (
+	"context"
+	"errors"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/locks"
+)
+
+// lockStmt is LOCK TABLE. The grammar numbers the modes as package locks does. together tells that other statements share its transaction.
+func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w ResultWriter, together bool) error {
+	if (s.tx == nil || !s.tx.explicit) && !together {
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
+	}
+	if s.tx == nil {
+		s.begin().together = true
+	}
+	for _, r := range n.Relations {
+		if err := s.lockRelation(ctx, r.GetRangeVar(), locks.Mode(n.Mode), n.Nowait); err != nil {
+			return err
+		}
+	}
+	return w.Complete("LOCK TABLE")
+}
+
+// lockRelation locks what a name means once it is locked: while it waits, another table may have taken the name.
+func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
+	for {
+		view := s.view()
+		t, err := analyze.Table(s.analysis(view, s.query), rv)
+		if pgerr.Is(err, pgerr.WrongObjectType) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for system relation %s", rv.Relname).
+				WithHint("The system's relations are made anew for each statement; nobody can change them.")
+		}
+		if err != nil {
+			return err
+		}
+		if err := checkTable(view, s.database, view.Role(s.role), t); err != nil {
+			return err
+		}
+		err = s.tx.lockTable(ctx, t.OID, mode, noWait)
+		if errors.Is(err, locks.ErrNotAvailable) {
+			return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, t.Name)
+		}
+		if err != nil || view.DefinitionVersion() == s.view().DefinitionVersion() {
+			return err
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/txn"
+)
+
+// blockers gives the backends that a backend's wait for a lock of any kind is for, by the oldest wait.
+func (db *Server) blockers(waits []txn.Waiting) map[uint32][]uint32 {
+	out := map[uint32][]uint32{}
+	for _, w := range waits {
+		for _, b := range w.Blockers {
+			if pid := w.Waiter.Session; !slices.Contains(out[pid], b.Session) {
+				out[pid] = append(out[pid], b.Session)
+			}
+		}
+	}
+	return out
+}
+
+// lockRows lists the locks of all kinds.
+func (s *Session) lockRows() ([]sysview.Lock, error) {
+	waits := s.db.cfg.Deadlocks.Waits()
+	blockers := s.db.blockers(waits)
+	out := s.transactionLocks()
+	for _, l := range s.db.locks.Locks() {
+		x := sysview.Lock{
+			Type: l.Tag.Kind.String(), Database: l.Tag.Database, PID: l.PID, Mode: l.Mode.String(), Granted: l.Granted, Since: l.Since,
+		}
+		if !l.Owner.IsZero() {
+			x.Txn, x.TxnXID = l.Owner.String(), l.Owner.XID()
+		}
+		switch l.Tag.Kind {
+		case locks.Relation:
+			x.Relation = l.Tag.Object
+		default:
+			x.Class, x.Object, x.Sub = l.Tag.Class, l.Tag.Object, l.Tag.Sub
+		}
+		if l.Tag.Kind == locks.Advisory {
+			x.Key = l.Tag.KeyText()
+		}
+		if !l.Granted {
+			x.Blockers = blockers[l.PID]
+		}
+		out = append(out, x)
+	}
+	return append(out, s.rowLocks()...), nil
+}
+
+// transactionLocks lists the locks that transactions hold on themselves.
+func (s *Session) transactionLocks() []sysview.Lock {
+	var out []sysview.Lock
+	for _, a := range s.db.activity() {
+		if a.TxnID == "" {
+			continue
+		}
+		x := sysview.Lock{
+			Type: "virtualxid", Database: a.Database, PID: a.PID, Txn: a.TxnID, TxnXID: a.XID, Mode: locks.Exclusive.String(), Granted: true,
+		}
+		out = append(out, x)
+		if a.Writes {
+			x.Type, x.XID = "transactionid", a.XID
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// rowLocks lists the row locks, and each wait for one as what PostgreSQL makes of it: a wait for the holder's transaction.
+func (s *Session) rowLocks() []sysview.Lock {
+	list, total := s.db.cfg.Fragments.ListRowLocks()
+	if total > len(list) {
+		info{Session: s}.warn(pgerr.Warning, "only %d of %d row locks are listed", len(list), total)
+	}
+	tables := s.storedTables()
+	out := make([]sysview.Lock, 0, len(list))
+	for _, l := range list {
+		x := sysview.Lock{
+			Type: "row", Fragment: l.Fragment, Txn: l.Holder.ID.String(), TxnXID: l.Holder.ID.XID(), PID: l.Holder.Session, Mode: l.Mode.String(),
+			Granted: l.Granted, Since: l.Since,
+		}
+		for _, b := range l.Blockers {
+			x.Blockers = append(x.Blockers, b.Session)
+		}
+		if t := tables[storedIn{l.Fragment, exec.StorageIDOfKey(l.Key)}]; t != nil {
+			x.Database, x.Relation = t.Database, t.OID
+			x.Key, _ = exec.TextOfKey(t, l.Key, s.Env())
+		}
+		out = append(out, x)
+		if !l.Granted && len(l.Blockers) > 0 {
+			x.Type, x.XID, x.Mode = "transactionid", l.Blockers[0].ID.XID(), locks.Share.String()
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// storedIn names a table by where its rows are.
+type storedIn struct {
+	fragment, storage uint32
+}
+
+// storedTables finds tables by fragment and storage id.
+func (s *Session) storedTables() map[storedIn]*catalog.Table {
+	out := map[storedIn]*catalog.Table{}
+	view := s.view()
+	for d := range view.Databases() {
+		for t := range view.Tables(d.OID) {
+			for i := range d.Fragments {
+				out[storedIn{d.Fragments[i].ID, t.StorageID}] = t
+			}
+		}
+	}
+	return out
+}
+
+// transactionRows lists the open transactions: those of sessions, and those that have none any more.
+func (s *Session) transactionRows() ([]sysview.Transaction, error) {
+	list, total := s.db.cfg.Fragments.ListTransactions()
+	if total > len(list) {
+		info{Session: s}.warn(pgerr.Warning, "only %d of %d transactions are listed", len(list), total)
+	}
+	stored := map[string]txn.OpenTransaction{}
+	for _, t := range list {
+		stored[t.Party.ID.String()] = t
+	}
+	var out []sysview.Transaction
+	for _, a := range s.db.activity() {
+		if a.TxnID == "" {
+			continue
+		}
+		x := sysview.Transaction{
+			Database: a.Database, Txn: a.TxnID, XID: a.XID, PID: a.PID, State: a.State, Isolation: a.Isolation, Began: a.Transaction,
+		}
+		if t, ok := stored[a.TxnID]; ok {
+			fill(&x, t)
+			delete(stored, a.TxnID)
+		}
+		out = append(out, x)
+	}
+	held, err := s.heldTransactions()
+	if err != nil {
+		return nil, err
+	}
+	for id, t := range stored {
+		x := sysview.Transaction{Database: s.databaseOf(t.Fragments), Txn: id, XID: t.Party.ID.XID(), State: "ending", Began: t.Since}
+		fill(&x, t)
+		if h, ok := held[id]; ok {
+			x.GID, x.State, x.Began, x.PID = h.GID, "prepared", h.At, 0
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b sysview.Transaction) int { return a.Began.Compare(b.Began) })
+	return out, nil
+}
+
+func fill(x *sysview.Transaction, t txn.OpenTransaction) {
+	x.Fragments, x.Writes, x.Bytes, x.Locks = t.Fragments, int64(t.Writes), t.Bytes, int64(t.Locks)
+	if t.Prepared {
+		x.Prepared, x.CommitAt, x.Anchor = true, t.C.String(), t.Anchor
+	}
+	if x.Began.IsZero() {
+		x.Began = t.Since
+	}
+}
+
+// heldTransactions gives the database's prepared transactions by id.
+func (s *Session) heldTransactions() (map[string]txn.HeldTransaction, error) {
+	list, err := s.db.cfg.Fragments.Held(s.running, s.database)
+	out := map[string]txn.HeldTransaction{}
+	for _, h := range list {
+		out[h.ID.String()] = h
+	}
+	return out, err
+}
+
+// databaseOf finds the database of fragments.
+func (s *Session) databaseOf(fragments []txn.FragmentID) catalog.OID {
+	for d := range s.view().Databases() {
+		for _, f := range fragments {
+			if d.FragmentByID(f) != nil {
+				return d.OID
+			}
+		}
+	}
+	return 0
+}
+
+// rowWaits tells which backends wait for row locks.
+func (db *Server) rowWaits() map[uint32]bool {
+	out := map[uint32]bool{}
+	for _, w := range db.cfg.Deadlocks.Waits() {
+		if w.Object == "" {
+			out[w.Waiter.Session] = true
+		}
+	}
+	return out
+}
