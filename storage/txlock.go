@@ -84,7 +84,10 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLoc
 		if l, from, err = t.r.locks.acquire(ctx, t, key, req); err != nil {
 			return nil, err
 		}
-		t.hold(l, from, req.Pin)
+		if !t.hold(l, from, req.Pin) {
+			t.r.locks.release(l)
+			return nil, errStageLost
+		}
 	}
 	if l.known {
 		return l, nil
@@ -92,10 +95,13 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLoc
 	return l, t.learn(ctx, key, l, req.NoWait)
 }
 
-// hold notes a lock that this transaction has got, or had before in mode from.
-func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) {
+// hold notes a lock that this transaction has got, or had before in mode from; false says that the transaction has ended meanwhile.
+func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.phase == phaseDone {
+		return false
+	}
 	pin = pin && !l.pinned
 	if l.number == 0 {
 		t.held = append(t.held, l)
@@ -108,6 +114,7 @@ func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) {
 		t.pins++
 	}
 	t.last = l
+	return true
 }
 
 // lockOf gives the lock of key if it is held. Called with mu held.

@@ -1,0 +1,618 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// change commits a change of a row under a lock of mode; an empty value deletes it.
+func change(t testing.TB, r *Replica, key []byte, mode txn.LockMode, value string) txn.ID {
+	t.Helper()
+	ctx := testContext(t)
+	tx := r.Tx(txn.NewID())
+	_, err := tx.Lock(ctx, key, txn.LockRequest{Mode: mode, T: txn.MaxTimestamp})
+	if err == nil && value == "" {
+		err = tx.Delete(key)
+	} else if err == nil {
+		err = tx.Put(key, []byte(value))
+	}
+	if err == nil {
+		_, err = tx.Commit(ctx, txn.CommitRequest{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx.id
+}
+
+// TestLockAtSnapshot is which later versions a lock at a snapshot minds, in each mode.
+func TestLockAtSnapshot(t *testing.T) {
+	r := openTest(t, t.TempDir(), small)
+	ctx := testContext(t)
+	large := strings.Repeat("x", chunkSize+1)
+	for i, c := range []struct {
+		name    string
+		changes []string // "kept" is an update that keeps the keys, "" a deletion
+		minds   []txn.LockMode
+	}{
+		{"nothing", nil, nil},
+		{"update", []string{"kept"}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"two updates", []string{"kept", "kept"}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"large update", []string{"kept" + large}, []txn.LockMode{txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"update of a key", []string{"key", "kept"}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"deletion", []string{""}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
+		{"deleted and inserted", []string{"", "key", "kept"}, []txn.LockMode{txn.KeyShare, txn.Share, txn.NoKeyUpdate, txn.Update}},
+	} {
+		key := rowKey(i)
+		commitRow(t, r, key, "first")
+		T, _ := r.Snapshot(ctx)
+		var last txn.ID
+		for _, v := range c.changes {
+			mode := txn.Update
+			if strings.HasPrefix(v, "kept") {
+				mode = txn.NoKeyUpdate
+			}
+			last = change(t, r, key, mode, v)
+		}
+		deleted := len(c.changes) > 0 && c.changes[len(c.changes)-1] == ""
+		for mode := txn.KeyShare; mode <= txn.Update; mode++ {
+			want := slices.Contains(c.minds, mode)
+			tx := r.Tx(txn.NewID())
+			changed, err := tx.Lock(ctx, key, txn.LockRequest{Mode: mode, T: T, Recheck: true})
+			if changed != want || err != nil {
+				t.Fatalf("%s, %s: %v %v", c.name, mode, changed, err)
+			}
+			changed, err = tx.Lock(ctx, key, txn.LockRequest{Mode: mode, T: T})
+			var conflict *txn.ConflictError
+			if errors.As(err, &conflict) != want || changed || !want && err != nil {
+				t.Fatalf("%s, %s: %v", c.name, mode, err)
+			}
+			if want && (conflict.Other != last || conflict.Deleted != deleted || string(conflict.Key) != string(key) || !pgerr.Is(err, pgerr.SerializationFailure)) {
+				t.Fatalf("%s, %s: %+v", c.name, mode, conflict)
+			}
+			tx.Rollback()
+		}
+	}
+}
+
+// TestKeyShareBesideUpdate is what foreign keys live on: a row may be updated while others rely on its key.
+func TestKeyShareBesideUpdate(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	ctx := testContext(t)
+	commitRow(t, r, rowKey(1), "old")
+	T, _ := r.Snapshot(ctx)
+	child := r.Tx(txn.NewID())
+	if _, err := child.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.KeyShare, T: T, Pin: true}); err != nil {
+		t.Fatal(err)
+	}
+	change(t, r, rowKey(1), txn.NoKeyUpdate, "new")
+	if b, err := child.Newest(ctx, rowKey(1)); string(b) != "new" || err != nil {
+		t.Fatal(string(b), err)
+	}
+	if _, err := child.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.NoKeyUpdate, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Fatalf("what was learned under KEY SHARE is not trusted under more: %v", err)
+	}
+	other := r.Tx(txn.NewID())
+	if _, err := other.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true}); !errors.Is(err, txn.ErrLocked) {
+		t.Fatal(err)
+	}
+	child.Rollback()
+}
+
+// TestStatisticsWithSeveralHolders: the size of what a write replaces is that of the newest version.
+func TestStatisticsWithSeveralHolders(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	ctx := testContext(t)
+	commitRow(t, r, rowKey(1), "12345")
+	tx := r.Tx(txn.NewID())
+	if _, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp}); err != nil {
+		t.Fatal(err)
+	}
+	change(t, r, rowKey(1), txn.NoKeyUpdate, strings.Repeat("x", 100))
+	if _, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
+		t.Fatal(err)
+	}
+	tx.Put(rowKey(1), []byte("1234567"))
+	if _, err := tx.Commit(ctx, txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	got := r.BucketStats(20000)
+	if len(got) != 1 || got[0].Documents != 1 || got[0].Bytes != int64(len(rowKey(1))+7) {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestSavepointsReleaseLocks(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	ctx := testContext(t)
+	lock := func(tx *Tx, n int, mode txn.LockMode, pin bool) {
+		t.Helper()
+		if _, err := tx.Lock(ctx, rowKey(n), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, Pin: pin}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, zero := r.Tx(txn.NewID()), txn.Mark{}
+	lock(tx, 1, txn.KeyShare, false)
+	lock(tx, 2, txn.Share, true)
+	mark := tx.Mark()
+	lock(tx, 1, txn.Update, true)
+	lock(tx, 2, txn.Update, true)
+	lock(tx, 3, txn.Update, true)
+	tx.Put(rowKey(1), []byte("x"))
+	tx.Restart(mark)
+	if got := lockList(r); got != "1 UPDATE, 2 UPDATE, 3 UPDATE" || tx.HasWrites() {
+		t.Fatal(got)
+	}
+	inner := tx.Mark()
+	lock(tx, 4, txn.Share, false)
+	tx.RollbackTo(inner)
+	if got := lockList(r); got != "1 UPDATE, 2 UPDATE, 3 UPDATE" {
+		t.Fatal(got)
+	}
+	tx.RollbackTo(mark)
+	if got := lockList(r); got != "1 KEY SHARE, 2 SHARE" || !tx.HasPins() {
+		t.Fatal(got)
+	}
+	// The row is as free as the lock says, and can be locked and written again.
+	change(t, r, rowKey(1), txn.NoKeyUpdate, "other")
+	lock(tx, 1, txn.NoKeyUpdate, false)
+	if b, _ := tx.Newest(ctx, rowKey(1)); string(b) != "other" {
+		t.Fatal(string(b))
+	}
+	tx.RollbackTo(zero)
+	if got := lockList(r); got != "" || tx.HasPins() {
+		t.Fatal(got)
+	}
+	lock(tx, 1, txn.Update, false)
+	tx.Put(rowKey(1), []byte("last"))
+	if _, err := tx.Commit(ctx, txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readRow(t, r, rowKey(1)); got != "last" || lockList(r) != "" {
+		t.Fatal(got, lockList(r))
+	}
+}
+
+// lockList shows who holds what: the row, and the mode.
+func lockList(r *Replica) string {
+	var out []string
+	locks, _ := r.Locks(1000)
+	for _, l := range locks {
+		var n int
+		if _, err := fmt.Sscanf(string(PrimaryKeyOf(l.Key)), "row-%d", &n); err == nil && l.Granted {
+			out = append(out, fmt.Sprint(n, " ", l.Mode))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// TestPreparedLocksAfterRestart: a new leader has the locks of prepared transactions in their modes, shared ones and those in a fragment
+// without writes included.
+func TestPreparedLocksAfterRestart(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 2)) // the anchor, 3, is out of reach
+	ctx := testContext(t)
+	lock := func(tx *Tx, n int, mode txn.LockMode, pin bool) {
+		t.Helper()
+		if _, err := tx.Lock(ctx, rowKey(n), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, Pin: pin}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 9 {
+		commitRow(t, c.rs[0], rowKey(n), "old")
+	}
+	a, b := txn.NewID(), txn.NewID()
+	parts := func(id txn.ID) []*Tx { return []*Tx{c.rs[0].Tx(id), c.rs[1].Tx(id)} }
+	as, bs := parts(a), parts(b)
+	lock(as[0], 1, txn.KeyShare, true)
+	lock(as[0], 2, txn.Share, true)
+	lock(as[0], 3, txn.NoKeyUpdate, true)
+	lock(as[0], 4, txn.Update, true)
+	lock(as[0], 5, txn.Update, false) // of no use to anybody after the statement
+	lock(as[1], 0, txn.Update, false)
+	as[1].Put(rowKey(0), []byte("a"))
+	lock(bs[0], 2, txn.Share, true)
+	lock(bs[0], 1, txn.NoKeyUpdate, false) // beside the KEY SHARE of a
+	bs[0].Put(rowKey(1), []byte("b"))
+	lock(bs[0], 6, txn.NoKeyUpdate, false)
+	bs[0].Put(rowKey(6), []byte("b"))
+	lock(bs[0], 6, txn.Update, true) // locked for more after it was written
+	lock(bs[0], 7, txn.Update, false)
+	bs[0].Delete(rowKey(7))
+	lock(bs[1], 1, txn.Update, true)
+	for _, ps := range [][]*Tx{as, bs} {
+		C := c.co.Clock.Now() + 1<<16
+		for _, p := range ps {
+			if err := p.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 3, Attempt: 1, Writers: []txn.FragmentID{1, 2, 3}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c = c.crash()
+	if got := lockList(c.rs[0]); got != "1 KEY SHARE, 1 NO KEY UPDATE, 2 SHARE, 2 SHARE, 3 NO KEY UPDATE, 4 UPDATE, 6 UPDATE, 7 UPDATE" {
+		t.Fatal(got)
+	}
+	if got := lockList(c.rs[1]); got != "0 UPDATE, 1 UPDATE" {
+		t.Fatal(got)
+	}
+	for _, x := range []struct {
+		row  int
+		mode txn.LockMode
+		free bool
+	}{
+		{1, txn.KeyShare, true}, {1, txn.Share, false}, {2, txn.Share, true}, {2, txn.NoKeyUpdate, false}, {3, txn.KeyShare, true},
+		{4, txn.KeyShare, false}, {5, txn.Update, true}, {6, txn.KeyShare, false}, {7, txn.KeyShare, false},
+	} {
+		tx := c.rs[0].Tx(txn.NewID())
+		_, err := tx.Lock(ctx, rowKey(x.row), txn.LockRequest{Mode: x.mode, T: txn.MaxTimestamp, NoWait: true})
+		if x.free != (err == nil) || err != nil && !errors.Is(err, txn.ErrLocked) {
+			t.Fatalf("row %d %s: %v", x.row, x.mode, err)
+		}
+		tx.Rollback()
+	}
+	if got := readRow(t, c.rs[0], rowKey(4)); got != "old" {
+		t.Fatalf("a reader does not wait for what is only locked: %q", got)
+	}
+	txs, total := c.rs[0].Transactions(1)
+	if len(txs) != 1 || total != 2 || txs[0].Phase != "prepared" || !txs[0].Adopted || txs[0].C == 0 || txs[0].Anchor == 0 {
+		t.Fatalf("%+v", txs)
+	}
+	for _, r := range c.rs {
+		for _, u := range r.Undecided(txn.MaxTimestamp) {
+			if err := r.Resolve(txn.Decision{ID: u.ID, C: u.C, Outcome: txn.Aborted}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := lockList(r); got != "" {
+			t.Fatal(got)
+		}
+	}
+}
+
+// TestPinsArePrepared: a fragment with pinned locks is a writer beside one with writes (A7 of the protocol's findings), and only then.
+func TestPinsArePrepared(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		writes     bool
+		pin        bool
+		prepared   int
+		wantWrites string
+	}{
+		{"writes and pinned locks", true, true, 2, "new"},
+		{"writes and other locks", true, false, 0, "new"},
+		{"pinned locks alone", false, true, 0, ""},
+	} {
+		var prepared []string
+		cl := openCluster(t, tempDirs(t, 2), func(cfg *Config) {
+			f := cfg.Fragment
+			cfg.Fault = func(p string) {
+				if p == "propose" {
+					prepared = append(prepared, fmt.Sprint(f))
+				}
+			}
+		})
+		ctx, id := testContext(t), txn.NewID()
+		x, y := cl.rs[0].Tx(id), cl.rs[1].Tx(id)
+		if _, err := y.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.Share, T: txn.MaxTimestamp, Pin: c.pin}); err != nil {
+			t.Fatal(err)
+		}
+		if c.writes {
+			if err := errors.Join(x.LockNewest(ctx, rowKey(1)), x.Put(rowKey(1), []byte("new"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prepared = nil
+		if _, err := cl.co.Commit(ctx, id, 0, []txn.Participant{x, y}); err != nil {
+			t.Fatal(err)
+		}
+		cl.settle()
+		in2 := slices.Contains(prepared, "2")
+		if in2 != (c.prepared == 2) {
+			t.Fatalf("%s: entries in fragments %v", c.name, prepared)
+		}
+		if got := readRow(t, cl.rs[0], rowKey(1)); got != c.wantWrites {
+			t.Fatalf("%s: %q", c.name, got)
+		}
+		if got := lockList(cl.rs[1]); got != "" {
+			t.Fatalf("%s: %s", c.name, got)
+		}
+	}
+}
+
+// lockModel is a lock table of a few lines.
+type lockModel struct {
+	holders map[int]map[int]txn.LockMode // row → transaction → mode
+	queue   map[int][]lockAsk
+}
+
+type lockAsk struct {
+	tx   int
+	mode txn.LockMode
+}
+
+// before tells whether tx waits for somebody before it gets mode, with the first n waiters of the row ahead of it.
+func (m *lockModel) blockers(row, n int, a lockAsk) (out []int) {
+	for tx, mode := range m.holders[row] {
+		if tx != a.tx && mode.Conflicts(a.mode) {
+			out = append(out, tx)
+		}
+	}
+	if m.holders[row][a.tx] == 0 {
+		for _, w := range m.queue[row][:n] {
+			if w.mode.Conflicts(a.mode) {
+				out = append(out, w.tx)
+			}
+		}
+	}
+	return out
+}
+
+// reaches tells whether tx from waits, directly or not, for tx to.
+func (m *lockModel) reaches(from, to int, seen map[int]bool) bool {
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	for row, q := range m.queue {
+		for i, w := range q {
+			if w.tx != from {
+				continue
+			}
+			for _, b := range m.blockers(row, i, w) {
+				if b == to || m.reaches(b, to, seen) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (m *lockModel) give(row int, a lockAsk) {
+	if m.holders[row] == nil {
+		m.holders[row] = map[int]txn.LockMode{}
+	}
+	m.holders[row][a.tx] = max(m.holders[row][a.tx], a.mode)
+}
+
+// ask gives "granted", "waits", "locked" or "deadlock".
+func (m *lockModel) ask(row int, a lockAsk, noWait bool) string {
+	if m.holders[row][a.tx] >= a.mode || len(m.blockers(row, len(m.queue[row]), a)) == 0 {
+		m.give(row, a)
+		return "granted"
+	}
+	if noWait {
+		return "locked"
+	}
+	q, at := m.queue[row], len(m.queue[row])
+	if m.holders[row][a.tx] != 0 {
+		for at = 0; at < len(q) && m.holders[row][q[at].tx] != 0; at++ {
+		}
+	}
+	m.queue[row] = slices.Insert(slices.Clone(q), at, a)
+	if m.reaches(a.tx, a.tx, map[int]bool{}) {
+		m.queue[row] = q
+		return "deadlock"
+	}
+	return "waits"
+}
+
+// settle grants what can be granted.
+func (m *lockModel) settle() {
+	for row := range m.queue {
+		for i := 0; i < len(m.queue[row]); i++ {
+			if a := m.queue[row][i]; len(m.blockers(row, i, a)) == 0 {
+				m.queue[row] = slices.Delete(m.queue[row], i, i+1)
+				m.give(row, a)
+				i = -1
+			}
+		}
+	}
+}
+
+func (m *lockModel) waits(tx int) bool {
+	for _, q := range m.queue {
+		if slices.ContainsFunc(q, func(a lockAsk) bool { return a.tx == tx }) {
+			return true
+		}
+	}
+	return false
+}
+
+// end drops tx's locks.
+func (m *lockModel) end(tx int) {
+	for row := range m.holders {
+		delete(m.holders[row], tx)
+	}
+	m.settle()
+}
+
+func (m *lockModel) show() string {
+	var out []string
+	for row, hs := range m.holders {
+		for tx, mode := range hs {
+			out = append(out, fmt.Sprintf("%d: %d %s", row, tx, mode))
+		}
+	}
+	slices.Sort(out)
+	for row := range modelRows {
+		for i, a := range m.queue[row] {
+			out = append(out, fmt.Sprintf("%d: waiter %d is %d %s", row, i, a.tx, a.mode))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+const modelRows, modelTxs = 3, 6
+
+// lockRun is the real thing beside the model.
+type lockRun struct {
+	t       *testing.T
+	r       *Replica
+	m       lockModel
+	txs     [modelTxs]*Tx
+	ids     map[txn.ID]int
+	marks   [modelTxs]txn.Mark
+	saved   [modelTxs]map[int]txn.LockMode
+	answers [modelTxs]chan error
+	cancel  [modelTxs]context.CancelFunc
+}
+
+func (x *lockRun) begin(i int) {
+	x.txs[i] = x.r.Tx(txn.NewID())
+	x.ids[x.txs[i].id] = i
+	x.saved[i] = nil
+}
+
+func (x *lockRun) show() string {
+	var out, queue []string
+	locks, _ := x.r.Locks(1000)
+	n := map[int]int{}
+	for _, l := range locks {
+		var row int
+		fmt.Sscanf(string(PrimaryKeyOf(l.Key)), "row-%d", &row)
+		if l.Granted {
+			out = append(out, fmt.Sprintf("%d: %d %s", row, x.ids[l.Holder.ID], l.Mode))
+			continue
+		}
+		queue = append(queue, fmt.Sprintf("%d: waiter %d is %d %s", row, n[row], x.ids[l.Holder.ID], l.Mode))
+		n[row]++
+	}
+	slices.Sort(out)
+	return strings.Join(append(out, queue...), "\n")
+}
+
+// await takes the answers of those who wait no more.
+func (x *lockRun) await() {
+	for i, done := range x.answers {
+		if done == nil || x.m.waits(i) {
+			continue
+		}
+		if err := <-done; err != nil {
+			x.t.Fatal(err)
+		}
+		x.answers[i] = nil
+	}
+}
+
+// ask asks for a lock, and waits until it is granted, refused, or in the queue.
+func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
+	ctx, cancel := context.WithCancel(testContext(x.t))
+	x.answers[i], x.cancel[i] = make(chan error, 1), cancel
+	before := totalWaits([]*Replica{x.r})
+	go func(tx *Tx, done chan error) {
+		_, err := tx.Lock(ctx, rowKey(row), txn.LockRequest{Mode: mode, T: txn.MaxTimestamp, NoWait: noWait})
+		done <- err
+	}(x.txs[i], x.answers[i])
+	for {
+		select {
+		case err := <-x.answers[i]:
+			x.answers[i] = nil
+			switch {
+			case err == nil:
+				return "granted"
+			case errors.Is(err, txn.ErrLocked):
+				return "locked"
+			case pgerr.Is(err, pgerr.DeadlockDetected):
+				return "deadlock"
+			}
+			x.t.Fatal(err)
+		default:
+		}
+		if totalWaits([]*Replica{x.r}) > before {
+			return "waits"
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestLockModel runs random requests, against the model.
+func TestLockModel(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	for seed := range int64(20) {
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			x := &lockRun{t: t, r: r, ids: map[txn.ID]int{}, m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}
+			for i := range x.txs {
+				x.begin(i)
+			}
+			rnd := rand.New(rand.NewSource(seed))
+			for step := range 300 {
+				what := x.step(rnd)
+				x.await()
+				if got, want := x.show(), x.m.show(); got != want {
+					t.Fatalf("step %d, %s:\n%s\nwant\n%s", step, what, got, want)
+				}
+			}
+			for i := range x.txs { // those who wait are let go first
+				if x.m.waits(i) {
+					x.cancel[i]()
+					<-x.answers[i]
+				}
+			}
+			for _, tx := range x.txs {
+				tx.Rollback()
+			}
+			if got := x.show(); got != "" {
+				t.Fatal(got)
+			}
+		})
+	}
+}
+
+func (x *lockRun) step(rnd *rand.Rand) string {
+	i := rnd.Intn(modelTxs)
+	waits := x.m.waits(i)
+	n := rnd.Intn(20)
+	switch {
+	case waits && n < 3:
+		x.cancel[i]()
+		if err := <-x.answers[i]; !errors.Is(err, context.Canceled) {
+			x.t.Fatal(err)
+		}
+		x.answers[i] = nil
+		for row, q := range x.m.queue {
+			x.m.queue[row] = slices.DeleteFunc(q, func(a lockAsk) bool { return a.tx == i })
+		}
+		x.m.settle()
+	case waits:
+		return "nothing"
+	case n < 3:
+		x.txs[i].Rollback()
+		x.begin(i)
+		x.m.end(i)
+	case n == 4:
+		x.marks[i], x.saved[i] = x.txs[i].Mark(), map[int]txn.LockMode{}
+		for row, hs := range x.m.holders {
+			if hs[i] != 0 {
+				x.saved[i][row] = hs[i]
+			}
+		}
+	case n == 5 && x.saved[i] != nil:
+		x.txs[i].RollbackTo(x.marks[i])
+		for row, hs := range x.m.holders {
+			if delete(hs, i); x.saved[i][row] != 0 {
+				hs[i] = x.saved[i][row]
+			}
+		}
+		x.m.settle()
+	default:
+		row, mode, noWait := rnd.Intn(modelRows), txn.LockMode(1+rnd.Intn(4)), rnd.Intn(8) == 0
+		want := x.m.ask(row, lockAsk{i, mode}, noWait)
+		got := x.ask(i, row, mode, noWait)
+		x.m.settle()
+		if got != want {
+			x.t.Fatalf("%d asks for %s of %d: %s, want %s\n%s", i, mode, row, got, want, x.show())
+		}
+		return fmt.Sprintf("%d asks for %s of %d: %s", i, mode, row, got)
+	}
+	return fmt.Sprintf("%d does %d", i, n)
+}
