@@ -48,6 +48,26 @@ func (j *Job) DroppedStorage() (storageID uint32, ok bool) {
 	return binary.BigEndian.Uint32(j.Payload), true
 }
 
+// DropIndexJob is the kind of a job that deletes the entries of an index that no definition names any more.
+const DropIndexJob = "drop_index"
+
+// NewDropIndexJob makes the job that deletes what a database's fragments keep of an index of a table, both by their storage ids.
+func NewDropIndexJob(id uint64, database OID, table, index uint32, micros int64) *Job {
+	return &Job{
+		ID: id, Kind: DropIndexJob, State: JobRunning, Database: database,
+		Payload:       binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, table), index),
+		StartedMicros: micros, UpdatedMicros: micros,
+	}
+}
+
+// DroppedIndex gives the storage ids of the table and the index that a DropIndexJob is about.
+func (j *Job) DroppedIndex() (table, index uint32, ok bool) {
+	if j.Kind != DropIndexJob || len(j.Payload) != 8 {
+		return 0, 0, false
+	}
+	return binary.BigEndian.Uint32(j.Payload), binary.BigEndian.Uint32(j.Payload[4:]), true
+}
+
 // Cluster is what concerns the cluster as a whole. It is made once, by Bootstrap.
 type Cluster struct {
 	ID       string            // a UUID; also in DATA/VERSION of every node

@@ -7,9 +7,10 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
 )
 
-// jobs runs the catalog's jobs that concern fragments: for now, deleting what dropped and truncated tables left. A job stays in the catalog
+// jobs runs the catalog's jobs that concern fragments: for now, deleting what dropped and truncated tables and dropped indexes left. A job stays in the catalog
 // until it is done, so a restart takes it up again; deleting twice does no harm.
 type jobs struct {
 	host *Host
@@ -25,7 +26,7 @@ const jobRetry = time.Second
 // start runs the jobs of the view that do not run yet.
 func (r *jobs) start(ctx context.Context, view *catalog.View) {
 	for j := range view.Jobs() {
-		storageID, ok := j.DroppedStorage()
+		span, ok := droppedSpan(j)
 		if !ok || j.State != catalog.JobRunning || !r.claim(j.ID) {
 			continue
 		}
@@ -33,7 +34,7 @@ func (r *jobs) start(ctx context.Context, view *catalog.View) {
 		go func() {
 			defer r.done.Done()
 			defer r.release(j.ID)
-			r.dropStorage(ctx, j, storageID)
+			r.dropStorage(ctx, j, span)
 		}()
 	}
 }
@@ -54,14 +55,25 @@ func (r *jobs) release(id uint64) {
 	delete(r.running, id)
 }
 
-// dropStorage deletes a table's span in all fragments of its database, and tries until it has.
-func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, storageID uint32) {
+// droppedSpan gives what a job is to delete.
+func droppedSpan(j *catalog.Job) (txn.Span, bool) {
+	if id, ok := j.DroppedStorage(); ok {
+		return storage.TableSpan(id), true
+	}
+	if table, index, ok := j.DroppedIndex(); ok {
+		return txn.Prefix(storage.IndexPrefix(table, index)), true
+	}
+	return txn.Span{}, false
+}
+
+// dropStorage deletes a table's or an index's span in all fragments of its database, and tries until it has.
+func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, span txn.Span) {
 	for ctx.Err() == nil {
-		err := r.deleteTable(ctx, j, storageID)
+		err := r.deleteSpan(ctx, j, span)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		r.host.cfg.Logger.Warn("cannot delete a dropped table's rows; trying again", "job", j.ID, "error", err)
+		r.host.cfg.Logger.Warn("cannot delete what a dropped table or index left; trying again", "job", j.ID, "error", err)
 		select {
 		case <-time.After(jobRetry):
 		case <-ctx.Done():
@@ -69,7 +81,7 @@ func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, storageID uint32
 	}
 }
 
-func (r *jobs) deleteTable(ctx context.Context, j *catalog.Job, storageID uint32) error {
+func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) error {
 	if d := r.host.cfg.Catalog.View().Database(j.Database); d != nil {
 		for _, f := range d.Fragments {
 			replica, err := r.host.Replica(f.ID)
@@ -77,10 +89,10 @@ func (r *jobs) deleteTable(ctx context.Context, j *catalog.Job, storageID uint32
 				return err
 			}
 			// A transaction that wrote to the table and dropped it may have decided, and not yet told this fragment.
-			if err := replica.WaitSettled(ctx, storage.TableSpan(storageID)); err != nil {
+			if err := replica.WaitSettled(ctx, span); err != nil {
 				return err
 			}
-			if err := replica.DeleteSpan(ctx, storage.TableSpan(storageID)); err != nil {
+			if err := replica.DeleteSpan(ctx, span); err != nil {
 				return err
 			}
 		}

@@ -23,13 +23,17 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWr
 	if s.tx == nil {
 		s.begin().together = together
 	}
-	if s.tx.modes.readOnly {
-		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
+	if s.tx.isReadOnly() {
+		return s.tx.readOnlyError(parse.Name(st.Node))
 	}
 	s.tx.used = true
 	e := s.definer(w.Notice)
 	e.Lock = func(ctx context.Context, tables []catalog.OID) error {
-		if err := s.notInUse(parse.Name(st.Node), tables); err != nil {
+		name := parse.Name(st.Node)
+		if st.Node.GetDropStmt() != nil {
+			name = "DROP TABLE"
+		}
+		if err := s.notInUse(name, tables); err != nil {
 			return err
 		}
 		return s.lockTables(ctx, tables)
@@ -115,7 +119,7 @@ func noBlock(t *transaction, what string) error {
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Query: s.queryAgainst, Setting: s.vars.check,
+		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Query: s.queryAgainst, Fill: s.fillIndex, Setting: s.vars.check,
 		WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
@@ -126,10 +130,19 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 
 // lockTables takes tables alone until the transaction ends.
 func (s *Session) lockTables(ctx context.Context, tables []catalog.OID) error {
+	return s.lockEach(ctx, tables, locks.AccessExclusive)
+}
+
+// reserveTables keeps others from changing the definitions of tables.
+func (s *Session) reserveTables(ctx context.Context, tables []catalog.OID) error {
+	return s.lockEach(ctx, tables, locks.ShareUpdateExclusive)
+}
+
+func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks.Mode) error {
 	tables = slices.Clone(tables)
 	slices.Sort(tables)
 	for _, oid := range tables {
-		if err := s.tx.lockTable(ctx, oid, locks.AccessExclusive, false); err != nil {
+		if err := s.tx.lockTable(ctx, oid, mode, false); err != nil {
 			return err
 		}
 	}

@@ -185,6 +185,10 @@ func noAggregates(p place) string {
 		return "aggregate functions are not allowed in DEFAULT expressions"
 	case inGenerated:
 		return "aggregate functions are not allowed in column generation expressions"
+	case inIndexKey:
+		return "aggregate functions are not allowed in index expressions"
+	case inIndexPredicate:
+		return "aggregate functions are not allowed in index predicates"
 	}
 	return "aggregate functions are not allowed in " + placeNames[p]
 }

@@ -352,6 +352,10 @@ func (s *scope) checkSetPlace(loc int32, before *query.Call) error {
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in DEFAULT expressions")
 	case inGenerated:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in column generation expressions")
+	case inIndexKey:
+		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index expressions")
+	case inIndexPredicate:
+		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index predicates")
 	}
 	return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", placeNames[s.place])
 }

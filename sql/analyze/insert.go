@@ -3,7 +3,6 @@ package analyze
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -52,6 +51,7 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 		return err
 	}
 	s.checks(exprs)
+	s.indexes(exprs)
 	return nil
 }
 
@@ -263,10 +263,8 @@ func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs
 			WithHint("For example, ON CONFLICT (column_name).")
 	}
 	var err error
-	if c.Infer != nil {
-		if oc.Constraint, err = s.arbiter(c.Infer); err != nil {
-			return err
-		}
+	if err = s.arbiters(oc, c.Infer, exprs); err != nil {
+		return err
 	}
 	t := s.q.Rels[s.q.Result]
 	excluded := &query.Rel{Kind: query.RelExcluded, Alias: "excluded", Table: t.Table, SchemaName: t.SchemaName, Columns: columnsOfTable(t.Table)}
@@ -290,54 +288,4 @@ func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs
 		oc.Where, err = s.coerceBool(e, "WHERE", location(c.WhereClause))
 		return err
 	})
-}
-
-// arbiter finds the unique constraint that ON CONFLICT means.
-func (s *scope) arbiter(in *pg_query.InferClause) (uint32, error) {
-	t := s.q.Rels[s.q.Result].Table
-	if in.Conname != "" {
-		c := t.Constraint(in.Conname)
-		if c == nil {
-			return 0, pgerr.New(pgerr.UndefinedObject, "constraint %q for table %q does not exist", in.Conname, t.Name)
-		}
-		if c.Kind != catalog.PrimaryKey && c.Kind != catalog.Unique {
-			return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index")
-		}
-		return c.OID, nil
-	}
-	var columns []int16
-	for _, n := range in.IndexElems {
-		el := n.GetIndexElem()
-		if el.Name == "" {
-			return 0, s.unsupported(in.Location, "ON CONFLICT on expressions is not supported yet")
-		}
-		col, err := s.targetColumn(el.Name, in.Location)
-		if err != nil {
-			return 0, s.errorf(in.Location, pgerr.UndefinedColumn, "column %q does not exist", el.Name)
-		}
-		columns = append(columns, t.Columns[col].AttNum)
-	}
-	for _, c := range t.Constraints {
-		if (c.Kind == catalog.PrimaryKey || c.Kind == catalog.Unique) && sameColumns(c.Columns, columns) {
-			return c.OID, nil
-		}
-	}
-	return 0, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
-}
-
-// sameColumns compares two sets of columns.
-func sameColumns(a, b []int16) bool {
-	within := func(x, y []int16) bool {
-		for _, n := range x {
-			found := false
-			for _, m := range y {
-				found = found || n == m
-			}
-			if !found {
-				return false
-			}
-		}
-		return true
-	}
-	return within(a, b) && within(b, a)
 }

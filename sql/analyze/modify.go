@@ -102,16 +102,41 @@ func (s *scope) checks(exprs *tableExprs) {
 	}
 	s.q.Checks = append([]query.Check(nil), exprs.checks...)
 	for i := range s.q.Checks {
-		s.q.Checks[i].Expr = query.Rewrite(s.q.Checks[i].Expr, func(e query.Expr) (query.Expr, bool) {
-			v, ok := e.(*query.Var)
-			if !ok {
-				return e, false
-			}
-			c := *v
-			c.Rel = s.q.Result
-			return &c, true
-		})
+		s.q.Checks[i].Expr = s.ofTarget(s.q.Checks[i].Expr)
 	}
+}
+
+// indexes takes over the indexes of the target table likewise.
+func (s *scope) indexes(exprs *tableExprs) {
+	s.q.Indexes = exprs.indexes
+	if s.q.Result == 0 || len(exprs.indexes) == 0 {
+		return
+	}
+	s.q.Indexes = append([]query.Index(nil), exprs.indexes...)
+	for i := range s.q.Indexes {
+		x := &s.q.Indexes[i]
+		keys := make([]query.Expr, len(x.Keys))
+		for k, e := range x.Keys {
+			keys[k] = s.ofTarget(e)
+		}
+		x.Keys, x.Where = keys, s.ofTarget(x.Where)
+	}
+}
+
+// ofTarget turns the columns of Rels[0] into those of Rels[Result].
+func (s *scope) ofTarget(e query.Expr) query.Expr {
+	if e == nil {
+		return nil
+	}
+	return query.Rewrite(e, func(e query.Expr) (query.Expr, bool) {
+		v, ok := e.(*query.Var)
+		if !ok {
+			return e, false
+		}
+		c := *v
+		c.Rel = s.q.Result
+		return &c, true
+	})
 }
 
 // update analyses UPDATE.
@@ -137,6 +162,7 @@ func (s *scope) update(u *pg_query.UpdateStmt) error {
 		return err
 	}
 	s.checks(exprs)
+	s.indexes(exprs)
 	return s.noAggregates()
 }
 
@@ -146,10 +172,11 @@ func (s *scope) delete(d *pg_query.DeleteStmt) error {
 	if err := s.with(d.WithClause); err != nil {
 		return err
 	}
-	it, _, err := s.targetTable(d.Relation)
+	it, exprs, err := s.targetTable(d.Relation)
 	if err != nil {
 		return err
 	}
+	s.indexes(exprs)
 	if err := s.otherTables(it, d.UsingClause); err != nil {
 		return err
 	}

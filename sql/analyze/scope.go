@@ -73,6 +73,8 @@ const (
 	inCheck
 	inDefault
 	inGenerated
+	inIndexKey
+	inIndexPredicate
 )
 
 var placeNames = [...]string{
@@ -80,7 +82,7 @@ var placeNames = [...]string{
 	inWhere: "WHERE", inHaving: "HAVING", inFilter: "FILTER", inWindowPartition: "window PARTITION BY", inWindowOrder: "window ORDER BY",
 	inWindowFrame: "window RANGE", inInsert: "INSERT", inUpdateSource: "UPDATE", inUpdateTarget: "UPDATE", inGroupBy: "GROUP BY",
 	inOrderBy: "ORDER BY", inDistinctOn: "DISTINCT ON", inLimit: "LIMIT", inOffset: "OFFSET", inReturning: "RETURNING", inValues: "VALUES",
-	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS",
+	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX", inIndexPredicate: "INDEX WHERE",
 }
 
 // scope is one query level: what can be named and where (ParseState).

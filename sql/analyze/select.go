@@ -168,7 +168,7 @@ func (s *scope) valuesClause(sel *pg_query.SelectStmt) error {
 		s.q.Values = append(s.q.Values, exprsOf(r))
 	}
 	if len(sel.LockingClause) > 0 {
-		return s.unsupported(-1, "%s cannot be applied to VALUES", lockName(sel.LockingClause[0].GetLockingClause()))
+		return pgerr.Unsupported("%s cannot be applied to VALUES", lockOf(sel.LockingClause[0]).Strength)
 	}
 	s.names = append(s.names, it)
 	if err := s.orderBy(sel.SortClause); err != nil {
@@ -239,101 +239,4 @@ func (s *scope) unifyValues(rows [][]item) (mods []int32, columnTypes []types.OI
 		mods = append(mods, commonTypmod(exprsOf(column), t))
 	}
 	return mods, columnTypes, nil
-}
-
-// lockingClause is FOR UPDATE and its kin.
-func (s *scope) lockingClause(clauses []*pg_query.Node) error {
-	for _, n := range clauses {
-		c := n.GetLockingClause()
-		name := lockName(c)
-		var why string
-		switch {
-		case s.q.SetOp != nil:
-			why = "UNION/INTERSECT/EXCEPT"
-		case s.q.Distinct:
-			why = "DISTINCT clause"
-		case len(s.q.GroupBy) > 0 || s.q.GroupingSets != nil:
-			why = "GROUP BY clause"
-		case s.q.Having != nil:
-			why = "HAVING clause"
-		case s.q.HasAggs:
-			why = "aggregate functions"
-		case s.q.HasWindow:
-			why = "window functions"
-		case s.q.HasSRFs:
-			why = "set-returning functions in the target list"
-		}
-		if why != "" {
-			return pgerr.Unsupported("%s is not allowed with %s", name, why)
-		}
-		lock := query.RowLock{Strength: lockStrength(c)}
-		lock.NoWait = c.WaitPolicy == pg_query.LockWaitPolicy_LockWaitError
-		lock.SkipLocked = c.WaitPolicy == pg_query.LockWaitPolicy_LockWaitSkip
-		if err := s.lockRels(&lock, c, name); err != nil {
-			return err
-		}
-		s.q.Locking = append(s.q.Locking, lock)
-	}
-	return nil
-}
-
-// lockRels lists the tables to be locked: those named, or all.
-func (s *scope) lockRels(lock *query.RowLock, c *pg_query.LockingClause, name string) error {
-	if len(c.LockedRels) == 0 {
-		for i, r := range s.q.Rels {
-			switch r.Kind {
-			case query.RelTable:
-				lock.Rels = append(lock.Rels, i)
-			case query.RelSubquery:
-				return s.unsupported(-1, "%s of a subquery is not supported yet", name).WithHint("Put %s into the subquery.", name)
-			}
-		}
-		return nil
-	}
-	for _, n := range c.LockedRels {
-		rv := n.GetRangeVar()
-		found := false
-		for i, r := range s.q.Rels {
-			if r.Alias != rv.Relname {
-				continue
-			}
-			found = true
-			what := ""
-			switch r.Kind {
-			case query.RelTable:
-				lock.Rels = append(lock.Rels, i)
-			case query.RelFunction:
-				what = "a function"
-			case query.RelCTE:
-				what = "a WITH query"
-			case query.RelSystem:
-				what = "a system view"
-			case query.RelSubquery:
-				return s.unsupported(rv.Location, "%s of a subquery is not supported yet", name)
-			}
-			if what != "" {
-				return s.unsupported(rv.Location, "%s cannot be applied to %s", name, what)
-			}
-		}
-		if !found {
-			return s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q in %s clause not found in FROM clause", rv.Relname, name)
-		}
-	}
-	return nil
-}
-
-func lockStrength(c *pg_query.LockingClause) byte {
-	switch c.Strength {
-	case pg_query.LockClauseStrength_LCS_FORKEYSHARE:
-		return 'k'
-	case pg_query.LockClauseStrength_LCS_FORSHARE:
-		return 's'
-	case pg_query.LockClauseStrength_LCS_FORNOKEYUPDATE:
-		return 'n'
-	}
-	return 'u'
-}
-
-func lockName(c *pg_query.LockingClause) string {
-	return map[byte]string{'k': "FOR KEY SHARE", 's': "FOR SHARE", 'n': "FOR NO KEY UPDATE", 'u': "FOR UPDATE"}[lockStrength(c)]
 }

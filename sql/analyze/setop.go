@@ -23,7 +23,7 @@ func (s *scope) setOperation(sel *pg_query.SelectStmt) error {
 		return err
 	}
 	if len(sel.LockingClause) > 0 {
-		return s.unsupported(-1, "%s is not allowed with UNION/INTERSECT/EXCEPT", lockName(sel.LockingClause[0].GetLockingClause()))
+		return pgerr.Unsupported("%s is not allowed with UNION/INTERSECT/EXCEPT", lockOf(sel.LockingClause[0]).Strength)
 	}
 	for _, n := range sel.SortClause {
 		if err := s.setOrder(n.GetSortBy()); err != nil {
@@ -36,6 +36,11 @@ func (s *scope) setOperation(sel *pg_query.SelectStmt) error {
 // setOperands analyses both sides and unifies their columns. between, where not nil, runs after the left side.
 func (s *scope) setOperands(sel *pg_query.SelectStmt, between func(left *query.Query) error) error {
 	op := setOps[sel.Op]
+	for _, side := range []*pg_query.SelectStmt{sel.Larg, sel.Rarg} {
+		if len(side.LockingClause) > 0 {
+			return pgerr.Unsupported("%s is not allowed with UNION/INTERSECT/EXCEPT", lockOf(side.LockingClause[0]).Strength)
+		}
+	}
 	left := s.child()
 	if err := left.selectStmt(sel.Larg, false); err != nil {
 		return err

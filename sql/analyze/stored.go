@@ -131,6 +131,7 @@ func volatility(e query.Expr) byte {
 type tableExprs struct {
 	defaults []query.Expr // by position, nil is none
 	checks   []query.Check
+	indexes  []query.Index
 }
 
 // TableCache keeps analysed defaults and constraints by table and version. It is safe for concurrent use.
@@ -222,5 +223,7 @@ func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 		}
 		out.checks = append(out.checks, query.Check{Name: c.Name, Expr: e, Generated: -1})
 	}
-	return out, nil
+	var err error
+	out.indexes, err = Indexes(stored, t)
+	return out, err
 }

@@ -18,6 +18,10 @@ func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in DEFAULT expression")
 	case inGenerated:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in column generation expression")
+	case inIndexKey:
+		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in index expression")
+	case inIndexPredicate:
+		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in index predicate")
 	}
 	inner := s.child()
 	if err := inner.selectNode(n, true); err != nil {

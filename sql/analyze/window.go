@@ -119,6 +119,10 @@ func noWindows(p place) string {
 		return "window functions are not allowed in DEFAULT expressions"
 	case inGenerated:
 		return "window functions are not allowed in column generation expressions"
+	case inIndexKey:
+		return "window functions are not allowed in index expressions"
+	case inIndexPredicate:
+		return "window functions are not allowed in index predicates"
 	}
 	return "window functions are not allowed in " + placeNames[p]
 }

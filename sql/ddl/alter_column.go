@@ -117,6 +117,9 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 	if err := d.dropDependents(col, cascade); err != nil {
 		return err
 	}
+	if err := d.dropIndexesOf(col); err != nil {
+		return err
+	}
 	// CHECK constraints that name the column go with it, as in PostgreSQL.
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool {
 		return k.Kind == catalog.Check && slices.Contains(k.Columns, att)

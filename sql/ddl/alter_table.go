@@ -104,10 +104,19 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 	if err := d.keyMade(keyed); err != nil {
 		return err
 	}
+	if err := d.settleUniques(); err != nil {
+		return err
+	}
 	if err := d.runScans(); err != nil {
 		return err
 	}
-	return c.ch.PutTable(d.t)
+	return d.putTable()
+}
+
+// putTable makes the draft the table's definition; new indexes are filled when the change has been made.
+func (d *draft) putTable() error {
+	d.fill(d.t.OID, d.fills)
+	return d.ch.PutTable(d.t)
 }
 
 // rowsOf gives a function that tells, asking once, whether a table has rows.
@@ -244,8 +253,13 @@ func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
 		}
 		return err
 	}
-	if con.Kind == catalog.PrimaryKey {
+	index := con.Index
+	switch con.Kind {
+	case catalog.PrimaryKey:
 		return d.dropKey(con)
+	case catalog.Unique:
+		d.removeConstraint(k.Name)
+		return d.dropIndex(index)
 	}
 	d.removeConstraint(k.Name)
 	return nil

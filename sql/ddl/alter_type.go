@@ -44,6 +44,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.checkGenerators(col); err != nil {
 		return err
 	}
+	if err := d.checkIndexed(col, oid); err != nil {
+		return err
+	}
 	switch {
 	case n.RawDefault == nil && sameStored(col, oid, typmod):
 	case n.RawDefault == nil && isTextual(col.Type) && oid == types.VarChar:
@@ -224,6 +227,40 @@ func (d *draft) recheck() error {
 		if _, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns()); err != nil {
 			return err
 		}
+	}
+	for i := range d.t.Indexes {
+		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) { return analyze.Deparse(e), checkIndexType(e.Type()) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIndexed refuses types that an index on the column cannot have, and those that would give other values to an expression of an index.
+func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
+	if oid == col.Type {
+		return nil
+	}
+	for i := range d.t.Indexes {
+		x := &d.t.Indexes[i]
+		if slices.Contains(x.Columns, col.AttNum) {
+			if err := checkIndexType(oid); err != nil {
+				return err
+			}
+		}
+		if len(x.Expressions) == 0 && x.Predicate == "" {
+			continue
+		}
+		uses, err := d.indexUses(x, col.AttNum)
+		if err != nil || !uses {
+			return err
+		}
+		if filled, err := d.filled(); err != nil || !filled {
+			return err
+		}
+		return pgerr.Unsupported(`changing the type of "%s" is not supported yet while the expressions of index "%s" use it`, col.Name, x.Name).
+			WithHint("Drop the index, and make it again afterwards.")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -19,6 +20,17 @@ type change struct {
 	notices []*pgerr.Error
 	locked  []catalog.OID // tables that may be changed
 	taken   map[string]bool
+	fills   []fill
+}
+
+// fill is an index that is to have the entries of the rows that are there.
+type fill struct{ table, index catalog.OID }
+
+// fill notes indexes to be filled when the change has been made.
+func (c *change) fill(table catalog.OID, indexes []catalog.OID) {
+	for _, x := range indexes {
+		c.fills = append(c.fills, fill{table, x})
+	}
 }
 
 // errMoved tells that a name means another table than when the locks were taken.
@@ -30,17 +42,23 @@ func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil
 
 func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
 	var notices []*pgerr.Error
+	var fills []fill
 	err := r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
 		if c.me = v.Role(r.Role); c.me == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
 		}
 		err := f(c)
-		notices = c.notices
+		notices, fills = c.notices, c.fills
 		return err
 	})
 	if errors.Is(err, errMoved) {
 		return err
+	}
+	for _, x := range fills {
+		if err == nil {
+			err = r.Fill(r.ctx, r.View(), x.table, x.index)
+		}
 	}
 	for _, n := range notices {
 		if nerr := r.Notice(n); nerr != nil && err == nil {
@@ -53,19 +71,28 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 // exclusively is update with the tables that find gives locked until the transaction ends. find gives those that exist; what is wrong with the
 // others is f's to say.
 func (r *runner) exclusively(find func(*change) []catalog.OID, f func(*change) error) error {
+	return r.locking(r.Lock, find, f)
+}
+
+// calmly is exclusively for what does not disturb the tables' users.
+func (r *runner) calmly(find func(*change) []catalog.OID, f func(*change) error) error {
+	return r.locking(r.Reserve, find, f)
+}
+
+func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find func(*change) []catalog.OID, f func(*change) error) error {
 	for {
 		v := r.View()
 		c := &change{runner: r, view: v, me: v.Role(r.Role)}
 		tables := find(c)
-		err := r.whileLocked(tables, f)
+		err := r.whileLocked(lock, tables, f)
 		if !errors.Is(err, errMoved) {
 			return err
 		}
 	}
 }
 
-func (r *runner) whileLocked(tables []catalog.OID, f func(*change) error) error {
-	if err := r.Lock(r.ctx, tables); err != nil {
+func (r *runner) whileLocked(lock func(context.Context, []catalog.OID) error, tables []catalog.OID, f func(*change) error) error {
+	if err := lock(r.ctx, tables); err != nil {
 		return err
 	}
 	return r.updateLocked(tables, f)

@@ -165,6 +165,10 @@ func (d *draft) constraint(k *pg_query.Constraint, column string) error {
 		return nil
 	case pg_query.ConstrType_CONSTR_PRIMARY:
 		return d.primaryKey(k, column)
+	case pg_query.ConstrType_CONSTR_UNIQUE:
+		return d.unique(k, column)
+	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED:
+		return d.deferrable(k)
 	case pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_IMMEDIATE:
 		return nil
 	}

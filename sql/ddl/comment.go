@@ -74,7 +74,7 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 		names = names[:len(names)-1]
 	}
 	rv := rangeVarOf(names)
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
+	return r.calmly(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		f, err := c.relationToRename(rv)
 		if err != nil {
 			return err

@@ -84,7 +84,10 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	if err := d.settleKey(); err != nil {
 		return nil, err
 	}
-	return d.t, d.settleOptions(true)
+	if err := d.settleOptions(true); err != nil {
+		return nil, err
+	}
+	return d.t, d.settleUniques()
 }
 
 func (d *draft) elements(n *pg_query.CreateStmt) error {

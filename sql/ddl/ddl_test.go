@@ -51,12 +51,14 @@ func newWorld(t *testing.T) *world {
 		Notice:  func(n *pgerr.Error) error { w.say(n); return nil },
 		View:    c.View,
 		Lock:    func(context.Context, []catalog.OID) error { return nil },
+		Reserve: func(context.Context, []catalog.OID) error { return nil },
 		Barrier: func(context.Context, catalog.OID) error { return nil },
 		Change: func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
 			_, err := c.Update(ctx, plan)
 			return err
 		},
 		Query:        func(context.Context, *catalog.View, string, func([]types.Datum) error) error { return nil },
+		Fill:         func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil },
 		Setting:      func(_, value string) (string, error) { return value, nil },
 		WaitDatabase: func(context.Context, *catalog.Database) error { return nil },
 		Disconnect:   func(context.Context, catalog.OID, bool) (int, error) { return 0, nil },

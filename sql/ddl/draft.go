@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -21,7 +23,9 @@ type draft struct {
 	defaults []columnExpr
 	checks   []pendingCheck
 	key      *pendingKey
+	uniques  []pendingUnique
 	scans    []scan
+	fills    []catalog.OID // new indexes, when there are rows
 }
 
 // columnExpr is a default, or with generated the expression of a generated column.
@@ -238,6 +242,7 @@ func (d *draft) relaxed() (*catalog.View, error) {
 		}
 	}
 	t.Constraints = keep
+	t.Indexes = slices.DeleteFunc(t.Indexes, func(x catalog.Index) bool { return slices.Contains(d.fills, x.OID) })
 	for i := range t.Columns {
 		t.Columns[i].NotNull = false
 	}

@@ -19,6 +19,15 @@ func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
 	return c.ch.PutJob(catalog.NewDropStorageJob(id, database, storageID, time.Now().UnixMicro()))
 }
 
+// dropIndexStorage records a job that deletes what an index of a table stores.
+func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
+	id, err := c.Catalog.NewJobID(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.ch.PutJob(catalog.NewDropIndexJob(id, t.Database, t.StorageID, index, time.Now().UnixMicro()))
+}
+
 // dropTable drops a table and what it stores.
 func (c *change) dropTable(t *catalog.Table) error {
 	c.ch.DropTable(t.OID)
@@ -135,27 +144,53 @@ func article(kind string) string {
 	return "a"
 }
 
-// dropRelations answers DROP of relations that cannot be made yet: they do not exist, or are a primary key's index.
+// dropRelations is DROP INDEX, and answers DROP of relations that cannot be made yet: they do not exist.
 func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 	kind := map[pg_query.ObjectType]string{
 		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view", pg_query.ObjectType_OBJECT_SEQUENCE: "sequence",
 		pg_query.ObjectType_OBJECT_MATVIEW: "materialized view", pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
-	return r.update(func(c *change) error {
-		for _, rv := range objectNames(n) {
+	names := objectNames(n)
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
+		drafts := map[catalog.OID]*draft{}
+		for _, rv := range names {
 			f, err := c.toDrop(rv, kind, n.MissingOk)
 			if err != nil {
 				return err
 			}
-			if f.index != nil {
-				con := f.table.PrimaryKey()
-				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it",
-					f.index.Name, con.Name, f.table.Name).
-					WithHint("You can drop constraint %s on table %s instead.", con.Name, f.table.Name)
+			if f.index == nil {
+				continue
+			}
+			d := drafts[f.table.OID]
+			if d == nil {
+				d = &draft{change: c, t: f.table.Clone(), was: f.table}
+				drafts[f.table.OID] = d
+			}
+			if err := d.dropNamedIndex(f.index); err != nil {
+				return err
+			}
+		}
+		for _, d := range drafts {
+			if err := d.putTable(); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+}
+
+func (d *draft) dropNamedIndex(x *catalog.Index) error {
+	if err := d.own(d.was); err != nil {
+		return err
+	}
+	if err := d.mustOwn(d.was); err != nil {
+		return err
+	}
+	if con := d.t.ConstraintOf(x.OID); con != nil {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it",
+			x.Name, con.Name, d.t.Name).WithHint("You can drop constraint %s on table %s instead.", con.Name, d.t.Name)
+	}
+	return d.dropIndex(x.OID)
 }
 
 // dropOther answers DROP of things that cannot be made yet.

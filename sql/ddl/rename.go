@@ -59,7 +59,11 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 			t.Name = n.Newname
 			return c.ch.PutTable(t)
 		}
-		return c.renameConstraint(t, f.index.Name, n.Newname)
+		if con := t.ConstraintOf(f.index.OID); con != nil {
+			return c.renameConstraint(t, con.Name, n.Newname)
+		}
+		t.Index(f.index.OID).Name = n.Newname
+		return c.ch.PutTable(t)
 	})
 }
 
@@ -200,6 +204,12 @@ func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) erro
 			return err
 		}
 		c.Generated = renamed(e)
+	}
+	for i := range d.t.Indexes {
+		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) { return renamed(e), nil })
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

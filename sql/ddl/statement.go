@@ -28,10 +28,15 @@ type Env struct {
 	Change func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error
 	// Lock keeps everybody else off tables until the transaction ends.
 	Lock func(ctx context.Context, tables []catalog.OID) error
+	// Reserve keeps everybody else from changing the definitions of tables until the transaction ends; their users are not disturbed.
+	Reserve func(ctx context.Context, tables []catalog.OID) error
 	// Barrier waits until the other transactions that use a table now have ended; new ones are not stopped.
 	Barrier func(ctx context.Context, table catalog.OID) error
 	// Query runs a SELECT against the definitions of view, without locks. It sees what is committed now, and what the transaction has written.
 	Query func(ctx context.Context, view *catalog.View, text string, emit func(row []types.Datum) error) error
+	// Fill gives an index the entries of all rows, those that are committed now and the transaction's own, in the transaction. The caller has the
+	// table to itself.
+	Fill func(ctx context.Context, view *catalog.View, table, index catalog.OID) error
 	// Setting checks a configuration parameter and gives the value to keep.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
@@ -70,6 +75,8 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 	switch x := n.Node.(type) {
 	case *pg_query.Node_CreateStmt:
 		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
+	case *pg_query.Node_IndexStmt:
+		return "CREATE INDEX", true, r.createIndex(x.IndexStmt)
 	case *pg_query.Node_AlterTableStmt:
 		return "ALTER TABLE", true, r.alterTable(x.AlterTableStmt)
 	case *pg_query.Node_DropStmt:

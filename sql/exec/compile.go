@@ -60,8 +60,14 @@ func (k *compiler) combining(n plan.Node) (Op, error) {
 		return k.gather(n)
 	case *plan.Modify:
 		return k.modify(n)
+	case *plan.LockRows:
+		return k.lockRows(n)
 	case *stageNode:
 		return k.stage(n)
+	case *fillNode:
+		return k.fill(n)
+	case *lockNode:
+		return k.lockKeys(n)
 	}
 	return nil, internal("plan step %T cannot be run", n)
 }

@@ -3,16 +3,19 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
 // conflictRule is ON CONFLICT, compiled over existing row ++ proposed row.
 type conflictRule struct {
 	update bool
+	key    bool // the primary key is one of the constraints that it is about
 	assign []assignment
 	where  Eval
-	both   Row // existing, then proposed
-	next   Row // the new row
+	keyed  []int // unique columns that DO UPDATE sets
+	both   Row   // existing, then proposed
+	next   Row   // the new row
 }
 
 type assignment struct {
@@ -20,9 +23,9 @@ type assignment struct {
 	expr Eval
 }
 
-func (k *compiler) conflictRule(n *plan.Modify) (*conflictRule, error) {
+func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule, error) {
 	oc, width := n.OnConflict, len(n.Table.Columns)
-	r := &conflictRule{update: oc.Update, both: make(Row, 2*width), next: make(Row, width)}
+	r := &conflictRule{update: oc.Update, key: oc.Primary, both: make(Row, 2*width), next: make(Row, width)}
 	for _, a := range oc.Assign {
 		f, err := k.expr(a.Expr)
 		if err != nil {
@@ -34,23 +37,45 @@ func (k *compiler) conflictRule(n *plan.Modify) (*conflictRule, error) {
 		return nil, pgerr.Unsupported("subqueries in ON CONFLICT DO UPDATE are not supported yet").
 			WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
 	}
+	r.keyed = keyedColumns(rule, r.assign)
 	var err error
 	r.where, err = k.optional(oc.Where)
 	return r, err
 }
 
-// conflict decides over a row whose key is taken by existing.
+// taken looks whether a proposed row's key is taken, before the insertion takes the lock that a new row needs: the row that is there already
+// gets the lock of an update, and DO NOTHING at READ COMMITTED needs none. It gives the row, nil where the key is free: then a row is
+// perhaps about to be inserted, for which the stronger lock waits.
+//
+// READ COMMITTED goes by the newest version, whether or not the statement's snapshot has it; above that level a version that the snapshot
+// has not is 40001.
+func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
+	existing, err := c.local.tx.Newest(c.ctx(), key)
+	if err != nil || existing == nil || !o.conf.update && c.rechecks() {
+		return existing, err
+	}
+	req := txn.LockRequest{Mode: txn.KeyShare, T: c.local.task.T, Recheck: c.rechecks()}
+	switch {
+	case o.conf.update && len(o.conf.keyed) > 0:
+		req.Mode = txn.Update
+	case o.conf.update:
+		req.Mode = txn.NoKeyUpdate
+	}
+	if _, err := o.rule.table.lockRow(c, key, req, "updating"); err != nil {
+		return nil, err
+	}
+	return c.local.tx.Newest(c.ctx(), key)
+}
+
+// conflict decides over a row whose key is taken by existing; its lock is held where it is to be changed.
 func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	if _, own := o.written[string(w.Key)]; own || w.Hit {
 		return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 	}
-	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
-		return err
-	}
 	r := o.conf
 	if !r.update {
-		return o.did(w, didSkip, nil, emit)
+		return o.did(w, didSkip, emit)
 	}
 	t, width := o.rule.table, len(r.next)
 	if err := t.decode(&o.reader, r.both[:width], existing); err != nil {
@@ -62,7 +87,7 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	if ok, err := holds(c, r.where, r.both); err != nil {
 		return err
 	} else if !ok {
-		return o.did(w, didSkip, nil, emit)
+		return o.did(w, didSkip, emit)
 	}
 	value, err := o.conflictRow(c)
 	if err != nil {
@@ -71,7 +96,10 @@ func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
 	if err := o.put(c, w.Key, value, false); err != nil {
 		return err
 	}
-	return o.did(w, didUpdate, value, emit)
+	if o.written != nil {
+		o.written[string(w.Key)] = struct{}{}
+	}
+	return o.reply(emit, w, didUpdate, types.NewBytes(aliasString(value)), types.NewBytes(aliasString(existing)))
 }
 
 // conflictRow computes and checks the row that DO UPDATE makes.

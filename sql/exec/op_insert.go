@@ -76,15 +76,17 @@ func readsTable(n plan.Node, table uint32) bool {
 
 // insertion is one execution.
 type insertion struct {
-	o     *insertOp
-	c     *Ctx
-	emit  Emit
-	out   *sender
-	hits  map[string]struct{} // keys written by earlier batches, for ON CONFLICT DO UPDATE
-	place int64
-	bytes []byte // keys and rows of the batch
-	slab  int    // size of bytes when it was made
-	sync  bool   // each batch is waited for: its rows are returned, or conflicts decide
+	o          *insertOp
+	c          *Ctx
+	emit       Emit
+	out        *sender
+	hits       map[string]struct{} // keys written by earlier batches, for ON CONFLICT DO UPDATE
+	place      int64
+	bytes      []byte      // keys and rows of the batch
+	slab       int         // size of bytes when it was made
+	arbitrated bool        // secondary indexes decide on conflicts, or follow from them
+	proposals  []*proposal // rows that wait for that
+	sync       bool        // each batch is waited for: its rows are returned, or conflicts decide
 }
 
 // Run implements Op.
@@ -95,7 +97,7 @@ func (o *insertOp) Run(c *Ctx, emit Emit) error {
 	if err := readOnly(c, "INSERT"); err != nil {
 		return err
 	}
-	in := &insertion{o: o, c: c, emit: emit, sync: len(o.returning) > 0 || o.node.OnConflict != nil}
+	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
 	in.out = &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
 		in.hits = map[string]struct{}{}
@@ -143,7 +145,13 @@ func (in *insertion) take(row Row) error {
 	if in.hits != nil {
 		_, w.Hit = in.hits[string(w.Key)]
 	}
+	if in.arbitrated {
+		return in.propose(bucket, w)
+	}
 	in.out.add(bucket, w)
+	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, w.Key, w.Value, in.bytes); err != nil {
+		return err
+	}
 	if !in.out.full() {
 		return nil
 	}
@@ -266,6 +274,9 @@ func (t *table) anchorText(v shardmap.Value) (string, error) {
 
 // flush stages the batch and returns its rows in their order.
 func (in *insertion) flush() error {
+	if in.arbitrated {
+		return in.decideAll()
+	}
 	parts, err := in.out.flush()
 	if err != nil {
 		return err
@@ -289,6 +300,9 @@ func (in *insertion) answer(parts []*part) error {
 	for _, p := range parts {
 		if in.o.node.OnConflict == nil {
 			for i := range p.writes {
+				if !p.writes[i].Kind.isRow() {
+					continue
+				}
 				rows = append(rows, row{p.writes[i].Place, p.writes[i].Value})
 			}
 			continue

@@ -21,10 +21,13 @@ type modifyOp struct {
 	program   *Program // of the stage, at the gateway
 	holds     bool     // at the gateway nothing is staged before all rows are computed: subqueries must not see it (E6)
 	width     int      // columns of the table; the row's key follows
+	keyed     []int    // unique columns that the update sets
+	again     *scanOp  // reads a changed row anew; nil where the child is more than one scan
 	next      Row      // the new row, then the child's slots beyond the columns
 	value     []byte
 	order     []byte
 	out       Row
+	entries   entryKeeper
 }
 
 func (k *compiler) modify(n *plan.Modify) (Op, error) {
@@ -39,6 +42,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
+	o.entries.rule = o.rule
 	o.holds = hasSubPlan(n.Returning...)
 	for _, a := range n.Assign {
 		o.holds = o.holds || hasSubPlan(a.Expr)
@@ -47,6 +51,14 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 			return nil, err
 		}
 		o.assign = append(o.assign, assignment{a.Col, f})
+	}
+	o.keyed = keyedColumns(o.rule, o.assign)
+	if s, ok := n.Child.(*plan.Scan); ok {
+		again, err := k.scan(s)
+		if err != nil {
+			return nil, err
+		}
+		o.again = again.(*scanOp)
 	}
 	if o.returning, err = k.exprs(n.Returning); err != nil {
 		return nil, err
@@ -88,7 +100,8 @@ func (o *modifyOp) Run(c *Ctx, emit Emit) error {
 func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
-	return o.child.Run(c, func(row Row) error {
+	defer o.entries.free(c)
+	err := o.child.Run(c, func(row Row) error {
 		if len(row) > o.width+1 { // a join may give a row more than once; only its first partner counts
 			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
 				return err
@@ -96,11 +109,16 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 		}
 		return o.stageHere(c, row, emit)
 	})
+	if err != nil {
+		return err
+	}
+	return o.entries.finish(c)
 }
 
 func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
-	if _, err := tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
+	row, err := o.lock(c, key, row)
+	if err != nil || row == nil {
 		return err
 	}
 	c.Affected++
@@ -111,19 +129,63 @@ func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 		if err := o.rule.table.dropOrder(tx, &o.order, key); err != nil {
 			return err
 		}
+		if err := o.entries.change(c, row, key, nil, nil); err != nil {
+			return err
+		}
 		return o.emitReturning(c, row, emit)
 	}
-	if err := o.newRow(c, row); err != nil {
-		return err
-	}
-	var err error
 	if o.value, err = o.rule.encode(o.value[:0], o.next); err != nil {
 		return err
 	}
 	if err := tx.Put(key, o.value); err != nil {
 		return err
 	}
+	if err := o.entries.change(c, row, key, o.next, o.value); err != nil {
+		return err
+	}
 	return o.emitReturning(c, o.next, emit)
+}
+
+// lock takes the lock of a row and gives the version to change, whose successor is in next: the one that was read, or, where READ COMMITTED
+// finds a newer one, that, if it still meets the condition. It gives nil where there is nothing to change any more.
+func (o *modifyOp) lock(c *Ctx, key []byte, row Row) (Row, error) {
+	req := txn.LockRequest{Mode: txn.Update, T: c.local.task.T, Recheck: o.again != nil && c.rechecks()}
+	update := o.node.Kind == plan.ModUpdate
+	if update {
+		if len(o.keyed) > 0 {
+			if err := o.newRow(c, row); err != nil {
+				return nil, err
+			}
+		}
+		req.Mode = o.rule.table.updateMode(o.keyed, row, o.next)
+	}
+	changed, err := o.rule.table.lockRow(c, key, req, o.doing())
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		if ok, err := o.again.newest(c, key); err != nil || !ok {
+			return nil, err
+		}
+		row = o.again.out
+	}
+	if !update || len(o.keyed) > 0 && !changed {
+		return row, nil
+	}
+	if err := o.newRow(c, row); err != nil {
+		return nil, err
+	}
+	if stronger := o.rule.table.updateMode(o.keyed, row, o.next); stronger > req.Mode {
+		_, err = o.rule.table.lockRow(c, key, txn.LockRequest{Mode: stronger, T: maxT}, o.doing())
+	}
+	return row, err
+}
+
+func (o *modifyOp) doing() string {
+	if o.node.Kind == plan.ModDelete {
+		return "deleting"
+	}
+	return "updating"
 }
 
 // newRow computes and checks what an update makes of row, into next.
@@ -190,6 +252,7 @@ type gatewayModify struct {
 	c        *Ctx
 	out      *sender
 	moved    []movedRow
+	later    laterEntries
 	store    *arena
 	returned []Row
 }
@@ -204,6 +267,9 @@ func (g *gatewayModify) take(row Row) error {
 	result := row
 	if o.node.Kind == plan.ModDelete {
 		g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+		if err := g.entries(row, key, nil, nil, nil); err != nil {
+			return err
+		}
 	} else {
 		if err := o.newRow(g.c, row); err != nil {
 			return err
@@ -237,15 +303,15 @@ func (g *gatewayModify) update(old Row, key []byte) error {
 		}
 	}
 	if bytes.Equal(newKey, key) {
-		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value})
-		return nil
+		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value, Mode: t.updateMode(o.keyed, old, o.next)})
+		return g.entries(old, key, o.next, newKey, value)
 	}
 	if err := g.c.Mem.Grow(int64(len(value) + len(newKey))); err != nil {
 		return err
 	}
 	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
 	g.moved = append(g.moved, movedRow{bucket, Write{Kind: WriteInsert, Key: newKey, Value: value}})
-	return nil
+	return g.entries(old, key, o.next, newKey, value)
 }
 
 // movedKey gives bucket and key of a row whose primary key an update has changed.
@@ -286,6 +352,13 @@ func (g *gatewayModify) finish() error {
 			}
 		}
 	}
+	if err := g.later.send(g.out); err != nil {
+		return err
+	}
 	_, err := g.out.flush()
 	return err
+}
+
+func (g *gatewayModify) entries(old Row, oldKey []byte, next Row, nextKey, value []byte) error {
+	return g.out.changeEntries(g.c, g.o.rule.indexes, &g.later, old, oldKey, next, nextKey, value)
 }

@@ -103,8 +103,17 @@ func (o *scanOp) take(key, value []byte) error {
 	if err := o.c.tick(); err != nil {
 		return err
 	}
-	if err := o.reader.Reset(value); err != nil {
+	o.c.local.read++
+	if ok, err := o.decode(o.c, key, value); err != nil || !ok {
 		return err
+	}
+	return o.emit(o.out)
+}
+
+// decode reads a stored row into out and tells whether the filter keeps it.
+func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
+	if err := o.reader.Reset(value); err != nil {
+		return false, err
 	}
 	for i := range o.slots {
 		s := &o.slots[i]
@@ -118,20 +127,23 @@ func (o *scanOp) take(key, value []byte) error {
 		}
 		d, missing, err := o.reader.Column(s.col, s.kind)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if missing {
 			d = o.table.missing[s.col]
 		}
 		o.out[i] = d
 	}
-	o.c.local.read++
-	if o.filter != nil {
-		if ok, err := isTrue(o.c, o.filter, o.out); err != nil || !ok {
-			return err
-		}
+	return holds(c, o.filter, o.out)
+}
+
+// newest reads the version of a row that holds now, under its lock, and tells whether it is still one that the scan gives.
+func (o *scanOp) newest(c *Ctx, key []byte) (bool, error) {
+	value, err := c.local.tx.Newest(c.ctx(), key)
+	if err != nil || value == nil {
+		return false, err
 	}
-	return o.emit(o.out)
+	return o.decode(c, key, value)
 }
 
 // byKeys reads single rows by primary key; each once, though several tuples may turn out equal.

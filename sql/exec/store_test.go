@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // fill inserts n orders of different states and numbers.
@@ -255,7 +256,7 @@ func TestOnConflict(t *testing.T) {
 	d.must(insert(t, table, `a|{}|1`, `b|{}|2`))
 	nothing := func() *plan.Modify {
 		m := insert(t, table, `a|{}|10`, `c|{}|3`, `c|{}|4`)
-		m.OnConflict = &plan.OnConflict{}
+		m.OnConflict = &plan.OnConflict{Primary: true}
 		return returning(m, []types.OID{types.Text, types.Int4}, slot(0, types.Text), slot(2, types.Int4))
 	}
 	m := nothing()
@@ -265,7 +266,7 @@ func TestOnConflict(t *testing.T) {
 	}
 	upsert := func(rows ...string) *plan.Modify {
 		m := insert(t, table, rows...)
-		m.OnConflict = &plan.OnConflict{Update: true, Where: op(t, "<>", slot(2, types.Int4), lit(t, types.Int4, "2")),
+		m.OnConflict = &plan.OnConflict{Primary: true, Update: true, Where: op(t, "<>", slot(2, types.Int4), lit(t, types.Int4, "2")),
 			Assign: []query.Assignment{{Col: 2, Expr: op(t, "+", slot(2, types.Int4), slot(5, types.Int4))}}}
 		return returning(m, []types.OID{types.Text, types.Int4}, slot(0, types.Text), slot(2, types.Int4))
 	}
@@ -308,6 +309,7 @@ func TestOwnWrites(t *testing.T) {
 
 func TestFirstUpdaterWins(t *testing.T) {
 	d := openDatabase(t, 1)
+	d.limits.Isolation = txn.RepeatableRead
 	table := orders()
 	fill(d, table, 1)
 	x := d.begin()
@@ -316,7 +318,8 @@ func TestFirstUpdaterWins(t *testing.T) {
 	}
 	set := func(n string) *plan.Gather { return update(t, table, nil, 2, lit(t, types.Int4, n)) }
 	d.must(set("5"))
-	if _, _, err := x.run(set("6")); code(err) != pgerr.SerializationFailure {
+	_, _, err := x.run(set("6"))
+	if e := pgerr.From(err); code(err) != pgerr.SerializationFailure || e.Message != "could not serialize access due to concurrent update" {
 		t.Errorf("got %v", err)
 	}
 	x.rollback()

@@ -19,6 +19,7 @@ type tableRule struct {
 	schema    string
 	generated []generatedColumn
 	checks    []checkRule
+	indexes   []*indexRule
 }
 
 type generatedColumn struct {
@@ -48,7 +49,8 @@ func (k *compiler) tableRule(n *plan.Modify) (*tableRule, error) {
 			r.checks = append(r.checks, checkRule{c.Name, f})
 		}
 	}
-	return r, nil
+	r.indexes, err = k.indexRules(t, n.Indexes)
+	return r, err
 }
 
 // generate computes the generated columns of row, which may be followed by other slots.

@@ -49,6 +49,8 @@ func combiningExprs(n plan.Node) []query.Expr {
 		return windowExprs(n)
 	case *plan.Gather:
 		return routeExprs(&n.Route)
+	case *plan.LockRows:
+		return []query.Expr{n.Most}
 	case *plan.Modify:
 		out := append([]query.Expr{}, n.Returning...)
 		for _, a := range n.Assign {

@@ -15,18 +15,32 @@ const (
 	WriteInsert  WriteKind = iota // the key must be free, or ON CONFLICT decides
 	WriteReplace                  // the row is there and has not changed since the snapshot
 	WriteDelete                   // likewise
+	WriteUpsert                   // the row is there: ON CONFLICT DO UPDATE decides over it with the proposed Value
+	WriteEntry                    // of a secondary index; Exclusive: nobody else may have the key
+	WriteUnentry                  // removes one
+	WriteClaim                    // puts an exclusive entry, or answers with that of the row that has the key
 )
 
-// Write is one row that a gateway stages in a fragment.
+// isRow tells whether a write is of a row, not of an index entry.
+func (k WriteKind) isRow() bool { return k <= WriteUpsert }
+
+// Write is one row, or one index entry, that a gateway stages in a fragment.
 type Write struct {
 	Kind  WriteKind
-	Key   []byte // of the row
-	Value []byte // encoded row; nil for a delete
-	Place int64  // of the row in the statement, for answers
-	Hit   bool   // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
+	Key   []byte       // of the row
+	Value []byte       // encoded row; nil for a delete
+	Place int64        // of the row in the statement, for answers
+	Hit   bool         // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
+	Mode  txn.LockMode // of a replacement: whether it changes a unique key
+
+	Index     int    // of an entry: which of the Modify's
+	Exclusive bool   // of an entry
+	Building  bool   // of an entry: of a row that is there already
+	Row       []byte // of an entry: the encoded row, for messages
 }
 
-// stageNode is the plan of a task that stages its Writes. With ON CONFLICT it emits a row per write: place, what was done, new row.
+// stageNode is the plan of a task that stages its Writes. With ON CONFLICT it emits a row per write:
+// place, what was done, new row, what was there before, index.
 type stageNode struct {
 	plan.Base
 	modify *plan.Modify
@@ -40,6 +54,8 @@ const (
 	didSkip   = 0
 	didInsert = 1
 	didUpdate = 2
+
+	answerWidth = 5
 )
 
 // stageOp stages writes in a fragment, each under its row's lock.
@@ -57,9 +73,9 @@ func (k *compiler) stage(n *stageNode) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &stageOp{rule: rule, answer: make(Row, 3)}
+	o := &stageOp{rule: rule, answer: make(Row, answerWidth)}
 	if n.modify.OnConflict != nil {
-		o.conf, err = k.conflictRule(n.modify)
+		o.conf, err = k.conflictRule(n.modify, rule)
 	}
 	return o, err
 }
@@ -82,8 +98,12 @@ func (o *stageOp) Run(c *Ctx, emit Emit) error {
 			err = o.insert(c, w, emit)
 		case WriteReplace:
 			err = o.replace(c, w)
-		default:
+		case WriteDelete:
 			err = o.remove(c, w)
+		case WriteUpsert:
+			err = o.upsert(c, w, emit)
+		default:
+			err = o.entry(c, w, emit)
 		}
 		if err != nil {
 			return err
@@ -94,7 +114,18 @@ func (o *stageOp) Run(c *Ctx, emit Emit) error {
 
 func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	tx := c.local.tx
-	if _, err := tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+	if o.conf != nil && o.conf.key {
+		if existing, err := o.taken(c, w.Key); err != nil {
+			return err
+		} else if existing != nil {
+			return o.conflict(c, w, existing, emit)
+		}
+	}
+	req := txn.LockRequest{Mode: txn.Update, T: maxT}
+	if o.conf != nil && !c.rechecks() {
+		req.T = c.local.task.T
+	}
+	if _, err := o.rule.table.lockRow(c, w.Key, req, "inserting"); err != nil {
 		return err
 	}
 	existing, err := tx.Newest(c.ctx(), w.Key)
@@ -102,7 +133,7 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 		return err
 	}
 	if existing != nil {
-		if o.conf == nil {
+		if o.conf == nil || !o.conf.key {
 			return o.rule.duplicate(c, w.Value)
 		}
 		return o.conflict(c, w, existing, emit)
@@ -113,17 +144,19 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	if o.conf == nil {
 		return nil
 	}
-	return o.did(w, didInsert, w.Value, emit)
+	return o.did(w, didInsert, emit)
 }
 
-func (o *stageOp) did(w *Write, what int64, value []byte, emit Emit) error {
+func (o *stageOp) did(w *Write, what int64, emit Emit) error {
 	if o.written != nil && what != didSkip {
 		o.written[string(w.Key)] = struct{}{}
 	}
-	o.answer[0], o.answer[1], o.answer[2] = types.NewInt(w.Place), types.NewInt(what), types.Null
-	if what == didUpdate {
-		o.answer[2] = types.NewBytes(aliasString(value))
-	}
+	return o.reply(emit, w, what, types.Null, types.Null)
+}
+
+// reply emits an answer: the row that was written, and what was there before.
+func (o *stageOp) reply(emit Emit, w *Write, what int64, row, old types.Datum) error {
+	o.answer[0], o.answer[1], o.answer[2], o.answer[3], o.answer[4] = types.NewInt(w.Place), types.NewInt(what), row, old, types.NewInt(int64(w.Index))
 	return emit(o.answer)
 }
 
@@ -158,14 +191,14 @@ func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
 }
 
 func (o *stageOp) replace(c *Ctx, w *Write) error {
-	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
+	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: w.Mode, T: c.local.task.T}, "updating"); err != nil {
 		return err
 	}
 	return o.put(c, w.Key, w.Value, false)
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
-	if _, err := c.local.tx.Lock(c.ctx(), w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}); err != nil {
+	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}, "deleting"); err != nil {
 		return err
 	}
 	c.Affected++
@@ -201,6 +234,8 @@ type answer struct {
 	place int64
 	what  int64
 	value []byte
+	old   []byte // the row before an update; of a claim that is taken, the entry
+	index int
 }
 
 const (
@@ -278,9 +313,12 @@ func (s *sender) launch(parts []*part) (chan error, error) {
 }
 
 func (p *part) answered(row Row) error {
-	a := answer{place: row[0].N, what: row[1].N}
+	a := answer{place: row[0].N, what: row[1].N, index: int(row[4].N)}
 	if !row[2].IsNull() {
 		a.value = []byte(row[2].S)
+	}
+	if !row[3].IsNull() {
+		a.old = []byte(row[3].S)
 	}
 	p.answers = append(p.answers, a)
 	return nil
@@ -347,7 +385,11 @@ func (s *sender) flushBehind() error {
 func rowsOf(parts []*part) int64 {
 	n := int64(0)
 	for _, p := range parts {
-		n += int64(len(p.writes))
+		for i := range p.writes {
+			if p.writes[i].Kind.isRow() {
+				n++
+			}
+		}
 	}
 	return n
 }

@@ -155,9 +155,16 @@ func (p *planner) body(l *level) (part, error) {
 }
 
 func (p *planner) selectQuery(l *level) (part, error) {
+	locks := lockedRels(l.q)
+	for _, k := range locks {
+		l.need[varKey{k.rel, ColKey}] = true
+	}
 	cur, err := p.from(l)
 	if err != nil {
 		return part{}, err
+	}
+	if len(locks) > 0 && !isEmpty(cur.node) {
+		return p.selectLocked(l, cur, locks)
 	}
 	if l.q.HasAggs || l.q.GroupBy != nil || l.q.Having != nil || l.q.GroupingSets != nil {
 		if cur, err = p.aggregate(l, cur); err != nil {
@@ -169,16 +176,19 @@ func (p *planner) selectQuery(l *level) (part, error) {
 			return part{}, err
 		}
 	}
-	if len(l.q.Locking) > 0 {
-		return part{}, errRowLocks()
-	}
+	return p.output(l, cur)
+}
+
+// output computes the SELECT list of the rows below, sorts and limits.
+func (p *planner) output(l *level, cur part) (part, error) {
 	if lateTargets(l.q) {
-		return p.sortThenTargets(l, cur)
+		return p.sortThenTargets(l, cur, nil)
 	}
 	if out, ok := p.byPrimaryKey(l, cur); ok {
 		return out, nil
 	}
-	if cur, err = p.targets(l, cur); err != nil {
+	cur, err := p.targets(l, cur)
+	if err != nil {
 		return part{}, err
 	}
 	return p.finish(l, cur)

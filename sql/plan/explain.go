@@ -166,6 +166,8 @@ func (x *explainer) describeMore(n Node) (string, []string) {
 		return title, []string{"Sort Key: " + x.keys(n.Keys, n.Child)}
 	case *Limit:
 		return "Limit", nil
+	case *LockRows:
+		return "LockRows", nil
 	case *Distinct:
 		if n.Sorted {
 			return "Unique", nil
@@ -368,6 +370,8 @@ func slotText(n Node, i int) query.Expr {
 	case *Sort:
 		return slotText(s.Child, i)
 	case *Limit:
+		return slotText(s.Child, i)
+	case *LockRows:
 		return slotText(s.Child, i)
 	case *Gather:
 		return slotText(s.Child, i)

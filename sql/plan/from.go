@@ -198,6 +198,9 @@ func (p *planner) fromItem(l *level, it query.From, conds []query.Expr) (part, e
 // an inner one.
 func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (part, error) {
 	fj = reduced(l, fj, conds)
+	if err := keepsLocked(l.q, fj); err != nil {
+		return part{}, err
+	}
 	kind, leftItem, rightItem := fj.Kind, fj.Left, fj.Right
 	switch kind {
 	case query.Inner:

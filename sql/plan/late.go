@@ -27,26 +27,39 @@ func isSortKey(q *query.Query, target int) bool {
 	return false
 }
 
-// sortThenTargets orders and limits the rows below, with the sort keys as further slots, and computes the targets of what is left.
-func (p *planner) sortThenTargets(l *level, cur part) (part, error) {
+// sortThenTargets orders and limits the rows below, with the sort keys as further slots, and computes the targets of what is left. Locks are
+// taken in between: in that order, and for no more rows than are wanted. Then no fragment may limit what it sends, since a row that is not got
+// or has changed is replaced by a later one.
+func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, error) {
 	count, offset, err := p.limits(l)
 	if err != nil {
 		return part{}, err
 	}
-	byKey := p.readInOrder(l, cur)
+	byKey, in := p.readInOrder(l, cur), cur.in
 	cur, keys, err := p.sortColumns(l, cur)
 	if err != nil {
 		return part{}, err
 	}
-	in := cur.in
+	few, skip := count, offset
+	if lock != nil {
+		few, skip = nil, nil
+	} else {
+		in = cur.in // above locks sort keys are computed anew: the row may be a newer one
+	}
 	switch {
 	case byKey:
-		if enough := together(count, offset); enough != nil {
+		if enough := together(few, skip); enough != nil {
 			cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: enough}
 		}
 		cur = p.gather(cur, keys)
 	case len(keys) > 0:
-		cur = p.sort(cur, keys, count, offset)
+		cur = p.sort(cur, keys, few, skip)
+	}
+	if lock != nil {
+		cur = p.gather(cur, nil)
+		lock.Base, lock.Child, lock.Most = Base{cur.node.Output()}, cur.node, together(count, offset)
+		lock.OneByOne = count != nil && lock.Most == nil
+		cur.node = lock
 	}
 	if count != nil || offset != nil {
 		cur = p.limit(cur, count, offset)

@@ -46,6 +46,10 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 	if err := p.checksAndReturning(l, m, in); err != nil {
 		return part{}, err
 	}
+	var err error
+	if m.Indexes, err = p.indexes(l, q.Indexes, in); err != nil {
+		return part{}, err
+	}
 	if err := p.onConflict(l, m, in); err != nil {
 		return part{}, err
 	}
@@ -113,7 +117,12 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 	for i := range m.Table.Columns {
 		in.slots[varKey{oc.Excluded, i}] = n + i
 	}
-	out := &OnConflict{Update: oc.Update}
+	out := &OnConflict{Update: oc.Update, Primary: oc.Primary}
+	for i, x := range m.Indexes {
+		if slices.Contains(oc.Indexes, x.Def.OID) {
+			out.Arbiters = append(out.Arbiters, i)
+		}
+	}
 	for _, a := range oc.Assign {
 		e, err := p.rewrite(l, a.Expr, in)
 		if err != nil {
@@ -161,6 +170,10 @@ func (p *planner) modify(l *level) (part, error) {
 	if err := p.checksAndReturning(l, m, cur.in); err != nil {
 		return part{}, err
 	}
+	if m.Indexes, err = p.indexes(l, kept(q, m.MovesKey), cur.in); err != nil {
+		return part{}, err
+	}
+	gateway = gateway || anyGlobal(m.Indexes) // their entries lie in other fragments
 	for _, e := range m.Returning {
 		gateway = gateway || hasSubPlan(e)
 	}

@@ -266,6 +266,28 @@ type Gather struct {
 	Merge []SortKey
 }
 
+// LockRows takes row locks on the rows of Child and passes on those that it has got. Below a Gather it locks in its own fragment; above one it
+// sends the rows' keys to their fragments, in the order of the rows.
+type LockRows struct {
+	Base
+	Child Node
+	Locks []RowLock
+	// Scan is set where a row's first slots are those of this scan of the one table that is locked: a row that changed after the statement's
+	// snapshot can be read anew and held against the scan's filter. Elsewhere the statement has to run again.
+	Scan *Scan
+	// Most is how many rows are wanted, nil is all; with OneByOne it is not known in advance, but may be few. No more are locked.
+	Most     query.Expr
+	OneByOne bool
+}
+
+// RowLock is the lock on one table's rows.
+type RowLock struct {
+	Table    *catalog.Table
+	Key      int // the slot of the row's key
+	Strength query.LockStrength
+	Wait     query.LockWait
+}
+
 // ModifyKind is what a Modify does.
 type ModifyKind uint8
 
@@ -290,6 +312,7 @@ type Modify struct {
 	Child      Node
 	Assign     []query.Assignment
 	Checks     []query.Check
+	Indexes    []query.Index // secondary indexes to keep, over the table's columns as slots; of an update those that it may touch
 	Returning  []query.Expr
 	OnConflict *OnConflict
 	MovesKey   bool // Assign sets a primary key column
@@ -297,9 +320,13 @@ type Modify struct {
 
 // OnConflict of an insert: expressions are over existing row ++ proposed row (EXCLUDED).
 type OnConflict struct {
-	Update bool
-	Assign []query.Assignment
-	Where  query.Expr
+	// Primary: a row with the same primary key is a conflict; Arbiters, positions in Modify.Indexes: one with the same entry there. Violations
+	// of other constraints are errors.
+	Primary  bool
+	Arbiters []int
+	Update   bool
+	Assign   []query.Assignment
+	Where    query.Expr
 }
 
 // Children lists the inputs.
@@ -320,6 +347,7 @@ func (n *SetOperation) Children() []Node { return []Node{n.Left, n.Right} }
 func (n *Append) Children() []Node       { return n.Inputs }
 func (n *Window) Children() []Node       { return []Node{n.Child} }
 func (n *Gather) Children() []Node       { return []Node{n.Child} }
+func (n *LockRows) Children() []Node     { return []Node{n.Child} }
 func (n *Modify) Children() []Node       { return []Node{n.Child} }
 
 // Children of With are the CTEs' plans and its child.

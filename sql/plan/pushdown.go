@@ -102,9 +102,9 @@ func wholeRow(c query.Expr, n int) bool {
 }
 
 // takes tells whether q keeps the same rows if a condition on these output columns holds before its last steps: grouping, DISTINCT ON and
-// windows must not cross the condition, LIMIT must not come after it.
+// windows must not cross the condition, LIMIT must not come after it. A subquery that locks rows then locks those that it gives.
 func takes(q *query.Query, columns []int) bool {
-	if q.Command != query.Select || q.Limit != nil || q.Offset != nil || q.Values != nil || len(q.Locking) > 0 || wholeColumns(columns, q) {
+	if q.Command != query.Select || q.Limit != nil || q.Offset != nil || q.Values != nil || wholeColumns(columns, q) {
 		return false
 	}
 	if q.SetOp != nil {

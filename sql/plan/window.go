@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -65,10 +64,4 @@ func windowCalls(e query.Expr) []*query.WindowCall {
 		return true
 	})
 	return out
-}
-
-// errRowLocks answers SELECT … FOR UPDATE, which the transactions to come will know.
-func errRowLocks() error {
-	return pgerr.Unsupported("SELECT … FOR UPDATE and its kin are not supported yet").
-		WithHint("UPDATE the row to lock it until the end of the transaction.")
 }

@@ -54,7 +54,8 @@ type Query struct {
 	Returning  bool // Targets is a RETURNING list
 	Overriding byte // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
 
-	Checks []Check // constraints and generated columns of the target table, analysed over Rels[Result]
+	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
+	Indexes []Index // secondary indexes of the target table, likewise
 }
 
 // Target is one output column.
@@ -197,14 +198,6 @@ type SetOp struct {
 	Left, Right *Query
 }
 
-// RowLock is FOR UPDATE and its kin.
-type RowLock struct {
-	Strength   byte // 'u' UPDATE, 'n' NO KEY UPDATE, 's' SHARE, 'k' KEY SHARE
-	NoWait     bool
-	SkipLocked bool
-	Rels       []int
-}
-
 // Assignment sets a column of the target table (index into Rels[Result].Columns).
 type Assignment struct {
 	Col  int
@@ -213,11 +206,12 @@ type Assignment struct {
 
 // OnConflict is ON CONFLICT of an INSERT.
 type OnConflict struct {
-	Constraint uint32 // OID of the arbiter constraint; 0 is any
-	Update     bool   // DO UPDATE, else DO NOTHING
-	Assign     []Assignment
-	Where      Expr
-	Excluded   int // Rels index
+	Primary  bool          // a row with the same primary key is a conflict
+	Indexes  []catalog.OID // so is one with the same entry in these unique indexes
+	Update   bool          // DO UPDATE, else DO NOTHING
+	Assign   []Assignment
+	Where    Expr
+	Excluded int // Rels index
 }
 
 // Check is a constraint of the target table, to be evaluated over the new row (a Var of Rel Result).

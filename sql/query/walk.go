@@ -263,6 +263,12 @@ func walkClauses(q *Query, expr func(Expr)) {
 	for _, c := range q.Checks {
 		expr(c.Expr)
 	}
+	for _, x := range q.Indexes {
+		for _, e := range x.Keys {
+			expr(e)
+		}
+		expr(x.Where)
+	}
 	if oc := q.OnConflict; oc != nil {
 		for _, a := range oc.Assign {
 			expr(a.Expr)

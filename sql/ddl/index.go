@@ -1,0 +1,274 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// optionScope is the storage parameter of an index that says where its entries lie: "local" with their rows, "global" by their own values.
+const optionScope = "scope"
+
+// indexOptions are the storage parameters of indexes, kept and without effect but for the scope.
+var indexOptions = map[string]optionRule{
+	"fillfactor":        {intOption, 10, 100},
+	"deduplicate_items": {boolOption, 0, 0},
+	optionScope:         {textOption, 0, 0},
+}
+
+func (r *runner) createIndex(n *pg_query.IndexStmt) error {
+	if err := checkAccessMethod(n.AccessMethod); err != nil {
+		return err
+	}
+	if n.TableSpace != "" && n.TableSpace != "pg_default" {
+		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.TableSpace)
+	}
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		t, err := c.table(n.Relation)
+		if err != nil {
+			return err
+		}
+		d := &draft{change: c, t: t.Clone(), was: t, filled: c.rowsOf(t)}
+		done, err := d.index(n)
+		if err != nil || done {
+			return err
+		}
+		if err := d.settleScopes(); err != nil {
+			return err
+		}
+		return d.putTable()
+	})
+}
+
+func checkAccessMethod(name string) error {
+	switch name {
+	case "", "btree", "hash":
+		return nil
+	case "gin", "gist", "spgist", "brin":
+		return pgerr.Unsupported("indexes of access method %s are not supported yet", name).
+			WithHint("Index the fields that queries compare, as in CREATE INDEX ON t ((doc ->> 'Field')).")
+	}
+	return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, name)
+}
+
+// index adds the index of a CREATE INDEX; skipped tells that IF NOT EXISTS has found one.
+func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
+	if n.Idxname != "" {
+		if other, _ := d.view.Relation(d.t.Schema, n.Idxname); other != nil {
+			if !n.IfNotExists {
+				return false, relationExists(n.Idxname)
+			}
+			d.skip(relationExists(n.Idxname))
+			return true, nil
+		}
+	}
+	x := catalog.Index{Name: n.Idxname, Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct}
+	if x.Options, err = d.indexOptions(n.Options); err != nil {
+		return false, err
+	}
+	names, err := d.indexKeys(&x, n.IndexParams)
+	if err != nil {
+		return false, err
+	}
+	included, err := d.included(&x, n.IndexIncludingParams)
+	if err != nil {
+		return false, err
+	}
+	if n.WhereClause != nil {
+		if err := d.indexPredicate(&x, n.WhereClause); err != nil {
+			return false, err
+		}
+	}
+	if x.Name == "" {
+		x.Name = d.chooseIndexName(append(names, included...), "idx")
+	}
+	_, err = d.addIndex(x)
+	return false, err
+}
+
+// indexOptions reads WITH (…) of an index.
+func (d *draft) indexOptions(list []*pg_query.Node) (map[string]string, error) {
+	var out map[string]string
+	for _, node := range list {
+		e := node.GetDefElem()
+		name := strings.ToLower(e.Defname)
+		rule, known := indexOptions[name]
+		if !known || e.Defnamespace != "" {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, `unrecognized parameter "%s"`, e.Defname)
+		}
+		value := "true"
+		if e.Arg != nil {
+			value = optionText(e.Arg)
+		}
+		if err := rule.check(name, value); err != nil {
+			return nil, err
+		}
+		if name == optionScope {
+			if value = strings.ToLower(value); value != "local" && value != "global" {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "scope": "%s"`, value).WithHint("A scope is local or global.")
+			}
+		}
+		if _, twice := out[name]; twice {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, `parameter "%s" specified more than once`, name)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// addIndex gives the index its numbers and makes it part of the table. Rows that are there get their entries before the statement ends.
+func (d *draft) addIndex(x catalog.Index) (catalog.OID, error) {
+	if len(x.Columns)+len(x.Include) > maxKeyColumns {
+		return 0, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxKeyColumns)
+	}
+	oid, err := d.newOID()
+	if err != nil {
+		return 0, err
+	}
+	x.OID, x.StorageID = oid, oid
+	d.t.Indexes = append(d.t.Indexes, x)
+	d.taken[x.Name] = true
+	if d.was == nil {
+		return oid, nil
+	}
+	filled, err := d.filled()
+	if filled {
+		d.fills = append(d.fills, oid)
+	}
+	return oid, err
+}
+
+// settleScopes decides which indexes are global: those that say so, and unique ones over rows of several fragments. It is asked again when the
+// primary key or the policy changes, which places rows.
+func (d *draft) settleScopes() error {
+	for i := range d.t.Indexes {
+		x := &d.t.Indexes[i]
+		if !x.Secondary() {
+			continue
+		}
+		placed := !x.Unique || d.placedBy(x)
+		global := !placed
+		switch x.Options[optionScope] {
+		case "global":
+			global = true
+		case "local":
+			if !placed {
+				return pgerr.New(pgerr.InvalidObjectDefinition, `unique index "%s" cannot be local`, x.Name).
+					WithDetail("Rows with the same values may lie in several fragments: the index does not contain what places rows.").
+					WithHint("Leave scope out, or use WITH (scope = global).")
+			}
+		}
+		if global == x.Global {
+			continue
+		}
+		if d.was != nil && d.was.Index(x.OID) != nil {
+			if filled, err := d.filled(); err != nil {
+				return err
+			} else if filled {
+				return pgerr.Unsupported(`unique index "%s" would have to be rebuilt for the change, which is not supported yet`, x.Name).
+					WithHint("Drop the index and make it again.")
+			}
+		}
+		x.Global = global
+	}
+	return nil
+}
+
+// placedBy tells whether rows with the same values of an index lie in the same bucket: the index has the whole primary key, or all columns of
+// the policy that places rows without a Range.
+func (d *draft) placedBy(x *catalog.Index) bool {
+	pk := d.t.PrimaryKey()
+	if pk == nil {
+		return false
+	}
+	if has(x.Columns, pk.Columns) {
+		return true
+	}
+	p := d.t.Policy
+	if p == nil || d.t.Anchors || p.Range != 1 {
+		return false
+	}
+	for _, f := range p.Fields {
+		if f.Func == shardmap.IDFunc || len(f.Path) != 1 {
+			return false
+		}
+		if col := d.t.Column(f.Path[0]); col == nil || !slices.Contains(x.Columns, col.AttNum) {
+			return false
+		}
+	}
+	return true
+}
+
+// has tells whether all of b are among a.
+func has(a, b []int16) bool {
+	return !slices.ContainsFunc(b, func(n int16) bool { return !slices.Contains(a, n) })
+}
+
+// chooseIndexName generates an index's name from those of its columns.
+func (d *draft) chooseIndexName(columns []string, label string) string {
+	return d.chooseName(d.t.Schema, d.t, clip(strings.Join(columns, "_"), maxName), label, true)
+}
+
+// dropIndex takes an index out of the table and has its entries deleted.
+func (d *draft) dropIndex(oid catalog.OID) error {
+	x := d.t.Index(oid)
+	if x == nil {
+		return nil
+	}
+	storage := x.StorageID
+	d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == oid })
+	if d.was == nil || d.was.Index(oid) == nil {
+		d.fills = slices.DeleteFunc(d.fills, func(f catalog.OID) bool { return f == oid })
+		return nil
+	}
+	return d.dropIndexStorage(d.t, storage)
+}
+
+// dropIndexesOf drops the secondary indexes, and their constraints, that look at a column, as DROP COLUMN does.
+func (d *draft) dropIndexesOf(col *catalog.Column) error {
+	var gone []catalog.OID
+	for i := range d.t.Indexes {
+		x := &d.t.Indexes[i]
+		if !x.Secondary() {
+			continue
+		}
+		uses, err := d.indexUses(x, col.AttNum)
+		if err != nil {
+			return err
+		}
+		if uses {
+			gone = append(gone, x.OID)
+		}
+	}
+	for _, oid := range gone {
+		d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool { return k.Index == oid })
+		if err := d.dropIndex(oid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexUses tells whether an index has a column, in an expression or its predicate too.
+func (d *draft) indexUses(x *catalog.Index, att int16) (bool, error) {
+	if slices.Contains(x.Columns, att) || slices.Contains(x.Include, att) {
+		return true, nil
+	}
+	found := false
+	err := d.indexExpressions(x, func(text string, e query.Expr) (string, error) {
+		found = found || slices.ContainsFunc(variables(e), func(v *query.Var) bool {
+			return v.Col == query.ColWholeRow || v.Col >= 0 && d.t.Columns[v.Col].AttNum == att
+		})
+		return text, nil
+	})
+	return found, err
+}

@@ -1,0 +1,171 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// indexKeys reads the columns and expressions of an index, and gives the parts of a generated name.
+func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, error) {
+	var names []string
+	for _, n := range list {
+		el := n.GetIndexElem()
+		name, oid, err := d.indexKey(x, el)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+		if err := checkIndexType(oid); err != nil {
+			return nil, err
+		}
+		if len(el.Collation) > 0 {
+			if _, err := d.collation(oid, &pg_query.CollateClause{Collname: el.Collation, Location: -1}); err != nil {
+				return nil, err
+			}
+		}
+		if err := checkOperatorClass(oid, texts(el.Opclass)); err != nil {
+			return nil, err
+		}
+		order := catalog.KeyOrder(0)
+		desc := el.Ordering == pg_query.SortByDir_SORTBY_DESC
+		if desc {
+			order |= catalog.KeyDesc
+		}
+		if el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_FIRST || desc && el.NullsOrdering == pg_query.SortByNulls_SORTBY_NULLS_DEFAULT {
+			order |= catalog.KeyNullsFirst
+		}
+		x.Order = append(x.Order, order)
+	}
+	if !hasOrder(x.Order) {
+		x.Order = nil
+	}
+	return names, nil
+}
+
+func hasOrder(list []catalog.KeyOrder) bool {
+	for _, o := range list {
+		if o != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// indexKey reads one of them.
+func (d *draft) indexKey(x *catalog.Index, el *pg_query.IndexElem) (name string, oid types.OID, err error) {
+	if el.Name != "" {
+		if systemColumns[el.Name] {
+			return "", 0, pgerr.Unsupported("index creation on system columns is not supported")
+		}
+		col := d.t.Column(el.Name)
+		if col == nil {
+			return "", 0, pgerr.New(pgerr.UndefinedColumn, `column "%s" does not exist`, el.Name)
+		}
+		x.Columns = append(x.Columns, col.AttNum)
+		return col.Name, col.Type, nil
+	}
+	e, err := analyze.IndexKey(d.analysis(), analyze.Source{Text: d.source, Node: el.Expr}, d.t.Name, d.columns())
+	if err != nil {
+		return "", 0, err
+	}
+	if v, ok := e.(*query.Var); ok && v.Col >= 0 {
+		x.Columns = append(x.Columns, d.t.Columns[v.Col].AttNum)
+		return v.Name, v.Type(), nil
+	}
+	x.Columns = append(x.Columns, 0)
+	x.Expressions = append(x.Expressions, analyze.Deparse(e))
+	return analyze.IndexColumnName(el.Expr), e.Type(), nil
+}
+
+func checkIndexType(oid types.OID) error {
+	if pgcatalog.SortOpsOf(oid) == nil {
+		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`, pgcatalog.FormatType(oid, -1)).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	}
+	if !types.CanKey(oid) {
+		return pgerr.Unsupported("values of type %s cannot be indexed", pgcatalog.FormatType(oid, -1)).
+			WithHint("Index an expression of another type, such as text or a number.")
+	}
+	return nil
+}
+
+// checkOperatorClass accepts the classes that order values as a type's own does.
+func checkOperatorClass(oid types.OID, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	name := names[len(names)-1]
+	base, ok := strings.CutSuffix(strings.Replace(name, "_pattern_ops", "_ops", 1), "_ops")
+	of := pgcatalog.TypeByName("pg_catalog", base)
+	if !ok || of == nil {
+		return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`, strings.Join(names, "."))
+	}
+	if of.OID != oid && !(isTextual(of.OID) && isTextual(oid)) {
+		return pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name, pgcatalog.FormatType(oid, -1))
+	}
+	return nil
+}
+
+// included reads INCLUDE.
+func (d *draft) included(x *catalog.Index, list []*pg_query.Node) ([]string, error) {
+	var names []string
+	for _, n := range list {
+		el := n.GetIndexElem()
+		if el.Name == "" {
+			return nil, pgerr.Unsupported("expressions are not supported in included columns")
+		}
+		col := d.t.Column(el.Name)
+		if col == nil {
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" does not exist`, el.Name)
+		}
+		x.Include = append(x.Include, col.AttNum)
+		names = append(names, col.Name)
+	}
+	return names, nil
+}
+
+func (d *draft) indexPredicate(x *catalog.Index, n *pg_query.Node) error {
+	e, err := analyze.IndexPredicate(d.analysis(), analyze.Source{Text: d.source, Node: n}, d.t.Name, d.columns())
+	if err == nil {
+		x.Predicate = analyze.Deparse(e)
+	}
+	return err
+}
+
+// indexExpressions replaces each expression of an index, and its predicate, by what f makes of it.
+func (d *draft) indexExpressions(x *catalog.Index, f func(text string, e query.Expr) (string, error)) error {
+	over := d.columns()
+	for i, text := range x.Expressions {
+		src, err := analyze.ParseExpression(text)
+		if err != nil {
+			return err
+		}
+		e, err := analyze.IndexKey(d.analysis(), src, d.t.Name, over)
+		if err != nil {
+			return err
+		}
+		if x.Expressions[i], err = f(text, e); err != nil {
+			return err
+		}
+	}
+	if x.Predicate == "" {
+		return nil
+	}
+	src, err := analyze.ParseExpression(x.Predicate)
+	if err != nil {
+		return err
+	}
+	e, err := analyze.IndexPredicate(d.analysis(), src, d.t.Name, over)
+	if err == nil {
+		x.Predicate, err = f(x.Predicate, e)
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package ddl
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// pendingUnique is a UNIQUE constraint that waits for all columns, and for what places rows.
+type pendingUnique struct {
+	k          *pg_query.Constraint
+	columns    []string
+	deferrable bool
+}
+
+// unique notes a UNIQUE of the table, or of the named column.
+func (d *draft) unique(k *pg_query.Constraint, column string) error {
+	if k.Initdeferred {
+		return pgerr.Unsupported("constraints that are INITIALLY DEFERRED are not supported yet").At(d.pos(k.Location)).
+			WithHint("DEFERRABLE alone is checked at the end of each statement.")
+	}
+	u := pendingUnique{k, texts(k.Keys), k.Deferrable}
+	if column != "" {
+		u.columns = []string{column}
+	}
+	d.uniques = append(d.uniques, u)
+	return nil
+}
+
+// deferrable is DEFERRABLE after a UNIQUE of a column, which the parser gives as a constraint of its own.
+func (d *draft) deferrable(k *pg_query.Constraint) error {
+	if len(d.uniques) == 0 || k.Contype != pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE {
+		return unsupportedConstraint(k).At(d.pos(k.Location))
+	}
+	d.uniques[len(d.uniques)-1].deferrable = true
+	return nil
+}
+
+// settleUniques makes the constraints and their indexes.
+func (d *draft) settleUniques() error {
+	for _, u := range d.uniques {
+		var err error
+		if u.k.Indexname != "" {
+			err = d.uniqueUsing(u.k)
+		} else {
+			err = d.settleUnique(u)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d.uniques = nil
+	return d.settleScopes()
+}
+
+func (d *draft) settleUnique(u pendingUnique) error {
+	x := catalog.Index{Unique: true, NullsNotDistinct: u.k.NullsNotDistinct}
+	names, err := d.uniqueColumns(&x, u)
+	if err != nil {
+		return err
+	}
+	if pk := d.t.PrimaryKey(); d.was == nil && pk != nil && u.k.Conname == "" && slices.Equal(pk.Columns, x.Columns) {
+		return nil // as PostgreSQL does, the primary key says it already
+	}
+	for _, n := range u.k.Including {
+		col := d.t.Column(n.GetString_().GetSval())
+		if col == nil {
+			return pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, n.GetString_().GetSval()).At(d.pos(u.k.Location))
+		}
+		x.Include = append(x.Include, col.AttNum)
+		names = append(names, col.Name)
+	}
+	if x.Options, err = d.indexOptions(u.k.Options); err != nil {
+		return err
+	}
+	if x.Name = u.k.Conname; x.Name == "" {
+		x.Name = d.chooseIndexName(names, "key")
+	} else if err := d.freeConstraintName(x.Name); err != nil {
+		return err
+	}
+	index, err := d.addIndex(x)
+	if err != nil {
+		return err
+	}
+	return d.addUnique(x.Name, x.Columns, index, u.deferrable)
+}
+
+func (d *draft) freeConstraintName(name string) error {
+	if d.t.Constraint(name) != nil {
+		return duplicateConstraint(d.t, name)
+	}
+	if other, _ := d.view.Relation(d.t.Schema, name); other != nil || name == d.t.Name || d.taken[name] {
+		return relationExists(name)
+	}
+	return nil
+}
+
+func (d *draft) addUnique(name string, columns []int16, index catalog.OID, deferrable bool) error {
+	oid, err := d.newOID()
+	if err != nil {
+		return err
+	}
+	d.t.Constraints = append(d.t.Constraints, catalog.Constraint{
+		OID: oid, Name: name, Kind: catalog.Unique, Columns: slices.Clone(columns), Valid: true, Index: index, Deferrable: deferrable,
+	})
+	return nil
+}
+
+func (d *draft) uniqueColumns(x *catalog.Index, u pendingUnique) ([]string, error) {
+	for i, name := range u.columns {
+		col := d.t.Column(name)
+		if col == nil {
+			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(u.k.Location))
+		}
+		if slices.Contains(u.columns[:i], name) {
+			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in unique constraint`, name).At(d.pos(u.k.Location))
+		}
+		if err := checkIndexType(col.Type); err != nil {
+			return nil, err
+		}
+		x.Columns = append(x.Columns, col.AttNum)
+	}
+	return slices.Clone(u.columns), nil
+}
+
+// uniqueUsing is ADD [CONSTRAINT name] UNIQUE USING INDEX.
+func (d *draft) uniqueUsing(k *pg_query.Constraint) error {
+	i := slices.IndexFunc(d.t.Indexes, func(x catalog.Index) bool { return x.Name == k.Indexname })
+	if i < 0 {
+		return pgerr.New(pgerr.UndefinedObject, `index "%s" does not exist`, k.Indexname).At(d.pos(k.Location))
+	}
+	x := &d.t.Indexes[i]
+	cannot := func(format string) error {
+		return pgerr.New(pgerr.WrongObjectType, format, x.Name).At(d.pos(k.Location)).
+			WithDetail("Cannot create a primary key or unique constraint using such an index.")
+	}
+	switch {
+	case d.t.ConstraintOf(x.OID) != nil:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is already associated with a constraint`, x.Name).At(d.pos(k.Location))
+	case x.State != catalog.IndexPublic:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is not valid`, x.Name).At(d.pos(k.Location))
+	case !x.Unique:
+		return cannot(`"%s" is not a unique index`)
+	case len(x.Expressions) > 0:
+		return cannot(`index "%s" contains expressions`)
+	case x.Predicate != "":
+		return cannot(`"%s" is a partial index`)
+	case len(x.Order) > 0:
+		return pgerr.New(pgerr.WrongObjectType, `index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(k.Location)).
+			WithDetail("Cannot create a primary key or unique constraint using such an index.")
+	}
+	name := k.Conname
+	switch {
+	case name == "":
+		name = x.Name
+	case name != x.Name:
+		if err := d.freeConstraintName(name); err != nil {
+			return err
+		}
+		d.notice(pgerr.SuccessfulCompletion, `ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index "%s" to "%s"`, x.Name, name)
+		x.Name = name
+	}
+	return d.addUnique(name, x.Columns, x.OID, k.Deferrable)
+}

@@ -1,0 +1,222 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Fill fills a new index with the entries of the rows that are there, fragment by fragment. An entry that is there already, since a writer keeps
+// the index too, is left alone.
+type Fill struct {
+	table  *catalog.Table
+	schema string
+	index  query.Index
+}
+
+// FillPlace is how far a Fill is in a fragment. The zero place is the beginning.
+type FillPlace struct {
+	After []byte // the key of the last row done
+	Done  bool
+	Rows  int64 // looked at so far
+}
+
+// fillNode is the plan of a task that fills. It emits the entries that belong into other fragments, and at last the key of the last row.
+type fillNode struct {
+	plan.Base
+	table  *catalog.Table
+	schema string
+	index  query.Index
+	after  []byte
+	limit  int  // rows; 0 is all
+	beside bool // writers are at work: each row is locked and looked at anew
+}
+
+// Children implements plan.Node.
+func (*fillNode) Children() []plan.Node { return nil }
+
+// NewFill makes a Fill for an index of a table, as plan.TableIndexes gives it.
+func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
+	return &Fill{table: table, schema: schema, index: index}
+}
+
+// All fills within the transaction of c, while nobody writes to the table: everything at once. Rows that the transaction has staged count.
+func (f *Fill) All(c *Ctx) error {
+	for _, share := range c.Gateway.Map.Split(shardmap.AllBuckets()) {
+		at := FillPlace{}
+		if err := f.run(c, share, &at, 0, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Some fills from a place on, beside writers that keep the index already, for at most limit rows of one fragment's buckets; the transaction of c
+// is to be committed after it. Each row is locked until then, so what is put is of the newest version.
+func (f *Fill) Some(c *Ctx, share shardmap.Share, at FillPlace, limit int) (FillPlace, error) {
+	err := f.run(c, share, &at, limit, true)
+	return at, err
+}
+
+func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, beside bool) error {
+	node := &fillNode{table: f.table, schema: f.schema, index: f.index, after: at.After, limit: limit, beside: beside}
+	program, err := compileNode(node, 0)
+	if err != nil {
+		return err
+	}
+	stage := &stageNode{modify: &plan.Modify{Kind: plan.ModInsert, Table: f.table, Schema: f.schema, Indexes: []query.Index{f.index}}}
+	out := &sender{c: c, node: stage}
+	if out.program, err = compileNode(stage, 0); err != nil {
+		return err
+	}
+	t, err := c.Gateway.Snapshot(c.ctx(), []shardmap.Share{share})
+	if err != nil {
+		return err
+	}
+	fragment, err := c.Gateway.Fragment(share.Fragment)
+	if err != nil {
+		return err
+	}
+	task := &Task{
+		Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Buckets: share.Buckets, Plan: node, Params: c.Params, Outers: c.outers,
+		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: program,
+	}
+	before := c.Affected
+	var last []byte
+	r, err := guarded(c.ctx(), fragment, task, func(row Row) error {
+		if row[1].IsNull() {
+			last = []byte(row[0].S)
+			return nil
+		}
+		w := Write{Kind: WriteEntry, Key: []byte(row[0].S), Value: []byte(row[1].S), Exclusive: row[2].Bool(), Row: []byte(row[3].S), Building: true}
+		out.add(shardmap.Bucket(row[4].N), w)
+		if out.full() {
+			_, err := out.flush()
+			return err
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = out.flush()
+	}
+	c.Affected = before
+	at.Rows += r.Rows
+	at.After, at.Done = last, last == nil
+	return c.fault(err)
+}
+
+// fillOp runs a fillNode.
+type fillOp struct {
+	node *fillNode
+	rule *tableRule
+	row  Row
+	next Row
+	read types.RowReader
+	buf  []byte
+}
+
+func (k *compiler) fill(n *fillNode) (Op, error) {
+	rule, err := k.tableRule(&plan.Modify{Kind: plan.ModInsert, Table: n.table, Schema: n.schema, Indexes: []query.Index{n.index}})
+	if err != nil {
+		return nil, err
+	}
+	return &fillOp{node: n, rule: rule, row: make(Row, len(n.table.Columns)), next: make(Row, 5)}, nil
+}
+
+// Run implements Op.
+func (o *fillOp) Run(c *Ctx, emit Emit) error {
+	view, err := c.local.open(c)
+	if err != nil {
+		return err
+	}
+	var last []byte
+	rows := 0
+	for _, iv := range c.local.task.Buckets.Intervals() {
+		span := o.rule.table.bucketSpan(iv)
+		if o.node.after != nil && bytes.Compare(o.node.after, span.Start) >= 0 {
+			span.Start = append(bytes.Clone(o.node.after), 0)
+		}
+		if bytes.Compare(span.Start, span.End) >= 0 {
+			continue
+		}
+		err := view.Scan(c.ctx(), span, false, func(key, value []byte) error {
+			if err := c.tick(); err != nil {
+				return err
+			}
+			rows++
+			c.local.read++
+			if err := o.take(c, key, value, emit); err != nil {
+				return err
+			}
+			if rows == o.node.limit {
+				last = bytes.Clone(key)
+				return errStop
+			}
+			return nil
+		})
+		if err == errStop {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	o.next[0], o.next[1] = types.NewBytes(aliasString(last)), types.Null
+	return emit(o.next)
+}
+
+// take fills in the entry of a row.
+func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
+	if o.node.beside {
+		_, err := o.rule.table.lockRow(c, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")
+		if err != nil {
+			return err
+		}
+		if value, err = c.local.tx.Newest(c.ctx(), key); err != nil || value == nil {
+			return err
+		}
+	}
+	if err := o.rule.table.decode(&o.read, o.row, value); err != nil {
+		return err
+	}
+	e, buf, err := o.rule.indexes[0].entry(c, o.row, key, o.buf[:0])
+	o.buf = buf
+	if err != nil || e.key == nil {
+		return err
+	}
+	if e.index.def.Global {
+		o.next[0], o.next[1], o.next[2] = types.NewBytes(aliasString(e.key)), types.NewBytes(aliasString(e.value)), types.NewBool(e.exclusive)
+		o.next[3], o.next[4] = types.NewBytes(aliasString(value)), types.NewInt(int64(e.bucket))
+		return emit(o.next)
+	}
+	if !e.exclusive {
+		if existing, err := c.local.tx.Newest(c.ctx(), e.key); err != nil || existing != nil {
+			return err
+		}
+	}
+	taken, err := stageEntry(c, e.key, e.value, e.exclusive)
+	if err == nil && taken {
+		err = o.rule.indexes[0].notUnique(c, o.rule.schema, o.row)
+	}
+	return err
+}
+
+// notUnique is the error of a unique index over rows that are there already.
+func (x *indexRule) notUnique(c *Ctx, schema string, row Row) error {
+	text, err := x.keyText(c, row)
+	if err != nil {
+		return err
+	}
+	e := pgerr.New(pgerr.UniqueViolation, `could not create unique index "%s"`, x.def.Name).WithDetail("Key %s is duplicated.", text)
+	e.Schema, e.Table, e.Constraint = schema, x.table.def.Name, x.def.Name
+	return e
+}

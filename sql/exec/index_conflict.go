@@ -1,0 +1,223 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// INSERT … ON CONFLICT into a table with secondary indexes goes by proposals, a batch at a time: first the entries of the arbiter indexes are
+// claimed where they lie; then a row whose claims were free is inserted, and one that has met another is skipped or goes as an upsert to that
+// row; then all other entries follow from what the fragments say they have done. Where several constraints may decide (DO NOTHING without a
+// target), a row may claim one key and lose another, so rows go one by one, and give back what they have claimed.
+
+// proposal is a row that waits for the decision.
+type proposal struct {
+	bucket  shardmap.Bucket
+	write   Write
+	entries []entry // of the row as it is proposed, by rule; no key: none
+	claimed []bool  // by rule
+	owner   []byte  // key of the row that has what it wants
+}
+
+// arbitrates tells whether secondary indexes are concerned by ON CONFLICT.
+func (o *insertOp) arbitrates() bool { return o.node.OnConflict != nil && len(o.rule.indexes) > 0 }
+
+// propose keeps a row for the decision.
+func (in *insertion) propose(bucket shardmap.Bucket, w Write) error {
+	p := &proposal{bucket: bucket, write: w, claimed: make([]bool, len(in.o.rule.indexes))}
+	p.write.Key, p.write.Value = append([]byte(nil), w.Key...), append([]byte(nil), w.Value...)
+	for _, x := range in.o.rule.indexes {
+		e, _, err := x.entry(in.c, in.o.next, w.Key, nil)
+		if err != nil {
+			return err
+		}
+		p.entries = append(p.entries, e)
+	}
+	in.proposals = append(in.proposals, p)
+	if len(in.proposals) < stageRows {
+		return nil
+	}
+	return in.flush()
+}
+
+// decideAll settles all proposals.
+func (in *insertion) decideAll() error {
+	oc, list := in.o.node.OnConflict, in.proposals
+	in.proposals, in.bytes = nil, in.bytes[:0]
+	step := len(list)
+	if len(oc.Arbiters) > 1 || len(oc.Arbiters) == 1 && oc.Primary {
+		step = 1
+	}
+	for len(list) > 0 {
+		if err := in.decide(list[:step]); err != nil {
+			return err
+		}
+		list = list[step:]
+	}
+	return nil
+}
+
+// decide settles a batch.
+func (in *insertion) decide(batch []*proposal) error {
+	if err := in.claim(batch); err != nil {
+		return err
+	}
+	for _, p := range batch {
+		w := p.write
+		switch {
+		case p.owner == nil:
+			in.out.add(p.bucket, w)
+		case in.o.node.OnConflict.Update:
+			w.Kind, w.Key = WriteUpsert, p.owner
+			_, w.Hit = in.hits[string(w.Key)]
+			in.out.add(bucketOfKey(w.Key), w)
+		}
+	}
+	parts, err := in.out.flush()
+	if err != nil {
+		return err
+	}
+	if err := in.follow(batch, parts); err != nil {
+		return err
+	}
+	return in.answer(parts)
+}
+
+// claim claims the entries of the arbiter indexes.
+func (in *insertion) claim(batch []*proposal) error {
+	byPlace := make(map[int64]*proposal, len(batch))
+	for _, p := range batch {
+		byPlace[p.write.Place] = p
+		for _, i := range in.o.node.OnConflict.Arbiters {
+			if e := p.entries[i]; e.exclusive && e.key != nil {
+				in.out.add(e.bucket, entryWrite(WriteClaim, e, nil, p.write.Place))
+			}
+		}
+	}
+	parts, err := in.out.flush()
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		for i, a := range part.answers {
+			p := byPlace[a.place]
+			if a.what == didInsert {
+				p.claimed[a.index] = true
+				continue
+			}
+			if p.owner, err = in.o.rule.table.rowOfEntry(nil, part.writes[i].Key, a.old); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow stages the entries that follow from what was done.
+func (in *insertion) follow(batch []*proposal, parts []*part) error {
+	byPlace := make(map[int64]*proposal, len(batch))
+	for _, p := range batch {
+		byPlace[p.write.Place] = p
+		if p.owner != nil {
+			in.release(p)
+		}
+	}
+	later := &laterEntries{}
+	for _, part := range parts {
+		for i, a := range part.answers {
+			p, err := byPlace[a.place], error(nil)
+			switch a.what {
+			case didInsert:
+				in.complete(p)
+			case didUpdate:
+				err = in.updated(later, part.writes[i].Key, a)
+			default:
+				in.release(p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := later.send(in.out); err != nil {
+		return err
+	}
+	_, err := in.out.flush()
+	return err
+}
+
+// release gives back what a row has claimed that is not inserted.
+func (in *insertion) release(p *proposal) {
+	for i, mine := range p.claimed {
+		if mine {
+			in.out.add(p.entries[i].bucket, entryWrite(WriteUnentry, p.entries[i], nil, 0))
+			p.claimed[i] = false
+		}
+	}
+}
+
+// complete adds the entries of an inserted row that it has not claimed.
+func (in *insertion) complete(p *proposal) {
+	for i, e := range p.entries {
+		if e.key != nil && !p.claimed[i] {
+			in.out.add(e.bucket, entryWrite(WriteEntry, e, p.write.Value, 0))
+		}
+	}
+}
+
+// updated adds what DO UPDATE means for the indexes.
+func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
+	rule, width := in.o.rule, len(in.o.rule.table.kinds)
+	both := make(Row, 2*width)
+	var old, next types.RowReader
+	if err := rule.table.decode(&old, both[:width], a.old); err != nil {
+		return err
+	}
+	if err := rule.table.decode(&next, both[width:], a.value); err != nil {
+		return err
+	}
+	return in.out.changeEntries(in.c, rule.indexes, later, both[:width], key, both[width:], key, a.value)
+}
+
+// claim puts an exclusive entry, or answers with the one that is there. DO NOTHING at READ COMMITTED looks before it locks, so that those who
+// find a row there do not wait for each other.
+func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
+	tx := c.local.tx
+	existing, err := tx.Newest(c.ctx(), w.Key)
+	if err != nil {
+		return err
+	}
+	if existing == nil || o.conf.update || !c.rechecks() {
+		req := txn.LockRequest{Mode: txn.Update, T: maxT}
+		if !c.rechecks() {
+			req.T = c.local.task.T
+		}
+		if _, err := tx.Lock(c.ctx(), w.Key, req); err != nil {
+			return err
+		}
+		if existing, err = tx.Newest(c.ctx(), w.Key); err != nil {
+			return err
+		}
+	}
+	if existing != nil {
+		return o.reply(emit, w, didSkip, types.Null, types.NewBytes(aliasString(existing)))
+	}
+	if err := tx.Put(w.Key, w.Value); err != nil {
+		return err
+	}
+	return o.reply(emit, w, didInsert, types.Null, types.Null)
+}
+
+// upsert is ON CONFLICT DO UPDATE of a row that was found by its entry, whose lock is held: so it is still there.
+func (o *stageOp) upsert(c *Ctx, w *Write, emit Emit) error {
+	existing, err := o.taken(c, w.Key)
+	if err != nil {
+		return err
+	}
+	if existing == nil {
+		return pgerr.New(pgerr.DataCorrupted, "index entry of table %q names a row that is not there", o.rule.table.def.Name)
+	}
+	return o.conflict(c, w, existing, emit)
+}

@@ -1,0 +1,206 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+)
+
+// How secondary indexes are kept. Entries are computed where rows are: in the fragment, where a whole UPDATE or DELETE runs there (then all
+// indexes it touches are local), else at the gateway, which stages each entry in the fragment where it belongs, in the same transaction. An
+// entry that no other row may have is put, removed and claimed under the lock of its key: who wants the same key waits until it is known
+// whether this transaction commits, and looks at the newest state then.
+//
+// A statement removes entries as it goes and puts exclusive ones when all are removed. So rows may exchange unique values within one
+// statement, whatever the order in which they are met: the end of the statement counts, as the SQL standard has it. (PostgreSQL asks that of
+// DEFERRABLE constraints only, and refuses or not by the order of the rows on disk for the others.)
+
+// lockEntry takes the lock of an exclusive entry's key.
+func lockEntry(c *Ctx, key []byte) error {
+	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: maxT})
+	return err
+}
+
+// stageEntry puts an entry; taken tells that another row has it.
+func stageEntry(c *Ctx, key, value []byte, exclusive bool) (taken bool, err error) {
+	if exclusive {
+		if err := lockEntry(c, key); err != nil {
+			return false, err
+		}
+		existing, err := c.local.tx.Newest(c.ctx(), key)
+		if err != nil {
+			return false, err
+		}
+		if existing != nil {
+			return !bytes.Equal(existing, value), nil
+		}
+	}
+	return false, c.local.tx.Put(key, value)
+}
+
+// unstageEntry removes an entry.
+func unstageEntry(c *Ctx, key []byte, exclusive bool) error {
+	if exclusive {
+		if err := lockEntry(c, key); err != nil {
+			return err
+		}
+	}
+	return c.local.tx.Delete(key)
+}
+
+// entryKeeper keeps local indexes inside a fragment, for one statement.
+type entryKeeper struct {
+	rule    *tableRule
+	buf     []byte
+	pending []pendingEntry // exclusive ones, put when all rows have been
+	taken   int64
+}
+
+type pendingEntry struct {
+	entry
+	row []byte // encoded, for the message
+}
+
+// change keeps the indexes where a row becomes another; next is nil for a deletion. value is the new row, encoded.
+func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte) error {
+	for _, x := range k.rule.indexes {
+		remove, put, buf, err := x.change(c, old, key, next, key, k.buf[:0])
+		k.buf = buf
+		if err != nil {
+			return err
+		}
+		if remove.key != nil {
+			if err := unstageEntry(c, remove.key, remove.exclusive); err != nil {
+				return err
+			}
+		}
+		switch {
+		case put.key == nil:
+		case put.exclusive:
+			if err := k.hold(c, put, value); err != nil {
+				return err
+			}
+		default:
+			if _, err := stageEntry(c, put.key, put.value, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
+	n := int64(len(e.key) + len(e.value) + len(value))
+	if err := c.Mem.Grow(n); err != nil {
+		return err
+	}
+	k.taken += n
+	e.key, e.value = bytes.Clone(e.key), bytes.Clone(e.value)
+	k.pending = append(k.pending, pendingEntry{e, bytes.Clone(value)})
+	return nil
+}
+
+// finish puts what was held back.
+func (k *entryKeeper) finish(c *Ctx) error {
+	for _, p := range k.pending {
+		taken, err := stageEntry(c, p.key, p.value, true)
+		if err == nil && taken {
+			err = k.rule.duplicateEntry(c, p.index.at, p.row, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// free forgets what is held back.
+func (k *entryKeeper) free(c *Ctx) {
+	c.Mem.Release(k.taken)
+	k.pending, k.taken = nil, 0
+}
+
+// entryWrite makes the write of an entry for the fragment where it lies.
+func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
+	return Write{Kind: kind, Key: e.key, Value: e.value, Place: place, Index: e.index.at, Exclusive: e.exclusive, Row: row}
+}
+
+// addEntries adds the entries of a new row to what is sent.
+func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, rowKey, value, buf []byte) ([]byte, error) {
+	for _, x := range rules {
+		e, rest, err := x.entry(c, row, rowKey, buf)
+		buf = rest
+		if err != nil {
+			return buf, err
+		}
+		if e.key != nil {
+			s.add(e.bucket, entryWrite(WriteEntry, e, value, 0))
+		}
+	}
+	return buf, nil
+}
+
+// laterEntries are exclusive entries at the gateway, put when all of the statement's have been removed.
+type laterEntries struct {
+	writes  []Write
+	buckets []shardmap.Bucket
+}
+
+func (l *laterEntries) add(c *Ctx, e entry, row []byte) error {
+	l.writes = append(l.writes, entryWrite(WriteEntry, e, row, 0))
+	l.buckets = append(l.buckets, e.bucket)
+	return c.Mem.Grow(int64(len(e.key) + len(e.value)))
+}
+
+// send adds them all to what is sent.
+func (l *laterEntries) send(s *sender) error {
+	for i, w := range l.writes {
+		s.add(l.buckets[i], w)
+		if s.full() {
+			if _, err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	l.writes, l.buckets = nil, nil
+	return nil
+}
+
+// changeEntries adds what a row's change means for its indexes to what is sent, but exclusive entries to later.
+func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, old Row, oldKey []byte, next Row, nextKey, value []byte) error {
+	for _, x := range rules {
+		remove, put, _, err := x.change(c, old, oldKey, next, nextKey, nil)
+		if err != nil {
+			return err
+		}
+		if remove.key != nil {
+			s.add(remove.bucket, entryWrite(WriteUnentry, remove, nil, 0))
+		}
+		switch {
+		case put.key == nil:
+		case put.exclusive:
+			if err := later.add(c, put, value); err != nil {
+				return err
+			}
+		default:
+			s.add(put.bucket, entryWrite(WriteEntry, put, value, 0))
+		}
+	}
+	return nil
+}
+
+// entry stages a write of an index entry.
+func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
+	switch w.Kind {
+	case WriteUnentry:
+		return unstageEntry(c, w.Key, w.Exclusive)
+	case WriteClaim:
+		return o.claim(c, w, emit)
+	}
+	taken, err := stageEntry(c, w.Key, w.Value, w.Exclusive)
+	if err == nil && taken {
+		err = o.rule.duplicateEntry(c, w.Index, w.Row, w.Building)
+	}
+	return err
+}

@@ -1,0 +1,292 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// rowLocker takes the locks of one table's rows, in the fragment where they are.
+type rowLocker struct {
+	lock  plan.RowLock
+	table *table
+	again *scanOp // reads a changed row anew; nil where that cannot be done in place
+}
+
+func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
+	t, err := newTable(l.Table)
+	if err != nil {
+		return nil, err
+	}
+	r := &rowLocker{lock: l, table: t}
+	if s == nil {
+		return r, nil
+	}
+	again, err := k.scan(s)
+	if err != nil {
+		return nil, err
+	}
+	r.again = again.(*scanOp)
+	return r, nil
+}
+
+// take locks a row. got is false where the row is left out: another transaction holds it, or it is no longer one that the statement asks
+// for. fresh is the row as it is now, if it has changed; valid until the next call.
+func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
+	req := txn.LockRequest{
+		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(), NoWait: r.lock.Wait != query.LockBlock, Pin: true,
+	}
+	changed, err := r.table.lockRow(c, key, req, "locking")
+	switch {
+	case errors.Is(err, txn.ErrLocked) && r.lock.Wait == query.LockSkip:
+		return false, nil, nil
+	case errors.Is(err, txn.ErrLocked):
+		return false, nil, pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on row in relation "%s"`, r.table.def.Name).
+			WithDetail("%s is locked by another transaction.", r.table.rowName(c, key, true))
+	case err != nil || !changed:
+		return err == nil, nil, err
+	}
+	got, err = r.again.newest(c, key)
+	return got, r.again.out, err
+}
+
+// lockRowsOp passes on the rows of its child that it has locked.
+type lockRowsOp struct {
+	node     *plan.LockRows
+	child    Op
+	lockers  []*rowLocker
+	programs []*Program // of the tasks that lock keys sent from the gateway, one for each lock
+	most     Eval
+}
+
+func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
+	child, err := k.node(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	o := &lockRowsOp{node: n, child: child}
+	for _, l := range n.Locks {
+		r, err := k.rowLocker(l, n.Scan)
+		if err != nil {
+			return nil, err
+		}
+		p, err := compileNode(&lockNode{lock: l, scan: n.Scan}, 0)
+		if err != nil {
+			return nil, err
+		}
+		o.lockers, o.programs = append(o.lockers, r), append(o.programs, p)
+	}
+	o.most, err = k.optional(n.Most)
+	return o, err
+}
+
+// Run implements Op.
+func (o *lockRowsOp) Run(c *Ctx, emit Emit) error {
+	if err := readOnly(c, "SELECT "+o.node.Locks[0].Strength.String()); err != nil {
+		return err
+	}
+	if c.local == nil {
+		return o.atGateway(c, emit)
+	}
+	return o.child.Run(c, func(row Row) error {
+		for _, r := range o.lockers {
+			key := row[r.lock.Key]
+			if key.IsNull() {
+				continue
+			}
+			got, fresh, err := r.take(c, []byte(key.S))
+			if err != nil || !got {
+				return err
+			}
+			if fresh != nil {
+				row = fresh
+			}
+		}
+		return emit(row)
+	})
+}
+
+// lockBatch is the rows at the gateway that are locked together.
+type lockBatch struct {
+	o     *lockRowsOp
+	c     *Ctx
+	emit  Emit
+	t     txn.Timestamp
+	store *arena
+	rows  []Row // nil entries were left out
+	left  int64 // rows still wanted; below 0 is no bound
+}
+
+// lockBatchRows bounds the rows of a batch.
+const lockBatchRows = 256
+
+// atGateway locks the rows in their order, a batch at a time, and never more than are wanted.
+func (o *lockRowsOp) atGateway(c *Ctx, emit Emit) error {
+	t, err := c.reads.at(c)
+	if err != nil {
+		return err
+	}
+	b := &lockBatch{o: o, c: c, emit: emit, t: t, store: &arena{mem: c.Mem}}
+	defer b.store.free()
+	if b.left, _, err = bounds(c, o.most, nil); err != nil {
+		return err
+	}
+	if err := o.child.Run(c, b.take); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+func (b *lockBatch) take(row Row) error {
+	kept, err := b.store.clone(row)
+	if err != nil {
+		return err
+	}
+	b.rows = append(b.rows, kept)
+	n := lockBatchRows
+	switch {
+	case b.o.node.OneByOne:
+		n = 1
+	case b.left >= 0:
+		n = max(1, int(min(b.left, lockBatchRows)))
+	}
+	if len(b.rows) < n {
+		return nil
+	}
+	return b.flush()
+}
+
+// flush locks the rows of the batch and passes on those that it got.
+func (b *lockBatch) flush() error {
+	for i := range b.o.node.Locks {
+		if err := b.lock(i); err != nil {
+			return err
+		}
+	}
+	for _, row := range b.rows {
+		if row == nil {
+			continue
+		}
+		if b.left > 0 {
+			b.left--
+		}
+		if err := b.emit(row); err != nil {
+			return err
+		}
+	}
+	b.rows = b.rows[:0]
+	b.store.free()
+	return nil
+}
+
+// lock takes lock i of every row: neighbours in one fragment together, so that the order of the rows is that of the locks.
+func (b *lockBatch) lock(i int) error {
+	slot := b.o.node.Locks[i].Key
+	var p *part
+	for n, row := range b.rows {
+		if row == nil || row[slot].IsNull() {
+			continue
+		}
+		bucket := bucketOfKey(row[slot].S)
+		id := b.c.Gateway.Map.Lookup(bucket)
+		if p != nil && p.fragment != id {
+			if err := b.send(i, p); err != nil {
+				return err
+			}
+			p = nil
+		}
+		if p == nil {
+			p = &part{fragment: id}
+		}
+		p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
+		p.writes = append(p.writes, Write{Key: []byte(row[slot].S), Place: int64(n)})
+	}
+	if p == nil {
+		return nil
+	}
+	return b.send(i, p)
+}
+
+// send locks the keys of a part in its fragment; rows without an answer are left out.
+func (b *lockBatch) send(i int, p *part) error {
+	c := b.c
+	f, err := c.Gateway.Fragment(p.fragment)
+	if err != nil {
+		return err
+	}
+	task := &Task{
+		Txn: c.Gateway.Txn, T: b.t, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
+		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
+		Limits: c.Limits, program: b.o.programs[i],
+	}
+	old := make([]Row, len(p.writes))
+	for n := range p.writes {
+		at := p.writes[n].Place
+		old[n], b.rows[at] = b.rows[at], nil
+	}
+	next := 0
+	_, err = guarded(c.ctx(), f, task, func(answer Row) error {
+		at := answer[0].N
+		for p.writes[next].Place != at {
+			next++
+		}
+		row := old[next]
+		if fresh := answer[1:]; len(fresh) > 0 {
+			kept, err := b.store.clone(fresh)
+			if err != nil {
+				return err
+			}
+			row = append(kept, row[len(fresh):]...)
+		}
+		b.rows[at] = row
+		return nil
+	})
+	return c.fault(err)
+}
+
+// lockNode is the plan of a task that locks the keys of its Writes. It emits the place of each row that it got, then the row if it changed.
+type lockNode struct {
+	plan.Base
+	lock plan.RowLock
+	scan *plan.Scan
+}
+
+// Children implements plan.Node.
+func (*lockNode) Children() []plan.Node { return nil }
+
+type lockKeysOp struct {
+	locker *rowLocker
+	answer Row
+}
+
+func (k *compiler) lockKeys(n *lockNode) (Op, error) {
+	r, err := k.rowLocker(n.lock, n.scan)
+	return &lockKeysOp{locker: r}, err
+}
+
+// Run implements Op.
+func (o *lockKeysOp) Run(c *Ctx, emit Emit) error {
+	writes := c.local.task.Writes
+	for i := range writes {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		got, fresh, err := o.locker.take(c, writes[i].Key)
+		if err != nil {
+			return err
+		}
+		if !got {
+			continue
+		}
+		o.answer = append(append(o.answer[:0], types.NewInt(writes[i].Place)), fresh...)
+		if err := emit(o.answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package exec
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// rechecks tells whether the statement goes on with the newest version of a row that changed after its snapshot.
+func (c *Ctx) rechecks() bool { return c.Limits.Isolation == txn.ReadCommitted }
+
+// lockRow takes the lock of a row of this fragment, and tells whether it changed after the snapshot where req asks to recheck. Errors say
+// which row it was, and what was being done to it.
+func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
+	changed, err = c.local.tx.Lock(c.ctx(), key, req)
+	if err != nil {
+		err = t.lockError(c, key, err, doing)
+	}
+	return changed, err
+}
+
+// lockError names the row in DETAIL of a conflict, and in CONTEXT of a deadlock and of a wait that was given up.
+func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
+	var conflict *txn.ConflictError
+	if errors.As(err, &conflict) {
+		own, e := *conflict, *conflict.Err
+		e.Detail = own.Detail("%s", t.rowName(c, key, true))
+		e.Table = t.def.Name
+		own.Err = &e
+		return &own
+	}
+	marked := pgerr.From(err)
+	if marked.Code != pgerr.DeadlockDetected && marked.Code != pgerr.LockNotAvailable {
+		return err
+	}
+	e := *marked
+	e.Where = "while " + doing + " " + t.rowName(c, key, false)
+	var circle *txn.DeadlockError
+	if errors.As(err, &circle) {
+		own := *circle
+		own.Err = &e
+		return &own
+	}
+	return &e
+}
+
+// rowName is a row as messages call it: key (id)=(orders/1-A) of relation "orders".
+func (t *table) rowName(c *Ctx, key []byte, first bool) string {
+	names, values, ok := t.keyText(c, key)
+	name := "row"
+	if ok {
+		name = "key (" + names + ")=(" + values + ")"
+	}
+	if first {
+		name = strings.ToUpper(name[:1]) + name[1:]
+	}
+	return name + ` of relation "` + t.def.Name + `"`
+}
+
+// keyText reads the primary key in a row's key; ok is false where the table has none.
+func (t *table) keyText(c *Ctx, key []byte) (names, values string, ok bool) {
+	if len(t.key) == 0 || len(key) < keyAt {
+		return "", "", false
+	}
+	rest := key[keyAt:]
+	var ns, vs []string
+	for _, i := range t.key {
+		col := &t.def.Columns[i]
+		d, tail, err := types.DecodeKey(col.Type, rest, false)
+		if err != nil {
+			return "", "", false
+		}
+		rest = tail
+		ns, vs = append(ns, col.Name), append(vs, types.Output(col.Type, d, c.Env))
+	}
+	return strings.Join(ns, ", "), strings.Join(vs, ", "), true
+}
+
+// uniqueColumns lists the positions of the columns that other rows may refer to: those of the primary key and of unique indexes. An update
+// that changes one takes the stronger lock.
+func uniqueColumns(def *catalog.Table) map[int]bool {
+	out := map[int]bool{}
+	add := func(columns []int16) {
+		for _, att := range columns {
+			if att > 0 {
+				out[int(att)-1] = true
+			}
+		}
+	}
+	for _, k := range def.Constraints {
+		if k.Kind == catalog.PrimaryKey {
+			add(k.Columns)
+		}
+	}
+	for _, ix := range def.Indexes {
+		if ix.Unique {
+			add(ix.Columns)
+		}
+	}
+	return out
+}
+
+// keyedColumns lists the unique columns among those that an update sets or computes.
+func keyedColumns(r *tableRule, assign []assignment) []int {
+	unique := uniqueColumns(r.table.def)
+	var out []int
+	for _, a := range assign {
+		if unique[a.col] {
+			out = append(out, a.col)
+		}
+	}
+	for _, g := range r.generated {
+		if unique[g.col] {
+			out = append(out, g.col)
+		}
+	}
+	return out
+}
+
+// updateMode is the lock that an update of old to next takes.
+func (t *table) updateMode(keyed []int, old, next Row) txn.LockMode {
+	for _, i := range keyed {
+		if t.compareColumn(i, old, next) != 0 {
+			return txn.Update
+		}
+	}
+	return txn.NoKeyUpdate
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// TableIndexes gives what a table's secondary indexes keep of a row: expressions over its columns as Slots, for those who keep, fill and
+// check indexes outside of a statement.
+func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index, error) {
+	list, err := analyze.Indexes(&analyze.Context{Catalog: view, Database: t.Database}, t)
+	if err != nil {
+		return nil, err
+	}
+	in := newLayout()
+	for i := range t.Columns {
+		in.slots[varKey{0, i}] = i
+	}
+	l := &level{q: &query.Query{Rels: []*query.Rel{{Kind: query.RelTable, Table: t, Alias: t.Name}}}}
+	p := &planner{env: env}
+	return p.indexes(l, list, in)
+}
+
+// indexes rewrites what indexes keep over in, whose first slots are the table's columns.
+func (p *planner) indexes(l *level, list []query.Index, in *layout) ([]query.Index, error) {
+	var out []query.Index
+	for _, x := range list {
+		keys, err := p.rewriteAll(l, x.Keys, in)
+		if err != nil {
+			return nil, err
+		}
+		x.Keys = keys
+		if x.Where, err = p.rewrite(l, x.Where, in); err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// kept gives the indexes that a statement must keep: for an UPDATE those that look at a column it may change.
+func kept(q *query.Query, moves bool) []query.Index {
+	if q.Command != query.Update || moves {
+		return q.Indexes
+	}
+	var out []query.Index
+	t := q.Rels[q.Result].Table
+	for _, x := range q.Indexes {
+		changed := func(e query.Expr) bool {
+			v, ok := e.(*query.Var)
+			return ok && (v.Col < 0 || t.Columns[v.Col].Generated != "" ||
+				slices.ContainsFunc(q.Assign, func(a query.Assignment) bool { return a.Col == v.Col }))
+		}
+		if slices.ContainsFunc(append(slices.Clip(x.Keys), x.Where), func(e query.Expr) bool { return e != nil && query.Contains(e, changed) }) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func anyGlobal(list []query.Index) bool {
+	return slices.ContainsFunc(list, func(x query.Index) bool { return x.Def.Global })
+}
