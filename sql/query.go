@@ -140,6 +140,9 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 	if err != nil {
 		return err
 	}
+	if p, err = s.settleNew(ctx, p); err != nil {
+		return err
+	}
 	if p.columns != nil {
 		if err := w.Describe(p.columns); err != nil {
 			return err
@@ -188,6 +191,7 @@ func (s *Session) allowed() error {
 // failed lets an error end or spoil the transaction, and returns it.
 func (s *Session) failed(err error) error {
 	if err != nil {
+		s.countError(err)
 		s.fail()
 	}
 	return err

@@ -134,6 +134,18 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // settle takes the locks that keep the definitions of p's tables still, and plans anew if one has changed before that.
 func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
+	return s.settleAs(ctx, p, p.columns)
+}
+
+// settleNew is settle for a statement of whose result the client knows nothing yet.
+func (s *Session) settleNew(ctx context.Context, p *program) (*program, error) {
+	if s.tx == nil {
+		s.begin()
+	}
+	return s.settleAs(ctx, p, nil)
+}
+
+func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*program, error) {
 	for {
 		if err := s.tx.share(ctx, p.tables); err != nil {
 			return nil, err
@@ -145,7 +157,7 @@ func (s *Session) settle(ctx context.Context, p *program) (*program, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !sameColumns(p.columns, q.columns) {
+		if columns != nil && !sameColumns(columns, q.columns) {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 		}
 		if slices.Equal(p.tables, q.tables) {
