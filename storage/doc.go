@@ -29,6 +29,24 @@
 // The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of
 // prepared transactions are rebuilt from the log.
 //
+// # Row locks
+//
+// They have PostgreSQL's four modes, of which a stronger one excludes all that a weaker one does. A row's first holder is the entry in the
+// table, and most rows have no other; a second holder or a waiter makes a crowd of it. The queue is fair: a request waits for the waiters
+// ahead whose modes conflict with its own, even where the holders' do not. A holder who wants a stronger mode waits for the other holders
+// only, ahead of the queue.
+//
+//	row k   held: A SHARE, B KEY SHARE      queue: C NO KEY UPDATE (waits for A), D SHARE (for C)
+//	        KEY SHARE of E is granted at once; A's own UPDATE would wait for B, before C
+//
+// What a holder has learned of the row's newest version counts from SHARE on; beside a KEY SHARE others change what is no key. A put under
+// NO KEY UPDATE is marked so, in the log and in Badger's user byte: a KEY SHARE at a snapshot minds no such version. Locks are taken back by a
+// return to a savepoint, and kept when a statement is run again.
+//
+// A prepare carries writes and pinned locks with their modes, so that a new leader starts with the same (T4). Locks that are not pinned
+// protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a
+// fragment with pinned locks alone is a writer of the transaction.
+//
 // # Crashes
 //
 //   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state (open transactions,
@@ -60,5 +78,5 @@
 // Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a transaction's whole write set is held in
 // memory until it is applied, and a large one is applied without letting others between. Statistics count groups of 256
 // buckets. Commits are refused with 53100 while less than MinFree is left on the disk. Repeated commit entries are known
-// among the last 4096 commits.
+// among the last 4096 commits. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
 package storage

@@ -46,7 +46,15 @@
 // # Errors
 //
 // Coordinator.Commit returns an error only where the transaction took no effect and never will, but for 40003: then a log
-// that did not answer knows. Deadlocks are 40P01, given to the transaction whose wait closes the circle.
+// that did not answer knows.
+//
+// # Locks and deadlocks
+//
+// The words for row locks are here (LockMode, LockRequest), their keeping is storage's; tables and advisory locks are kept by sql. All of them
+// tell one Detector who waits for whom: a wait has several blockers, the holders in its way and the waiters ahead of it, and these change as
+// locks are granted and released. The detector looks for a circle at each change, so that a deadlock lasts no time at all; 40P01 goes to the
+// wait that closes it. A party is a transaction, or a session whatever its transaction, which is who holds a session's advisory lock.
+// DeadlockError and ConflictError (40001) carry keys and transactions beside the text, for upper layers to name the row and the relation.
 //
 // # Limits
 //

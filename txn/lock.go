@@ -74,15 +74,15 @@ func NewConflict(key []byte, version, T Timestamp, other ID, deleted bool) *Conf
 
 // Detail gives the sentence about the conflict, for a row named by format and args.
 func (e *ConflictError) Detail(format string, args ...any) string {
-	by := "a transaction"
+	by := "a transaction that"
 	if !e.Other.IsZero() {
-		by = fmt.Sprintf("transaction %d", e.Other.XID())
+		by = fmt.Sprintf("transaction %d, which", e.Other.XID())
 	}
 	did := "changed"
 	if e.Deleted {
 		did = "deleted"
 	}
-	return fmt.Sprintf(format, args...) + fmt.Sprintf(" was %s by %s, which committed at %s, after this transaction's snapshot of %s.", did, by, e.Version, e.T)
+	return fmt.Sprintf(format, args...) + fmt.Sprintf(" was %s by %s committed at %s, after this transaction's snapshot of %s.", did, by, e.Version, e.T)
 }
 
 func (e *ConflictError) Error() string { return e.Err.Error() }

@@ -203,6 +203,11 @@ func TestCoordinator(t *testing.T) {
 		{"a reader refuses two writers", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom}}
 		}, pgerr.SerializationFailure, []string{"2:check", "1:decide aborted", "3:resolve aborted", "2:rollback"}},
+		{"a writer, and pinned locks elsewhere", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, pins: true}, {f: 3, log: l}}
+		}, "", []string{"1:decide committed", "2:resolve committed", "1:forget", "3:rollback"}},
+		{"pinned locks alone", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l, pins: true}, {f: 2, log: l, pins: true}} },
+			"", []string{"1:rollback", "2:rollback"}},
 		{"readers alone are not checked", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, reads: true}, {f: 2, log: l, reads: true}}
 		}, "", []string{"1:rollback", "2:rollback"}},
