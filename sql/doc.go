@@ -9,5 +9,8 @@
 // its row locks kept, so that it cannot starve. Statements of one query string share a snapshot; in a pipeline each has its own, because
 // the session cannot know that others follow. Cursors read forward, and keep what they have not given yet before a write.
 //
-// Limits, answered by 0A000: savepoints, other isolation levels, scrolling and held cursors, DDL inside a transaction block.
+// Definitions belong to their transaction too: draft.go keeps what DDL has changed and nobody else sees; COMMIT applies it with the rows or not at
+// all.
+//
+// Limits, answered by 0A000: savepoints, other isolation levels, scrolling and held cursors.
 package sql
