@@ -206,7 +206,9 @@ func TestCoordinator(t *testing.T) {
 		{"a writer, and pinned locks elsewhere", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, pins: true}, {f: 3, log: l}}
 		}, "", []string{"1:decide committed", "2:resolve committed", "1:forget", "3:rollback"}},
-		{"pinned locks alone", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l, pins: true}, {f: 2, log: l, pins: true}} },
+		{"pinned locks alone", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, pins: true}, {f: 2, log: l, pins: true}}
+		},
 			"", []string{"1:rollback", "2:rollback"}},
 		{"readers alone are not checked", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, reads: true}, {f: 2, log: l, reads: true}}
