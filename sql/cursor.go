@@ -48,7 +48,7 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
-	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: hold, nest: s.nest()}
+	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: hold, nest: s.nest(), opened: s.queryAt}
 	if p.at, err = s.tx.opened(ctx); err != nil {
 		return err
 	}

@@ -4,13 +4,35 @@
 // (exec); programs are cached by text and reused until a definition changes. What is no query goes to the file named after it. A session
 // belongs to one connection and one goroutine; only Cancel comes from outside.
 //
-// Transactions are REPEATABLE READ for now: one timestamp for all reads from the first on, own writes seen, a row changed by somebody else
-// since is 40001 (first updater wins). A statement outside of BEGIN that meets such a conflict before it has answered is run again, with
-// its row locks kept, so that it cannot starve. Statements of one query string share a snapshot; in a pipeline each has its own, because
-// the session cannot know that others follow. Cursors read forward, and keep what they have not given yet before a write.
+// # Transactions
 //
-// Definitions belong to their transaction too: draft.go keeps what DDL has changed and nobody else sees; COMMIT applies it with the rows or not at
-// all.
+// A transaction is explicit between BEGIN and COMMIT, or implicit: around one statement, around the statements of one query string, around
+// what a pipeline sends before Sync. BEGIN makes an implicit one explicit, with what it has done so far.
 //
-// Limits, answered by 0A000: savepoints, other isolation levels, scrolling and held cursors.
+// READ COMMITTED is the default: each statement reads at a timestamp of its own, taken from the fragments that it may reach (T6). REPEATABLE
+// READ and SERIALIZABLE ask all fragments once, at the first statement; a row changed since by somebody else is 40001 (the first updater
+// wins), and at SERIALIZABLE the commit validates what was read (T8). A commit is above every timestamp that its transaction read at (T2), and
+// the session's next one above that: sherd.session_ts shows it.
+//
+// A statement that meets 40001 before it has answered a row is undone to its own beginning and run again above what was in its way, with its
+// row locks kept, so that it gets further each time: at READ COMMITTED, and at any level where it is a transaction of its own. Where the
+// commit of such a transaction meets the conflict, the statement is run again too, as long as the client has seen nothing of it. A client
+// that uses Parse and Execute has seen the command's tag by then.
+//
+// Savepoints are places in what the transaction has staged (exec.Mark), in its locks and its settings. An error undoes what was done since
+// the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).
+//
+// # Cursors
+//
+// They read forward, at the timestamp of their DECLARE. Before a write, a ROLLBACK TO or, WITH HOLD, a COMMIT they read what they have not
+// given yet and keep it in memory, within work_mem (or 256 MiB, if that is more); beyond that the statement is 53200. What opened since a
+// savepoint closes when that is rolled back to.
+//
+// # The past
+//
+// sherd.as_of and SET TRANSACTION SNAPSHOT 'as of …' fix the timestamp of a transaction's reads in the past, and make it read only. Times are
+// to the millisecond, and all commits of theirs count. Definitions are those of now. Snapshots that are exported, of cursors, and of
+// transactions that read at one timestamp are held in all fragments until the transaction ends, whatever sherd.gc_ttl says.
+//
+// Limits, answered by 0A000: scrolling and binary cursors.
 package sql

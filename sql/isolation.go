@@ -59,10 +59,18 @@ func (s *Session) characteristic(key string) (value string, ok bool) {
 	return "", false
 }
 
+func isCharacteristic(name string) bool {
+	switch strings.ToLower(name) {
+	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
+		return true
+	}
+	return false
+}
+
 // setCharacteristic sets one of the running transaction; own is false for any other setting. PostgreSQL's check hooks say what is allowed when.
 func (s *Session) setCharacteristic(name string, value *string) (own bool, err error) {
 	key := strings.ToLower(name)
-	if key != "transaction_isolation" && key != "transaction_read_only" && key != "transaction_deferrable" {
+	if !isCharacteristic(key) {
 		return false, nil
 	}
 	if value == nil {

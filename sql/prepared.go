@@ -24,19 +24,20 @@ type prepared struct {
 
 // portal is a bound statement, perhaps half run.
 type portal struct {
-	st   *prepared
-	args []types.Datum
-	done bool
-	rows int64
-	next func() ([]types.Datum, bool)
-	stop func()
-	kept bool          // next gives rows that are kept here, and touches the transaction no more
-	nest int           // of the transaction or savepoint that opened it; it closes with that
-	hold bool          // a cursor WITH HOLD
-	held bool          // its transaction has committed: it closes with the session
-	at   txn.Timestamp // of its reads, where that was settled before they began
-	err  error
-	tag  func(rows int64) string
+	st     *prepared
+	args   []types.Datum
+	done   bool
+	rows   int64
+	next   func() ([]types.Datum, bool)
+	stop   func()
+	kept   bool // next gives rows that are kept here, and touches the transaction no more
+	nest   int  // of the transaction or savepoint that opened it; it closes with that
+	hold   bool // a cursor WITH HOLD
+	opened time.Time
+	held   bool          // its transaction has committed: it closes with the session
+	at     txn.Timestamp // of its reads, where that was settled before they began
+	err    error
+	tag    func(rows int64) string
 }
 
 // Parse prepares a statement under a name; "" is the unnamed one, which it replaces.
@@ -171,7 +172,7 @@ func (s *Session) Bind(ctx context.Context, name, statement string, args []types
 		return s.failed(pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, name))
 	}
 	s.ClosePortal(name)
-	s.portals[name] = &portal{st: st, args: args, nest: s.nest()}
+	s.portals[name] = &portal{st: st, args: args, nest: s.nest(), opened: time.Now()}
 	return nil
 }
 

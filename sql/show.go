@@ -85,6 +85,11 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 		if isIdentity(n.Name) {
 			break
 		}
+		if isCharacteristic(n.Name) {
+			if err := s.warnNoBlock(w, "RESET TRANSACTION"); err != nil {
+				return err
+			}
+		}
 		err = s.assign(n.Name, nil, false)
 	case pg_query.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
@@ -115,8 +120,7 @@ func (s *Session) setValue(n *pg_query.VariableSetStmt, w ResultWriter) error {
 		return err
 	}
 	if n.IsLocal && s.tx == nil {
-		_, err := s.vars.check(n.Name, value) // it would end with the statement
-		return err
+		s.begin() // it ends with the statement
 	}
 	return s.assign(n.Name, &value, n.IsLocal)
 }

@@ -16,7 +16,7 @@ func (s *Session) systemEnv() *sysview.Env {
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		Setting: s.settingSource, Stats: s.fragmentStats, Sessions: s.db.activity, Locks: s.lockRows,
-		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows,
+		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }
 

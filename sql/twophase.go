@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -54,9 +56,15 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if len(t.exported) > 0 {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
 	}
+	if err := t.mayKeepLocks(); err != nil {
+		return err
+	}
 	s.closePortals()
 	err := t.parts.Hold(ctx, txn.HoldRequest{GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now()})
 	t.parts = nil
+	if err == nil {
+		t.keepLocks(gid)
+	}
 	t.release()
 	if err != nil {
 		return err
@@ -75,6 +83,7 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter
 		return err
 	}
 	ts, err := s.db.cfg.Fragments.CommitHeld(ctx, s.database, gid, s.floor)
+	s.dropLocks(gid, err)
 	if err != nil {
 		return err
 	}
@@ -88,7 +97,9 @@ func (s *Session) rollbackPrepared(ctx context.Context, gid string, w ResultWrit
 	if err := s.mayEnd(ctx, what, gid); err != nil {
 		return err
 	}
-	if err := s.db.cfg.Fragments.RollbackHeld(ctx, s.database, gid); err != nil {
+	err := s.db.cfg.Fragments.RollbackHeld(ctx, s.database, gid)
+	s.dropLocks(gid, err)
+	if err != nil {
 		return err
 	}
 	return w.Complete(what)
@@ -139,4 +150,23 @@ func (s *Session) outsideBlock(what string) error {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 	}
 	return nil
+}
+
+// heldRows lists the prepared transactions of all databases.
+func (s *Session) heldRows() ([]sysview.Held, error) {
+	ctx := s.running
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	var out []sysview.Held
+	for d := range s.view().Databases() {
+		list, err := s.db.cfg.Fragments.Held(ctx, d.OID)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range list {
+			out = append(out, sysview.Held{XID: h.ID.XID(), GID: h.GID, At: h.At, Role: catalog.OID(h.Owner), Database: d.OID})
+		}
+	}
+	return out, nil
 }

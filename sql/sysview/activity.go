@@ -101,9 +101,26 @@ func pgPreparedStatements(b *builder) error {
 
 func pgCursors(b *builder) error {
 	for _, c := range b.env.Cursors() {
-		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", false).bool("is_binary", false).
+		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", c.Holdable).bool("is_binary", false).
 			bool("is_scrollable", false).time("creation_time", c.At).send()
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgPreparedXacts(b *builder) error {
+	list, err := b.env.Held()
+	if err != nil {
+		return err
+	}
+	for _, h := range list {
+		r := b.row().set("transaction", types.NewOid(h.XID)).text("gid", h.GID).time("prepared", h.At).optional("owner", b.env.roleName(h.Role))
+		if d := b.env.View.Database(h.Database); d != nil {
+			r.text("database", d.Name)
+		}
+		if err := r.send(); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,8 @@ type Env struct {
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
 	Cursors  func() []Cursor
+	// Held lists the prepared transactions of all databases.
+	Held func() ([]Held, error)
 }
 
 // Stat counts the documents of the buckets [From, To) of one table in one fragment.
@@ -74,7 +76,17 @@ type Prepared struct {
 
 // Cursor is a row of pg_cursors.
 type Cursor struct {
-	Name string
-	Text string
-	At   time.Time
+	Name     string
+	Text     string
+	At       time.Time
+	Holdable bool
+}
+
+// Held is a row of pg_prepared_xacts.
+type Held struct {
+	XID      uint32
+	GID      string
+	At       time.Time
+	Role     catalog.OID
+	Database catalog.OID
 }

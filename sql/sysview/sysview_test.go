@@ -78,6 +78,9 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 			return []Prepared{{Name: "p", Text: "PREPARE p AS SELECT $1", At: start, Params: []types.OID{types.Int4}, FromSQL: true}}
 		},
 		Cursors: func() []Cursor { return []Cursor{{Name: "c", Text: "SELECT 1", At: start}} },
+		Held: func() ([]Held, error) {
+			return []Held{{XID: 77, GID: "order 5", At: start, Role: 10, Database: 5}}, nil
+		},
 	}
 	first := e.Database.Fragments[0].ID
 	e.Locks = func() ([]Lock, error) {
@@ -99,7 +102,9 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 				l.Type, l.Mode, l.Relation, l.Key, l.Fragment = "row", "KEY SHARE", orders.OID, "orders/1-A", first
 				l.Granted, l.Since, l.Blockers = false, start, []uint32{0}
 			}),
-			add(func(l *Lock) { l.Type, l.Mode, l.XID, l.Granted, l.Since = "transactionid", "ShareLock", 78, false, start }),
+			add(func(l *Lock) {
+				l.Type, l.Mode, l.XID, l.Granted, l.Since = "transactionid", "ShareLock", 78, false, start
+			}),
 		}, nil
 	}
 	e.Transactions = func() ([]Transaction, error) {
