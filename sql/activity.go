@@ -49,6 +49,9 @@ func (s *Session) rests() {
 	case Failed:
 		state = stateAborted
 	}
+	if s.stale {
+		s.named()
+	}
 	now := time.Now()
 	a := &s.activity
 	a.mu.Lock()

@@ -32,12 +32,8 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 	for {
 		view := s.view()
 		t, err := analyze.Table(s.analysis(view, s.query), rv)
-		if pgerr.Is(err, pgerr.WrongObjectType) {
-			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for system relation %s", rv.Relname).
-				WithHint("The system's relations are made anew for each statement; nobody can change them.")
-		}
 		if err != nil {
-			return err
+			return s.notLockable(rv, err)
 		}
 		if err := checkTable(view, s.database, view.Role(s.role), t); err != nil {
 			return err
@@ -50,4 +46,22 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 			return err
 		}
 	}
+}
+
+// notLockable says why a relation that was not found as a table cannot be locked. LOCK TABLE's errors have no position.
+func (s *Session) notLockable(rv *pg_query.RangeVar, err error) error {
+	if pgerr.Is(err, pgerr.WrongObjectType) {
+		return pgerr.Unsupported(`LOCK TABLE of system relation "%s" is not supported`, rv.Relname).
+			WithHint("The system's relations are made anew for each statement: there is nothing to be kept still.")
+	}
+	parts := []string{rv.Relname}
+	if rv.Schemaname != "" {
+		parts = []string{rv.Schemaname, rv.Relname}
+	}
+	if pgerr.Is(err, pgerr.UndefinedTable) && s.names().FindRelation(parts) != 0 {
+		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).WithDetail("This operation is not supported for indexes.")
+	}
+	e := *pgerr.From(err)
+	e.Position = 0
+	return &e
 }

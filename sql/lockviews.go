@@ -1,7 +1,9 @@
 package sql
 
 import (
+	"bytes"
 	"slices"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -72,14 +74,15 @@ func (s *Session) transactionLocks() []sysview.Lock {
 	return out
 }
 
-// rowLocks lists the row locks, and each wait for one as what PostgreSQL makes of it: a wait for the holder's transaction.
+// rowLocks lists the row locks, and the waits for them as PostgreSQL has them too.
 func (s *Session) rowLocks() []sysview.Lock {
 	list, total := s.db.cfg.Fragments.ListRowLocks()
 	if total > len(list) {
 		info{Session: s}.warn(pgerr.Warning, "only %d of %d row locks are listed", len(list), total)
 	}
-	tables := s.storedTables()
+	tables := storedTables(s.view())
 	out := make([]sysview.Lock, 0, len(list))
+	var queued []byte // the row whose queue has begun
 	for _, l := range list {
 		x := sysview.Lock{
 			Type: "row", Fragment: l.Fragment, Txn: l.Holder.ID.String(), TxnXID: l.Holder.ID.XID(), PID: l.Holder.Session, Mode: l.Mode.String(),
@@ -93,12 +96,38 @@ func (s *Session) rowLocks() []sysview.Lock {
 			x.Key, _ = exec.TextOfKey(t, l.Key, s.Env())
 		}
 		out = append(out, x)
-		if !l.Granted && len(l.Blockers) > 0 {
-			x.Type, x.XID, x.Mode = "transactionid", l.Blockers[0].ID.XID(), locks.Share.String()
-			out = append(out, x)
+		if !l.Granted {
+			out = append(out, asTuple(x, l, bytes.Equal(queued, l.Key))...)
+			queued = l.Key
 		}
 	}
 	return out
+}
+
+// asTuple gives a wait for a row as PostgreSQL has it: who is first holds the lock of the tuple and waits for the transaction that has the row,
+// the others wait for the lock of the tuple.
+func asTuple(x sysview.Lock, l txn.RowLock, behind bool) []sysview.Lock {
+	tuple := x
+	tuple.Type, tuple.Mode = "tuple", tupleMode(l.Mode).String()
+	if behind || len(l.Blockers) == 0 {
+		return []sysview.Lock{tuple}
+	}
+	tuple.Granted, tuple.Since = true, time.Time{}
+	x.Type, x.XID, x.Mode = "transactionid", l.Blockers[0].ID.XID(), locks.Share.String()
+	return []sysview.Lock{tuple, x}
+}
+
+// tupleMode is the table lock of a row lock's strength.
+func tupleMode(m txn.LockMode) locks.Mode {
+	switch m {
+	case txn.KeyShare:
+		return locks.AccessShare
+	case txn.Share:
+		return locks.RowShare
+	case txn.NoKeyUpdate:
+		return locks.Exclusive
+	}
+	return locks.AccessExclusive
 }
 
 // storedIn names a table by where its rows are.
@@ -107,9 +136,8 @@ type storedIn struct {
 }
 
 // storedTables finds tables by fragment and storage id.
-func (s *Session) storedTables() map[storedIn]*catalog.Table {
+func storedTables(view *catalog.View) map[storedIn]*catalog.Table {
 	out := map[storedIn]*catalog.Table{}
-	view := s.view()
 	for d := range view.Databases() {
 		for t := range view.Tables(d.OID) {
 			for i := range d.Fragments {

@@ -45,6 +45,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
 	counters map[catalog.OID]*counters // guarded by mu
+	held     map[heldName]*locks.Owner // of prepared transactions; guarded by mu
 }
 
 // NewServer makes a Server.
@@ -54,7 +55,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), exprs: analyze.NewTableCache(),
-		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{},
+		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{},
 	}
 	if cfg.Deadlocks == nil {
 		cfg.Deadlocks = txn.NewDetector()

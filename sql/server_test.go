@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
 	return &world{t: t, server: sql.NewServer(sql.Config{
-		Catalog: c, Fragments: h, Clock: clock, Logger: quiet, Addr: "127.0.0.1:1", NodeName: "n1", Block: "A",
+		Catalog: c, Fragments: h, Clock: clock, Logger: quiet, Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
 	})}
 }
 
@@ -59,22 +59,29 @@ func must(t *testing.T, err error) {
 
 // client is a session and what it answered.
 type client struct {
-	t *testing.T
-	s *sql.Session
+	t   *testing.T
+	s   *sql.Session
+	ctx context.Context // of statements, nil: the test's
 }
 
-func (w *world) connect(t *testing.T) *client {
+func (w *world) connect(t *testing.T) *client { return w.connectAs(t, "postgres", sql.Handle{}) }
+
+func (w *world) connectAs(t *testing.T, user string, h sql.Handle) *client {
 	t.Helper()
-	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "postgres", PID: w.pids.Add(1)})
+	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h})
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &client{t, s}
+	return &client{t: t, s: s}
 }
 
 // answer runs a query string and gives rows, tags and the error, one a line.
 func (c *client) answer(text string) string {
 	r := &recorder{env: c.s.Env}
-	if err := c.s.Simple(c.t.Context(), text, r); err != nil {
+	ctx := c.ctx
+	if ctx == nil {
+		ctx = c.t.Context()
+	}
+	if err := c.s.Simple(ctx, text, r); err != nil {
 		r.line(pgerr.From(err).Error())
 	}
 	return strings.TrimSuffix(r.out.String(), "\n")

@@ -213,6 +213,9 @@ func (s *Session) freshen() {
 	s.idle, s.idleInside = s.milliseconds("idle_session_timeout"), s.milliseconds("idle_in_transaction_session_timeout")
 	s.base = s.vars.environment()
 	s.base.RegIn, s.base.RegOut = s.regIn, s.regOut
+	if s.tx != nil && s.tx.parts != nil {
+		s.tx.parts.SetLockTimeout(s.milliseconds("lock_timeout"))
+	}
 	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
 	s.ambient = s.start.User
 	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {

@@ -69,7 +69,6 @@ func (s *Session) begin() *transaction {
 	s.tx = &transaction{s: s, began: s.queryAt, modes: s.defaultModes()}
 	s.env = nil
 	s.tx.open()
-	s.inTransaction(s.tx)
 	return s.tx
 }
 
@@ -90,6 +89,7 @@ func (t *transaction) configure() {
 	t.parts.Configure(exec.TransactionOptions{
 		Isolation: t.modes.isolation(), LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
 	})
+	t.s.inTransaction(t)
 }
 
 // oneSnapshot tells whether all statements of the transaction read at one timestamp, and there may be more than one of them.

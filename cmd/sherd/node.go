@@ -81,6 +81,9 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: cfg.logger, Deadlocks: n.host.Deadlocks(),
 		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A",
 	})
+	if err = n.server.AdoptPrepared(ctx); err != nil {
+		return nil, err
+	}
 	n.wire = pgwire.NewServer(pgwire.Config{
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
 			s, err := n.server.NewSession(ctx, p)

@@ -210,3 +210,20 @@ func (s *Session) UnlockAll() {
 		s.m.release(&s.own, g)
 	}
 }
+
+// SharedWithSession tells whether the transaction holds a lock that its session holds too.
+func (o *Owner) SharedWithSession() bool {
+	s := o.session.Load()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for own := range s.counts {
+		for _, g := range o.log {
+			if g.o == own.o {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -61,6 +61,7 @@ func (l *Lock) virtual() string {
 }
 
 // pgLocks shows locks as PostgreSQL does: row locks that are held are not there, a wait for one is a wait for the transaction that holds it.
+// Rows have no page and number here, sherd.locks shows their keys.
 func pgLocks(b *builder) error {
 	list, err := b.env.Locks()
 	if err != nil {
@@ -74,7 +75,7 @@ func pgLocks(b *builder) error {
 		r := b.row().text("locktype", l.Type).text("virtualtransaction", l.virtual()).text("mode", l.Mode).bool("granted", l.Granted).
 			bool("fastpath", false).time("waitstart", l.Since)
 		switch l.Type {
-		case "relation":
+		case "relation", "tuple":
 			r.oid("database", l.Database).oid("relation", l.Relation)
 		case "advisory", "object":
 			r.oid("database", l.Database).oid("classid", l.Class).oid("objid", l.Object).int("objsubid", int64(l.Sub))
@@ -101,7 +102,7 @@ func locks(b *builder) error {
 	}
 	for i := range list {
 		l := &list[i]
-		if l.Database != b.env.Database.OID || l.Type == "transactionid" || l.Type == "virtualxid" {
+		if l.Database != b.env.Database.OID || l.Type == "transactionid" || l.Type == "virtualxid" || l.Type == "tuple" {
 			continue
 		}
 		r := b.row().text("locktype", l.Type).text("mode", l.Mode).bool("granted", l.Granted).optional("txn", l.Txn).

@@ -1,0 +1,85 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+)
+
+// heldName names a prepared transaction.
+type heldName struct {
+	database catalog.OID
+	gid      string
+}
+
+// mayKeepLocks refuses what cannot be told apart later: a lock that the session would hold beside the prepared transaction.
+func (t *transaction) mayKeepLocks() error {
+	if t.locks != nil && t.locks.SharedWithSession() {
+		return pgerr.New(pgerr.FeatureNotSupported, "cannot PREPARE while holding both session-level and transaction-level locks on the same object")
+	}
+	return nil
+}
+
+// keepLocks leaves the transaction's locks to the prepared transaction that it has become: nobody changes the definitions of its tables.
+func (t *transaction) keepLocks(gid string) {
+	if t.locks == nil {
+		return
+	}
+	t.locks.Detach()
+	db := t.s.db
+	db.mu.Lock()
+	db.held[heldName{t.s.database, gid}] = t.locks
+	db.mu.Unlock()
+	t.locks = nil
+}
+
+// dropLocks lets go of the locks of a prepared transaction that has ended; a commit whose outcome is unknown will end without us.
+func (s *Session) dropLocks(gid string, err error) {
+	if err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+		return
+	}
+	name := heldName{s.database, gid}
+	s.db.mu.Lock()
+	owner := s.db.held[name]
+	delete(s.db.held, name)
+	s.db.mu.Unlock()
+	if owner != nil {
+		owner.Release()
+	}
+}
+
+// AdoptPrepared takes, after a restart, the table locks of the prepared transactions that are still held. It knows their tables by the rows
+// that they have locked. It must be called before sessions are served.
+func (db *Server) AdoptPrepared(ctx context.Context) error {
+	rows, _ := db.cfg.Fragments.ListRowLocks()
+	view := db.cfg.Catalog.View()
+	tables := storedTables(view)
+	for d := range view.Databases() {
+		list, err := db.cfg.Fragments.Held(ctx, d.OID)
+		if err != nil {
+			return err
+		}
+		for _, h := range list {
+			owner := db.locks.NewSession(0).Begin(h.ID)
+			for _, l := range rows {
+				if l.Holder.ID != h.ID || !l.Granted {
+					continue
+				}
+				t := tables[storedIn{l.Fragment, exec.StorageIDOfKey(l.Key)}]
+				if t == nil {
+					continue
+				}
+				if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.RowExclusive}); err != nil {
+					return err
+				}
+			}
+			db.mu.Lock()
+			db.held[heldName{d.OID, h.GID}] = owner
+			db.mu.Unlock()
+		}
+	}
+	return nil
+}
