@@ -1,33 +1,275 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
 // Hold is PREPARE TRANSACTION: what is staged, and the locks, survive restarts under a name, until CommitHeld or RollbackHeld. The handle is
 // done with afterwards, whether it worked or not: after an error the transaction is rolled back, except 40003. 42710 where the name is taken;
-// 0A000 where the transaction is SERIALIZABLE and has read what it did not lock.
-func (t *Transaction) Hold(context.Context, txn.HoldRequest) error {
-	t.Rollback()
-	return pgerr.Unsupported("PREPARE TRANSACTION is not supported yet")
+// 0A000 where the transaction is SERIALIZABLE and has both read and written: what it read would have to stay as it is until COMMIT PREPARED,
+// which may come in a year and must not fail.
+func (t *Transaction) Hold(ctx context.Context, req txn.HoldRequest) error {
+	home, err := t.host.homeOf(req)
+	if err == nil {
+		err = t.holdable(ctx, req)
+	}
+	if err == nil {
+		_, err = t.part(home) // holds the name, if nothing else
+	}
+	if err != nil {
+		t.Rollback()
+		return err
+	}
+	return t.hold(ctx, req, home)
+}
+
+func (t *Transaction) holdable(ctx context.Context, req txn.HoldRequest) error {
+	if len(req.GID) > txn.MaxGID {
+		return pgerr.New(pgerr.InvalidParameterValue, "transaction identifier \"%s\" is too long", req.GID)
+	}
+	held, err := t.host.Held(ctx, req.Database)
+	if err != nil {
+		return err
+	}
+	if _, taken := findHeld(held, req.GID); taken {
+		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.change != nil && !t.change.Empty() {
+		return pgerr.Unsupported("PREPARE TRANSACTION cannot hold changes of definitions").WithHint("Commit them by themselves.")
+	}
+	reads, writes := false, false
+	for _, p := range t.parts {
+		reads = reads || p.tx.HasReads()
+		writes = writes || p.tx.HasWrites()
+	}
+	if reads && writes {
+		return pgerr.Unsupported("PREPARE TRANSACTION of a SERIALIZABLE transaction that has read and written is not supported").
+			WithHint("Use REPEATABLE READ with SELECT ... FOR SHARE on what must not change.")
+	}
+	return nil
+}
+
+// homeOf chooses the fragment in which a name is claimed, by the name: two transactions that want it meet there.
+func (h *Host) homeOf(req txn.HoldRequest) (txn.FragmentID, error) {
+	ids, err := h.fragmentsOf(req.Database)
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(ids)
+	sum := fnv.New64a()
+	sum.Write([]byte(req.GID))
+	return ids[sum.Sum64()%uint64(len(ids))], nil
+}
+
+func (h *Host) fragmentsOf(database catalog.OID) ([]txn.FragmentID, error) {
+	d := h.cfg.Catalog.View().Database(database)
+	if d == nil || len(d.Fragments) == 0 {
+		return nil, pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", database)
+	}
+	ids := make([]txn.FragmentID, len(d.Fragments))
+	for i, f := range d.Fragments {
+		ids[i] = f.ID
+	}
+	return ids, nil
+}
+
+// hold goes through the steps of a hold (storage/hold.go): claim at home, hold elsewhere, complete.
+func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.FragmentID) error {
+	defer t.letGo()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := storage.HoldRequest{HoldRequest: req, Home: home}
+	var others []*storage.Tx
+	for id, p := range t.parts {
+		if id == home || p.tx.HasWrites() || p.tx.HasPins() {
+			r.Writers = append(r.Writers, id)
+		}
+		if id == home {
+			continue
+		}
+		if others = append(others, p.tx); !slices.Contains(r.Writers, id) {
+			others = others[:len(others)-1]
+			p.tx.Rollback()
+		}
+	}
+	slices.Sort(r.Writers)
+	h := t.parts[home].tx
+	err := h.Hold(ctx, r)
+	if err == nil {
+		err = holdAll(ctx, others, r)
+	}
+	if err != nil {
+		t.drop(home, others)
+		return err
+	}
+	if len(others) > 0 {
+		if err = h.HoldComplete(); err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+			t.drop(home, others)
+			return err
+		}
+	}
+	for _, tx := range append(others, h) {
+		tx.Detach()
+	}
+	return err
+}
+
+func holdAll(ctx context.Context, parts []*storage.Tx, req storage.HoldRequest) error {
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, tx := range parts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = tx.Hold(ctx, req)
+		}()
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop undoes a hold that did not come to stand, the home first. What fails here is left to those who ask the home. Called with mu held.
+func (t *Transaction) drop(home txn.FragmentID, others []*storage.Tx) {
+	h := t.parts[home]
+	h.tx.Rollback()
+	err := h.replica.Unhold(t.id)
+	h.tx.Detach()
+	for _, tx := range others {
+		tx.Rollback()
+		if err == nil {
+			_ = t.parts[tx.Fragment()].replica.Unhold(t.id)
+		}
+		tx.Detach()
+	}
 }
 
 // Held lists the transactions held in a database, in the order of their names.
-func (h *Host) Held(context.Context, catalog.OID) ([]txn.HeldTransaction, error) { return nil, nil }
+func (h *Host) Held(_ context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
+	ids, err := h.fragmentsOf(database)
+	if err != nil {
+		return nil, err
+	}
+	var out []txn.HeldTransaction
+	for _, id := range ids {
+		r, err := h.Replica(id)
+		if err != nil {
+			return nil, err
+		}
+		held, err := r.Held()
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range held {
+			for _, f := range x.Fragments {
+				r, err := h.Replica(f)
+				if err != nil {
+					return nil, err
+				}
+				tables, err := r.HeldTables(x.ID)
+				if err != nil {
+					return nil, err
+				}
+				x.Tables = append(x.Tables, tables...)
+			}
+			slices.Sort(x.Tables)
+			x.Tables = slices.Compact(x.Tables)
+			x.Home = id
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b txn.HeldTransaction) int { return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At)) })
+	return out, nil
+}
+
+func findHeld(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool) {
+	for _, x := range held {
+		if x.GID == gid {
+			return x, true
+		}
+	}
+	return txn.HeldTransaction{}, false
+}
+
+// take finds a held transaction and keeps others from ending it at the same time.
+func (h *Host) take(ctx context.Context, database catalog.OID, gid string) (txn.HeldTransaction, func(), error) {
+	held, err := h.Held(ctx, database)
+	if err != nil {
+		return txn.HeldTransaction{}, nil, err
+	}
+	x, ok := findHeld(held, gid)
+	if !ok {
+		return x, nil, pgerr.New(pgerr.UndefinedObject, "prepared transaction with identifier \"%s\" does not exist", gid)
+	}
+	if _, busy := h.ending.LoadOrStore(x.ID, true); busy {
+		return x, nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction with identifier \"%s\" is busy", gid)
+	}
+	return x, func() { h.ending.Delete(x.ID) }, nil
+}
 
 // CommitHeld is COMMIT PREPARED; the commit is above floor. 42704 where no transaction of that name is held. After any other error but 40003
 // the transaction is still held.
-func (h *Host) CommitHeld(_ context.Context, _ catalog.OID, gid string, _ txn.Timestamp) (txn.Timestamp, error) {
-	return 0, noHeld(gid)
+func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error) {
+	x, done, err := h.take(ctx, database, gid)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	var parts []txn.Participant
+	for _, f := range x.Fragments {
+		r, err := h.Replica(f)
+		if err != nil {
+			return 0, err
+		}
+		tx, err := r.HeldTx(x.ID)
+		if err != nil {
+			return 0, err
+		}
+		parts = append(parts, tx)
+	}
+	C, err := h.coordinator.CommitHeld(ctx, x.ID, x.Home, max(floor, x.Floor), parts)
+	if err != nil {
+		for _, p := range parts {
+			p.(*storage.Tx).Detach()
+		}
+	}
+	return C, err
 }
 
-// RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld.
-func (h *Host) RollbackHeld(_ context.Context, _ catalog.OID, gid string) error { return noHeld(gid) }
-
-func noHeld(gid string) error {
-	return pgerr.New(pgerr.UndefinedObject, "prepared transaction with identifier \"%s\" does not exist", gid)
+// RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld. The home's record is what counts: who still holds asks it.
+func (h *Host) RollbackHeld(ctx context.Context, database catalog.OID, gid string) error {
+	x, done, err := h.take(ctx, database, gid)
+	if err != nil {
+		return err
+	}
+	defer done()
+	home, err := h.Replica(x.Home)
+	if err != nil {
+		return err
+	}
+	if err := home.Unhold(x.ID); err != nil {
+		return err
+	}
+	for _, f := range x.Fragments {
+		if r, err := h.Replica(f); err == nil && f != x.Home {
+			_ = r.Unhold(x.ID)
+		}
+	}
+	return nil
 }

@@ -40,6 +40,8 @@ type Host struct {
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
 
+	ending sync.Map // held transactions that are being committed or rolled back, by id
+
 	jobs jobs
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -134,7 +136,7 @@ func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
-	c.AskOutcome, c.SendResolve = h.askOutcome, h.peers.SendResolve
+	c.AskOutcome, c.SendResolve, c.AskHeld = h.askOutcome, h.peers.SendResolve, h.peers.AskHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err

@@ -19,7 +19,8 @@ const (
 	resRejected         // T1: its stamp is not above all before it; nothing happened
 	resVoid             // what it speaks of is not there; nothing happened
 	resCommitted        // decide
-	resAborted          // decide
+	resAborted          // decide, unhold
+	resTaken            // hold: another transaction has the name
 )
 
 // A checkpoint is written after that much was applied: it bounds what a restart applies again beyond the memtables.
@@ -44,17 +45,19 @@ type machine struct {
 
 // effects are what a batch changes for readers and waiters; they take effect after its keys are in Badger.
 type effects struct {
-	prepared  []*openTxn
-	settled   []txn.ID // resolved or decided: visible now, locks released
-	parts     []txn.ID // parts came, or are no longer alone
-	decided   []*decision
-	forgotten []txn.ID
-	drops     []dropJob
+	prepared   []*openTxn
+	settled    []txn.ID // resolved or decided: visible now, locks released
+	held       []*openTxn
+	unprepared []txn.ID // held again
+	parts      []txn.ID // parts came, or are no longer alone
+	decided    []*decision
+	forgotten  []txn.ID
+	drops      []dropJob
 }
 
 // empty tells whether the batch changed nothing but rows.
 func (e *effects) empty() bool {
-	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten) == 0
+	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten)+len(e.held)+len(e.unprepared) == 0
 }
 
 // Apply implements raft.FSM.
@@ -110,7 +113,7 @@ func (m *machine) checkpoint() error {
 	}
 	at := uint64(m.s.stamp)
 	for _, o := range m.s.open {
-		if len(o.indexes) > 0 && time.Since(o.since) > keepInLog {
+		if len(o.indexes) > 0 && (o.hold != nil || time.Since(o.since) > keepInLog) {
 			if err := m.takeOver(o, m.s.stamp); err != nil {
 				return err
 			}
@@ -171,6 +174,14 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		s.watermark = max(s.watermark, e.ts)
 	case kindDropSpan:
 		return resDone, m.dropSpan(e)
+	case kindHold:
+		return m.hold(e, index)
+	case kindHoldComplete:
+		return m.holdComplete(e)
+	case kindCommitHeld:
+		return m.commitHeld(e)
+	case kindUnhold:
+		return m.unhold(e)
 	}
 	return resDone, nil
 }
@@ -229,7 +240,7 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 
 func (m *machine) part(e *entry, index uint64) (result, error) {
 	o := m.s.open[e.id]
-	if o.count() != e.parts || o != nil && o.prepared {
+	if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
 		return resVoid, nil
 	}
 	if o == nil {
@@ -249,11 +260,12 @@ func (m *machine) part(e *entry, index uint64) (result, error) {
 func (m *machine) prepare(e *entry, index uint64) (result, error) {
 	o := m.s.open[e.id]
 	if e.again {
-		if o == nil || !o.prepared || o.attempt >= e.attempt {
+		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.attempt && o.hold == nil {
 			return resVoid, nil
 		}
+		o.prepared = true
 	} else {
-		if o.count() != e.parts || o != nil && o.prepared {
+		if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
 			return resVoid, nil
 		}
 		if o == nil {
@@ -280,7 +292,9 @@ func (m *machine) decide(e *entry) (result, error) {
 	}
 	o := m.s.open[e.id]
 	if e.outcome != txn.Committed {
-		if o != nil {
+		if o != nil && o.hold != nil {
+			m.backToHold(o, e.ts)
+		} else if o != nil {
 			m.settle(o)
 			return resAborted, m.dropPieces(o, e.stamp)
 		}
@@ -307,6 +321,10 @@ func (m *machine) resolve(e *entry) (result, error) {
 		return resDone, nil
 	}
 	if e.outcome != txn.Committed {
+		if o.hold != nil {
+			m.backToHold(o, e.ts)
+			return resDone, nil
+		}
 		m.settle(o)
 		return resDone, m.dropPieces(o, e.stamp)
 	}

@@ -19,6 +19,9 @@ func (t *Tx) Promised() txn.Timestamp { return txn.Timestamp(t.r.promised.Load()
 // Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4 MiB. The context is not
 // looked at once the entry is in the log's queue. Stage and locks are gone afterwards, whatever the result, but for *txn.LowError.
 func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	if t.isHeld() {
+		return t.commitHeld(ctx, req)
+	}
 	err := t.r.cfg.Clock.Check(max(req.Floor, req.At))
 	if err == nil {
 		err = t.encodeStage()
@@ -331,7 +334,9 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		return err
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
-	if e.again = t.isPrepared(); !e.again {
+	if e.again = t.isPrepared(); e.again {
+		t.setAdopted(false) // somebody is at work on it
+	} else {
 		t.carry = true
 		if err := t.encodeStage(); err != nil {
 			return err
@@ -390,7 +395,7 @@ func (t *Tx) setPhase(p phase) {
 // Decide implements txn.Participant: the commit point, in the anchor's log.
 func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 	out, err := t.r.decide(d)
-	if err == nil && out == txn.Aborted {
+	if err == nil && out == txn.Aborted && !t.isHeld() {
 		t.end()
 	}
 	return out, err
@@ -403,7 +408,7 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 		return nil
 	}
 	err := t.r.Resolve(d)
-	if err == nil {
+	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {
 		t.end()
 	}
 	return err

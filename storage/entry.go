@@ -21,16 +21,20 @@ type entryKind byte
 
 // The kinds of entries. Numbers are on disk for ever.
 const (
-	kindCeiling  entryKind = 1  // T4: reads up to ts are served
-	kindCommit   entryKind = 2  // a one-fragment transaction; its version is the stamp
-	kindPart     entryKind = 3  // a piece of a large write set, seen by nobody before its commit or decision
-	kindPrepare  entryKind = 4  // stamp = C
-	kindDecide   entryKind = 5  // at the anchor: the commit point
-	kindResolve  entryKind = 6  // at the other writers
-	kindForget   entryKind = 7  // the anchor forgets decisions that all writers have applied
-	kindGC       entryKind = 8  // reads below ts are refused from here on
-	kindDropSpan entryKind = 9  // everything in the span is deleted at the stamp
-	kindMax      entryKind = 10 // first unused
+	kindCeiling  entryKind = 1 // T4: reads up to ts are served
+	kindCommit   entryKind = 2 // a one-fragment transaction; its version is the stamp
+	kindPart     entryKind = 3 // a piece of a large write set, seen by nobody before its commit or decision
+	kindPrepare  entryKind = 4 // stamp = C
+	kindDecide   entryKind = 5 // at the anchor: the commit point
+	kindResolve  entryKind = 6 // at the other writers
+	kindForget   entryKind = 7 // the anchor forgets decisions that all writers have applied
+	kindGC       entryKind = 8 // reads below ts are refused from here on
+	kindDropSpan entryKind = 9 // everything in the span is deleted at the stamp
+
+	kindHold         entryKind = 16 // writes and locks of a held transaction, with its record
+	kindHoldComplete entryKind = 17 // at its home: it stands
+	kindCommitHeld   entryKind = 18 // of a transaction held here alone; its version is the stamp
+	kindUnhold       entryKind = 19 // it is dropped
 )
 
 // entry is a decoded log entry. Which fields count depends on the kind. Slices share the entry's bytes.
@@ -48,8 +52,11 @@ type entry struct {
 	ids     []txn.ID // forget
 	span    txn.Span // drop span
 	writes  []byte   // encoded operations
-	room    []byte   // if set: writes with headRoom bytes in front, of which encode makes use
-	stats   []byte   // encoded deltas
+	hold    *hold
+	// unhold: only if it is incomplete
+	incomplete bool
+	room       []byte // if set: writes with headRoom bytes in front, of which encode makes use
+	stats      []byte // encoded deltas
 }
 
 var errEntry = errors.New("malformed log entry")
@@ -109,6 +116,16 @@ func (e *entry) head() []byte {
 		for _, id := range e.ids {
 			b = append(b, id[:]...)
 		}
+	case kindHold:
+		b = append(b, e.id[:]...)
+		b = e.hold.append(b)
+		b = binary.AppendUvarint(b, uint64(e.parts))
+		b = putBytes(b, e.stats)
+	case kindHoldComplete, kindCommitHeld:
+		b = append(b, e.id[:]...)
+	case kindUnhold:
+		b = append(b, e.id[:]...)
+		b = append(b, boolByte(e.incomplete))
 	case kindDropSpan:
 		b = putBytes(b, e.span.Start)
 		b = putBytes(b, e.span.End)
@@ -162,6 +179,17 @@ func decodeEntry(b []byte) (*entry, error) {
 		for i := 0; i < n && r.err == nil; i++ {
 			e.ids = append(e.ids, r.id())
 		}
+	case kindHold:
+		e.id = r.id()
+		e.hold = r.hold()
+		e.parts = r.int()
+		e.stats = r.bytes()
+		e.writes = r.rest()
+	case kindHoldComplete, kindCommitHeld:
+		e.id = r.id()
+	case kindUnhold:
+		e.id = r.id()
+		e.incomplete = r.byte() != 0
 	case kindDropSpan:
 		e.span = txn.Span{Start: r.bytes(), End: r.bytes()}
 	default:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
@@ -38,7 +39,16 @@ func goldenEntries() []*entry {
 		{kind: kindForget, stamp: stamp, ids: []txn.ID{id, {}}},
 		{kind: kindGC, stamp: stamp, ts: 5},
 		{kind: kindDropSpan, stamp: stamp, span: TableSpan(20000)},
+		{kind: kindHold, stamp: stamp, id: id, hold: goldenHold(), parts: 2, stats: d.encode(), writes: writes},
+		{kind: kindHoldComplete, stamp: stamp, id: id},
+		{kind: kindCommitHeld, stamp: stamp, id: id},
+		{kind: kindUnhold, stamp: stamp, id: id, incomplete: true},
 	}
+}
+
+func goldenHold() *hold {
+	req := txn.HoldRequest{GID: "a name", Owner: 10, Database: 16384, At: time.UnixMicro(1_795_000_000_000_001).UTC(), Floor: 99}
+	return &hold{req: req, home: 3, writers: []txn.FragmentID{1, 3}, complete: true}
 }
 
 func goldenLines() (lines []string) {
@@ -50,6 +60,7 @@ func goldenLines() (lines []string) {
 	add("index-prefix", IndexPrefix(20000, 3))
 	add("chunk-key", chunkKey([]byte("key"), 258))
 	add("decision", encodeDecision(&decision{C: 77, writers: []txn.FragmentID{1, 2}}, true))
+	add("hold", goldenHold().append(nil))
 	s := newState()
 	s.index, s.stamp, s.ceiling, s.watermark = 9, 8, 7, 6
 	s.open[txn.ID{1}] = &openTxn{id: txn.ID{1}, own: 3, indexes: []uint64{3, 4}, parts: 2, stats: []byte("stats"), prepared: true, C: 5, anchor: 2, attempt: 1, writers: []txn.FragmentID{1, 2}}
@@ -183,6 +194,7 @@ func FuzzDecodeRecords(f *testing.F) {
 			}
 		}
 		_, _, _ = decodeDecision(b)
+		_ = newState().loadHold(nil, b)
 		_, _, _ = decodeChunkHead(b)
 		_ = newStatistics().load(b[:min(6, len(b))], b)
 	})

@@ -88,11 +88,16 @@ type errand struct {
 func (r *Replica) stale() (out []errand) {
 	now := time.Now()
 	before, live := now.Add(-r.cfg.RecoverAfter), now.Add(-r.cfg.RecoverLive)
-	r.smu.RLock()
-	defer r.smu.RUnlock()
+	r.smu.Lock()
+	defer r.smu.Unlock()
 	for _, p := range r.prepared {
 		if p.since.Before(live) || p.since.Before(before) && !r.isLive(p.id) || r.isAdopted(p.id) {
 			out = append(out, errand{p.id, func() { r.ask(p) }})
+		}
+	}
+	for _, h := range r.held {
+		if r.mayAsk(h, now) {
+			out = append(out, errand{h.id, func() { r.askHome(h) }})
 		}
 	}
 	for _, d := range r.decided {

@@ -58,3 +58,12 @@ func (p *Peers) SendResolve(_ context.Context, f txn.FragmentID, d txn.Decision)
 	}
 	return r.Resolve(d)
 }
+
+// AskHeld asks the home of a held transaction whether it stands.
+func (p *Peers) AskHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (bool, error) {
+	r, err := p.Get(home)
+	if err != nil {
+		return false, err
+	}
+	return r.HoldStands(ctx, id)
+}

@@ -93,6 +93,9 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	if p := m.r.prepared[o.id]; p != nil {
 		p.each = m.eachKey(o) // the log may be cut
 	}
+	if h := m.r.held[o.id]; h != nil {
+		h.locked.each = m.eachKey(o)
+	}
 	return nil
 }
 
@@ -144,6 +147,11 @@ func (r *reader) skipOp() error {
 
 // dropPieces deletes o's own keys at the stamp of its outcome.
 func (m *machine) dropPieces(o *openTxn, at txn.Timestamp) error {
+	if o.hold != nil {
+		if err := m.kvs.add(opDelete, holdKey(o.id), nil, uint64(at)); err != nil {
+			return err
+		}
+	}
 	for n := range o.own {
 		if err := m.kvs.add(opDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
 			return err

@@ -51,6 +51,7 @@ type Replica struct {
 	smu      sync.RWMutex
 	prepared map[txn.ID]*preparedTxn // guarded by smu
 	decided  map[txn.ID]*decision    // guarded by smu
+	held     map[txn.ID]*heldTxn     // guarded by smu
 	parts    map[txn.ID]bool         // parts without a prepare; guarded by smu
 
 	wmu     sync.Mutex
@@ -87,7 +88,7 @@ func Open(cfg Config) (*Replica, error) {
 		return nil, err
 	}
 	r := &Replica{
-		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, parts: map[txn.ID]bool{},
+		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
 		txs: map[txn.ID]*Tx{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.locks.init(cfg.Deadlock)
@@ -262,6 +263,9 @@ func (r *Replica) lead(term uint64) {
 	r.smu.Lock()
 	for _, p := range r.prepared {
 		r.adopt(p, term)
+	}
+	for _, h := range r.held {
+		r.adoptHeld(h, term)
 	}
 	for _, d := range r.decided {
 		d.since = time.Time{} // its writers are told at once

@@ -71,8 +71,10 @@ func (m *machine) adopt(got *restored) error {
 	}
 	t := m.r.db.NewTransactionAt(uint64(got.state.stamp), false)
 	defer t.Discard()
-	err := eachOwn(t, ownDecision, got.state.loadDecision)
-	if err != nil {
+	if err := eachOwn(t, ownDecision, got.state.loadDecision); err != nil {
+		return err
+	}
+	if err := eachOwn(t, ownHold, got.state.loadHold); err != nil {
 		return err
 	}
 	m.r.stats.replace(got.stats)
@@ -113,6 +115,7 @@ func (r *Replica) unpublish() {
 		close(p.settled)
 	}
 	r.prepared, r.decided, r.parts = map[txn.ID]*preparedTxn{}, map[txn.ID]*decision{}, map[txn.ID]bool{}
+	r.held = map[txn.ID]*heldTxn{}
 	r.undecided.Store(0)
 }
 

@@ -43,6 +43,7 @@ type openTxn struct {
 	anchor   txn.FragmentID
 	attempt  int
 	writers  []txn.FragmentID
+	hold     *hold     // of a held transaction; its writes are under ownHold, not in the log
 	since    time.Time // when this process learned of it; starts recovery, decides nothing
 }
 
@@ -182,6 +183,9 @@ func loadState(db *badger.DB) (*state, *statistics, error) {
 	at := db.NewTransactionAt(uint64(s.stamp), false)
 	defer at.Discard()
 	if err := eachOwn(at, ownDecision, s.loadDecision); err != nil {
+		return nil, nil, err
+	}
+	if err := eachOwn(at, ownHold, s.loadHold); err != nil {
 		return nil, nil, err
 	}
 	return s, stats, eachOwn(at, ownStats, stats.load)

@@ -22,7 +22,7 @@ type Tx struct {
 	lockTimeout atomic.Int64  // nanoseconds; 0: none
 	session     atomic.Uint32 // the backend's process number
 	staged      atomic.Bool   // something was staged once
-	adopted     bool          // rebuilt from the log at the start of a term
+	adopted     bool          // rebuilt from the log at the start of a term, or left to it; guarded by r.tmu
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
 	mu      sync.Mutex
@@ -32,6 +32,7 @@ type Tx struct {
 	last    *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
 	stage   stage        // guarded by mu
 	phase   phase        // guarded by mu
+	heldAs  bool         // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
 	pins    int          // that many locks are pinned; guarded by mu
 	since   time.Time    // the stage was made; guarded by mu
 

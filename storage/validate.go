@@ -101,8 +101,8 @@ func (v *validation) hit(f flying) bool {
 		return true
 	}
 	switch e.kind {
-	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve:
-		return false // the last two make visible what is prepared, which is looked at by itself
+	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindHold, kindHoldComplete, kindUnhold:
+		return false // what decisions make visible was prepared, and is looked at by itself
 	case kindCommit, kindPrepare:
 		if e.id == v.own {
 			return false

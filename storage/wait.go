@@ -195,8 +195,8 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	r.smu.Lock()
 	defer r.smu.Unlock()
 	for _, o := range ef.prepared {
-		if s.open[o.id] != o {
-			continue // settled in the same batch
+		if s.open[o.id] != o || !o.prepared {
+			continue // settled, or held again, in the same batch
 		}
 		p := r.newPrepared(o)
 		if old := r.prepared[o.id]; old != nil {
@@ -204,10 +204,18 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		}
 		r.prepared[o.id] = p
 	}
+	for _, id := range ef.unprepared {
+		if o := s.open[id]; o != nil && !o.prepared {
+			r.unprepare(id)
+		}
+	}
 	for _, id := range ef.settled {
-		if p := r.prepared[id]; p != nil {
-			delete(r.prepared, id)
-			close(p.settled)
+		r.unprepare(id)
+		delete(r.held, id)
+	}
+	for _, o := range ef.held {
+		if s.open[o.id] == o {
+			r.held[o.id] = r.newHeld(o)
 		}
 	}
 	r.undecided.Store(int32(len(r.prepared)))
@@ -218,7 +226,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		delete(r.decided, id)
 	}
 	for _, id := range ef.parts {
-		if o := s.open[id]; o != nil && !o.prepared {
+		if o := s.open[id]; o != nil && !o.prepared && o.hold == nil {
 			r.parts[id] = true
 		} else {
 			delete(r.parts, id)
@@ -226,14 +234,25 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	}
 }
 
+// unprepare lets go of those who wait for a transaction to be settled. Called with smu held.
+func (r *Replica) unprepare(id txn.ID) {
+	if p := r.prepared[id]; p != nil {
+		delete(r.prepared, id)
+		close(p.settled)
+	}
+}
+
 // publishAll shows the state of a checkpoint.
 func (r *Replica) publishAll(s *state) {
 	var ef effects
 	for _, o := range s.open {
+		if o.hold != nil {
+			ef.held = append(ef.held, o)
+		}
 		if o.prepared {
 			o.since = time.Time{} // from before the restart: asked about at once
 			ef.prepared = append(ef.prepared, o)
-		} else {
+		} else if o.hold == nil {
 			ef.parts = append(ef.parts, o.id)
 		}
 	}

@@ -110,7 +110,24 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		return c.commitChecked(ctx, floor, writers[0], readers)
 	}
 	slices.SortFunc(writers, func(a, b Participant) int { return cmp.Compare(a.Fragment(), b.Fragment()) })
-	return c.commitMany(ctx, id, floor, writers, readers)
+	anchor := writers[id.anchor(len(writers))]
+	if last := writers[len(writers)-1]; last.Fragment() == CatalogFragment {
+		anchor = last
+	}
+	return c.commitMany(ctx, id, floor, anchor, writers, readers)
+}
+
+// CommitHeld commits a held transaction over all participants that hold it, with its home as the anchor. After an error, but for 40003, it is
+// still held.
+func (c *Coordinator) CommitHeld(ctx context.Context, id ID, home FragmentID, floor Timestamp, parts []Participant) (Timestamp, error) {
+	at := slices.IndexFunc(parts, func(p Participant) bool { return p.Fragment() == home })
+	switch {
+	case at < 0:
+		return 0, pgerr.New(pgerr.InternalError, "transaction %s is not held by its home", id)
+	case len(parts) == 1:
+		return parts[0].Commit(ctx, CommitRequest{Floor: floor})
+	}
+	return c.commitMany(ctx, id, floor, parts[at], parts, nil)
 }
 
 // commitChecked commits a transaction that writes to one fragment and has read in others: they are checked at C first, which stays true, and
@@ -153,11 +170,8 @@ func Rollback(parts []Participant) {
 	}
 }
 
-func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, writers, readers []Participant) (Timestamp, error) {
-	anchor, fragments := writers[id.anchor(len(writers))], writers
-	if last := len(writers) - 1; writers[last].Fragment() == CatalogFragment {
-		anchor, fragments = writers[last], writers[:last]
-	}
+func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, anchor Participant, writers, readers []Participant) (Timestamp, error) {
+	fragments := slices.DeleteFunc(slices.Clone(writers), func(p Participant) bool { return p.Fragment() == CatalogFragment })
 	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
 	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()

@@ -13,6 +13,7 @@ type HoldRequest struct {
 	Owner    uint32    // role
 	Database uint32    // OID
 	At       time.Time // when it was prepared
+	Floor    Timestamp // the largest that it read at and its session has seen: its commit will be above it (T2)
 }
 
 // MaxGID is the length of the longest transaction identifier, PostgreSQL's GIDSIZE less its final zero.
@@ -22,7 +23,9 @@ const MaxGID = 199
 type HeldTransaction struct {
 	ID ID
 	HoldRequest
+	Home      FragmentID   // where its name is kept
 	Fragments []FragmentID // in which it holds writes or locks, its home among them; ascending
+	Tables    []uint32     // storage ids of the tables to which it writes or has locked rows of; ascending
 }
 
 // ParseID reads what ID.String writes.

@@ -1,0 +1,261 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// heldTxn is what this replica knows of a held transaction.
+type heldTxn struct {
+	id     txn.ID
+	hold   *hold
+	locked *preparedTxn // its locks
+	asked  time.Time    // the home was asked last; guarded by smu
+}
+
+// newHeld is called with smu held.
+func (r *Replica) newHeld(o *openTxn) *heldTxn {
+	h := &heldTxn{id: o.id, hold: o.hold}
+	if before := r.held[o.id]; before != nil {
+		h.locked, h.asked = before.locked, before.asked
+	} else {
+		h.locked = r.newPrepared(o)
+	}
+	return h
+}
+
+// HoldRequest is what a participant is told of PREPARE TRANSACTION.
+type HoldRequest struct {
+	txn.HoldRequest
+	Home    txn.FragmentID
+	Writers []txn.FragmentID // all, the home included; ascending
+}
+
+// Hold puts the stage and the locks into the log, to survive any crash until the transaction is committed or dropped by name. The home holds
+// first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. Reads are not validated:
+// see Tx.HasReads. After an error the caller drops it everywhere, the home first (Replica.Unhold).
+func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
+	t.carry = true
+	if err := t.encodeStage(); err != nil {
+		t.abandon()
+		return err
+	}
+	h := &hold{req: req.HoldRequest, home: req.Home, writers: req.Writers, complete: len(req.Writers) == 1}
+	e := &entry{kind: kindHold, id: t.id, hold: h, parts: t.parts, stats: t.delta, room: t.rest}
+	t.r.fault("hold.before")
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term})
+	if err != nil {
+		t.dropParts()
+		t.end()
+		return err
+	}
+	t.mu.Lock()
+	t.phase, t.heldAs = phasePrepared, true
+	t.mu.Unlock()
+	res, err := await(p)
+	t.r.fault("hold.after")
+	switch {
+	case err != nil:
+		return err
+	case res == resTaken:
+		t.end()
+		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
+	case res == resVoid:
+		t.end()
+		return errStageLost
+	}
+	return nil
+}
+
+// HoldComplete makes a held transaction stand, at its home, when all others hold.
+func (t *Tx) HoldComplete() error {
+	res, _, err := t.r.run(&entry{kind: kindHoldComplete, id: t.id}, 0)
+	t.r.fault("hold.complete")
+	if err == nil && res == resVoid {
+		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").WithHint("Try again.")
+	}
+	return err
+}
+
+// Detach leaves a held transaction to the log: its session is done with it.
+func (t *Tx) Detach() {
+	t.mu.Lock()
+	t.stage = stage{}
+	t.mu.Unlock()
+	t.session.Store(0)
+	t.setAdopted(true)
+}
+
+// setAdopted says whether nobody in this process is at work on a prepared transaction, so that its anchor or home may be asked about it.
+func (t *Tx) setAdopted(adopted bool) {
+	t.r.tmu.Lock()
+	defer t.r.tmu.Unlock()
+	t.adopted = adopted
+}
+
+func (t *Tx) isHeld() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.heldAs
+}
+
+// commitHeld commits a transaction that is held in this fragment alone. If it fails, but for 40003, it is held as before.
+func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	e := &entry{kind: kindCommitHeld, id: t.id}
+	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor})
+	if err != nil {
+		return 0, err
+	}
+	res, err := await(p)
+	t.r.fault("held.committed")
+	if err == nil && res == resVoid {
+		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "transaction %s is not held any more", t.id)
+	}
+	return stamp, unanswered(err, t.id)
+}
+
+// adoptHeld rebuilds the locks of a held transaction at the start of a term. Called with smu held.
+func (r *Replica) adoptHeld(h *heldTxn, term uint64) {
+	if r.prepared[h.id] == nil {
+		r.adopt(h.locked, term)
+	}
+	r.tmu.Lock()
+	t := r.txs[h.id]
+	r.tmu.Unlock()
+	t.mu.Lock()
+	t.heldAs = true
+	t.mu.Unlock()
+	h.asked = time.Time{} // at once
+}
+
+// mayAsk tells whether it is time to ask the home of a held transaction: at the start of a term and now and then; much later where its session
+// may still be at work. Called with smu held.
+func (r *Replica) mayAsk(h *heldTxn, now time.Time) bool {
+	after := r.cfg.RecoverAfter
+	if !r.isAdopted(h.id) {
+		after = r.cfg.RecoverLive
+		if h.asked.IsZero() {
+			h.asked = now
+		}
+	}
+	if h.home() == r.cfg.Fragment && h.hold.complete || now.Sub(h.asked) < after {
+		return false
+	}
+	h.asked = now
+	return true
+}
+
+func (h *heldTxn) home() txn.FragmentID { return h.hold.home }
+
+// askHome drops what is held here if its home does not have it (any more).
+func (r *Replica) askHome(h *heldTxn) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	if h.home() == r.cfg.Fragment {
+		_, _ = r.HoldStands(ctx, h.id)
+		return
+	}
+	if r.cfg.AskHeld == nil {
+		return
+	}
+	stands, err := r.cfg.AskHeld(ctx, h.home(), h.id)
+	if err == nil && !stands {
+		err = r.Unhold(h.id)
+	}
+	if err != nil { // it was not settled: the next round asks again, without a pause
+		r.cfg.Logger.Debug("home does not answer", "fragment", r.cfg.Fragment, "home", h.home(), "txn", h.id, "err", err)
+		r.smu.Lock()
+		h.asked = time.Time{}
+		r.smu.Unlock()
+	}
+}
+
+// HoldStands answers, as the home, whether a held transaction stands. One that is incomplete, and has no session here that may complete it,
+// is dropped by the asking.
+func (r *Replica) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
+	if _, err := r.Snapshot(ctx); err != nil { // what a confirmed leader does not know is not there
+		return false, err
+	}
+	r.smu.RLock()
+	h, decided := r.held[id], r.decided[id] != nil
+	r.smu.RUnlock()
+	switch {
+	case decided:
+		return true, nil // those that prepared are told
+	case h == nil:
+		return false, nil
+	case h.hold.complete || r.isLive(id):
+		return true, nil
+	}
+	res, _, err := r.run(&entry{kind: kindUnhold, id: id, incomplete: true}, 0)
+	return res == resVoid, err
+}
+
+// Unhold drops what is held here. At the home, that is ROLLBACK PREPARED; 55000 while it is being committed. Elsewhere the home has dropped it
+// before.
+func (r *Replica) Unhold(id txn.ID) error {
+	res, _, err := r.run(&entry{kind: kindUnhold, id: id}, 0)
+	r.fault("held.dropped")
+	if err == nil && res == resVoid {
+		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").WithDetail("It is being committed.")
+	}
+	return err
+}
+
+// Held lists the transactions that stand and have their home here, by name.
+func (r *Replica) Held() ([]txn.HeldTransaction, error) {
+	if r.term.Load() == 0 {
+		return nil, errNoLeader
+	}
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	var out []txn.HeldTransaction
+	for _, h := range r.held {
+		if h.home() == r.cfg.Fragment && h.hold.complete {
+			out = append(out, txn.HeldTransaction{ID: h.id, HoldRequest: h.hold.req, Fragments: h.hold.writers})
+		}
+	}
+	slices.SortFunc(out, func(a, b txn.HeldTransaction) int {
+		return cmp.Or(strings.Compare(a.GID, b.GID), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return out, nil
+}
+
+// HeldTx gives the handle of a transaction that is held here, for its commit.
+func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
+	if t := r.Tx(id); t.isHeld() {
+		return t, nil
+	}
+	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not ready to commit the prepared transaction", r.cfg.Fragment).
+		WithHint("Try again in a moment.")
+}
+
+// HeldTables lists the tables, by storage id, to which a transaction held here writes or has locked rows of.
+func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
+	for again := true; ; again = false {
+		r.smu.RLock()
+		h := r.held[id]
+		if h == nil {
+			r.smu.RUnlock()
+			return nil, nil
+		}
+		each := h.locked.each
+		r.smu.RUnlock()
+		tables := map[uint32]bool{}
+		err := each(func(key []byte, _ txn.LockMode) error {
+			tables[TableOf(key)] = true
+			return nil
+		})
+		if err == nil || !again { // its writes may have gone elsewhere, or to their rows, meanwhile
+			return slices.Sorted(maps.Keys(tables)), err
+		}
+	}
+}
