@@ -2,10 +2,26 @@ package storage
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/sherddb/sherd/txn"
 )
+
+// BenchmarkContended is one row that 16 transactions at a time lock and change.
+func BenchmarkContended(b *testing.B) {
+	r := openTest(b, b.TempDir())
+	b.SetParallelism(max(1, 16/runtime.GOMAXPROCS(0)))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := tryRow(r, rowKey(1), "x"); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
 
 // BenchmarkLock locks 64 free rows in a transaction, and lets them go.
 func BenchmarkLock(b *testing.B) {

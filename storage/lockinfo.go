@@ -16,7 +16,7 @@ type LockInfo struct {
 	Mode     txn.LockMode
 	Granted  bool
 	Since    time.Time   // the wait began; zero for a lock that is held
-	Blockers []txn.Party // whom a wait is for
+	Blockers []txn.Party // whom a wait is for: holders, and those next ahead in the queue
 }
 
 // TxInfo is a transaction as it stands in one fragment.
@@ -68,7 +68,22 @@ func (l *rowLock) list(f FragmentID, out []LockInfo) []LockInfo {
 		held(h)
 	}
 	for _, w := range l.crowd.queue {
-		out = append(out, LockInfo{Fragment: f, Holder: w.wait.Waiter, Key: key, Mode: w.mode, Since: w.since, Blockers: slices.Clone(w.by)})
+		out = append(out, LockInfo{Fragment: f, Holder: w.wait.Waiter, Key: key, Mode: w.mode, Since: w.since, Blockers: l.inTheWay(w)})
+	}
+	return out
+}
+
+// inTheWay gives the holders that w waits for, and what the detector knows of the queue ahead.
+func (l *rowLock) inTheWay(w *lockWait) (out []txn.Party) {
+	for _, h := range l.crowd.holders {
+		if h.t != w.t && h.mode.Conflicts(w.mode) {
+			out = append(out, h.t.party())
+		}
+	}
+	for _, p := range w.by {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
 	}
 	return out
 }

@@ -205,6 +205,7 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 		return // ended, or lost with its term
 	}
 	gone, changes := t.held[mark.Locks:], t.changes[mark.Changes:]
+	t.rememberLocked(gone, changes)
 	t.held, t.changes, t.last = t.held[:mark.Locks:mark.Locks], t.changes[:mark.Changes:mark.Changes], nil
 	for i := len(changes) - 1; i >= 0; i-- {
 		c := &changes[i]
@@ -227,6 +228,25 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 	}
 	for _, l := range gone {
 		t.r.locks.release(l)
+	}
+}
+
+// rememberLocked notes as read what a SERIALIZABLE transaction knows of rows whose locks it gives up: until now nobody could change them.
+// Called with mu held.
+func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
+	if t.reads == nil {
+		return
+	}
+	now := txn.Timestamp(t.r.applied.Load())
+	for _, l := range gone {
+		if l.known {
+			t.reads.point([]byte(l.key), now)
+		}
+	}
+	for _, c := range changes {
+		if c.l.known && c.from < txn.Share {
+			t.reads.point([]byte(c.l.key), now)
+		}
 	}
 }
 

@@ -183,6 +183,85 @@ func TestSavepointsReleaseLocks(t *testing.T) {
 	}
 }
 
+// TestLockInfo is what the views show.
+func TestLockInfo(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	x := &lockRun{t: t, r: r, ids: map[txn.ID]int{}}
+	for i := range x.txs {
+		x.begin(i)
+		x.txs[i].SetSession(uint32(100 + i))
+	}
+	x.ask(0, 1, txn.Share, false)
+	x.ask(1, 1, txn.KeyShare, false)
+	x.ask(2, 1, txn.Update, false)
+	x.ask(3, 1, txn.Update, false)
+	x.ask(4, 2, txn.Update, false)
+	if err := x.txs[4].Put(rowKey(2), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	locks, total := r.Locks(10)
+	for _, l := range locks {
+		var by []uint32
+		for _, b := range l.Blockers {
+			by = append(by, b.Session)
+		}
+		got = append(got, fmt.Sprint(l.Holder.Session, " ", l.Mode, " ", l.Granted, " ", !l.Since.IsZero(), " ", by))
+	}
+	want := []string{
+		"100 SHARE true false []", "101 KEY SHARE true false []", "102 UPDATE false true [100 101]", "103 UPDATE false true [100 101 102]",
+		"104 UPDATE true false []",
+	}
+	if total != 5 || !slices.Equal(got, want) {
+		t.Fatalf("%d: %q", total, got)
+	}
+	if some, total := r.Locks(2); len(some) != 2 || total != 5 {
+		t.Fatal(some, total)
+	}
+	txs, total := r.Transactions(100)
+	if total != 5 || len(txs) != 5 || txs[4].Party.Session != 104 || txs[4].Writes != 1 || txs[4].Locks != 1 || txs[4].Phase != "open" || txs[4].Bytes == 0 {
+		t.Fatalf("%d: %+v", total, txs)
+	}
+	for _, i := range []int{2, 3} {
+		x.cancel[i]()
+		<-x.answers[i]
+	}
+	for _, tx := range x.txs {
+		tx.Rollback()
+	}
+}
+
+// TestSavepointKeepsReads: what a SERIALIZABLE transaction saw under a lock that it gave up again is validated.
+func TestSavepointKeepsReads(t *testing.T) {
+	for _, weaken := range []bool{false, true} {
+		r := openTest(t, t.TempDir())
+		ctx := testContext(t)
+		commitRow(t, r, rowKey(1), "old")
+		tx := r.Tx(txn.NewID())
+		tx.TrackReads()
+		if weaken {
+			if _, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.KeyShare, T: txn.MaxTimestamp}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mark := tx.Mark()
+		if err := tx.LockNewest(ctx, rowKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := tx.Newest(ctx, rowKey(1)); string(b) != "old" || err != nil {
+			t.Fatal(string(b), err)
+		}
+		tx.RollbackTo(mark)
+		change(t, r, rowKey(1), txn.NoKeyUpdate, "new")
+		if err := errors.Join(tx.LockNewest(ctx, rowKey(2)), tx.Put(rowKey(2), []byte("x"))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Commit(ctx, txn.CommitRequest{}); !pgerr.Is(err, pgerr.SerializationFailure) {
+			t.Fatalf("weaken %v: %v", weaken, err)
+		}
+	}
+}
+
 // lockList shows who holds what: the row, and the mode.
 func lockList(r *Replica) string {
 	var out []string
