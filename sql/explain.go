@@ -109,7 +109,10 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 
 func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
 	c := s.execution(ctx, args)
-	notes := plan.Notes{Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) }}
+	notes := plan.Notes{
+		Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) },
+		Index: func(x *plan.IndexScan) string { return s.explainIndex(c, x) },
+	}
 	var footer []string
 	if o.analyze {
 		if p.writes && s.tx.isReadOnly() {
@@ -154,12 +157,24 @@ func (s *Session) explainRoute(c *exec.Ctx, p *program, r *plan.Route) string {
 	if err != nil || !known {
 		return fmt.Sprintf("fragments: by the row, of %d", len(m.Fragments()))
 	}
+	return s.placesText(set)
+}
+
+// explainIndex names those of the entries that a lookup in a global index reads.
+func (s *Session) explainIndex(c *exec.Ctx, x *plan.IndexScan) string {
+	set, known := exec.IndexBuckets(c, x)
+	if !known {
+		return "fragment: by the value"
+	}
+	return s.placesText(set)
+}
+
+func (s *Session) placesText(set shardmap.BucketSet) string {
 	if set.IsEmpty() {
 		return "fragments: none"
 	}
-	shares := m.Split(set)
 	var names []string
-	for _, sh := range shares {
+	for _, sh := range s.tx.gateway.Map.Split(set) {
 		names = append(names, s.tx.gateway.Name(sh.Fragment))
 	}
 	return fmt.Sprintf("fragments: %s; buckets: %s", strings.Join(names, ", "), bucketsText(set))

@@ -153,7 +153,10 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 		case t != nil && t.Kind != catalog.KindTable:
 			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views and sequences are not supported yet", rv.Relname)
 		case t != nil:
-			return &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}, schema, nil
+			rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}
+			var err error
+			rel.Indexes, err = s.indexesOf(t)
+			return rel, schema, err
 		case r != nil:
 			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema, Columns: columnsOfSystem(r)}, schema, nil
 		}

@@ -118,3 +118,17 @@ func looksLikeFunction(e query.Expr) bool {
 	}
 	return false
 }
+
+// indexesOf gives the analysed secondary indexes of a table that is read.
+func (s *scope) indexesOf(t *catalog.Table) ([]query.Index, error) {
+	for i := range t.Indexes {
+		if t.Indexes[i].Secondary() {
+			exprs, err := s.tableExprs(t)
+			if err != nil {
+				return nil, err
+			}
+			return exprs.indexes, nil
+		}
+	}
+	return nil, nil
+}

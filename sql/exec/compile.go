@@ -64,6 +64,8 @@ func (k *compiler) combining(n plan.Node) (Op, error) {
 		return k.lockRows(n)
 	case *stageNode:
 		return k.stage(n)
+	case *findNode:
+		return k.find(n)
 	case *fillNode:
 		return k.fill(n)
 	case *lockNode:

@@ -43,7 +43,7 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	var set shardmap.BucketSet
 	for i, g := range s.gathers {
 		b := shardmap.AllBuckets()
-		if !g.router.lateral {
+		if !g.router.lateral && g.router.index == nil {
 			var err error
 			if b, err = g.buckets(c); err != nil {
 				return 0, err
@@ -117,6 +117,9 @@ func (o *gatherOp) Run(c *Ctx, emit Emit) error {
 		return internal("a fragment was asked to gather")
 	}
 	set, err := o.buckets(c)
+	if err == nil && o.router.index != nil && !set.IsEmpty() {
+		set, err = o.router.index.find(c, set)
+	}
 	if err != nil || set.IsEmpty() {
 		return err
 	}
@@ -156,6 +159,9 @@ func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	*t = Task{
 		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
 		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: o.program,
+	}
+	if x := o.router.index; x != nil {
+		t.Found, t.FoundBy = x.found, x.values.scan.N
 	}
 }
 

@@ -26,9 +26,8 @@ const (
 	entryWithKey    = 1
 	entryWithLength = 2
 
-	entryAt       = 8  // where the columns of a local entry begin
-	globalEntryAt = 11 // of a global one
-	maxEntryKey   = 8 << 10
+	entryAt     = 8 // where a local entry's columns begin, and a global one's bucket
+	maxEntryKey = 8 << 10
 )
 
 // indexRule is a secondary index as writers keep it: what it has of a row.

@@ -18,6 +18,7 @@ type router struct {
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     Row
+	index    *finder // of a global index; the rows it finds say which buckets
 }
 
 func (k *compiler) router(r *plan.Route) (*router, error) {
@@ -56,7 +57,10 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	if o.lo, err = k.optional(r.Lo); err != nil {
 		return nil, err
 	}
-	o.hi, err = k.optional(r.Hi)
+	if o.hi, err = k.optional(r.Hi); err != nil {
+		return nil, err
+	}
+	o.index, err = k.finder(r.Index)
 	for _, e := range routeExprs(r) {
 		visitExpr(e, func(x query.Expr) {
 			if _, ok := x.(*plan.Outer); ok {
@@ -74,7 +78,7 @@ func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, er
 		return shardmap.AllBuckets(), false, err
 	}
 	set, err = o.buckets(c)
-	return set, err == nil, err
+	return set, err == nil && o.index == nil, err
 }
 
 // buckets evaluates the route; its conditions intersect.

@@ -27,6 +27,7 @@ type scanOp struct {
 	loInc   bool
 	hiInc   bool
 	desc    bool
+	index   *indexValues
 	out     Row
 	reader  types.RowReader
 	vals    Row
@@ -70,6 +71,9 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 			return nil, err
 		}
 	}
+	if o.index, err = k.indexValues(n.Index); err != nil {
+		return nil, err
+	}
 	o.takeRow = o.take
 	return o, nil
 }
@@ -89,6 +93,12 @@ func (o *scanOp) Run(c *Ctx, emit Emit) error {
 		return o.byKeys(c, view)
 	case plan.ScanOrdered:
 		return o.ordered(c, view)
+	case plan.ScanIndex:
+		return o.byIndex(c, view)
+	case plan.ScanFound:
+		if c.local.task.FoundBy == o.index.scan.N {
+			return o.byFound(c, view)
+		}
 	}
 	for _, iv := range c.local.task.Buckets.Intervals() {
 		if err := view.Scan(c.ctx(), o.table.bucketSpan(iv), false, o.takeRow); err != nil {

@@ -24,7 +24,10 @@ type Task struct {
 	Epoch   uint64 // of the map that the buckets were taken from
 	Buckets shardmap.BucketSet
 	Plan    plan.Node
-	Writes  []Write // of a stage: what to write
+	Writes  []Write  // of a stage: what to write
+	Prefix  [][]byte // of a lookup in a global index: what the keys of entries begin with
+	Found   [][]byte // keys of rows that lookup FoundBy has found
+	FoundBy int
 	Params  Row
 	Outers  Row
 	Env     *types.Env

@@ -10,7 +10,7 @@ func nodeExprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
 		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi}, flatten(n.Keys)...)
-		return out
+		return append(out, indexExprs(n.Index)...)
 	case *plan.SystemScan:
 		return []query.Expr{n.Filter}
 	case *plan.FunctionScan:
@@ -86,7 +86,16 @@ func windowExprs(n *plan.Window) []query.Expr {
 
 func routeExprs(r *plan.Route) []query.Expr {
 	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi}, flatten(r.Keys)...)
-	return append(append(out, flatten(r.Content)...), r.ContentArray...)
+	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
+	return append(out, indexExprs(r.Index)...)
+}
+
+// indexExprs lists what a lookup by an index compares with; what the index itself keeps is no expression of the plan.
+func indexExprs(x *plan.IndexScan) []query.Expr {
+	if x == nil {
+		return nil
+	}
+	return append(append([]query.Expr{x.Lo, x.Hi}, flatten(x.Equal)...), x.Arrays...)
 }
 
 func bindExprs(bs []plan.Bind) []query.Expr {

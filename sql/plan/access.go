@@ -124,7 +124,7 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 // orderable tells whether reading a scan in key order may save work: not where a route has narrowed it to a few buckets or keys.
 func (p *planner) orderable(cur part) bool {
 	s, ok := scanUnder(cur.node)
-	return ok && cur.local != nil && cur.local.route.Everywhere() && s.Access != ScanKeys
+	return ok && cur.local != nil && cur.local.route.Everywhere() && s.Access != ScanKeys && s.Access != ScanIndex
 }
 
 // ordered makes the scan below cur one in key order.

@@ -37,10 +37,11 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 }
 
 type planner struct {
-	env    Env
-	outers int
-	ctes   int
-	subs   int
+	env     Env
+	outers  int
+	ctes    int
+	subs    int
+	lookups int // by index
 }
 
 // level is one query being planned; up is the query whose row is current when this one runs.

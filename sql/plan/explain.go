@@ -12,6 +12,8 @@ import (
 type Notes struct {
 	// Route names the fragments and buckets of a route: "fragments orders$0, orders$1, buckets 0-349524".
 	Route func(*Route) string
+	// Index names the fragments and buckets where the entries of a global index are looked up.
+	Index func(*IndexScan) string
 	// Measured gives what ANALYZE measured of a step: lines below it, and a suffix for its first line.
 	Measured func(Node) (suffix string, lines []string)
 }
@@ -214,6 +216,12 @@ func (x *explainer) route(r *Route) []string {
 		return []string{"Routed by: a condition that is never true"}
 	case len(r.Keys) > 0 || r.KeyArray != nil:
 		return []string{"Routed by: primary key"}
+	case r.Index != nil:
+		text := "Routed by: global index " + r.Index.Index.Def.Name
+		if x.notes.Index != nil {
+			text += "  (" + x.notes.Index(r.Index) + ")"
+		}
+		return []string{text}
 	case len(r.Content) > 0:
 		var fields []string
 		for _, f := range r.Table.Policy.Fields {
@@ -242,6 +250,9 @@ func (x *explainer) scan(n *Scan) (string, []string) {
 		}
 		bounds, rest := boundCond(n)
 		return title + "on " + table, append(x.cond("Index Cond", bounds), x.cond("Filter", rest)...)
+	case ScanIndex, ScanFound:
+		used, rest := n.Index.split(n.Filter)
+		return "Index Scan using " + n.Index.Index.Def.Name + " on " + table, append(x.cond("Index Cond", used), x.cond("Filter", rest)...)
 	}
 	return "Seq Scan on " + table, x.cond("Filter", n.Filter)
 }

@@ -11,13 +11,16 @@ const lookupLimit = 200
 // is routed to the fragment of its key.
 func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
 	s, ok := right.node.(*Scan)
-	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
+	if !ok || right.local == nil || len(right.local.rels) != 1 || s.Access == ScanKeys || s.Index != nil || len(right.in.lateral) > 0 || j.kind == query.Full || estimate(left.node) > lookupLimit ||
 		hasSubLinks(j.on) {
 		return part{}, false, nil
 	}
 	chosen := keyEqualities(l, s, right, eqs)
+	var byIndex *IndexScan
 	if chosen == nil {
-		return part{}, false, nil
+		if byIndex, chosen = p.indexEqualities(l, s, right, eqs); chosen == nil {
+			return part{}, false, nil
+		}
 	}
 	left = p.gather(left, nil)
 	n := &NestLoop{Kind: j.kind, Left: left.node}
@@ -31,10 +34,16 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 		tuple[i] = &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
 		p.outers++
 	}
-	found := *s
-	found.Access, found.Keys = ScanKeys, [][]query.Expr{tuple}
-	found.Lo, found.Hi = nil, nil
-	n.Right = &Gather{Base: found.Base, Child: &found, Route: Route{Table: s.Table, Keys: found.Keys}}
+	found, route := *s, Route{Table: s.Table}
+	found.Lo, found.Hi, found.Index, found.KeyArray = nil, nil, nil, nil
+	if byIndex != nil {
+		byIndex.join(tuple)
+		p.useIndex(&found, &route, byIndex)
+	} else {
+		found.Access, found.Keys = ScanKeys, [][]query.Expr{tuple}
+		route.Keys = found.Keys
+	}
+	n.Right = &Gather{Base: found.Base, Child: &found, Route: route}
 	on := append([]query.Expr{}, rest...)
 	for i, e := range eqs {
 		if !contains(chosen, i) {
@@ -175,6 +184,8 @@ func estimateJoin(n Node) float64 {
 func estimateScan(s *Scan) float64 {
 	rows := guessTable
 	switch {
+	case s.Index != nil:
+		return s.Index.estimate()
 	case s.Access == ScanKeys && s.KeyArray != nil:
 		rows = 100
 		if c, ok := s.KeyArray.(*query.Array); ok {

@@ -78,6 +78,8 @@ const (
 	ScanBuckets AccessKind = iota // all rows in the task's bucket ranges
 	ScanKeys                      // point reads by primary key: Keys
 	ScanOrdered                   // by the primary-key-order index, rows looked up by key: Lo, Hi, Desc
+	ScanIndex                     // by entries of a local index: Index
+	ScanFound                     // rows that the Gather's route has found by a global index: Index
 )
 
 // Scan reads one table inside a fragment. Its row is the columns named by Slots (positions in Table.Columns), system columns included as
@@ -96,6 +98,7 @@ type Scan struct {
 	// Lo and Hi bound the first primary key column for ScanOrdered; nil is open.
 	Lo, Hi             query.Expr
 	LoInc, HiInc, Desc bool
+	Index              *IndexScan
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.
@@ -374,13 +377,15 @@ type Route struct {
 	ContentArray []query.Expr // parallel to Content: nil or a text[] expression
 	// Lo and Hi: sherd.bucket(id) >= Lo and < Hi (int4).
 	Lo, Hi query.Expr
+	// Index: the rows are those of a global index's entries, which are looked up first. The scan whose Index it is reads just them.
+	Index *IndexScan
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
 
 // Everywhere tells whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
-	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && !r.Never
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && !r.Never
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.

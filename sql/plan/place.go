@@ -21,6 +21,7 @@ func (p *planner) gather(cur part, merge []SortKey) part {
 	if cur.local == nil {
 		return cur
 	}
+	forgetFound(cur.node, cur.local.route.Index)
 	cur.node = &Gather{Base: Base{cur.node.Output()}, Child: cur.node, Route: cur.local.route, Merge: merge}
 	cur.local = nil
 	return cur
@@ -82,12 +83,14 @@ func (r *Route) rank() int {
 		return 1
 	case r.KeyArray != nil:
 		return 2
-	case len(r.Content) > 0:
+	case r.Index != nil:
 		return 3
-	case r.Lo != nil || r.Hi != nil:
+	case len(r.Content) > 0:
 		return 4
+	case r.Lo != nil || r.Hi != nil:
+		return 5
 	}
-	return 5
+	return 6
 }
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {

@@ -110,6 +110,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		s.Filter = nil
 	}
 	access(s, &local.route, plain)
+	p.byIndex(s, &local.route, r.Indexes, plain)
 	out := part{node: s, in: in, local: local}
 	if len(subs) > 0 {
 		out = p.gather(out, nil)

@@ -96,8 +96,9 @@ type Rel struct {
 	Ordinality bool       // WITH ORDINALITY: last column
 	CTE        *CTE
 	CTELevels  int
-	Lateral    bool   // refers to earlier items of the same FROM
-	JoinVars   []Expr // RelJoin: what each column is
+	Lateral    bool    // refers to earlier items of the same FROM
+	Indexes    []Index // of Table, over Vars of Rel 0
+	JoinVars   []Expr  // RelJoin: what each column is
 }
 
 // FuncItem is a function in FROM.

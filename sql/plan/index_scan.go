@@ -1,0 +1,381 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// IndexScan says which entries of a secondary index a scan reads: those whose first columns have one of some values each, and, behind them, a
+// column between bounds. Entries of a global index are found by all their columns.
+type IndexScan struct {
+	N     int // names the lookup within the plan
+	Table *catalog.Table
+	Index query.Index
+	// Equal are the values of the first columns, over Params and Outers: alternatives, or the elements of one array.
+	Equal  [][]query.Expr
+	Arrays []query.Expr // parallel to Equal, nil where that says all
+	// Lo and Hi bound the column behind them; nil is open.
+	Lo, Hi       query.Expr
+	LoInc, HiInc bool
+	Conds        []query.Expr // what the entries are found by, for EXPLAIN
+}
+
+// whole tells whether every column has its value.
+func (x *IndexScan) whole() bool { return len(x.Equal) == len(x.Index.Keys) }
+
+// single tells whether no more than a few rows can be found.
+func (x *IndexScan) single() bool { return x.whole() && x.Index.Def.Unique }
+
+// estimate guesses how many rows are found.
+func (x *IndexScan) estimate() float64 {
+	n := 1.0
+	for i, list := range x.Equal {
+		if x.Arrays[i] != nil {
+			n *= guessArray
+		} else {
+			n *= float64(len(list))
+		}
+	}
+	switch {
+	case x.single():
+		return n
+	case len(x.Equal) == 0:
+		return guessTable * guessFilter * guessFilter
+	}
+	return n * guessEqual
+}
+
+// Guesses of what an index gives.
+const (
+	guessArray = 100.0
+	guessEqual = 100.0 // rows with the same value
+)
+
+// byIndex makes s a scan by a secondary index where one clearly selects: by equality on its first columns, or by a range that is bounded on
+// both sides. There are no statistics yet, so nothing less is taken for selective.
+func (p *planner) byIndex(s *Scan, r *Route, indexes []query.Index, conds []query.Expr) {
+	if s.Access == ScanKeys || r.Never {
+		return
+	}
+	narrow := len(r.Content) > 0 || r.Lo != nil || r.Hi != nil
+	var best *IndexScan
+	for i := range indexes {
+		x := p.indexScan(s, indexes[i], conds)
+		if x == nil || narrow && !x.single() {
+			continue // the buckets that the route names are few
+		}
+		if best == nil || x.better(best) {
+			best = x
+		}
+	}
+	if best == nil || len(best.Equal) == 0 && s.Access == ScanOrdered {
+		return
+	}
+	p.useIndex(s, r, best)
+}
+
+func (p *planner) useIndex(s *Scan, r *Route, x *IndexScan) {
+	p.lookups++
+	x.N = p.lookups
+	s.Access, s.Index = ScanIndex, x
+	s.Lo, s.Hi = nil, nil
+	if x.Index.Def.Global {
+		s.Access, r.Index = ScanFound, x
+	}
+}
+
+// better prefers a unique index whose columns all have values, then more columns with values, then bounds, then one that needs one fragment.
+func (x *IndexScan) better(y *IndexScan) bool {
+	rank := func(x *IndexScan) int {
+		n := 4 * len(x.Equal)
+		if x.single() {
+			n += 1000
+		}
+		if x.Lo != nil || x.Hi != nil {
+			n += 2
+		}
+		if x.Index.Def.Global {
+			n++
+		}
+		return n
+	}
+	return rank(x) > rank(y)
+}
+
+// indexScan finds what the conditions say about an index; nil where it does not help.
+func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexScan {
+	m := matcher{s: s, conds: conds}
+	if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
+		return nil
+	}
+	x := &IndexScan{Table: s.Table, Index: ix}
+	ix.Keys = slices.Clone(ix.Keys)
+	arrays := 0
+	for i, key := range ix.Keys {
+		ix.Keys[i] = p.fold(key)
+		list, array := choices(conds, m.indexKey(ix.Keys[i]))
+		if array != nil {
+			arrays++
+		}
+		if len(list) == 0 && array == nil || arrays > 1 {
+			break
+		}
+		x.Equal, x.Arrays = append(x.Equal, list), append(x.Arrays, array)
+	}
+	if ix.Def.Global && !x.whole() || !x.tuples() {
+		return nil
+	}
+	if !x.whole() {
+		lo, hi := m.indexBounds(ix.Keys[len(x.Equal)])
+		if len(x.Equal) == 0 && (lo == nil || hi == nil) {
+			return nil
+		}
+		if lo != nil {
+			x.Lo, x.LoInc = lo.value, lo.inclusive
+		}
+		if hi != nil {
+			x.Hi, x.HiInc = hi.value, hi.inclusive
+		}
+	}
+	x.Conds = m.usedBy(x, ix.Keys)
+	return x
+}
+
+// tuples tells whether the combinations of values are few enough.
+func (x *IndexScan) tuples() bool {
+	n := 1
+	for _, list := range x.Equal {
+		n *= max(1, len(list))
+	}
+	return n <= maxKeyTuples
+}
+
+// usedBy lists the conditions by which entries are found.
+func (m *matcher) usedBy(x *IndexScan, keys []query.Expr) []query.Expr {
+	var out []query.Expr
+	for _, c := range m.conds {
+		used := false
+		for i := range x.Equal {
+			list, array := choices([]query.Expr{c}, m.indexKey(keys[i]))
+			used = used || list != nil || array != nil
+		}
+		if !used && (x.Lo != nil || x.Hi != nil) {
+			one := matcher{s: m.s, conds: []query.Expr{c}}
+			lo, hi := one.indexBounds(keys[len(x.Equal)])
+			used = lo != nil || hi != nil
+		}
+		if used {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// canonical gives e over the table's columns as indexes have it; ok is false where it reads something else.
+func (m *matcher) canonical(e query.Expr) (query.Expr, bool) {
+	ok := true
+	out := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		switch n := x.(type) {
+		case *Slot:
+			if n.N >= len(m.s.Slots) || m.s.Slots[n.N] < 0 {
+				ok = false
+				return x, true
+			}
+			return &query.Var{T: n.T, Col: m.s.Slots[n.N]}, true
+		case *Outer, *SubPlan, *query.Param:
+			ok = false
+			return x, true
+		}
+		return nil, false
+	})
+	return out, ok
+}
+
+// isKey tells whether e is the key of an index.
+func (m *matcher) isKey(e, key query.Expr) bool {
+	if v, ok := bare(key).(*query.Var); ok {
+		return m.position(e) == v.Col
+	}
+	c, ok := m.canonical(bare(e))
+	return ok && query.Equal(c, bare(key))
+}
+
+// fits tells whether a value of a type, compared with the key, is encoded as the key's own values are.
+func (m *matcher) fits(key query.Expr, v query.Expr) bool {
+	if col, ok := bare(key).(*query.Var); ok {
+		return m.keyLike(col.Col, v.Type())
+	}
+	return v.Type() == key.Type() || textLike(v.Type()) && textLike(key.Type())
+}
+
+// indexKey wants `key = value` and `key = ANY (array)`.
+func (m *matcher) indexKey(key query.Expr) wanted {
+	return wanted{
+		equal: func(c *query.Call) query.Expr {
+			if c.Op != "=" {
+				return nil
+			}
+			for i, side := range c.Args {
+				v := c.Args[1-i]
+				if !known(v) || !m.isKey(side, key) {
+					continue
+				}
+				if m.fits(key, v) {
+					return v
+				}
+				if v = fitted(v, key.Type()); v != nil {
+					return v
+				}
+			}
+			return nil
+		},
+		any: func(a *query.ArrayOp) bool {
+			return m.isKey(a.Left, key) && m.fits(key, &query.Const{T: query.Of(types.ElemOf(a.Array.Type()))})
+		},
+	}
+}
+
+// indexBounds finds range conditions on the key of an index.
+func (m *matcher) indexBounds(key query.Expr) (lo, hi *bound) {
+	for _, c := range m.conds {
+		call, ok := c.(*query.Call)
+		if !ok || len(call.Args) != 2 {
+			continue
+		}
+		op, side, v := call.Op, call.Args[0], call.Args[1]
+		if !m.isKey(side, key) {
+			op, side, v = flip(op), v, side
+		}
+		if op == "" || !m.isKey(side, key) || !known(v) {
+			continue
+		}
+		if !m.fits(key, v) {
+			if v = fitted(v, key.Type()); v == nil {
+				continue
+			}
+		}
+		switch op {
+		case ">", ">=":
+			lo = tighter(lo, &bound{v, op == ">="}, 1)
+		case "<", "<=":
+			hi = tighter(hi, &bound{v, op == "<="}, -1)
+		}
+	}
+	return lo, hi
+}
+
+// tighter chooses between two bounds: of constants the one that admits less, else the first.
+func tighter(a, b *bound, sign int) *bound {
+	if a == nil {
+		return b
+	}
+	x, ok := a.value.(*query.Const)
+	y, also := b.value.(*query.Const)
+	if ok && also && !x.Value.IsNull() && !y.Value.IsNull() && sign*types.Compare(x.OID, x.Value, y.Value) < 0 {
+		return b
+	}
+	return a
+}
+
+// implies tells whether the conditions contain the predicate of a partial index, member by member.
+func (m *matcher) implies(predicate query.Expr) bool {
+	for _, want := range conjuncts(predicate) {
+		found := slices.ContainsFunc(m.conds, func(c query.Expr) bool {
+			own, ok := m.canonical(c)
+			return ok && query.Equal(own, want) || m.notNull(c, want)
+		})
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// notNull tells whether a condition that only holds for a value asks for what `column IS NOT NULL` does.
+func (m *matcher) notNull(c, want query.Expr) bool {
+	test, ok := want.(*query.NullTest)
+	if !ok || !test.Not {
+		return false
+	}
+	call, ok := c.(*query.Call)
+	if !ok || len(call.Args) != 2 || !call.Proc.Strict {
+		return false
+	}
+	return slices.ContainsFunc(call.Args, func(a query.Expr) bool { return m.isKey(a, test.Arg) })
+}
+
+// forgetFound makes scans that count on another lookup than the route's read their buckets.
+func forgetFound(n Node, route *IndexScan) {
+	if s, ok := n.(*Scan); ok && s.Access == ScanFound && s.Index != route {
+		s.Access, s.Index = ScanBuckets, nil
+	}
+	for _, c := range n.Children() {
+		forgetFound(c, route)
+	}
+}
+
+// split takes the filter of a scan apart: the conditions by which entries are found, and the rest.
+func (x *IndexScan) split(filter query.Expr) (used, rest query.Expr) {
+	var others []query.Expr
+	for _, c := range conjuncts(filter) {
+		text := ExprText(c)
+		if !slices.ContainsFunc(x.Conds, func(u query.Expr) bool { return ExprText(u) == text }) {
+			others = append(others, c)
+		}
+	}
+	return conjunction(x.Conds), conjunction(others)
+}
+
+// indexEqualities finds the index by which a join may read the rows of its right side, and the equalities that give the values of its first
+// columns, in their order.
+func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality) (best *IndexScan, chosen []int) {
+	rel := right.local.rels[0]
+	m := matcher{s: s, conds: conjuncts(s.Filter)}
+	for _, ix := range l.q.Rels[rel].Indexes {
+		if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
+			continue
+		}
+		var found []int
+		for _, key := range ix.Keys {
+			i := slices.IndexFunc(eqs, func(e equality) bool { return !e.nulls && isKeyOf(e.right, key, rel) && m.fits(key, e.left) })
+			if i < 0 {
+				break
+			}
+			found = append(found, i)
+		}
+		x := &IndexScan{Table: s.Table, Index: ix, Equal: make([][]query.Expr, len(found)), Arrays: make([]query.Expr, len(found))}
+		if len(found) == 0 || ix.Def.Global && !x.whole() {
+			continue
+		}
+		if best == nil || x.better(best) {
+			best, chosen = x, found
+		}
+	}
+	return best, chosen
+}
+
+// isKeyOf tells whether e, over the query's tables, is the key of an index of entry rel.
+func isKeyOf(e, key query.Expr, rel int) bool {
+	own := query.Rewrite(bare(e), func(x query.Expr) (query.Expr, bool) {
+		v, ok := x.(*query.Var)
+		if !ok || v.Up != 0 || v.Rel != rel {
+			return nil, false
+		}
+		c := *v
+		c.Rel = 0
+		return &c, true
+	})
+	return !query.Contains(e, func(x query.Expr) bool { v, ok := x.(*query.Var); return ok && (v.Up != 0 || v.Rel != rel) }) &&
+		query.Equal(own, bare(key))
+}
+
+// join makes the values those of the row on the other side.
+func (x *IndexScan) join(tuple []query.Expr) {
+	for i, v := range tuple {
+		x.Equal[i] = []query.Expr{v}
+	}
+	x.Conds = tuple
+}
