@@ -31,7 +31,8 @@
 // # The past
 //
 // sherd.as_of and SET TRANSACTION SNAPSHOT 'as of …' fix the timestamp of a transaction's reads in the past, and make it read only. Times are
-// to the millisecond, and all commits of theirs count. Definitions are those of now. Snapshots that are exported, of cursors, and of
+// to the millisecond, and all commits of theirs count. Definitions are those of now, and storage that this node saw come into being later, by
+// TRUNCATE, a rewrite, a new index or its own restart, is not read (72000; 40001 for the snapshot of a transaction). Snapshots that are exported, of cursors, and of
 // transactions that read at one timestamp are held in all fragments until the transaction ends, whatever sherd.gc_ttl says.
 //
 // Limits, answered by 0A000: scrolling and binary cursors.

@@ -193,6 +193,25 @@ func TestAsOf(t *testing.T) {
 	)
 }
 
+// A snapshot from before TRUNCATE is refused, where PostgreSQL shows an empty table.
+func TestSnapshotBeforeTruncate(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	script(a, "CREATE TABLE p (id int PRIMARY KEY)", "CREATE TABLE", "INSERT INTO p VALUES (1)", "INSERT 0 1")
+	before, _, _ := strings.Cut(a.answer("SELECT clock_timestamp() FROM pg_sleep(0.01)"), "\n")
+	b.want("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; CREATE TABLE own (id int PRIMARY KEY); SELECT * FROM own", "BEGIN\n1\nSELECT 1\nCREATE TABLE\nSELECT 0")
+	a.want("TRUNCATE p", "TRUNCATE TABLE")
+	if got := b.answer("SELECT * FROM p"); !strings.Contains(got, "(SQLSTATE 40001)") {
+		t.Error(got)
+	}
+	a.want("BEGIN; SET LOCAL sherd.as_of = '"+before+"'", "BEGIN\nSET")
+	if got := a.answer("SELECT * FROM p"); !strings.HasPrefix(got, "snapshot too old (SQLSTATE 72000)") {
+		t.Error(got)
+	}
+	a.want("ROLLBACK", "ROLLBACK")
+	b.want("ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM p; ROLLBACK", "ROLLBACK\nBEGIN\nSELECT 0\nROLLBACK")
+}
+
 func TestScope(t *testing.T) {
 	a := newWorld(t).connect(t)
 	const refused = "transaction writes to more than one bucket (SQLSTATE 25000): sherd.txn_scope is \"bucket\"."

@@ -92,6 +92,7 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 	}
 	p.stmt = stmt
 	if !s.drafted() {
+		s.observe(view, p.tables)
 		s.db.programs.put(k, p)
 	}
 	return p, nil

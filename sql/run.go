@@ -30,6 +30,12 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 	if err != nil {
 		return 0, err
 	}
+	if err := t.goBackAsSet(); err != nil {
+		return 0, err
+	}
+	if err := t.readable(p.tables); err != nil {
+		return 0, err
+	}
 	r := &attempts{tx: t, at: at, lone: !t.used && !t.explicit && !t.together}
 	if p.writes {
 		if err := s.settlePortals(); err != nil {

@@ -39,6 +39,7 @@ type Server struct {
 	locks    *locks.Manager
 	ids      *idBlocks
 	exports  exports // snapshots
+	storages storages
 	started  time.Time
 	drafts   atomic.Uint64 // numbers the drafts of definitions
 
@@ -61,6 +62,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Deadlocks = txn.NewDetector()
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
+	s.storages.observeAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	return s
 }

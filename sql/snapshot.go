@@ -26,6 +26,7 @@ type exported struct {
 	t        txn.Timestamp
 	database catalog.OID
 	modes    modes
+	seen     uint64 // as of the transaction
 }
 
 // add makes a snapshot importable, and gives its name.
@@ -69,7 +70,7 @@ func (s *Session) exportSnapshot(ctx context.Context) (string, error) {
 	if err := t.parts.HoldSnapshot(t.gateway.Map.Fragments(), T); err != nil {
 		return "", err
 	}
-	id := s.db.exports.add(exported{T, s.database, t.modes})
+	id := s.db.exports.add(exported{T, s.database, t.modes, t.seen})
 	t.exported = append(t.exported, id)
 	return id, nil
 }
@@ -99,7 +100,11 @@ func (s *Session) setSnapshot(id string) error {
 	if err := t.mayImport(e); err != nil {
 		return err
 	}
-	return t.readAt(e.t)
+	if err := t.readAt(e.t); err != nil {
+		return err
+	}
+	t.seen = e.seen
+	return nil
 }
 
 // mayImport gives PostgreSQL's reasons against an import.
@@ -120,7 +125,7 @@ func (t *transaction) readAt(T txn.Timestamp) error {
 	if err := t.parts.HoldSnapshot(t.gateway.Map.Fragments(), T); err != nil {
 		return err
 	}
-	t.t, t.read, t.used = T, max(t.read, T), true
+	t.t, t.read, t.used, t.seen = T, max(t.read, T), true, 0
 	return nil
 }
 
@@ -132,6 +137,15 @@ func (t *transaction) goBack(text string) error {
 	}
 	t.past = err == nil
 	return err
+}
+
+// goBackAsSet is goBack where sherd.as_of says so.
+func (t *transaction) goBackAsSet() error {
+	v, _ := t.s.vars.get(asOfSetting)
+	if v == "" || t.t != 0 {
+		return nil
+	}
+	return t.goBack(v)
 }
 
 const asOfSetting = "sherd.as_of"

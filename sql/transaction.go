@@ -60,6 +60,7 @@ type transaction struct {
 	named      bool                   // it has asked for the id that clients see
 	draft      *draft                 // what it has changed of the definitions, nil: nothing
 	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
+	seen       uint64                 // storages of tables that were known when the one snapshot was taken
 	past       bool                   // it reads at a time of the past
 	exported   []string               // snapshots that others may import while it runs
 }
@@ -103,8 +104,7 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 	if t.t != 0 {
 		return t.t, nil
 	}
-	if v, _ := t.s.vars.get(asOfSetting); v != "" {
-		err := t.goBack(v)
+	if err := t.goBackAsSet(); err != nil || t.t != 0 {
 		return t.t, err
 	}
 	if t.oneSnapshot() {
@@ -120,6 +120,7 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 // fix takes the one snapshot of the transaction.
 func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 	all := t.gateway.Map.Fragments()
+	t.seen = t.s.db.storages.count()
 	T, err := t.current(ctx, all)
 	if err == nil {
 		err = t.parts.HoldSnapshot(all, T)
@@ -181,6 +182,9 @@ func (s *Session) commit(ctx context.Context) error {
 	if err != nil {
 		s.endImplicit()
 		return err
+	}
+	if t.draft != nil {
+		s.db.storages.observeAll(s.db.cfg.Catalog.View())
 	}
 	s.floor = max(s.floor, ts)
 	s.counters.commits.Add(1)

@@ -1,0 +1,142 @@
+package sql
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// storages notes since when this node knows the storage of each table and index. A snapshot from before cannot be read through it: TRUNCATE and
+// rewrites take a new storage, and a new index has entries from its making on. What is in force when the node starts counts from then, because
+// nobody knows how long it was before.
+type storages struct {
+	mu   sync.RWMutex
+	n    uint64               // guarded by mu
+	seen map[storage]sighting // guarded by mu
+}
+
+// storage is a table's rows (index 0), or an index.
+type storage struct {
+	id    uint32
+	index catalog.OID
+}
+
+type sighting struct {
+	n  uint64 // in what order
+	at time.Time
+}
+
+// observe notes what is new in the storage of a table.
+func (x *storages) observe(t *catalog.Table) {
+	if x.knows(t) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.seen == nil {
+		x.seen = map[storage]sighting{}
+	}
+	now := time.Now()
+	for _, s := range storagesOf(t) {
+		if _, ok := x.seen[s]; !ok {
+			x.n++
+			x.seen[s] = sighting{x.n, now}
+		}
+	}
+}
+
+func (x *storages) observeAll(v *catalog.View) {
+	for d := range v.Databases() {
+		for t := range v.Tables(d.OID) {
+			x.observe(t)
+		}
+	}
+}
+
+func (x *storages) knows(t *catalog.Table) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range storagesOf(t) {
+		if _, ok := x.seen[s]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// newest gives the last sighting of a table's storages.
+func (x *storages) newest(t *catalog.Table) (last sighting) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range storagesOf(t) {
+		if e := x.seen[s]; e.n > last.n {
+			last = e
+		}
+	}
+	return last
+}
+
+// count tells how much was seen so far.
+func (x *storages) count() uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.n
+}
+
+func storagesOf(t *catalog.Table) []storage {
+	out := make([]storage, 0, 1+len(t.Indexes))
+	out = append(out, storage{id: t.StorageID})
+	for i := range t.Indexes {
+		if x := &t.Indexes[i]; x.State == catalog.IndexPublic {
+			out = append(out, storage{t.StorageID, x.OID})
+		}
+	}
+	return out
+}
+
+// readable refuses to read tables at the transaction's snapshot whose storage is newer. Those that the transaction has changed itself are its own.
+func (t *transaction) readable(uses []tableUse) error {
+	if t.t == 0 {
+		return nil
+	}
+	view := t.s.db.cfg.Catalog.View()
+	for _, u := range uses {
+		table := view.Table(u.table)
+		if table == nil {
+			continue
+		}
+		t.s.db.storages.observe(table)
+		last := t.s.db.storages.newest(table)
+		switch {
+		case t.past && t.t.Time().Before(last.at):
+			return pgerr.New(pgerr.SnapshotTooOld, "snapshot too old").
+				WithDetail(`The rows and indexes of "%s" are known since %s, the snapshot is of %s.`, table.Name,
+					last.at.UTC().Format(time.RFC3339Nano), t.t.Time().Format(time.RFC3339Nano)).
+				WithHint("TRUNCATE, a new index, a rewrite and a restart of the node are what the past cannot be read across.")
+		case !t.past && last.n > t.seen && !t.changes(table):
+			return pgerr.New(pgerr.SerializationFailure, `could not serialize access: "%s" got a new storage or index after the transaction's snapshot`, table.Name).
+				WithHint("Try the transaction again.")
+		}
+	}
+	return nil
+}
+
+// changes tells whether the transaction has changed a table's definition.
+func (t *transaction) changes(table *catalog.Table) bool {
+	if t.draft == nil {
+		return false
+	}
+	own := t.draft.view.Table(table.OID)
+	return own == nil || own.Version != table.Version || own.StorageID != table.StorageID
+}
+
+// observe notes the storages of tables that a program is made for.
+func (s *Session) observe(view *catalog.View, uses []tableUse) {
+	for _, u := range uses {
+		if t := view.Table(u.table); t != nil {
+			s.db.storages.observe(t)
+		}
+	}
+}
