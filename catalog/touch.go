@@ -1,0 +1,48 @@
+package catalog
+
+import "slices"
+
+// Touch is something that must not change under a transaction, from the statement that planned with it on.
+type Touch struct {
+	Table   OID    // a table; or
+	Object  uint64 // an object of another kind; or
+	Name    string // a name, with its name space, that somebody is about to take
+	Changes bool   // the transaction changes it; otherwise it must only stay as it is
+}
+
+// Touches lists what a change touches, in one order for all, so that two transactions that take a lock on each seldom meet in a circle. Nodes and
+// jobs are left out: nobody plans with them.
+func (c *Change) Touches() []Touch {
+	f := footprintOf(c.ops)
+	var out []Touch
+	add := func(keys map[objectKey]bool, changes bool) {
+		for k := range keys {
+			switch {
+			case !k.kind().isDefinition() || !changes && f.changes[k]:
+			case k.kind() == tableObject:
+				out = append(out, Touch{Table: OID(k.id()), Changes: changes})
+			default:
+				out = append(out, Touch{Object: uint64(k), Changes: changes})
+			}
+		}
+	}
+	add(f.changes, true)
+	add(f.needs, false)
+	for name := range f.names {
+		if holder, ok := c.base.names.Get(name); !ok || !f.changes[objectKey(holder)] {
+			out = append(out, Touch{Name: name, Changes: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b Touch) int {
+		return slices.Compare(a.order(), b.order())
+	})
+	return out
+}
+
+func (t Touch) order() []uint64 {
+	out := []uint64{uint64(t.Table), t.Object}
+	for _, b := range []byte(t.Name) {
+		out = append(out, uint64(b))
+	}
+	return out
+}
