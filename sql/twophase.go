@@ -60,7 +60,9 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 		return err
 	}
 	s.closePortals()
-	err := t.parts.Hold(ctx, txn.HoldRequest{GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now()})
+	err := t.parts.Hold(ctx, txn.HoldRequest{
+		GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now(), Floor: max(s.floor, t.read),
+	})
 	t.parts = nil
 	if err == nil {
 		t.keepLocks(gid)
