@@ -22,9 +22,11 @@
 //	W4  After an error in the extended protocol everything up to Sync is dropped, and every Sync, and every Query and
 //	    FunctionCall that is not dropped, is answered by exactly one ReadyForQuery.
 //	W5  A cancel request ends the statement that runs when it arrives, or nothing. Its key is compared in constant time.
+//	    Other sessions may do the same, or end the connection (sql.Handle): the client is told why, whatever it is doing.
 //	W6  An idle connection holds no pooled buffer: 2 KiB to read into, its session, and a small stack: 10 KiB together
 //	    without the session, measured over 10,000 connections.
 //	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).
+//	W8  The time-outs of a silent client (Session.IdleLimit) count from ReadyForQuery: time in a statement or a pipeline does not.
 //
 // Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and SQL_ASCII; no function call messages
 // (0A000), no replication connections, no GSSAPI, no direct TLS without SSLRequest.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 )
 
@@ -118,5 +119,85 @@ func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 		if code := c.failure(); code != "57P01" {
 			t.Errorf("connection %s: SQLSTATE %s", name, code)
 		}
+	}
+}
+
+// A session that others end says goodbye whatever it is doing, and is closed.
+func TestTerminate(t *testing.T) {
+	for _, doing := range []string{"nothing", "a transaction", "a statement"} {
+		t.Run(doing, func(t *testing.T) {
+			cfg, started, closed := signalConfig()
+			handles := make(chan sql.Handle, 1)
+			open := cfg.NewSession
+			cfg.NewSession = func(ctx context.Context, p sql.StartupParams) (Session, error) {
+				handles <- p.Handle
+				return open(ctx, p)
+			}
+			_, addr := startServer(t, cfg)
+			c := connect(t, addr)
+			h := <-handles
+			switch doing {
+			case "a transaction":
+				c.query("begin")
+				<-started
+				c.until('Z')
+			case "a statement":
+				c.query("select pg_sleep(60)")
+				<-started
+			}
+			h.Terminate(adminShutdown())
+			if code := c.failure(); code != "57P01" {
+				t.Errorf("SQLSTATE %s", code)
+			}
+			<-closed
+			h.Terminate(adminShutdown()) // too late: nothing happens
+			h.Interrupt(userCancel())
+		})
+	}
+}
+
+// idleSession lets its client be silent for as long as it takes before the first statement, and then for a moment.
+type idleSession struct {
+	*signalSession
+	limit time.Duration
+	ran   bool
+}
+
+func (s *idleSession) Simple(ctx context.Context, text string, w sql.ResultWriter) error {
+	s.ran = true
+	return s.signalSession.Simple(ctx, text, w)
+}
+
+func (s *idleSession) IdleLimit() (time.Duration, *pgerr.Error) {
+	if !s.ran {
+		return time.Hour, fatal("57P05", "after an hour")
+	}
+	return s.limit, fatal("25P03", "too late")
+}
+
+// A client that says nothing is ended after the session's limit. Time in a statement does not count.
+func TestIdleLimit(t *testing.T) {
+	cfg, started, closed := signalConfig()
+	open, limits := cfg.NewSession, make(chan time.Duration, 1)
+	cfg.NewSession = func(ctx context.Context, p sql.StartupParams) (Session, error) {
+		s, err := open(ctx, p)
+		return &idleSession{signalSession: s.(*signalSession), limit: <-limits}, err
+	}
+	_, addr := startServer(t, cfg)
+	limits <- 20 * time.Millisecond
+	c := connect(t, addr)
+	c.query("select pg_sleep(0.1)")
+	<-started
+	c.until('Z')
+	if code := c.failure(); code != "25P03" {
+		t.Errorf("SQLSTATE %s", code)
+	}
+	<-closed
+	limits <- 0
+	patient := connect(t, addr)
+	for range 2 { // the deadline of a wait is not that of the next
+		patient.query("select 1")
+		<-started
+		patient.until('Z')
 	}
 }

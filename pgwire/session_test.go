@@ -25,8 +25,6 @@ type scriptSession struct {
 	portals    map[string]*scriptPortal
 	env        types.Env
 	closed     func()
-	idle       time.Duration // see IdleLimit
-	idleEnd    *pgerr.Error
 }
 
 type scriptStatement struct {
@@ -50,7 +48,7 @@ func (s *scriptSession) ReportedParameters() [][2]string {
 }
 
 func (s *scriptSession) Status() sql.Status                       { return s.status }
-func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return s.idle, s.idleEnd }
+func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return 0, nil }
 func (s *scriptSession) Env() *types.Env                          { return &s.env }
 func (s *scriptSession) FailPipeline()                            { s.fail() }
 func (s *scriptSession) Close() {

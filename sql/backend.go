@@ -115,8 +115,24 @@ func (db *Server) connectedTo(database catalog.OID, but *Session) []*Session {
 // Sessions that are just going are waited for, as PostgreSQL does.
 const leavingPatience = 5 * time.Second
 
-// disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them.
+// disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
+// transactions are not ended: 55006.
 func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
+	held, err := s.db.cfg.Fragments.Held(ctx, database)
+	if err != nil {
+		return 0, err
+	}
+	if n := len(held); n > 0 {
+		name := s.view().Database(database).Name
+		e := pgerr.New(pgerr.ObjectInUse, `database "%s" is being accessed by other users`, name)
+		if force {
+			e = pgerr.New(pgerr.ObjectInUse, `database "%s" is being used by prepared transactions`, name)
+		}
+		if n == 1 {
+			return 0, e.WithDetail("There is 1 prepared transaction using the database.")
+		}
+		return 0, e.WithDetail("There are %d prepared transactions using the database.", n)
+	}
 	deadline := time.NewTimer(leavingPatience)
 	defer deadline.Stop()
 	for {

@@ -35,5 +35,6 @@ func (db *Server) counted(database catalog.OID) sysview.Counters {
 func (s *Session) countError(err error) {
 	if pgerr.Is(err, pgerr.DeadlockDetected) {
 		s.counters.deadlocks.Add(1)
+		s.db.cfg.Logger.Info("deadlock detected", "pid", s.start.PID, "detail", pgerr.From(err).Detail, "query", s.query)
 	}
 }

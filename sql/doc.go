@@ -2,7 +2,7 @@
 //
 // A statement comes from pgwire as text, is parsed (parse), analysed against the catalog's view (analyze), planned (plan), compiled and run
 // (exec); programs are cached by text and reused until a definition changes. What is no query goes to the file named after it. A session
-// belongs to one connection and one goroutine; only Cancel comes from outside.
+// belongs to one connection and one goroutine; others reach it through its Handle alone.
 //
 // # Transactions
 //
@@ -21,6 +21,20 @@
 //
 // Savepoints are places in what the transaction has staged (exec.Mark), in its locks and its settings. An error undoes what was done since
 // the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).
+//
+// # Locks
+//
+// A statement takes the locks of its tables before it makes sure that its program is of the definitions of now, and the transaction holds them
+// to its end (package locks): ACCESS SHARE to read, ROW SHARE for FOR UPDATE and its kin, ROW EXCLUSIVE to write, and what LOCK TABLE says.
+// Advisory locks are of the database; those of a session outlive its transactions. Row locks are storage's. All waits meet in one
+// txn.Detector, so that a circle of any kinds is 40P01. A prepared transaction keeps its table locks, through restarts too: AdoptPrepared knows
+// its tables by the rows that it has locked. Its advisory locks do not survive a restart.
+//
+// # What sessions tell each other
+//
+// Each says what it does (activity), for pg_stat_activity, sherd.txns and sherd.locks; what others run is told to superusers and to sessions of
+// the same role. pg_cancel_backend, pg_terminate_backend and DROP DATABASE … WITH (FORCE) reach a session through its Handle, which pgwire
+// gives. Counters of pg_stat_database count since the start of the process.
 //
 // # Cursors
 //

@@ -24,7 +24,6 @@ var hints = map[string]string{
 	"ALTER SYSTEM":             "Set the parameter for a role or a database: ALTER ROLE … SET, ALTER DATABASE … SET.",
 	"CREATE POLICY":            "Row security is not there; ALTER TABLE … SET (shard_by = …) makes a sharding policy.",
 	"CREATE MATERIALIZED VIEW": "Use CREATE TABLE, then INSERT … SELECT.",
-	"LOCK TABLE":               "A changed row is locked until the transaction ends; SELECT … FOR UPDATE locks rows by itself.",
 	"CREATE STATISTICS":        "Statistics are kept by themselves.",
 	"CREATE TABLESPACE":        "Each node keeps its data in one directory.",
 	"DO":                       "Run the logic in the client.",
