@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"sql/copydata":      {},
 	"sql/locks":         {"txn"},
 	"sql/ddl":           {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/settings", "sql/types"},
-	"sql/verify":        {"catalog", "shardmap", "sql/exec", "txn"},
+	"sql/verify":        {"catalog", "shardmap", "sql/exec", "sql/plan", "txn"},
 	"sql/sysview":       {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql":               {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/settings", "sql/sysview", "sql/types", "sql/verify", "txn"},
 	"pgwire":            {"internal/scramsecret", "sql", "sql/types"},

@@ -56,14 +56,11 @@ func tableAttributes(b *builder, t *catalog.Table) error {
 			return err
 		}
 	}
-	for _, ix := range t.Indexes {
-		for i, att := range ix.Columns {
-			c := t.ColumnByNum(att)
-			if c == nil {
-				continue
-			}
-			r := attribute(b, ix.OID, c.Name, c.Type, c.Typmod, int16(i+1))
-			if err := r.oid("attcollation", collationOf(c)).send(); err != nil {
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		for k, c := range b.env.indexColumns(t, ix) {
+			r := attribute(b, ix.OID, c.name, c.typ, c.typmod, int16(k+1))
+			if err := r.oid("attcollation", c.coll).send(); err != nil {
 				return err
 			}
 		}

@@ -141,8 +141,12 @@ func relOptions(t *catalog.Table) []string {
 }
 
 func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
-	return relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
-		int("relnatts", int64(len(ix.Columns))).send()
+	r := relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
+		int("relnatts", int64(len(ix.Columns)+len(ix.Include)))
+	if o := indexOptions(ix); len(o) > 0 {
+		r.texts("reloptions", o)
+	}
+	return r.send()
 }
 
 // size gives the documents and bytes of a table.

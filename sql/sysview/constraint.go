@@ -1,6 +1,9 @@
 package sysview
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/sherddb/sherd/catalog"
 )
 
@@ -9,7 +12,7 @@ func pgConstraint(b *builder) error {
 		for _, c := range constraints(t) {
 			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(c.Kind)).
 				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
-				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check)
+				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable)
 			blank := byte(' ')
 			r.char("confupdtype", blank).char("confdeltype", blank).char("confmatchtype", blank)
 			if len(c.Columns) > 0 {
@@ -37,16 +40,20 @@ func checkText(t *catalog.Table, c *catalog.Constraint) string {
 func pgIndex(b *builder) error {
 	return b.indexes(func(t *catalog.Table, ix *catalog.Index) error {
 		n := len(ix.Columns)
-		classes, collations := make([]uint32, n), make([]uint32, n)
-		for i, att := range ix.Columns {
-			if c := t.ColumnByNum(att); c != nil {
-				classes[i], collations[i] = operatorClass(c.Type), collationOf(c)
-			}
+		classes, collations, options := make([]uint32, n), make([]uint32, n), make([]int16, n)
+		for i, c := range b.env.indexColumns(t, ix)[:n] {
+			classes[i], collations[i], options[i] = operatorClass(c.typ), c.coll, int16(ix.OrderOf(i))
 		}
-		return b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n)).int("indnkeyatts", int64(n)).
-			bool("indisunique", ix.Unique).bool("indisprimary", ix.Primary).bool("indimmediate", true).bool("indisvalid", true).
-			bool("indisready", true).bool("indislive", true).numbers("indkey", ix.Columns).oids("indcollation", collations).
-			oids("indclass", classes).numbers("indoption", make([]int16, n)).send()
+		con, ready := t.ConstraintOf(ix.OID), ix.State == catalog.IndexPublic
+		r := b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n+len(ix.Include))).int("indnkeyatts", int64(n)).
+			bool("indisunique", ix.Unique).bool("indnullsnotdistinct", ix.NullsNotDistinct).bool("indisprimary", ix.Primary).
+			bool("indimmediate", con == nil || !con.Deferrable).bool("indisvalid", ready).bool("indisready", true).bool("indislive", true).
+			numbers("indkey", append(slices.Clip(ix.Columns), ix.Include...)).oids("indcollation", collations).
+			oids("indclass", classes).numbers("indoption", options)
+		if len(ix.Expressions) > 0 {
+			r.text("indexprs", strings.Join(ix.Expressions, ", "))
+		}
+		return r.optional("indpred", ix.Predicate).send()
 	})
 }
 

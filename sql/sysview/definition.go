@@ -63,7 +63,7 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 	case c.Kind == catalog.PrimaryKey:
 		b.WriteString("PRIMARY KEY (" + columnList(t, c.Columns) + ")")
 	case c.Kind == catalog.Unique:
-		b.WriteString("UNIQUE (" + columnList(t, c.Columns) + ")")
+		b.WriteString(uniqueText(t, c))
 	case c.Kind == catalog.Check:
 		b.WriteString("CHECK (" + n.Expression(t.OID, c.Check, pretty) + ")")
 		if c.NoInherit {
@@ -92,29 +92,4 @@ func columnList(t *catalog.Table, columns []int16) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// IndexDef prints an index as pg_get_indexdef does, or with column > 0 that column.
-func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
-	if r := systemIndex(oid); r != nil {
-		return r.definition(column), true
-	}
-	t, ix := n.index(oid)
-	if ix == nil {
-		return "", false
-	}
-	if column > 0 {
-		if column > len(ix.Columns) {
-			return "", true
-		}
-		return columnList(t, ix.Columns[column-1:column]), true
-	}
-	schema, _ := n.SchemaName(t.Schema)
-	visible := pretty && n.first([]string{t.Name}, n.relationIn) == t.OID
-	unique := ""
-	if ix.Unique {
-		unique = "UNIQUE "
-	}
-	return "CREATE " + unique + "INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) + " USING btree (" +
-		columnList(t, ix.Columns) + ")", true
 }

@@ -1,6 +1,8 @@
 package sysview
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
@@ -80,8 +82,13 @@ func indexEdges(t *catalog.Table, ix *catalog.Index) []edge {
 		}
 	}
 	var out []edge
-	for _, att := range ix.Columns {
-		out = append(out, edge{from, object{relationClass, t.OID, att}, 'a'})
+	for _, att := range append(slices.Clip(ix.Columns), ix.Include...) {
+		if att > 0 {
+			out = append(out, edge{from, object{relationClass, t.OID, att}, 'a'})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, edge{from, object{relationClass, t.OID, 0}, 'a'})
 	}
 	return out
 }

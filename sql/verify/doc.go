@@ -8,7 +8,8 @@
 //   - rows: every row decodes, its documents are well formed, its texts are UTF-8, its NOT NULL columns are not null;
 //   - placement: every row lies in the bucket that its primary key gives, in the fragment that the map gives that bucket, and under a
 //     validated policy in the block of its content;
-//   - index: the index in primary key order has one entry for each row, which names the row's bucket, and no other;
+//   - index: the index in primary key order has one entry for each row, which names the row's bucket, and no other; every secondary index has
+//     the entries that follow from the rows, and no other, local ones in the row's fragment, global ones in that of their bucket;
 //   - statistics: the documents and bytes counted for each group of buckets are those of its rows.
 //
 // CHECK constraints are not evaluated. Replicas are not compared.

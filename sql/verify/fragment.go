@@ -56,7 +56,7 @@ type tallys struct{ rows, entries tally }
 func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	p := &pass{
 		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{}, sums: map[*table]*tallys{},
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		seeds: c.seeds,
 	}
 	if c.db.Map != nil {
 		p.owned = c.db.Map.Owned(f.ID)
@@ -66,6 +66,10 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	}
 	for id, n := range p.unseen {
 		c.fault(checkStorage, p.name, "%d keys of storage id %d, which no table has", n, id)
+	}
+	c.taken++
+	if err := p.compareSecondaries(ctx); err != nil {
+		return err
 	}
 	for id, t := range c.tables {
 		if s := p.sums[t]; s != nil && s.rows != s.entries {
@@ -109,6 +113,9 @@ func (p *pass) take(key, value []byte) error {
 		p.entries.looked++
 		p.hash(&p.sum.entries, value, key[bucketAt:])
 	default:
+		if p.takeEntry(index, key, value) || p.droppedIndex(index, key) {
+			return nil
+		}
 		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name, exec.KeyName(key), index)
 	}
 	return nil
@@ -154,6 +161,9 @@ func (p *pass) takeRow(key, value []byte) {
 	if err := t.rows.Content(value); err != nil {
 		p.c.fault(checkRows, t.name, "%s: %s: %s", p.name, exec.KeyName(key[rowAt:]), explain(err))
 		return
+	}
+	if err := p.expectEntries(key); err != nil {
+		p.c.fault(checkIndex, t.name, "%s: %s: %s", p.name, t.rows.Name(key[rowAt:]), explain(err))
 	}
 	p.places.looked++
 	if err := t.rows.Place(key); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
@@ -49,18 +50,23 @@ const maxShown = 10
 
 // Check is the check of one database.
 type Check struct {
-	view     *catalog.View
-	db       *catalog.Database
-	tables   map[uint32]*table // by storage id
-	dropping map[uint32]bool   // storage ids that jobs are about
-	findings map[topic]*finding
-	order    []topic
+	view          *catalog.View
+	db            *catalog.Database
+	tables        map[uint32]*table  // by storage id
+	dropping      map[uint32]bool    // storage ids that jobs are about
+	droppingIndex map[[2]uint32]bool // likewise, of a table and its index
+	seeds         [2]maphash.Seed
+	taken         int // fragments that were read
+	findings      map[topic]*finding
+	order         []topic
 }
 
 // table is what is known of a table while a fragment is read.
 type table struct {
-	name string
-	rows *exec.RowCheck
+	name      string
+	rows      *exec.RowCheck
+	index     *exec.IndexCheck
+	secondary map[uint32]*secondary // by storage id
 }
 
 type topic struct{ check, subject string }
@@ -76,7 +82,7 @@ type finding struct {
 // New begins a check of a database against its definitions in a view of the catalog, which must not be older than the timestamp at which
 // the fragments are read.
 func New(view *catalog.View, db *catalog.Database) (*Check, error) {
-	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{}, findings: map[topic]*finding{}}
+	c := &Check{view: view, db: db, tables: map[uint32]*table{}, dropping: map[uint32]bool{}, droppingIndex: map[[2]uint32]bool{}, seeds: newSeeds(), findings: map[topic]*finding{}}
 	c.checkMap()
 	for i := range db.Fragments {
 		name := db.FragmentName(&db.Fragments[i])
@@ -84,6 +90,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		c.finding(checkStorage, name, "keys")
 	}
 	var tables []*table
+	defs := map[*table]*catalog.Table{}
 	for def := range view.Tables(db.OID) {
 		if def.Kind != catalog.KindTable {
 			continue
@@ -96,8 +103,11 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		if s := view.Schema(def.Schema); s != nil {
 			t.name = s.Name + "." + def.Name
 		}
+		if err := c.secondaries(t, def); err != nil {
+			return nil, err
+		}
 		c.tables[def.StorageID] = t
-		tables = append(tables, t)
+		tables, defs[t] = append(tables, t), def
 	}
 	slices.SortFunc(tables, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
 	for _, t := range tables {
@@ -106,11 +116,15 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		if t.rows.Order() != 0 {
 			c.finding(checkIndex, t.name, "entries")
 		}
+		c.reportSecondaries(t, defs[t])
 		c.finding(checkStatistics, t.name, "groups of buckets")
 	}
 	for j := range view.Jobs() {
 		if id, ok := j.DroppedStorage(); ok && j.Database == db.OID {
 			c.dropping[id] = true
+		}
+		if table, index, ok := j.DroppedIndex(); ok && j.Database == db.OID {
+			c.droppingIndex[[2]uint32{table, index}] = true
 		}
 	}
 	return c, nil
@@ -171,6 +185,7 @@ func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, 
 
 // Report emits a row for each topic without fault, and a row for each fault.
 func (c *Check) Report(emit Emit) error {
+	c.compareGlobals()
 	for _, k := range c.order {
 		f := c.findings[k]
 		if len(f.faults) == 0 {

@@ -1,0 +1,213 @@
+package sysview
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// IndexDef prints an index as pg_get_indexdef does, or with column > 0 that column.
+func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
+	if r := systemIndex(oid); r != nil {
+		return r.definition(column), true
+	}
+	t, ix := n.index(oid)
+	if ix == nil {
+		return "", false
+	}
+	keys := n.indexKeys(t, ix, pretty)
+	if column > 0 {
+		names := append(keys, includedNames(t, ix)...)
+		if column > len(names) {
+			return "", true
+		}
+		return names[column-1], true
+	}
+	for i := range keys {
+		keys[i] += orderText(ix.OrderOf(i))
+	}
+	schema, _ := n.SchemaName(t.Schema)
+	visible := pretty && n.first([]string{t.Name}, n.relationIn) == t.OID
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if ix.Unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) + " USING btree (" + strings.Join(keys, ", ") + ")")
+	b.WriteString(indexTail(t, ix))
+	if o := indexOptions(ix); len(o) > 0 {
+		for i, text := range o {
+			name, value, _ := strings.Cut(text, "=")
+			o[i] = name + "='" + value + "'"
+		}
+		b.WriteString(" WITH (" + strings.Join(o, ", ") + ")")
+	}
+	if ix.Predicate != "" {
+		b.WriteString(" WHERE " + n.Expression(t.OID, ix.Predicate, pretty))
+	}
+	return b.String(), true
+}
+
+// indexTail is what follows the key columns in the definitions of an index and of its constraint.
+func indexTail(t *catalog.Table, ix *catalog.Index) string {
+	out := ""
+	if len(ix.Include) > 0 {
+		out += " INCLUDE (" + strings.Join(includedNames(t, ix), ", ") + ")"
+	}
+	return out + nullsText(ix)
+}
+
+func nullsText(ix *catalog.Index) string {
+	if ix.NullsNotDistinct {
+		return " NULLS NOT DISTINCT"
+	}
+	return ""
+}
+
+// uniqueText is a UNIQUE constraint as pg_get_constraintdef prints it.
+func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
+	ix := t.Index(c.Index)
+	if ix == nil {
+		return "UNIQUE (" + columnList(t, c.Columns) + ")"
+	}
+	out := "UNIQUE" + nullsText(ix) + " (" + columnList(t, c.Columns) + ")"
+	if len(ix.Include) > 0 {
+		out += " INCLUDE (" + strings.Join(includedNames(t, ix), ", ") + ")"
+	}
+	if c.Deferrable {
+		out += " DEFERRABLE"
+	}
+	return out
+}
+
+// indexOptions are an index's storage parameters; that it is global is one of them, whether or not it was said.
+func indexOptions(ix *catalog.Index) []string {
+	var out []string
+	for name, value := range ix.Options {
+		if name != "scope" {
+			out = append(out, name+"="+value)
+		}
+	}
+	slices.Sort(out)
+	if ix.Global {
+		out = append(out, "scope=global")
+	}
+	return out
+}
+
+func orderText(o catalog.KeyOrder) string {
+	switch o {
+	case catalog.KeyDesc:
+		return " DESC NULLS LAST"
+	case catalog.KeyDesc | catalog.KeyNullsFirst:
+		return " DESC"
+	case catalog.KeyNullsFirst:
+		return " NULLS FIRST"
+	}
+	return ""
+}
+
+// indexKeys prints the columns and expressions of an index.
+func (n *Names) indexKeys(t *catalog.Table, ix *catalog.Index, pretty bool) []string {
+	var out []string
+	texts := ix.Expressions
+	for _, att := range ix.Columns {
+		if att != 0 {
+			out = append(out, columnList(t, []int16{att}))
+			continue
+		}
+		text := n.Expression(t.OID, texts[0], pretty)
+		texts = texts[1:]
+		if callName(text) == "" {
+			text = "(" + text + ")"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func includedNames(t *catalog.Table, ix *catalog.Index) []string {
+	var out []string
+	for _, att := range ix.Include {
+		out = append(out, columnList(t, []int16{att}))
+	}
+	return out
+}
+
+// callName gives the name of the function of which text is just one call, "" where it is anything else.
+func callName(text string) string {
+	open := strings.IndexByte(text, '(')
+	if open <= 0 || strings.ContainsAny(text[:open], " '+-*/<>=~!@#%^&|`?:[") {
+		return ""
+	}
+	depth, quote := 0, byte(0)
+	for i := open; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 && i < len(text)-1 {
+				return ""
+			}
+		}
+	}
+	return text[:open]
+}
+
+// indexColumn is a column of an index as pg_attribute shows it.
+type indexColumn struct {
+	name   string
+	typ    types.OID
+	typmod int32
+	coll   uint32
+}
+
+// indexColumns lists the columns of an index, included ones last.
+func (n *Names) indexColumns(t *catalog.Table, ix *catalog.Index) []indexColumn {
+	var out []indexColumn
+	texts := ix.Expressions
+	for i, att := range append(slices.Clip(ix.Columns), ix.Include...) {
+		if c := t.ColumnByNum(att); c != nil {
+			out = append(out, indexColumn{c.Name, c.Type, c.Typmod, collationOf(c)})
+			continue
+		}
+		out = append(out, n.expressionColumn(t, ix, i, texts[0]))
+		texts = texts[1:]
+	}
+	for i := range out {
+		base := out[i].name
+		for k := 1; slices.ContainsFunc(out[:i], func(c indexColumn) bool { return c.name == out[i].name }); k++ {
+			out[i].name = base + strconv.Itoa(k)
+		}
+	}
+	return out
+}
+
+func (n *Names) expressionColumn(t *catalog.Table, ix *catalog.Index, at int, text string) indexColumn {
+	col := indexColumn{name: "expr", typ: types.Text, typmod: -1}
+	if src, err := analyze.ParseExpression(text); err == nil {
+		col.name = analyze.IndexColumnName(src.Node)
+	}
+	list, err := analyze.Indexes(&analyze.Context{Catalog: n.View, Database: t.Database}, t)
+	if err != nil {
+		return col
+	}
+	for _, x := range list {
+		if x.Def.OID == ix.OID {
+			col.typ, col.typmod = x.Keys[at].Type(), x.Keys[at].Typmod()
+			col.coll = collationOf(&catalog.Column{Type: col.typ})
+		}
+	}
+	return col
+}

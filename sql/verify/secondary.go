@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// secondary is a secondary index being checked. The entries of a local one are held against the rows fragment by fragment, those of a global
+// one when all fragments have been taken in.
+type secondary struct {
+	def     *catalog.Index
+	name    string // with its schema
+	finding *finding
+	local   tallys // of the fragment being read
+	global  tallys // of all fragments
+}
+
+// secondaries readies the checks of a table's secondary indexes.
+func (c *Check) secondaries(t *table, def *catalog.Table) error {
+	rules, err := plan.TableIndexes(c.view, def, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return err
+	}
+	if t.index, err = exec.NewIndexCheck(t.rows, rules); err != nil {
+		return err
+	}
+	t.secondary = map[uint32]*secondary{}
+	schema := ""
+	if s := c.view.Schema(def.Schema); s != nil {
+		schema = s.Name + "."
+	}
+	for _, r := range rules {
+		t.secondary[r.Def.StorageID] = &secondary{def: r.Def, name: schema + r.Def.Name}
+	}
+	return nil
+}
+
+// reportSecondaries makes the findings of a table's secondary indexes, in their order.
+func (c *Check) reportSecondaries(t *table, def *catalog.Table) {
+	for i := range def.Indexes {
+		if s := t.secondary[def.Indexes[i].StorageID]; s != nil {
+			unit := "entries"
+			if s.def.State != catalog.IndexPublic {
+				unit = "entries, being built"
+			}
+			s.finding = c.finding(checkIndex, s.name, unit)
+		}
+	}
+}
+
+// takeEntry looks at an entry of a secondary index; ok is false where the table has no such index.
+func (p *pass) takeEntry(index uint32, key, value []byte) (ok bool) {
+	s := p.table.secondary[index]
+	if s == nil {
+		return false
+	}
+	s.finding.looked++
+	if _, err := p.table.index.RowOf(key, value); err != nil {
+		p.c.fault(checkIndex, s.name, "%s: %s is malformed", p.name, exec.KeyName(key))
+		return true
+	}
+	sum := &s.local
+	if s.def.Global {
+		sum = &s.global
+		if b, ok := exec.BucketOfEntry(key); !ok || !p.owned.Contains(b) {
+			p.c.fault(checkIndex, s.name, "%s: %s lies in bucket %d, which the map does not give to this fragment", p.name, exec.KeyName(key), b)
+		}
+	}
+	p.hashEntry(&sum.entries, key, value)
+	return true
+}
+
+// expectEntries adds the entries that follow from a row.
+func (p *pass) expectEntries(key []byte) error {
+	return p.table.index.Entries(key, func(e exec.Entry) error {
+		s := p.table.secondary[e.Index.StorageID]
+		if e.Index.Global {
+			p.hashEntry(&s.global.rows, e.Key, e.Value)
+		} else {
+			p.hashEntry(&s.local.rows, e.Key, e.Value)
+		}
+		return nil
+	})
+}
+
+func (p *pass) hashEntry(t *tally, key, value []byte) {
+	p.hash(t, value, key)
+}
+
+// compareSecondaries holds the local indexes of a fragment against its rows.
+func (p *pass) compareSecondaries(ctx context.Context) error {
+	for id, t := range p.c.tables {
+		for _, s := range t.secondary {
+			differs := s.local.rows != s.local.entries
+			s.local = tallys{}
+			if !differs || s.def.Global || s.def.State != catalog.IndexPublic {
+				continue
+			}
+			if err := p.missingEntries(ctx, id, t, s); err != nil {
+				return err
+			}
+			if err := p.strayEntries(ctx, id, t, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missingEntries names the rows of which an index does not have what it should.
+func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
+	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
+		if len(key) < rowAt || t.rows.Content(value) != nil {
+			return nil // has been named
+		}
+		return t.index.Entries(key, func(e exec.Entry) error {
+			if e.Index != s.def {
+				return nil
+			}
+			got, err := p.f.View.Get(ctx, e.Key)
+			switch {
+			case err != nil:
+				return err
+			case got == nil:
+				p.c.fault(checkIndex, s.name, "%s: %s has no entry", p.name, t.rows.Name(key[rowAt:]))
+			case !bytes.Equal(got, e.Value):
+				p.c.fault(checkIndex, s.name, "%s: the entry of %s names another row", p.name, t.rows.Name(key[rowAt:]))
+			}
+			return nil
+		})
+	})
+}
+
+// strayEntries names the entries that do not follow from the row they name.
+func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
+	var row []byte
+	return p.f.View.Scan(ctx, indexSpan(id, s.def.StorageID), false, func(key, value []byte) error {
+		named, err := t.index.RowOf(key, value)
+		if err != nil {
+			return nil // has been named
+		}
+		row = append(row[:0], named...)
+		stored, err := p.f.View.Get(ctx, row)
+		if err != nil {
+			return err
+		}
+		if stored == nil || t.rows.Content(stored) != nil {
+			p.c.fault(checkIndex, s.name, "%s: the entry %s names a row that is not there", p.name, exec.KeyName(key[bucketAt:]))
+			return nil
+		}
+		follows := false
+		err = t.index.Entries(row, func(e exec.Entry) error {
+			follows = follows || e.Index == s.def && bytes.Equal(e.Key, key)
+			return nil
+		})
+		if err == nil && !follows {
+			p.c.fault(checkIndex, s.name, "%s: the entry %s does not follow from the row it names", p.name, exec.KeyName(key[bucketAt:]))
+		}
+		return err
+	})
+}
+
+// compareGlobals holds the global indexes against the rows of all fragments, where all could be read.
+func (c *Check) compareGlobals() {
+	if c.taken < len(c.db.Fragments) {
+		return
+	}
+	for _, t := range c.tables {
+		for _, s := range t.secondary {
+			if !s.def.Global || s.def.State != catalog.IndexPublic || s.global.rows == s.global.entries {
+				continue
+			}
+			if n, m := s.global.entries.n, s.global.rows.n; n != m {
+				c.fault(checkIndex, s.name, "the fragments hold %d entries, %d follow from the rows", n, m)
+			} else {
+				c.fault(checkIndex, s.name, "some of its %d entries are not those that follow from the rows", n)
+			}
+		}
+	}
+}
+
+// newSeeds are those by which a check hashes.
+func newSeeds() [2]maphash.Seed { return [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// droppedIndex tells whether the key belongs to an index that is being deleted.
+func (p *pass) droppedIndex(index uint32, key []byte) bool {
+	return p.c.droppingIndex[[2]uint32{p.storageID, index}] || p.dropped(key)
+}
