@@ -177,7 +177,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 		return err
 	}
 	if err := in.program.Run(c, func([]types.Datum) error { return nil }); err != nil {
-		return err
+		return in.located(err, "", nil)
 	}
 	if err := s.sendNotices(w); err != nil {
 		return err
@@ -193,6 +193,8 @@ type copyInput struct {
 	reader  *copydata.Reader
 	opts    copydata.Options
 	env     *types.Env
+	ended   bool // all rows are read
+	lines   lineNumbers
 }
 
 // copyTarget makes the program that inserts: defaults, constraints and placement are those of INSERT.
@@ -280,6 +282,7 @@ func (in *copyInput) rows(emit exec.Emit) error {
 	for first := true; ; first = false {
 		fields, err := in.reader.Read()
 		if errors.Is(err, io.EOF) {
+			in.ended = true
 			return nil
 		}
 		if err == nil && first && in.opts.MatchNames {
@@ -293,6 +296,7 @@ func (in *copyInput) rows(emit exec.Emit) error {
 		if err != nil {
 			return in.located(err, "", in.reader.Raw())
 		}
+		in.lines.note(in.reader.Line())
 		if err := emit(row); err != nil {
 			return in.located(err, "", in.reader.Raw())
 		}
@@ -351,13 +355,22 @@ func (in *copyInput) forced(column string, f copydata.Field) copydata.Field {
 	return f
 }
 
-// located says in which line an error was found, and of which text: the column's value, or the line.
+// located says in which line an error was found, and of which text: the column's value, or the line. What is found when all lines are read is
+// of none of them, unless a fragment says of which.
 func (in *copyInput) located(err error, column string, text []byte) error {
 	var e *pgerr.Error
 	if !errors.As(err, &e) || strings.Contains(e.Where, "COPY ") {
 		return err
 	}
 	c := *e
+	var of *exec.RowError
+	if errors.As(err, &of) { // found by a fragment, perhaps while later lines were read
+		c.Where = fmt.Sprintf("COPY %s, line %d", in.table.Name, in.lines.of(of.Place))
+		return &c
+	}
+	if in.ended {
+		return err
+	}
 	if c.Where != "" { // where in the value: "JSON data, line 1: …"
 		c.Where += "\n"
 	}

@@ -40,7 +40,7 @@ func NewReader(opts Options, next func() ([]byte, error)) *Reader {
 	return &Reader{opts: opts, next: next}
 }
 
-// Line is the number of the record read last, from 1, lines of a csv record counted as PostgreSQL does.
+// Line is the number of the line read last, from 1; of a csv record of several lines it is the last one, as in PostgreSQL.
 func (r *Reader) Line() int64 { return r.line }
 
 // Raw is the line read last as it came, for messages; nil for the binary format. It is valid until the next Read.
@@ -114,6 +114,9 @@ func (r *Reader) readLine() ([]byte, error) {
 	r.raw = line
 	r.pos = end + skip
 	r.line++
+	if r.opts.Format == CSV { // newlines in quotes count
+		r.line += int64(max(bytes.Count(line, []byte{'\n'}), bytes.Count(line, []byte{'\r'})))
+	}
 	if len(line) == 2 && line[0] == '\\' && line[1] == '.' {
 		r.done = true
 		return nil, r.drain()

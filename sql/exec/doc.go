@@ -18,7 +18,11 @@
 //	E4  A fragment gets its bucket ranges by name and reads no other (C1).
 //	E5  What a query retains is counted by its Memory; beyond the limit it ends with 53200.
 //	E6  A statement never sees a row that it wrote itself.
-//	E7  Writes are staged under the row's lock after the newest version was checked: a row that changed after the snapshot is 40001.
+//	E7  Writes are staged under the row's lock after the newest version was checked. A row that changed after the snapshot is 40001; but READ
+//	    COMMITTED looks at the newest version where a row is one of one scan's, holds it against the scan's condition again, and goes on with
+//	    it or leaves it out. What reads more than that row (joins, subqueries in SET) stays 40001, and the session runs the statement again.
+//	E8  LockRows locks rows in the order in which they are to be answered, and no more than are wanted: in the fragment where neither ORDER BY
+//	    nor LIMIT says anything, else from the gateway, by key.
 //
 // Limits: what does not fit into the query's memory is refused, nothing spills to disk yet. Float sums merge in the order in which
 // fragments answer.

@@ -127,15 +127,15 @@ func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
 }
 
 // addEntries adds the entries of a new row to what is sent.
-func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, rowKey, value, buf []byte) ([]byte, error) {
+func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf []byte) ([]byte, error) {
 	for _, x := range rules {
-		e, rest, err := x.entry(c, row, rowKey, buf)
+		e, rest, err := x.entry(c, row, of.Key, buf)
 		buf = rest
 		if err != nil {
 			return buf, err
 		}
 		if e.key != nil {
-			s.add(e.bucket, entryWrite(WriteEntry, e, value, 0))
+			s.add(e.bucket, entryWrite(WriteEntry, e, of.Value, of.Place))
 		}
 	}
 	return buf, nil

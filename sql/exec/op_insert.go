@@ -149,7 +149,7 @@ func (in *insertion) take(row Row) error {
 		return in.propose(bucket, w)
 	}
 	in.out.add(bucket, w)
-	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, w.Key, w.Value, in.bytes); err != nil {
+	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, &w, in.bytes); err != nil {
 		return err
 	}
 	if !in.out.full() {

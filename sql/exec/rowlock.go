@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -21,6 +22,50 @@ func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (
 		err = t.lockError(c, key, err, doing)
 	}
 	return changed, err
+}
+
+// lockNew takes the lock of a new row's key, and tells whether another transaction held it: one that was writing the same key.
+func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (waited bool, err error) {
+	const doing = "inserting"
+	req.NoWait = true
+	if _, err = t.lockRow(c, key, req, doing); !errors.Is(err, txn.ErrLocked) {
+		return false, err
+	}
+	req.NoWait = false
+	_, err = t.lockRow(c, key, req, doing)
+	return true, err
+}
+
+// insertedBy adds to the error of a taken key, for which the statement has waited, who took it.
+func (t *table) insertedBy(c *Ctx, key []byte, taken error) error {
+	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: 1})
+	var by *txn.ConflictError
+	var marked *pgerr.Error
+	if !errors.As(err, &by) || by.Other.IsZero() || !errors.As(taken, &marked) {
+		return taken
+	}
+	e := *marked
+	e.Detail += fmt.Sprintf(" Transaction %d wrote it, which committed at %s, while this one waited for it.", by.Other.XID(), by.Version)
+	return &e
+}
+
+// RowError is an error of one of the rows that an INSERT or COPY sends to the fragments; Place counts them from 0.
+type RowError struct {
+	Place int64
+	Err   error
+}
+
+func (e *RowError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error itself.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// ofRow says which row an error is of, where that is the row's fault.
+func ofRow(err error, place int64) error {
+	if pgerr.Is(err, pgerr.UniqueViolation) {
+		return &RowError{place, err}
+	}
+	return err
 }
 
 // lockError names the row in DETAIL of a conflict, and in CONTEXT of a deadlock and of a wait that was given up.

@@ -106,7 +106,7 @@ func (o *stageOp) Run(c *Ctx, emit Emit) error {
 			err = o.entry(c, w, emit)
 		}
 		if err != nil {
-			return err
+			return ofRow(err, w.Place)
 		}
 	}
 	return nil
@@ -125,7 +125,8 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	if o.conf != nil && !c.rechecks() {
 		req.T = c.local.task.T
 	}
-	if _, err := o.rule.table.lockRow(c, w.Key, req, "inserting"); err != nil {
+	waited, err := o.rule.table.lockNew(c, w.Key, req)
+	if err != nil {
 		return err
 	}
 	existing, err := tx.Newest(c.ctx(), w.Key)
@@ -134,7 +135,11 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	}
 	if existing != nil {
 		if o.conf == nil || !o.conf.key {
-			return o.rule.duplicate(c, w.Value)
+			err := o.rule.duplicate(c, w.Value)
+			if waited {
+				err = o.rule.table.insertedBy(c, w.Key, err)
+			}
+			return err
 		}
 		return o.conflict(c, w, existing, emit)
 	}

@@ -2,7 +2,8 @@
 //
 // It is pure: a query and a catalog view in, a tree of Nodes out; no I/O, no clock, no session. In the order of a statement: EXISTS and IN
 // become joins (unnest.go), FROM is joined (from.go, join.go, lookup.go) over scans whose conditions give routes (scan.go, route.go), what
-// every fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go, modify.go).
+// every fragment can run alone stays below a Gather (place.go), and the rest merges at the gateway (agg.go, build.go, late.go,
+// lockrows.go, modify.go).
 // The text form (explain.go) is the contract: golden files show routing.
 //
 // Rows are flat: a node's row is its output slots, a join's row is left then right. Expressions have no Var any more: Slot reads the
@@ -16,5 +17,5 @@
 //	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to the other side.
 //
 // Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a filter reads still cross a Gather under
-// a join; row locks and aggregates of an outer query are 0A000.
+// a join; aggregates of an outer query are 0A000. LIMIT does not reach the fragments where rows are locked.
 package plan
