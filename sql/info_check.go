@@ -1,10 +1,14 @@
 package sql
 
-import "github.com/sherddb/sherd/internal/pgerr"
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
 
 // Check implements builtin.PolicyInfo: it looks over this session's database, for superusers and the database's owner, since what it finds
-// may show keys of any table. It takes a timestamp of its own, and sees neither the transaction's snapshot nor what it has not committed.
-func (i info) Check(emit func(check, subject string, ok bool, detail string) error) error {
+// may show keys of any table. It takes a timestamp of its own, and sees neither the transaction's snapshot nor what it has not committed. With an
+// index it tells about that one only, though it reads everything: the entries follow from the rows.
+func (i info) Check(index uint32, emit func(check, subject string, ok bool, detail string) error) error {
 	if i.ctx == nil {
 		return pgerr.Unsupported("sherd.check() cannot run here")
 	}
@@ -17,5 +21,33 @@ func (i info) Check(emit func(check, subject string, ok bool, detail string) err
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function check").
 			WithHint("Superusers and the owner of the database may check it.")
 	}
-	return i.db.cfg.Fragments.Check(i.ctx, i.database, emit)
+	if index == 0 {
+		return i.db.cfg.Fragments.Check(i.ctx, i.database, emit)
+	}
+	about, err := indexSubject(view, i.database, index)
+	if err != nil {
+		return err
+	}
+	return i.db.cfg.Fragments.Check(i.ctx, i.database, func(check, subject string, ok bool, detail string) error {
+		if check != "index" || subject != about {
+			return nil
+		}
+		return emit(check, subject, ok, detail)
+	})
+}
+
+// indexSubject is what a check calls an index: by its name, or, where it is the one in primary key order, by the table's.
+func indexSubject(view *catalog.View, database, oid catalog.OID) (string, error) {
+	t, ix := view.Index(oid)
+	if ix == nil || t.Database != database {
+		return "", pgerr.New(pgerr.WrongObjectType, "relation with OID %d is not an index", oid)
+	}
+	name := ix.Name
+	if ix.Primary {
+		name = t.Name
+	}
+	if s := view.Schema(t.Schema); s != nil {
+		name = s.Name + "." + name
+	}
+	return name, nil
 }

@@ -26,7 +26,9 @@ type world struct {
 	pids   atomic.Uint32
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
+
+func newWorldOf(t *testing.T, fragments int) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -36,7 +38,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { must(t, c.Close()) })
 	must(t, c.WaitReady(ctx))
 	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: 3, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
 	})
 	must(t, err)
 	clock := txn.NewClock(nil, 0)

@@ -135,8 +135,8 @@ type PolicyInfo interface {
 	SetPolicy(table uint32, policy string) error
 	// ValidatePolicy looks for documents that lie where the policy does not allow, and trusts the policy where there are none.
 	ValidatePolicy(table uint32, emit func(id string, bucket uint32, detail string) error) error
-	// Check looks over the database.
-	Check(emit func(check, subject string, ok bool, detail string) error) error
+	// Check looks over the database; with an index that is not 0 it tells about that one only.
+	Check(index uint32, emit func(check, subject string, ok bool, detail string) error) error
 }
 
 // TransactionInfo is about the running transaction, and what became of others.

@@ -63,11 +63,19 @@ func sherdValidatePolicy(c *Ctx, a []types.Datum, emit func([]types.Datum) error
 }
 
 func sherdCheck(c *Ctx, _ []types.Datum, emit func([]types.Datum) error) error {
+	return checkWith(c, 0, emit)
+}
+
+func sherdCheckIndex(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	return checkWith(c, a[0].Oid(), emit)
+}
+
+func checkWith(c *Ctx, index uint32, emit func([]types.Datum) error) error {
 	s, err := c.session()
 	if err != nil {
 		return err
 	}
-	return s.Check(func(check, subject string, ok bool, detail string) error {
+	return s.Check(index, func(check, subject string, ok bool, detail string) error {
 		return emit([]types.Datum{types.NewText(check), types.NewText(subject), types.NewBool(ok), types.NewText(detail)})
 	})
 }

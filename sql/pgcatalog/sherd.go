@@ -48,6 +48,8 @@ func sherdProcs() []*Proc {
 			[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
 		table(fn(8005, "check", "sherd_check", 'v', recordOID),
 			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
+		table(fn(8008, "check_index", "sherd_check_index", 'v', recordOID, regclassOID),
+			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
 		fn(8006, "version", "sherd_version", 's', textOID),
 		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
