@@ -305,6 +305,38 @@ func TestDetach(t *testing.T) {
 	must(t, next.Acquire(ctx, table, Request{Mode: RowShare, NoWait: true}))
 }
 
+// Parts of one statement that run side by side may ask for the same lock.
+func TestSideBySide(t *testing.T) {
+	m := newManager()
+	s := m.NewSession(1)
+	for range 100 {
+		o := s.Begin(txn.NewID())
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if err := o.Acquire(context.Background(), table, Request{Mode: RowShare}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Acquire(context.Background(), Key(5, 1), Request{Mode: Share}); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		wg.Wait()
+		o.Release()
+		for range 4 {
+			if !s.Unlock(Key(5, 1), Share) {
+				t.Error("taken four times")
+			}
+		}
+		if got := m.Locks(); len(got) != 0 {
+			t.Fatal(got)
+		}
+	}
+}
+
 // Random transactions: exclusive sections exclude (K1), everybody ends (K3), nothing is left (K4).
 func TestRandom(t *testing.T) {
 	m := newManager()

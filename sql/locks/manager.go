@@ -135,9 +135,12 @@ func (o *object) holdOf(owner *Owner) int {
 	return slices.IndexFunc(o.holds, func(h hold) bool { return h.owner == owner })
 }
 
-// grant gives a mode to an owner that does not have it.
+// grant gives a mode to an owner. Parts of one statement that run side by side may ask for the same one.
 func (o *object) grant(owner *Owner, mode Mode) {
 	if i := o.holdOf(owner); i >= 0 {
+		if o.holds[i].modes.Has(mode) {
+			return
+		}
 		o.holds[i].modes |= 1 << mode
 	} else {
 		o.holds = append(o.holds, hold{owner, 1 << mode})
@@ -153,6 +156,9 @@ func (m *Manager) release(owner *Owner, g grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := o.holdOf(owner)
+	if i < 0 || !o.holds[i].modes.Has(g.mode) {
+		return // noted twice, by parts of one statement that ran side by side
+	}
 	o.holds[i].modes &^= 1 << g.mode
 	o.counts[g.mode]--
 	if o.counts[g.mode] == 0 {
