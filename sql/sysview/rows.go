@@ -74,7 +74,7 @@ func catalogSources() map[string]source {
 		"pg_database": pgDatabase, "pg_db_role_setting": pgDBRoleSetting, "pg_settings": pgSettings,
 		"pg_tables": pgTables, "pg_views": pgViews, "pg_indexes": pgIndexes, "pg_timezone_names": pgTimezoneNames,
 		"pg_stat_activity": pgStatActivity, "pg_stat_database": pgStatDatabase, "pg_prepared_statements": pgPreparedStatements, "pg_cursors": pgCursors,
-		"pg_prepared_xacts": pgPreparedXacts,
+		"pg_prepared_xacts":  pgPreparedXacts,
 		"pg_locks":           pgLocks,
 		"pg_stat_all_tables": statTables(allTables), "pg_stat_user_tables": statTables(userTables), "pg_stat_sys_tables": statTables(sysTables),
 		"pg_statio_all_tables": statTables(allTables), "pg_statio_user_tables": statTables(userTables), "pg_statio_sys_tables": statTables(sysTables),
