@@ -20,8 +20,9 @@ func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) 
 	return nil
 }
 
-// letGo ends the holds.
+// letGo ends the holds, with the transaction.
 func (t *Transaction) letGo() {
+	t.host.atWork.Delete(t.id)
 	t.mu.Lock()
 	holds := t.holds
 	t.holds = nil

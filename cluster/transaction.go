@@ -56,6 +56,9 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 	if t.options.Isolation == txn.Serializable {
 		p.tx.TrackReads()
 	}
+	if len(t.parts) == 0 {
+		t.host.atWork.Store(t.id, true)
+	}
 	t.parts[id] = p
 	return p, nil
 }
@@ -125,8 +128,13 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 	if t.change != nil && !t.change.Empty() {
 		parts = append(parts, &definitions{catalog: t.host.cfg.Catalog, id: t.id, change: t.change})
 	}
+	defines := t.change != nil && !t.change.Empty()
 	t.mu.Unlock()
-	return t.host.coordinator.Commit(ctx, t.id, floor, parts)
+	C, err := t.host.coordinator.Commit(ctx, t.id, floor, parts)
+	if err == nil && defines {
+		t.host.defined.add(t.id, C)
+	}
+	return C, err
 }
 
 // Rollback drops what is staged, and the locks.

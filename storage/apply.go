@@ -201,8 +201,10 @@ func (m *machine) commit(e *entry) (result, error) {
 			return 0, err
 		}
 	}
-	m.s.remember(e.id, e.stamp)
 	m.writers.add(e.id, e.stamp)
+	if err := m.remember(e.id, e.stamp); err != nil {
+		return 0, err
+	}
 	if err := m.r.stats.apply(e.stats); err != nil {
 		return 0, err
 	}
@@ -339,6 +341,11 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	if err := m.installPieces(o, at, o.C); err != nil {
 		return err
 	}
+	if o.anchor == txn.CatalogFragment { // the catalog does not keep outcomes; the writers do
+		if err := m.remember(o.id, o.C); err != nil {
+			return err
+		}
+	}
 	m.settle(o)
 	m.writers.add(o.id, o.C)
 	return m.r.stats.apply(o.stats)
@@ -352,10 +359,6 @@ func (m *machine) settle(o *openTxn) {
 	}
 }
 
-// keepDecision is how long the record of a forgotten decision stays for clients' questions. Expiry is by the entry's stamp,
-// so that all replicas write the same.
-const keepDecision = 15 * time.Minute
-
 // forget drops a decision from memory, and lets its record expire.
 func (m *machine) forget(e *entry) error {
 	for _, id := range e.ids {
@@ -366,7 +369,7 @@ func (m *machine) forget(e *entry) error {
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
 		x := kv{key: ownKey(ownDecision, id[:]...), value: encodeDecision(d, true), version: uint64(e.stamp), op: opPut}
-		x.expires = uint64(e.stamp.Add(keepDecision).Time().Unix())
+		x.expires = uint64(e.stamp.Add(keepOutcome).Time().Unix())
 		if err := m.kvs.put(x); err != nil {
 			return err
 		}

@@ -335,7 +335,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
 	if e.again = t.isPrepared(); e.again {
-		t.setAdopted(false) // somebody is at work on it
+		t.adopted.Store(false) // somebody is at work on it
 	} else {
 		t.carry = true
 		if err := t.encodeStage(); err != nil {

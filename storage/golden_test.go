@@ -68,13 +68,33 @@ func goldenLines() (lines []string) {
 	lines = append(lines, "checkpoint "+checkpoint1)
 	add("locks-and-kept-rows", goldenLocks())
 	add("piece-key", pieceKey(txn.ID{1}, 258))
-	add("checkpoint-2", s.encode())
+	lines = append(lines, "checkpoint-2 "+checkpoint2)
+	add("outcomes-key", ownKey(ownOutcomes, 0, 0, 0, 0, 0, 0, 0, 9))
+	add("checkpoint-3", s.encode())
 	return lines
 }
 
 // checkpoint1 is what releases wrote before open transactions had pieces under own keys.
 const checkpoint1 = "0109000000000000000800000000000000070000000000000006010100000000000000000000000000000002030401000000" +
 	"0000000005020102010201020000000000000000000000000000000000000000000008"
+
+// checkpoint2 is what they wrote before outcomes were saved.
+const checkpoint2 = "0209000000000000000800000000000000070000000000000006010100000000000000000000000000000003020573746174730203040100000000000000050201" +
+	"02010201020000000000000000000000000000000000000000000008"
+
+func TestCheckpointOfFormat2(t *testing.T) {
+	b, err := hex.DecodeString(checkpoint2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeCheckpoint(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := s.open[txn.ID{1}]; o == nil || o.parts != 2 || s.unsaved != 1 || len(s.order) != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
 
 func TestCheckpointOfFormat1(t *testing.T) {
 	b, err := hex.DecodeString(checkpoint1)
@@ -195,6 +215,7 @@ func FuzzDecodeRecords(f *testing.F) {
 		}
 		_, _, _ = decodeDecision(b)
 		_ = newState().loadHold(nil, b)
+		_, _, _ = findOutcome(b, txn.ID{})
 		_, _, _ = decodeChunkHead(b)
 		_ = newStatistics().load(b[:min(6, len(b))], b)
 	})

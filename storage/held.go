@@ -91,14 +91,7 @@ func (t *Tx) Detach() {
 	t.stage = stage{}
 	t.mu.Unlock()
 	t.session.Store(0)
-	t.setAdopted(true)
-}
-
-// setAdopted says whether nobody in this process is at work on a prepared transaction, so that its anchor or home may be asked about it.
-func (t *Tx) setAdopted(adopted bool) {
-	t.r.tmu.Lock()
-	defer t.r.tmu.Unlock()
-	t.adopted = adopted
+	t.adopted.Store(true) // nobody in this process is at work on it: its home, or its anchor, may be asked
 }
 
 func (t *Tx) isHeld() bool {

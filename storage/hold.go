@@ -137,7 +137,9 @@ func (m *machine) commitHeld(e *entry) (result, error) {
 	if o.hold == nil || !o.hold.complete || o.prepared {
 		return resVoid, nil
 	}
-	m.s.remember(e.id, e.stamp)
+	if err := m.remember(e.id, e.stamp); err != nil {
+		return 0, err
+	}
 	o.C = e.stamp
 	return resDone, m.installOpen(o, e.stamp)
 }

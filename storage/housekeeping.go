@@ -119,7 +119,7 @@ func (r *Replica) isLive(id txn.ID) bool {
 	r.tmu.Lock()
 	defer r.tmu.Unlock()
 	t := r.txs[id]
-	return t != nil && !t.adopted
+	return t != nil && !t.adopted.Load()
 }
 
 // isAdopted tells whether transaction id was rebuilt from the log at the start of this term.
@@ -127,7 +127,7 @@ func (r *Replica) isAdopted(id txn.ID) bool {
 	r.tmu.Lock()
 	defer r.tmu.Unlock()
 	t := r.txs[id]
-	return t != nil && t.adopted
+	return t != nil && t.adopted.Load()
 }
 
 // ask settles a transaction prepared here by its anchor's word (T7).

@@ -84,6 +84,7 @@ const (
 	ownDecision = 'D' // · id(16): a decision of this anchor
 	ownStats    = 'S' // · table(4) · group(2): documents and bytes
 	ownDrop     = 'X' // · stamp(8): a span being deleted
+	ownOutcomes = 'O' // · stamp(8): ids and times of commits
 	ownHold     = 'H' // · id(16): a held transaction
 	ownChunk    = 'C' // · key · number(2): a piece of a large row
 	ownPiece    = 'P' // · id(16) · number(4): operations of a transaction that has been open for long

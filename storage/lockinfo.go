@@ -115,7 +115,7 @@ func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
 		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: len(t.held), Since: t.since,
-		Adopted: t.adopted,
+		Adopted: t.adopted.Load(),
 	}
 	phase := t.phase
 	t.mu.Unlock()

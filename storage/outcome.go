@@ -1,9 +1,145 @@
 package storage
 
 import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
+
+// Outcomes are kept for clients that lost an answer (40003). A commit over several fragments has the anchor's decision record; one-fragment
+// commits are written down many at a time, at an entry that the log alone determines, so that they cost next to nothing; the newest of them are
+// in memory and in the checkpoint. Aborts leave no trace: what no fragment knows, and is young enough to be known, took no effect.
+const (
+	// keepOutcome is how long. Expiry is by the entry's stamp, so that all replicas write the same.
+	keepOutcome  = 15 * time.Minute
+	outcomeBatch = 512
+
+	outcomeFormat = 1
+	outcomeLen    = len(txn.ID{}) + 8
+)
+
+// remember notes a commit, so that its entry applies once and its outcome can be asked for.
+func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
+	if m.s.remember(id, C); m.s.unsaved < outcomeBatch {
+		return nil
+	}
+	ids := m.s.order[len(m.s.order)-m.s.unsaved:]
+	m.s.unsaved = 0
+	b := make([]byte, 1, 1+len(ids)*outcomeLen)
+	b[0] = outcomeFormat
+	for _, id := range ids {
+		b = putTS(append(b, id[:]...), m.s.recent[id])
+	}
+	x := kv{key: ownKey(ownOutcomes, binary.BigEndian.AppendUint64(nil, uint64(m.s.stamp))...), value: b, version: uint64(m.s.stamp), op: opPut}
+	x.expires = uint64(m.s.stamp.Add(keepOutcome).Time().Unix())
+	return m.kvs.put(x)
+}
+
+// findOutcome looks for id in an outcome record.
+func findOutcome(b []byte, id txn.ID) (txn.Timestamp, bool, error) {
+	if len(b) == 0 || b[0] != outcomeFormat || (len(b)-1)%outcomeLen != 0 {
+		return 0, false, fmt.Errorf("outcomes of a format this release does not know: %w", errEntry)
+	}
+	for b = b[1:]; len(b) > 0; b = b[outcomeLen:] {
+		if txn.ID(b[:16]) == id {
+			return txn.Timestamp(binary.BigEndian.Uint64(b[16:outcomeLen])), true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// KeptSince tells from which time on a fragment can say of every transaction that began then whether it committed there.
+func KeptSince(now time.Time) time.Time { return now.Add(-keepOutcome + outcomeSlack) }
+
+// outcomeSlack allows for clocks that differ, and for a commit that came long after its transaction began.
+const outcomeSlack = time.Minute
+
+// Recall tells what this fragment knows of a transaction: that it committed, and when; that it is in progress; or nothing (Unknown), and then
+// it has not committed here and will not, unless it is at work elsewhere still, or is older than KeptSince.
+func (r *Replica) Recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+	out, C, err := r.recall(id)
+	if err != nil || out == txn.Committed {
+		return out, C, err
+	}
+	// An entry of the transaction may be on its way, perhaps proposed by an earlier leader: behind an entry of this term there are none.
+	if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err != nil {
+		return txn.Unknown, 0, err
+	}
+	return r.recall(id)
+}
+
+func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+	m := r.machine
+	m.mu.Lock()
+	C, committed := m.s.recent[id]
+	o := m.s.open[id]
+	m.mu.Unlock()
+	if committed {
+		return txn.Committed, C, nil
+	}
+	if C, committed, err := r.savedOutcome(id); err != nil || committed {
+		return txn.Committed, C, err
+	}
+	r.tmu.Lock()
+	staged := r.txs[id] != nil
+	r.tmu.Unlock()
+	if staged || o != nil && (o.prepared || o.hold != nil) {
+		return txn.InProgress, 0, nil
+	}
+	return txn.Unknown, 0, nil
+}
+
+// savedOutcome looks for a commit among the records: the decision of this anchor, or those of one-fragment commits.
+func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	item, err := t.Get(ownKey(ownDecision, id[:]...))
+	if err == nil {
+		err = item.Value(func(v []byte) error {
+			d, _, err := decodeDecision(v)
+			if err == nil {
+				C, ok = d.C, true
+			}
+			return err
+		})
+		return C, ok, readError(err)
+	}
+	if err != badger.ErrKeyNotFound {
+		return 0, false, readError(err)
+	}
+	prefix := ownKey(ownOutcomes)
+	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after what it tells of
+	for it.Seek(binary.BigEndian.AppendUint64(prefix, uint64(from))); it.Valid() && !ok; it.Next() {
+		err := it.Item().Value(func(v []byte) (err error) {
+			C, ok, err = findOutcome(v, id)
+			return err
+		})
+		if err != nil {
+			return 0, false, pgerr.New(pgerr.DataCorrupted, "%v", err)
+		}
+	}
+	return C, ok, nil
+}
+
+// Prepared tells what is known here of a transaction that is prepared here.
+func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	p := r.prepared[id]
+	if p == nil {
+		return d, 0, false
+	}
+	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
+}
+
+// Decide writes a decision into this anchor's log and gives the one that counts.
+func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) { return r.decide(d) }
 
 // lastWriters remembers whose the newest commits were, for the texts of errors. It is of this process: a restart forgets it.
 type lastWriters struct {

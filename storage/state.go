@@ -26,6 +26,7 @@ type state struct {
 	decided   map[txn.ID]*decision
 	recent    map[txn.ID]txn.Timestamp // commits of the last dedupWindow: each applies once
 	order     []txn.ID                 // recent's ids, oldest first
+	unsaved   int                      // of order, from its end: not in an outcome record yet
 }
 
 // openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
@@ -67,8 +68,9 @@ func newState() *state {
 func (s *state) remember(id txn.ID, at txn.Timestamp) {
 	s.recent[id] = at
 	s.order = append(s.order, id)
+	s.unsaved++
 	n := 0
-	for n < len(s.order) && (s.recent[s.order[n]]+dedupWindow < at || len(s.order)-n > maxRecent) {
+	for n < len(s.order)-s.unsaved && (s.recent[s.order[n]]+dedupWindow < at || len(s.order)-n > maxRecent) {
 		delete(s.recent, s.order[n])
 		n++
 	}
@@ -86,8 +88,8 @@ func (s *state) firstIndex() (first uint64) {
 }
 
 // checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
-// number of its parts are in the log alone.
-const checkpointFormat = 2
+// number of its parts are in the log alone; before format 3 no outcomes were saved.
+const checkpointFormat = 3
 
 // encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
 func (s *state) encode() []byte {
@@ -118,7 +120,7 @@ func (s *state) encode() []byte {
 		b = append(b, id[:]...)
 		b = putTS(b, s.recent[id])
 	}
-	return b
+	return binary.AppendUvarint(b, uint64(s.unsaved))
 }
 
 // partsInLog says that parts and statistics are to be read from the log.
@@ -156,7 +158,10 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		s.recent[id] = r.ts()
 		s.order = append(s.order, id)
 	}
-	s.visible = s.stamp
+	s.visible, s.unsaved = s.stamp, len(s.order)
+	if format > 2 {
+		s.unsaved = min(r.int(), len(s.order))
+	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)
 	}

@@ -22,7 +22,7 @@ type Tx struct {
 	lockTimeout atomic.Int64  // nanoseconds; 0: none
 	session     atomic.Uint32 // the backend's process number
 	staged      atomic.Bool   // something was staged once
-	adopted     bool          // rebuilt from the log at the start of a term, or left to it; guarded by r.tmu
+	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
 	mu      sync.Mutex

@@ -110,7 +110,7 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		return c.commitChecked(ctx, floor, writers[0], readers)
 	}
 	slices.SortFunc(writers, func(a, b Participant) int { return cmp.Compare(a.Fragment(), b.Fragment()) })
-	anchor := writers[id.anchor(len(writers))]
+	anchor := writers[id.AnchorOf(len(writers))]
 	if last := writers[len(writers)-1]; last.Fragment() == CatalogFragment {
 		anchor = last
 	}
@@ -207,8 +207,8 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, an
 	return c.decide(ctx, d, anchor, writers)
 }
 
-// anchor spreads the anchors over the writers, so that no fragment's log takes all decisions.
-func (id ID) anchor(n int) int { return int(id[0]) % n }
+// AnchorOf picks one of n writers, in the order of their fragments, so that no fragment's log takes all decisions.
+func (id ID) AnchorOf(n int) int { return int(id[0]) % n }
 
 // pickC picks a C above all the coordinator has heard of, a little ahead of the wall clock so that commits of the fragments
 // themselves seldom overtake it; further ahead with each attempt.

@@ -115,7 +115,17 @@ func TestDetector(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
+	before := time.Now().Add(-time.Millisecond)
 	a, b := NewID(), NewID()
+	if a.Began().Before(before) || a.Began().After(time.Now()) {
+		t.Fatal(a.Began())
+	}
+	if p, err := ParseID(a.String()); p != a || err != nil {
+		t.Fatal(p, err)
+	}
+	if _, err := ParseID("x"); !pgerr.Is(err, pgerr.InvalidTextRepresentation) {
+		t.Fatal(err)
+	}
 	if a == b || a.IsZero() || !(ID{}).IsZero() || len(a.String()) != 32 || (ID{}).XID() != 3 {
 		t.Fatal(a, b)
 	}

@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+func heldKey(n uint32) []byte { return append(storage.RowPrefix(30000, n, 1), "row"...) }
+
+// put stages a row in each of the fragments.
+func put(t *testing.T, x *Transaction, fragments []txn.FragmentID, key []byte) {
+	t.Helper()
+	for _, f := range fragments {
+		p, err := x.part(f)
+		if err == nil {
+			err = p.tx.LockNewest(t.Context(), key)
+		}
+		if err == nil {
+			err = p.tx.Put(key, []byte("x"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestHoldAndOutcome(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	c := openCatalog(t, dir)
+	h := openHost(t, dir, c)
+	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome := func(id txn.ID, want txn.Outcome) {
+		t.Helper()
+		if got, _, err := h.Outcome(ctx, catalog.PostgresDB, id); got != want || err != nil {
+			t.Fatalf("outcome %s, %v; want %s", got, err, want)
+		}
+	}
+	begin := func(n uint32, in []txn.FragmentID) *Transaction {
+		x := h.Begin().(*Transaction)
+		put(t, x, in, heldKey(n))
+		return x
+	}
+	hold := func(x *Transaction, gid string) error {
+		return x.Hold(ctx, txn.HoldRequest{GID: gid, Owner: 10, Database: catalog.PostgresDB, At: time.Now(), Floor: 5})
+	}
+	a, b, d := begin(1, fragments), begin(2, fragments[:1]), begin(3, fragments)
+	outcome(a.ID(), txn.InProgress)
+	if err := hold(a, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(b, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(d, "a"); !pgerr.Is(err, pgerr.DuplicateObject) {
+		t.Fatalf("got %v", err)
+	}
+	outcome(d.ID(), txn.Aborted)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = openHost(t, dir, c)
+	defer h.Close()
+	held, err := h.Held(ctx, catalog.PostgresDB)
+	if err != nil || len(held) != 2 || held[0].GID != "a" || held[0].ID != a.ID() || held[1].GID != "b" || held[0].Floor != 5 ||
+		!slices.Equal(held[0].Tables, []uint32{30000}) {
+		t.Fatalf("%+v %v", held, err)
+	}
+	outcome(a.ID(), txn.InProgress)
+	if C, err := h.CommitHeld(ctx, catalog.PostgresDB, "a", 0); err != nil || C == 0 {
+		t.Fatal(C, err)
+	}
+	if err := h.RollbackHeld(ctx, catalog.PostgresDB, "b"); err != nil {
+		t.Fatal(err)
+	}
+	for _, gid := range []string{"a", "b", "never"} {
+		if _, err := h.CommitHeld(ctx, catalog.PostgresDB, gid, 0); !pgerr.Is(err, pgerr.UndefinedObject) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	outcome(a.ID(), txn.Committed)
+	outcome(b.ID(), txn.Aborted)
+	x := begin(2, fragments) // the rows are free
+	put(t, x, fragments, heldKey(3))
+	if _, err := x.Commit(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	outcome(x.ID(), txn.Committed)
+	outcome(txn.ID{}, txn.Unknown) // it says of itself that it began in 1970
+	if err := hold(begin(9, fragments), string(make([]byte, txn.MaxGID+1))); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestHoldOfSerializable(t *testing.T) {
+	dir := t.TempDir()
+	h := openHost(t, dir, openCatalog(t, dir))
+	defer h.Close()
+	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := h.Begin().(*Transaction)
+	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
+	put(t, x, fragments[:1], heldKey(1))
+	T, err := x.Snapshot(t.Context(), fragments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := x.parts[fragments[0]].tx.View(t.Context(), T)
+	if err == nil {
+		_, err = v.Get(t.Context(), heldKey(2))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Close()
+	if err := x.Hold(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestResolveTransaction is the operator's way out, and the anchor's word before it.
+func TestResolveTransaction(t *testing.T) {
+	for _, decided := range []bool{false, true} {
+		ctx := t.Context()
+		dir := t.TempDir()
+		h := openHost(t, dir, openCatalog(t, dir))
+		fragments, err := h.fragmentsOf(catalog.PostgresDB)
+		if err != nil || len(fragments) < 2 {
+			t.Fatal(fragments, err)
+		}
+		slices.Sort(fragments)
+		x := h.Begin().(*Transaction)
+		put(t, x, fragments, heldKey(1))
+		C := h.cfg.Clock.Now() + 1
+		for _, f := range fragments {
+			if err := x.parts[f].tx.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.letGo()
+		if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
+			t.Fatal(out, err)
+		}
+		want := ""
+		if decided {
+			want = pgerr.ObjectNotInPrerequisiteState
+			if out, err := x.parts[fragments[0]].tx.Decide(ctx, txn.Decision{ID: x.ID(), C: C, Outcome: txn.Committed}); out != txn.Committed {
+				t.Fatal(out, err)
+			}
+		}
+		if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != want {
+			t.Fatalf("decided %v: got %v", decided, err)
+		}
+		after := txn.Aborted
+		if decided {
+			after = txn.Committed
+		}
+		if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != after || err != nil {
+			t.Fatal(out, err)
+		}
+		if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Committed); !pgerr.Is(err, pgerr.UndefinedObject) {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
