@@ -117,6 +117,7 @@ func (d *attNumDecoder) column(c *pb.Column) Column {
 	return Column{
 		AttNum: d.num(c.GetAttnum()), Name: c.GetName(), Type: c.GetType(), Typmod: c.GetTypmod(), Collation: c.GetCollation(), NotNull: c.GetNotNull(),
 		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(), Dropped: c.GetDropped(),
+		Adding: c.GetAdding(),
 	}
 }
 

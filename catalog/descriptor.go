@@ -88,7 +88,13 @@ type Column struct {
 	Generated string // SQL text of a stored generated column
 	Missing   []byte // encoded value that rows written before ADD COLUMN have (constant default); nil is null
 	Dropped   bool
+	// Adding, with Dropped: the column is on its way in. Nobody can name it, but who writes a row keeps the value that is there (C2, write-only). If
+	// nobody goes on with it, it stays dropped.
+	Adding bool
 }
+
+// Stored tells whether rows keep a value of the column.
+func (c *Column) Stored() bool { return !c.Dropped || c.Adding }
 
 // ConstraintKind is pg_constraint.contype.
 type ConstraintKind byte

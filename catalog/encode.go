@@ -34,7 +34,9 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 func encodeDatabase(d *Database) *pb.Database {
 	p := &pb.Database{
 		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit, Settings: d.Settings, Comment: d.Comment,
-		ReplicationFactor: uint32(d.ReplicationFactor),
+	}
+	if d.ReplicationFactor != DefaultReplicationFactor {
+		p.ReplicationFactor = uint32(d.ReplicationFactor)
 	}
 	for _, f := range d.Fragments {
 		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes})
@@ -80,7 +82,7 @@ func encodeTable(t *Table) *pb.Table {
 func encodeColumn(c *Column) *pb.Column {
 	return &pb.Column{
 		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull, Default: c.Default,
-		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped,
+		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped, Adding: c.Adding,
 	}
 }
 

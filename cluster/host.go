@@ -61,6 +61,9 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h.log = log
 	err = h.forgetDropped()
 	if err == nil {
+		err = h.abandonBuilds(ctx)
+	}
+	if err == nil {
 		err = h.follow(ctx, cfg.Catalog.View())
 	}
 	if err != nil {

@@ -20,6 +20,9 @@ import (
 
 // definition runs DDL: its steps join what the transaction will commit.
 func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	if s.tx == nil && !together && online(st.Node) {
+		return s.defineOnline(ctx, st, w)
+	}
 	if s.tx == nil {
 		s.begin().together = together
 	}
@@ -49,6 +52,9 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWr
 func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w ResultWriter) error {
 	if tag, ok := accepted(st.Node); ok {
 		return w.Complete(tag)
+	}
+	if st.Node.GetIndexStmt() != nil {
+		return s.defineOnline(ctx, st, w)
 	}
 	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))

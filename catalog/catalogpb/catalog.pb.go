@@ -1306,6 +1306,7 @@ type Column struct {
 	Generated     string                 `protobuf:"bytes,9,opt,name=generated,proto3" json:"generated,omitempty"`
 	Missing       []byte                 `protobuf:"bytes,10,opt,name=missing,proto3,oneof" json:"missing,omitempty"`
 	Dropped       bool                   `protobuf:"varint,11,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	Adding        bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"` // with dropped: on its way to being there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1413,6 +1414,13 @@ func (x *Column) GetMissing() []byte {
 func (x *Column) GetDropped() bool {
 	if x != nil {
 		return x.Dropped
+	}
+	return false
+}
+
+func (x *Column) GetAdding() bool {
+	if x != nil {
+		return x.Adding
 	}
 	return false
 }
@@ -2505,7 +2513,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb2\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xca\x02\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06attnum\x18\x01 \x01(\x05R\x06attnum\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2518,7 +2526,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\tgenerated\x18\t \x01(\tR\tgenerated\x12\x1d\n" +
 	"\amissing\x18\n" +
 	" \x01(\fH\x00R\amissing\x88\x01\x01\x12\x18\n" +
-	"\adropped\x18\v \x01(\bR\adroppedB\n" +
+	"\adropped\x18\v \x01(\bR\adropped\x12\x16\n" +
+	"\x06adding\x18\f \x01(\bR\x06addingB\n" +
 	"\n" +
 	"\b_missing\"\xfb\x01\n" +
 	"\n" +

@@ -130,6 +130,9 @@ func (o *insertOp) feed(c *Ctx, take Emit) error {
 func (in *insertion) take(row Row) error {
 	o := in.o
 	copy(o.next, row)
+	for _, i := range o.rule.table.adding {
+		o.next[i] = o.rule.table.missing[i] // the row is as old as the definition that it is made by
+	}
 	bucket, tail, err := in.settle()
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ type table struct {
 	def     *catalog.Table
 	kinds   []types.Kind  // by column position; KindNull for dropped columns
 	missing []types.Datum // what rows written before a column was added have
+	adding  []int         // positions of columns that nobody can name yet
 	key     []int         // positions of the primary key's columns, in key order; none without one
 	order   uint32        // storage id of the index in primary key order, 0 is none
 	fields  []policyField // where the policy's values are
@@ -58,10 +59,13 @@ func newTable(def *catalog.Table) (*table, error) {
 		if c.AttNum == def.Document && def.Document > 0 {
 			document = i
 		}
-		if c.Dropped {
+		if !c.Stored() {
 			continue
 		}
 		t.kinds[i] = types.KindOf(c.Type)
+		if c.Adding {
+			t.adding = append(t.adding, i)
+		}
 		if len(c.Missing) > 0 {
 			d, _, err := types.DecodeDatum(c.Missing)
 			if err != nil {

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// addingOps is a batch with a column that is on its way in, and a database that says how many replicas it wants.
+func addingOps() []op {
+	t := &Table{
+		OID: 16385, Database: 5, Schema: 16384, Name: "orders", Owner: 10, Kind: KindTable, Version: 3, StorageID: 16390,
+		Columns: []Column{
+			{AttNum: 1, Name: "id", Type: 25, Typmod: -1}, {AttNum: 2, Name: "n", Type: 20, Typmod: -1, Missing: []byte{1}, Dropped: true, Adding: true},
+		},
+		NextAttNum: 3,
+	}
+	d := &Database{
+		OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1}), ConnectionLimit: -1, ReplicationFactor: 2,
+		Fragments: []Fragment{{ID: 1, Nodes: []uint32{1}}},
+	}
+	return []op{{kind: putOp, key: keyOf(t), desc: t}, {kind: putOp, key: keyOf(d), desc: d}}
+}
+
+func TestAddingFormat(t *testing.T) {
+	ops := addingOps()
+	data, err := encodeBatch(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "adding.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, ops) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
+func TestUnbuild(t *testing.T) {
+	c := openBootstrapped(t)
+	tab := newTable(t, c, "orders")
+	x := Index{OID: must[OID](t)(c.NewOID(t.Context())), Name: "orders_x", State: IndexBuilding}
+	x.StorageID = x.OID
+	tab.Indexes = append(tab.Indexes, x)
+	id := must[uint64](t)(c.NewJobID(t.Context()))
+	must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error {
+		if err := ch.PutTable(tab); err != nil {
+			return err
+		}
+		return ch.PutJob(NewBuildIndexJob(id, tab, &x, 1))
+	}))
+	v := must[*View](t)(c.Update(t.Context(), func(v *View, ch *Change) error {
+		if err := ch.Unbuild(v.Job(id)); err != nil {
+			return err
+		}
+		return ch.Discard(v.Job(id), 2)
+	}))
+	table, index, ok := v.Job(id).DroppedIndex()
+	if !ok || table != tab.StorageID || index != x.StorageID || v.Table(tab.OID).Index(x.OID) != nil {
+		t.Errorf("%+v", v.Job(id))
+	}
+}

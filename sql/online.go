@@ -1,0 +1,272 @@
+package sql
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Changes of definitions beside the table's users (C2). A statement that is all of its transaction need not be undone with anything else, so it may
+// go by steps, each a change of the catalog of its own, of which only neighbouring ones are in use at once:
+//
+//	ADD COLUMN    the column is there, but nobody can name it: who changes a row keeps the value it has
+//	              — everybody who does not know that has ended —
+//	              the column is public
+//	CREATE INDEX  the index is kept by writers, and not read
+//	              — everybody who does not keep it has ended —
+//	              the rows that are there get their entries, some at a time, each batch a transaction
+//	              the index is public
+//
+// The table is kept from other changes of its definition meanwhile. What a crash leaves in between does no harm: the column stays a dropped one,
+// the index is taken away at the next start.
+
+// online tells whether a statement can be run beside the users of its table.
+func online(n *pg_query.Node) bool {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_IndexStmt:
+		return true
+	case *pg_query.Node_AlterTableStmt:
+		return x.AlterTableStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE &&
+			!slices.ContainsFunc(x.AlterTableStmt.Cmds, func(c *pg_query.Node) bool { return !addsPlainColumn(c.GetAlterTableCmd()) })
+	}
+	return false
+}
+
+// addsPlainColumn tells whether a command adds a column that holds nothing which a row without it could break.
+func addsPlainColumn(c *pg_query.AlterTableCmd) bool {
+	if c.GetSubtype() != pg_query.AlterTableType_AT_AddColumn {
+		return false
+	}
+	notNull, filled := false, false
+	for _, k := range c.GetDef().GetColumnDef().GetConstraints() {
+		switch k.GetConstraint().GetContype() {
+		case pg_query.ConstrType_CONSTR_DEFAULT:
+			filled = true
+		case pg_query.ConstrType_CONSTR_NULL:
+		case pg_query.ConstrType_CONSTR_NOTNULL:
+			notNull = true
+		default:
+			return false
+		}
+	}
+	return filled || !notNull
+}
+
+// stepwise is a change of one table under way. The session's transaction holds its locks.
+type stepwise struct {
+	s     *Session
+	outer *transaction
+	next  *catalog.Table // as it is to be in the end
+	was   *catalog.Table // as it is now
+}
+
+// defineOnline runs a statement that online accepts, outside of any transaction.
+func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w ResultWriter) error {
+	t := s.tx // of a pipeline, and not used yet
+	if t == nil {
+		t = s.begin()
+	}
+	if t.isReadOnly() {
+		return t.readOnlyError(parse.Name(st.Node))
+	}
+	t.used = true
+	e := s.definer(w.Notice)
+	e.Lock = s.reserveTables
+	e.Fill = func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil } // below, by steps
+	tag, err := ddl.Run(ctx, e, st)
+	if err != nil {
+		return err
+	}
+	if d := t.draft; d != nil {
+		t.draft = nil
+		run := &stepwise{s: s, outer: t}
+		if err := run.plan(d); err != nil {
+			return err
+		}
+		if err := run.steps(ctx); err != nil {
+			return err
+		}
+	}
+	return w.Complete(tag)
+}
+
+// plan finds the one table that a draft changes.
+func (p *stepwise) plan(d *draft) error {
+	for _, x := range d.change.Touches() {
+		if x.Table != 0 && x.Changes {
+			p.was, p.next = p.s.db.cfg.Catalog.View().Table(x.Table), d.view.Table(x.Table)
+		}
+	}
+	if p.was == nil || p.next == nil {
+		return pgerr.New(pgerr.InternalError, "a change by steps concerns no table")
+	}
+	return nil
+}
+
+func (p *stepwise) steps(ctx context.Context) error {
+	if n := len(p.next.Indexes); n > len(p.was.Indexes) {
+		return p.buildIndex(ctx, &p.next.Indexes[n-1])
+	}
+	hidden := p.next.Clone()
+	for i := len(p.was.Columns); i < len(hidden.Columns); i++ {
+		hidden.Columns[i].Dropped, hidden.Columns[i].Adding = true, true
+	}
+	if err := p.put(ctx, hidden, nil); err != nil {
+		return err
+	}
+	if err := p.outer.barrier(ctx, p.was.OID); err != nil {
+		return err
+	}
+	return p.put(ctx, p.next, nil)
+}
+
+// put makes next the definition of the table, which nobody else changes meanwhile.
+func (p *stepwise) put(ctx context.Context, next *catalog.Table, more func(*catalog.View, *catalog.Change) error) error {
+	view, err := p.s.db.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if t := v.Table(p.was.OID); t == nil || t.Version != p.was.Version {
+			return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+				WithDetail(`The definition of table "%s" was changed by another node at the same time.`, p.was.Name)
+		}
+		if err := ch.PutTable(next); err != nil || more == nil {
+			return err
+		}
+		return more(v, ch)
+	})
+	if err == nil {
+		p.was = view.Table(p.was.OID)
+	}
+	return err
+}
+
+// fillBatch is how many rows get their entries in one transaction: their locks stop writers of these rows that long.
+const fillBatch = 500
+
+func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
+	cat := p.s.db.cfg.Catalog
+	id, err := cat.NewJobID(ctx)
+	if err != nil {
+		return err
+	}
+	job := catalog.NewBuildIndexJob(id, p.next, x, time.Now().UnixMicro())
+	building := p.next.Clone()
+	building.Index(x.OID).State = catalog.IndexBuilding
+	if err := p.put(ctx, building, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job) }); err != nil {
+		return err
+	}
+	err = p.outer.barrier(ctx, p.was.OID)
+	if err == nil {
+		err = p.fill(ctx, x.OID, job)
+	}
+	if err == nil {
+		err = p.put(ctx, p.next, func(_ *catalog.View, ch *catalog.Change) error {
+			ch.DropJob(id)
+			return nil
+		})
+	}
+	if err != nil {
+		p.abandon(job)
+	}
+	return err
+}
+
+// fill gives the index the entries of the rows that are there.
+func (p *stepwise) fill(ctx context.Context, index catalog.OID, job *catalog.Job) error {
+	fill, err := newFill(p.s.db.cfg.Catalog.View(), p.was.OID, index)
+	if err != nil {
+		return err
+	}
+	told := time.Now()
+	for _, share := range p.outer.gateway.Map.Split(shardmap.AllBuckets()) {
+		for at := (exec.FillPlace{}); !at.Done; {
+			before := at.Rows
+			if at, err = p.batch(ctx, fill, share, at); err != nil {
+				return err
+			}
+			job.Done += at.Rows - before
+			if time.Since(told) > progressEvery {
+				told = time.Now()
+				p.progress(ctx, job)
+			}
+		}
+	}
+	return nil
+}
+
+// progressEvery is how often a job says how far it is.
+const progressEvery = time.Second
+
+// progress records how far the job is; nothing depends on it.
+func (p *stepwise) progress(ctx context.Context, job *catalog.Job) {
+	job.UpdatedMicros = time.Now().UnixMicro()
+	_, _ = p.s.db.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if v.Job(job.ID) == nil {
+			return nil
+		}
+		return ch.PutJob(job)
+	})
+}
+
+// batch fills in some rows' entries in a transaction of its own, and again where that met a conflict.
+func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
+	for n := 1; ; n++ {
+		next, err := p.batchOnce(ctx, fill, share, at)
+		conflict := pgerr.Is(err, pgerr.SerializationFailure) || pgerr.Is(err, pgerr.DeadlockDetected)
+		if !conflict || n >= maxCommits || !sleep(ctx, pause) {
+			return next, err
+		}
+	}
+}
+
+func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
+	s := p.s
+	t := &transaction{s: s, began: s.queryAt, modes: modes{level: "read committed"}}
+	s.tx = t
+	defer func() { s.tx = p.outer }()
+	t.open()
+	next, err := fill.Some(s.execution(ctx, nil), share, at, fillBatch)
+	if err != nil {
+		t.rollback()
+		return at, err
+	}
+	_, err = t.parts.Commit(ctx, max(s.floor, t.read))
+	t.parts = nil
+	t.release()
+	if err != nil {
+		return at, err
+	}
+	return next, nil
+}
+
+// abandon takes away an index that could not be finished: first out of the definition, then, when nobody keeps it any more, what it has stored. That
+// may take as long as somebody's transaction, so nobody waits for it; if it fails, the next start does it.
+func (p *stepwise) abandon(job *catalog.Job) {
+	db, tag := p.s.db, locks.Table(p.s.database, p.was.OID)
+	ctx, cat := context.Background(), db.cfg.Catalog
+	_, err := cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Unbuild(job) })
+	if err != nil {
+		db.cfg.Logger.Warn("an index that could not be built is taken away at the next start", "job", job.ID, "error", err)
+		return
+	}
+	go func() {
+		o := db.locks.NewSession(0).Begin(txn.NewID())
+		defer o.Release()
+		err := o.Barrier(ctx, tag)
+		if err == nil {
+			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Discard(job, time.Now().UnixMicro()) })
+		}
+		if err != nil {
+			db.cfg.Logger.Warn("what an unfinished index has stored is deleted after the next start", "job", job.ID, "error", err)
+		}
+	}()
+}
