@@ -180,7 +180,7 @@ func (s *Session) transactionRows() ([]sysview.Transaction, error) {
 		x := sysview.Transaction{Database: s.databaseOf(t.Fragments), Txn: id, XID: t.Party.ID.XID(), State: "ending", Began: t.Since}
 		fill(&x, t)
 		if h, ok := held[id]; ok {
-			x.GID, x.State, x.Began, x.PID = h.GID, "prepared", h.At, 0
+			x.GID, x.State, x.Began, x.PID, x.Prepared = h.GID, "prepared", h.At, 0, true
 		}
 		out = append(out, x)
 	}
