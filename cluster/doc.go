@@ -4,5 +4,8 @@
 // databases come and go, and gives sessions their Transactions: one handle over any number of fragments, each used as the executor's
 // Fragment. The node protocol will stand beside it as a second implementation of the same seam.
 //
+// Transactions may be held by name beyond their session (held.go), and what became of one can be asked for (outcome.go), by what the
+// fragments' logs have; commits that changed definitions alone are remembered by this process only.
+//
 // The package never parses or plans, and keeps no state that the catalog or the fragments' logs do not have.
 package cluster

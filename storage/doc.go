@@ -47,6 +47,19 @@
 // protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a
 // fragment with pinned locks alone is a writer of the transaction.
 //
+// # Validating (T8)
+//
+// Views of a SERIALIZABLE transaction note what they have seen: points, spans, how far a scan came (reads.go, bounded). A commit
+// validates them up to what is promised without a lock: what is on its way and touches them is waited for, then Badger is asked
+// for versions above T. The little that was proposed meanwhile is looked at under the lock that gives the stamp, so nothing slips
+// between; a miss there starts another round. A fragment that only reads is checked at C after promised and the ceiling have
+// been lifted to it. Where nothing at all was written since T, both cost three loads.
+//
+// # Holding
+//
+// A held transaction is an open one with a record of its own (hold.go): no C, so T3 does not apply to it, locks as those of a
+// prepared one. Its home is asked by those who hold, at the start of a term and every RecoverAfter.
+//
 // # Crashes
 //
 //   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state (open transactions,
@@ -78,5 +91,6 @@
 // Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a transaction's whole write set is held in
 // memory until it is applied, and a large one is applied without letting others between. Statistics count groups of 256
 // buckets. Commits are refused with 53100 while less than MinFree is left on the disk. Repeated commit entries are known
-// among the last 4096 commits. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
+// among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of aborts by their absence. A fragment whose leader
+// changes may abort a commit in progress: what an earlier term left is asked about at once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
 package storage

@@ -26,7 +26,11 @@
 //   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the keys it reads.
 //   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after the question.
 //   - T7 A prepared transaction survives any crash; the first decision in the anchor's log counts. Whoever finds one undecided
-//     asks the anchor, which then proposes abort; time-outs may start that and nothing else.
+//     asks the anchor, which then proposes abort; time-outs, and the start of a term, may start that and nothing else.
+//   - T8 What a SERIALIZABLE transaction has read, empty spans too, is as it was in every fragment at its C: no other's version
+//     in (T, C], and none to come. One that only read takes effect at its T.
+//
+// Package rule has a switch for each, with which a build is broken on purpose, for the history checker to find.
 //
 // # A commit over several fragments
 //
@@ -43,10 +47,21 @@
 // A decide that finds nothing is answered Unknown, never Aborted: it may be the repetition of one that was forgotten. An abort
 // entry is stamped above C, so a prepare that comes late with that C is refused for ever and the abort needs no record.
 //
+// A SERIALIZABLE transaction's readers are checked beside the prepares (Participant.Check): they promise, within their ceiling,
+// that nothing is written at or below C any more, and leave nothing in a log. One that writes in a single fragment needs no
+// decision: the readers are checked at a C first, and the one entry at exactly that C (CommitRequest.At) is the commit point.
+//
+// # Held transactions
+//
+// PREPARE TRANSACTION leaves writes and locks in the logs without a C (HoldRequest; storage/hold.go has the steps). COMMIT
+// PREPARED is the picture above over what is held, with the fragment that keeps the name, the home, as the anchor
+// (Coordinator.CommitHeld); where it is given up, the transaction is held as before.
+//
 // # Errors
 //
 // Coordinator.Commit returns an error only where the transaction took no effect and never will, but for 40003: then a log
-// that did not answer knows.
+// that did not answer knows. The error names the transaction's id, by which the outcome can be asked for; an id says when its
+// transaction began, and so whether it may have been forgotten.
 //
 // # Locks and deadlocks
 //
@@ -58,6 +73,7 @@
 //
 // # Limits
 //
-// Validation of reads (SERIALIZABLE) is not here yet. The detector sees the waits of one process; between nodes, lock
+// A SERIALIZABLE transaction that has read and written cannot be held: its reads would have to stay valid until COMMIT
+// PREPARED. Preparing and deciding are two rounds. The detector sees the waits of one process; between nodes, lock
 // time-outs end a circle.
 package txn
