@@ -258,7 +258,7 @@ func lockViews(t *testing.T, w *world, a, b *client, table string) {
 	a.want("BEGIN ISOLATION LEVEL REPEATABLE READ; UPDATE "+table+" SET v = 7 WHERE id IN (1, 3)", "BEGIN\nUPDATE 2")
 	waits := b.background(w, "UPDATE "+table+" SET v = 8 WHERE id = 3")
 	c := w.connect(t)
-	const rows = " FROM sherd.locks WHERE relation = 'lock_views'::regclass AND locktype = 'row' ORDER BY key, granted DESC"
+	const rows = " FROM sherd.locks WHERE relation = 'lock_views'::regclass AND locktype = 'row' AND mode <> 'UPDATE' ORDER BY key, granted DESC" // UPDATE: of rows whose insert is still being resolved
 	c.want("SELECT key, mode, granted, fragment IS NOT NULL, waiting_since IS NOT NULL, cardinality(blocked_by)"+rows,
 		"1|NO KEY UPDATE|t|t|f|null\n3|NO KEY UPDATE|t|t|f|null\n3|NO KEY UPDATE|f|t|t|1\nSELECT 3")
 	c.want("SELECT state, isolation, staged_rows, staged_bytes > 0, locks, cardinality(fragments) > 0, prepared FROM sherd.txns WHERE staged_rows > 0",
