@@ -11,7 +11,8 @@ import (
 // The layout of keys (all numbers big-endian, so that bytes order as numbers):
 //
 //	table(4) · 0(4)     · bucket(3) · arrival(4) · primary key    rows
-//	table(4) · index(4) · columns · primary key                   local indexes
+//	table(4) · index(4) · columns [· primary key]                 local indexes; unique entries end with their columns
+//	table(4) · index(4) · bucket(3) · columns [· primary key]     global indexes, in the fragment of the value's bucket
 //	0xffffffff · kind(1) · …                                      the replica's own records and the chunks of large rows
 const (
 	// MaxKey is the largest encoded key.

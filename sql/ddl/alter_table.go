@@ -11,6 +11,9 @@ import (
 )
 
 func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
+	if n.Objtype == pg_query.ObjectType_OBJECT_INDEX {
+		return r.alterIndex(n)
+	}
 	if n.Objtype != pg_query.ObjectType_OBJECT_TABLE {
 		return r.alterOther(n)
 	}

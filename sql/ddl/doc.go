@@ -10,5 +10,5 @@
 // keeps expressions as the text that analysis deparses, and evaluates constants only, for columns that are added with a default.
 //
 // Files: statement.go has the switch; change.go what all statements share; create_*.go, alter_*.go, drop.go the statements on tables;
-// options.go and policy.go WITH (…); schema.go, database.go, role.go, comment.go, rename.go, owner.go the rest.
+// index*.go and unique.go indexes; options.go and policy.go WITH (…); schema.go, database.go, role.go, comment.go, rename.go, owner.go the rest.
 package ddl

@@ -69,7 +69,7 @@ func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 		}
 	}
 	x := catalog.Index{Name: n.Idxname, Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct}
-	if x.Options, err = d.indexOptions(n.Options); err != nil {
+	if x.Options, err = d.indexOptions(n.Options, false); err != nil {
 		return false, err
 	}
 	names, err := d.indexKeys(&x, n.IndexParams)
@@ -92,8 +92,8 @@ func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 	return false, err
 }
 
-// indexOptions reads WITH (…) of an index.
-func (d *draft) indexOptions(list []*pg_query.Node) (map[string]string, error) {
+// indexOptions reads WITH (…) of an index, and the names of RESET (…).
+func (d *draft) indexOptions(list []*pg_query.Node, reset bool) (map[string]string, error) {
 	var out map[string]string
 	for _, node := range list {
 		e := node.GetDefElem()
@@ -106,11 +106,11 @@ func (d *draft) indexOptions(list []*pg_query.Node) (map[string]string, error) {
 		if e.Arg != nil {
 			value = optionText(e.Arg)
 		}
-		if err := rule.check(name, value); err != nil {
+		if err := rule.check(name, value); err != nil && !reset {
 			return nil, err
 		}
 		if name == optionScope {
-			if value = strings.ToLower(value); value != "local" && value != "global" {
+			if value = strings.ToLower(value); !reset && value != "local" && value != "global" {
 				return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "scope": "%s"`, value).WithHint("A scope is local or global.")
 			}
 		}
@@ -271,4 +271,53 @@ func (d *draft) indexUses(x *catalog.Index, att int16) (bool, error) {
 		return text, nil
 	})
 	return found, err
+}
+
+// alterIndex is ALTER INDEX … SET and RESET of storage parameters.
+func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
+	for _, k := range commands(n) {
+		if k.Subtype != pg_query.AlterTableType_AT_SetRelOptions && k.Subtype != pg_query.AlterTableType_AT_ResetRelOptions {
+			return r.alterOther(n)
+		}
+	}
+	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		f, err := c.relationToRename(n.Relation)
+		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
+			c.skip(e)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f.index == nil {
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, n.Relation.Relname)
+		}
+		d := &draft{change: c, t: f.table.Clone(), was: f.table}
+		for _, k := range commands(n) {
+			if err := d.changeIndexOptions(d.t.Index(f.index.OID), k); err != nil {
+				return err
+			}
+		}
+		return d.putTable()
+	})
+}
+
+func (d *draft) changeIndexOptions(x *catalog.Index, k *pg_query.AlterTableCmd) error {
+	o, err := d.indexOptions(k.Def.GetList().GetItems(), k.Subtype == pg_query.AlterTableType_AT_ResetRelOptions)
+	if err != nil {
+		return err
+	}
+	if _, scope := o[optionScope]; scope {
+		return pgerr.Unsupported("changing the scope of an index is not supported yet").WithHint("Drop the index and make it again.")
+	}
+	for name, value := range o {
+		delete(x.Options, name)
+		if k.Subtype == pg_query.AlterTableType_AT_SetRelOptions {
+			if x.Options == nil {
+				x.Options = map[string]string{}
+			}
+			x.Options[name] = value
+		}
+	}
+	return nil
 }

@@ -78,7 +78,7 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 	case *pg_query.Node_IndexStmt:
 		return "CREATE INDEX", true, r.createIndex(x.IndexStmt)
 	case *pg_query.Node_AlterTableStmt:
-		return "ALTER TABLE", true, r.alterTable(x.AlterTableStmt)
+		return "ALTER " + kindWord(x.AlterTableStmt.Objtype), true, r.alterTable(x.AlterTableStmt)
 	case *pg_query.Node_DropStmt:
 		return r.drop(x.DropStmt)
 	case *pg_query.Node_TruncateStmt:

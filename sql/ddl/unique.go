@@ -73,7 +73,7 @@ func (d *draft) settleUnique(u pendingUnique) error {
 		x.Include = append(x.Include, col.AttNum)
 		names = append(names, col.Name)
 	}
-	if x.Options, err = d.indexOptions(u.k.Options); err != nil {
+	if x.Options, err = d.indexOptions(u.k.Options, false); err != nil {
 		return err
 	}
 	if x.Name = u.k.Conname; x.Name == "" {

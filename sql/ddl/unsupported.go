@@ -9,7 +9,6 @@ import (
 
 // hints say what to do instead, by the statement's name.
 var hints = map[string]string{
-	"CREATE INDEX":             "Secondary indexes are not there yet; a query by primary key or by the fields of a sharding policy needs none.",
 	"CREATE VIEW":              "Put the query into a WITH clause.",
 	"CREATE SEQUENCE":          "Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().",
 	"ALTER SEQUENCE":           "There are no sequences yet.",
@@ -69,9 +68,6 @@ func grantWord(grant bool) string {
 // unsupportedConstraint is the answer to constraints that are not there yet.
 func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
 	switch k.Contype {
-	case pg_query.ConstrType_CONSTR_UNIQUE:
-		return pgerr.Unsupported("UNIQUE constraints other than the primary key are not supported yet").
-			WithHint("Make the columns the primary key, or keep the value in a document whose id contains it.")
 	case pg_query.ConstrType_CONSTR_FOREIGN:
 		return pgerr.Unsupported("FOREIGN KEY constraints are not supported yet").
 			WithHint("Leave REFERENCES out; joins work without it.")
@@ -83,7 +79,7 @@ func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
 	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED:
 		return pgerr.Unsupported("deferrable constraints are not supported yet").WithHint("Leave DEFERRABLE out.")
 	}
-	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT and PRIMARY KEY are.")
+	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE and PRIMARY KEY are.")
 }
 
 // kindWords spell kinds of objects.

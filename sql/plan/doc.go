@@ -15,6 +15,8 @@
 //	R2  Content routes and co-location by policy need a validated, immutable policy; co-location also a Range of 1.
 //	R3  Subqueries and volatile targets run at the gateway, never in a fragment.
 //	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to the other side.
+//	R5  An index is used where the conditions give its first columns values, or bound one on both sides, and contain its predicate; never one
+//	    that is being built (index_scan.go). A route by a global index is looked up when the plan runs.
 //
 // Limits: no statistics yet, so sizes are guessed by construction (lookup.go); columns that only a filter reads still cross a Gather under
 // a join; aggregates of an outer query are 0A000. LIMIT does not reach the fragments where rows are locked.

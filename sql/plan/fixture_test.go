@@ -55,6 +55,19 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 	add("things", 1, column("id", types.Int4), column("name", types.VarChar), column("grp", types.Int4), column("big", types.Int8))
 	add("readings", 2, column("device", types.Text), column("at", types.Int4), column("v", types.Float8))
 	add("notes", 0, column("k", types.Int4), column("t", types.Text))
+	add("people", 1, id, doc, column("mail", types.Text), column("n", types.Int4), column("grp", types.Int4))
+	people := out[len(out)-1]
+	for _, x := range []catalog.Index{
+		{Name: "people_mail_key", Columns: []int16{3}, Unique: true, Global: true},
+		{Name: "people_doc", Columns: []int16{0}, Expressions: []string{"(doc ->> 'Name'::text)"}},
+		{Name: "people_grp_n", Columns: []int16{5, 4}, Order: []catalog.KeyOrder{0, catalog.KeyDesc}},
+		{Name: "people_n", Columns: []int16{4}, Predicate: "(grp = 7)"},
+		{Name: "people_lower", Columns: []int16{0}, Expressions: []string{"lower(mail)"}, Global: true},
+		{Name: "people_new", Columns: []int16{4}, State: catalog.IndexBuilding},
+	} {
+		x.OID, x.StorageID = oid(), oid()
+		people.Indexes = append(people.Indexes, x)
+	}
 	return out
 }
 

@@ -1,4 +1,4 @@
-DROP TABLE IF EXISTS orders, invoices, wide, fresh, loose, places, customers, lines, things, readings, notes;
+DROP TABLE IF EXISTS orders, invoices, wide, fresh, loose, places, customers, lines, things, readings, notes, people;
 CREATE TABLE orders (id text PRIMARY KEY, doc jsonb);
 CREATE TABLE invoices (id text PRIMARY KEY, doc jsonb);
 CREATE TABLE wide (id text PRIMARY KEY, doc jsonb);
@@ -10,3 +10,8 @@ CREATE TABLE lines (order_id text, no integer, qty numeric, PRIMARY KEY (order_i
 CREATE TABLE things (id integer PRIMARY KEY, name varchar, grp integer, big bigint);
 CREATE TABLE readings (device text, at integer, v float8, PRIMARY KEY (device, at));
 CREATE TABLE notes (k integer, t text);
+CREATE TABLE people (id text PRIMARY KEY, doc jsonb, mail text UNIQUE, n integer, grp integer);
+CREATE INDEX people_doc ON people ((doc ->> 'Name'));
+CREATE INDEX people_grp_n ON people (grp, n DESC);
+CREATE INDEX people_n ON people (n) WHERE grp = 7;
+CREATE INDEX people_lower ON people (lower(mail));

@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/storage"
+)
+
+// TestCheckFindsWrongSecondaryIndexes: an index that is public without its entries, and one with an entry that follows from no row.
+func TestCheckFindsWrongSecondaryIndexes(t *testing.T) {
+	k := openChecked(t)
+	const local, global, building = docsID + 5, docsID + 6, docsID + 7
+	_, err := k.host.cfg.Catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+		d := v.Table(docsID).Clone()
+		d.Indexes = append(d.Indexes,
+			catalog.Index{OID: local, Name: "docs_n", StorageID: local, Columns: []int16{0}, Expressions: []string{"(doc ->> 'n'::text)"}, Predicate: "((doc ->> 'n'::text) = '7'::text)"},
+			catalog.Index{OID: global, Name: "docs_g", StorageID: global, Columns: []int16{0}, Expressions: []string{"(doc ->> 'n'::text)"}, Unique: true, Global: true},
+			catalog.Index{OID: building, Name: "docs_b", StorageID: building, Columns: []int16{2}, State: catalog.IndexBuilding})
+		return ch.PutTable(d)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := bucketOf(t, "docs/8")
+	k.write(func() { // an entry of a row that the predicate leaves out
+		pk := types.AppendKey(nil, types.Text, types.NewText("docs/8"), false)
+		key := append(types.AppendKey(storage.IndexPrefix(docsID, local), types.Text, types.NewText("8"), false), pk...)
+		k.putAt(k.owner(home, false), key, append(append([]byte{2}, bucketValue(home)...), 0, byte(len(pk))))
+	})
+	faults, _ := k.faults()
+	want := []string{
+		"index|public.docs_n|postgres$%: (id)=(docs/7) has no entry",
+		"index|public.docs_n|postgres$%: the entry key ",
+		"index|public.docs_g|the fragments hold 0 entries, 200 follow from the rows",
+	}
+	if len(faults) != len(want) {
+		t.Fatalf("%q", faults)
+	}
+	for _, w := range want {
+		before, after, _ := strings.Cut(w, "%")
+		if !slices.ContainsFunc(faults, func(f string) bool {
+			return strings.HasPrefix(f, before) && strings.Contains(f, strings.TrimPrefix(after, before))
+		}) {
+			t.Errorf("%q is not among %q", w, faults)
+		}
+	}
+}
