@@ -156,7 +156,13 @@ func TestSerializable(t *testing.T) {
 			if err := reader.commit(); err != nil { // it takes effect at its snapshot
 				t.Fatal(err)
 			}
-			if n := len(c.rs[0].txs) + len(c.rs[1].txs); x.ok && n != 0 {
+			n := 0
+			for _, r := range c.rs {
+				r.tmu.Lock()
+				n += len(r.txs)
+				r.tmu.Unlock()
+			}
+			if x.ok && n != 0 {
 				t.Fatalf("%d transactions are left", n)
 			}
 		})
