@@ -36,12 +36,13 @@ func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (waited bool, e
 	return true, err
 }
 
-// insertedBy adds to the error of a taken key, for which the statement has waited, who took it.
+// insertedBy adds to the error of a taken key, for which the statement has waited, who took it. It says nothing of a writer that the snapshot
+// shows: its lock was only being cleared away, and to the user that row was simply there before.
 func (t *table) insertedBy(c *Ctx, key []byte, taken error) error {
 	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: 1})
 	var by *txn.ConflictError
 	var marked *pgerr.Error
-	if !errors.As(err, &by) || by.Other.IsZero() || !errors.As(taken, &marked) {
+	if !errors.As(err, &by) || by.Other.IsZero() || by.Version <= c.local.task.T || !errors.As(taken, &marked) {
 		return taken
 	}
 	e := *marked
