@@ -181,7 +181,7 @@ func (s *Session) commit(ctx context.Context) error {
 	t.release()
 	if err != nil {
 		s.endImplicit()
-		return err
+		return s.inWords(err)
 	}
 	if t.draft != nil {
 		s.db.storages.observeAll(s.db.cfg.Catalog.View())

@@ -201,14 +201,14 @@ const readConflict = "could not serialize access due to read/write dependencies 
 
 // conflict is the error of a version that another transaction wrote where this one has read.
 func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) error {
-	c := &txn.ConflictError{Key: key, Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted}
+	c := &txn.ConflictError{Key: key, Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted, Read: true}
 	c.Err = pgerr.New(pgerr.SerializationFailure, readConflict).WithHint("The transaction might succeed if retried.")
+	what := fmt.Sprintf("An entry of index %d of table %d", IndexOf(key), TableOf(key))
 	if IsRow(key) {
-		c.Err = c.Err.WithDetail("%s", c.Detail("Row \\x%x of table %d, which this transaction has read,", PrimaryKeyOf(key), TableOf(key)))
-		return c
+		what = fmt.Sprintf("Row \\x%x of table %d", PrimaryKeyOf(key), TableOf(key))
 	}
-	what := fmt.Sprintf("An entry of index %d of table %d, in a range which this transaction has read,", IndexOf(key), TableOf(key))
-	return c.Err.WithDetail("%s", c.Detail("%s", what)) // no row's key: nothing that upper layers could name better
+	c.Err = c.Err.WithDetail("%s", c.Detail("%s", what))
+	return c
 }
 
 // offerValidated validates up to what is promised without the lock, and the little that came meanwhile under it, so that nothing slips

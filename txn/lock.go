@@ -57,6 +57,7 @@ type ConflictError struct {
 	T       Timestamp // the snapshot
 	Other   ID        // zero: the commit is too long ago to know whose it was
 	Deleted bool      // the version is a deletion
+	Read    bool      // the transaction has read it, or looked for it, and that counts at its commit (T8)
 	Err     *pgerr.Error
 }
 
@@ -74,6 +75,9 @@ func NewConflict(key []byte, version, T Timestamp, other ID, deleted bool) *Conf
 
 // Detail gives the sentence about the conflict, for a row named by format and args.
 func (e *ConflictError) Detail(format string, args ...any) string {
+	if e.Read {
+		format += ", which this transaction has read or looked for,"
+	}
 	by := "a transaction that"
 	if !e.Other.IsZero() {
 		by = fmt.Sprintf("transaction %d, which", e.Other.XID())

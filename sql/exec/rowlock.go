@@ -74,7 +74,7 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 	var conflict *txn.ConflictError
 	if errors.As(err, &conflict) {
 		own, e := *conflict, *conflict.Err
-		e.Detail = own.Detail("%s", t.rowName(c, key, true))
+		e.Detail = own.Detail("%s", t.rowName(c.Env, key, true))
 		e.Table = t.def.Name
 		own.Err = &e
 		return &own
@@ -84,7 +84,7 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 		return err
 	}
 	e := *marked
-	e.Where = "while " + doing + " " + t.rowName(c, key, false)
+	e.Where = "while " + doing + " " + t.rowName(c.Env, key, false)
 	var circle *txn.DeadlockError
 	if errors.As(err, &circle) {
 		own := *circle
@@ -95,8 +95,8 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 }
 
 // rowName is a row as messages call it: key (id)=(orders/1-A) of relation "orders".
-func (t *table) rowName(c *Ctx, key []byte, first bool) string {
-	names, values, ok := t.keyText(c, key)
+func (t *table) rowName(env *types.Env, key []byte, first bool) string {
+	names, values, ok := t.keyText(env, key)
 	name := "row"
 	if ok {
 		name = "key (" + names + ")=(" + values + ")"
@@ -108,7 +108,7 @@ func (t *table) rowName(c *Ctx, key []byte, first bool) string {
 }
 
 // keyText reads the primary key in a row's key; ok is false where the table has none.
-func (t *table) keyText(c *Ctx, key []byte) (names, values string, ok bool) {
+func (t *table) keyText(env *types.Env, key []byte) (names, values string, ok bool) {
 	if len(t.key) == 0 || len(key) < keyAt {
 		return "", "", false
 	}
@@ -121,7 +121,7 @@ func (t *table) keyText(c *Ctx, key []byte) (names, values string, ok bool) {
 			return "", "", false
 		}
 		rest = tail
-		ns, vs = append(ns, col.Name), append(vs, types.Output(col.Type, d, c.Env))
+		ns, vs = append(ns, col.Name), append(vs, types.Output(col.Type, d, env))
 	}
 	return strings.Join(ns, ", "), strings.Join(vs, ", "), true
 }

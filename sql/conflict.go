@@ -1,0 +1,31 @@
+package sql
+
+import (
+	"errors"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// inWords gives a conflict that the commit has met with the key in the words of SQL: storage knows bytes. What a statement meets is named by the
+// executor.
+func (s *Session) inWords(err error) error {
+	var met *txn.ConflictError
+	if !errors.As(err, &met) {
+		return err
+	}
+	for t := range s.view().Tables(s.database) {
+		if t.StorageID != exec.StorageIDOfKey(met.Key) {
+			continue
+		}
+		own, e := *met, *met.Err
+		e.Detail = own.Detail("%s", exec.NameOfKey(t, met.Key, s.Env()))
+		e.Table = t.Name
+		if schema := s.view().Schema(t.Schema); schema != nil {
+			e.Schema = schema.Name
+		}
+		own.Err = &e
+		return &own
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package sql_test
+
+import (
+	"regexp"
+	"testing"
+)
+
+var (
+	stamps   = regexp.MustCompile(`(at|of) [-0-9:.TZ+ ]*\d`)
+	ordinals = regexp.MustCompile(`ransaction \d+`)
+)
+
+// masked leaves numbers of transactions and times out of an answer.
+func masked(s string) string {
+	return ordinals.ReplaceAllString(stamps.ReplaceAllString(s, "$1 TIME"), "ransaction N")
+}
+
+const (
+	dependencies = "could not serialize access due to read/write dependencies among transactions (SQLSTATE 40001): "
+	byOther      = ", which this transaction has read or looked for, was changed by transaction N, which committed at TIME, after this transaction's snapshot of TIME."
+)
+
+// TestConflictAtCommit: 40001 at COMMIT says which key it was in the words of SQL, and whose change.
+func TestConflictAtCommit(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	script(a,
+		"CREATE TABLE seats (hall text, n int, taken bool, email text, PRIMARY KEY (hall, n))", "CREATE TABLE",
+		"CREATE INDEX seats_email ON seats (email DESC); CREATE INDEX seats_far ON seats (email) WITH (scope = global)", "CREATE INDEX\nCREATE INDEX",
+		"CREATE INDEX seats_lower ON seats (lower(email))", "CREATE INDEX",
+		"CREATE TABLE log (n int)", "CREATE TABLE",
+		"INSERT INTO seats SELECT 'big', g, false, 'u' || g FROM generate_series(1, 300) g", "INSERT 0 300",
+	)
+	for _, c := range []struct{ read, write, want string }{
+		{"SELECT taken FROM seats WHERE hall = 'big' AND n = 1", "UPDATE seats SET taken = true WHERE n = 1",
+			`Key (hall, n)=(big, 1) of relation "seats"`},
+		{"SELECT count(*) FROM seats WHERE taken", "INSERT INTO seats VALUES ('small', 7, true, null)",
+			`Key (hall, n)=(small, 7) of relation "seats"`},
+		{"SELECT n FROM seats WHERE email = 'nobody'", "INSERT INTO seats VALUES ('small', 8, true, 'nobody')",
+			`Key (email)=(nobody) of index "seats_far"`},
+		{"SELECT n FROM seats WHERE lower(email) = 'somebody'", "INSERT INTO seats VALUES ('small', 9, true, 'Somebody')",
+			`An entry of index "seats_lower"`},
+	} {
+		a.want("BEGIN ISOLATION LEVEL SERIALIZABLE", "BEGIN")
+		a.answer(c.read)
+		a.want("INSERT INTO log VALUES (1)", "INSERT 0 1")
+		b.answer(c.write)
+		if got, want := masked(a.answer("COMMIT")), dependencies+c.want+byOther; got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.read, got, want)
+		}
+	}
+}

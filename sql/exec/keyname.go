@@ -1,0 +1,56 @@
+package exec
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// NameOfKey names what lies under a key of a table, for messages: Key (id)=(orders/1-A) of relation "orders", or of its index for an entry of
+// a secondary one. Values that the key does not give back, such as an expression's, are left out.
+func NameOfKey(def *catalog.Table, key []byte, env *types.Env) string {
+	t, err := newTable(def)
+	if err != nil || len(key) < entryAt {
+		return `Something of relation "` + def.Name + `"`
+	}
+	number := binary.BigEndian.Uint32(key[4:])
+	switch {
+	case number == 0 && len(key) >= keyAt:
+		return t.rowName(env, key, true)
+	case number == t.order:
+		return t.rowName(env, append(make([]byte, keyAt), key[entryAt:]...), true)
+	}
+	for i := range def.Indexes {
+		if x := &def.Indexes[i]; x.StorageID == number {
+			return t.entryName(x, key, env)
+		}
+	}
+	return `An index entry of relation "` + def.Name + `"`
+}
+
+func (t *table) entryName(x *catalog.Index, key []byte, env *types.Env) string {
+	of := ` of index "` + x.Name + `"`
+	rest := key[entryAt:]
+	if x.Global && len(rest) >= keyAt-arrivalAt {
+		rest = rest[arrivalAt-bucketAt:]
+	}
+	var names, values []string
+	for i, att := range x.Columns {
+		if att <= 0 || int(att) > len(t.def.Columns) {
+			return "An entry" + of
+		}
+		col := &t.def.Columns[att-1]
+		d, tail, err := types.DecodeKey(col.Type, rest, x.OrderOf(i)&catalog.KeyDesc != 0)
+		if err != nil {
+			return "An entry" + of
+		}
+		text := "null"
+		if !d.IsNull() {
+			text = clip(types.Output(col.Type, d, env))
+		}
+		rest, names, values = tail, append(names, col.Name), append(values, text)
+	}
+	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")" + of
+}
