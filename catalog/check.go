@@ -143,6 +143,9 @@ func checkConstraints(t *Table) error {
 		if c.Kind == PrimaryKey {
 			primary++
 		}
+		if err := c.checkReference(); err != nil {
+			return err
+		}
 	}
 	if primary > 1 {
 		return pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, t.Name)

@@ -32,6 +32,7 @@ func (t *Table) Clone() *Table {
 	c.Constraints = slices.Clone(t.Constraints)
 	for i := range c.Constraints {
 		c.Constraints[i].Columns = slices.Clone(c.Constraints[i].Columns)
+		c.Constraints[i].Reference = c.Constraints[i].Reference.clone()
 	}
 	c.Indexes = slices.Clone(t.Indexes)
 	for i := range c.Indexes {

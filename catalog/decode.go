@@ -125,7 +125,7 @@ func (d *attNumDecoder) constraint(c *pb.Constraint) Constraint {
 	return Constraint{
 		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()), Check: c.GetCheck(),
 		NoInherit: c.GetNoInherit(), Valid: c.GetValid(), Index: c.GetIndex(), Comment: c.GetComment(),
-		Deferrable: c.GetDeferrable(),
+		Deferrable: c.GetDeferrable(), InitiallyDeferred: c.GetInitiallyDeferred(), Reference: d.reference(c.GetReference()),
 	}
 }
 
@@ -153,5 +153,15 @@ func decodeJob(j *pb.Job) *Job {
 	return &Job{
 		ID: j.GetId(), Kind: j.GetKind(), State: JobState(j.GetState()), Database: j.GetDatabase(), Table: j.GetTable(), Payload: j.GetPayload(),
 		Done: j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(), UpdatedMicros: j.GetUpdatedMicros(),
+	}
+}
+
+func (d *attNumDecoder) reference(r *pb.Reference) *Reference {
+	if r == nil {
+		return nil
+	}
+	return &Reference{
+		Table: r.GetTable(), Columns: d.nums(r.GetColumns()), Index: r.GetIndex(), Match: Match(r.GetMatch()), OnUpdate: Action(r.GetOnUpdate()),
+		OnDelete: Action(r.GetOnDelete()), DeleteColumns: d.nums(r.GetDeleteColumns()),
 	}
 }

@@ -118,8 +118,11 @@ type Constraint struct {
 	Valid     bool
 	Index     OID // of a primary key or UNIQUE
 	Comment   string
-	// Deferrable: a UNIQUE is checked at the end of the statement, not row by row.
-	Deferrable bool
+	// Deferrable: SET CONSTRAINTS may put the check off to the commit, and InitiallyDeferred says that it is put off. A UNIQUE that is deferrable is
+	// checked at the end of the statement.
+	Deferrable        bool
+	InitiallyDeferred bool
+	Reference         *Reference // of a foreign key, nil for all others
 }
 
 // Role is a user or group.

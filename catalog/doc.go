@@ -23,7 +23,7 @@
 //	K4  Names are unique: databases and roles in the cluster, schemas in a database; tables, indexes, sequences and views share one
 //	    namespace per schema, as in pg_class.
 //	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments
-//	    of a bucket map and their nodes.
+//	    of a bucket map and their nodes, the table and the key that a foreign key refers to.
 //	K6  A prepared change stays valid: what collides with it is refused until it is decided. So its decision cannot fail.
 //	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
 //	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it.

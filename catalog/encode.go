@@ -90,6 +90,7 @@ func encodeConstraint(c *Constraint) *pb.Constraint {
 	return &pb.Constraint{
 		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check, NoInherit: c.NoInherit, Valid: c.Valid,
 		Index: c.Index, Comment: c.Comment, Deferrable: c.Deferrable,
+		InitiallyDeferred: c.InitiallyDeferred, Reference: encodeReference(c.Reference),
 	}
 }
 
@@ -125,5 +126,15 @@ func encodeJob(j *Job) *pb.Job {
 	return &pb.Job{
 		Id: j.ID, Kind: j.Kind, State: string(j.State), Database: j.Database, Table: j.Table, Payload: j.Payload, Done: j.Done, Total: j.Total,
 		Error: j.Error, StartedMicros: j.StartedMicros, UpdatedMicros: j.UpdatedMicros,
+	}
+}
+
+func encodeReference(r *Reference) *pb.Reference {
+	if r == nil {
+		return nil
+	}
+	return &pb.Reference{
+		Table: r.Table, Columns: encodeAttNums(r.Columns), Index: r.Index, Match: uint32(r.Match), OnUpdate: uint32(r.OnUpdate),
+		OnDelete: uint32(r.OnDelete), DeleteColumns: encodeAttNums(r.DeleteColumns),
 	}
 }

@@ -45,6 +45,9 @@ func (v *View) checkPut(d descriptor) error {
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
+		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d)); err != nil {
+			return err
+		}
 		return v.checkOwner(d.Owner)
 	}
 	return nil
@@ -65,6 +68,12 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 		for t := range v.TablesIn(OID(key.id())) {
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
 				WithDetail("%s depends on schema %s", relationWord(t), old.Schema(OID(key.id())).Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+	case tableObject:
+		for _, by := range v.Referrers(OID(key.id())) {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop table %s because other objects depend on it", old.Table(OID(key.id())).Name).
+				WithDetail("constraint %s on table %s depends on table %s", by.Key.Name, by.Table.Name, old.Table(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 	case roleObject:

@@ -16,6 +16,7 @@ type View struct {
 	prepared          []*prepared                  // by id
 	decided           []*decided                   // by id
 	superseded        chan struct{}
+	referrers         *referrers
 }
 
 // entry is a descriptor with the version of the view that it first appeared in.
@@ -24,11 +25,11 @@ type entry struct {
 	desc     descriptor
 }
 
-func emptyView() *View { return &View{superseded: make(chan struct{})} }
+func emptyView() *View { return &View{superseded: make(chan struct{}), referrers: &referrers{}} }
 
 // draft copies the view for a writer. Trees are shared copy-on-write.
 func (v *View) draft() *View {
-	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{})}
+	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{}), referrers: &referrers{}}
 	d.prepared, d.decided = v.prepared, v.decided
 	// Copy writes to the tree that it copies: here to copies of the trees' heads, since several may draft from one view at once. Nodes that
 	// v owns stay as they are, for v is never written to again.

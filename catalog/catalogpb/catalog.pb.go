@@ -751,7 +751,7 @@ type Database struct {
 	ConnectionLimit   int32                  `protobuf:"varint,6,opt,name=connection_limit,json=connectionLimit,proto3" json:"connection_limit,omitempty"`
 	Settings          map[string]string      `protobuf:"bytes,7,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Comment           string                 `protobuf:"bytes,8,opt,name=comment,proto3" json:"comment,omitempty"`
-	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0, written before there was one, is the default
+	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0 is the default, 3
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1426,19 +1426,21 @@ func (x *Column) GetAdding() bool {
 }
 
 type Constraint struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Kind          uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	Columns       []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
-	Check         string                 `protobuf:"bytes,5,opt,name=check,proto3" json:"check,omitempty"`
-	NoInherit     bool                   `protobuf:"varint,6,opt,name=no_inherit,json=noInherit,proto3" json:"no_inherit,omitempty"`
-	Valid         bool                   `protobuf:"varint,7,opt,name=valid,proto3" json:"valid,omitempty"`
-	Index         uint32                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
-	Comment       string                 `protobuf:"bytes,9,opt,name=comment,proto3" json:"comment,omitempty"`
-	Deferrable    bool                   `protobuf:"varint,10,opt,name=deferrable,proto3" json:"deferrable,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name              string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Kind              uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Columns           []int32                `protobuf:"varint,4,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	Check             string                 `protobuf:"bytes,5,opt,name=check,proto3" json:"check,omitempty"`
+	NoInherit         bool                   `protobuf:"varint,6,opt,name=no_inherit,json=noInherit,proto3" json:"no_inherit,omitempty"`
+	Valid             bool                   `protobuf:"varint,7,opt,name=valid,proto3" json:"valid,omitempty"`
+	Index             uint32                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
+	Comment           string                 `protobuf:"bytes,9,opt,name=comment,proto3" json:"comment,omitempty"`
+	Deferrable        bool                   `protobuf:"varint,10,opt,name=deferrable,proto3" json:"deferrable,omitempty"`
+	InitiallyDeferred bool                   `protobuf:"varint,11,opt,name=initially_deferred,json=initiallyDeferred,proto3" json:"initially_deferred,omitempty"`
+	Reference         *Reference             `protobuf:"bytes,12,opt,name=reference,proto3" json:"reference,omitempty"` // of a foreign key
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Constraint) Reset() {
@@ -1541,6 +1543,113 @@ func (x *Constraint) GetDeferrable() bool {
 	return false
 }
 
+func (x *Constraint) GetInitiallyDeferred() bool {
+	if x != nil {
+		return x.InitiallyDeferred
+	}
+	return false
+}
+
+func (x *Constraint) GetReference() *Reference {
+	if x != nil {
+		return x.Reference
+	}
+	return nil
+}
+
+// Reference is what a foreign key refers to, and what becomes of its rows.
+type Reference struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Columns       []int32                `protobuf:"varint,2,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	Index         uint32                 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"` // the unique index that holds the key, 0 is the primary key
+	Match         uint32                 `protobuf:"varint,4,opt,name=match,proto3" json:"match,omitempty"`
+	OnUpdate      uint32                 `protobuf:"varint,5,opt,name=on_update,json=onUpdate,proto3" json:"on_update,omitempty"`
+	OnDelete      uint32                 `protobuf:"varint,6,opt,name=on_delete,json=onDelete,proto3" json:"on_delete,omitempty"`
+	DeleteColumns []int32                `protobuf:"varint,7,rep,packed,name=delete_columns,json=deleteColumns,proto3" json:"delete_columns,omitempty"` // that ON DELETE SET sets, empty is all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reference) Reset() {
+	*x = Reference{}
+	mi := &file_catalog_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reference) ProtoMessage() {}
+
+func (x *Reference) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reference.ProtoReflect.Descriptor instead.
+func (*Reference) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Reference) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Reference) GetColumns() []int32 {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *Reference) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Reference) GetMatch() uint32 {
+	if x != nil {
+		return x.Match
+	}
+	return 0
+}
+
+func (x *Reference) GetOnUpdate() uint32 {
+	if x != nil {
+		return x.OnUpdate
+	}
+	return 0
+}
+
+func (x *Reference) GetOnDelete() uint32 {
+	if x != nil {
+		return x.OnDelete
+	}
+	return 0
+}
+
+func (x *Reference) GetDeleteColumns() []int32 {
+	if x != nil {
+		return x.DeleteColumns
+	}
+	return nil
+}
+
 type Index struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Oid              uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
@@ -1564,7 +1673,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1685,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1698,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -1719,7 +1828,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +1840,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +1853,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -1860,7 +1969,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1981,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1994,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Node) GetId() uint32 {
@@ -1956,7 +2065,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2077,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2090,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2080,7 +2189,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2201,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2214,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -2189,7 +2298,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2310,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2323,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -2251,7 +2360,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2372,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2385,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -2529,7 +2638,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\adropped\x18\v \x01(\bR\adropped\x12\x16\n" +
 	"\x06adding\x18\f \x01(\bR\x06addingB\n" +
 	"\n" +
-	"\b_missing\"\xfb\x01\n" +
+	"\b_missing\"\xe2\x02\n" +
 	"\n" +
 	"Constraint\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
@@ -2545,7 +2654,17 @@ const file_catalog_proto_rawDesc = "" +
 	"\n" +
 	"deferrable\x18\n" +
 	" \x01(\bR\n" +
-	"deferrable\"\xf7\x03\n" +
+	"deferrable\x12-\n" +
+	"\x12initially_deferred\x18\v \x01(\bR\x11initiallyDeferred\x126\n" +
+	"\treference\x18\f \x01(\v2\x18.sherd.catalog.ReferenceR\treference\"\xc8\x01\n" +
+	"\tReference\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
+	"\acolumns\x18\x02 \x03(\x05R\acolumns\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\rR\x05index\x12\x14\n" +
+	"\x05match\x18\x04 \x01(\rR\x05match\x12\x1b\n" +
+	"\ton_update\x18\x05 \x01(\rR\bonUpdate\x12\x1b\n" +
+	"\ton_delete\x18\x06 \x01(\rR\bonDelete\x12%\n" +
+	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\xf7\x03\n" +
 	"\x05Index\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -2652,7 +2771,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -2672,20 +2791,21 @@ var file_catalog_proto_goTypes = []any{
 	(*Table)(nil),       // 15: sherd.catalog.Table
 	(*Column)(nil),      // 16: sherd.catalog.Column
 	(*Constraint)(nil),  // 17: sherd.catalog.Constraint
-	(*Index)(nil),       // 18: sherd.catalog.Index
-	(*Role)(nil),        // 19: sherd.catalog.Role
-	(*Node)(nil),        // 20: sherd.catalog.Node
-	(*Job)(nil),         // 21: sherd.catalog.Job
-	(*Snapshot)(nil),    // 22: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 23: sherd.catalog.IDCounter
-	(*Object)(nil),      // 24: sherd.catalog.Object
-	nil,                 // 25: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 26: sherd.catalog.Database.SettingsEntry
-	nil,                 // 27: sherd.catalog.Table.OptionsEntry
-	nil,                 // 28: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 29: sherd.catalog.Index.OptionsEntry
-	nil,                 // 30: sherd.catalog.Role.SettingsEntry
-	nil,                 // 31: sherd.catalog.Node.LabelsEntry
+	(*Reference)(nil),   // 18: sherd.catalog.Reference
+	(*Index)(nil),       // 19: sherd.catalog.Index
+	(*Role)(nil),        // 20: sherd.catalog.Role
+	(*Node)(nil),        // 21: sherd.catalog.Node
+	(*Job)(nil),         // 22: sherd.catalog.Job
+	(*Snapshot)(nil),    // 23: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 24: sherd.catalog.IDCounter
+	(*Object)(nil),      // 25: sherd.catalog.Object
+	nil,                 // 26: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 27: sherd.catalog.Database.SettingsEntry
+	nil,                 // 28: sherd.catalog.Table.OptionsEntry
+	nil,                 // 29: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 30: sherd.catalog.Index.OptionsEntry
+	nil,                 // 31: sherd.catalog.Role.SettingsEntry
+	nil,                 // 32: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	5,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -2695,38 +2815,39 @@ var file_catalog_proto_depIdxs = []int32{
 	3,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
 	5,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
 	6,  // 6: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	24, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	25, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	7,  // 8: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	7,  // 9: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	25, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	26, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	11, // 11: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	12, // 12: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	26, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	27, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 14: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	16, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	17, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	18, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	27, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	28, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	29, // 20: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	30, // 21: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	31, // 22: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	24, // 23: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	23, // 24: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 25: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	4,  // 26: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	9,  // 27: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	10, // 28: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	14, // 29: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	15, // 30: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	19, // 31: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	20, // 32: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	21, // 33: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	19, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	28, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	29, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	18, // 20: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	30, // 21: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	31, // 22: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	32, // 23: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	25, // 24: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	24, // 25: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 26: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	4,  // 27: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	9,  // 28: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	10, // 29: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	14, // 30: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	15, // 31: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	20, // 32: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	21, // 33: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	22, // 34: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -2747,7 +2868,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[16].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[24].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[25].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -2762,7 +2883,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

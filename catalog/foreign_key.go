@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Reference is what a foreign key refers to: unique columns of a table, perhaps its own, and what happens to the referring rows when such a key
+// is changed or deleted.
+type Reference struct {
+	Table    OID
+	Columns  []int16 // of that table, parallel to the constraint's
+	Index    OID     // the unique index that keeps them unique; 0 is the primary key
+	Match    Match
+	OnUpdate Action
+	OnDelete Action
+	// DeleteColumns are those that ON DELETE SET NULL and SET DEFAULT set; empty is all.
+	DeleteColumns []int16
+}
+
+// Match is pg_constraint.confmatchtype: what a key with some nulls means.
+type Match byte
+
+// Kinds of matches.
+const (
+	MatchSimple Match = 's' // a key with a null refers to nothing
+	MatchFull   Match = 'f' // all columns are null, or none
+)
+
+// Action is pg_constraint.confupdtype and confdeltype.
+type Action byte
+
+// Actions.
+const (
+	NoAction   Action = 'a'
+	Restrict   Action = 'r'
+	Cascade    Action = 'c'
+	SetNull    Action = 'n'
+	SetDefault Action = 'd'
+)
+
+func (r *Reference) clone() *Reference {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Columns, c.DeleteColumns = slices.Clone(r.Columns), slices.Clone(r.DeleteColumns)
+	return &c
+}
+
+// Referrer is a foreign key and the table that has it.
+type Referrer struct {
+	Table *Table
+	Key   *Constraint
+}
+
+// referrers are the foreign keys of a view by the table that they refer to, found when they are first asked for: a view never changes.
+type referrers struct {
+	once sync.Once
+	by   map[OID][]Referrer
+}
+
+// Referrers lists the foreign keys that refer to a table, the oldest first.
+func (v *View) Referrers(table OID) []Referrer {
+	v.referrers.once.Do(func() {
+		v.referrers.by = map[OID][]Referrer{}
+		for t := range v.Tables(0) {
+			for i := range t.Constraints {
+				if k := &t.Constraints[i]; k.Reference != nil {
+					v.referrers.by[k.Reference.Table] = append(v.referrers.by[k.Reference.Table], Referrer{t, k})
+				}
+			}
+		}
+		for _, list := range v.referrers.by {
+			slices.SortFunc(list, func(a, b Referrer) int { return int(a.Key.OID) - int(b.Key.OID) })
+		}
+	})
+	return v.referrers.by[table]
+}
+
+// checkReference finds what is wrong with a foreign key by itself.
+func (c *Constraint) checkReference() error {
+	r := c.Reference
+	if (r != nil) != (c.Kind == ForeignKey) {
+		return fmt.Errorf("constraint %q: only a foreign key refers to something, and each does", c.Name)
+	}
+	if r != nil && (r.Table == 0 || len(c.Columns) == 0 || len(r.Columns) != len(c.Columns)) {
+		return fmt.Errorf("constraint %q refers to %d columns by %d", c.Name, len(r.Columns), len(c.Columns))
+	}
+	return nil
+}
+
+// checkReferred makes sure that what t refers to is there.
+func (v *View) checkReferred(t *Table) error {
+	for i := range t.Constraints {
+		k := &t.Constraints[i]
+		if k.Reference == nil {
+			continue
+		}
+		if err := v.checkKeyOf(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkReferrers makes sure that what refers to t still finds its keys.
+func (v *View) checkReferrers(t *Table) error {
+	for _, by := range v.Referrers(t.OID) {
+		if err := v.checkKeyOf(by.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) checkKeyOf(k *Constraint) error {
+	r := k.Reference
+	t := v.Table(r.Table)
+	if t == nil {
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", r.Table)
+	}
+	for _, n := range r.Columns {
+		if err := t.checkAttNum(n, false); err != nil {
+			return fmt.Errorf("constraint %q: %w", k.Name, err)
+		}
+	}
+	if r.Index == 0 && t.PrimaryKey() == nil || r.Index != 0 && t.Index(r.Index) == nil {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "the key of table %s that constraint %s refers to is not there any more", t.Name, k.Name)
+	}
+	return nil
+}
