@@ -50,3 +50,34 @@ func TestConflictAtCommit(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenBy: 23505 names the transaction that was waited for, whatever index says so, and nobody who had committed before.
+func TestTakenBy(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	script(a,
+		"CREATE TABLE taken (k text PRIMARY KEY, near text, far text)", "CREATE TABLE",
+		"CREATE UNIQUE INDEX taken_far ON taken (far) WITH (scope = global)", "CREATE INDEX",
+		"CREATE TABLE near (hall text, n int, seat int, PRIMARY KEY (hall, n))", "CREATE TABLE",
+		"SELECT sherd.set_policy('near', '{\"Fields\": [\"hall\"], \"Range\": 1}')", "\nSELECT 1",
+		"CREATE UNIQUE INDEX near_seat ON near (hall, seat) WITH (scope = local)", "CREATE INDEX",
+	)
+	const by = " Transaction N wrote it, which committed at TIME, while this one waited for it."
+	for _, c := range []struct{ first, then, key string }{
+		{"INSERT INTO taken VALUES ('a')", "INSERT INTO taken VALUES ('a')", `"taken_pkey" (SQLSTATE 23505): Key (k)=(a) already exists.`},
+		{"INSERT INTO taken VALUES ('b', 'x', 'y')", "INSERT INTO taken VALUES ('c', 'x', 'y')", `"taken_far" (SQLSTATE 23505): Key (far)=(y) already exists.`},
+		{"INSERT INTO taken VALUES ('d', 'x', 'z')", "UPDATE taken SET far = 'z' WHERE k = 'a'", `"taken_far" (SQLSTATE 23505): Key (far)=(z) already exists.`},
+		{"INSERT INTO near VALUES ('h', 1, 8)", "INSERT INTO near VALUES ('h', 2, 8)", `"near_seat" (SQLSTATE 23505): Key (hall, seat)=(h, 8) already exists.`},
+		{"INSERT INTO near VALUES ('h', 3, 9)", "UPDATE near SET seat = 9 WHERE n = 1", `"near_seat" (SQLSTATE 23505): Key (hall, seat)=(h, 9) already exists.`},
+	} {
+		a.answer("BEGIN")
+		a.answer(c.first)
+		done := b.background(w, c.then)
+		a.want("COMMIT", "COMMIT")
+		const says = "duplicate key value violates unique constraint "
+		if got := masked(<-done); got != says+c.key+by {
+			t.Errorf("%s\ngot  %s\nwant %s", c.then, got, says+c.key+by)
+		}
+		b.want(c.then, says+c.key)
+	}
+}

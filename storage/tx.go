@@ -109,6 +109,9 @@ func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
 	return getAt(r.latest, key)
 }
 
+// Applied gives the largest stamp applied in the fragment.
+func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.applied.Load()) }
+
 // Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
 func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	t.mu.Lock()

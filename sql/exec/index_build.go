@@ -203,7 +203,7 @@ func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 			return err
 		}
 	}
-	taken, err := stageEntry(c, e.key, e.value, e.exclusive)
+	taken, _, err := o.rule.table.stageEntry(c, e.key, e.value, e.exclusive)
 	if err == nil && taken {
 		err = o.rule.indexes[0].notUnique(c, o.rule.schema, o.row)
 	}

@@ -16,33 +16,27 @@ import (
 // statement, whatever the order in which they are met: the end of the statement counts, as the SQL standard has it. (PostgreSQL asks that of
 // DEFERRABLE constraints only, and refuses or not by the order of the rows on disk for the others.)
 
-// lockEntry takes the lock of an exclusive entry's key.
-func lockEntry(c *Ctx, key []byte) error {
-	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: maxT})
-	return err
-}
-
-// stageEntry puts an entry; taken tells that another row has it.
-func stageEntry(c *Ctx, key, value []byte, exclusive bool) (taken bool, err error) {
+// stageEntry puts an entry. taken tells that another row has it, and since whether there was a wait for that one's writer, as lockNew does.
+func (t *table) stageEntry(c *Ctx, key, value []byte, exclusive bool) (taken bool, since txn.Timestamp, err error) {
 	if exclusive {
-		if err := lockEntry(c, key); err != nil {
-			return false, err
+		if since, err = t.lockNew(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+			return false, since, err
 		}
 		existing, err := c.local.tx.Newest(c.ctx(), key)
 		if err != nil {
-			return false, err
+			return false, since, err
 		}
 		if existing != nil {
-			return !bytes.Equal(existing, value), nil
+			return !bytes.Equal(existing, value), since, nil
 		}
 	}
-	return false, c.local.tx.Put(key, value)
+	return false, since, c.local.tx.Put(key, value)
 }
 
 // unstageEntry removes an entry.
-func unstageEntry(c *Ctx, key []byte, exclusive bool) error {
+func (t *table) unstageEntry(c *Ctx, key []byte, exclusive bool) error {
 	if exclusive {
-		if err := lockEntry(c, key); err != nil {
+		if _, err := t.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
 			return err
 		}
 	}
@@ -71,7 +65,7 @@ func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte
 			return err
 		}
 		if remove.key != nil {
-			if err := unstageEntry(c, remove.key, remove.exclusive); err != nil {
+			if err := k.rule.table.unstageEntry(c, remove.key, remove.exclusive); err != nil {
 				return err
 			}
 		}
@@ -82,7 +76,7 @@ func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte
 				return err
 			}
 		default:
-			if _, err := stageEntry(c, put.key, put.value, false); err != nil {
+			if _, _, err := k.rule.table.stageEntry(c, put.key, put.value, false); err != nil {
 				return err
 			}
 		}
@@ -104,9 +98,9 @@ func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
 // finish puts what was held back.
 func (k *entryKeeper) finish(c *Ctx) error {
 	for _, p := range k.pending {
-		taken, err := stageEntry(c, p.key, p.value, true)
+		taken, since, err := k.rule.table.stageEntry(c, p.key, p.value, true)
 		if err == nil && taken {
-			err = k.rule.duplicateEntry(c, p.index.at, p.row, false)
+			err = takenBy(c, p.key, since, k.rule.duplicateEntry(c, p.index.at, p.row, false))
 		}
 		if err != nil {
 			return err
@@ -135,7 +129,9 @@ func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf 
 			return buf, err
 		}
 		if e.key != nil {
-			s.add(e.bucket, entryWrite(WriteEntry, e, of.Value, of.Place))
+			w := entryWrite(WriteEntry, e, of.Value, of.Place)
+			w.Building = of.Building
+			s.add(e.bucket, w)
 		}
 	}
 	return buf, nil
@@ -194,13 +190,13 @@ func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, 
 func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
 	switch w.Kind {
 	case WriteUnentry:
-		return unstageEntry(c, w.Key, w.Exclusive)
+		return o.rule.table.unstageEntry(c, w.Key, w.Exclusive)
 	case WriteClaim:
 		return o.claim(c, w, emit)
 	}
-	taken, err := stageEntry(c, w.Key, w.Value, w.Exclusive)
+	taken, since, err := o.rule.table.stageEntry(c, w.Key, w.Value, w.Exclusive)
 	if err == nil && taken {
-		err = o.rule.duplicateEntry(c, w.Index, w.Row, w.Building)
+		err = takenBy(c, w.Key, since, o.rule.duplicateEntry(c, w.Index, w.Row, w.Building))
 	}
 	return err
 }

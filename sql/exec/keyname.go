@@ -12,22 +12,32 @@ import (
 // a secondary one. Values that the key does not give back, such as an expression's, are left out.
 func NameOfKey(def *catalog.Table, key []byte, env *types.Env) string {
 	t, err := newTable(def)
-	if err != nil || len(key) < entryAt {
+	if err != nil {
 		return `Something of relation "` + def.Name + `"`
+	}
+	return capital(t.nameOf(env, key))
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// nameOf is NameOfKey within a sentence.
+func (t *table) nameOf(env *types.Env, key []byte) string {
+	if len(key) < entryAt {
+		return `something of relation "` + t.def.Name + `"`
 	}
 	number := binary.BigEndian.Uint32(key[4:])
 	switch {
 	case number == 0 && len(key) >= keyAt:
-		return t.rowName(env, key, true)
+		return t.rowName(env, key)
 	case number == t.order:
-		return t.rowName(env, append(make([]byte, keyAt), key[entryAt:]...), true)
+		return t.rowName(env, append(make([]byte, keyAt), key[entryAt:]...))
 	}
-	for i := range def.Indexes {
-		if x := &def.Indexes[i]; x.StorageID == number {
+	for i := range t.def.Indexes {
+		if x := &t.def.Indexes[i]; x.StorageID == number {
 			return t.entryName(x, key, env)
 		}
 	}
-	return `An index entry of relation "` + def.Name + `"`
+	return `an index entry of relation "` + t.def.Name + `"`
 }
 
 func (t *table) entryName(x *catalog.Index, key []byte, env *types.Env) string {
@@ -39,12 +49,12 @@ func (t *table) entryName(x *catalog.Index, key []byte, env *types.Env) string {
 	var names, values []string
 	for i, att := range x.Columns {
 		if att <= 0 || int(att) > len(t.def.Columns) {
-			return "An entry" + of
+			return "an entry" + of
 		}
 		col := &t.def.Columns[att-1]
 		d, tail, err := types.DecodeKey(col.Type, rest, x.OrderOf(i)&catalog.KeyDesc != 0)
 		if err != nil {
-			return "An entry" + of
+			return "an entry" + of
 		}
 		text := "null"
 		if !d.IsNull() {
@@ -52,5 +62,5 @@ func (t *table) entryName(x *catalog.Index, key []byte, env *types.Env) string {
 		}
 		rest, names, values = tail, append(names, col.Name), append(values, text)
 	}
-	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")" + of
+	return "key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")" + of
 }

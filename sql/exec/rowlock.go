@@ -24,25 +24,29 @@ func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (
 	return changed, err
 }
 
-// lockNew takes the lock of a new row's key, and tells whether another transaction held it: one that was writing the same key.
-func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (waited bool, err error) {
+// lockNew takes the lock of a new row's key, or of an index entry that only one row may have. Where another transaction held it, which was
+// writing the same key, since is what the fragment had applied when the wait began; else it is maxT.
+func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (since txn.Timestamp, err error) {
 	const doing = "inserting"
 	req.NoWait = true
 	if _, err = t.lockRow(c, key, req, doing); !errors.Is(err, txn.ErrLocked) {
-		return false, err
+		return maxT, err
 	}
-	req.NoWait = false
+	req.NoWait, since = false, c.local.tx.Applied()
 	_, err = t.lockRow(c, key, req, doing)
-	return true, err
+	return since, err
 }
 
-// insertedBy adds to the error of a taken key, for which the statement has waited, who took it. It says nothing of a writer that the snapshot
-// shows: its lock was only being cleared away, and to the user that row was simply there before.
-func (t *table) insertedBy(c *Ctx, key []byte, taken error) error {
+// takenBy adds to the error of a taken key, for which the statement has waited since, who took it. It says nothing of a writer that had
+// committed by then: its lock was only being cleared away, and to the user that row was simply there before.
+func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
+	if since == maxT {
+		return taken
+	}
 	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: 1})
 	var by *txn.ConflictError
 	var marked *pgerr.Error
-	if !errors.As(err, &by) || by.Other.IsZero() || by.Version <= c.local.task.T || !errors.As(taken, &marked) {
+	if !errors.As(err, &by) || by.Other.IsZero() || by.Version <= since || !errors.As(taken, &marked) {
 		return taken
 	}
 	e := *marked
@@ -74,7 +78,7 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 	var conflict *txn.ConflictError
 	if errors.As(err, &conflict) {
 		own, e := *conflict, *conflict.Err
-		e.Detail = own.Detail("%s", t.rowName(c.Env, key, true))
+		e.Detail = own.Detail("%s", capital(t.nameOf(c.Env, key)))
 		e.Table = t.def.Name
 		own.Err = &e
 		return &own
@@ -84,7 +88,7 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 		return err
 	}
 	e := *marked
-	e.Where = "while " + doing + " " + t.rowName(c.Env, key, false)
+	e.Where = "while " + doing + " " + t.nameOf(c.Env, key)
 	var circle *txn.DeadlockError
 	if errors.As(err, &circle) {
 		own := *circle
@@ -95,14 +99,11 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 }
 
 // rowName is a row as messages call it: key (id)=(orders/1-A) of relation "orders".
-func (t *table) rowName(env *types.Env, key []byte, first bool) string {
+func (t *table) rowName(env *types.Env, key []byte) string {
 	names, values, ok := t.keyText(env, key)
 	name := "row"
 	if ok {
 		name = "key (" + names + ")=(" + values + ")"
-	}
-	if first {
-		name = strings.ToUpper(name[:1]) + name[1:]
 	}
 	return name + ` of relation "` + t.def.Name + `"`
 }

@@ -16,6 +16,8 @@ type Tx interface {
 	// Lock takes the row lock of key and tells whether a version above the request's T was committed, which is 40001 unless the request
 	// asks to recheck; txn.ErrLocked where it must not wait.
 	Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error)
+	// Applied gives the largest stamp applied in the fragment: what was acknowledged before the call is at or below it.
+	Applied() txn.Timestamp
 	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
 	Newest(ctx context.Context, key []byte) ([]byte, error)
 	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.

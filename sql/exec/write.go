@@ -33,9 +33,10 @@ type Write struct {
 	Hit   bool         // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
 	Mode  txn.LockMode // of a replacement: whether it changes a unique key
 
+	Building bool // the row is there already, and the constraint that refuses it is new
+
 	Index     int    // of an entry: which of the Modify's
 	Exclusive bool   // of an entry
-	Building  bool   // of an entry: of a row that is there already
 	Row       []byte // of an entry: the encoded row, for messages
 }
 
@@ -125,7 +126,7 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 	if o.conf != nil && !c.rechecks() {
 		req.T = c.local.task.T
 	}
-	waited, err := o.rule.table.lockNew(c, w.Key, req)
+	since, err := o.rule.table.lockNew(c, w.Key, req)
 	if err != nil {
 		return err
 	}
@@ -134,12 +135,11 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 		return err
 	}
 	if existing != nil {
+		if w.Building {
+			return o.rule.notUnique(c, w.Value)
+		}
 		if o.conf == nil || !o.conf.key {
-			err := o.rule.duplicate(c, w.Value)
-			if waited {
-				err = o.rule.table.insertedBy(c, w.Key, err)
-			}
-			return err
+			return takenBy(c, w.Key, since, o.rule.duplicate(c, w.Value))
 		}
 		return o.conflict(c, w, existing, emit)
 	}
