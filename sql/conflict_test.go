@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -80,4 +81,39 @@ func TestTakenBy(t *testing.T) {
 		}
 		b.want(c.then, says+c.key)
 	}
+}
+
+// TestOnConflictInSnapshot: ON CONFLICT above READ COMMITTED decides by no row that the transaction cannot see. Answers are PostgreSQL's.
+func TestOnConflictInSnapshot(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE oc (id int PRIMARY KEY, v int, u int UNIQUE)", "CREATE TABLE")
+	const refused = "could not serialize access due to concurrent update (SQLSTATE 40001)"
+	for _, c := range []struct{ other, do, want, left string }{
+		{"UPDATE oc SET v = 2", "(1, 5, 5) ON CONFLICT DO NOTHING", refused, "1|2|1"},
+		{"UPDATE oc SET v = 2", "(1, 5, 5) ON CONFLICT (id) DO NOTHING", refused, "1|2|1"},
+		{"INSERT INTO oc VALUES (2, 2, 2)", "(2, 5, 5) ON CONFLICT DO NOTHING", refused, "1|1|1\n2|2|2"},
+		{"DELETE FROM oc", "(1, 5, 5) ON CONFLICT DO NOTHING", "INSERT 0 1", "1|5|5"},
+		{"DELETE FROM oc", "(1, 5, 5) ON CONFLICT (id) DO UPDATE SET v = 9", "INSERT 0 1", "1|5|5"},
+		{"UPDATE oc SET v = 2", "(3, 3, 1) ON CONFLICT (u) DO NOTHING", refused, "1|2|1"},
+		{"INSERT INTO oc VALUES (2, 2, 2)", "(3, 3, 2) ON CONFLICT (u) DO NOTHING", refused, "1|1|1\n2|2|2"},
+		{"DELETE FROM oc", "(3, 3, 1) ON CONFLICT (u) DO NOTHING", "INSERT 0 1", "3|3|1"},
+		{"DELETE FROM oc", "(3, 3, 1) ON CONFLICT (u) DO UPDATE SET v = 9", "INSERT 0 1", "3|3|1"},
+		{"DELETE FROM oc; INSERT INTO oc VALUES (7, 7, 7)", "(1, 1, 1); UPDATE oc SET v = v + 1 WHERE id = 1", "INSERT 0 1\nUPDATE 1", "1|2|1\n7|7|7"},
+		{"INSERT INTO oc VALUES (4, 4, 4)", "(1, 6, 6) ON CONFLICT DO NOTHING", "INSERT 0 0", "1|1|1\n4|4|4"},
+		{"INSERT INTO oc VALUES (4, 4, 4)", "(5, 5, 5), (1, 1, 6), (6, 6, 1), (5, 5, 7) ON CONFLICT DO NOTHING", "INSERT 0 1", "1|1|1\n4|4|4\n5|5|5"},
+	} {
+		a.answer("DELETE FROM oc")
+		a.want("INSERT INTO oc VALUES (1, 1, 1)", "INSERT 0 1")
+		a.want("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM oc", "BEGIN\n1\nSELECT 1")
+		b.answer(c.other)
+		got, _, _ := strings.Cut(a.answer("INSERT INTO oc VALUES "+c.do), ": ")
+		a.answer("COMMIT")
+		rows := a.answer("SELECT * FROM oc ORDER BY id")
+		left, _, _ := strings.Cut(rows, "\nSELECT")
+		if got != c.want || left != c.left {
+			t.Errorf("%s | %s\ngot  %s, left %s\nwant %s, left %s", c.other, c.do, got, left, c.want, c.left)
+		}
+	}
+	a.checked()
 }

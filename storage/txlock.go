@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -52,10 +53,18 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if req.Recheck {
 		return true, nil
 	}
-	if !rule.FirstUpdater {
+	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
 	return false, txn.NewConflict(bytes.Clone(key), l.version, req.T, t.r.writerAt(l.version), l.size < 0)
+}
+
+// hasStaged tells whether the transaction has a write of key. It was let in then, and has put a new row where the other has deleted one.
+func (t *Tx) hasStaged(key []byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok, err := t.stage.get(key, math.MaxInt)
+	return ok && err == nil
 }
 
 // LockNewest takes the strongest lock of key without regard to a snapshot: for unique checks, which look at the newest state at every level.

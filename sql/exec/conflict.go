@@ -48,13 +48,13 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 // perhaps about to be inserted, for which the stronger lock waits.
 //
 // READ COMMITTED goes by the newest version, whether or not the statement's snapshot has it; above that level a version that the snapshot
-// has not is 40001.
+// has not is 40001, for DO NOTHING too: it would answer by a row that the transaction cannot see.
 func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 	existing, err := c.local.tx.Newest(c.ctx(), key)
 	if err != nil || existing == nil || !o.conf.update && c.rechecks() {
 		return existing, err
 	}
-	req := txn.LockRequest{Mode: txn.KeyShare, T: c.local.task.T, Recheck: c.rechecks()}
+	req := txn.LockRequest{Mode: txn.Share, T: c.local.task.T, Recheck: c.rechecks()}
 	switch {
 	case o.conf.update && len(o.conf.keyed) > 0:
 		req.Mode = txn.Update

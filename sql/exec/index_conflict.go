@@ -69,7 +69,7 @@ func (in *insertion) decide(batch []*proposal) error {
 		switch {
 		case p.owner == nil:
 			in.out.add(p.bucket, w)
-		case in.o.node.OnConflict.Update:
+		case in.o.node.OnConflict.Update, !in.c.rechecks(): // DO NOTHING looks whether the transaction may know of that row
 			w.Kind, w.Key = WriteUpsert, p.owner
 			_, w.Hit = in.hits[string(w.Key)]
 			in.out.add(bucketOfKey(w.Key), w)
@@ -190,11 +190,7 @@ func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
 		return err
 	}
 	if existing == nil || o.conf.update || !c.rechecks() {
-		req := txn.LockRequest{Mode: txn.Update, T: maxT}
-		if !c.rechecks() {
-			req.T = c.local.task.T
-		}
-		if _, err := tx.Lock(c.ctx(), w.Key, req); err != nil {
+		if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}, "inserting"); err != nil {
 			return err
 		}
 		if existing, err = tx.Newest(c.ctx(), w.Key); err != nil {
@@ -210,7 +206,7 @@ func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
 	return o.reply(emit, w, didInsert, types.Null, types.Null)
 }
 
-// upsert is ON CONFLICT DO UPDATE of a row that was found by its entry, whose lock is held: so it is still there.
+// upsert is ON CONFLICT of a row that was found by its entry, whose lock is held: so it is still there.
 func (o *stageOp) upsert(c *Ctx, w *Write, emit Emit) error {
 	existing, err := o.taken(c, w.Key)
 	if err != nil {

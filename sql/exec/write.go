@@ -122,11 +122,7 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 			return o.conflict(c, w, existing, emit)
 		}
 	}
-	req := txn.LockRequest{Mode: txn.Update, T: maxT}
-	if o.conf != nil && !c.rechecks() {
-		req.T = c.local.task.T
-	}
-	since, err := o.rule.table.lockNew(c, w.Key, req)
+	since, err := o.rule.table.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT})
 	if err != nil {
 		return err
 	}
@@ -140,6 +136,9 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 		}
 		if o.conf == nil || !o.conf.key {
 			return takenBy(c, w.Key, since, o.rule.duplicate(c, w.Value))
+		}
+		if existing, err = o.taken(c, w.Key); err != nil {
+			return err
 		}
 		return o.conflict(c, w, existing, emit)
 	}
