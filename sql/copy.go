@@ -170,6 +170,9 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	}
 	in.reader = copydata.NewReader(opts, func() ([]byte, error) { return reader.Next(ctx) })
 	in.opts, in.env = opts, s.Env()
+	if err := s.tx.first(ctx); err != nil {
+		return err
+	}
 	c := s.execution(ctx, nil)
 	c.Hooks.Source = in.rows
 	s.tx.used = true

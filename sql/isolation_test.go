@@ -281,3 +281,38 @@ func TestReturningInParts(t *testing.T) {
 	}
 	a.want("SELECT count(*) FROM q", "3\nSELECT 1")
 }
+
+// The first query of a transaction with one snapshot takes it, whether it reads rows or not; what only sets the transaction up does not.
+func TestFirstQueryTakesSnapshot(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE f (id int PRIMARY KEY)", "CREATE TABLE")
+	for _, first := range []struct {
+		statements, answer string
+		fixes              bool
+	}{
+		{"SELECT 1", "1\nSELECT 1", true},
+		{"INSERT INTO f VALUES (1000)", "INSERT 0 1", true},
+		{"SELECT id FROM f WHERE false", "SELECT 0", true},
+		{"DELETE FROM f WHERE id = 0", "DELETE 0", true},
+		{"PREPARE p AS SELECT id FROM f; DEALLOCATE p", "PREPARE\nDEALLOCATE", true},
+		{"CREATE TABLE g (id int PRIMARY KEY)", "CREATE TABLE", true},
+		{"SHOW transaction_isolation", "repeatable read\nSHOW", false},
+		{"SET LOCAL work_mem = '8MB'", "SET", false},
+		{"SAVEPOINT a", "SAVEPOINT", false},
+		{"LOCK TABLE f IN ROW SHARE MODE", "LOCK TABLE", false},
+	} {
+		b.answer("TRUNCATE f")
+		a.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+		a.want(first.statements, first.answer)
+		b.want("INSERT INTO f VALUES (1)", "INSERT 0 1")
+		want := "1\nSELECT 1"
+		if first.fixes {
+			want = "0\nSELECT 1"
+		}
+		if got := a.answer("SELECT count(*) FROM f WHERE id = 1"); got != want {
+			t.Errorf("after %s: %s, want %s", first.statements, got, want)
+		}
+		a.want("ROLLBACK", "ROLLBACK")
+	}
+}

@@ -52,6 +52,9 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 		return emit(row)
 	}
 	for {
+		if err := t.first(ctx); err != nil {
+			return 0, err
+		}
 		c := s.execution(ctx, args)
 		if at != 0 {
 			g := *c.Gateway

@@ -18,6 +18,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	}
 	if s.tx != nil && takesSnapshot(st.Node) {
 		s.tx.used = true
+		if err := s.tx.first(ctx); err != nil {
+			return err
+		}
 	}
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_TransactionStmt:

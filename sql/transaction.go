@@ -117,11 +117,24 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 	return t.current(ctx, ids)
 }
 
+// first takes the one snapshot of a transaction that has one and has not taken it: its first query does, whatever it reads.
+func (t *transaction) first(ctx context.Context) error {
+	if t.t != 0 || !t.oneSnapshot() {
+		return nil
+	}
+	if err := t.goBackAsSet(); err != nil || t.t != 0 {
+		return err
+	}
+	_, err := t.fix(ctx)
+	return err
+}
+
 // fix takes the one snapshot of the transaction.
 func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 	all := t.gateway.Map.Fragments()
 	t.seen = t.s.db.storages.count()
 	T, err := t.current(ctx, all)
+	T = max(T, 1) // 0, of fragments that hold nothing yet, would look as if it had not been taken
 	if err == nil {
 		err = t.parts.HoldSnapshot(all, T)
 	}
