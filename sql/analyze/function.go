@@ -324,7 +324,7 @@ func (s *scope) catalogExpr(text string, t types.OID) (query.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := &scope{state: &state{ctx: s.ctx, text: "SELECT " + text, noParams: true, locs: locations{}}, q: &query.Query{}, place: inOther}
+	inner := &scope{state: &state{ctx: s.ctx, text: parse.Positions{Text: "SELECT " + text}, noParams: true, locs: locations{}}, q: &query.Query{}, place: inOther}
 	e, err := inner.expr(stmts[0].Node.GetSelectStmt().TargetList[0].GetResTarget().Val)
 	if err != nil || isPolymorphic(t) {
 		return e, err
@@ -356,6 +356,8 @@ func (s *scope) checkSetPlace(loc int32, before *query.Call) error {
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index expressions")
 	case inIndexPredicate:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in index predicates")
+	case inTransform:
+		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in transform expressions")
 	}
 	return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", placeNames[s.place])
 }

@@ -34,7 +34,7 @@ type Context struct {
 // state is one statement being analysed.
 type state struct {
 	ctx      *Context
-	text     string
+	text     parse.Positions
 	params   []types.OID // by number; 0 is not known yet
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
@@ -75,6 +75,7 @@ const (
 	inGenerated
 	inIndexKey
 	inIndexPredicate
+	inTransform
 )
 
 var placeNames = [...]string{
@@ -83,6 +84,7 @@ var placeNames = [...]string{
 	inWindowFrame: "window RANGE", inInsert: "INSERT", inUpdateSource: "UPDATE", inUpdateTarget: "UPDATE", inGroupBy: "GROUP BY",
 	inOrderBy: "ORDER BY", inDistinctOn: "DISTINCT ON", inLimit: "LIMIT", inOffset: "OFFSET", inReturning: "RETURNING", inValues: "VALUES",
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX", inIndexPredicate: "INDEX WHERE",
+	inTransform: "USING",
 }
 
 // scope is one query level: what can be named and where (ParseState).
@@ -114,7 +116,7 @@ func (s *scope) at(p place, f func() error) error {
 }
 
 // pos gives the character position of a location of the parse tree.
-func (s *scope) pos(loc int32) int { return parse.Position(s.text, int(loc)) }
+func (s *scope) pos(loc int32) int { return s.text.At(int(loc)) }
 
 func (s *scope) errorf(loc int32, code, format string, args ...any) *pgerr.Error {
 	return pgerr.New(code, format, args...).At(s.pos(loc))

@@ -13,7 +13,7 @@ import (
 // Statement analyses a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types of $1, $2, … as far as the client gave
 // them, 0 where the statement is to decide; the types decided on come back.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
-	st := &state{ctx: ctx, text: ctx.Source, params: append([]types.OID(nil), params...), locs: locations{}, noParams: ctx.NoParams}
+	st := &state{ctx: ctx, text: parse.Positions{Text: ctx.Source}, params: append([]types.OID(nil), params...), locs: locations{}, noParams: ctx.NoParams}
 	for i, p := range st.params {
 		if p == types.Unknown {
 			st.params[i] = 0
@@ -64,7 +64,7 @@ func (st *state) checkParams(q *query.Query) error {
 		return nil
 	}
 	return pgerr.New(pgerr.AmbiguousParameter, "could not determine data type of parameter $%d", found.N).
-		At(parse.Position(st.text, int(st.locs.of(found))))
+		At(st.text.At(int(st.locs.of(found))))
 }
 
 // Table finds the table that a name means, for COPY, TRUNCATE and DDL: 42P01 where there is none, 42809 where it is no table.

@@ -37,7 +37,7 @@ func ParseExpression(text string) (Source, error) {
 
 // storedScope makes a scope for an expression that the catalog keeps: over one table's columns (Rels[0]), without parameters.
 func storedScope(ctx *Context, source, table string, over []query.Column, p place) *scope {
-	s := &scope{state: &state{ctx: ctx, text: source, noParams: true, locs: locations{}}, q: &query.Query{}, place: p}
+	s := &scope{state: &state{ctx: ctx, text: parse.Positions{Text: source}, noParams: true, locs: locations{}}, q: &query.Query{}, place: p}
 	if over != nil {
 		s.q.Rels = []*query.Rel{{Kind: query.RelTable, Alias: table, Columns: over}}
 		it := s.itemOf(0)
@@ -88,6 +88,29 @@ func Generated(ctx *Context, src Source, c query.Column, table string, over []qu
 		return nil, pgerr.New("42P17", "generation expression is not immutable")
 	}
 	return e, nil
+}
+
+// Transform analyses what becomes of a column whose type changes to that of c: USING over the columns of the table as it was, or without it (no
+// Node) the column itself, at position col. It is nil where no assignment cast leads to the type.
+func Transform(ctx *Context, src Source, c query.Column, col int, table string, over []query.Column) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, table, over, inTransform)
+	e := query.Expr(&query.Var{T: query.T{OID: over[col].Type, Mod: over[col].Typmod}, Col: col, Name: over[col].Name})
+	if src.Node != nil {
+		var err error
+		if e, err = s.expr(src.Node); err != nil {
+			return nil, err
+		}
+	}
+	return s.coerceTo(e, c.Type, c.Typmod, assignment, -1)
+}
+
+// Checks analyses what a table demands of its rows: generated columns first, then CHECK constraints. Columns are Var{Rel: 0}.
+func Checks(ctx *Context, t *catalog.Table) ([]query.Check, error) {
+	e, err := analyzeTable(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return e.checks, nil
 }
 
 func (s *scope) columnExpr(n *pg_query.Node, c query.Column, what string) (query.Expr, error) {

@@ -132,3 +132,27 @@ func Position(text string, offset int) int {
 	}
 	return utf8.RuneCountInString(text[:offset]) + 1
 }
+
+// Positions gives the positions of one text's offsets. Those asked for one after the other lie close to one another mostly, so it counts
+// from the last: a statement with thousands of values is not counted anew for each.
+type Positions struct {
+	Text  string
+	last  int // an offset
+	chars int // characters before it
+}
+
+// At is Position for an offset in the text.
+func (p *Positions) At(offset int) int {
+	switch {
+	case offset < 0 || offset > len(p.Text):
+		return 0
+	case offset >= p.last:
+		p.chars += utf8.RuneCountInString(p.Text[p.last:offset])
+	case offset < p.last-offset:
+		p.chars = utf8.RuneCountInString(p.Text[:offset])
+	default:
+		p.chars -= utf8.RuneCountInString(p.Text[offset:p.last])
+	}
+	p.last = offset
+	return p.chars + 1
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -164,4 +165,18 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})
+}
+
+func TestPositions(t *testing.T) {
+	const text = "SELECT 'żółw', x FROM t WHERE 'ąę' = y"
+	p := Positions{Text: text}
+	offsets := []int{-1, 0, len(text), 3, len(text) + 1, 30, 12, 12, 29, 8, len(text)}
+	for _, at := range offsets {
+		if at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+			continue
+		}
+		if got, want := p.At(at), Position(text, at); got != want {
+			t.Errorf("offset %d is at %d, not %d", at, got, want)
+		}
+	}
 }
