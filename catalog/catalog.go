@@ -100,10 +100,19 @@ func (c *Catalog) Watch(ctx context.Context, f func(*View) error) error {
 // Apply proposes a change and gives the version of the view it led to; View then shows it. Errors: a conflict (IsConflict), a name that is
 // taken, a reference that does not hold, and 40003 where the outcome is unknown. An empty change gives the version it was planned at.
 func (c *Catalog) Apply(ctx context.Context, ch *Change) (uint64, error) {
+	return c.apply(ctx, ch, nil)
+}
+
+// Commit is Apply for a change that is the whole of a transaction, whose outcome can be asked for from then on (Recall).
+func (c *Catalog) Commit(ctx context.Context, id TransactionID, commitTS uint64, ch *Change) (uint64, error) {
+	return c.apply(ctx, ch, &outcome{id, commitTS})
+}
+
+func (c *Catalog) apply(ctx context.Context, ch *Change, of *outcome) (uint64, error) {
 	if ch.Empty() {
 		return ch.base.version, nil
 	}
-	data, err := encodeBatch(ch.ops)
+	data, err := encodeCommit(ch.ops, of)
 	if err != nil {
 		return 0, fmt.Errorf("catalog: encode change: %w", err)
 	}

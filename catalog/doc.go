@@ -28,6 +28,9 @@
 //	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
 //	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it.
 //
+// Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
+// of a transaction carries its id, and applies once.
+//
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
 //
 // Limits: the whole catalog is in memory on every node and in one snapshot file; an entry is at most raftgroup.MaxEntry bytes.

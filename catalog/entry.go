@@ -37,6 +37,7 @@ type logEntry struct {
 	prepare *prepared
 	decide  *decision
 	forget  *TransactionID
+	commit  *outcome // with ops: of the transaction that they are the whole of, nil where none is named
 }
 
 // decision is an entry that decides a prepared change.
@@ -47,7 +48,7 @@ type decision struct {
 }
 
 func encodeBatch(ops []op) ([]byte, error) {
-	return marshal(&pb.Entry{Kind: &pb.Entry_Batch{Batch: batchOf(ops)}})
+	return encodeCommit(ops, nil)
 }
 
 func batchOf(ops []op) *pb.Batch {
@@ -88,10 +89,14 @@ func decodeEntry(data []byte) (logEntry, error) {
 		}}, nil
 	case *pb.Entry_Batch:
 		ops, err := decodeBatch(k.Batch)
+		out := logEntry{ops: ops}
+		if err == nil && len(k.Batch.GetTransaction()) > 0 {
+			out.commit, err = decodeOutcome(k.Batch.GetTransaction(), k.Batch.GetCommitTs())
+		}
 		if err != nil {
 			return logEntry{}, fmt.Errorf("catalog: log entry is damaged: %w", err)
 		}
-		return logEntry{ops: ops}, nil
+		return out, nil
 	case *pb.Entry_Prepare, *pb.Entry_Decide, *pb.Entry_Forget:
 		out, err := decodeTransactional(&e)
 		if err != nil {

@@ -80,7 +80,7 @@ func fullState(t *testing.T) state {
 	}
 	ids := &idCounters{}
 	ids.Set(16385, 4097)
-	return state{v, c, ids}
+	return state{view: v, counters: c, ids: ids}
 }
 
 // TestEveryFieldIsEncoded fails when a descriptor gains a field that fullOps and laterOps leave zero: such a field might be lost on disk.
@@ -243,7 +243,7 @@ func TestDamagedFormats(t *testing.T) {
 // FuzzDecode: whatever the bytes, decoding ends in an error or in a state that reads back the same; applying never panics and keeps the
 // state's own snapshot readable.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "forget.v1", "snapshot-prepared.v1"} {
+	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "forget.v1", "snapshot-prepared.v1", "commit.v1", "snapshot-outcomes.v1"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

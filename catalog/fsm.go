@@ -14,6 +14,7 @@ type machine struct {
 	view     atomic.Pointer[View]
 	counters counters   // of Raft's goroutine
 	ids      idCounters // of Raft's goroutine
+	outcomes outcomes
 }
 
 // applied answers a proposer.
@@ -59,6 +60,9 @@ func (m *machine) apply(e logEntry) applied {
 		if err != nil {
 			panic(err) // K6 does not hold: neither going on nor refusing would be right
 		}
+		if ops != nil {
+			m.outcomes.add(e.decide.id, e.decide.commitTS)
+		}
 		a := m.advance(next, ops)
 		a.outcome = outcome
 		return a
@@ -67,9 +71,22 @@ func (m *machine) apply(e logEntry) applied {
 	case e.ops == nil:
 		return m.allot(e.want)
 	}
+	return m.commit(v, e)
+}
+
+// commit applies a batch; one that is a transaction's applies once.
+func (m *machine) commit(v *View, e logEntry) applied {
+	if e.commit != nil {
+		if _, again := m.outcomes.find(e.commit.id); again {
+			return applied{version: v.version}
+		}
+	}
 	next, err := v.apply(e.ops, m.counters)
 	if err != nil {
 		return applied{err: err}
+	}
+	if e.commit != nil {
+		m.outcomes.add(e.commit.id, e.commit.commitTS)
 	}
 	return m.advance(next, e.ops)
 }
@@ -95,7 +112,9 @@ func (m *machine) allot(want allotment) applied {
 }
 
 // state gives the present state, which later entries do not change.
-func (m *machine) state() state { return state{m.view.Load(), m.counters, m.ids.Copy()} }
+func (m *machine) state() state {
+	return state{m.view.Load(), m.counters, m.ids.Copy(), m.outcomes.all()}
+}
 
 func (m *machine) publish(v *View) {
 	old := m.view.Swap(v)
@@ -119,6 +138,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		return err
 	}
 	m.counters, m.ids = s.counters, *s.ids
+	m.outcomes.restore(s.outcomes)
 	m.publish(s.view)
 	return nil
 }

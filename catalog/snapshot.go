@@ -11,6 +11,7 @@ type state struct {
 	view     *View
 	counters counters
 	ids      *idCounters
+	outcomes []outcome
 }
 
 // encodeSnapshot writes the whole state.
@@ -28,6 +29,9 @@ func encodeSnapshot(s state) ([]byte, error) {
 	}
 	for _, x := range s.view.decided {
 		p.Decided = append(p.Decided, &pb.Decided{Transaction: x.id[:], CommitTs: x.commitTS, Writers: x.writers})
+	}
+	for _, x := range s.outcomes {
+		p.Outcomes = append(p.Outcomes, &pb.Decided{Transaction: x.id[:], CommitTs: x.commitTS})
 	}
 	s.ids.Scan(func(table OID, next uint64) bool {
 		p.IdCounters = append(p.IdCounters, &pb.IDCounter{Table: table, Next: next})
@@ -71,7 +75,11 @@ func decodeSnapshot(data []byte) (state, error) {
 	if err := v.restoreTransactions(&p, c); err != nil {
 		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
 	}
-	return state{v, c, ids}, nil
+	known, err := decodeOutcomes(p.GetOutcomes())
+	if err != nil {
+		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
+	}
+	return state{v, c, ids, known}, nil
 }
 
 // restoreTransactions adds the prepared changes, which must still be valid (K6), and the decisions.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -12,6 +13,7 @@ import (
 // anchor (catalog/participant.go says why that is sound).
 type definitions struct {
 	catalog *catalog.Catalog
+	clock   *txn.Clock
 	id      txn.ID
 	change  *catalog.Change
 }
@@ -38,7 +40,10 @@ func (d *definitions) Promised() txn.Timestamp { return 0 }
 
 // Commit implements txn.Participant.
 func (d *definitions) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	_, err := d.catalog.Apply(ctx, d.change)
+	_, err := d.catalog.Commit(ctx, d.id, uint64(max(req.Floor, d.clock.Now())), d.change)
+	if pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+		err = txn.Unanswered(d.id, err)
+	}
 	return req.Floor, err
 }
 

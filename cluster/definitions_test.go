@@ -139,3 +139,53 @@ func stageRow(t *testing.T, p *part, storageID uint32) {
 		t.Fatal(err)
 	}
 }
+
+// TestOutcomeOfDefinitions: what became of a transaction that changed definitions alone is known after a restart too, from the log as from a
+// snapshot.
+func TestOutcomeOfDefinitions(t *testing.T) {
+	for _, snapshot := range []bool{false, true} {
+		dir := t.TempDir()
+		c := openCatalog(t, dir)
+		h := openHost(t, dir, c)
+		begin := func(name string) *Transaction {
+			x := h.Begin().(*Transaction)
+			x.Define(makeTable(t, c, name))
+			return x
+		}
+		done, refused, dropped := begin("made"), begin("made"), begin("other")
+		C, err := done.Commit(t.Context(), 0)
+		if err != nil {
+			t.Fatal(C, err)
+		}
+		if _, err := refused.Commit(t.Context(), 0); err == nil {
+			t.Fatal("two tables of one name")
+		}
+		dropped.Rollback()
+		if snapshot {
+			if err := c.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(h *Host, when string) {
+			t.Helper()
+			for x, want := range map[*Transaction]txn.Outcome{done: txn.Committed, refused: txn.Aborted, dropped: txn.Aborted} {
+				if got, _, err := h.Outcome(t.Context(), catalog.PostgresDB, x.ID()); got != want || err != nil {
+					t.Errorf("%s: %s, %v; want %s", when, got, err, want)
+				}
+			}
+		}
+		check(h, "before")
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = openCatalog(t, dir)
+		h = openHost(t, dir, c)
+		check(h, "after a restart")
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

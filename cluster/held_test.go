@@ -180,3 +180,70 @@ func TestResolveTransaction(t *testing.T) {
 		}
 	}
 }
+
+// TestResolveWithoutAnchor: where the anchor is gone, a writer that has applied its decision goes before the operator's word, and what is not
+// prepared everywhere cannot be committed.
+func TestResolveWithoutAnchor(t *testing.T) {
+	const applied, everywhere, missing = "a writer applied the commit", "prepared everywhere", "one is not prepared"
+	for state, codes := range map[string]map[txn.Outcome]string{
+		applied:    {txn.Aborted: pgerr.ObjectNotInPrerequisiteState, txn.Committed: ""},
+		everywhere: {txn.Aborted: "", txn.Committed: ""},
+		missing:    {txn.Aborted: "", txn.Committed: pgerr.ObjectNotInPrerequisiteState},
+	} {
+		for word, code := range codes {
+			t.Run(state+", "+word.String(), func(t *testing.T) {
+				ctx := t.Context()
+				dir := t.TempDir()
+				h := openHost(t, dir, openCatalogOf(t, dir, 3))
+				defer h.Close()
+				fragments, err := h.fragmentsOf(catalog.PostgresDB)
+				if err != nil || len(fragments) != 3 {
+					t.Fatal(fragments, err)
+				}
+				slices.Sort(fragments)
+				x := h.Begin().(*Transaction)
+				put(t, x, fragments, heldKey(1))
+				d := txn.Decision{ID: x.ID(), C: h.cfg.Clock.Now() + 1, Outcome: txn.Committed, Writers: fragments}
+				last := len(fragments)
+				if state == missing {
+					last--
+				}
+				for _, f := range fragments[:last] {
+					if err := x.parts[f].tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if state == applied {
+					if out, err := x.parts[fragments[0]].tx.Decide(ctx, d); out != txn.Committed {
+						t.Fatal(out, err)
+					}
+					if err := x.parts[fragments[1]].tx.Resolve(ctx, d); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if state == missing {
+					x.parts[fragments[last]].tx.Rollback()
+				}
+				if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word); !pgerr.Is(err, pgerr.ObjectInUse) {
+					t.Fatalf("while it is at work: %v", err)
+				}
+				x.letGo()
+				h.mu.Lock()
+				anchor := h.replicas[fragments[0]]
+				delete(h.replicas, fragments[0])
+				h.mu.Unlock()
+				err = h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word)
+				h.mu.Lock()
+				h.replicas[fragments[0]] = anchor
+				h.mu.Unlock()
+				if pgerr.Code(err) != code {
+					t.Fatalf("got %v", err)
+				}
+				_, _, prepared := h.replicas[fragments[1]].Prepared(x.ID())
+				if refused := state == missing && code != ""; prepared != refused {
+					t.Fatalf("prepared: %v", prepared)
+				}
+			})
+		}
+	}
+}

@@ -40,9 +40,8 @@ type Host struct {
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
 
-	atWork  sync.Map // transactions that have touched a fragment, by id
-	defined defined
-	ending  sync.Map // held transactions that are being committed or rolled back, by id
+	atWork sync.Map // transactions that have touched a fragment or change definitions, by id
+	ending sync.Map // held transactions that are being committed or rolled back, by id
 
 	jobs jobs
 	stop context.CancelFunc

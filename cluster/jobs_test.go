@@ -14,6 +14,11 @@ import (
 
 func openCatalog(t *testing.T, dir string) *catalog.Catalog {
 	t.Helper()
+	return openCatalogOf(t, dir, 2)
+}
+
+func openCatalogOf(t *testing.T, dir string, fragments int) *catalog.Catalog {
+	t.Helper()
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +28,7 @@ func openCatalog(t *testing.T, dir string) *catalog.Catalog {
 		t.Fatal(err)
 	}
 	_, err = c.Bootstrap(t.Context(), catalog.BootstrapOptions{
-		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: 2, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
 	})
 	if err != nil {
 		t.Fatal(err)

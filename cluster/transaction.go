@@ -126,15 +126,11 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 		parts = append(parts, p.tx)
 	}
 	if t.change != nil && !t.change.Empty() {
-		parts = append(parts, &definitions{catalog: t.host.cfg.Catalog, id: t.id, change: t.change})
+		t.host.atWork.Store(t.id, true)
+		parts = append(parts, &definitions{catalog: t.host.cfg.Catalog, clock: t.host.cfg.Clock, id: t.id, change: t.change})
 	}
-	defines := t.change != nil && !t.change.Empty()
 	t.mu.Unlock()
-	C, err := t.host.coordinator.Commit(ctx, t.id, floor, parts)
-	if err == nil && defines {
-		t.host.defined.add(t.id, C)
-	}
-	return C, err
+	return t.host.coordinator.Commit(ctx, t.id, floor, parts)
 }
 
 // Rollback drops what is staged, and the locks.

@@ -341,7 +341,7 @@ func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
 	if err := m.installPieces(o, at, o.C); err != nil {
 		return err
 	}
-	if o.anchor == txn.CatalogFragment { // the catalog does not keep outcomes; the writers do
+	if o.prepared && o.anchor != m.r.cfg.Fragment { // the anchor has its decision's record; the others remember too, for when it is out of reach
 		if err := m.remember(o.id, o.C); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Outcomes are kept for clients that lost an answer (40003). A commit over several fragments has the anchor's decision record; one-fragment
-// commits are written down many at a time, at an entry that the log alone determines, so that they cost next to nothing; the newest of them are
+// commits, and what the other writers have resolved, are written down many at a time, at an entry that the log alone determines, so that they cost next to nothing; the newest of them are
 // in memory and in the checkpoint. Aborts leave no trace: what no fragment knows, and is young enough to be known, took no effect.
 const (
 	// keepOutcome is how long. Expiry is by the entry's stamp, so that all replicas write the same.

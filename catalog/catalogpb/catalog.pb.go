@@ -387,6 +387,8 @@ func (x *Decided) GetWriters() []uint32 {
 type Batch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ops           []*Op                  `protobuf:"bytes,1,rep,name=ops,proto3" json:"ops,omitempty"`
+	Transaction   []byte                 `protobuf:"bytes,2,opt,name=transaction,proto3" json:"transaction,omitempty"`             // that it is the whole of, by whose name its outcome can be asked for; empty is none
+	CommitTs      uint64                 `protobuf:"fixed64,3,opt,name=commit_ts,json=commitTs,proto3" json:"commit_ts,omitempty"` // with transaction
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +428,20 @@ func (x *Batch) GetOps() []*Op {
 		return x.Ops
 	}
 	return nil
+}
+
+func (x *Batch) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *Batch) GetCommitTs() uint64 {
+	if x != nil {
+		return x.CommitTs
+	}
+	return 0
 }
 
 // Op puts or drops one object, or only requires its revision. expect is the revision the object must have, 0 if it must not exist.
@@ -2183,6 +2199,7 @@ type Snapshot struct {
 	IdCounters        []*IDCounter           `protobuf:"bytes,8,rep,name=id_counters,json=idCounters,proto3" json:"id_counters,omitempty"`
 	Prepared          []*Prepare             `protobuf:"bytes,9,rep,name=prepared,proto3" json:"prepared,omitempty"`
 	Decided           []*Decided             `protobuf:"bytes,10,rep,name=decided,proto3" json:"decided,omitempty"`
+	Outcomes          []*Decided             `protobuf:"bytes,11,rep,name=outcomes,proto3" json:"outcomes,omitempty"` // commits that clients may still ask about, oldest first; without writers
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2283,6 +2300,13 @@ func (x *Snapshot) GetPrepared() []*Prepare {
 func (x *Snapshot) GetDecided() []*Decided {
 	if x != nil {
 		return x.Decided
+	}
+	return nil
+}
+
+func (x *Snapshot) GetOutcomes() []*Decided {
+	if x != nil {
+		return x.Outcomes
 	}
 	return nil
 }
@@ -2536,9 +2560,11 @@ const file_catalog_proto_rawDesc = "" +
 	"\aDecided\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x1b\n" +
 	"\tcommit_ts\x18\x02 \x01(\x06R\bcommitTs\x12\x18\n" +
-	"\awriters\x18\x03 \x03(\rR\awriters\",\n" +
+	"\awriters\x18\x03 \x03(\rR\awriters\"k\n" +
 	"\x05Batch\x12#\n" +
-	"\x03ops\x18\x01 \x03(\v2\x11.sherd.catalog.OpR\x03ops\"\xc2\x01\n" +
+	"\x03ops\x18\x01 \x03(\v2\x11.sherd.catalog.OpR\x03ops\x12 \n" +
+	"\vtransaction\x18\x02 \x01(\fR\vtransaction\x12\x1b\n" +
+	"\tcommit_ts\x18\x03 \x01(\x06R\bcommitTs\"\xc2\x01\n" +
 	"\x02Op\x12\x16\n" +
 	"\x06expect\x18\x01 \x01(\x04R\x06expect\x12)\n" +
 	"\x03put\x18\x02 \x01(\v2\x15.sherd.catalog.ObjectH\x00R\x03put\x12(\n" +
@@ -2731,7 +2757,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\tR\x05error\x12%\n" +
 	"\x0estarted_micros\x18\n" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
-	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\x9d\x03\n" +
+	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xd1\x03\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +
@@ -2744,7 +2770,8 @@ const file_catalog_proto_rawDesc = "" +
 	"idCounters\x122\n" +
 	"\bprepared\x18\t \x03(\v2\x16.sherd.catalog.PrepareR\bprepared\x120\n" +
 	"\adecided\x18\n" +
-	" \x03(\v2\x16.sherd.catalog.DecidedR\adecided\"5\n" +
+	" \x03(\v2\x16.sherd.catalog.DecidedR\adecided\x122\n" +
+	"\boutcomes\x18\v \x03(\v2\x16.sherd.catalog.DecidedR\boutcomes\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x04R\x04next\"\xf4\x02\n" +
@@ -2836,18 +2863,19 @@ var file_catalog_proto_depIdxs = []int32{
 	24, // 25: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
 	1,  // 26: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
 	4,  // 27: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	9,  // 28: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	10, // 29: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	14, // 30: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	15, // 31: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	20, // 32: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	21, // 33: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	22, // 34: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	4,  // 28: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	9,  // 29: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	10, // 30: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	14, // 31: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	15, // 32: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	20, // 33: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	21, // 34: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	22, // 35: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }

@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+)
+
+// Outcomes of transactions that changed definitions are kept for clients that lost the answer (40003), as fragments keep those of the others.
+// Aborts leave no trace: what is not known here, and is young enough to be known, changed no definition.
+
+// keptOutcomes is how long, 15 minutes in a commit's timestamp: 48 bits of milliseconds, 16 of a counter. What is older than the newest by that
+// much is let go, so that replicas agree (K2).
+const keptOutcomes = 15 * 60 * 1000 << 16
+
+// outcome is a commit.
+type outcome struct {
+	id       TransactionID
+	commitTS uint64
+}
+
+// outcomes are the newest commits. Raft's goroutine adds, anybody looks.
+type outcomes struct {
+	mu   sync.Mutex
+	list []outcome // in the order of the log; guarded by mu
+	max  uint64    // largest commitTS in it; guarded by mu
+}
+
+func (o *outcomes) add(id TransactionID, commitTS uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list, o.max = append(o.list, outcome{id, commitTS}), max(o.max, commitTS)
+	n := 0
+	for n < len(o.list) && o.list[n].commitTS+keptOutcomes < o.max {
+		n++
+	}
+	o.list = o.list[n:]
+}
+
+func (o *outcomes) find(id TransactionID) (commitTS uint64, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := len(o.list) - 1; i >= 0; i-- {
+		if o.list[i].id == id {
+			return o.list[i].commitTS, true
+		}
+	}
+	return 0, false
+}
+
+// all gives a list that later commits do not change.
+func (o *outcomes) all() []outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.list)
+}
+
+func (o *outcomes) restore(list []outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list, o.max = list, 0
+	for _, x := range list {
+		o.max = max(o.max, x.commitTS)
+	}
+}
+
+// Recall tells whether a transaction that changed definitions has committed, and when. After a no it has not and will not, unless somebody is
+// still at work on it, or it is longer ago than outcomes are kept.
+func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64, committed bool, err error) {
+	if commitTS, committed = c.machine.outcomes.find(id); committed {
+		return commitTS, true, nil
+	}
+	// Its entry may be on its way; what comes behind a barrier is of somebody still at work.
+	if err := c.group.Barrier(ctx); err != nil {
+		return 0, false, err
+	}
+	commitTS, committed = c.machine.outcomes.find(id)
+	return commitTS, committed, nil
+}
+
+// encodeCommit writes a batch that is the whole of a transaction, or of none.
+func encodeCommit(ops []op, of *outcome) ([]byte, error) {
+	batch := batchOf(ops)
+	if of != nil {
+		batch.Transaction, batch.CommitTs = of.id[:], of.commitTS
+	}
+	return marshal(&pb.Entry{Kind: &pb.Entry_Batch{Batch: batch}})
+}
+
+func decodeOutcome(transaction []byte, commitTS uint64) (*outcome, error) {
+	id, err := decodeTransactionID(transaction)
+	return &outcome{id, commitTS}, err
+}
+
+func decodeOutcomes(list []*pb.Decided) (out []outcome, err error) {
+	for _, x := range list {
+		o, err := decodeOutcome(x.GetTransaction(), x.GetCommitTs())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *o)
+	}
+	return out, nil
+}
