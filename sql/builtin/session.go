@@ -147,6 +147,8 @@ type TransactionInfo interface {
 	TransactionName() string
 	// TransactionOutcome says of a transaction: committed, aborted, in progress, unknown.
 	TransactionOutcome(id string) (string, error)
+	// ResolveTransaction is an operator's word, commit or abort, about a transaction that stays undecided.
+	ResolveTransaction(id, word string) error
 }
 
 // ActivityInfo is about the running server, transaction and statement.

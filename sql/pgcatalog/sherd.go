@@ -54,6 +54,7 @@ func sherdProcs() []*Proc {
 		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
 		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
+		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	}
 }
 
