@@ -125,8 +125,8 @@ func noBlock(t *transaction, what string) error {
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Query: s.queryAgainst, Fill: s.fillIndex, Setting: s.vars.check,
-		WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
+		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
+		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
 		e.Change, e.Barrier = s.tx.change, s.tx.barrier

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -71,6 +72,9 @@ type stepwise struct {
 	was   *catalog.Table // as it is now
 }
 
+// errNotBeside tells that a statement needs the table for itself: rows are to be stored anew.
+var errNotBeside = errors.New("sql: a change of a table cannot be made beside its users")
+
 // defineOnline runs a statement that online accepts, outside of any transaction.
 func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w ResultWriter) error {
 	t := s.tx // of a pipeline, and not used yet
@@ -81,10 +85,24 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 		return t.readOnlyError(parse.Name(st.Node))
 	}
 	t.used = true
-	e := s.definer(w.Notice)
+	var notices []*pgerr.Error
+	e := s.definer(func(n *pgerr.Error) error {
+		notices = append(notices, n)
+		return nil
+	})
 	e.Lock = s.reserveTables
 	e.Fill = func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil } // below, by steps
+	e.Rewrite = func(context.Context, *catalog.View, ddl.Rewrite) error { return errNotBeside }
 	tag, err := ddl.Run(ctx, e, st)
+	if errors.Is(err, errNotBeside) {
+		t.draft = nil
+		return s.definition(ctx, st, w, t.together)
+	}
+	for _, n := range notices {
+		if nerr := w.Notice(n); nerr != nil && err == nil {
+			err = nerr
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -189,6 +189,8 @@ func noAggregates(p place) string {
 		return "aggregate functions are not allowed in index expressions"
 	case inIndexPredicate:
 		return "aggregate functions are not allowed in index predicates"
+	case inTransform:
+		return "aggregate functions are not allowed in transform expressions"
 	}
 	return "aggregate functions are not allowed in " + placeNames[p]
 }

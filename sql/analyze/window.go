@@ -123,6 +123,8 @@ func noWindows(p place) string {
 		return "window functions are not allowed in index expressions"
 	case inIndexPredicate:
 		return "window functions are not allowed in index predicates"
+	case inTransform:
+		return "window functions are not allowed in transform expressions"
 	}
 	return "window functions are not allowed in " + placeNames[p]
 }

@@ -70,8 +70,8 @@ func (d *draft) fillWithDefault(col *catalog.Column, e query.Expr) error {
 		return err
 	}
 	if isVolatile(e) {
-		return pgerr.Unsupported("adding a column with a volatile default to a table with rows is not supported yet").
-			WithHint("Add the column without default, UPDATE the table, then SET DEFAULT.")
+		d.restored = true
+		return nil
 	}
 	var value types.Datum
 	text := "SELECT CAST(" + col.Default + " AS " + pgcatalog.FormatType(col.Type, col.Typmod) + ")"
@@ -134,15 +134,6 @@ func (d *draft) checkDropped(col *catalog.Column) error {
 	if pk := d.t.PrimaryKey(); pk != nil && slices.Contains(pk.Columns, col.AttNum) {
 		if d.t.Policy != nil {
 			return d.neededByPolicy(col)
-		}
-		filled, err := d.filled()
-		if err != nil {
-			return err
-		}
-		if filled {
-			return pgerr.Unsupported(`dropping column "%s" is not supported yet: it is part of the primary key of a table with rows`, col.Name).
-				WithDetail("The primary key decides where rows are stored.").
-				WithHint("Create a new table without the column and INSERT … SELECT into it.")
 		}
 		return d.dropKey(pk)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/query"
 )
 
 func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
@@ -89,10 +90,9 @@ func passOf(k *pg_query.AlterTableCmd) int {
 
 // alter applies sub-commands to a table, all in one change.
 func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
-	d := &draft{change: c, t: t.Clone(), was: t}
+	d := &draft{change: c, t: t.Clone(), was: t, becomes: map[int16]query.Expr{}}
 	d.filled = c.rowsOf(t)
 	slices.SortStableFunc(list, func(a, b *pg_query.AlterTableCmd) int { return passOf(a) - passOf(b) })
-	keyed := t.PrimaryKey() != nil
 	for _, k := range list {
 		if err := d.command(k); err != nil {
 			return err
@@ -104,7 +104,10 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 	if err := d.settleKey(); err != nil {
 		return err
 	}
-	if err := d.keyMade(keyed); err != nil {
+	if err := d.recheck(); err != nil {
+		return err
+	}
+	if err := d.settleOptions(d.rekeyed); err != nil {
 		return err
 	}
 	if err := d.settleUniques(); err != nil {
@@ -118,6 +121,9 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 
 // putTable makes the draft the table's definition; new indexes are filled when the change has been made.
 func (d *draft) putTable() error {
+	if d.restored {
+		return d.putRestored()
+	}
 	d.fill(d.t.OID, d.fills)
 	return d.ch.PutTable(d.t)
 }
@@ -133,31 +139,6 @@ func (c *change) rowsOf(t *catalog.Table) func() (bool, error) {
 		asked, filled = err == nil, !empty
 		return filled, err
 	}
-}
-
-// keyMade settles what hangs on the primary key and the parameters.
-func (d *draft) keyMade(had bool) error {
-	has := d.t.PrimaryKey() != nil
-	if has != had {
-		if err := d.keyMustBeEmpty(has); err != nil {
-			return err
-		}
-	}
-	return d.settleOptions(has != had)
-}
-
-func (d *draft) keyMustBeEmpty(added bool) error {
-	filled, err := d.filled()
-	if err != nil || !filled {
-		return err
-	}
-	what := "dropping the primary key of"
-	if added {
-		what = "adding a primary key to"
-	}
-	return pgerr.Unsupported("%s a table with rows is not supported yet", what).
-		WithDetail("The primary key decides where rows are stored.").
-		WithHint("Create a new table with the wanted key and INSERT … SELECT into it.")
 }
 
 func (d *draft) command(k *pg_query.AlterTableCmd) error {
@@ -215,7 +196,7 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 		return pgerr.Unsupported("ALTER CONSTRAINT is not supported yet").WithHint("Drop the constraint and add it again.")
 	}
 	return pgerr.Unsupported("this form of ALTER TABLE is not supported yet").
-		WithHint("Columns, NOT NULL, defaults, CHECK constraints, the primary key of an empty table, names, owner and parameters can be changed.")
+		WithHint("Columns, NOT NULL, defaults, types, constraints, names, owner and parameters can be changed.")
 }
 
 // liveColumn finds a column of the table by name.
@@ -278,9 +259,7 @@ func (d *draft) dropKey(con *catalog.Constraint) error {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its sharding policy requires it", con.Name, d.t.Name).
 			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
 	}
-	if err := d.keyMustBeEmpty(false); err != nil {
-		return err
-	}
+	d.rekeyed, d.restored = true, true
 	index := con.Index
 	d.removeConstraint(con.Name)
 	d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == index })
@@ -340,20 +319,13 @@ func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
 	return nil
 }
 
-// changeKeyOrder makes or drops the index in primary key order of a table without rows.
+// changeKeyOrder makes or drops the index in primary key order.
 func (d *draft) changeKeyOrder() error {
 	pk := d.t.PrimaryKey()
 	if d.keyOrder() == (pk.Index != 0) {
 		return nil
 	}
-	filled, err := d.filled()
-	if err != nil {
-		return err
-	}
-	if filled {
-		return pgerr.Unsupported(`changing option "%s" of a table with rows is not supported yet`, optionKeyOrder).
-			WithHint("Create a new table with the option and INSERT … SELECT into it.")
-	}
+	d.restored = true
 	if pk.Index != 0 {
 		d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == pk.Index })
 		pk.Index = 0

@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"slices"
-	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -15,52 +14,78 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// alterType changes a column's type where its stored values are good as they are, or there are none.
+// alterType changes a column's type. Rows stay as they are where their stored values are good for it, else they are stored anew.
 func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	col, err := d.liveColumn(k.Name)
 	if err != nil {
 		return err
 	}
 	n := k.Def.GetColumnDef()
-	oid, typmod, err := analyze.TypeName(d.analysis(), d.source, n.TypeName)
-	if err != nil {
+	if col.Generated != "" && n.RawDefault != nil {
+		return pgerr.New("42611", "cannot specify USING when altering type of generated column").
+			WithDetail(`Column "%s" is a generated column.`, col.Name)
+	}
+	if d.becomes[col.AttNum] != nil {
+		return pgerr.Unsupported(`cannot alter type of column "%s" twice`, col.Name)
+	}
+	next := *col
+	if next.Type, next.Typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
 		return err
 	}
-	if err := checkColumnType(col.Name, oid); err != nil {
+	if err := checkColumnType(col.Name, next.Type); err != nil {
 		return err
 	}
-	collation, err := d.collation(oid, n.CollClause)
-	if err != nil {
+	if next.Collation, err = d.collation(next.Type, n.CollClause); err != nil {
 		return err
 	}
-	if n.RawDefault == nil {
-		if err := checkAssignable(col, oid); err != nil {
-			return err
-		}
+	if err := d.transform(col, &next, n.RawDefault); err != nil {
+		return err
 	}
-	if err := d.checkTypeUse(col, oid); err != nil {
+	if err := d.checkTypeUse(col, next.Type); err != nil {
 		return err
 	}
 	if err := d.checkGenerators(col); err != nil {
 		return err
 	}
-	if err := d.checkIndexed(col, oid); err != nil {
+	if err := d.checkIndexed(col, next.Type); err != nil {
 		return err
 	}
+	if err := d.convertDefault(col, next.Type, next.Typmod); err != nil {
+		return err
+	}
+	col.Type, col.Typmod, col.Collation = next.Type, next.Typmod, next.Collation
+	d.retyped = true
+	return nil
+}
+
+// transform finds what becomes of the column's values: what USING makes of the row as it was, or the value itself, as assigned to a column of the
+// new type.
+func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error {
+	over := make([]query.Column, len(d.was.Columns))
+	for i, c := range d.was.Columns {
+		over[i] = query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod, Dropped: c.Dropped}
+	}
+	at := slices.IndexFunc(d.was.Columns, func(c catalog.Column) bool { return c.AttNum == col.AttNum })
+	to := query.Column{Name: next.Name, Type: next.Type, Typmod: next.Typmod}
+	e, err := analyze.Transform(d.analysis(), analyze.Source{Text: d.source, Node: using}, to, at, d.was.Name, over)
+	if err != nil {
+		return err
+	}
+	shown := pgcatalog.FormatType(next.Type, next.Typmod)
 	switch {
-	case n.RawDefault == nil && sameStored(col, oid, typmod):
-	case n.RawDefault == nil && isTextual(col.Type) && oid == types.VarChar:
-		d.mustFit(col, typmod)
-	default:
-		if err := d.typeNeedsEmpty(col, oid, typmod); err != nil {
-			return err
+	case e == nil && using != nil:
+		return pgerr.New(pgerr.DatatypeMismatch, `result of USING clause for column "%s" cannot be cast automatically to type %s`, col.Name,
+			pgcatalog.FormatType(next.Type, -1)).WithHint("You might need to add an explicit cast.")
+	case e == nil:
+		err := pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(next.Type, -1))
+		if col.Generated == "" {
+			err = err.WithHint(`You might need to specify "USING %s::%s".`, builtin.QuoteIdent(col.Name), shown)
 		}
-	}
-	if err := d.convertDefault(col, oid, typmod); err != nil {
 		return err
 	}
-	col.Type, col.Typmod, col.Collation = oid, typmod, collation
-	return d.recheck()
+	d.becomes[col.AttNum] = e
+	d.restored = d.restored || using != nil || !sameStored(col, next.Type, next.Typmod)
+	return nil
 }
 
 // checkGenerators refuses to change what generated columns are computed from.
@@ -82,22 +107,6 @@ func (d *draft) checkGenerators(col *catalog.Column) error {
 	return nil
 }
 
-// checkAssignable refuses types that no assignment cast leads to.
-func checkAssignable(col *catalog.Column, oid types.OID) error {
-	if col.Type == oid || oid == types.Text {
-		return nil
-	}
-	if c := pgcatalog.CastBetween(col.Type, oid); c != nil && c.Context != 'e' {
-		return nil
-	}
-	from, to := pgcatalog.TypeByOID(col.Type), pgcatalog.TypeByOID(oid)
-	if to != nil && to.Category == 'S' || from != nil && to != nil && from.Category == 'A' && to.Category == 'A' {
-		return nil
-	}
-	return pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name, pgcatalog.FormatType(oid, -1)).
-		WithHint(`You might need to specify "USING %s::%s".`, col.Name, pgcatalog.FormatType(oid, -1))
-}
-
 // sameStored tells whether every value of the column is one of the new type, stored alike.
 func sameStored(col *catalog.Column, oid types.OID, typmod int32) bool {
 	if col.Type == oid {
@@ -114,17 +123,6 @@ var integers = []types.OID{types.Int2, types.Int4, types.Int8}
 
 func isTextual(t types.OID) bool { return t == types.Text || t == types.VarChar }
 
-// mustFit lets a text column become one of limited length if all its values are short enough.
-func (d *draft) mustFit(col *catalog.Column, typmod int32) {
-	name, limit := builtin.QuoteIdent(col.Name), strconv.Itoa(int(typmod)-4)
-	d.scans = append(d.scans,
-		scan{"length(rtrim(" + name + ")) > " + limit,
-			pgerr.New(pgerr.StringDataRightTruncation, "value too long for type %s", pgcatalog.FormatType(types.VarChar, typmod))},
-		scan{"length(" + name + ") > " + limit,
-			pgerr.Unsupported(`changing column "%s" to type %s is not supported yet: some values have blanks beyond its length`, col.Name,
-				pgcatalog.FormatType(types.VarChar, typmod)).WithHint("UPDATE the table to remove the blanks first.")})
-}
-
 // widens tells whether a modifier only allows more values, which keep their stored form.
 func widens(oid types.OID, from, to int32) bool {
 	switch oid {
@@ -136,17 +134,6 @@ func widens(oid types.OID, from, to int32) bool {
 		return from != -1 && to >= from
 	}
 	return false
-}
-
-func (d *draft) typeNeedsEmpty(col *catalog.Column, oid types.OID, typmod int32) error {
-	filled, err := d.filled()
-	if err != nil || !filled {
-		col.Missing = nil
-		return err
-	}
-	return pgerr.Unsupported("changing column \"%s\" from type %s to %s is not supported yet while the table has rows", col.Name,
-		pgcatalog.FormatType(col.Type, col.Typmod), pgcatalog.FormatType(oid, typmod)).
-		WithHint("Add a column of the new type, UPDATE the table, drop the old column and rename the new one.")
 }
 
 // checkTypeUse refuses types that the column's part in the table does not allow.
@@ -163,22 +150,15 @@ func (d *draft) checkTypeUse(col *catalog.Column, oid types.OID) error {
 		if err := checkKeyType(&changed); err != nil {
 			return err
 		}
-		if d.t.Policy != nil {
-			return d.policyKeepsType(col)
-		}
 	}
-	if d.t.Policy != nil && (d.isPolicyColumn(col) || d.t.Document == col.AttNum) {
-		return d.policyKeepsType(col)
+	if d.t.Policy != nil && d.t.Document == col.AttNum && d.needsDocument() {
+		return pgerr.Unsupported(`cannot change the type of "%s": the sharding policy of "%s" uses it`, col.Name, d.t.Name).
+			WithHint("Reset the policy first.")
 	}
 	if d.t.Document == col.AttNum {
 		d.t.Document = 0
 	}
 	return nil
-}
-
-func (d *draft) policyKeepsType(col *catalog.Column) error {
-	return pgerr.Unsupported(`cannot change the type of "%s": the sharding policy of "%s" uses it`, col.Name, d.t.Name).
-		WithHint("Reset the policy first.")
 }
 
 // convertDefault reads the default again for the new type.
@@ -202,6 +182,9 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 
 // recheck makes sure that constraints and generated columns still mean something with the new type.
 func (d *draft) recheck() error {
+	if !d.retyped {
+		return nil
+	}
 	for i := range d.t.Constraints {
 		k := &d.t.Constraints[i]
 		if k.Kind != catalog.Check {
@@ -237,7 +220,7 @@ func (d *draft) recheck() error {
 	return nil
 }
 
-// checkIndexed refuses types that an index on the column cannot have, and those that would give other values to an expression of an index.
+// checkIndexed refuses types that an index on the column cannot have. One with expressions that use it is made anew with the rows.
 func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 	if oid == col.Type {
 		return nil
@@ -253,14 +236,10 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 			continue
 		}
 		uses, err := d.indexUses(x, col.AttNum)
-		if err != nil || !uses {
+		if err != nil {
 			return err
 		}
-		if filled, err := d.filled(); err != nil || !filled {
-			return err
-		}
-		return pgerr.Unsupported(`changing the type of "%s" is not supported yet while the expressions of index "%s" use it`, col.Name, x.Name).
-			WithHint("Drop the index, and make it again afterwards.")
+		d.restored = d.restored || uses
 	}
 	return nil
 }

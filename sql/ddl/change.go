@@ -20,6 +20,7 @@ type change struct {
 	notices []*pgerr.Error
 	locked  []catalog.OID // tables that may be changed
 	taken   map[string]bool
+	rewrite *Rewrite // of a table's rows, when the change has been made
 	fills   []fill
 }
 
@@ -43,17 +44,21 @@ func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil
 func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
 	var notices []*pgerr.Error
 	var fills []fill
+	var rewrite *Rewrite
 	err := r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
 		if c.me = v.Role(r.Role); c.me == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
 		}
 		err := f(c)
-		notices, fills = c.notices, c.fills
+		notices, fills, rewrite = c.notices, c.fills, c.rewrite
 		return err
 	})
 	if errors.Is(err, errMoved) {
 		return err
+	}
+	if err == nil && rewrite != nil {
+		err = r.Rewrite(r.ctx, r.View(), *rewrite)
 	}
 	for _, x := range fills {
 		if err == nil {

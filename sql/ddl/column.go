@@ -206,6 +206,7 @@ func (d *draft) settleKey() error {
 		return nil
 	}
 	d.key = nil
+	d.rekeyed, d.restored = true, true
 	columns, err := d.keyColumns(key)
 	if err != nil {
 		return err

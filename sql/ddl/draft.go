@@ -26,6 +26,11 @@ type draft struct {
 	uniques  []pendingUnique
 	scans    []scan
 	fills    []catalog.OID // new indexes, when there are rows
+
+	restored bool                 // the rows are to be stored anew, if there are any
+	rekeyed  bool                 // the primary key was made or dropped
+	retyped  bool                 // types of columns have changed
+	becomes  map[int16]query.Expr // what a column gets then, where that is not what it has
 }
 
 // columnExpr is a default, or with generated the expression of a generated column.
@@ -96,10 +101,14 @@ func (d *draft) settleDefault(x columnExpr) error {
 	if isNull(e) {
 		col.Default = ""
 	}
-	if x.added && col.Default != "" {
-		return d.fillWithDefault(col, e)
+	if !x.added {
+		return nil
 	}
-	return nil
+	d.becomes[col.AttNum] = e
+	if col.Default == "" {
+		return nil
+	}
+	return d.fillWithDefault(col, e)
 }
 
 func (d *draft) settleGenerated(x columnExpr, col *catalog.Column, qc query.Column, src analyze.Source) error {
@@ -114,15 +123,8 @@ func (d *draft) settleGenerated(x columnExpr, col *catalog.Column, qc query.Colu
 		}
 	}
 	col.Generated = analyze.Deparse(e)
-	if !x.added {
-		return nil
-	}
-	filled, err := d.filled()
-	if err != nil || !filled {
-		return err
-	}
-	return pgerr.Unsupported("adding a generated column to a table with rows is not supported yet").
-		WithHint("Add a plain column and UPDATE the table, or create a new table with the column and INSERT … SELECT into it.")
+	d.restored = d.restored || x.added
+	return nil
 }
 
 func (d *draft) willBeGenerated(att int16) bool {
@@ -206,7 +208,7 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 
 // runScans looks for rows that offend, against the definitions as they will be.
 func (d *draft) runScans() error {
-	if len(d.scans) == 0 {
+	if len(d.scans) == 0 || d.restored {
 		return nil
 	}
 	filled, err := d.filled()

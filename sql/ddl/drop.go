@@ -101,7 +101,11 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 		return found{}, err
 	}
 	if f == (found{}) {
-		missing := pgerr.New(pgerr.UndefinedTable, `%s "%s" does not exist`, kind, shownName(rv))
+		code := pgerr.UndefinedTable
+		if kind == "index" {
+			code = pgerr.UndefinedObject
+		}
+		missing := pgerr.New(code, `%s "%s" does not exist`, kind, shownName(rv))
 		if missingOK {
 			shown := pgerr.New(pgerr.UndefinedTable, `%s "%s" does not exist`, kind, rv.Relname)
 			c.skip(shown)

@@ -170,14 +170,7 @@ func (d *draft) settleScopes() error {
 		if global == x.Global {
 			continue
 		}
-		if d.was != nil && d.was.Index(x.OID) != nil {
-			if filled, err := d.filled(); err != nil {
-				return err
-			} else if filled {
-				return pgerr.Unsupported(`unique index "%s" would have to be rebuilt for the change, which is not supported yet`, x.Name).
-					WithHint("Drop the index and make it again.")
-			}
-		}
+		d.restored = d.restored || d.was != nil && d.was.Index(x.OID) != nil // its entries lie elsewhere
 		x.Global = global
 	}
 	return nil

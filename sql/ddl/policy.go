@@ -80,14 +80,7 @@ func (d *draft) settleAnchors(keyMade bool) error {
 	if anchors == d.t.Anchors {
 		return nil
 	}
-	filled, err := d.filled()
-	if err != nil {
-		return err
-	}
-	if filled {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `option "%s" cannot change while the table has rows`, optionAnchors).
-			WithHint("Create a new table with the option and INSERT … SELECT into it.")
-	}
+	d.restored = true // by what their ids mean now
 	d.t.Anchors = anchors
 	return nil
 }
@@ -125,14 +118,12 @@ func (d *draft) settlePolicy() error {
 	case p == nil && old == nil:
 		return nil
 	case p != nil && old != nil && p.Equal(old):
-		if d.was != nil && d.was.Document != d.t.Document && d.needsDocument() {
-			return d.trust(nil, p) // its fields are found elsewhere now
+		if d.was != nil && (d.was.Anchors != d.t.Anchors || d.was.Document != d.t.Document && d.needsDocument()) {
+			return d.trust(nil, p) // its fields, or ids, mean something else now
 		}
 		return nil
 	case !d.t.Anchors:
-		if err := d.mustBeEmpty(); err != nil {
-			return err
-		}
+		d.restored = true // the policy's columns choose the bucket of every row
 	}
 	d.t.Policy = p
 	if p == nil {
@@ -240,15 +231,4 @@ func (d *draft) inKey(pk *catalog.Constraint, f shardmap.Field) bool {
 		}
 	}
 	return false
-}
-
-// mustBeEmpty refuses what would put the rows of a relational table elsewhere.
-func (d *draft) mustBeEmpty() error {
-	filled, err := d.filled()
-	if err != nil || !filled {
-		return err
-	}
-	return pgerr.Unsupported(`changing the sharding policy of "%s" is not supported yet while it has rows`, d.t.Name).
-		WithDetail("The policy's columns choose the bucket of every row of a table without anchors.").
-		WithHint("Create a new table with the policy and INSERT … SELECT into it.")
 }

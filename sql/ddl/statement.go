@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -37,6 +38,9 @@ type Env struct {
 	// Fill gives an index the entries of all rows, those that are committed now and the transaction's own, in the transaction. The caller has the
 	// table to itself.
 	Fill func(ctx context.Context, view *catalog.View, table, index catalog.OID) error
+	// Rewrite stores the rows of a table anew as view defines it: those that are committed now and the transaction's own, in the transaction. The
+	// caller has the table to itself.
+	Rewrite func(ctx context.Context, view *catalog.View, w Rewrite) error
 	// Setting checks a configuration parameter and gives the value to keep.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
@@ -45,6 +49,14 @@ type Env struct {
 	Misplaced func(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(Misplaced) error) error
 	// Disconnect gives how many other sessions use a database; with force it ends them first.
 	Disconnect func(ctx context.Context, database catalog.OID, force bool) (int, error)
+}
+
+// Rewrite says how the rows of a table are stored anew.
+type Rewrite struct {
+	Table catalog.OID
+	Old   *catalog.View // the definitions by which the rows can be read
+	// Exprs give what becomes of each column of the new definition, over the columns of the old one, which are Var{Rel: 0}; nil is null.
+	Exprs []query.Expr
 }
 
 // Run runs a statement and gives its command tag.

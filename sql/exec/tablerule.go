@@ -163,15 +163,9 @@ func (r *tableRule) duplicate(c *Ctx, value []byte) error {
 	if pk == nil {
 		return internal("hidden row id of table %q is taken", r.table.def.Name)
 	}
-	row := make(Row, len(r.table.kinds))
-	var reader types.RowReader
-	if err := r.table.decode(&reader, row, value); err != nil {
+	names, vals, err := r.keyTexts(c, value)
+	if err != nil {
 		return err
-	}
-	var names, vals []string
-	for _, i := range r.table.key {
-		col := &r.table.def.Columns[i]
-		names, vals = append(names, col.Name), append(vals, types.Output(col.Type, row[i], c.Env))
 	}
 	e := pgerr.New(pgerr.UniqueViolation, `duplicate key value violates unique constraint "%s"`, pk.Name).
 		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", "))

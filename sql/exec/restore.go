@@ -1,0 +1,164 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Restore stores rows that are there already anew, under a changed definition of their table, as ALTER TABLE needs it: where they belong by the new
+// key, in the new types, with all index entries. The table's new storage is known to this transaction alone.
+//
+// A row keeps the id that it has: nothing in it is completed, and only a policy that queries trust is asked. Its errors are those of a constraint
+// that is made over rows, not of a row that is inserted.
+type Restore struct {
+	node    *plan.Modify
+	program *Program
+}
+
+// NewRestore makes a Restore of what plan.Restoring gives.
+func NewRestore(m *plan.Modify) (*Restore, error) {
+	program, err := compileNode(&stageNode{modify: m}, 0)
+	return &Restore{m, program}, err
+}
+
+// restoring is one execution, at the gateway.
+type restoring struct {
+	insertion
+	cols  []int // of the values
+	exprs []Eval
+}
+
+// Run stores the rows that source emits, as wide as the table was, in the transaction of c.
+func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
+	k := &compiler{}
+	rule, err := k.tableRule(r.node)
+	if err != nil {
+		return err
+	}
+	in := &restoring{insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(Row, len(rule.table.kinds))}}}
+	in.out = &sender{c: c, node: &stageNode{modify: r.node}, program: r.program}
+	for _, a := range r.node.Assign {
+		f, err := k.expr(a.Expr)
+		if err != nil {
+			return err
+		}
+		in.cols, in.exprs = append(in.cols, a.Col), append(in.exprs, f)
+	}
+	before := c.Affected
+	err = source(in.take)
+	if err == nil {
+		_, err = in.out.flush()
+	}
+	if waited := in.out.wait(); err == nil {
+		err = waited
+	}
+	c.Affected = before
+	return err
+}
+
+func (in *restoring) take(row Row) error {
+	o := in.o
+	for i, f := range in.exprs {
+		d, err := f(in.c, row)
+		if err != nil {
+			return err
+		}
+		o.next[in.cols[i]] = d
+	}
+	if err := o.rule.generate(in.c, o.next); err != nil {
+		return err
+	}
+	if err := o.rule.checkThere(in.c, o.next); err != nil {
+		return err
+	}
+	bucket, tail, err := in.keep()
+	if err != nil {
+		return err
+	}
+	w := Write{Kind: WriteInsert, Place: in.place, Building: true}
+	in.place++
+	if w.Key, w.Value, err = in.encode(bucket, tail); err != nil {
+		return err
+	}
+	in.out.add(bucket, w)
+	if in.bytes, err = in.out.addEntries(in.c, o.rule.indexes, o.next, &w, in.bytes); err != nil || !in.out.full() {
+		return err
+	}
+	in.bytes = nil // the stage under way keeps the old ones
+	return in.out.flushBehind()
+}
+
+// keep gives the bucket where a row that is there belongs. tail is the hidden id of a row without primary key.
+func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
+	o, t := in.o, in.o.rule.table
+	if len(t.key) == 0 {
+		tail = newRowID()
+		return bucketOfRowID(tail), tail, nil
+	}
+	o.keys = t.keyValues(o.keys, o.next)
+	switch {
+	case t.def.Anchors:
+		bucket, err = shardmap.BucketOf(o.keys[0].S)
+	case t.def.Policy != nil:
+		bucket, err = t.policyBucket(o.next, o.keys)
+	default:
+		bucket, err = t.ownBucket(o.keys)
+	}
+	return bucket, nil, err
+}
+
+// checkThere holds a row that is there already against constraints that are made or kept.
+func (r *tableRule) checkThere(c *Ctx, row Row) error {
+	for i := range r.table.def.Columns {
+		if col := &r.table.def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
+			e := pgerr.New(pgerr.NotNullViolation, `column "%s" of relation "%s" contains null values`, col.Name, r.table.def.Name)
+			e.Schema, e.Table, e.Column = r.schema, r.table.def.Name, col.Name
+			return e
+		}
+	}
+	for _, k := range r.checks {
+		d, err := k.expr(c, row)
+		if err != nil {
+			return err
+		}
+		if !d.IsNull() && d.N == 0 {
+			e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, k.name, r.table.def.Name)
+			e.Schema, e.Table, e.Constraint = r.schema, r.table.def.Name, k.name
+			return e
+		}
+	}
+	if !r.table.def.PolicyValidated {
+		return nil
+	}
+	return r.table.checkPlace(row)
+}
+
+// notUnique is the error of a primary key that is made over rows; value is one that has the key of another, encoded.
+func (r *tableRule) notUnique(c *Ctx, value []byte) error {
+	names, values, err := r.keyTexts(c, value)
+	if err != nil {
+		return err
+	}
+	e := pgerr.New(pgerr.UniqueViolation, `could not create unique index "%s"`, r.table.primaryKey().Name).
+		WithDetail("Key (%s)=(%s) is duplicated.", strings.Join(names, ", "), strings.Join(values, ", "))
+	e.Schema, e.Table, e.Constraint = r.schema, r.table.def.Name, r.table.primaryKey().Name
+	return e
+}
+
+// keyTexts prints the primary key of an encoded row.
+func (r *tableRule) keyTexts(c *Ctx, value []byte) (names, values []string, err error) {
+	row := make(Row, len(r.table.kinds))
+	var reader types.RowReader
+	if err := r.table.decode(&reader, row, value); err != nil {
+		return nil, nil, err
+	}
+	for _, i := range r.table.key {
+		col := &r.table.def.Columns[i]
+		names, values = append(names, col.Name), append(values, types.Output(col.Type, row[i], c.Env))
+	}
+	return names, values, nil
+}

@@ -1,0 +1,44 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// restoreRows stores the rows of a table anew as view defines it, in the transaction: those that are committed now and the transaction's own. The
+// table is locked against everybody else.
+func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rewrite) error {
+	t, old := view.Table(w.Table), w.Old.Table(w.Table)
+	if t == nil || old == nil {
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", w.Table)
+	}
+	m, err := plan.Restoring(view, t, w.Exprs, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return err
+	}
+	restore, err := exec.NewRestore(m)
+	if err != nil {
+		return err
+	}
+	var columns []int
+	for i := range old.Columns {
+		if !old.Columns[i].Dropped {
+			columns = append(columns, i)
+		}
+	}
+	row := make([]types.Datum, len(old.Columns))
+	return restore.Run(s.execution(ctx, nil), func(emit exec.Emit) error {
+		return s.queryAgainst(ctx, w.Old, selectColumns(w.Old, old, columns), func(got []types.Datum) error {
+			for i, at := range columns {
+				row[at] = got[i]
+			}
+			return emit(row)
+		})
+	})
+}
