@@ -14,7 +14,9 @@ func TestResolveTransaction(t *testing.T) {
 	a := w.connect(t)
 	a.want("CREATE ROLE resolve_bob LOGIN", "CREATE ROLE")
 	const id = "00112233445566778899aabbccddeeff"
-	resolve := func(id, word string) string { return fmt.Sprintf("SELECT sherd.resolve_transaction('%s', '%s')", id, word) }
+	resolve := func(id, word string) string {
+		return fmt.Sprintf("SELECT sherd.resolve_transaction('%s', '%s')", id, word)
+	}
 	bob := w.connectAs(t, "resolve_bob", sql.Handle{})
 	bob.want(resolve(id, "abort"), "permission denied for function resolve_transaction (SQLSTATE 42501)")
 	for _, c := range []struct{ id, word, want string }{
