@@ -3,7 +3,8 @@
 # make bench    Sherd beside PostgreSQL 15 in one run (installs PostgreSQL where it is missing)
 # make compare  runs the comparison queries on PostgreSQL 15 and rewrites nothing: it fails where the golden answers differ
 # make kill     the long form of the kill loop: 50 rounds
-.PHONY: build demo test race lint bench compare kill generate static
+# make large    transactions of a million rows and of a GiB, with what memory they take
+.PHONY: build demo test race lint bench compare kill large generate static
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -34,6 +35,9 @@ compare: build
 
 kill: build
 	SHERD_KILL_ROUNDS=50 $(GO) test -count=1 -timeout 30m -run Kill ./storage ./integration
+
+large:
+	$(GO) run ./integration/large $(LARGE)
 
 generate:
 	$(GO) generate ./...

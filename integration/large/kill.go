@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/integration"
+)
+
+// restart ends the process as a crash would, and starts it again.
+func (w *work) restart(ctx context.Context) (err error) {
+	w.s.kill()
+	w.conn.Close(ctx)
+	if err := w.s.start(ctx); err != nil {
+		return err
+	}
+	w.conn, err = w.s.connect(ctx)
+	return err
+}
+
+// prepared holds a large transaction over a crash.
+func prepared(ctx context.Context, w *work) error {
+	if err := w.exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	if err := copies("held")(ctx, w); err != nil {
+		return err
+	}
+	if err := w.exec(ctx, "PREPARE TRANSACTION 'large'"); err != nil {
+		return err
+	}
+	if u, err := w.s.usage(); err == nil {
+		fmt.Printf("%14s %d MiB\n", "prepared at", u.peak>>10)
+	}
+	if err := w.restart(ctx); err != nil {
+		return err
+	}
+	if err := w.expect(ctx, 0, "SELECT count(*) FROM held"); err != nil {
+		return err
+	}
+	if err := w.expect(ctx, 1, "SELECT count(*) FROM pg_prepared_xacts"); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := w.exec(ctx, "COMMIT PREPARED 'large'"); err != nil {
+		return err
+	}
+	w.commit = time.Since(began)
+	return nil
+}
+
+// killed kills the process at several moments of a commit, and again while it recovers. Each time all rows are there or none.
+func killed(ctx context.Context, w *work) error {
+	commit, err := commitTime(ctx, w)
+	if err != nil {
+		return err
+	}
+	for i := range w.rounds {
+		if err := table("killed", plain)(ctx, w); err != nil {
+			return err
+		}
+		after := commit * time.Duration(i+1) / time.Duration(w.rounds+1)
+		if err := killOnce(ctx, w, after); err != nil {
+			return fmt.Errorf("killed %v after COMMIT was sent: %w", after, err)
+		}
+	}
+	return nil
+}
+
+// commitTime gives how long the COMMIT takes that is to be cut short.
+func commitTime(ctx context.Context, w *work) (time.Duration, error) {
+	if err := w.exec(ctx, "BEGIN"); err != nil {
+		return 0, err
+	}
+	if err := copies("killed")(ctx, w); err != nil {
+		return 0, err
+	}
+	err := w.all(ctx, "COMMIT")
+	return w.commit, err
+}
+
+func killOnce(ctx context.Context, w *work, after time.Duration) error {
+	if err := w.exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	if err := copies("killed")(ctx, w); err != nil {
+		return err
+	}
+	answer := make(chan error, 1)
+	go func() { answer <- w.exec(ctx, "COMMIT") }()
+	var committed, answered bool
+	select {
+	case err := <-answer:
+		committed, answered = err == nil, true
+	case <-time.After(after):
+	}
+	w.s.kill()
+	if !answered {
+		committed = <-answer == nil
+	}
+	// The recovery is cut short too, at a moment of it that moves with the rounds.
+	p, _, err := integration.Launch(w.s.binary, w.s.data, w.s.flags()...)
+	if err != nil {
+		return err
+	}
+	time.Sleep(after / 4)
+	p.Kill()
+	began := time.Now()
+	if err := w.restart(ctx); err != nil {
+		return err
+	}
+	var n int
+	if err := w.conn.QueryRow(ctx, "SELECT count(*) FROM killed").Scan(&n); err != nil {
+		return err
+	}
+	u, err := w.s.usage()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%14s %v: %d rows, answered %v, served after %.1fs, recovery took %d MiB\n", "killed after", after.Round(time.Millisecond), n, committed,
+		time.Since(began).Seconds(), u.peak>>10)
+	if n != 0 && n != w.options.rows || committed && n == 0 {
+		return fmt.Errorf("%d rows of %d are there, committed: %v", n, w.options.rows, committed)
+	}
+	if u.peak>>10 > w.limit {
+		return fmt.Errorf("the recovery took %d MiB of memory, more than %d", u.peak>>10, w.limit)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+// Command large commits transactions of a million rows and of a GiB in a `sherd start` process with default settings, and prints for each
+// what it took: seconds, the process's greatest memory, bytes on disk, how long a small transaction beside it waited at most. It fails where
+// memory goes beyond the limit or where a count is not exact.
+//
+//	make large
+//	go run ./integration/large -rows 50000 -only copy,update
+//	go run ./integration/large -postgres postgres://postgres@127.0.0.1:5432/postgres
+//
+// With -postgres the same statements run there too, in a database of their own, and the ratio of the rates is printed. Memory is the
+// process's resident set, files that it has mapped included (VmHWM); anon is what of it is the process's own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/sherddb/sherd/integration"
+)
+
+type options struct {
+	rows     int
+	bytes    int64 // of the cases that are measured in bytes
+	limit    int   // MiB
+	only     []string
+	binary   string
+	dir      string
+	postgres string
+	rounds   int // of kills
+	http     string
+}
+
+func main() {
+	log.SetFlags(0)
+	o := options{}
+	only := ""
+	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of a transaction")
+	flag.Int64Var(&o.bytes, "bytes", 1<<30, "bytes of a transaction of wide rows")
+	flag.IntVar(&o.limit, "limit", 256, "MiB of memory that the process may take")
+	flag.IntVar(&o.rounds, "rounds", 4, "kills in the middle of a commit, and as many in its recovery")
+	flag.StringVar(&only, "only", "", "cases to run, separated by commas: "+strings.Join(names(), ", "))
+	flag.StringVar(&o.binary, "binary", "", "the command to measure; built from this tree if not given")
+	flag.StringVar(&o.dir, "dir", "", "directory for data; a temporary one if not given")
+	flag.StringVar(&o.postgres, "postgres", "", "URL of a PostgreSQL to compare with")
+	flag.StringVar(&o.http, "http-addr", "", "address for the profiles of the process")
+	flag.Parse()
+	if only != "" {
+		o.only = strings.Split(only, ",")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		log.Fatal("large: ", err)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	if o.dir == "" {
+		dir, err := os.MkdirTemp("", "sherd-large-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.dir = dir
+	}
+	if o.binary == "" {
+		var err error
+		if o.binary, err = integration.Build(o.dir); err != nil {
+			return err
+		}
+	}
+	s := &subject{binary: o.binary, data: filepath.Join(o.dir, "data"), http: o.http}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	defer s.kill()
+	var pg *postgres
+	if o.postgres != "" {
+		var err error
+		if pg, err = openPostgres(ctx, o.postgres); err != nil {
+			return err
+		}
+		defer pg.close()
+	}
+	fmt.Printf("%-14s %9s %7s %7s %9s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "ratio", "peak", "anon", "disk", "small", "commit")
+	var failed []error
+	for _, c := range cases {
+		if len(o.only) > 0 && !slices.Contains(o.only, c.name) {
+			continue
+		}
+		if err := measure(ctx, o, s, pg, c); err != nil {
+			fmt.Printf("%-14s %v\n", c.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
+			if s.process == nil || s.process.Exited() {
+				break
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
