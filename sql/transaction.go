@@ -134,7 +134,6 @@ func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 	all := t.gateway.Map.Fragments()
 	t.seen = t.s.db.storages.count()
 	T, err := t.current(ctx, all)
-	T = max(T, 1) // 0, of fragments that hold nothing yet, would look as if it had not been taken
 	if err == nil {
 		err = t.parts.HoldSnapshot(all, T)
 	}
@@ -156,7 +155,7 @@ func (t *transaction) current(ctx context.Context, ids []txn.FragmentID) (txn.Ti
 	if err != nil {
 		return 0, err
 	}
-	T = max(T, t.s.floor)
+	T = max(T, t.s.floor, 1) // 0, of fragments that hold nothing yet, would look as if no snapshot had been taken
 	t.read = max(t.read, T)
 	return T, nil
 }
