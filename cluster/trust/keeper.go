@@ -93,6 +93,9 @@ func (k *Keeper) hold(key Key, chain Chain, rootsOf func(clusterID string) (*Roo
 	return nil
 }
 
+// Dir is where the node's certificate and its roots are kept.
+func (k *Keeper) Dir() string { return k.dir }
+
 // Self is who this node is.
 func (k *Keeper) Self() Peer { return k.held.Load().self }
 

@@ -1,0 +1,214 @@
+package door
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+)
+
+// What is spoken behind TLS, by ALPN.
+const (
+	nodeProtocol = "sherd-node"
+	joinProtocol = "sherd-join"
+)
+
+// Conn is a connection that was greeted.
+type Conn struct {
+	*tls.Conn
+	Peer   trust.Peer // zero: one that joins
+	Speaks uint32
+	Addr   string // where it was dialled; empty where it was accepted
+
+	onClose func()
+	once    sync.Once
+}
+
+// Close closes the connection without waiting for a peer that may not read any more.
+func (c *Conn) Close() error {
+	err := net.ErrClosed
+	c.once.Do(func() {
+		if c.onClose != nil {
+			c.onClose()
+		}
+		err = c.NetConn().Close()
+	})
+	return err
+}
+
+// greet leads an accepted connection to its server, or away.
+func (d *Door) greet(raw net.Conn) {
+	if !d.admit(raw) {
+		raw.Close()
+		d.leave(raw)
+	}
+}
+
+func (d *Door) admit(raw net.Conn) bool {
+	select {
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	default:
+		d.cfg.Logger.Warn("node port: too many connections at once", "from", raw.RemoteAddr())
+		return false
+	}
+	raw.SetDeadline(time.Now().Add(greetingTime))
+	t := tls.Server(raw, d.serverTLS())
+	if err := t.Handshake(); err != nil {
+		d.cfg.Logger.Debug("node port: no TLS handshake", "from", raw.RemoteAddr(), "error", err)
+		return false
+	}
+	c := &Conn{Conn: t}
+	welcome := d.examine(c)
+	if welcome.Refusal != nil {
+		d.cfg.Logger.Warn("node port: connection refused", "from", raw.RemoteAddr(), "reason", welcome.Refusal.Text)
+	}
+	if err := writeGreeting(t, welcome); err != nil || welcome.Refusal != nil {
+		return false
+	}
+	raw.SetDeadline(time.Time{})
+	c.onClose = func() { d.forget(c, raw) }
+	d.mu.Lock()
+	if node := c.Peer.Node; node != 0 {
+		if d.nodes[node] == nil {
+			d.nodes[node] = map[*Conn]bool{}
+		}
+		d.nodes[node][c] = true
+	}
+	d.mu.Unlock()
+	to := d.joining
+	if t.ConnectionState().NegotiatedProtocol == nodeProtocol {
+		to = d.members
+	}
+	if !to.put(c) {
+		c.Close()
+	}
+	return true
+}
+
+func (d *Door) forget(c *Conn, raw net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, raw)
+	delete(d.nodes[c.Peer.Node], c)
+	if len(d.nodes[c.Peer.Node]) == 0 {
+		delete(d.nodes, c.Peer.Node)
+	}
+}
+
+// serverTLS makes the configuration of one handshake, with the certificate of this moment.
+func (d *Door) serverTLS() *tls.Config {
+	base := tls.Config{
+		MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.cfg.Keeper.Certificate(), nil },
+	}
+	outer := base.Clone()
+	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if len(hello.SupportedProtos) != 1 {
+			return nil, errors.New("a client that is no node of Sherd's")
+		}
+		conf := base.Clone()
+		switch p := hello.SupportedProtos[0]; p {
+		case nodeProtocol:
+			conf.ClientAuth = tls.RequireAnyClientCert // verified in examine, which can say why not
+			fallthrough
+		case joinProtocol:
+			conf.NextProtos = []string{p}
+			return conf, nil
+		default:
+			return nil, errors.New("a client that is no node of Sherd's")
+		}
+	}
+	return outer
+}
+
+// examine reads the greeting and gives the answer; c then has its peer.
+func (d *Door) examine(c *Conn) *pb.Welcome {
+	refused := func(reason pb.Refusal_Reason, format string, args ...any) *pb.Welcome {
+		return &pb.Welcome{Refusal: refusal(reason, format, args...), Release: d.cfg.Version.Release}
+	}
+	var hello pb.Hello
+	if err := readGreeting(c.Conn, &hello); err != nil {
+		return refused(pb.Refusal_MALFORMED, "the greeting cannot be read: %s", err)
+	}
+	self := d.Self()
+	state := c.ConnectionState()
+	if state.NegotiatedProtocol == nodeProtocol {
+		peer, err := d.cfg.Keeper.Roots().Verify(state.PeerCertificates, d.cfg.Keeper.Now())
+		if err != nil {
+			return refused(reasonOf(err), "this is %s: %s", self, err)
+		}
+		if d.cfg.Admit != nil {
+			if err := d.cfg.Admit(peer); err != nil {
+				return refused(pb.Refusal_REMOVED, "%s", err)
+			}
+		}
+		c.Peer = peer
+	}
+	if hello.ClusterId != self.ClusterID {
+		return refused(pb.Refusal_OTHER_CLUSTER, "this is %s, and cluster %s was asked for", self, hello.ClusterId)
+	}
+	if hello.WantsNode != 0 && hello.WantsNode != self.Node {
+		return refused(pb.Refusal_WRONG_NODE, "this is %s, and node %d was asked for", self, hello.WantsNode)
+	}
+	speaks, err := agree(d.cfg.Version, Version{hello.Release, hello.SpeaksFrom, hello.SpeaksTo})
+	if err != nil {
+		return refused(pb.Refusal_VERSION, "%s", err)
+	}
+	c.Speaks = speaks
+	return &pb.Welcome{Speaks: speaks, Release: d.cfg.Version.Release, ClusterVersion: d.cfg.ClusterVersion()}
+}
+
+func reasonOf(err error) pb.Refusal_Reason {
+	switch {
+	case errors.Is(err, trust.ErrOtherCluster):
+		return pb.Refusal_OTHER_CLUSTER
+	case errors.Is(err, trust.ErrExpired):
+		return pb.Refusal_EXPIRED
+	}
+	return pb.Refusal_STRANGER
+}
+
+// queue hands greeted connections to a server, as a net.Listener.
+type queue struct {
+	addr  net.Addr
+	conns chan *Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newQueue(addr net.Addr) *queue {
+	return &queue{addr: addr, conns: make(chan *Conn), done: make(chan struct{})}
+}
+
+func (q *queue) put(c *Conn) bool {
+	select {
+	case q.conns <- c:
+		return true
+	case <-q.done:
+		return false
+	}
+}
+
+// Accept implements net.Listener.
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.conns:
+		return c, nil
+	case <-q.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (q *queue) Close() error {
+	q.once.Do(func() { close(q.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (q *queue) Addr() net.Addr { return q.addr }

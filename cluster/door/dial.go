@@ -1,0 +1,124 @@
+package door
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+)
+
+// caller is who connects, and what it knows of whom it means to reach.
+type caller struct {
+	version   Version
+	clusterID string
+	protocol  string
+	cert      *tls.Certificate // nil: one that joins
+	wants     uint32           // 0 any node
+	verify    func(chain []*x509.Certificate) (trust.Peer, error)
+	dial      func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// connect makes a connection and greets. Errors are sentences for the person at the terminal.
+func (k *caller) connect(ctx context.Context, addr string) (*Conn, error) {
+	raw, err := k.dial(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach a node at %s: %w", addr, err)
+	}
+	deadline := time.Now().Add(greetingTime)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	raw.SetDeadline(deadline)
+	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	c, err := k.greet(raw, addr)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	raw.SetDeadline(time.Time{})
+	return c, nil
+}
+
+func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
+	var peer trust.Peer
+	conf := &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{k.protocol},
+		// Nodes are known by their number and cluster, not by a host's name: VerifyConnection does what is left out here.
+		InsecureSkipVerify: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			p, err := k.verify(s.PeerCertificates)
+			if err != nil {
+				return &unverified{err}
+			}
+			if k.wants != 0 && p.Node != k.wants {
+				return &unverified{fmt.Errorf("it is %s, and not node %d", p, k.wants)}
+			}
+			peer = p
+			return nil
+		},
+	}
+	if k.cert != nil {
+		conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return k.cert, nil }
+	}
+	t := tls.Client(raw, conf)
+	if err := t.Handshake(); err != nil {
+		return nil, explain(addr, err)
+	}
+	if t.ConnectionState().NegotiatedProtocol != k.protocol {
+		return nil, notANode(addr)
+	}
+	hello := &pb.Hello{ClusterId: k.clusterID, Release: k.version.Release, SpeaksFrom: k.version.From, SpeaksTo: k.version.To, WantsNode: k.wants}
+	if err := writeGreeting(t, hello); err != nil {
+		return nil, explain(addr, err)
+	}
+	var welcome pb.Welcome
+	if err := readGreeting(t, &welcome); err != nil {
+		return nil, explain(addr, err)
+	}
+	if r := welcome.Refusal; r != nil {
+		return nil, &Refused{Addr: addr, Reason: r.Reason, Text: r.Text}
+	}
+	if welcome.Speaks < k.version.From || welcome.Speaks > k.version.To {
+		return nil, fmt.Errorf("the node at %s, Sherd %s, chose version %d of the node protocol, which this release does not speak", addr, welcome.Release, welcome.Speaks)
+	}
+	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr}, nil
+}
+
+// unverified is a node that is not the one it should be.
+type unverified struct{ error }
+
+func (u *unverified) Unwrap() error { return u.error }
+
+func notANode(addr string) error {
+	return fmt.Errorf("what answers at %s is not the node port of a Sherd node; clients connect with another port than nodes do", addr)
+}
+
+// explain says what went wrong before the greeting.
+func explain(addr string, err error) error {
+	var u *unverified
+	var plain tls.RecordHeaderError
+	var alert tls.AlertError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &u):
+		return fmt.Errorf("the node at %s is not trusted: %w", addr, u.error)
+	case errors.As(err, &plain), errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
+		return notANode(addr)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the node at %s closed the connection: it may be starting, stopping or overloaded", addr)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("what answers at %s did not complete the handshake in time: %w", addr, err)
+	}
+	return fmt.Errorf("connection to the node at %s: %w", addr, err)
+}

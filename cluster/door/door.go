@@ -1,0 +1,176 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/trust"
+	"google.golang.org/grpc"
+)
+
+// Config says how a door is made. Keeper, Listener and Version are required.
+type Config struct {
+	Keeper   *trust.Keeper
+	Listener net.Listener
+	Version  Version
+	// ClusterVersion gives the version of the formats that the cluster writes; nil: the newest that this node speaks.
+	ClusterVersion func() uint32
+	// Admit, if set, refuses a node of the cluster that was verified, with the reason: it was removed.
+	Admit func(trust.Peer) error
+	// Addr gives where a node is reached.
+	Addr func(node uint32) (string, error)
+	// Dial makes the connections of links; nil is TCP.
+	Dial   func(ctx context.Context, addr string) (net.Conn, error)
+	Logger *slog.Logger // default slog.Default()
+}
+
+// Door is a node's port. All methods may be called concurrently.
+type Door struct {
+	cfg     Config
+	members *queue
+	joining *queue
+	slots   chan struct{} // greetings going on
+
+	mu     sync.Mutex
+	closed bool                      // guarded by mu
+	open   map[net.Conn]struct{}     // accepted, from the first byte on; guarded by mu
+	nodes  map[uint32]map[*Conn]bool // greeted, by node; guarded by mu
+	links  map[linkKey]*Link         // guarded by mu
+
+	done sync.WaitGroup
+}
+
+const (
+	greetingTime = 10 * time.Second
+	maxGreetings = 128
+)
+
+// New makes a door; Serve opens it.
+func New(cfg Config) *Door {
+	if cfg.Dial == nil {
+		dialer := &net.Dialer{KeepAlive: 15 * time.Second}
+		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.ClusterVersion == nil {
+		cfg.ClusterVersion = func() uint32 { return cfg.Version.To }
+	}
+	return &Door{
+		cfg: cfg, members: newQueue(cfg.Listener.Addr()), joining: newQueue(cfg.Listener.Addr()), slots: make(chan struct{}, maxGreetings),
+		open: map[net.Conn]struct{}{}, nodes: map[uint32]map[*Conn]bool{}, links: map[linkKey]*Link{},
+	}
+}
+
+// Self is the node whose door it is.
+func (d *Door) Self() trust.Peer { return d.cfg.Keeper.Self() }
+
+// Serve takes connections until the door is closed. Members are served by one server, those that join by the other; nil turns them away.
+// The servers are made with MemberOptions and JoinOptions.
+func (d *Door) Serve(members, joining *grpc.Server) error {
+	for _, s := range []struct {
+		server *grpc.Server
+		conns  *queue
+	}{{members, d.members}, {joining, d.joining}} {
+		if s.server == nil {
+			s.conns.Close()
+			continue
+		}
+		d.done.Add(1)
+		go func() {
+			defer d.done.Done()
+			if err := s.server.Serve(s.conns); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
+				d.cfg.Logger.Error("node port: server ended", "error", err)
+			}
+		}()
+	}
+	for delay := time.Duration(0); ; {
+		c, err := d.cfg.Listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil { // no file descriptors, mostly: they come back
+			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+			d.cfg.Logger.Warn("node port: cannot accept a connection", "error", err)
+			time.Sleep(delay)
+			continue
+		}
+		delay = 0
+		if !d.enter(c) {
+			c.Close()
+			continue
+		}
+		d.done.Add(1)
+		go func() {
+			defer d.done.Done()
+			d.greet(c)
+		}()
+	}
+}
+
+// enter notes an accepted connection.
+func (d *Door) enter(c net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.open[c] = struct{}{}
+	return true
+}
+
+func (d *Door) leave(c net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, c)
+}
+
+// Evict ends all connections with a node: it was removed. Admit keeps it out.
+func (d *Door) Evict(node uint32) {
+	d.mu.Lock()
+	var gone []interface{ Close() error }
+	for c := range d.nodes[node] {
+		gone = append(gone, c)
+	}
+	for k, l := range d.links {
+		if k.node == node {
+			gone = append(gone, l)
+			delete(d.links, k)
+		}
+	}
+	d.mu.Unlock()
+	for _, c := range gone {
+		c.Close()
+	}
+}
+
+// Close closes the port, all connections and all links. The servers are stopped by who made them, before.
+func (d *Door) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	var gone []interface{ Close() error }
+	for c := range d.open {
+		gone = append(gone, c)
+	}
+	for _, l := range d.links {
+		gone = append(gone, l)
+	}
+	d.links = map[linkKey]*Link{}
+	d.mu.Unlock()
+	err := d.cfg.Listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	d.members.Close()
+	d.joining.Close()
+	for _, c := range gone {
+		c.Close() // of connections: that it was closed before is no failure
+	}
+	d.done.Wait()
+	return err
+}

@@ -1,0 +1,88 @@
+package door
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	greetingFormat = 1 // V1
+	maxGreeting    = 4 << 10
+)
+
+// Version is what a node speaks, and the release that people know it by.
+type Version struct {
+	Release  string
+	From, To uint32 // versions of the node protocol
+}
+
+// writeGreeting sends one message of the greeting.
+func writeGreeting(w io.Writer, m proto.Message) error {
+	body, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if len(body)+1 > maxGreeting {
+		return errors.New("greeting is too long")
+	}
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, 5+len(body)), uint32(1+len(body)))
+	b = append(append(b, greetingFormat), body...)
+	_, err = w.Write(b)
+	return err
+}
+
+// errMalformed is a greeting that nobody of ours has sent.
+var errMalformed = errors.New("not a greeting of Sherd's")
+
+// readGreeting reads one message of the greeting.
+func readGreeting(r io.Reader, m proto.Message) error {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(head[:4])
+	if n < 1 || n > maxGreeting || head[4] != greetingFormat {
+		return errMalformed
+	}
+	body := make([]byte, n-1)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(body, m); err != nil {
+		return errMalformed
+	}
+	return nil
+}
+
+// agree gives the newest version of the protocol that both speak, or why there is none. here is who is asked, there who asks.
+func agree(here, there Version) (uint32, error) {
+	speaks := min(here.To, there.To)
+	if there.From <= there.To && speaks >= max(here.From, there.From) {
+		return speaks, nil
+	}
+	older := "this node"
+	if there.To < here.From {
+		older = "the one that connects"
+	}
+	return 0, fmt.Errorf("this node runs Sherd %s and speaks versions %d to %d of the node protocol, the one that connects runs Sherd %s and speaks "+
+		"versions %d to %d: upgrade %s first, one release at a time", here.Release, here.From, here.To, there.Release, there.From, there.To, older)
+}
+
+// Refused is the answer of a node that does not accept a connection.
+type Refused struct {
+	Addr   string
+	Reason pb.Refusal_Reason
+	Text   string
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("the node at %s refuses: %s", r.Addr, r.Text) }
+
+func refusal(reason pb.Refusal_Reason, format string, args ...any) *pb.Refusal {
+	text := fmt.Sprintf(format, args...)
+	return &pb.Refusal{Reason: reason, Text: text[:min(len(text), maxGreeting/2)]}
+}

@@ -1,0 +1,138 @@
+// Package testcluster is nodes' doors on loopback with certificates of one cluster and a network between them that fails on command, for tests of
+// what stands on the node port.
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/faultnet"
+	"google.golang.org/grpc"
+)
+
+// ID is the id of the cluster of New.
+const ID = "0d9d1a5e-3c58-4f0e-9f6e-1f2a3b4c5d6e"
+
+// Version is what its nodes speak.
+var Version = door.Version{Release: "0.1.0", From: 1, To: 1}
+
+// Cluster is nodes 1 to n.
+type Cluster struct {
+	Authority *trust.Authority
+	Net       *faultnet.Network // hosts are named by Host
+	Nodes     []*Node
+}
+
+// Node is a node's door.
+type Node struct {
+	Number  uint32
+	Dir     string
+	Keeper  *trust.Keeper
+	Door    *door.Door
+	Addr    string
+	Members *grpc.Server
+	Joining *grpc.Server
+
+	listener net.Listener
+}
+
+// Host names a node in the network.
+func Host(node uint32) string { return strconv.FormatUint(uint64(node), 10) }
+
+// New makes the nodes; their doors are closed until Serve. configure, if not nil, may change what a door is made with.
+func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Cluster {
+	t.Helper()
+	a, err := trust.NewAuthority(ID, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{Authority: a, Net: faultnet.New(1)}
+	t.Cleanup(c.Net.Close)
+	for i := range n {
+		node := &Node{Number: uint32(i + 1), Dir: filepath.Join(t.TempDir(), "certs"), Members: grpc.NewServer(door.MemberOptions()...), Joining: grpc.NewServer(door.JoinOptions()...)}
+		node.Keeper = Keeper(t, node.Dir, a, a, node.Number)
+		if node.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		node.Addr = node.listener.Addr().String()
+		cfg := door.Config{
+			Keeper: node.Keeper, Listener: node.listener, Version: Version, Logger: slog.New(slog.DiscardHandler),
+			Addr: func(to uint32) (string, error) {
+				if to < 1 || int(to) > len(c.Nodes) {
+					return "", fmt.Errorf("no node %d", to)
+				}
+				return c.Nodes[to-1].Addr, nil
+			},
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+				return c.Net.Dial(ctx, Host(node.Number), c.host(addr), addr)
+			},
+		}
+		if configure != nil {
+			configure(node.Number, &cfg)
+		}
+		node.Door = door.New(cfg)
+		c.Nodes = append(c.Nodes, node)
+		t.Cleanup(node.Close)
+	}
+	return c
+}
+
+func (c *Cluster) host(addr string) string {
+	for _, n := range c.Nodes {
+		if n.Addr == addr {
+			return Host(n.Number)
+		}
+	}
+	return "?"
+}
+
+// Serve opens a node's door, after its services were registered.
+func (n *Node) Serve() { go n.Door.Serve(n.Members, n.Joining) }
+
+// Close closes a node's door.
+func (n *Node) Close() {
+	n.Members.Stop()
+	n.Joining.Stop()
+	n.Door.Close()
+}
+
+// Keeper makes the certificate of a node, signed by one authority, that trusts another.
+func Keeper(t testing.TB, dir string, signs, trusted *trust.Authority, node uint32) *trust.Keeper {
+	t.Helper()
+	key, chain := Issue(t, signs, node)
+	roots, err := trust.NewRoots(signs.ClusterID, [][]byte{trusted.Cert.Raw})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := trust.CreateKeeper(dir, key, chain, roots, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Issue makes a key and its certificate.
+func Issue(t testing.TB, a *trust.Authority, node uint32) (trust.Key, trust.Chain) {
+	t.Helper()
+	key, err := trust.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := key.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain, err := a.Issue(request, node, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, chain
+}
