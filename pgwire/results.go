@@ -27,7 +27,7 @@ type replies struct {
 	complete pgproto3.CommandComplete
 }
 
-// simple prepares for a simple Query: all results are text.
+// simple prepares for a simple Query: all results are text, but those of BINARY cursors.
 func (r *results) simple() {
 	r.columns, r.formats, r.extended, r.env = nil, nil, false, nil
 }
@@ -43,10 +43,16 @@ func (r *results) Describe(columns []sql.Column) error {
 		r.columns = columns
 		return nil
 	}
-	r.columns, r.env = columns, r.c.session.Env()
-	r.describe(columns, nil)
+	r.columns, r.formats, r.env = columns, nil, r.c.session.Env()
+	if len(columns) > 0 && columns[0].Binary {
+		r.formats = binaryRows
+	}
+	r.describe(columns, r.formats)
 	return nil
 }
+
+// binaryRows are the formats of rows that are binary in all columns.
+var binaryRows = []int16{formatBinary}
 
 // describe appends RowDescription.
 func (r *results) describe(columns []sql.Column, formats []int16) {

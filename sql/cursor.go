@@ -3,39 +3,32 @@ package sql
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
 // Bits of DeclareCursorStmt.Options, as PostgreSQL's parsenodes.h numbers them.
 const (
-	cursorBinary = 0x01
-	cursorScroll = 0x02
-	cursorHold   = 0x20
+	cursorBinary      = 0x01
+	cursorScroll      = 0x02
+	cursorNoScroll    = 0x04
+	cursorInsensitive = 0x08
+	cursorAsensitive  = 0x10
+	cursorHold        = 0x20
 )
 
 // declareCursor is DECLARE name CURSOR FOR query: a portal, which the protocol may run too. It shows the rows as they are now.
 func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, w ResultWriter) error {
-	hold := n.Options&cursorHold != 0
-	switch {
-	case n.Options&cursorScroll != 0:
-		return pgerr.Unsupported("scrollable cursors are not supported yet").WithHint("Cursors go forward: leave SCROLL away.")
-	case n.Options&cursorBinary != 0:
-		return pgerr.Unsupported("binary cursors are not supported yet").WithHint("Ask for the binary format in the Bind message.")
-	case !hold && !s.inBlock():
-		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
-	case n.Portalname == "":
-		return pgerr.New(pgerr.InvalidCursorName, `invalid cursor name: must not be empty`)
-	}
-	if _, ok := s.portals[n.Portalname]; ok {
-		return pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, n.Portalname)
+	if err := s.mayDeclare(n); err != nil {
+		return err
 	}
 	if s.tx == nil {
 		s.begin()
@@ -48,7 +41,17 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
-	p := &portal{st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: hold, nest: s.nest(), opened: s.queryAt}
+	var locking []query.RowLock
+	if prog.query != nil {
+		locking = prog.query.Locking
+	}
+	if err := lockingCursor(n.Options, locking); err != nil {
+		return err
+	}
+	p := &portal{
+		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0,
+		nest: s.nest(), opened: s.queryAt,
+	}
 	if p.at, err = s.tx.opened(ctx); err != nil {
 		return err
 	}
@@ -56,8 +59,67 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 		return err
 	}
 	s.portals[n.Portalname] = p
+	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	s.pull(ctx, p, prog)
+	p.through(&scroll{back: n.Options&cursorNoScroll == 0 && locking == nil, strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true})
 	return w.Complete("DECLARE CURSOR")
+}
+
+// mayDeclare looks at a DECLARE CURSOR before its query.
+func (s *Session) mayDeclare(n *pg_query.DeclareCursorStmt) error {
+	both := func(a, b int32) bool { return n.Options&a != 0 && n.Options&b != 0 }
+	switch {
+	case both(cursorScroll, cursorNoScroll):
+		return pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
+	case both(cursorInsensitive, cursorAsensitive):
+		return pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both INSENSITIVE and ASENSITIVE")
+	case n.Options&cursorHold == 0 && !s.inBlock():
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
+	case n.Portalname == "":
+		return pgerr.New(pgerr.InvalidCursorName, `invalid cursor name: must not be empty`)
+	}
+	if _, ok := s.portals[n.Portalname]; ok {
+		return pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already exists`, n.Portalname)
+	}
+	return nil
+}
+
+// lockingCursor refuses what a cursor over a query FOR UPDATE, or its kin, cannot be: its rows are locked as they are fetched.
+func lockingCursor(options int32, locking []query.RowLock) error {
+	if len(locking) == 0 {
+		return nil
+	}
+	strength := "FOR " + txn.LockMode(locking[0].Strength).String()
+	switch {
+	case options&cursorHold != 0:
+		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE CURSOR WITH HOLD ... %s is not supported", strength).
+			WithDetail("Holdable cursors must be READ ONLY.")
+	case options&cursorScroll != 0:
+		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE SCROLL CURSOR ... %s is not supported", strength).
+			WithDetail("Scrollable cursors must be READ ONLY.")
+	case options&cursorInsensitive != 0:
+		return pgerr.New(pgerr.InvalidCursorDefinition, "DECLARE INSENSITIVE CURSOR ... %s is not valid", strength).
+			WithDetail("Insensitive cursors must be READ ONLY.")
+	}
+	return nil
+}
+
+// through makes a portal give its rows by way of c, which FETCH moves.
+func (p *portal) through(c *scroll) {
+	c.source, p.scroll = p.next, c
+	if p.next == nil { // it was run to its end
+		c.source = func() ([]types.Datum, bool) { return nil, false }
+	}
+	p.next = func() (row []types.Datum, ok bool) {
+		n, err := c.forward(1, func(r []types.Datum) error {
+			row = r
+			return nil
+		})
+		if err != nil && p.err == nil {
+			p.err = err
+		}
+		return row, n > 0
+	}
 }
 
 // fixedSnapshot is a gateway's Snapshot that is taken already.
@@ -95,9 +157,8 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 	if err != nil {
 		return err
 	}
-	many, err := forwardRows(n)
-	if err != nil {
-		return err
+	if p.broken {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `portal "%s" cannot be run`, n.Portalname)
 	}
 	prog := p.st.program
 	if p.next == nil && !p.done {
@@ -106,7 +167,7 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 		}
 	}
 	if !n.Ismove {
-		if err := w.Describe(prog.columns); err != nil {
+		if err := w.Describe(p.fetched(prog.columns)); err != nil {
 			return err
 		}
 	}
@@ -115,23 +176,20 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 			return err
 		}
 	}
-	rows := int64(0)
-	for ; rows < many && !p.done; rows++ {
-		row, ok := p.next()
-		if !ok {
-			p.done = true
-			p.close()
-			if p.err != nil {
-				return p.err
-			}
-			break
-		}
-		if n.Ismove {
-			continue
-		}
-		if err := w.Row(row); err != nil {
-			return err
-		}
+	if p.scroll == nil {
+		p.through(&scroll{room: s.memory, atStart: !p.done, atEnd: p.done})
+	}
+	emit := w.Row
+	if n.Ismove {
+		emit = skipRow
+	}
+	rows, err := p.scroll.fetch(n, emit)
+	if err == nil {
+		err = p.err
+	}
+	if err != nil {
+		p.broken = true
+		return err
 	}
 	if err := s.sendNotices(w); err != nil {
 		return err
@@ -143,23 +201,16 @@ func (s *Session) fetch(ctx context.Context, n *pg_query.FetchStmt, w ResultWrit
 	return w.Complete(fmt.Sprintf("%s %d", tag, rows))
 }
 
-// forwardRows gives how many rows a FETCH asks for. Only forward ones are known here.
-func forwardRows(n *pg_query.FetchStmt) (int64, error) {
-	many := n.HowMany
-	switch n.Direction {
-	case pg_query.FetchDirection_FETCH_FORWARD:
-	case pg_query.FetchDirection_FETCH_RELATIVE:
-		if many != 1 {
-			many = -1
-		}
-	default:
-		many = -1
+// fetched gives the columns of what FETCH answers.
+func (p *portal) fetched(columns []Column) []Column {
+	if !p.binary {
+		return columns
 	}
-	if many <= 0 {
-		return 0, pgerr.Unsupported("cursors that go other ways than forward are not supported yet").
-			WithHint("Use FETCH NEXT, FETCH n or FETCH ALL.")
+	out := slices.Clone(columns)
+	for i := range out {
+		out[i].Binary = true
 	}
-	return min(many, math.MaxInt64), nil
+	return out
 }
 
 // closeCursor is CLOSE.
@@ -197,6 +248,14 @@ func (s *Session) settleAll() {
 
 func (p *portal) keepRest(budget int64) error {
 	if p.next == nil || p.kept {
+		return nil
+	}
+	if p.scroll != nil {
+		if err := p.scroll.readAll(budget); err != nil {
+			return err
+		}
+		p.stop()
+		p.kept, p.stop = true, func() {}
 		return nil
 	}
 	k := keeper{budget: budget}

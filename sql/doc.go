@@ -38,9 +38,10 @@
 //
 // # Cursors
 //
-// They read forward, at the timestamp of their DECLARE. Before a write, a ROLLBACK TO or, WITH HOLD, a COMMIT they read what they have not
-// given yet and keep it in memory, within work_mem (or 256 MiB, if that is more); beyond that the statement is 53200. What opened since a
-// savepoint closes when that is rolled back to.
+// They read at the timestamp of their DECLARE, as far as they are fetched. One that may go backward keeps in memory what it has met, within
+// work_mem (or 256 MiB, if that is more): a SCROLL cursor that meets more is 53200, and one that says neither SCROLL nor NO SCROLL goes forward
+// only from there on. Before a write, a ROLLBACK TO or, WITH HOLD, a COMMIT cursors read what they have not given yet, within the same bound. What
+// opened since a savepoint closes when that is rolled back to.
 //
 // # The past
 //
@@ -49,5 +50,5 @@
 // TRUNCATE, a rewrite, a new index or its own restart, is not read (72000; 40001 for the snapshot of a transaction). Snapshots that are exported, of cursors, and of
 // transactions that read at one timestamp are held in all fragments until the transaction ends, whatever sherd.gc_ttl says.
 //
-// Limits, answered by 0A000: scrolling and binary cursors.
+// Limits, answered by 0A000: UPDATE and DELETE … WHERE CURRENT OF.
 package sql

@@ -30,9 +30,12 @@ type portal struct {
 	rows   int64
 	next   func() ([]types.Datum, bool)
 	stop   func()
-	kept   bool // next gives rows that are kept here, and touches the transaction no more
-	nest   int  // of the transaction or savepoint that opened it; it closes with that
-	hold   bool // a cursor WITH HOLD
+	scroll *scroll // of a cursor, and of a portal that FETCH has read; next goes through it
+	binary bool    // FETCH answers in the binary format
+	broken bool    // a FETCH has failed
+	kept   bool    // next gives rows that are kept here, and touches the transaction no more
+	nest   int     // of the transaction or savepoint that opened it; it closes with that
+	hold   bool    // a cursor WITH HOLD
 	opened time.Time
 	held   bool          // its transaction has committed: it closes with the session
 	at     txn.Timestamp // of its reads, where that was settled before they began

@@ -15,6 +15,7 @@ type Column struct {
 	Type   types.OID
 	Typmod int32
 	Len    int16 // pg_type.typlen
+	Binary bool  // a simple query answers it in the binary format: it comes from a BINARY cursor
 }
 
 // Description is what Describe tells of a prepared statement or portal.

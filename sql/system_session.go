@@ -42,7 +42,8 @@ func (s *Session) cursorRows() []sysview.Cursor {
 	var out []sysview.Cursor
 	for name, p := range s.portals {
 		if name != "" {
-			out = append(out, sysview.Cursor{Name: name, Text: p.st.text, At: p.opened, Holdable: p.hold})
+			out = append(out, sysview.Cursor{Name: name, Text: p.st.text, At: p.opened, Holdable: p.hold,
+				Binary: p.binary, Scrollable: p.scroll != nil && p.scroll.back})
 		}
 	}
 	slices.SortFunc(out, func(a, b sysview.Cursor) int { return strings.Compare(a.Name, b.Name) })

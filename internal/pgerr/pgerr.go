@@ -96,6 +96,7 @@ const (
 	InvalidColumnReference        = "42P10"
 	InvalidTableDefinition        = "42P16"
 	IndeterminateDatatype         = "42P18"
+	InvalidCursorDefinition       = "42P11"
 	InvalidObjectDefinition       = "42P17"
 	InvalidForeignKey             = "42830"
 	InvalidColumnDefinition       = "42611"

@@ -101,8 +101,8 @@ func pgPreparedStatements(b *builder) error {
 
 func pgCursors(b *builder) error {
 	for _, c := range b.env.Cursors() {
-		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", c.Holdable).bool("is_binary", false).
-			bool("is_scrollable", false).time("creation_time", c.At).send()
+		err := b.row().text("name", c.Name).text("statement", c.Text).bool("is_holdable", c.Holdable).bool("is_binary", c.Binary).
+			bool("is_scrollable", c.Scrollable).time("creation_time", c.At).send()
 		if err != nil {
 			return err
 		}

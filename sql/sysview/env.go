@@ -80,6 +80,8 @@ type Cursor struct {
 	Text     string
 	At       time.Time
 	Holdable bool
+
+	Binary, Scrollable bool
 }
 
 // Held is a row of pg_prepared_xacts.

@@ -1,0 +1,264 @@
+package sql
+
+import (
+	"math"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// scroll is where a cursor stands over its rows, and those that it keeps: all it has met for a SCROLL cursor, those it has read ahead for one that
+// goes forward only. A cursor that says neither is kept as long as there is room for it, and goes forward only from then on.
+type scroll struct {
+	source func() (row []types.Datum, ok bool)
+	ended  bool            // source has no more
+	rows   [][]types.Datum // kept
+	base   int64           // how many rows were let go before the first kept
+	back   bool            // it may go backward
+	strict bool            // SCROLL: it must be able to
+	room   int64           // bytes left for what is kept
+
+	// As PostgreSQL's portal has it: pos rows were given, and the cursor is on the last of them unless it is before all or behind all.
+	pos            int64
+	atStart, atEnd bool
+}
+
+const fetchAll = math.MaxInt64
+
+// at gives row n, counted from 0.
+func (c *scroll) at(n int64) ([]types.Datum, bool, error) {
+	for n >= c.base+int64(len(c.rows)) {
+		if c.ended {
+			return nil, false, nil
+		}
+		row, ok := c.source()
+		if !ok {
+			c.ended = true
+			return nil, false, nil
+		}
+		if !c.back && n == c.base+int64(len(c.rows)) {
+			c.rows, c.base = nil, n+1
+			return row, true, nil
+		}
+		if err := c.keep(row); err != nil {
+			return nil, false, err
+		}
+	}
+	row := c.rows[n-c.base]
+	if !c.back {
+		c.rows, c.base = c.rows[n+1-c.base:], n+1
+	}
+	return row, true, nil
+}
+
+// keep adds a row to those kept.
+func (c *scroll) keep(row []types.Datum) error {
+	own := make([]types.Datum, len(row))
+	for i, d := range row {
+		own[i] = d.Clone()
+		c.room -= int64(len(d.S)) + datumSize
+	}
+	c.rows = append(c.rows, own)
+	switch {
+	case c.room >= 0:
+		return nil
+	case c.strict:
+		return pgerr.New(pgerr.OutOfMemory, "out of memory").
+			WithDetail("A SCROLL cursor keeps the rows that it has met, and that is too much.").
+			WithHint("Use a cursor with NO SCROLL, or a condition instead of going backward.")
+	}
+	return c.forwardOnly()
+}
+
+// forwardOnly lets go of what lies behind the cursor.
+func (c *scroll) forwardOnly() error {
+	c.back = false
+	gone := c.pos
+	if c.atEnd {
+		gone = c.base + int64(len(c.rows))
+	}
+	if gone <= c.base {
+		return nil
+	}
+	c.rows, c.base = append([][]types.Datum(nil), c.rows[gone-c.base:]...), gone
+	return nil
+}
+
+// readAll reads what the source has left, within budget.
+func (c *scroll) readAll(budget int64) error {
+	k := keeper{budget: budget}
+	for !c.ended {
+		row, ok := c.source()
+		if !ok {
+			c.ended = true
+			break
+		}
+		if err := k.add(row); err != nil {
+			return err
+		}
+	}
+	c.rows = append(c.rows, k.rows...)
+	return nil
+}
+
+// forward gives up to count rows ahead and tells how many there were.
+func (c *scroll) forward(count int64, emit func([]types.Datum) error) (int64, error) {
+	if c.atEnd || count <= 0 {
+		return 0, nil
+	}
+	n := int64(0)
+	for n < count {
+		row, ok, err := c.at(c.pos)
+		if err == nil && ok {
+			err = emit(row)
+		}
+		if err != nil {
+			return n, err
+		}
+		if !ok {
+			c.atEnd = true
+			break
+		}
+		n++
+		c.pos++
+		c.atStart = false
+	}
+	return n, nil
+}
+
+// backward gives up to count rows behind and tells how many there were.
+func (c *scroll) backward(count int64, emit func([]types.Datum) error) (int64, error) {
+	if !c.back {
+		return 0, errForwardOnly()
+	}
+	if c.atStart || count <= 0 {
+		return 0, nil
+	}
+	n, on := int64(0), c.pos // the row that it is on, counted from 1
+	if c.atEnd {
+		on++
+	}
+	for n < count && on > 1 {
+		on--
+		row, _, err := c.at(on - 1)
+		if err == nil {
+			err = emit(row)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	if n > 0 {
+		c.atEnd = false
+	}
+	if c.pos = on; n < count {
+		c.pos, c.atStart = 0, true
+		c.atEnd = c.atEnd && n == 0
+	}
+	return n, nil
+}
+
+func errForwardOnly() error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
+		WithHint("Declare it with SCROLL option to enable backward scan.")
+}
+
+// rewind goes before the first row.
+func (c *scroll) rewind() error {
+	if c.atStart && !c.atEnd {
+		return nil
+	}
+	if !c.back {
+		return errForwardOnly()
+	}
+	c.pos, c.atStart, c.atEnd = 0, true, false
+	return nil
+}
+
+func skipRow([]types.Datum) error { return nil }
+
+// fetch does what FETCH says, or MOVE, and gives the number for its tag.
+func (c *scroll) fetch(n *pg_query.FetchStmt, emit func([]types.Datum) error) (int64, error) {
+	switch many := n.HowMany; n.Direction {
+	case pg_query.FetchDirection_FETCH_FORWARD:
+		return c.run(many >= 0, many, n.Ismove, emit)
+	case pg_query.FetchDirection_FETCH_BACKWARD:
+		return c.run(many < 0, many, n.Ismove, emit)
+	case pg_query.FetchDirection_FETCH_ABSOLUTE:
+		return c.absolute(many, emit)
+	default:
+		return c.relative(many, n.Ismove, emit)
+	}
+}
+
+// run is FORWARD and BACKWARD; 0 rows is the one that the cursor is on, again.
+func (c *scroll) run(forward bool, many int64, move bool, emit func([]types.Datum) error) (int64, error) {
+	if many < 0 {
+		many = max(many, -fetchAll) * -1
+	}
+	switch {
+	case many == 0:
+		on := !c.atStart && !c.atEnd
+		if !on {
+			return 0, nil
+		}
+		if move {
+			return 1, nil
+		}
+		if _, err := c.backward(1, skipRow); err != nil {
+			return 0, err
+		}
+		return c.forward(1, emit)
+	case forward:
+		return c.forward(many, emit)
+	case many == fetchAll && move:
+		passed := c.pos
+		if passed > 0 && !c.atEnd {
+			passed--
+		}
+		return passed, c.rewind()
+	}
+	return c.backward(many, emit)
+}
+
+func (c *scroll) absolute(many int64, emit func([]types.Datum) error) (int64, error) {
+	switch {
+	case many == 0:
+		return 0, c.rewind()
+	case many < 0:
+		if _, err := c.forward(fetchAll, skipRow); err != nil {
+			return 0, err
+		}
+		if _, err := c.backward(-many-1, skipRow); err != nil {
+			return 0, err
+		}
+		return c.backward(1, emit)
+	case many-1 < c.pos || c.atEnd && many-1 == c.pos:
+		if err := c.rewind(); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := c.forward(many-1-c.pos, skipRow); err != nil {
+		return 0, err
+	}
+	return c.forward(1, emit)
+}
+
+func (c *scroll) relative(many int64, move bool, emit func([]types.Datum) error) (int64, error) {
+	switch {
+	case many > 0:
+		if _, err := c.forward(many-1, skipRow); err != nil {
+			return 0, err
+		}
+		return c.forward(1, emit)
+	case many < 0:
+		if _, err := c.backward(-many-1, skipRow); err != nil {
+			return 0, err
+		}
+		return c.backward(1, emit)
+	}
+	return c.run(true, 0, move, emit)
+}
