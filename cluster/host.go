@@ -140,7 +140,7 @@ func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
-	c.AskOutcome, c.SendResolve, c.AskHeld = h.askOutcome, h.peers.SendResolve, h.peers.AskHeld
+	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.peers.AskPrepared, h.peers.SendResolve, h.peers.AskHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err

@@ -39,7 +39,8 @@ type machine struct {
 	kvs     kvBatch
 	effects effects
 	writers lastWriters
-	bytes   int // applied since the last checkpoint
+	many    []result // of an entry with several answers
+	bytes   int      // applied since the last checkpoint
 	entries int
 }
 
@@ -82,7 +83,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		if err != nil {
 			panic(fmt.Sprintf("fragment %d: cannot apply log entry %d: %v", m.r.cfg.Fragment, l.Index, err))
 		}
-		out[i] = res
+		if out[i] = res; m.many != nil {
+			out[i], m.many = m.many, nil
+		}
 	}
 	if err := m.finish(); err != nil {
 		panic(fmt.Sprintf("fragment %d: cannot write to the database: %v", m.r.cfg.Fragment, err))
@@ -152,7 +155,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return resRejected, nil // T1
 	}
 	s.stamp = e.stamp
-	if e.kind != kindPrepare {
+	if e.kind != kindPrepare && e.kind != kindPrepareAll {
 		s.visible = e.stamp
 	}
 	switch e.kind {
@@ -162,8 +165,12 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return m.commit(e)
 	case kindPart:
 		return m.part(e, index)
-	case kindPrepare:
+	case kindPrepare, kindPrepareAll:
 		return m.prepare(e, index)
+	case kindBar:
+		return m.bar(e), nil
+	case kindSettle:
+		return m.settleAll(e)
 	case kindDecide:
 		return m.decide(e)
 	case kindResolve:
@@ -281,27 +288,44 @@ func (m *machine) prepare(e *entry, index uint64) (result, error) {
 		o.prepared = true
 		m.effects.parts = append(m.effects.parts, e.id)
 	}
-	o.C, o.anchor, o.attempt, o.writers = e.ts, e.anchor, e.attempt, e.writers
+	o.C, o.anchor, o.attempt, o.writers, o.implied = e.ts, e.anchor, e.attempt, e.writers, e.kind == kindPrepareAll
 	m.effects.prepared = append(m.effects.prepared, o)
 	return resDone, nil
 }
 
 // decide: the first decision in the anchor's log counts (T7). One that finds neither a decision nor the prepared record is
 // answered as void, from which nothing may be concluded; an abort then is a fact all the same, because its stamp is above C.
+//
+// An abort by who has asked nobody else does not count where commit may be implied: implied.go has those that do.
 func (m *machine) decide(e *entry) (result, error) {
 	if d := m.s.decided[e.id]; d != nil {
 		return resCommitted, nil
 	}
 	o := m.s.open[e.id]
 	if e.outcome != txn.Committed {
-		if o != nil && o.hold != nil {
-			m.backToHold(o, e.ts)
-		} else if o != nil {
-			m.settle(o)
-			return resAborted, m.dropPieces(o, e.stamp)
+		if o != nil && o.prepared && o.implied && rule.T7Implied {
+			return resVoid, nil
 		}
-		return resAborted, nil
+		return resAborted, m.abortOpen(o, e)
 	}
+	return m.decideCommit(e)
+}
+
+// abortOpen ends what is open of a transaction, nil if nothing is. A held one is held as before.
+func (m *machine) abortOpen(o *openTxn, e *entry) error {
+	switch {
+	case o == nil:
+		return nil
+	case o.hold != nil:
+		m.backToHold(o, e.ts)
+		return nil
+	}
+	m.settle(o)
+	return m.dropPieces(o, e.stamp)
+}
+
+func (m *machine) decideCommit(e *entry) (result, error) {
+	o := m.s.open[e.id]
 	if o == nil && !rule.T7Decide {
 		o = &openTxn{id: e.id, prepared: true, C: e.ts, writers: e.writers}
 	}
@@ -323,12 +347,10 @@ func (m *machine) resolve(e *entry) (result, error) {
 		return resDone, nil
 	}
 	if e.outcome != txn.Committed {
-		if o.hold != nil {
-			m.backToHold(o, e.ts)
-			return resDone, nil
+		if o.prepared && o.C > e.ts && rule.T7Attempt {
+			return resVoid, nil // a later attempt: its outcome is another question
 		}
-		m.settle(o)
-		return resDone, m.dropPieces(o, e.stamp)
+		return resDone, m.abortOpen(o, e)
 	}
 	if !o.prepared || o.C != e.ts {
 		return resVoid, nil

@@ -20,7 +20,7 @@ func fragments(b testing.TB, n int) []*Replica {
 	for i := range n {
 		r := openTest(b, b.TempDir(), func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
-			c.AskOutcome, c.SendResolve = peers.AskOutcome, peers.SendResolve
+			c.AskOutcome, c.AskPrepared, c.SendResolve = peers.AskOutcome, peers.AskPrepared, peers.SendResolve
 		})
 		peers.Add(r)
 		rs = append(rs, r)

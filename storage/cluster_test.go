@@ -22,7 +22,7 @@ func openCluster(t testing.TB, dirs []string, change ...func(*Config)) *cluster 
 	for i, dir := range dirs {
 		r := openTest(t, dir, append([]func(*Config){func(c *Config) {
 			c.Fragment, c.Clock, c.Deadlock = FragmentID(i+1), clock, dead
-			c.AskOutcome, c.SendResolve, c.AskHeld = peers.AskOutcome, peers.SendResolve, peers.AskHeld
+			c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = peers.AskOutcome, peers.AskPrepared, peers.SendResolve, peers.AskHeld
 			c.RecoverAfter = 300 * time.Millisecond
 		}}, change...)...)
 		peers.Add(r)

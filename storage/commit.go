@@ -334,6 +334,9 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		return err
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
+	if t.implied = req.Implied; t.implied {
+		e.kind = kindPrepareAll
+	}
 	if e.again = t.isPrepared(); e.again {
 		t.adopted.Store(false) // somebody is at work on it
 	} else {
@@ -394,7 +397,11 @@ func (t *Tx) setPhase(p phase) {
 
 // Decide implements txn.Participant: the commit point, in the anchor's log.
 func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
-	out, err := t.r.decide(d)
+	decide := t.r.decide
+	if t.implied {
+		decide = t.r.decideImplied
+	}
+	out, err := decide(d)
 	if err == nil && out == txn.Aborted && !t.isHeld() {
 		t.end()
 	}
@@ -407,7 +414,11 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 		t.end()
 		return nil
 	}
-	err := t.r.Resolve(d)
+	resolve := t.r.Resolve
+	if t.implied {
+		resolve = t.r.resolveSoon
+	}
+	err := resolve(d)
 	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {
 		t.end()
 	}
@@ -439,13 +450,25 @@ func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
 func (r *Replica) Resolve(d txn.Decision) error {
 	res, _, err := r.run(&entry{kind: kindResolve, id: d.ID, ts: d.C, outcome: d.Outcome}, 0)
 	if err == nil && res == resVoid {
-		return pgerr.New(pgerr.InternalError, "transaction %s is prepared here at another time than %s", d.ID, d.C)
+		return otherAttempt(d)
 	}
 	return err
 }
 
-// Outcome answers, as the anchor, what became of transaction id. If that is open it is aborted by the asking (T7).
-func (r *Replica) Outcome(id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+// otherAttempt is the error of a resolution that finds another attempt prepared. Where an abort does, that one is undecided.
+func otherAttempt(d txn.Decision) error {
+	return pgerr.New(pgerr.InternalError, "transaction %s is prepared here at another time than %s", d.ID, d.C)
+}
+
+// Outcome answers, as the anchor, what became of transaction id at C. If that is open it is aborted by the asking (T7), unless its commit is
+// implied. Unknown where another attempt is prepared: who asks looks again.
+func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	r.smu.RLock()
+	p := r.prepared[id]
+	r.smu.RUnlock()
+	if p != nil && p.implied && p.C == C && rule.T7Implied {
+		return r.recoverImplied(ctx, p)
+	}
 	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
 }
 

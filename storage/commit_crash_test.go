@@ -144,7 +144,7 @@ func TestNobodyDecidesByTimeout(t *testing.T) {
 		t.Fatal("it was decided without its anchor")
 	}
 	for _, r := range c.rs { // the anchor never heard of it: the asking has it abort
-		if out, err := c.rs[0].Outcome(id, C); out != txn.Aborted || err != nil {
+		if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 			t.Fatal(out, err)
 		}
 		if err := r.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {

@@ -22,6 +22,9 @@ type Config struct {
 	// (T7). SendResolve tells another writer; nil leaves it to that writer to ask. Peers offers both within one process.
 	AskOutcome  func(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
 	SendResolve func(ctx context.Context, fragment txn.FragmentID, d txn.Decision) error
+	// AskPrepared asks another writer of a transaction anchored here whether it has prepared at C; where it has not, it never will after
+	// the answer.
+	AskPrepared func(ctx context.Context, writer txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error)
 	// AskHeld asks the home of a held transaction whether it stands; an incomplete one is dropped by the asking.
 	AskHeld func(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error)
 

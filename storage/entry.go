@@ -31,6 +31,10 @@ const (
 	kindGC       entryKind = 8 // reads below ts are refused from here on
 	kindDropSpan entryKind = 9 // everything in the span is deleted at the stamp
 
+	kindPrepareAll entryKind = 10 // a prepare of a transaction that is committed once all its writers have one at its C
+	kindBar        entryKind = 11 // such a prepare at ts cannot come any more; the answer is whether it is here
+	kindSettle     entryKind = 12 // decisions and resolutions, of many transactions
+
 	kindHold         entryKind = 16 // writes and locks of a held transaction, with its record
 	kindHoldComplete entryKind = 17 // at its home: it stands
 	kindCommitHeld   entryKind = 18 // of a transaction held here alone; its version is the stamp
@@ -50,6 +54,7 @@ type entry struct {
 	parts   int  // commit, prepare: how many parts precede; part: its number from 0
 	writers []txn.FragmentID
 	ids     []txn.ID // forget
+	settles []settlement
 	span    txn.Span // drop span
 	writes  []byte   // encoded operations
 	hold    *hold
@@ -97,7 +102,7 @@ func (e *entry) head() []byte {
 	case kindPart:
 		b = append(b, e.id[:]...)
 		b = binary.AppendUvarint(b, uint64(e.parts))
-	case kindPrepare:
+	case kindPrepare, kindPrepareAll:
 		b = append(b, e.id[:]...)
 		b = putTS(b, e.ts)
 		b = binary.AppendUvarint(b, uint64(e.anchor))
@@ -111,6 +116,11 @@ func (e *entry) head() []byte {
 		b = putTS(b, e.ts)
 		b = append(b, byte(e.outcome))
 		b = putFragments(b, e.writers)
+	case kindBar:
+		b = append(b, e.id[:]...)
+		b = putTS(b, e.ts)
+	case kindSettle:
+		b = appendSettlements(b, e.settles)
 	case kindForget:
 		b = binary.AppendUvarint(b, uint64(len(e.ids)))
 		for _, id := range e.ids {
@@ -159,7 +169,7 @@ func decodeEntry(b []byte) (*entry, error) {
 		e.id = r.id()
 		e.parts = r.int()
 		e.writes = r.rest()
-	case kindPrepare:
+	case kindPrepare, kindPrepareAll:
 		e.id = r.id()
 		e.ts = r.ts()
 		e.anchor = txn.FragmentID(r.int())
@@ -174,6 +184,11 @@ func decodeEntry(b []byte) (*entry, error) {
 		e.ts = r.ts()
 		e.outcome = txn.Outcome(r.byte())
 		e.writers = r.fragments()
+	case kindBar:
+		e.id = r.id()
+		e.ts = r.ts()
+	case kindSettle:
+		e.settles = r.settlements()
 	case kindForget:
 		n := r.int()
 		for i := 0; i < n && r.err == nil; i++ {

@@ -43,6 +43,9 @@ func goldenEntries() []*entry {
 		{kind: kindHoldComplete, stamp: stamp, id: id},
 		{kind: kindCommitHeld, stamp: stamp, id: id},
 		{kind: kindUnhold, stamp: stamp, id: id, incomplete: true},
+		{kind: kindPrepareAll, stamp: stamp, id: id, ts: stamp, anchor: 3, attempt: 1, writers: []txn.FragmentID{1, 3}, stats: d.encode(), writes: writes},
+		{kind: kindBar, stamp: stamp, id: id, ts: stamp - 9},
+		{kind: kindSettle, stamp: stamp, settles: []settlement{{id: id, C: 9, outcome: txn.Committed, decide: true}, {C: 10, outcome: txn.Aborted}}},
 	}
 }
 
@@ -70,7 +73,9 @@ func goldenLines() (lines []string) {
 	add("piece-key", pieceKey(txn.ID{1}, 258))
 	lines = append(lines, "checkpoint-2 "+checkpoint2)
 	add("outcomes-key", ownKey(ownOutcomes, 0, 0, 0, 0, 0, 0, 0, 9))
-	add("checkpoint-3", s.encode())
+	lines = append(lines, "checkpoint-3 "+checkpoint3)
+	s.open[txn.ID{1}].implied = true
+	add("checkpoint-4", s.encode())
 	return lines
 }
 
@@ -81,6 +86,24 @@ const checkpoint1 = "01090000000000000008000000000000000700000000000000060101000
 // checkpoint2 is what they wrote before outcomes were saved.
 const checkpoint2 = "0209000000000000000800000000000000070000000000000006010100000000000000000000000000000003020573746174730203040100000000000000050201" +
 	"02010201020000000000000000000000000000000000000000000008"
+
+// checkpoint3 is what they wrote before commit could be implied.
+const checkpoint3 = "03090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
+	"010201020102000000000000000000000000000000000000000000000801"
+
+func TestCheckpointOfFormat3(t *testing.T) {
+	b, err := hex.DecodeString(checkpoint3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeCheckpoint(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := s.open[txn.ID{1}]; o == nil || !o.prepared || o.implied || s.unsaved != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
 
 func TestCheckpointOfFormat2(t *testing.T) {
 	b, err := hex.DecodeString(checkpoint2)

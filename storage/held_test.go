@@ -214,7 +214,7 @@ func TestCommitHeldMayFail(t *testing.T) {
 				c = c.crash(slowRecovery)
 			} else {
 				for _, r := range c.rs {
-					if out, err := c.rs[0].Outcome(id, C); out != txn.Aborted || err != nil {
+					if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 						t.Fatal(out, err)
 					}
 					if err := r.Resolve(txn.Decision{ID: id, C: C, Outcome: txn.Aborted}); err != nil {

@@ -132,8 +132,10 @@ func (r *Replica) isAdopted(id txn.ID) bool {
 
 // ask settles a transaction prepared here by its anchor's word (T7).
 func (r *Replica) ask(p *preparedTxn) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
 	if p.anchor == r.cfg.Fragment {
-		_, _ = r.Outcome(p.id, p.C)
+		_, _ = r.Outcome(ctx, p.id, p.C)
 		return
 	}
 	if !rule.T7Ask {
@@ -143,8 +145,6 @@ func (r *Replica) ask(p *preparedTxn) {
 	if r.cfg.AskOutcome == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
-	defer cancel()
 	out, err := r.cfg.AskOutcome(ctx, p.anchor, p.id, p.C)
 	if err != nil || out == txn.Unknown {
 		r.cfg.Logger.Debug("anchor does not answer", "fragment", r.cfg.Fragment, "anchor", p.anchor, "txn", p.id, "err", err)

@@ -127,7 +127,7 @@ func killOpen(dir string) (rs []*Replica, closeAll func(), err error) {
 	for i := range killFragments {
 		r, err := Open(Config{
 			Dir: filepath.Join(dir, fmt.Sprint("f", i)), Fragment: FragmentID(i + 1), Clock: clock, Deadlock: dead, Logger: quiet,
-			AskOutcome: peers.AskOutcome, SendResolve: peers.SendResolve, MemTable: 2 << 20, LogEntries: 512, Device: device,
+			AskOutcome: peers.AskOutcome, AskPrepared: peers.AskPrepared, SendResolve: peers.SendResolve, MemTable: 2 << 20, LogEntries: 512, Device: device,
 		})
 		if err != nil {
 			closeAll()

@@ -42,12 +42,21 @@ func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
 }
 
 // AskOutcome asks the anchor for the outcome of transaction id.
-func (p *Peers) AskOutcome(_ context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+func (p *Peers) AskOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
 	r, err := p.Get(anchor)
 	if err != nil {
 		return txn.Unknown, err
 	}
-	return r.Outcome(id, C)
+	return r.Outcome(ctx, id, C)
+}
+
+// AskPrepared asks writer f whether it has prepared at C.
+func (p *Peers) AskPrepared(_ context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (bool, error) {
+	r, err := p.Get(f)
+	if err != nil {
+		return false, err
+	}
+	return r.HasPrepared(id, C)
 }
 
 // SendResolve tells fragment f a decision.

@@ -91,7 +91,7 @@ func await(p raftgroup.Proposal) (result, error) {
 	}
 	res, ok := resp.(result)
 	if !ok || res == resRejected {
-		return 0, pgerr.New(pgerr.SerializationFailure, "the fragment's leader changed during the statement").WithHint("Try again.")
+		return 0, errTermEnded
 	}
 	return res, nil
 }
@@ -147,3 +147,5 @@ func (r *Replica) cover(T txn.Timestamp) error {
 func (r *Replica) covered(T txn.Timestamp) bool {
 	return uint64(T) <= max(r.ceiling.Load(), r.applied.Load())
 }
+
+var errTermEnded = pgerr.New(pgerr.SerializationFailure, "the fragment's leader changed during the statement").WithHint("Try again.")

@@ -64,6 +64,7 @@ type Replica struct {
 	cmu     sync.Mutex // held while the ceiling is extended
 	leases  leases
 	forgets forgets
+	settler settler
 
 	diskFull atomic.Bool
 	minFree  atomic.Int64
@@ -184,7 +185,7 @@ func (m *machine) reopen(o *openTxn) error {
 			if err != nil || e.id != o.id {
 				return damaged("log entry %d is not of the open transaction %s", i, o.id)
 			}
-			if e.kind == kindPrepare {
+			if e.kind == kindPrepare || e.kind == kindPrepareAll {
 				o.stats = e.stats
 			} else {
 				o.parts++

@@ -43,6 +43,7 @@ type openTxn struct {
 	C        txn.Timestamp
 	anchor   txn.FragmentID
 	attempt  int
+	implied  bool // it is committed once all its writers have prepared at C
 	writers  []txn.FragmentID
 	hold     *hold     // of a held transaction; its writes are under ownHold, not in the log
 	since    time.Time // when this process learned of it; starts recovery, decides nothing
@@ -88,8 +89,8 @@ func (s *state) firstIndex() (first uint64) {
 }
 
 // checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
-// number of its parts are in the log alone; before format 3 no outcomes were saved.
-const checkpointFormat = 3
+// number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied.
+const checkpointFormat = 4
 
 // encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
 func (s *state) encode() []byte {
@@ -114,6 +115,7 @@ func (s *state) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(o.anchor))
 		b = binary.AppendUvarint(b, uint64(o.attempt))
 		b = putFragments(b, o.writers)
+		b = append(b, boolByte(o.implied))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.order)))
 	for _, id := range s.order {
@@ -150,6 +152,9 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		o.anchor = txn.FragmentID(r.int())
 		o.attempt = r.int()
 		o.writers = r.fragments()
+		if format > 3 {
+			o.implied = r.byte() != 0
+		}
 		s.open[o.id] = o
 	}
 	n = r.int()

@@ -95,7 +95,7 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 	id := txn.NewID()
 	parts := c.put(id, rowKey(1), "x")
 	C := c.co.Clock.Now() + 1<<16
-	if out, err := c.rs[0].Outcome(id, C); out != txn.Aborted || err != nil {
+	if out, err := c.rs[0].Outcome(testContext(t), id, C); out != txn.Aborted || err != nil {
 		t.Fatal(out, err)
 	}
 	var low *txn.LowError
@@ -296,7 +296,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 				t.Fatalf("got %s want %s", got, want)
 			}
 			after.settle()
-			if out, _ := c.rs[1].Outcome(id, C); out == txn.Unknown {
+			if out, _ := c.rs[1].Outcome(testContext(t), id, C); out == txn.Unknown {
 				t.Fatal(out)
 			}
 			for _, p := range parts {

@@ -38,6 +38,7 @@ type Tx struct {
 
 	// Used by the committing goroutine alone.
 	parts   int    // part entries in the log
+	implied bool   // it is committed once all have prepared
 	carry   bool   // it is being prepared: pinned locks go with the writes
 	encoded bool   // rest and delta are what a prepare carries
 	rest    []byte // the piece that goes with it

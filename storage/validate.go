@@ -101,9 +101,9 @@ func (v *validation) hit(f flying) bool {
 		return true
 	}
 	switch e.kind {
-	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindHold, kindHoldComplete, kindUnhold:
+	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindBar, kindSettle, kindHold, kindHoldComplete, kindUnhold:
 		return false // what decisions make visible was prepared, and is looked at by itself
-	case kindCommit, kindPrepare:
+	case kindCommit, kindPrepare, kindPrepareAll:
 		if e.id == v.own {
 			return false
 		}

@@ -23,6 +23,7 @@ type preparedTxn struct {
 	C       txn.Timestamp
 	anchor  txn.FragmentID
 	writers []txn.FragmentID
+	implied bool
 	keys    func() [][]byte                                          // ascending; sorted for the first who asks, since most commits settle before anyone does
 	summary *keySummary                                              // in place of keys, of a large transaction
 	each    func(fn func(key []byte, mode txn.LockMode) error) error // with all keys and their locks, some more than once; guarded by smu
@@ -32,11 +33,7 @@ type preparedTxn struct {
 
 func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
 	p := &preparedTxn{
-		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, settled: make(chan struct{}), since: o.since,
-	}
-	if o.keys != nil {
-		o.keys.seal()
-		p.summary = o.keys
+		id: o.id, C: o.C, anchor: o.anchor, writers: o.writers, implied: o.implied, settled: make(chan struct{}), since: o.since,
 	}
 	if o.keys != nil {
 		o.keys.seal()

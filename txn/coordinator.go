@@ -56,6 +56,7 @@ type PrepareRequest struct {
 	Anchor  FragmentID
 	Attempt int
 	Writers []FragmentID // all of them, the anchor included; ascending
+	Implied bool         // the transaction is committed once all of them have prepared at C
 }
 
 // Decision is the outcome of transaction ID at C.
@@ -114,7 +115,8 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 	if last := writers[len(writers)-1]; last.Fragment() == CatalogFragment {
 		anchor = last
 	}
-	return c.commitMany(ctx, id, floor, anchor, writers, readers)
+	return c.commitMany(ctx, many{id: id, floor: floor, anchor: anchor, writers: writers, readers: readers,
+		implied: len(readers) == 0 && anchor.Fragment() != CatalogFragment})
 }
 
 // CommitHeld commits a held transaction over all participants that hold it, with its home as the anchor. After an error, but for 40003, it is
@@ -127,7 +129,7 @@ func (c *Coordinator) CommitHeld(ctx context.Context, id ID, home FragmentID, fl
 	case len(parts) == 1:
 		return parts[0].Commit(ctx, CommitRequest{Floor: floor})
 	}
-	return c.commitMany(ctx, id, floor, parts[at], parts, nil)
+	return c.commitMany(ctx, many{id: id, floor: floor, anchor: parts[at], writers: parts})
 }
 
 // commitChecked commits a transaction that writes to one fragment and has read in others: they are checked at C first, which stays true, and
@@ -170,7 +172,17 @@ func Rollback(parts []Participant) {
 	}
 }
 
-func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, anchor Participant, writers, readers []Participant) (Timestamp, error) {
+// many is a commit over several writers.
+type many struct {
+	id               ID
+	floor            Timestamp
+	anchor           Participant
+	writers, readers []Participant
+	implied          bool // it is committed, and the client told so, once all have prepared at one C; who recovers can ask them, but no checked reader
+}
+
+func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error) {
+	id, floor, anchor, writers, readers := m.id, m.floor, m.anchor, m.writers, m.readers
 	fragments := slices.DeleteFunc(slices.Clone(writers), func(p Participant) bool { return p.Fragment() == CatalogFragment })
 	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
 	for i, w := range fragments {
@@ -179,12 +191,12 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, an
 	if anchor.Fragment() == CatalogFragment {
 		// Before any fragment: so the catalog may answer aborted for a transaction that it does not know.
 		if err := anchor.Prepare(ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}); err != nil {
-			return 0, c.abort(d, anchor, writers, err)
+			return c.abort(d, m, err)
 		}
 	}
 	for attempt := 1; ; attempt++ {
 		d.C = c.pickC(floor, attempt, fragments)
-		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers}
+		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied}
 		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {
 			if slices.Contains(readers, p) {
 				return p.Check(ctx, req.C)
@@ -202,7 +214,11 @@ func (c *Coordinator) commitMany(ctx context.Context, id ID, floor Timestamp, an
 		if low != nil {
 			err = errNoTime()
 		}
-		return 0, c.abort(d, anchor, writers, err)
+		return c.abort(d, m, err)
+	}
+	if m.implied {
+		c.background(func() { c.conclude(d, anchor, writers) })
+		return d.C, nil
 	}
 	return c.decide(ctx, d, anchor, writers)
 }
@@ -268,18 +284,44 @@ func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant
 	return 0, Unanswered(d.ID, fmt.Errorf("the deciding fragment no longer knows the transaction"))
 }
 
-// abort gives up before the decision. The anchor must say so first: only its log may tell a writer to drop what it prepared.
-func (c *Coordinator) abort(d Decision, anchor Participant, writers []Participant, cause error) error {
+// conclude writes down the commit of which the client was told already, at the anchor, and tells the others then: one that resolved before would
+// seem never to have prepared, to an anchor that recovers. What fails here is left to recovery.
+func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Participant) {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	defer cancel()
+	if !rule.T7First {
+		c.finish(d, anchor, writers)
+	}
+	if got, err := anchor.Decide(ctx, d); err == nil && got == Committed {
+		c.finish(d, anchor, writers)
+	}
+}
+
+// abort gives up before the decision. The anchor must say so first: only its log may tell a writer to drop what it prepared, and it may have
+// recovered the transaction meanwhile, if all had prepared but did not say so.
+func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) {
 	d.Outcome = Aborted
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
-	got, err := anchor.Decide(ctx, d)
-	if err != nil || got == Committed {
-		return cause // nothing was decided to commit by us; whoever meets the prepared rows asks the anchor (T7)
+	got, err := m.anchor.Decide(ctx, d)
+	lost := pgerr.Is(cause, pgerr.StatementCompletionUnknown)
+	switch {
+	case err == nil && got == Committed && m.implied:
+		d.Outcome = Committed
+		c.background(func() { c.finish(d, m.anchor, m.writers) })
+		return d.C, nil
+	case err == nil && got == Aborted:
+		if c.finish(d, m.anchor, m.writers); lost {
+			cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
+		}
+	case lost && m.implied: // it may have prepared, and a recoverer may find that all have
+		cause = Unanswered(d.ID, cause)
 	}
-	c.finish(d, anchor, writers)
-	return cause
+	return 0, cause // nothing was decided to commit by us; whoever meets the prepared rows asks the anchor (T7)
 }
+
+var errLeaderChanged = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because a fragment's leader changed during its commit").
+	WithHint("Try the transaction again.")
 
 // finish tells every writer, and lets the anchor forget once all have applied it. What fails here is left to recovery.
 func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participant) {

@@ -16,6 +16,10 @@
 //	sherd_no_t7_ask        T7Ask
 //	sherd_no_t7_above      T7Above
 //	sherd_no_t7_forget     T7Forget
+//	sherd_no_t7_implied    T7Implied
+//	sherd_no_t7_bar        T7Bar
+//	sherd_no_t7_attempt    T7Attempt
+//	sherd_no_t7_first      T7First
 //	sherd_no_t8            T8Validate
 //	sherd_no_t8_proposed   T8Proposed
 //	sherd_no_t8_prepared   T8Prepared
@@ -44,6 +48,10 @@ func Off() []string {
 		{"T7Ask", T7Ask},
 		{"T7Above", T7Above},
 		{"T7Forget", T7Forget},
+		{"T7Implied", T7Implied},
+		{"T7Bar", T7Bar},
+		{"T7Attempt", T7Attempt},
+		{"T7First", T7First},
 		{"T8Validate", T8Validate},
 		{"T8Proposed", T8Proposed},
 		{"T8Prepared", T8Prepared},
