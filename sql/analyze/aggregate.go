@@ -56,6 +56,9 @@ func (s *scope) aggregate(f *pg_query.FuncCall, call *query.Call, within int) (q
 		}
 	} else {
 		agg.Args = append([]query.Expr(nil), call.Args...)
+		if err := s.aggLiterals(f, agg); err != nil {
+			return nil, err
+		}
 		if err := s.aggOrders(f, agg); err != nil {
 			return nil, err
 		}
@@ -79,6 +82,21 @@ func (s *scope) aggregate(f *pg_query.FuncCall, call *query.Call, within int) (q
 		}
 	}
 	return s.placeAggregate(agg, f.Location)
+}
+
+// aggLiterals makes text of literals without a type that DISTINCT is to compare, as in count(DISTINCT 'x').
+func (s *scope) aggLiterals(f *pg_query.FuncCall, agg *query.Agg) error {
+	for i, a := range agg.Args {
+		if !agg.Distinct || a.Type() != types.Unknown {
+			continue
+		}
+		e, err := s.coerce(a, types.Text, -1, implicit, location(f.Args[min(i, len(f.Args)-1)]))
+		if err != nil {
+			return err
+		}
+		agg.Args[i] = e
+	}
+	return nil
 }
 
 // aggOrders reads ORDER BY inside the parentheses. What is not an argument is added behind the arguments.

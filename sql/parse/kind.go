@@ -33,7 +33,7 @@ func EndsTransaction(n *pg_query.Node) bool {
 // irregular names statements whose node's name does not spell them.
 var irregular = map[string]string{
 	"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX", "ViewStmt": "CREATE VIEW", "CreateSeqStmt": "CREATE SEQUENCE",
-	"AlterSeqStmt": "ALTER SEQUENCE", "DefineStmt": "CREATE", "DropStmt": "DROP", "RenameStmt": "ALTER … RENAME", "CopyStmt": "COPY",
+	"AlterSeqStmt": "ALTER SEQUENCE", "DefineStmt": "CREATE", "RenameStmt": "ALTER … RENAME", "CopyStmt": "COPY",
 	"CreateTableAsStmt": "CREATE TABLE AS", "CreatedbStmt": "CREATE DATABASE", "DropdbStmt": "DROP DATABASE", "CreateTrigStmt": "CREATE TRIGGER",
 	"CreatePlangStmt": "CREATE LANGUAGE", "RuleStmt": "CREATE RULE", "CreateEnumStmt": "CREATE TYPE", "CreateRangeStmt": "CREATE TYPE",
 	"CompositeTypeStmt": "CREATE TYPE", "AlterEnumStmt": "ALTER TYPE", "VariableSetStmt": "SET", "VariableShowStmt": "SHOW",
@@ -44,11 +44,14 @@ var irregular = map[string]string{
 	"CreateSubscriptionStmt": "CREATE SUBSCRIPTION", "AlterRoleSetStmt": "ALTER ROLE … SET", "AlterDatabaseSetStmt": "ALTER DATABASE … SET",
 	"CreateTableSpaceStmt": "CREATE TABLESPACE", "CreateEventTrigStmt": "CREATE EVENT TRIGGER", "CreateForeignServerStmt": "CREATE SERVER",
 	"GrantRoleStmt": "GRANT", "DropRoleStmt": "DROP ROLE", "AlterSystemStmt": "ALTER SYSTEM", "CreateStatsStmt": "CREATE STATISTICS",
-	"VacuumStmt": "VACUUM", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
+	"VacuumStmt": "VACUUM", "TruncateStmt": "TRUNCATE TABLE", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
 }
 
 // Name spells the kind of a statement for messages: "CREATE FUNCTION".
 func Name(n *pg_query.Node) string {
+	if d := n.GetDropStmt(); d != nil {
+		return "DROP " + strings.ReplaceAll(strings.TrimPrefix(d.RemoveType.String(), "OBJECT_"), "_", " ")
+	}
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
 	if name, ok := irregular[kind]; ok {
 		return name
