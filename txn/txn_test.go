@@ -187,6 +187,7 @@ func (s *scripted) Rollback()                        { s.note("rollback") }
 func TestCoordinator(t *testing.T) {
 	low := &LowError{Promised: FromTime(time.Now().Add(time.Hour))}
 	boom := pgerr.New(pgerr.SerializationFailure, "boom")
+	lost := pgerr.New(pgerr.StatementCompletionUnknown, "lost")
 	cases := []struct {
 		name  string
 		parts func(log *[]string) []*scripted
@@ -227,14 +228,32 @@ func TestCoordinator(t *testing.T) {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{boom}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
 		{"decision unanswered", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}}
-		}, pgerr.StatementCompletionUnknown, []string{"1:decide committed"}},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+		}, pgerr.StatementCompletionUnknown, []string{"3:check", "1:decide committed", "3:rollback"}},
 		{"decision finds nothing", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, nil }}, {f: 2, log: l, writes: true}}
-		}, pgerr.StatementCompletionUnknown, []string{"1:decide committed"}},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, nil }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+		}, pgerr.StatementCompletionUnknown, []string{"3:check", "1:decide committed", "3:rollback"}},
 		{"aborted meanwhile", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Aborted, nil }}, {f: 2, log: l, writes: true}}
-		}, pgerr.SerializationFailure, []string{"1:decide committed", "2:resolve aborted"}},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Aborted, nil }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+		}, pgerr.SerializationFailure, []string{"3:check", "1:decide committed", "2:resolve aborted", "3:rollback"}},
+		{"all have prepared, the decision is unanswered", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}}
+		}, "", []string{"1:decide committed"}},
+		{"a prepare is unanswered, and the anchor aborts", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{lost}}}
+		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
+		{"a prepare is unanswered, and somebody recovers", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
+				{f: 2, log: l, writes: true, prepare: []error{lost}}}
+		}, "", []string{"1:decide aborted", "2:resolve committed", "1:forget"}},
+		{"a prepare is unanswered, and so is the abort", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+				{f: 2, log: l, writes: true, prepare: []error{lost}}}
+		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
+		{"a prepare is refused, and the abort unanswered", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+				{f: 2, log: l, writes: true, prepare: []error{boom}}}
+		}, pgerr.SerializationFailure, []string{"1:decide aborted"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
