@@ -73,15 +73,20 @@ const (
 
 func passOf(k *pg_query.AlterTableCmd) int {
 	switch k.Subtype {
-	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint:
+	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint, pg_query.AlterTableType_AT_DropNotNull,
+		pg_query.AlterTableType_AT_DropExpression:
 		return passDrop
 	case pg_query.AlterTableType_AT_AlterColumnType:
 		return passType
 	case pg_query.AlterTableType_AT_AddColumn:
 		return passAddColumn
-	case pg_query.AlterTableType_AT_ColumnDefault, pg_query.AlterTableType_AT_SetNotNull, pg_query.AlterTableType_AT_DropNotNull,
-		pg_query.AlterTableType_AT_DropExpression:
+	case pg_query.AlterTableType_AT_SetNotNull:
 		return passColumn
+	case pg_query.AlterTableType_AT_ColumnDefault:
+		if k.Def == nil {
+			return passDrop
+		}
+		return passConstraint
 	case pg_query.AlterTableType_AT_AddConstraint:
 		return passConstraint
 	}
@@ -337,7 +342,7 @@ func (d *draft) changeKeyOrder() error {
 	}
 	pk.Index = oid
 	d.t.Indexes = append(d.t.Indexes, catalog.Index{
-		OID: oid, Name: pk.Name, StorageID: d.nextIndexStorage(), Columns: pk.Columns, Unique: true, Primary: true,
+		OID: oid, Name: pk.Name, StorageID: keyStorage, Columns: pk.Columns, Unique: true, Primary: true,
 	})
 	return nil
 }

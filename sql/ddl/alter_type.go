@@ -30,6 +30,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	}
 	next := *col
 	if next.Type, next.Typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
+		if e := pgerr.From(err); e != nil {
+			e.Position = 0 // PostgreSQL gives none here
+		}
 		return err
 	}
 	if err := checkColumnType(col.Name, next.Type); err != nil {
@@ -180,11 +183,19 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 	return err
 }
 
-// recheck makes sure that constraints and generated columns still mean something with the new type.
+// recheck makes sure that constraints and generated columns still mean something with the new types, and keeps them as they read now.
 func (d *draft) recheck() error {
 	if !d.retyped {
 		return nil
 	}
+	err := d.reread()
+	if e := pgerr.From(err); e != nil {
+		e.Position = 0 // in what the catalog keeps, not in the statement
+	}
+	return err
+}
+
+func (d *draft) reread() error {
 	for i := range d.t.Constraints {
 		k := &d.t.Constraints[i]
 		if k.Kind != catalog.Check {
@@ -194,11 +205,14 @@ func (d *draft) recheck() error {
 		if err != nil {
 			return err
 		}
-		if _, err := analyze.Check(d.analysis(), src, d.t.Name, d.columns()); err != nil {
+		e, err := analyze.Check(d.analysis(), src, d.t.Name, d.columns())
+		if err != nil {
 			return err
 		}
+		k.Check = analyze.Deparse(e)
 	}
-	for _, c := range d.t.Columns {
+	for i := range d.t.Columns {
+		c := &d.t.Columns[i]
 		if c.Dropped || c.Generated == "" {
 			continue
 		}
@@ -207,9 +221,11 @@ func (d *draft) recheck() error {
 			return err
 		}
 		qc := query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
-		if _, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns()); err != nil {
+		e, err := analyze.Generated(d.analysis(), src, qc, d.t.Name, d.columns())
+		if err != nil {
 			return err
 		}
+		c.Generated = analyze.Deparse(e)
 	}
 	for i := range d.t.Indexes {
 		err := d.indexExpressions(&d.t.Indexes[i], func(_ string, e query.Expr) (string, error) { return analyze.Deparse(e), checkIndexType(e.Type()) })

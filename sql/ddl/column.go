@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -188,10 +189,8 @@ func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	case len(k.Including) > 0:
 		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(k.Location)).
 			WithHint("Leave INCLUDE out: a row lies with its key anyway.")
-	case k.Indexname != "":
-		return pgerr.Unsupported("a primary key on an existing index is not supported yet").At(d.pos(k.Location)).WithHint("Use ADD PRIMARY KEY (columns).")
 	}
-	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), loc: k.Location}
+	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), using: k.Indexname, loc: k.Location}
 	if column != "" {
 		key.columns = []string{column}
 	}
@@ -207,6 +206,9 @@ func (d *draft) settleKey() error {
 	}
 	d.key = nil
 	d.rekeyed, d.restored = true, true
+	if key.using != "" {
+		return d.keyUsing(key)
+	}
 	columns, err := d.keyColumns(key)
 	if err != nil {
 		return err
@@ -216,7 +218,7 @@ func (d *draft) settleKey() error {
 		name = d.chooseName(d.t.Schema, d.t, "", "pkey", true)
 	} else if d.t.Constraint(name) != nil {
 		return duplicateConstraint(d.t, name)
-	} else if other, _ := d.view.Relation(d.t.Schema, name); other != nil || name == d.t.Name {
+	} else if d.relationTaken(d.t.Schema, d.t, name) {
 		return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)
 	}
 	oid, err := d.newOID()
@@ -231,19 +233,51 @@ func (d *draft) settleKey() error {
 		}
 		con.Index = index
 		d.t.Indexes = append(d.t.Indexes, catalog.Index{
-			OID: index, Name: name, StorageID: d.nextIndexStorage(), Columns: columns, Unique: true, Primary: true,
+			OID: index, Name: name, StorageID: keyStorage, Columns: columns, Unique: true, Primary: true,
 		})
 	}
 	d.t.Constraints = append(d.t.Constraints, con)
 	return nil
 }
 
-func (d *draft) nextIndexStorage() uint32 {
-	n := uint32(1)
-	for _, x := range d.t.Indexes {
-		n = max(n, x.StorageID+1)
+// keyStorage is the number of the index in primary key order in a table's storage. A table that gets one later gets a new storage with it.
+const keyStorage = 1
+
+// keyUsing is ADD [CONSTRAINT name] PRIMARY KEY USING INDEX: the index becomes that in primary key order, or goes where there is to be none.
+func (d *draft) keyUsing(key *pendingKey) error {
+	x, err := d.usable(key.using, key.loc)
+	if err != nil {
+		return err
 	}
-	return n
+	if len(x.Include) > 0 {
+		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(key.loc)).WithHint("Use ADD PRIMARY KEY (columns).")
+	}
+	for _, att := range x.Columns {
+		key.columns = append(key.columns, d.t.ColumnByNum(att).Name)
+	}
+	columns, err := d.keyColumns(key)
+	if err != nil {
+		return err
+	}
+	name, err := d.nameUsing(x, key.name)
+	if err != nil {
+		return err
+	}
+	oid, err := d.newOID()
+	if err != nil {
+		return err
+	}
+	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.PrimaryKey, Columns: columns, Valid: true}
+	index := x.OID
+	if d.keyOrder() {
+		con.Index = index
+		*x = catalog.Index{OID: index, Name: name, StorageID: keyStorage, Columns: columns, Unique: true, Primary: true, Comment: x.Comment}
+	} else {
+		d.t.Indexes = slices.DeleteFunc(d.t.Indexes, func(x catalog.Index) bool { return x.OID == index })
+	}
+	d.fills = slices.DeleteFunc(d.fills, func(x catalog.OID) bool { return x == index })
+	d.t.Constraints = append(d.t.Constraints, con)
+	return nil
 }
 
 // maxKeyColumns is INDEX_MAX_KEYS.

@@ -51,6 +51,7 @@ type pendingCheck struct {
 type pendingKey struct {
 	name    string
 	columns []string
+	using   string // the index that is to be the key's, or ""
 	loc     int32
 }
 

@@ -213,11 +213,20 @@ func (c *change) chooseName(schema catalog.OID, t *catalog.Table, name2, label s
 		if t.Constraint(name) != nil || c.constraintExists(schema, name, t.OID) || c.taken[name] {
 			continue
 		}
-		if other, _ := c.view.Relation(schema, name); relation && (other != nil || name == t.Name) {
+		if relation && c.relationTaken(schema, t, name) {
 			continue
 		}
 		return name
 	}
+}
+
+// relationTaken tells whether a relation of the schema has a name, with the table as the statement leaves it: an index that it drops has none.
+func (c *change) relationTaken(schema catalog.OID, t *catalog.Table, name string) bool {
+	if name == t.Name || slices.ContainsFunc(t.Indexes, func(x catalog.Index) bool { return x.Name == name }) {
+		return true
+	}
+	other, index := c.view.Relation(schema, name)
+	return other != nil && (other.OID != t.OID || index == nil)
 }
 
 func (c *change) constraintExists(schema catalog.OID, name string, but catalog.OID) bool {

@@ -92,7 +92,7 @@ func (d *draft) freeConstraintName(name string) error {
 	if d.t.Constraint(name) != nil {
 		return duplicateConstraint(d.t, name)
 	}
-	if other, _ := d.view.Relation(d.t.Schema, name); other != nil || name == d.t.Name || d.taken[name] {
+	if d.relationTaken(d.t.Schema, d.t, name) || d.taken[name] {
 		return relationExists(name)
 	}
 	return nil
@@ -128,40 +128,57 @@ func (d *draft) uniqueColumns(x *catalog.Index, u pendingUnique) ([]string, erro
 
 // uniqueUsing is ADD [CONSTRAINT name] UNIQUE USING INDEX.
 func (d *draft) uniqueUsing(k *pg_query.Constraint) error {
-	i := slices.IndexFunc(d.t.Indexes, func(x catalog.Index) bool { return x.Name == k.Indexname })
+	x, err := d.usable(k.Indexname, k.Location)
+	if err != nil {
+		return err
+	}
+	name, err := d.nameUsing(x, k.Conname)
+	if err != nil {
+		return err
+	}
+	return d.addUnique(name, x.Columns, x.OID, k.Deferrable)
+}
+
+// usable finds the index that a constraint is to use.
+func (d *draft) usable(name string, loc int32) (*catalog.Index, error) {
+	i := slices.IndexFunc(d.t.Indexes, func(x catalog.Index) bool { return x.Name == name })
 	if i < 0 {
-		return pgerr.New(pgerr.UndefinedObject, `index "%s" does not exist`, k.Indexname).At(d.pos(k.Location))
+		return nil, pgerr.New(pgerr.UndefinedObject, `index "%s" does not exist`, name).At(d.pos(loc))
 	}
 	x := &d.t.Indexes[i]
 	cannot := func(format string) error {
-		return pgerr.New(pgerr.WrongObjectType, format, x.Name).At(d.pos(k.Location)).
+		return pgerr.New(pgerr.WrongObjectType, format, x.Name).At(d.pos(loc)).
 			WithDetail("Cannot create a primary key or unique constraint using such an index.")
 	}
 	switch {
 	case d.t.ConstraintOf(x.OID) != nil:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is already associated with a constraint`, x.Name).At(d.pos(k.Location))
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is already associated with a constraint`, x.Name).At(d.pos(loc))
 	case x.State != catalog.IndexPublic:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is not valid`, x.Name).At(d.pos(k.Location))
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `index "%s" is not valid`, x.Name).At(d.pos(loc))
 	case !x.Unique:
-		return cannot(`"%s" is not a unique index`)
+		return nil, cannot(`"%s" is not a unique index`)
 	case len(x.Expressions) > 0:
-		return cannot(`index "%s" contains expressions`)
+		return nil, cannot(`index "%s" contains expressions`)
 	case x.Predicate != "":
-		return cannot(`"%s" is a partial index`)
+		return nil, cannot(`"%s" is a partial index`)
 	case len(x.Order) > 0:
-		return pgerr.New(pgerr.WrongObjectType, `index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(k.Location)).
+		return nil, pgerr.New(pgerr.WrongObjectType, `index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(loc)).
 			WithDetail("Cannot create a primary key or unique constraint using such an index.")
 	}
-	name := k.Conname
+	return x, nil
+}
+
+// nameUsing gives a constraint the name of its index, or the index that of the constraint.
+func (d *draft) nameUsing(x *catalog.Index, name string) (string, error) {
 	switch {
 	case name == "":
 		name = x.Name
 	case name != x.Name:
 		if err := d.freeConstraintName(name); err != nil {
-			return err
+			return "", err
 		}
 		d.notice(pgerr.SuccessfulCompletion, `ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index "%s" to "%s"`, x.Name, name)
 		x.Name = name
 	}
-	return d.addUnique(name, x.Columns, x.OID, k.Deferrable)
+	return name, nil
 }
