@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestKillDefinitions kills the process while sessions make, change, empty and drop tables together with rows in several fragments: after each
+// TestKillDefinitions kills the process while sessions make, change, rewrite, empty and drop tables together with rows in several fragments: after each
 // restart a transaction's definitions and rows are there together, or neither is.
 func TestKillDefinitions(t *testing.T) {
 	rounds := 4
@@ -123,6 +123,11 @@ func (d *definer) step() (shape, string) {
 		return next, "BEGIN; " + alter + fmt.Sprintf("TRUNCATE %s; ", d.table()) + fill + "COMMIT"
 	}
 	next.row = d.known.row
+	if d.rnd.IntN(2) == 0 { // the rows are stored anew, once or twice
+		again := fmt.Sprintf("ALTER TABLE %[1]s DROP CONSTRAINT %[1]s_pkey, ADD PRIMARY KEY (id), ALTER gen TYPE int USING %[2]d; ", d.table(), gen)
+		more := []string{"", fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS r float8 DEFAULT random(); ", d.table())}
+		return next, "BEGIN; " + again + more[d.rnd.IntN(2)] + alter + "COMMIT"
+	}
 	return next, "BEGIN; " + alter + fmt.Sprintf("UPDATE %s SET gen = %d; COMMIT", d.table(), gen)
 }
 
@@ -130,7 +135,7 @@ func (d *definer) step() (shape, string) {
 func (d *definer) verify(t *testing.T, conn *pgx.Conn) (happened bool) {
 	t.Helper()
 	var found shape
-	def := One[string](t, conn, "SELECT coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef a JOIN pg_class c ON a.adrelid = c.oid WHERE c.relname = $1), '')", d.table())
+	def := One[string](t, conn, "SELECT coalesce((SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef a JOIN pg_class c ON a.adrelid = c.oid WHERE c.relname = $1 AND adnum = 2), '')", d.table())
 	if found.there = def != ""; found.there {
 		var least, most int
 		row := conn.QueryRow(t.Context(), "SELECT count(*), min(gen), max(gen) FROM "+d.table())
