@@ -41,6 +41,9 @@ func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (tx
 		if err == nil {
 			out, C, err = r.Recall(id)
 		}
+		if err == nil && out == txn.InProgress {
+			out, C, err = h.impliedOutcome(ctx, r, id)
+		}
 		switch {
 		case err == nil && out == txn.Committed:
 			return out, C, nil
@@ -52,6 +55,31 @@ func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (tx
 		}
 	}
 	return answer, 0, nil
+}
+
+// impliedOutcome tells of a transaction that is in progress in r whether all its writers have prepared, so that its client may have been told
+// that it committed; then it has the anchor say so. It asks no writer to refuse: that is for who recovers.
+func (h *Host) impliedOutcome(ctx context.Context, r *storage.Replica, id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+	d, anchor, ok := r.Implied(id)
+	if !ok {
+		return r.Recall(id) // it may have been settled meanwhile
+	}
+	for _, f := range d.Writers {
+		w, err := h.Replica(f)
+		if err != nil {
+			return txn.Unknown, 0, err
+		}
+		if x, _, ok := w.Implied(id); ok && x.C == d.C {
+			continue
+		}
+		a, err := h.Replica(anchor) // it has not prepared, or has been resolved already, and then the anchor has decided
+		if err != nil {
+			return txn.Unknown, 0, err
+		}
+		return a.Recall(id)
+	}
+	out, err := h.askOutcome(ctx, anchor, id, d.C)
+	return out, d.C, err
 }
 
 // ResolveTransaction is an operator's word about a transaction that stays undecided since its anchor is out of reach (T7). Whatever a fragment
@@ -96,6 +124,7 @@ type inDoubt struct {
 	anchor   txn.FragmentID
 	prepared []*storage.Replica
 	complete bool // all its writers are prepared, at one C
+	implied  bool // commit is implied where it is complete
 }
 
 func (h *Host) inDoubt(database catalog.OID, id txn.ID) (q inDoubt, err error) {
@@ -112,6 +141,7 @@ func (h *Host) inDoubt(database catalog.OID, id txn.ID) (q inDoubt, err error) {
 		if d, anchor, ok := r.Prepared(id); ok {
 			q.complete = q.complete && (len(q.prepared) == 0 || d.C == q.decision.C)
 			q.decision, q.anchor, q.prepared = d, anchor, append(q.prepared, r)
+			_, _, q.implied = r.Implied(id)
 		}
 	}
 	if len(q.prepared) == 0 {
@@ -139,6 +169,11 @@ func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 			return out, err
 		}
 		return 0, errIncomplete(q)
+	}
+	if q.implied { // its client may have been told that it committed: the writers go before the operator, where they can be asked
+		if out, err := h.askOutcome(ctx, q.anchor, d.ID, d.C); err == nil && out != txn.Unknown {
+			return out, nil
+		}
 	}
 	out, err := r.Decide(d)
 	if err == nil && out == txn.Unknown { // the anchor has nothing prepared: only an abort can be

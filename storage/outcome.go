@@ -138,8 +138,24 @@ func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
 }
 
-// Decide writes a decision into this anchor's log and gives the one that counts.
-func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) { return r.decide(d) }
+// Implied is Prepared for a transaction of which commit is implied once all its writers are as this one.
+func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	p := r.prepared[id]
+	if p == nil || !p.implied {
+		return d, 0, false
+	}
+	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
+}
+
+// Decide writes an operator's decision into this anchor's log and gives the one that counts.
+func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) {
+	if _, _, implied := r.Implied(d.ID); implied {
+		return r.decideImplied(d)
+	}
+	return r.decide(d)
+}
 
 // lastWriters remembers whose the newest commits were, for the texts of errors. It is of this process: a restart forgets it.
 type lastWriters struct {

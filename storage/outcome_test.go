@@ -55,6 +55,7 @@ func TestOutcomes(t *testing.T) {
 			}
 		}
 	}
+	c.settle()
 	check("before")
 	parts := c.put(open, rowKey(4), "open")
 	if out, _, err := r.Recall(open); out != txn.InProgress || err != nil {

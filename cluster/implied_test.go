@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TestOutcomeOfImpliedCommit asks for the outcome after each prepare, with nobody deciding: all prepared is committed, for the client may know
+// already; what an operator says about it comes after that.
+func TestOutcomeOfImpliedCommit(t *testing.T) {
+	for prepared := range 4 {
+		for _, operator := range []bool{false, true} {
+			ctx := t.Context()
+			dir := t.TempDir()
+			h := openHost(t, dir, openCatalogOf(t, dir, 3))
+			fragments, err := h.fragmentsOf(catalog.PostgresDB)
+			if err != nil || len(fragments) != 3 {
+				t.Fatal(fragments, err)
+			}
+			slices.Sort(fragments)
+			x := h.Begin().(*Transaction)
+			put(t, x, fragments, heldKey(1))
+			C := h.cfg.Clock.Now() + 1
+			for _, f := range fragments[:prepared] {
+				req := txn.PrepareRequest{C: C, Anchor: fragments[1], Attempt: 1, Writers: fragments, Implied: true}
+				if err := x.parts[f].tx.Prepare(ctx, req); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range fragments[prepared:] {
+				x.parts[f].tx.Rollback()
+			}
+			if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
+				t.Fatal("at work:", out, err)
+			}
+			x.letGo()
+			if operator {
+				code := map[int]string{0: pgerr.UndefinedObject, 3: pgerr.ObjectNotInPrerequisiteState}[prepared]
+				if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), txn.Aborted); pgerr.Code(err) != code {
+					t.Fatal(prepared, err)
+				}
+			}
+			want := txn.InProgress
+			switch {
+			case prepared == 3:
+				want = txn.Committed
+			case prepared == 0 || operator:
+				want = txn.Aborted
+			}
+			out, at, err := h.Outcome(ctx, catalog.PostgresDB, x.ID())
+			if out != want || err != nil || want == txn.Committed && at != C {
+				t.Fatalf("%d prepared, operator %v: %s at %s, %v; want %s", prepared, operator, out, at, err, want)
+			}
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
