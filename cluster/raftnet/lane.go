@@ -1,0 +1,289 @@
+package raftnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// controlTime bounds heartbeats and votes. It is twice the election time-out: what takes longer comes too late.
+	controlTime = 2 * time.Second
+	appendTime  = 10 * time.Second
+	maxBatch    = 4 << 20 // bytes of requests in one message, but for a single larger one
+)
+
+// peer is the way to one node.
+type peer struct {
+	mux     *Mux
+	node    uint32
+	ctx     context.Context
+	cancel  context.CancelFunc
+	control lane
+	append  lane
+}
+
+func newPeer(m *Mux, node uint32) *peer {
+	p := &peer{mux: m, node: node}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for _, l := range []*lane{&p.control, &p.append} {
+		l.peer, l.wake, l.pending = p, make(chan struct{}, 1), map[uint64]*call{}
+		m.done.Add(1)
+		go l.send()
+	}
+	p.control.time, p.append.time = controlTime, appendTime
+	return p
+}
+
+func (p *peer) close() { p.cancel() }
+
+// lane sends requests to a peer, in order, and matches the answers.
+type lane struct {
+	peer *peer
+	time time.Duration // that an answer may take
+	wake chan struct{} // holds one where queue is not empty
+
+	mu      sync.Mutex
+	closed  bool               // guarded by mu
+	queue   []*pb.RaftRequest  // not sent; guarded by mu
+	pending map[uint64]*call   // not answered; guarded by mu
+	last    uint64             // id given; guarded by mu
+	heard   time.Time          // of the last answer; guarded by mu
+	stream  exchange           // nil: none is open; guarded by mu
+	drop    context.CancelFunc // ends stream; guarded by mu
+}
+
+type exchange = interface {
+	Send(*pb.RaftRequests) error
+	Recv() (*pb.RaftResponses, error)
+}
+
+// call is a request under way. done is called once, and must not block.
+type call struct {
+	done  func(*pb.RaftResponse, error)
+	timer *time.Timer
+}
+
+// enqueue has requests sent one after another, with nothing between them. done is called for each, in order where the answers come in order.
+func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftRequest) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		for range requests {
+			done(nil, raft.ErrTransportShutdown)
+		}
+		return
+	}
+	if len(l.pending) == 0 {
+		l.heard = time.Now() // silence counts from here
+	}
+	for _, r := range requests {
+		l.last++
+		id := l.last
+		r.Id = id
+		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time, func() { l.late(id) })}
+	}
+	l.queue = append(l.queue, requests...)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// late fails a call whose time is over. Where the peer was silent all the while its connection goes too (N9).
+func (l *lane) late(id uint64) {
+	l.mu.Lock()
+	c := l.pending[id]
+	delete(l.pending, id)
+	silent := l.stream != nil && time.Since(l.heard) >= l.time
+	l.mu.Unlock()
+	if c == nil {
+		return
+	}
+	c.done(nil, fmt.Errorf("node %d did not answer within %v", l.peer.node, l.time))
+	if silent {
+		l.peer.reset()
+	}
+}
+
+func (p *peer) reset() {
+	if k, err := p.mux.door.Link(p.node, door.RaftLink); err == nil {
+		p.mux.log.Debug("raft: peer is silent, connection dropped", "node", p.node)
+		k.Reset()
+	}
+}
+
+// send is the lane's goroutine.
+func (l *lane) send() {
+	defer l.peer.mux.done.Done()
+	for {
+		select {
+		case <-l.wake:
+		case <-l.peer.ctx.Done():
+			l.shut()
+			return
+		}
+		for {
+			batch := l.take()
+			if batch == nil {
+				break
+			}
+			s, err := l.open()
+			if err == nil {
+				err = s.Send(batch)
+			}
+			if err != nil {
+				l.fail(s, l.explain(err))
+			}
+		}
+	}
+}
+
+// explain prefers the reason for which there is no connection.
+func (l *lane) explain(err error) error {
+	if k, kerr := l.peer.mux.door.Link(l.peer.node, door.RaftLink); kerr == nil {
+		if cause := k.Err(); cause != nil {
+			return cause
+		}
+	}
+	return fmt.Errorf("node %d: %w", l.peer.node, err)
+}
+
+// take gives what is to be sent next; nil nothing. What nobody waits for any more is left out.
+func (l *lane) take() *pb.RaftRequests {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	batch, size, n := &pb.RaftRequests{}, 0, 0
+	for _, r := range l.queue {
+		if l.pending[r.Id] != nil {
+			s := proto.Size(r)
+			if size > 0 && size+s > maxBatch {
+				break
+			}
+			size += s
+			batch.Requests = append(batch.Requests, r)
+		}
+		n++
+	}
+	if n == len(l.queue) {
+		l.queue = nil
+	} else {
+		l.queue = l.queue[n:]
+	}
+	if len(batch.Requests) == 0 {
+		return nil
+	}
+	return batch
+}
+
+// open gives the stream, and begins one where there is none.
+func (l *lane) open() (exchange, error) {
+	l.mu.Lock()
+	s := l.stream
+	l.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	link, err := l.peer.mux.door.Link(l.peer.node, door.RaftLink)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(l.peer.ctx)
+	s, err = pb.NewRaftClient(link).Exchange(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	l.mu.Lock()
+	l.stream, l.drop, l.heard = s, cancel, time.Now()
+	l.mu.Unlock()
+	l.peer.mux.done.Add(1)
+	go l.receive(s)
+	return s, nil
+}
+
+// receive takes the answers of one stream.
+func (l *lane) receive(s exchange) {
+	defer l.peer.mux.done.Done()
+	for {
+		batch, err := s.Recv()
+		if err != nil {
+			l.fail(s, l.explain(err))
+			return
+		}
+		for _, r := range batch.Responses {
+			l.mu.Lock()
+			c := l.pending[r.Id]
+			delete(l.pending, r.Id)
+			l.heard = time.Now()
+			l.mu.Unlock()
+			if c != nil {
+				c.timer.Stop()
+				c.done(r, nil)
+			}
+		}
+	}
+}
+
+// fail ends a stream, unless another has taken its place, and with it all calls: what was sent may be lost, and what was not would come out of order.
+func (l *lane) fail(s exchange, err error) {
+	l.mu.Lock()
+	if l.stream != s {
+		l.mu.Unlock()
+		return
+	}
+	if l.drop != nil {
+		l.drop()
+	}
+	l.stream, l.drop, l.queue = nil, nil, nil
+	gone := l.pending
+	l.pending = map[uint64]*call{}
+	l.mu.Unlock()
+	failAll(gone, err)
+}
+
+// shut ends the lane.
+func (l *lane) shut() {
+	l.mu.Lock()
+	l.closed = true
+	s := l.stream
+	l.mu.Unlock()
+	l.fail(s, raft.ErrTransportShutdown)
+}
+
+func failAll(calls map[uint64]*call, err error) {
+	for _, c := range calls {
+		c.timer.Stop()
+		c.done(nil, err)
+	}
+}
+
+// ask sends a request and waits for the answer.
+func (l *lane) ask(r *pb.RaftRequest, closed <-chan struct{}) (*pb.RaftResponse, error) {
+	type answer struct {
+		r   *pb.RaftResponse
+		err error
+	}
+	ch := make(chan answer, 1)
+	l.enqueue(func(r *pb.RaftResponse, err error) { ch <- answer{r, err} }, r)
+	select {
+	case a := <-ch:
+		if a.err != nil {
+			return nil, a.err
+		}
+		if a.r.Error != "" {
+			return a.r, errors.New(a.r.Error)
+		}
+		return a.r, nil
+	case <-closed:
+		return nil, raft.ErrTransportShutdown
+	}
+}
