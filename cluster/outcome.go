@@ -76,7 +76,11 @@ func (h *Host) impliedOutcome(ctx context.Context, r *storage.Replica, id txn.ID
 		if err != nil {
 			return txn.Unknown, 0, err
 		}
-		return a.Recall(id)
+		out, C, err := a.Recall(id)
+		if err == nil && out == txn.Unknown {
+			out = txn.InProgress // it has not decided
+		}
+		return out, C, err
 	}
 	out, err := h.askOutcome(ctx, anchor, id, d.C)
 	return out, d.C, err
