@@ -6,8 +6,12 @@
 //
 // Rules, messages and SQLSTATEs are PostgreSQL 15's. What Sherd has not yet answers 0A000 with a hint (unsupported.go holds the list).
 //
-// The package never touches rows: the rows of dropped and truncated tables are deleted by a job that the change records (catalog.DropStorageJob). It
-// keeps expressions as the text that analysis deparses, and evaluates constants only, for columns that are added with a default.
+// Where a change concerns what is stored of each row, or where, the table takes a new storage id and the rows are stored there anew (Env.Rewrite),
+// once for all parts of an ALTER TABLE.
+//
+// The package never touches rows: the rows of dropped, truncated and rewritten tables are deleted by a job that the change records
+// (catalog.DropStorageJob). It keeps expressions as the text that analysis deparses, and evaluates constants only, for columns that are added with
+// a default.
 //
 // Files: statement.go has the switch; change.go what all statements share; create_*.go, alter_*.go, drop.go the statements on tables;
 // index*.go and unique.go indexes; options.go and policy.go WITH (…); schema.go, database.go, role.go, comment.go, rename.go, owner.go the rest.

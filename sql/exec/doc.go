@@ -23,7 +23,7 @@
 //	    it or leaves it out. What reads more than that row (joins, subqueries in SET) stays 40001, and the session runs the statement again.
 //	E8  LockRows locks rows in the order in which they are to be answered, and no more than are wanted: in the fragment where neither ORDER BY
 //	    nor LIMIT says anything, else from the gateway, by key.
-//	E8  Entries of secondary indexes are staged with their rows, in the same transaction. An entry that no other row may have is put, removed
+//	E9  Entries of secondary indexes are staged with their rows, in the same transaction. An entry that no other row may have is put, removed
 //	    and claimed under the lock of its key, after the newest state was looked at; a statement puts them when it has removed all it removes
 //	    (index_write.go).
 //
