@@ -185,13 +185,14 @@ func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
 
 // Run runs a task here.
 func (p *part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	return exec.RunTask(ctx, stage{p.tx, p}, task, emit)
+	return exec.RunTask(ctx, stage{p.tx, p, task.Limits.Unvalidated}, task, emit)
 }
 
 // stage is a fragment's storage transaction as the executor uses it.
 type stage struct {
 	*storage.Tx
-	part *part
+	part        *part
+	unvalidated bool
 }
 
 // View opens a reader at T.
@@ -199,6 +200,9 @@ func (s stage) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	v, err := s.Tx.View(ctx, T)
 	if err != nil {
 		return nil, err
+	}
+	if s.unvalidated {
+		v.Unvalidated()
 	}
 	return v, nil
 }

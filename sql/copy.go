@@ -179,8 +179,11 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if err := s.tx.parts.Bound(s.scope()); err != nil {
 		return err
 	}
-	if err := in.program.Run(c, func([]types.Datum) error { return nil }); err != nil {
+	if err := in.program.exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return in.located(err, "", nil)
+	}
+	if err := s.keep(ctx, in.program, c); err != nil {
+		return err
 	}
 	if err := s.sendNotices(w); err != nil {
 		return err
@@ -192,7 +195,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 type copyInput struct {
 	table   *catalog.Table
 	columns []catalog.Column
-	program *exec.Program
+	program *program
 	reader  *copydata.Reader
 	opts    copydata.Options
 	env     *types.Env
@@ -208,7 +211,7 @@ func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyIn
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tx.share(ctx, []tableUse{{t.OID, locks.RowExclusive}}); err != nil {
+		if err := s.tx.share(ctx, inOrder(append(insertUses(view, t), tableUse{t.OID, locks.RowExclusive}))); err != nil {
 			return nil, err
 		}
 		if view.DefinitionVersion() != s.view().DefinitionVersion() {
@@ -248,7 +251,7 @@ func copyColumns(t *catalog.Table, names []*pg_query.Node) ([]catalog.Column, er
 	return out, nil
 }
 
-func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*exec.Program, error) {
+func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*program, error) {
 	var names, params []string
 	var oids []types.OID
 	var cols []plan.Col
@@ -270,11 +273,13 @@ func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*exec.Program,
 	if err := checkPrivileges(view, s.database, s.role, q); err != nil {
 		return nil, err
 	}
-	pl, err := plan.BuildCopy(q, cols, plan.Env{Fold: exec.EvalConst})
+	env, refs := planning(view, q)
+	pl, err := plan.BuildCopy(q, cols, env)
 	if err != nil {
 		return nil, err
 	}
-	return exec.Compile(pl)
+	x, err := exec.Compile(pl)
+	return &program{query: q, plan: pl, exec: x, writes: true, references: refs}, err
 }
 
 func quoteIdentifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

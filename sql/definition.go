@@ -125,7 +125,7 @@ func noBlock(t *transaction, what string) error {
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
+		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
 		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
@@ -142,6 +142,11 @@ func (s *Session) lockTables(ctx context.Context, tables []catalog.OID) error {
 // reserveTables keeps others from changing the definitions of tables.
 func (s *Session) reserveTables(ctx context.Context, tables []catalog.OID) error {
 	return s.lockEach(ctx, tables, locks.ShareUpdateExclusive)
+}
+
+// quietTables keeps writers off tables.
+func (s *Session) quietTables(ctx context.Context, tables []catalog.OID) error {
+	return s.lockEach(ctx, tables, locks.ShareRowExclusive)
 }
 
 func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks.Mode) error {
@@ -183,7 +188,7 @@ func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text str
 	if err != nil {
 		return err
 	}
-	p, err := s.compile(q, nil, view.DefinitionVersion())
+	p, err := s.compile(view, q, nil)
 	if err != nil {
 		return err
 	}

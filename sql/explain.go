@@ -124,6 +124,9 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		if err := p.exec.Run(c, func([]types.Datum) error { rows++; return nil }); err != nil {
 			return nil, err
 		}
+		if err := s.keep(ctx, p, c); err != nil {
+			return nil, err
+		}
 		s.tx.used = true
 		footer = append(footer, fmt.Sprintf("Rows: %d", max(int64(rows), c.Affected)))
 		if o.timing {

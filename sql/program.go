@@ -27,6 +27,8 @@ type program struct {
 	version uint64     // of the definitions that it was analysed against
 	tables  []tableUse // that it reads and writes
 	writes  bool
+	// references are the foreign keys that it has to keep, nil: none.
+	references *references
 }
 
 // programKey is what analysis depends on besides the definitions.
@@ -86,7 +88,7 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 	if err := checkPrivileges(view, s.database, s.role, q); err != nil {
 		return nil, err
 	}
-	p, err := s.compile(q, types, view.DefinitionVersion())
+	p, err := s.compile(view, q, types)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +100,10 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 	return p, nil
 }
 
-func (s *Session) compile(q *query.Query, params []types.OID, version uint64) (*program, error) {
-	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+// compile makes a program of a query that was analysed against view.
+func (s *Session) compile(view *catalog.View, q *query.Query, params []types.OID) (*program, error) {
+	env, refs := planning(view, q)
+	pl, err := plan.Build(q, env)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +112,8 @@ func (s *Session) compile(q *query.Query, params []types.OID, version uint64) (*
 		return nil, err
 	}
 	return &program{
-		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: version, tables: tablesOf(q),
-		writes: q.Command != query.Select,
+		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: view.DefinitionVersion(),
+		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: q.Command != query.Select, references: refs,
 	}, nil
 }
 

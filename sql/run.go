@@ -62,6 +62,9 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 			c.Gateway = &g
 		}
 		err := p.exec.Run(c, counted)
+		if err == nil {
+			err = s.keep(ctx, p, c)
+		}
 		if err == nil && p.writes {
 			return c.Affected, nil
 		}

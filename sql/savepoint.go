@@ -7,11 +7,12 @@ import (
 
 // savepoint is a place in an explicit transaction to which ROLLBACK TO returns, and the beginning of a subtransaction.
 type savepoint struct {
-	name     string
-	mark     exec.Mark
-	locks    int // taken before
-	draft    *draft
-	readOnly bool // the mode around: a subtransaction's own ends with it
+	name      string
+	mark      exec.Mark
+	locks     int // taken before
+	draft     *draft
+	deferrals deferrals
+	readOnly  bool // the mode around: a subtransaction's own ends with it
 }
 
 // nest is how deep the session is in transactions: 0 is outside of any, 1 in one, more in its savepoints.
@@ -36,7 +37,7 @@ func (s *Session) savepointStmt(name string, w ResultWriter) error {
 		return err
 	}
 	t := s.tx
-	t.savepoints = append(t.savepoints, savepoint{name: name, mark: t.parts.Mark(), locks: t.lockMark(), draft: t.draft, readOnly: t.modes.readOnly})
+	t.savepoints = append(t.savepoints, savepoint{name: name, mark: t.parts.Mark(), locks: t.lockMark(), draft: t.draft, deferrals: t.deferrals, readOnly: t.modes.readOnly})
 	return w.Complete("SAVEPOINT")
 }
 
@@ -96,7 +97,7 @@ func (s *Session) undoTo(i int) {
 	s.closeSince(i + 2)
 	s.settleAll()
 	t.parts.RollbackTo(p.mark)
-	t.draft = p.draft
+	t.draft, t.deferrals = p.draft, p.deferrals
 	t.unlockTo(p.locks)
 	t.modes.readOnly = p.readOnly
 	if s.vars.end(false, i+2) {

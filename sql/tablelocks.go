@@ -111,8 +111,13 @@ func tablesOf(q *query.Query) []tableUse {
 			}
 		}
 	})
-	slices.SortFunc(out, func(a, b tableUse) int { return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(b.mode, a.mode)) })
-	return slices.Compact(out)
+	return inOrder(out)
+}
+
+// inOrder sorts locks by table, so that two statements seldom meet in a circle; of one table the strongest first.
+func inOrder(uses []tableUse) []tableUse {
+	slices.SortFunc(uses, func(a, b tableUse) int { return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(b.mode, a.mode)) })
+	return slices.Compact(uses)
 }
 
 // useOf gives the lock that one range table entry needs.

@@ -62,6 +62,7 @@ type transaction struct {
 	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
 	seen       uint64                 // storages of tables that were known when the one snapshot was taken
 	past       bool                   // it reads at a time of the past
+	deferrals  deferrals              // of constraints
 	exported   []string               // snapshots that others may import while it runs
 }
 
@@ -181,6 +182,11 @@ func (t *transaction) release() {
 // commit commits the session's transaction and ends it, also where that fails.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
+	if err := s.settleDeferred(ctx, true); err != nil {
+		s.closePortals()
+		s.endImplicit()
+		return err
+	}
 	if err := s.holdCursors(); err != nil {
 		s.closePortals()
 		s.endImplicit()

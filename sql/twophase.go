@@ -59,6 +59,9 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if err := t.mayKeepLocks(); err != nil {
 		return err
 	}
+	if err := s.settleDeferred(ctx, true); err != nil {
+		return err
+	}
 	s.closePortals()
 	err := t.parts.Hold(ctx, txn.HoldRequest{
 		GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now(), Floor: max(s.floor, t.read),

@@ -64,6 +64,9 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	return v, nil
 }
 
+// Unvalidated says that what the view reads need not hold at the commit (T8). Before the first read.
+func (v *View) Unvalidated() { v.reads = nil }
+
 func errTooOld(T txn.Timestamp) error {
 	return pgerr.New(pgerr.SnapshotTooOld, "snapshot too old").
 		WithDetail("The snapshot is of %s; older versions have been removed.", T).

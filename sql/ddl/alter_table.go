@@ -21,7 +21,7 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if k := onlyValidation(n); k != nil {
 		return r.validatePolicyOf(n)
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+	return r.referring(func(c *change) []catalog.OID { return c.find(n.Relation) }, referred(n.Cmds), func(c *change) error {
 		t, err := c.table(n.Relation)
 		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
 			c.skip(e)
@@ -118,7 +118,13 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 	if err := d.settleUniques(); err != nil {
 		return err
 	}
+	if err := d.settleForeign(); err != nil {
+		return err
+	}
 	if err := d.runScans(); err != nil {
+		return err
+	}
+	if err := d.prove(); err != nil {
 		return err
 	}
 	return d.putTable()

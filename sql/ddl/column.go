@@ -160,6 +160,9 @@ func (d *draft) columnConstraints(n *pg_query.ColumnDef, added bool) error {
 
 // constraint reads a constraint of the table, or of the named column.
 func (d *draft) constraint(k *pg_query.Constraint, column string) error {
+	if !isAttribute(k) {
+		d.last = k.Contype
+	}
 	switch k.Contype {
 	case pg_query.ConstrType_CONSTR_CHECK:
 		d.checks = append(d.checks, pendingCheck{name: k.Conname, node: k.RawExpr, noInherit: k.IsNoInherit, skip: k.SkipValidation})
@@ -168,10 +171,12 @@ func (d *draft) constraint(k *pg_query.Constraint, column string) error {
 		return d.primaryKey(k, column)
 	case pg_query.ConstrType_CONSTR_UNIQUE:
 		return d.unique(k, column)
-	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED:
-		return d.deferrable(k)
-	case pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_IMMEDIATE:
+	case pg_query.ConstrType_CONSTR_FOREIGN:
+		d.foreignKey(k, column)
 		return nil
+	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED,
+		pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_IMMEDIATE:
+		return d.attribute(k)
 	}
 	return unsupportedConstraint(k).At(d.pos(k.Location))
 }

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
@@ -11,7 +13,7 @@ func (r *runner) createTable(n *pg_query.CreateStmt) error {
 	if err := checkCreateClauses(n); err != nil {
 		return err
 	}
-	return r.update(func(c *change) error {
+	return r.referring(func(*change) []catalog.OID { return nil }, referred(slices.Concat(n.TableElts, n.Constraints)), func(c *change) error {
 		schema, err := c.target(n.Relation)
 		if err != nil {
 			return err
@@ -87,7 +89,10 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	if err := d.settleOptions(true); err != nil {
 		return nil, err
 	}
-	return d.t, d.settleUniques()
+	if err := d.settleUniques(); err != nil {
+		return nil, err
+	}
+	return d.t, d.settleForeign()
 }
 
 func (d *draft) elements(n *pg_query.CreateStmt) error {

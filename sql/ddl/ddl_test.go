@@ -52,6 +52,7 @@ func newWorld(t *testing.T) *world {
 		View:    c.View,
 		Lock:    func(context.Context, []catalog.OID) error { return nil },
 		Reserve: func(context.Context, []catalog.OID) error { return nil },
+		Quiet:   func(context.Context, []catalog.OID) error { return nil },
 		Barrier: func(context.Context, catalog.OID) error { return nil },
 		Change: func(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
 			_, err := c.Update(ctx, plan)

@@ -24,6 +24,9 @@ type draft struct {
 	checks   []pendingCheck
 	key      *pendingKey
 	uniques  []pendingUnique
+	foreign  []pendingForeign
+	proofs   []catalog.OID       // foreign keys that rows have to be held against
+	last     pg_query.ConstrType // what a DEFERRABLE that follows is about
 	scans    []scan
 	fills    []catalog.OID // new indexes, when there are rows
 

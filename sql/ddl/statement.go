@@ -31,6 +31,8 @@ type Env struct {
 	Lock func(ctx context.Context, tables []catalog.OID) error
 	// Reserve keeps everybody else from changing the definitions of tables until the transaction ends; their users are not disturbed.
 	Reserve func(ctx context.Context, tables []catalog.OID) error
+	// Quiet keeps writers off tables, and changes of their definitions, until the transaction ends; readers are not disturbed.
+	Quiet func(ctx context.Context, tables []catalog.OID) error
 	// Barrier waits until the other transactions that use a table now have ended; new ones are not stopped.
 	Barrier func(ctx context.Context, table catalog.OID) error
 	// Query runs a SELECT against the definitions of view, without locks. It sees what is committed now, and what the transaction has written.

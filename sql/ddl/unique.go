@@ -30,15 +30,6 @@ func (d *draft) unique(k *pg_query.Constraint, column string) error {
 	return nil
 }
 
-// deferrable is DEFERRABLE after a UNIQUE of a column, which the parser gives as a constraint of its own.
-func (d *draft) deferrable(k *pg_query.Constraint) error {
-	if len(d.uniques) == 0 || k.Contype != pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE {
-		return unsupportedConstraint(k).At(d.pos(k.Location))
-	}
-	d.uniques[len(d.uniques)-1].deferrable = true
-	return nil
-}
-
 // settleUniques makes the constraints and their indexes.
 func (d *draft) settleUniques() error {
 	for _, u := range d.uniques {

@@ -68,18 +68,13 @@ func grantWord(grant bool) string {
 // unsupportedConstraint is the answer to constraints that are not there yet.
 func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
 	switch k.Contype {
-	case pg_query.ConstrType_CONSTR_FOREIGN:
-		return pgerr.Unsupported("FOREIGN KEY constraints are not supported yet").
-			WithHint("Leave REFERENCES out; joins work without it.")
 	case pg_query.ConstrType_CONSTR_EXCLUSION:
 		return pgerr.Unsupported("EXCLUDE constraints are not supported yet").WithHint("Use a primary key or a CHECK constraint.")
 	case pg_query.ConstrType_CONSTR_IDENTITY:
 		return pgerr.Unsupported("identity columns are not supported yet: there are no sequences").
 			WithHint("Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().")
-	case pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, pg_query.ConstrType_CONSTR_ATTR_DEFERRED:
-		return pgerr.Unsupported("deferrable constraints are not supported yet").WithHint("Leave DEFERRABLE out.")
 	}
-	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE and PRIMARY KEY are.")
+	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE, PRIMARY KEY and REFERENCES are.")
 }
 
 // kindWords spell kinds of objects.

@@ -36,6 +36,8 @@ type Ctx struct {
 
 	// Affected is the number of rows that a Modify wrote, for the command tag.
 	Affected int64
+	// Keys are what a Modify did to the keys that it watches.
+	Keys KeyChanges
 	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
 	Analyze *Analysis
 
@@ -70,6 +72,10 @@ type Limits struct {
 	FanoutNotice    int           // fragments above which a step sends a notice; 0 is never
 	ExplicitBuckets bool          // clients may give ids with $@n (sherd.explicit_buckets)
 	ReadOnly        bool          // writes are 25006
+	// Since is the transaction's one snapshot, where a statement of a foreign key reads at a newer one: it must not write to rows changed between.
+	Since txn.Timestamp
+	// Unvalidated reads need not hold at the commit (T8): locks see to it that they do where it matters.
+	Unvalidated bool
 }
 
 // errStop is what an operator's emit returns when it needs no more rows. The operator that returned it catches it.
@@ -103,6 +109,14 @@ func (c *Ctx) fault(err error) error {
 		}
 	}
 	return err
+}
+
+// since is the snapshot above which a change of a row is a conflict.
+func (c *Ctx) since() txn.Timestamp {
+	if c.Limits.Since != 0 {
+		return c.Limits.Since
+	}
+	return c.local.task.T
 }
 
 func (c *Ctx) ctx() context.Context {

@@ -179,6 +179,7 @@ func (o *gatherOp) one(c *Ctx, t txn.Timestamp, s shardmap.Share, emit Emit) err
 	}
 	r, err := guarded(c.ctx(), f, &o.task, emit)
 	c.Affected += r.Affected
+	c.Keys.merge(r.Keys)
 	if c.Analyze != nil {
 		c.Analyze.add(o.node, s, r, *sent)
 	}
@@ -215,6 +216,7 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	w.wait()
 	for _, p := range w.all {
 		c.Affected += p.result.Affected
+		c.Keys.merge(p.result.Keys)
 		if c.Analyze != nil {
 			c.Analyze.add(o.node, p.share, p.result, p.sent)
 		}

@@ -25,6 +25,7 @@ type insertOp struct {
 	out       Row
 	decoded   Row
 	reader    types.RowReader
+	watcher   *keyWatcher
 }
 
 func (k *compiler) insert(n *plan.Modify) (Op, error) {
@@ -41,6 +42,7 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
+	o.watcher = newKeyWatcher(o.rule.table, n, nil)
 	if o.returning, err = k.exprs(n.Returning); err != nil {
 		return nil, err
 	}
@@ -139,6 +141,11 @@ func (in *insertion) take(row Row) error {
 	}
 	if err := o.rule.check(in.c, o.next); err != nil {
 		return err
+	}
+	if o.node.OnConflict == nil {
+		if err := o.watcher.note(in.c, nil, o.next); err != nil {
+			return err
+		}
 	}
 	w := Write{Kind: WriteInsert, Place: in.place}
 	in.place++
@@ -320,6 +327,9 @@ func (in *insertion) answer(parts []*part) error {
 			if a.value == nil {
 				a.value = p.writes[i].Value
 			}
+			if err := in.noteKeys(a); err != nil {
+				return err
+			}
 			rows = append(rows, row{a.place, a.value})
 		}
 	}
@@ -333,6 +343,28 @@ func (in *insertion) answer(parts []*part) error {
 		}
 	}
 	return nil
+}
+
+// noteKeys notes the watched keys of a row that ON CONFLICT has let in, or has updated.
+func (in *insertion) noteKeys(a answer) error {
+	o := in.o
+	if len(o.watcher.watch) == 0 {
+		return nil
+	}
+	next := make(Row, len(o.decoded))
+	var reader types.RowReader
+	if err := o.rule.table.decode(&reader, next, a.value); err != nil || a.what == didInsert {
+		if err == nil {
+			err = o.watcher.note(in.c, nil, next)
+		}
+		return err
+	}
+	old := make(Row, len(o.decoded))
+	var before types.RowReader
+	if err := o.rule.table.decode(&before, old, a.old); err != nil {
+		return err
+	}
+	return o.watcher.note(in.c, old, next)
 }
 
 func (in *insertion) returnRow(value []byte) error {

@@ -28,6 +28,7 @@ type modifyOp struct {
 	order     []byte
 	out       Row
 	entries   entryKeeper
+	watcher   *keyWatcher
 }
 
 func (k *compiler) modify(n *plan.Modify) (Op, error) {
@@ -53,6 +54,11 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		o.assign = append(o.assign, assignment{a.Col, f})
 	}
 	o.keyed = keyedColumns(o.rule, o.assign)
+	var touched func(int) bool
+	if n.Kind == plan.ModUpdate {
+		touched = o.rule.touches(o.assign)
+	}
+	o.watcher = newKeyWatcher(o.rule.table, n, touched)
 	if s, ok := n.Child.(*plan.Scan); ok {
 		again, err := k.scan(s)
 		if err != nil {
@@ -132,6 +138,9 @@ func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 		if err := o.entries.change(c, row, key, nil, nil); err != nil {
 			return err
 		}
+		if err := o.watcher.note(c, row, nil); err != nil {
+			return err
+		}
 		return o.emitReturning(c, row, emit)
 	}
 	if o.value, err = o.rule.encode(o.value[:0], o.next); err != nil {
@@ -143,13 +152,16 @@ func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 	if err := o.entries.change(c, row, key, o.next, o.value); err != nil {
 		return err
 	}
+	if err := o.watcher.note(c, row, o.next); err != nil {
+		return err
+	}
 	return o.emitReturning(c, o.next, emit)
 }
 
 // lock takes the lock of a row and gives the version to change, whose successor is in next: the one that was read, or, where READ COMMITTED
 // finds a newer one, that, if it still meets the condition. It gives nil where there is nothing to change any more.
 func (o *modifyOp) lock(c *Ctx, key []byte, row Row) (Row, error) {
-	req := txn.LockRequest{Mode: txn.Update, T: c.local.task.T, Recheck: o.again != nil && c.rechecks()}
+	req := txn.LockRequest{Mode: txn.Update, T: c.since(), Recheck: o.again != nil && c.rechecks()}
 	update := o.node.Kind == plan.ModUpdate
 	if update {
 		if len(o.keyed) > 0 {
@@ -264,7 +276,7 @@ type movedRow struct {
 
 func (g *gatewayModify) take(row Row) error {
 	o, key := g.o, []byte(row[g.o.width].S)
-	result := row
+	result, next := row, Row(nil)
 	if o.node.Kind == plan.ModDelete {
 		g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
 		if err := g.entries(row, key, nil, nil, nil); err != nil {
@@ -274,10 +286,13 @@ func (g *gatewayModify) take(row Row) error {
 		if err := o.newRow(g.c, row); err != nil {
 			return err
 		}
-		result = o.next
+		result, next = o.next, o.next
 		if err := g.update(row, key); err != nil {
 			return err
 		}
+	}
+	if err := o.watcher.note(g.c, row, next); err != nil {
+		return err
 	}
 	if err := g.o.emitReturning(g.c, result, g.keep); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
 	c.run = in.runs
-	c.Affected = 0
+	c.Affected, c.Keys = 0, KeyChanges{}
 	if cap(c.outers) < outers {
 		c.outers = make(Row, outers)
 	}

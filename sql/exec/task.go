@@ -41,6 +41,7 @@ type Task struct {
 // Result is what a task did.
 type Result struct {
 	Affected int64 // rows written
+	Keys     [][]KeyChange
 	Rows     int64 // rows read
 	Elapsed  time.Duration
 	Node     string // filled in by the cluster
@@ -90,7 +91,7 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	if l.view != nil {
 		l.view.Close()
 	}
-	r := Result{Affected: c.Affected, Rows: l.read, Elapsed: time.Since(start)}
+	r := Result{Affected: c.Affected, Keys: c.Keys.lists, Rows: l.read, Elapsed: time.Since(start)}
 	p.release(in)
 	return r, err
 }

@@ -195,14 +195,14 @@ func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
 }
 
 func (o *stageOp) replace(c *Ctx, w *Write) error {
-	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: w.Mode, T: c.local.task.T}, "updating"); err != nil {
+	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: w.Mode, T: c.since()}, "updating"); err != nil {
 		return err
 	}
 	return o.put(c, w.Key, w.Value, false)
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
-	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: c.local.task.T}, "deleting"); err != nil {
+	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: c.since()}, "deleting"); err != nil {
 		return err
 	}
 	c.Affected++

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -14,6 +15,8 @@ type Env struct {
 	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error keeps the expression as it is:
 	// it is raised when, and only if, the statement reaches it.
 	Fold func(query.Expr) (types.Datum, error)
+	// Watch gives what is to be noted of rows of a table that are written, nil is nothing.
+	Watch func(*catalog.Table) []KeyWatch
 }
 
 // Plan is a planned statement, immutable and shared by executions.

@@ -41,7 +41,7 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 		}
 		proj.Exprs = append(proj.Exprs, e)
 	}
-	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj}
+	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Watch: p.watch(rel.Table)}
 	in := tableLayout(q.Result, rel)
 	if err := p.checksAndReturning(l, m, in); err != nil {
 		return part{}, err
@@ -54,6 +54,13 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 		return part{}, err
 	}
 	return part{node: m, in: newLayout()}, nil
+}
+
+func (p *planner) watch(t *catalog.Table) []KeyWatch {
+	if p.env.Watch == nil {
+		return nil
+	}
+	return p.env.Watch(t)
 }
 
 func (p *planner) assigned(l *level, as []query.Assignment, col int, in *layout) (query.Expr, error) {
@@ -153,7 +160,7 @@ func (p *planner) modify(l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node}
+	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node, Watch: p.watch(rel.Table)}
 	if q.Command == query.Update {
 		m.Kind = ModUpdate
 	}

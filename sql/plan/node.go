@@ -315,10 +315,19 @@ type Modify struct {
 	Child      Node
 	Assign     []query.Assignment
 	Checks     []query.Check
+	Watch      []KeyWatch    // what to note of the rows that are written
 	Indexes    []query.Index // secondary indexes to keep, over the table's columns as slots; of an update those that it may touch
 	Returning  []query.Expr
 	OnConflict *OnConflict
 	MovesKey   bool // Assign sets a primary key column
+}
+
+// KeyWatch asks for the values of columns in the rows that a Modify writes, for a foreign key: Old ones of rows that go or change, else the new
+// ones of rows that come or change. Rows in which they stay as they are do not count, nor do, but for Nulls, those with a null.
+type KeyWatch struct {
+	Columns []int // positions in Table.Columns
+	Old     bool
+	Nulls   bool // some nulls count, but not if all are
 }
 
 // OnConflict of an insert: expressions are over existing row ++ proposed row (EXCLUDED).

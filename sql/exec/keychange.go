@@ -1,0 +1,181 @@
+package exec
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// KeyChange is what a statement did to a watched key: Old values that some row has no more, or New ones that some row has now. Where Old values
+// were watched, New are what they became; nil: the row was deleted.
+type KeyChange struct {
+	Old, New Row
+	id       string // the same for the same change
+}
+
+// KeyChanges are those of one statement, by the place in Modify.Watch, each once.
+type KeyChanges struct {
+	lists [][]KeyChange
+	seen  []map[string]struct{}
+}
+
+// Of lists the changes of one watched key.
+func (k *KeyChanges) Of(watch int) []KeyChange {
+	if watch >= len(k.lists) {
+		return nil
+	}
+	return k.lists[watch]
+}
+
+// Empty tells whether there are none.
+func (k *KeyChanges) Empty() bool { return len(k.lists) == 0 }
+
+func (k *KeyChanges) add(watch int, id []byte, change func() (KeyChange, error)) error {
+	for len(k.lists) <= watch {
+		k.lists, k.seen = append(k.lists, nil), append(k.seen, nil)
+	}
+	if _, ok := k.seen[watch][string(id)]; ok {
+		return nil
+	}
+	ch, err := change()
+	if err != nil {
+		return err
+	}
+	ch.id = string(id)
+	if k.seen[watch] == nil && len(k.lists[watch]) > 0 { // one change is common, and needs no map
+		k.seen[watch] = map[string]struct{}{k.lists[watch][0].id: {}}
+		return k.add(watch, id, func() (KeyChange, error) { return ch, nil })
+	}
+	if k.seen[watch] != nil {
+		k.seen[watch][ch.id] = struct{}{}
+	}
+	k.lists[watch] = append(k.lists[watch], ch)
+	return nil
+}
+
+// merge adds what a task has noted.
+func (k *KeyChanges) merge(other [][]KeyChange) {
+	for watch, list := range other {
+		for _, ch := range list {
+			_ = k.add(watch, []byte(ch.id), func() (KeyChange, error) { return ch, nil })
+		}
+	}
+}
+
+// Sort puts changes into the order of the keys, where the order of the rows says nothing: tasks end in any order.
+func (k *KeyChanges) Sort() {
+	for _, list := range k.lists {
+		slices.SortFunc(list, func(a, b KeyChange) int { return cmp.Compare(a.id, b.id) })
+	}
+}
+
+// keyWatcher notes watched keys of the rows that a statement writes.
+type keyWatcher struct {
+	table *table
+	watch []plan.KeyWatch
+	at    []int // places in Modify.Watch
+	id    []byte
+}
+
+// keyWatcher of a Modify; touched tells which columns an update may change, nil is all.
+func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWatcher {
+	w := &keyWatcher{table: t}
+	for i, k := range n.Watch {
+		if touched == nil || slices.ContainsFunc(k.Columns, touched) {
+			w.watch, w.at = append(w.watch, k), append(w.at, i)
+		}
+	}
+	return w
+}
+
+// touches tells which columns an update changes.
+func (r *tableRule) touches(assign []assignment) func(col int) bool {
+	return func(col int) bool {
+		return slices.ContainsFunc(assign, func(a assignment) bool { return a.col == col }) ||
+			slices.ContainsFunc(r.generated, func(g generatedColumn) bool { return g.col == col })
+	}
+}
+
+// note notes what the change of a row means for the watched keys; old is nil for a new row, next for one that goes.
+func (w *keyWatcher) note(c *Ctx, old, next Row) error {
+	for i := range w.watch {
+		k := &w.watch[i]
+		of := next
+		if k.Old {
+			of = old
+		}
+		if of == nil || !counts(k, of) || old != nil && next != nil && w.same(k, old, next) {
+			continue
+		}
+		w.id = w.appendKey(w.id[:0], k, of)
+		if k.Old && next != nil {
+			w.id = w.appendKey(w.id, k, next)
+		}
+		err := c.Keys.add(w.at[i], w.id, func() (KeyChange, error) { return w.change(c, k, old, next) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counts tells whether a key refers to something, or can be referred to.
+func counts(k *plan.KeyWatch, row Row) bool {
+	nulls := 0
+	for _, at := range k.Columns {
+		if row[at].IsNull() {
+			nulls++
+		}
+	}
+	return nulls == 0 || k.Nulls && nulls < len(k.Columns)
+}
+
+func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next Row) (KeyChange, error) {
+	var ch KeyChange
+	if err := c.Mem.Grow(int64(len(w.id)) + int64(len(k.Columns))*datumSize); err != nil {
+		return ch, err
+	}
+	if k.Old {
+		ch.Old = valuesOf(k, old)
+	}
+	if next != nil {
+		ch.New = valuesOf(k, next)
+	}
+	return ch, nil
+}
+
+func valuesOf(k *plan.KeyWatch, row Row) Row {
+	out := make(Row, len(k.Columns))
+	for i, at := range k.Columns {
+		out[i] = row[at].Clone()
+	}
+	return out
+}
+
+func (w *keyWatcher) same(k *plan.KeyWatch, a, b Row) bool {
+	for _, at := range k.Columns {
+		if w.table.compareColumn(at, a, b) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *keyWatcher) appendKey(dst []byte, k *plan.KeyWatch, row Row) []byte {
+	for _, at := range k.Columns {
+		dst = types.AppendKey(dst, w.table.def.Columns[at].Type, row[at], false)
+	}
+	return dst
+}
+
+// KeyID gives what two equal keys of columns have in common, and no others.
+func KeyID(columns []*catalog.Column, key Row) string {
+	var id []byte
+	for i, c := range columns {
+		id = types.AppendKey(id, c.Type, key[i], false)
+	}
+	return string(id)
+}

@@ -1,0 +1,344 @@
+package sql
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Foreign keys are kept by statements that follow a client's statement, in its transaction, as PostgreSQL's triggers do. The executor notes the keys
+// that the statement has written (exec.KeyChanges): new ones in referring tables, old ones in referenced tables. Then
+//
+//	a new key     its row in the referenced table is locked FOR KEY SHARE; 23503 where there is none
+//	an old key    NO ACTION and RESTRICT look for rows that refer to it, the others delete or change them, which notes keys in turn
+//
+// Who writes a key that refers holds KEY SHARE on the referenced row to its end, who deletes or changes that row holds UPDATE: so of two who do both
+// at once one waits, and sees what the other has done. The look for new keys is at the transaction's snapshot, with the rules of its level, as if
+// the client had written it; what is done about old ones looks at the newest state at every level, because rows that a snapshot does not show
+// refer too. A row that it has to change, and that came or changed after the snapshot, is 40001.
+//
+// What a SERIALIZABLE transaction reads for its foreign keys is not validated at the commit: the locks keep it true.
+
+// references are the foreign keys that a program may have to keep, in the order in which it does: those that refer to its table before those of its
+// table, the oldest first.
+type references struct {
+	list []reference
+
+	mu       sync.Mutex
+	programs map[string]*program // by text; guarded by mu
+}
+
+// reference is one of them, from one of its sides.
+type reference struct {
+	key      *refint.Key
+	incoming bool // it refers to the program's table
+}
+
+// referencesOf gives those of a table.
+func referencesOf(view *catalog.View, t *catalog.Table) *references {
+	r := &references{}
+	for _, k := range refint.To(view, t) {
+		r.list = append(r.list, reference{k, true})
+	}
+	for _, k := range refint.From(view, t) {
+		r.list = append(r.list, reference{k, false})
+	}
+	if len(r.list) == 0 {
+		return nil
+	}
+	r.programs = map[string]*program{}
+	return r
+}
+
+// watch says what the executor has to note.
+func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
+	var out []plan.KeyWatch
+	for _, x := range r.list {
+		columns := x.key.Columns
+		if x.incoming {
+			columns = x.key.Referenced
+		}
+		w := plan.KeyWatch{Old: x.incoming, Nulls: !x.incoming && x.key.Con.Reference.Match == catalog.MatchFull}
+		for _, c := range columns {
+			w.Columns = append(w.Columns, slices.IndexFunc(t.Columns, func(o catalog.Column) bool { return o.AttNum == c.AttNum }))
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// planning is what a query is planned with, and the foreign keys that its program has to keep.
+func planning(view *catalog.View, q *query.Query) (plan.Env, *references) {
+	env := plan.Env{Fold: exec.EvalConst}
+	if q.Command == query.Select || view == nil {
+		return env, nil
+	}
+	r := referencesOf(view, q.Rels[q.Result].Table)
+	if r != nil {
+		env.Watch = r.watch
+	}
+	return env, r
+}
+
+// keyUse is one way in which a table's rows change, for the locks that follow from it.
+type keyUse struct {
+	table   catalog.OID
+	deleted bool
+}
+
+// referenceUses lists the locks on tables that a query's foreign keys may need: ROW SHARE to look, ROW EXCLUSIVE to act.
+func referenceUses(view *catalog.View, q *query.Query) []tableUse {
+	if q.Command == query.Select || view == nil {
+		return nil
+	}
+	t := q.Rels[q.Result].Table
+	if view.Table(t.OID) == nil {
+		return nil
+	}
+	u := &useFinder{view: view, seen: map[keyUse]bool{}}
+	if q.Command == query.Insert || q.Command == query.Update {
+		u.outgoing(t, q)
+	}
+	if q.Command == query.Delete {
+		u.incoming(t, nil, true)
+	}
+	if q.Command == query.Update || q.OnConflict != nil {
+		u.incoming(t, q, false)
+	}
+	return u.out
+}
+
+// insertUses lists those of an INSERT into t.
+func insertUses(view *catalog.View, t *catalog.Table) []tableUse {
+	u := &useFinder{view: view}
+	u.outgoing(t, nil)
+	return u.out
+}
+
+type useFinder struct {
+	view *catalog.View
+	seen map[keyUse]bool
+	out  []tableUse
+}
+
+// sets tells whether q may change one of the columns; a nil q changes all.
+func sets(q *query.Query, columns []*catalog.Column) bool {
+	if q == nil {
+		return true
+	}
+	t := q.Rels[q.Result].Table
+	assigned := q.Assign
+	if q.OnConflict != nil {
+		assigned = q.OnConflict.Assign
+	}
+	for _, c := range columns {
+		if c.Generated != "" || slices.ContainsFunc(assigned, func(a query.Assignment) bool { return t.Columns[a.Col].AttNum == c.AttNum }) {
+			return true
+		}
+	}
+	return false
+}
+
+// outgoing adds what new keys of t refer to.
+func (u *useFinder) outgoing(t *catalog.Table, q *query.Query) {
+	for _, k := range refint.From(u.view, t) {
+		if q == nil || q.Command == query.Insert || sets(q, k.Columns) {
+			u.out = append(u.out, tableUse{k.Parent.OID, locks.RowShare})
+		}
+	}
+}
+
+// incoming adds what refers to keys of t that go.
+func (u *useFinder) incoming(t *catalog.Table, q *query.Query, deleted bool) {
+	if use := (keyUse{t.OID, deleted}); !u.seen[use] {
+		u.seen[use] = true
+	} else {
+		return
+	}
+	for _, k := range refint.To(u.view, t) {
+		if !deleted && !sets(q, k.Referenced) {
+			continue
+		}
+		switch k.Action(deleted) {
+		case catalog.NoAction, catalog.Restrict:
+			u.out = append(u.out, tableUse{k.Child.OID, locks.RowShare})
+			continue
+		case catalog.Cascade:
+			u.out = append(u.out, tableUse{k.Child.OID, locks.RowExclusive})
+			if deleted {
+				u.incoming(k.Child, nil, true)
+				continue
+			}
+		default:
+			u.out = append(u.out, tableUse{k.Child.OID, locks.RowExclusive})
+		}
+		u.outgoing(k.Child, nil)
+		u.incoming(k.Child, nil, false)
+	}
+}
+
+// keeping is the keeping of foreign keys after one statement, or of deferred ones.
+type keeping struct {
+	s     *Session
+	ctx   context.Context
+	view  *catalog.View
+	of    *references
+	depth int
+}
+
+// maxKeyDepth bounds how far actions lead to actions: each level is a call.
+const maxKeyDepth = 2000
+
+// keep does what the foreign keys ask for after a statement; deferred checks are left to the commit.
+func (s *Session) keep(ctx context.Context, p *program, c *exec.Ctx) error {
+	if p.references == nil || c.Keys.Empty() {
+		return nil
+	}
+	k := &keeping{s: s, ctx: ctx, view: s.view(), of: p.references}
+	return k.after(p, c)
+}
+
+func (k *keeping) after(p *program, c *exec.Ctx) error {
+	if p.query.Command != query.Insert {
+		c.Keys.Sort()
+	}
+	for i := range p.references.list {
+		x := &p.references.list[i]
+		changes := c.Keys.Of(i)
+		if len(changes) == 0 {
+			continue
+		}
+		if err := k.one(x, changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one keeps one foreign key.
+func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
+	deferred := k.s.tx.deferred(x.key.Con)
+	if !x.incoming {
+		if deferred {
+			k.s.tx.defers(x.key, false, changes)
+			return nil
+		}
+		return k.check(x.key, changes)
+	}
+	for _, deleted := range []bool{true, false} {
+		some := slices.DeleteFunc(slices.Clone(changes), func(ch exec.KeyChange) bool { return (ch.New == nil) != deleted })
+		if len(some) == 0 {
+			continue
+		}
+		action := x.key.Action(deleted)
+		if action == catalog.NoAction && deferred {
+			k.s.tx.defers(x.key, true, some)
+			continue
+		}
+		if err := k.act(x.key, action, deleted, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program compiles a statement of a foreign key, once for the program that it belongs to.
+func (k *keeping) program(st refint.Statement) (*program, error) {
+	k.of.mu.Lock()
+	p := k.of.programs[st.Text]
+	k.of.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	stmts, err := parse.Parse(st.Text)
+	if err != nil {
+		return nil, err
+	}
+	s := k.s
+	q, _, err := analyze.Statement(s.analysis(k.view, st.Text), stmts[0].Node, st.Params)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = s.compile(k.view, q, st.Params); err != nil {
+		return nil, err
+	}
+	k.of.mu.Lock()
+	k.of.programs[st.Text] = p
+	k.of.mu.Unlock()
+	return p, nil
+}
+
+// run runs a statement of a foreign key, and what follows from it in turn; newest: at the newest state, whatever the transaction's snapshot.
+func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit exec.Emit) error {
+	p, err := k.program(st)
+	if err != nil {
+		return err
+	}
+	s, t := k.s, k.s.tx
+	c := s.execution(k.ctx, args)
+	c.Limits.MaxFanout, c.Limits.FanoutNotice, c.Limits.ReadOnly, c.Limits.Unvalidated = 0, 0, false, true
+	if newest && t.t != 0 {
+		at, err := t.current(k.ctx, t.gateway.Map.Fragments())
+		if err != nil {
+			return err
+		}
+		g := *c.Gateway
+		g.Snapshot = fixedSnapshot(at)
+		c.Gateway, c.Limits.Since = &g, t.t
+	}
+	if emit == nil {
+		emit = func([]types.Datum) error { return nil }
+	}
+	if err := p.exec.Run(c, emit); err != nil {
+		return k.during(st, err)
+	}
+	if p.references == nil || c.Keys.Empty() {
+		return nil
+	}
+	if k.depth >= maxKeyDepth {
+		return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+			WithDetail("The actions of foreign keys lead to more than %d others, one after the other.", maxKeyDepth).
+			WithHint("Delete the rows that refer to others first.")
+	}
+	inner := &keeping{s: s, ctx: k.ctx, view: k.view, of: p.references, depth: k.depth + 1}
+	return k.during(st, inner.after(p, c))
+}
+
+// during says in CONTEXT in which statement of a foreign key an error came.
+func (k *keeping) during(st refint.Statement, err error) error {
+	if err == nil {
+		return nil
+	}
+	var conflict *txn.ConflictError
+	if asConflict(err, &conflict) {
+		return err // the session looks into it
+	}
+	e := *pgerr.From(err)
+	if e.Where != "" {
+		e.Where += "\n"
+	}
+	e.Where += `SQL statement "` + st.Text + `"`
+	return &e
+}
+
+// exists tells whether a statement gives a row.
+func (k *keeping) exists(st refint.Statement, args []types.Datum, newest bool) (bool, error) {
+	found := false
+	err := k.run(st, args, newest, func([]types.Datum) error {
+		found = true
+		return nil
+	})
+	return found, err
+}

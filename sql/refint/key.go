@@ -1,0 +1,90 @@
+package refint
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Key is a foreign key with the tables that it joins.
+type Key struct {
+	Con          *catalog.Constraint
+	Child        *catalog.Table // the referring table
+	Parent       *catalog.Table // the referenced one, perhaps the same
+	ChildSchema  string
+	ParentSchema string
+	Columns      []*catalog.Column // of the child
+	Referenced   []*catalog.Column // of the parent, parallel
+}
+
+// Of gives the Key of a foreign key constraint of a table.
+func Of(v *catalog.View, t *catalog.Table, con *catalog.Constraint) *Key {
+	k := &Key{Con: con, Child: t, Parent: v.Table(con.Reference.Table), ChildSchema: schemaName(v, t)}
+	if con.Reference.Table == t.OID {
+		k.Parent = t
+	}
+	k.ParentSchema = schemaName(v, k.Parent)
+	for _, n := range con.Columns {
+		k.Columns = append(k.Columns, t.ColumnByNum(n))
+	}
+	for _, n := range con.Reference.Columns {
+		k.Referenced = append(k.Referenced, k.Parent.ColumnByNum(n))
+	}
+	return k
+}
+
+// From lists the foreign keys of a table, the oldest first.
+func From(v *catalog.View, t *catalog.Table) []*Key {
+	var out []*Key
+	for i := range t.Constraints {
+		if t.Constraints[i].Reference != nil {
+			out = append(out, Of(v, t, &t.Constraints[i]))
+		}
+	}
+	slices.SortFunc(out, byAge)
+	return out
+}
+
+// To lists the foreign keys that refer to a table, the oldest first.
+func To(v *catalog.View, t *catalog.Table) []*Key {
+	var out []*Key
+	for _, r := range v.Referrers(t.OID) {
+		out = append(out, Of(v, r.Table, r.Key))
+	}
+	slices.SortFunc(out, byAge)
+	return out
+}
+
+func byAge(a, b *Key) int { return int(a.Con.OID) - int(b.Con.OID) }
+
+func schemaName(v *catalog.View, t *catalog.Table) string {
+	if s := v.Schema(t.Schema); s != nil {
+		return s.Name
+	}
+	return ""
+}
+
+// Plain tells whether values of both sides are alike in their encoded form, so that one can be found among the other.
+func (k *Key) Plain() bool {
+	for i, c := range k.Columns {
+		if !alike(c.Type, k.Referenced[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func alike(a, b types.OID) bool {
+	integer := func(t types.OID) bool { return t == types.Int2 || t == types.Int4 || t == types.Int8 }
+	text := func(t types.OID) bool { return t == types.Text || t == types.VarChar }
+	return a == b || integer(a) && integer(b) || text(a) && text(b)
+}
+
+// Action gives what is done with rows whose key is deleted, or changed.
+func (k *Key) Action(deleted bool) catalog.Action {
+	if deleted {
+		return k.Con.Reference.OnDelete
+	}
+	return k.Con.Reference.OnUpdate
+}
