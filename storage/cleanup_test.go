@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"context"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +51,22 @@ func TestPartsWithoutCommitAreForgotten(t *testing.T) {
 	tx.Rollback()
 }
 
+func deleteRow(r *Replica, key []byte) error {
+	ctx := context.Background()
+	tx := r.Tx(txn.NewID())
+	err := tx.LockNewest(ctx, key)
+	if err == nil {
+		err = tx.Delete(key)
+	}
+	if err == nil {
+		_, err = tx.Commit(ctx, txn.CommitRequest{})
+	}
+	if err != nil {
+		tx.Rollback()
+	}
+	return err
+}
+
 func TestFullDiskRefusesWritesOnly(t *testing.T) {
 	dir := t.TempDir()
 	r := openTest(t, dir)
@@ -61,8 +79,27 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 	if got := readRow(t, r, rowKey(1)); got != "x" {
 		t.Fatalf("got %q", got)
 	}
+	if err := deleteRow(r, rowKey(1)); !pgerr.Is(err, pgerr.DiskFull) {
+		t.Fatalf("got %v", err)
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	r.minFree.Store(int64(st.Bavail) * int64(st.Bsize) / 2 * 3) // room for deletes
+	for deadline := time.Now().Add(10 * time.Second); r.diskLeft.Load() == noRoom; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("room is not noticed")
+		}
+	}
+	if _, err := tryRow(r, rowKey(2), "y"); !pgerr.Is(err, pgerr.DiskFull) {
+		t.Fatalf("got %v", err)
+	}
+	if err := deleteRow(r, rowKey(1)); err != nil {
+		t.Fatal(err)
+	}
 	r.minFree.Store(0)
-	for deadline := time.Now().Add(10 * time.Second); r.diskFull.Load(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); r.diskLeft.Load() != roomForAll; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("room is not noticed")
 		}

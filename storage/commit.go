@@ -132,7 +132,7 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 
 // sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece.
 func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
-	if err := t.stage.spill(t.r.stageFile); err != nil {
+	if err := t.stage.spill(t.stageFile); err != nil {
 		return nil, nil, err
 	}
 	s := partSender{t: t}
@@ -370,7 +370,7 @@ func (t *Tx) encodeStage() error {
 	if t.encoded {
 		return nil
 	}
-	if err := t.r.room(); err != nil {
+	if err := t.r.room(!t.puts.Load()); err != nil {
 		return err
 	}
 	if err := t.enter(); err != nil {

@@ -9,10 +9,18 @@ import (
 )
 
 // Badger writes through memory maps, and a page that finds no room on the disk ends the process. So writes of clients are
-// refused while less than MinFree is left; what settles or cleans up goes on.
+// refused while less than MinFree is left; what settles or cleans up goes on. Half of MinFree is kept for transactions that
+// only delete: they take little, and are how room comes back.
 const (
 	defaultMinFree = 256 << 20
 	diskEvery      = 500 * time.Millisecond
+)
+
+// How much room is left.
+const (
+	roomForAll int32 = iota
+	roomForDeletes
+	noRoom
 )
 
 // watchDisk looks at the room left; called by housekeeping.
@@ -26,9 +34,14 @@ func (r *Replica) watchDisk(now time.Time) {
 		return
 	}
 	free := int64(st.Bavail) * int64(st.Bsize)
-	full := free < r.minFree.Load()
-	if r.diskFull.Swap(full) != full {
-		r.cfg.Logger.Warn("disk space", "fragment", r.cfg.Fragment, "free", free, "writes refused", full)
+	left := roomForAll
+	if least := r.minFree.Load(); free < least/2 {
+		left = noRoom
+	} else if free < least {
+		left = roomForDeletes
+	}
+	if r.diskLeft.Swap(left) != left {
+		r.cfg.Logger.Warn("disk space", "fragment", r.cfg.Fragment, "free", free, "writes refused", left != roomForAll, "deletes refused", left == noRoom)
 	}
 }
 
@@ -36,12 +49,17 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// room refuses a client's write while the disk is full.
-func (r *Replica) room() error {
-	if !r.diskFull.Load() {
+// room refuses a client's write while the disk is full; deletes tells that it only deletes.
+func (r *Replica) room(deletes bool) error {
+	switch left := r.diskLeft.Load(); {
+	case left == roomForAll, left == roomForDeletes && deletes:
 		return nil
+	case deletes:
+		return pgerr.New(pgerr.DiskFull, "could not delete: no space left on device").
+			WithDetail("Less than %d MB are free for fragment %d.", r.cfg.MinFree>>21, r.cfg.Fragment).
+			WithHint("Free disk space, or use TRUNCATE or DROP TABLE; the server continues by itself.")
 	}
 	return pgerr.New(pgerr.DiskFull, "could not write: no space left on device").
 		WithDetail("Less than %d MB are free for fragment %d.", r.cfg.MinFree>>20, r.cfg.Fragment).
-		WithHint("Free disk space; the server continues by itself.")
+		WithHint("Free disk space, or DELETE rows; the server continues by itself.")
 }

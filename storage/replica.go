@@ -66,7 +66,7 @@ type Replica struct {
 	forgets forgets
 	settler settler
 
-	diskFull atomic.Bool
+	diskLeft atomic.Int32
 	minFree  atomic.Int64
 	diskSeen time.Time // housekeeping only
 

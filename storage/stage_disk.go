@@ -54,11 +54,11 @@ type record struct {
 const stageFolder = "stage"
 
 // stageFile makes a file for a stage. It loses its name at once, so that a crash leaves nothing.
-func (r *Replica) stageFile() (*os.File, error) {
-	if err := r.room(); err != nil {
+func (t *Tx) stageFile() (*os.File, error) {
+	if err := t.r.room(!t.puts.Load()); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(r.cfg.Dir, stageFolder)
+	dir := filepath.Join(t.r.cfg.Dir, stageFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type Tx struct {
 	lockTimeout atomic.Int64  // nanoseconds; 0: none
 	session     atomic.Uint32 // the backend's process number
 	staged      atomic.Bool   // something was staged once
+	puts        atomic.Bool   // and it was no delete
 	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
@@ -171,6 +172,9 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 			WithHint("Split it into smaller transactions.")
 	}
 	t.staged.Store(true)
+	if kind != opDelete {
+		t.puts.Store(true)
+	}
 	old := int32(unknownSize)
 	if IsRow(key) {
 		if l := t.lockOf(key); l != nil {
@@ -184,7 +188,7 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	}
 	t.stage.put(kind, key, value, old)
 	if t.stage.memory() > t.r.cfg.StageMemory {
-		return t.stage.spill(t.r.stageFile)
+		return t.stage.spill(t.stageFile)
 	}
 	return nil
 }
