@@ -26,13 +26,39 @@
 //   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the keys it reads.
 //   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after the question.
 //   - T7 A prepared transaction survives any crash; the first decision in the anchor's log counts. Whoever finds one undecided
-//     asks the anchor, which then proposes abort; time-outs, and the start of a term, may start that and nothing else.
+//     asks the anchor, which then proposes abort, or asks the writers where commit may be implied; time-outs, and the start of a term,
+//     may start that and nothing else.
 //   - T8 What a SERIALIZABLE transaction has read, empty spans too, is as it was in every fragment at its C: no other's version
 //     in (T, C], and none to come. One that only read takes effect at its T.
 //
 // Package rule has a switch for each, with which a build is broken on purpose, for the history checker to find.
 //
 // # A commit over several fragments
+//
+//	coordinator            F1 (anchor)              F2
+//	   │ C above all it saw    │                     │
+//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below promised (*LowError),
+//	   ├── prepare(C) ─────────┼────────────────────▶│      then the next attempt names a larger one
+//	   │◀── prepared ──────────┤◀────────────────────┤      all at one C: that is the commit point, the client is answered
+//	   ├── decide ────────────▶│ entry, with others  │      explicit now: nobody needs to ask any more
+//	   ├── resolve ────────────┼────────────────────▶│ entry, with others: rows become visible at C
+//	   ├── forget ────────────▶│ entry, with others  │      when every writer has applied its resolution
+//
+// Commit is implied by the prepares (PrepareRequest.Implied). What nobody has decided is recovered by the anchor: it asks each writer whether it
+// has prepared at C, and one that has not makes sure first, by an entry stamped above C, that it never will. If all have, the anchor decides
+// to commit, else to abort. Five conditions make that sound; package model explores all states of it and shows what comes of dropping one:
+//
+//   - A writer says no only when that is in its log. Otherwise its prepare arrives after the no, and the coordinator answers.
+//   - An abort speaks of one C and ends that attempt and earlier ones, at the anchor and at the others: it may be late, and the next attempt
+//     complete.
+//   - An abort that the anchor proposes since it has not prepared counts only if it still has not when the entry is applied.
+//   - Writers are told to commit after the anchor has decided. One that has resolved is not prepared any more, and would say no.
+//   - A coordinator without an answer to a prepare may ask for an abort, but the anchor's answer counts, and without one the client is told
+//     40003: all may have prepared.
+//
+// A reader elsewhere that may still refuse cannot be asked again, for its check left nothing in a log. So a SERIALIZABLE transaction with
+// reads outside its writers takes two rounds, and so do COMMIT PREPARED, whose abort leads back to being held, and changes of definitions,
+// whose anchor is the catalog:
 //
 //	coordinator            F1 (anchor)              F2
 //	   │ C above all it saw    │                     │
@@ -74,6 +100,6 @@
 // # Limits
 //
 // A SERIALIZABLE transaction that has read and written cannot be held: its reads would have to stay valid until COMMIT
-// PREPARED. Preparing and deciding are two rounds. The detector sees the waits of one process; between nodes, lock
+// PREPARED. The detector sees the waits of one process; between nodes, lock
 // time-outs end a circle.
 package txn
