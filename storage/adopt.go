@@ -1,6 +1,10 @@
 package storage
 
-import "github.com/sherddb/sherd/txn"
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/txn"
+)
 
 // packLocks adds the pinned locks to what a prepare carries, but for those that follow from a write of their row. Called with mu held or by
 // the committing goroutine.
@@ -8,7 +12,11 @@ func (t *Tx) packLocks(p *packer) error {
 	if t.pins == 0 {
 		return nil
 	}
-	for _, l := range t.held {
+	held := t.held
+	if t.set != nil {
+		held = append(slices.Clone(held), t.set.shownLocks()...)
+	}
+	for _, l := range held {
 		if !l.pinned {
 			continue
 		}

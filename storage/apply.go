@@ -151,7 +151,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	s.index = index
 	m.bytes += len(data)
 	m.entries++
-	if e.stamp <= s.stamp {
+	if e.stamp <= s.stamp && rule.T1Order {
 		return resRejected, nil // T1
 	}
 	s.stamp = e.stamp

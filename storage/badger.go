@@ -40,12 +40,14 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1). // below the discard timestamp; above it all are kept
 		WithMemTableSize(cfg.MemTable).
-		WithNumMemtables(2).
+		WithNumMemtables(1).
 		WithNumCompactors(2).
-		WithBaseTableSize(min(cfg.MemTable, 8<<20)).
-		WithBaseLevelSize(16 * cfg.MemTable).
-		WithNumLevelZeroTables(12).
-		WithNumLevelZeroTablesStall(32).
+		// A table is made in a buffer of twice its size, and a compaction makes a dozen at a time.
+		WithBaseTableSize(min(cfg.MemTable, 1<<20)).
+		WithBaseLevelSize(8 * cfg.MemTable).
+		// With four tables Badger may merge level 0 into itself, for which it takes 256 MiB at once.
+		WithNumLevelZeroTables(2).
+		WithNumLevelZeroTablesStall(3).
 		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
 		WithValueLogFileSize(16 << 20)
 	db, err := badger.OpenManaged(opt)

@@ -130,23 +130,26 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	return p.pieces, d.encode(), err
 }
 
-// sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece.
+// sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece. They go in the order of their keys:
+// so Badger's new tables do not overlap, and it merges each with few others.
 func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 	if err := t.stage.spill(t.stageFile); err != nil {
 		return nil, nil, err
 	}
 	s := partSender{t: t}
 	var d deltas
-	p := packer{full: s.send}
-	err = t.stage.last(func(op *stagedOp) error {
-		old, err := t.oldSize(op)
-		if err != nil {
-			return err
+	p := packer{full: s.send, size: partBody}
+	own, err := t.stage.span(txn.Span{}, t.stage.mark(), false)
+	for ; err == nil && own.ok; err = own.next() {
+		var old int
+		if old, err = t.oldSize(&own.op); err != nil {
+			break
 		}
-		countOp(&d, op, old)
-		encodeOp(op, old, p.add)
-		return p.err
-	})
+		countOp(&d, &own.op, old)
+		if encodeOp(&own.op, old, p.add); p.err != nil {
+			break
+		}
+	}
 	if err == nil && t.carry {
 		err = t.packLocks(&p)
 	}
@@ -177,6 +180,7 @@ func (t *Tx) pack(p *packer, op *stagedOp) error {
 // packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes.
 type packer struct {
 	pieces [][]byte
+	size   int                      // of a piece; 0: maxEntryBody
 	full   func(piece []byte) error // takes pieces as they are full; nil: they are kept
 	err    error                    // of full
 }
@@ -189,12 +193,19 @@ func (p *packer) grow() {
 	if p.err == nil {
 		p.err = p.full(p.pieces[0])
 	}
-	p.pieces[0] = make([]byte, headRoom, maxEntryBody)
+	p.pieces[0] = make([]byte, headRoom, p.limit())
+}
+
+func (p *packer) limit() int {
+	if p.size > 0 {
+		return p.size
+	}
+	return maxEntryBody
 }
 
 func (p *packer) add(op opKind, key, value []byte) {
 	n := len(p.pieces) - 1
-	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > maxEntryBody {
+	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > p.limit() {
 		p.grow()
 		n = len(p.pieces) - 1
 	}
@@ -258,7 +269,11 @@ func (t *Tx) oldSize(op *stagedOp) (int, error) {
 	return len(value), err
 }
 
-const partsInFlight = 8 // bounds what Raft holds of one transaction
+// What Raft holds of one transaction is bounded by the size of the parts of one that is staged on disk, and by how many are under way.
+const (
+	partBody      = 256 << 10
+	partsInFlight = 8
+)
 
 // sendParts puts all pieces but the last into the log and gives the last.
 func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {

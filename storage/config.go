@@ -42,8 +42,9 @@ type Config struct {
 	RecoverLive  time.Duration // the same where its stage is here, so that its coordinator may be at work; default 10 min
 	MaxStage     int64         // bytes of one transaction's staged writes, on disk; default 64 GiB
 	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB
+	WholeLocks   int           // locks of one transaction that are held with all that is known of them; default 8192 (lockset.go)
 	MaxRow       int           // bytes of a value; default 16 MiB
-	MemTable     int64         // bytes of a memtable, two are kept; default 8 MiB
+	MemTable     int64         // bytes of a memtable, two are kept; default 4 MiB
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
 	MinFree      int64         // bytes that must be free on the disk for clients to write; default 256 MiB
 	LogSegment   int           // bytes of a log file; default 16 MiB
@@ -69,8 +70,9 @@ func (c *Config) setDefaults() {
 	setDefault(&c.MaxStage, 64<<30)
 	setDefault(&c.StageMemory, 4<<20)
 	c.MaxStage, c.StageMemory = min(c.MaxStage, numberMask/2), min(c.StageMemory, 1<<30)
+	setDefault(&c.WholeLocks, 8192)
 	setDefault(&c.MaxRow, 16<<20)
-	setDefault(&c.MemTable, 8<<20)
+	setDefault(&c.MemTable, 4<<20)
 	setDefault(&c.MinFree, defaultMinFree)
 	setDefault(&c.LogSegment, 16<<20)
 	setDefault(&c.LogEntries, 8192)

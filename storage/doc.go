@@ -47,6 +47,12 @@
 // protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a
 // fragment with pinned locks alone is a writer of the transaction.
 //
+// # Committing over fragments
+//
+// A prepare of which commit is implied (implied.go) is an entry like any other; what is decided about it comes later, gathered with
+// others: while one entry of settlements is on its way, the next fills. Rows are installed by the settlement, and until then readers
+// and lockers of these rows wait (T3), so the sooner it comes the better; nobody else does.
+//
 // # Validating (T8)
 //
 // Views of a SERIALIZABLE transaction note what they have seen: points, spans, how far a scan came (reads.go, bounded). A commit

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -22,6 +23,8 @@ type lockTable struct {
 	seed     maphash.Seed
 	deadlock *txn.Detector
 	stripes  [lockStripes]lockStripe
+	sets     atomic.Pointer[[]*Tx] // transactions with a lockSet, nil: none; a new list for each change
+	smu      sync.Mutex            // held while sets is changed
 }
 
 type lockStripe struct {
@@ -41,9 +44,10 @@ type rowLock struct {
 	known   bool  // version and size are filled in
 	traced  bool  // version tells of a deletion too
 
-	mode   txn.LockMode // changed under the stripe, by the holder or while it waits
-	pinned bool         // guarded by the holder's mu
-	number int32        // place in the holder's list, counted from 1; guarded by the holder's mu
+	mode    txn.LockMode // changed under the stripe, by the holder or while it waits
+	pinned  bool         // guarded by the holder's mu
+	changed bool         // the holder's changes name it; guarded by the holder's mu
+	number  int32        // in the order in which the holder took its locks, counted from 1; guarded by the holder's mu
 }
 
 // crowd is what a locked row has beyond one holder.
@@ -74,20 +78,26 @@ func (lt *lockTable) init(d *txn.Detector) {
 	}
 }
 
-func (lt *lockTable) stripe(key []byte) *lockStripe {
-	return &lt.stripes[maphash.Bytes(lt.seed, key)%lockStripes]
+func (lt *lockTable) hashOf(key string) uint64 { return maphash.String(lt.seed, key) }
+
+func (lt *lockTable) stripe(key []byte) (*lockStripe, uint64) {
+	hash := maphash.Bytes(lt.seed, key)
+	return &lt.stripes[hash%lockStripes], hash
 }
 
 func (lt *lockTable) stripeOf(l *rowLock) *lockStripe {
-	return &lt.stripes[maphash.String(lt.seed, l.key)%lockStripes]
+	return &lt.stripes[lt.hashOf(l.key)%lockStripes]
 }
 
 // acquire gives t the lock of key in at least req.Mode, and the mode in which t had it before, 0 if it had not. It waits for those in the way,
 // or fails with txn.ErrLocked where it must not. Other errors are 40P01 on a deadlock, 55P03 after the transaction's lock timeout, and ctx's.
 func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.LockRequest) (*rowLock, txn.LockMode, error) {
-	s := lt.stripe(key)
+	s, hash := lt.stripe(key)
 	s.mu.Lock()
 	front := s.locks[string(key)]
+	if front == nil {
+		front = lt.show(s, hash, key)
+	}
 	if front == nil {
 		l := &rowLock{key: string(key), t: t, mode: req.Mode}
 		s.locks[l.key] = l
@@ -154,10 +164,13 @@ var errLockTimeout = pgerr.New(pgerr.LockNotAvailable, "canceling statement due 
 
 // force gives t the lock of key whatever others hold: those of prepared transactions did not exclude each other when they were made.
 func (lt *lockTable) force(t *Tx, key []byte, mode txn.LockMode) *rowLock {
-	s := lt.stripe(key)
+	s, hash := lt.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	front := s.locks[string(key)]
+	if front == nil {
+		front = lt.show(s, hash, key)
+	}
 	if front == nil {
 		l := &rowLock{key: string(key), t: t, mode: mode}
 		s.locks[l.key] = l
@@ -168,15 +181,23 @@ func (lt *lockTable) force(t *Tx, key []byte, mode txn.LockMode) *rowLock {
 	return w.lock
 }
 
-// heldBy gives t's lock of key, nil if it has none.
+// heldBy gives t's lock of key, nil if it has none. One that is in t's set is given without what t has learned of the row. Called with t's mu
+// held.
 func (lt *lockTable) heldBy(t *Tx, key []byte) *rowLock {
-	s := lt.stripe(key)
+	s, hash := lt.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.locks[string(key)]; l != nil {
 		return l.of(t)
 	}
-	return nil
+	if t.set == nil {
+		return nil
+	}
+	mode := t.set.holds(hash)
+	if mode == 0 {
+		return nil
+	}
+	return &rowLock{key: string(key), t: t, mode: mode}
 }
 
 // release takes l back and grants what others wait for.
@@ -286,6 +307,9 @@ func (lt *lockTable) tellOne(front *rowLock, i int) bool {
 
 // reset drops all locks at the end of a term.
 func (lt *lockTable) reset() {
+	lt.smu.Lock()
+	lt.sets.Store(nil)
+	lt.smu.Unlock()
 	for i := range lt.stripes {
 		s := &lt.stripes[i]
 		s.mu.Lock()

@@ -72,7 +72,7 @@ func (s *lockScript) lock(name string, mode txn.LockMode, noWait bool) string {
 }
 
 func (s *lockScript) queued() int {
-	st := s.lt.stripe(s.key)
+	st, _ := s.lt.stripe(s.key)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if l := st.locks[string(s.key)]; l != nil {
@@ -160,7 +160,7 @@ func (s *lockScript) step(line string) {
 
 func (s *lockScript) show() string {
 	var b strings.Builder
-	st := s.lt.stripe(s.key)
+	st, _ := s.lt.stripe(s.key)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if l := st.locks[string(s.key)]; l != nil {

@@ -33,7 +33,8 @@ type TxInfo struct {
 	Adopted  bool          // prepared in an earlier term: known from the log alone
 }
 
-// Locks gives the row locks, waits included, up to a limit, and how many there are. It is no snapshot: the table goes on while it is walked.
+// Locks gives the row locks, waits included, up to a limit, and how many there are. Those in the set of a large transaction are counted, and
+// not listed: their keys are not known. It is no snapshot: the table goes on while it is walked.
 func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 	for i := range r.locks.stripes {
 		s := &r.locks.stripes[i]
@@ -48,6 +49,11 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 			}
 		}
 		s.mu.Unlock()
+	}
+	if sets := r.locks.sets.Load(); sets != nil {
+		for _, t := range *sets {
+			total += t.set.count()
+		}
 	}
 	out = out[:min(limit, len(out))]
 	slices.SortStableFunc(out, func(a, b LockInfo) int { return slices.Compare(a.Key, b.Key) })
@@ -114,7 +120,7 @@ func (r *Replica) Transactions(limit int) (out []TxInfo, total int) {
 func (t *Tx) info() (TxInfo, bool) {
 	t.mu.Lock()
 	x := TxInfo{
-		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: len(t.held), Since: t.since,
+		Fragment: t.r.cfg.Fragment, Party: t.party(), Writes: t.stage.count(), Bytes: int64(t.stage.mark()), Locks: int(t.locks), Since: t.since,
 		Adopted: t.adopted.Load(),
 	}
 	phase := t.phase

@@ -159,7 +159,21 @@ func (x *lockRun) begin(i int) {
 	x.saved[i] = nil
 }
 
+// showSets puts into the table what is in sets.
+func (x *lockRun) showSets() {
+	for row := range modelRows {
+		key := rowKey(row)
+		s, hash := x.r.locks.stripe(key)
+		s.mu.Lock()
+		if s.locks[string(key)] == nil {
+			x.r.locks.show(s, hash, key)
+		}
+		s.mu.Unlock()
+	}
+}
+
 func (x *lockRun) show() string {
+	x.showSets()
 	var out, queue []string
 	locks, _ := x.r.Locks(1000)
 	n := map[int]int{}
@@ -221,9 +235,15 @@ func (x *lockRun) ask(i, row int, mode txn.LockMode, noWait bool) string {
 	}
 }
 
-// TestLockModel runs random requests, against the model.
+// TestLockModel runs random requests, against the model; in the second round most locks are in sets.
 func TestLockModel(t *testing.T) {
-	r := openTest(t, t.TempDir())
+	for _, whole := range []int{0, 2} {
+		r := openTest(t, t.TempDir(), func(c *Config) { c.WholeLocks = whole })
+		t.Run(fmt.Sprint("whole", whole), func(t *testing.T) { runLockModel(t, r) })
+	}
+}
+
+func runLockModel(t *testing.T, r *Replica) {
 	for seed := range int64(20) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			x := &lockRun{t: t, r: r, ids: map[txn.ID]int{}, m: lockModel{map[int]map[int]txn.LockMode{}, map[int][]lockAsk{}}}

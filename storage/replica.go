@@ -263,7 +263,9 @@ func (r *Replica) lead(term uint64) {
 	r.tmu.Unlock()
 	r.smu.Lock()
 	for _, p := range r.prepared {
-		r.adopt(p, term)
+		if rule.T4Locks {
+			r.adopt(p, term)
+		}
 	}
 	for _, h := range r.held {
 		r.adoptHeld(h, term)

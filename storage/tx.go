@@ -26,16 +26,19 @@ type Tx struct {
 	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
-	mu      sync.Mutex
-	term    uint64       // of the stage, 0 before there is one; guarded by mu
-	held    []*rowLock   // guarded by mu
-	changes []lockChange // of locks held, in order; guarded by mu
-	last    *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
-	stage   stage        // guarded by mu
-	phase   phase        // guarded by mu
-	heldAs  bool         // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
-	pins    int          // that many locks are pinned; guarded by mu
-	since   time.Time    // the stage was made; guarded by mu
+	mu        sync.Mutex
+	term      uint64       // of the stage, 0 before there is one; guarded by mu
+	held      []*rowLock   // in the order of their numbers, but for those in set; guarded by mu
+	locks     int32        // number of the lock taken last; guarded by mu
+	set       *lockSet     // most locks of a large transaction, nil: it has few; set once, guarded by mu
+	compactAt int          // so many held go into the set; guarded by mu
+	changes   []lockChange // of locks held, in order; guarded by mu
+	last      *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
+	stage     stage        // guarded by mu
+	phase     phase        // guarded by mu
+	heldAs    bool         // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
+	pins      int          // that many locks are pinned; guarded by mu
+	since     time.Time    // the stage was made; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int    // part entries in the log
@@ -217,6 +220,10 @@ func (t *Tx) end() {
 	held, began := t.held, t.term != 0
 	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
 	t.stage.discard()
+	if t.set != nil {
+		shown, _ := t.set.cut(0)
+		held = append(held, shown...)
+	}
 	t.mu.Unlock()
 	if !began {
 		return
@@ -226,6 +233,9 @@ func (t *Tx) end() {
 		delete(t.r.txs, t.id)
 	}
 	t.r.tmu.Unlock()
+	if t.set != nil {
+		t.r.locks.dropSet(t)
+	}
 	for _, l := range held {
 		t.r.locks.release(l)
 	}

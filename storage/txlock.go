@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -114,15 +116,20 @@ func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 	pin = pin && !l.pinned
 	if l.number == 0 {
 		t.held = append(t.held, l)
-		l.number = int32(len(t.held))
+		t.locks++
+		l.number = t.locks
 	} else if from != l.mode || pin {
 		t.changes = append(t.changes, lockChange{l, from, l.pinned})
+		l.changed = true
 	}
 	if pin {
 		l.pinned = true
 		t.pins++
 	}
 	t.last = l
+	if len(t.held) >= max(t.r.cfg.WholeLocks, t.compactAt) {
+		t.compact()
+	}
 	return true
 }
 
@@ -195,7 +202,7 @@ func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.mark(), Locks: len(t.held), Changes: len(t.changes)}
+	return txn.Mark{Writes: t.stage.mark(), Locks: int(t.locks), Changes: len(t.changes)}
 }
 
 // Restart undoes what was staged since mark and keeps the locks.
@@ -209,13 +216,21 @@ func (t *Tx) Restart(mark txn.Mark) {
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
 	t.stage.rollbackTo(mark.Writes)
-	if t.phase != phaseOpen || mark.Locks > len(t.held) || mark.Changes > len(t.changes) {
+	if t.phase != phaseOpen || mark.Locks > int(t.locks) || mark.Changes > len(t.changes) {
 		t.mu.Unlock()
 		return // ended, or lost with its term
 	}
-	gone, changes := t.held[mark.Locks:], t.changes[mark.Changes:]
+	keep := sort.Search(len(t.held), func(i int) bool { return int(t.held[i].number) > mark.Locks })
+	gone, changes := t.held[keep:], t.changes[mark.Changes:]
 	t.rememberLocked(gone, changes)
-	t.held, t.changes, t.last = t.held[:mark.Locks:mark.Locks], t.changes[:mark.Changes:mark.Changes], nil
+	t.held, t.changes, t.last = t.held[:keep:keep], t.changes[:mark.Changes:mark.Changes], nil
+	t.locks = int32(mark.Locks)
+	if t.set != nil {
+		shown, span := t.set.cut(mark.Locks)
+		if gone = append(slices.Clone(gone), shown...); span != nil && t.reads != nil {
+			t.reads.add(*span, txn.Timestamp(t.r.applied.Load())) // as rememberLocked, of rows whose keys are not known any more
+		}
+	}
 	for i := len(changes) - 1; i >= 0; i-- {
 		c := &changes[i]
 		if c.l.pinned && !c.pinned {

@@ -142,6 +142,7 @@ func runNode(ctx context.Context, cfg nodeConfig, ready func(context.Context, *n
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	giveProcessors()
+	limitMemory(ctx)
 	n, err := startNode(ctx, cfg)
 	if err != nil {
 		return err

@@ -1,0 +1,257 @@
+package storage
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// lockSet holds most locks of a large transaction in 8 bytes each: a part of the key's hash, the mode, and the lock's number for
+// savepoints. A key that it cannot tell from one of its own counts as locked too: somebody waits who need not.
+//
+// Such a lock is not in the table until anybody asks for the row; then it is put there, beside those who come (lockTable.show). So where a row
+// has an entry in the table, every transaction that holds it has one.
+type lockSet struct {
+	mu     sync.Mutex // taken under a stripe's
+	slots  []uint64   // linear probing; 0 is free; guarded by mu
+	used   int        // guarded by mu
+	shown  []*rowLock // those of the set that are in the table; guarded by mu
+	lo, hi []byte     // least and greatest key that it has held; guarded by mu
+}
+
+// A slot: number(26) · mode(2) · tag(36), the tag being of the key's hash.
+const (
+	setTagBits   = 36
+	setModeBits  = 2
+	setTagMask   = 1<<setTagBits - 1
+	setModeMask  = 1<<setModeBits - 1
+	maxSetNumber = 1<<(64-setTagBits-setModeBits) - 1 // later locks stay in the table
+)
+
+func setSlot(hash uint64, mode txn.LockMode, number int32) uint64 {
+	return uint64(number)<<(setTagBits+setModeBits) | uint64(mode-1)<<setTagBits | hash>>(64-setTagBits)
+}
+
+func slotMode(s uint64) txn.LockMode { return txn.LockMode(s>>setTagBits&setModeMask) + 1 }
+
+func slotNumber(s uint64) int32 { return int32(s >> (setTagBits + setModeBits)) }
+
+// add puts a lock into the set, or makes it stronger there.
+func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if 4*(s.used+1) > 3*len(s.slots) {
+		s.resize(max(1024, 2*len(s.slots)), nil)
+	}
+	if s.lo == nil || key < string(s.lo) {
+		s.lo = append(s.lo[:0], key...)
+	}
+	if key > string(s.hi) {
+		s.hi = append(s.hi[:0], key...)
+	}
+	x := setSlot(hash, mode, number)
+	i := s.home(x)
+	for ; s.slots[i] != 0; i = s.next(i) {
+		if y := s.slots[i]; (x^y)&setTagMask == 0 && slotNumber(x) == slotNumber(y) { // it was shown, and comes back
+			s.slots[i] = setSlot(hash, max(mode, slotMode(y)), number)
+			return
+		}
+	}
+	s.slots[i] = x
+	s.used++
+}
+
+func (s *lockSet) home(slot uint64) int { return int(slot&setTagMask) & (len(s.slots) - 1) }
+
+func (s *lockSet) next(i int) int { return (i + 1) & (len(s.slots) - 1) }
+
+// resize moves the slots into a table of n, but for those that drop names. Called with mu held.
+func (s *lockSet) resize(n int, drop func(slot uint64) bool) {
+	old := s.slots
+	s.slots, s.used = make([]uint64, n), 0
+	for _, x := range old {
+		if x == 0 || drop != nil && drop(x) {
+			continue
+		}
+		i := s.home(x)
+		for s.slots[i] != 0 {
+			i = s.next(i)
+		}
+		s.slots[i] = x
+		s.used++
+	}
+}
+
+// find gives the strongest mode in which the set may hold a key, and the least number; 0 where it does not hold it. Called with mu held.
+func (s *lockSet) find(hash uint64) (mode txn.LockMode, number int32) {
+	if s.used == 0 {
+		return 0, 0
+	}
+	tag := hash >> (64 - setTagBits)
+	for i := s.home(tag); s.slots[i] != 0; i = s.next(i) {
+		x := s.slots[i]
+		if x&setTagMask != tag {
+			continue
+		}
+		if n := slotNumber(x); mode == 0 || n < number {
+			number = n
+		}
+		mode = max(mode, slotMode(x))
+	}
+	return mode, number
+}
+
+// show gives the entry for the table of a key that the set may hold, nil if it does not.
+func (s *lockSet) show(t *Tx, hash uint64, key []byte) *rowLock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mode, number := s.find(hash)
+	if mode == 0 {
+		return nil
+	}
+	l := &rowLock{key: string(key), t: t, mode: mode, number: number}
+	s.shown = append(s.shown, l)
+	return l
+}
+
+// holds gives the mode in which the set holds a key that its transaction has locked, 0 if it is not there.
+func (s *lockSet) holds(hash uint64) txn.LockMode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mode, _ := s.find(hash)
+	return mode
+}
+
+// cut drops the locks above a number. It gives those of them that are in the table, and the span in which the others lie, nil if there are none.
+func (s *lockSet) cut(number int) (shown []*rowLock, span *txn.Span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used == 0 {
+		return nil, nil
+	}
+	before := s.used
+	s.resize(len(s.slots), func(x uint64) bool { return int(slotNumber(x)) > number })
+	if s.used < before {
+		span = &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
+	}
+	if s.used == 0 {
+		s.slots = nil
+	}
+	s.shown = slices.DeleteFunc(s.shown, func(l *rowLock) bool {
+		gone := int(l.number) > number
+		if gone {
+			shown = append(shown, l)
+		}
+		return gone
+	})
+	return shown, span
+}
+
+// count gives how many locks are in the set and not in the table.
+func (s *lockSet) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.used-len(s.shown))
+}
+
+// shownLocks gives the locks of the set that are in the table.
+func (s *lockSet) shownLocks() []*rowLock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.shown)
+}
+
+// addSet lets others find t's set.
+func (lt *lockTable) addSet(t *Tx) {
+	lt.smu.Lock()
+	defer lt.smu.Unlock()
+	list := []*Tx{t}
+	if old := lt.sets.Load(); old != nil {
+		list = append(list, *old...)
+	}
+	lt.sets.Store(&list)
+}
+
+func (lt *lockTable) dropSet(t *Tx) {
+	lt.smu.Lock()
+	defer lt.smu.Unlock()
+	old := lt.sets.Load()
+	if old == nil {
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(*old), func(x *Tx) bool { return x == t })
+	if len(list) == 0 {
+		lt.sets.Store(nil)
+		return
+	}
+	lt.sets.Store(&list)
+}
+
+// show puts those locks of a row into the table that are in sets, and gives its first holder, nil if there is none. Called with the stripe's mu
+// held, where the table has no entry for the row.
+func (lt *lockTable) show(s *lockStripe, hash uint64, key []byte) *rowLock {
+	sets := lt.sets.Load()
+	if sets == nil {
+		return nil
+	}
+	var front *rowLock
+	for _, t := range *sets {
+		l := t.set.show(t, hash, key)
+		switch {
+		case l == nil:
+		case front == nil:
+			front = l
+			s.locks[l.key] = l
+		default:
+			front.gather()
+			front.crowd.join(l)
+		}
+	}
+	return front
+}
+
+// compact moves locks of t that nobody else has asked for from the table into its set, but for those that a savepoint may change back and
+// pinned ones, which a prepare carries by key. The newest stay, since they are asked about again. Called with mu held.
+func (t *Tx) compact() {
+	n := len(t.held) - t.r.cfg.WholeLocks/8
+	if t.set == nil {
+		t.set = &lockSet{}
+		t.r.locks.addSet(t)
+	}
+	kept := t.held[:0]
+	for i, l := range t.held {
+		if i >= n || !t.r.locks.compact(l) {
+			kept = append(kept, l)
+		}
+	}
+	clear(t.held[len(kept):])
+	t.held = kept
+	t.set.mu.Lock()
+	shown := t.set.shown
+	t.set.shown = nil
+	t.set.mu.Unlock()
+	shown = slices.DeleteFunc(shown, t.r.locks.compact)
+	t.set.mu.Lock()
+	t.set.shown = append(t.set.shown, shown...)
+	t.set.mu.Unlock()
+	t.compactAt = 2 * len(t.held)
+}
+
+// compact moves a lock from the table into the set of its transaction, if that can be. Called with the holder's mu held.
+func (lt *lockTable) compact(l *rowLock) bool {
+	if l.pinned || l.changed || l.number > maxSetNumber || l == l.t.last {
+		return false
+	}
+	hash := lt.hashOf(l.key)
+	s := &lt.stripes[hash%lockStripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.locks[l.key] != l || l.crowd != nil {
+		return false
+	}
+	l.t.set.add(hash, l.key, l.mode, l.number)
+	delete(s.locks, l.key)
+	return true
+}
