@@ -6,11 +6,13 @@
 //
 //	go build -tags sherd_no_t3_prepared ./cmd/sherd
 //
+//	sherd_no_t1            T1Order
 //	sherd_no_t2            T2Read
 //	sherd_no_t2_floor      T2Floor
 //	sherd_no_t3_proposed   T3Proposed
 //	sherd_no_t3_prepared   T3Prepared
 //	sherd_no_t4            T4Ceiling
+//	sherd_no_t4_locks      T4Locks
 //	sherd_no_t6_prepared   T6Prepared
 //	sherd_no_t7_decide     T7Decide
 //	sherd_no_t7_ask        T7Ask
@@ -38,11 +40,13 @@ func Off() []string {
 		name string
 		on   bool
 	}{
+		{"T1Order", T1Order},
 		{"T2Read", T2Read},
 		{"T2Floor", T2Floor},
 		{"T3Proposed", T3Proposed},
 		{"T3Prepared", T3Prepared},
 		{"T4Ceiling", T4Ceiling},
+		{"T4Locks", T4Locks},
 		{"T6Prepared", T6Prepared},
 		{"T7Decide", T7Decide},
 		{"T7Ask", T7Ask},
