@@ -164,6 +164,9 @@ func (c *conn) executePortal(ctx context.Context, name string, maxRows int) erro
 		return err
 	}
 	c.results.portal(d.Columns, c.portals.formats(name))
+	if c.in.starts('S') {
+		c.session.SyncFollows()
+	}
 	suspended, err := c.session.Execute(ctx, name, maxRows, &c.results)
 	if err != nil {
 		return err

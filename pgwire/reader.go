@@ -35,6 +35,9 @@ func (r *reader) reset(src io.Reader, pool *chunks, limit int) {
 // buffered tells how many bytes have arrived and wait.
 func (r *reader) buffered() int { return r.w - r.r }
 
+// starts tells whether a message of a type has begun to arrive.
+func (r *reader) starts(typ byte) bool { return r.r < r.w && r.buf[r.r] == typ }
+
 // release gives borrowed memory back when nothing is buffered.
 func (r *reader) release() {
 	if r.r != r.w {

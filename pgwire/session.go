@@ -21,6 +21,7 @@ type Session interface {
 	Bind(ctx context.Context, portal, statement string, args []types.Datum) error
 	DescribePortal(ctx context.Context, portal string) (sql.Description, error)
 	// Execute runs a portal to its end or for maxRows rows (0 is all).
+	SyncFollows()
 	Execute(ctx context.Context, portal string, maxRows int, w sql.ResultWriter) (suspended bool, err error)
 	CloseStatement(name string)
 	ClosePortal(name string)

@@ -186,6 +186,8 @@ func (s *scriptSession) DescribePortal(_ context.Context, portal string) (sql.De
 	return sql.Description{Columns: s.columns(p.scriptStatement)}, nil
 }
 
+func (s *scriptSession) SyncFollows() {}
+
 func (s *scriptSession) Execute(ctx context.Context, portal string, maxRows int, w sql.ResultWriter) (bool, error) {
 	p := s.portals[portal]
 	suspended, err := s.run(ctx, p, maxRows, w)

@@ -20,7 +20,7 @@ import (
 
 // definition runs DDL: its steps join what the transaction will commit.
 func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
-	if s.tx == nil && !together && online(st.Node) {
+	if online(st.Node) && s.alone(together) {
 		return s.defineOnline(ctx, st, w)
 	}
 	if s.tx == nil {
@@ -162,6 +162,11 @@ func (s *Session) lockEach(ctx context.Context, tables []catalog.OID, mode locks
 
 // notInUse refuses to change a table that a cursor of this very session reads.
 func (s *Session) notInUse(statement string, tables []catalog.OID) error {
+	for _, oid := range tables {
+		if t := s.view().Table(oid); t != nil && s.tx != nil && s.tx.awaits(oid) {
+			return pgerr.New(pgerr.ObjectInUse, `cannot %s "%s" because it has pending trigger events`, statement, t.Name)
+		}
+	}
 	for _, p := range s.portals {
 		if p.next == nil || p.kept || p.st.program == nil {
 			continue

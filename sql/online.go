@@ -84,7 +84,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 	if t.isReadOnly() {
 		return t.readOnlyError(parse.Name(st.Node))
 	}
-	t.used = true
+	t.used, s.leads = true, false
 	var notices []*pgerr.Error
 	e := s.definer(func(n *pgerr.Error) error {
 		notices = append(notices, n)

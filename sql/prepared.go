@@ -196,6 +196,17 @@ func (s *Session) DescribePortal(ctx context.Context, name string) (Description,
 	return Description{Columns: cols}, s.failed(err)
 }
 
+// SyncFollows tells that the client has sent Sync behind the Execute that comes next: a statement that is first too is all of its transaction.
+func (s *Session) SyncFollows() { s.lastOfPipeline = true }
+
+// alone tells whether the running statement is all of its transaction.
+func (s *Session) alone(together bool) bool {
+	if s.tx == nil {
+		return !together
+	}
+	return s.leads && s.lastOfPipeline && s.tx.pipeline && !s.tx.explicit
+}
+
 // Execute runs a portal to its end or for maxRows rows (0 is all). It describes nothing; it completes unless suspended.
 func (s *Session) Execute(ctx context.Context, name string, maxRows int, w ResultWriter) (suspended bool, err error) {
 	p, err := s.portal(name)
@@ -211,6 +222,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 	s.query, s.queryAt = p.st.text, time.Now()
 	s.works(s.query)
 	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
+	s.leads, s.lastOfPipeline = false, false
 	return suspended, s.failed(err)
 }
 
@@ -218,7 +230,8 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	if p.done {
 		return false, w.Complete(p.tag(0))
 	}
-	if s.tx == nil {
+	s.leads = s.tx == nil
+	if s.leads {
 		s.begin().pipeline = true
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {

@@ -42,6 +42,8 @@ type Session struct {
 	notices          []*pgerr.Error // for the client, see sendNotices
 	query            string         // text of the running statement
 	queryAt          time.Time
+	leads            bool // the running statement is the first of its pipeline
+	lastOfPipeline   bool // Sync follows the next Execute
 	activity         activity
 	counters         *counters       // of the database
 	running          context.Context // of the running statement, for functions that act through the session

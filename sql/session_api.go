@@ -82,6 +82,7 @@ type StartupParams struct {
 //	func (s *Session) Bind(ctx context.Context, portal, statement string, args []types.Datum) error
 //	func (s *Session) DescribePortal(ctx context.Context, portal string) (Description, error)
 //	func (s *Session) Execute(ctx context.Context, portal string, maxRows int, w ResultWriter) (suspended bool, err error) // no Describe; Complete unless suspended
+//	func (s *Session) SyncFollows()                                          // before an Execute that Sync follows, as far as is known
 //	func (s *Session) CloseStatement(name string) ; ClosePortal(name string)
 //	func (s *Session) Sync(ctx context.Context) error                        // ends the implicit transaction of a pipeline
 //	func (s *Session) FailPipeline()                                         // an error that pgwire itself found (decoding): the transaction fails

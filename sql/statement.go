@@ -45,13 +45,15 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 		return s.fetch(ctx, n.FetchStmt, w)
 	case *pg_query.Node_ClosePortalStmt:
 		return s.closeCursor(n.ClosePortalStmt, w)
+	case *pg_query.Node_ConstraintsSetStmt:
+		return s.setConstraints(ctx, n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
 		return s.lockStmt(ctx, n.LockStmt, w, together)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
 	if what := runsAlone(st.Node); what != "" {
-		if t := s.tx; together || t != nil && (t.explicit || t.together || t.used) {
+		if t := s.tx; together || t != nil && (t.explicit || t.together || t.used && !s.leads) {
 			return noBlock(t, what)
 		}
 		return s.definitionAlone(ctx, st, w)
