@@ -316,3 +316,19 @@ func TestFirstQueryTakesSnapshot(t *testing.T) {
 		a.want("ROLLBACK", "ROLLBACK")
 	}
 }
+
+// What was defined before a snapshot is none of its conflicts, whoever has looked at it since.
+func TestSnapshotAfterDefinitions(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	script(b,
+		"CREATE TABLE one (id int PRIMARY KEY, v int); CREATE TABLE two (id int PRIMARY KEY, v int)", "CREATE TABLE\nCREATE TABLE",
+		"INSERT INTO two VALUES (1, 1)", "INSERT 0 1",
+		"CREATE INDEX ON two (v)", "CREATE INDEX",
+		"TRUNCATE one", "TRUNCATE TABLE",
+	)
+	script(a,
+		"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1", "BEGIN\n1\nSELECT 1",
+		"SELECT count(*) FROM one; SELECT count(*) FROM two; COMMIT", "0\nSELECT 1\n1\nSELECT 1\nCOMMIT",
+	)
+}

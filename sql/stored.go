@@ -15,6 +15,7 @@ type storages struct {
 	mu   sync.RWMutex
 	n    uint64               // guarded by mu
 	seen map[storage]sighting // guarded by mu
+	last *catalog.View        // guarded by mu: all of it has been seen
 }
 
 // storage is a table's rows (index 0), or an index.
@@ -47,7 +48,19 @@ func (x *storages) observe(t *catalog.Table) {
 	}
 }
 
+// observeAll notes what is in force in v.
 func (x *storages) observeAll(v *catalog.View) {
+	x.mu.RLock()
+	same := x.last == v
+	x.mu.RUnlock()
+	if same {
+		return
+	}
+	defer func() {
+		x.mu.Lock()
+		x.last = v
+		x.mu.Unlock()
+	}()
 	for d := range v.Databases() {
 		for t := range v.Tables(d.OID) {
 			x.observe(t)

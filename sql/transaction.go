@@ -133,6 +133,7 @@ func (t *transaction) first(ctx context.Context) error {
 // fix takes the one snapshot of the transaction.
 func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 	all := t.gateway.Map.Fragments()
+	t.s.db.storages.observeAll(t.s.db.cfg.Catalog.View()) // what is in force by now is not newer than the snapshot
 	t.seen = t.s.db.storages.count()
 	T, err := t.current(ctx, all)
 	if err == nil {

@@ -53,6 +53,9 @@ func (s *scope) subscript(e query.Expr, list []*pg_query.A_Indices, loc int32) (
 		return s.jsonbSubscript(e, list)
 	}
 	elem := elementOf(base)
+	if base == types.Name { // an array of bytes, counted from 0: pg_dump asks for typname[0]
+		elem = types.CharInternal
+	}
 	if elem == 0 {
 		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", typeName(e.Type()))
 	}
@@ -79,6 +82,9 @@ func (s *scope) subscript(e query.Expr, list []*pg_query.A_Indices, loc int32) (
 	}
 	if out.Slice {
 		out.OID = base
+	}
+	if out.Slice && base == types.Name {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "slices of fixed-length arrays not implemented")
 	}
 	if len(out.Upper) > 6 {
 		return nil, s.errorf(loc, pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(out.Upper), 6)

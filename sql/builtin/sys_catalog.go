@@ -29,7 +29,7 @@ var sysCatalog = map[string]Func{
 	"pg_get_statisticsobjdef_expressions": noDefinition, "pg_get_replica_identity_index": noDefinition, "pg_get_function_arg_default": noDefinition,
 	"pg_relation_is_publishable": alwaysFalse, "pg_statistics_obj_is_visible": alwaysTrue, "pg_collation_actual_version": noDefinition,
 	"pg_database_collation_actual_version": noDefinition, "pg_column_compression": noDefinition, "pg_partition_root": noDefinition,
-	"pg_tablespace_location": emptyText,
+	"pg_tablespace_location": emptyText, "acldefault_sql": aclDefault,
 	"pg_get_serial_sequence": getSerialSequence,
 	"col_description(26,23)": colDescription, "obj_description(26)": objDescription, "obj_description(26,19)": objDescription,
 	"shobj_description(26,19)": objDescription,

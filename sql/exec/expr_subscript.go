@@ -34,6 +34,8 @@ func (k *compiler) subscript(n *query.Subscript) (Eval, error) {
 		return s.getJSON, nil
 	}
 	switch {
+	case n.Base.Type() == types.Name && s.assign == nil:
+		return s.getByte, nil
 	case n.Slice && s.assign != nil:
 		return nil, unsupported("assignment to an array slice is not supported yet")
 	case s.assign != nil:
@@ -90,6 +92,25 @@ func (s *subscript) get(c *Ctx, row Row) (types.Datum, error) {
 		return types.Null, err
 	}
 	return a.Subscript(subs...), nil
+}
+
+// nameBytes is the size of a name, which ends at its first zero.
+const nameBytes = 64
+
+// getByte gives a byte of a name as "char".
+func (s *subscript) getByte(c *Ctx, row Row) (types.Datum, error) {
+	d, err := s.base(c, row)
+	if err != nil || d.IsNull() {
+		return types.Null, err
+	}
+	subs, ok, err := s.indexes(c, row)
+	if err != nil || !ok || len(subs) != 1 || subs[0] < 0 || subs[0] >= nameBytes {
+		return types.Null, err
+	}
+	if int(subs[0]) >= len(d.S) {
+		return types.NewInt(0), nil
+	}
+	return types.NewInt(int64(int8(d.S[subs[0]]))), nil
 }
 
 // slice is base[l:u]…: a plain subscript among slices means 1:n, missing dimensions are whole, the result counts from 1.

@@ -52,7 +52,7 @@ func pgNamespace(b *builder) error {
 	for s := range b.env.View.Schemas(b.env.Database.OID) {
 		r := b.row().oid("oid", s.OID).text("nspname", s.Name).oid("nspowner", s.Owner)
 		if s.Name == "public" {
-			r.set("nspacl", acl("pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"))
+			r.set("nspacl", publicACL)
 		}
 		if err := r.send(); err != nil {
 			return err
@@ -70,7 +70,10 @@ func acl(items ...string) types.Datum {
 	return types.NewList(types.AclItem, data)
 }
 
-var builtinACL = acl("postgres=UC/postgres", "=U/postgres")
+var (
+	builtinACL = acl("postgres=UC/postgres", "=U/postgres")
+	publicACL  = acl("pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner")
+)
 
 func pgClass(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {

@@ -21,15 +21,22 @@ func (b *builder) depends(from, to object, kind byte) error {
 // Catalogs that dependencies name.
 const (
 	typeClass       = 1247
+	procClass       = 1255
 	relationClass   = 1259
 	attrdefClass    = 2604
 	constraintClass = 2606
 	namespaceClass  = 2615
 	authidClass     = 1260
 	databaseClass   = 1262
+	extensionClass  = 3079
 )
 
 func pgDepend(b *builder) error {
+	for _, e := range extensionEdges() {
+		if err := b.depends(e.from, e.to, e.kind); err != nil {
+			return err
+		}
+	}
 	return b.tables(func(t *catalog.Table) error {
 		table := object{relationClass, t.OID, 0}
 		rowType := object{typeClass, RowType(t.OID), 0}
@@ -126,6 +133,9 @@ func pgDescription(b *builder) error {
 			return nil
 		}
 		return b.row().oid("objoid", oid).oid("classoid", class).int("objsubid", int64(sub)).text("description", text).send()
+	}
+	if err := send(extensionClass, sherdExtension, 0, "Sherd's own functions and views"); err != nil {
+		return err
 	}
 	for _, rel := range pgcatalog.Relations() {
 		if rel.Schema == "sherd" {

@@ -68,7 +68,7 @@ var fixedSources = map[string]source{
 func catalogSources() map[string]source {
 	return map[string]source{
 		"pg_class": pgClass, "pg_namespace": pgNamespace, "pg_attribute": pgAttribute, "pg_attrdef": pgAttrdef, "pg_constraint": pgConstraint,
-		"pg_index": pgIndex, "pg_type": pgType, "pg_depend": pgDepend, "pg_shdepend": pgShdepend,
+		"pg_index": pgIndex, "pg_type": pgType, "pg_depend": pgDepend, "pg_extension": pgExtension, "pg_init_privs": pgInitPrivs, "pg_shdepend": pgShdepend,
 		"pg_description": pgDescription, "pg_shdescription": pgShdescription,
 		"pg_authid": pgAuthid, "pg_roles": pgRoles, "pg_user": pgUser, "pg_shadow": pgShadow, "pg_group": pgGroup,
 		"pg_database": pgDatabase, "pg_db_role_setting": pgDBRoleSetting, "pg_settings": pgSettings,
@@ -85,9 +85,9 @@ func catalogSources() map[string]source {
 
 // empty are relations of pg_catalog that have no rows, because there is nothing of the kind.
 var empty = map[string]bool{
-	"pg_default_acl": true, "pg_enum": true, "pg_event_trigger": true, "pg_extension": true, "pg_available_extensions": true,
+	"pg_default_acl": true, "pg_enum": true, "pg_event_trigger": true, "pg_available_extensions": true,
 	"pg_available_extension_versions": true, "pg_foreign_data_wrapper": true, "pg_foreign_server": true, "pg_foreign_table": true,
-	"pg_user_mapping": true, "pg_user_mappings": true, "pg_inherits": true, "pg_partitioned_table": true, "pg_init_privs": true,
+	"pg_user_mapping": true, "pg_user_mappings": true, "pg_inherits": true, "pg_partitioned_table": true,
 	"pg_parameter_acl": true, "pg_largeobject": true, "pg_largeobject_metadata": true, "pg_matviews": true, "pg_policy": true, "pg_policies": true,
 	"pg_publication": true, "pg_publication_namespace": true, "pg_publication_rel": true, "pg_publication_tables": true,
 	"pg_subscription": true, "pg_subscription_rel": true, "pg_stat_subscription": true, "pg_stat_subscription_stats": true,
