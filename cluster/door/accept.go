@@ -155,12 +155,13 @@ func (d *Door) examine(c *Conn) *pb.Welcome {
 	if hello.WantsNode != 0 && hello.WantsNode != self.Node {
 		return refused(pb.Refusal_WRONG_NODE, "this is %s, and node %d was asked for", self, hello.WantsNode)
 	}
-	speaks, err := agree(d.cfg.Version, Version{hello.Release, hello.SpeaksFrom, hello.SpeaksTo})
+	cluster := d.cfg.ClusterVersion()
+	speaks, err := agree(d.cfg.Version, Version{hello.Release, hello.SpeaksFrom, hello.SpeaksTo}, cluster)
 	if err != nil {
 		return refused(pb.Refusal_VERSION, "%s", err)
 	}
 	c.Speaks = speaks
-	return &pb.Welcome{Speaks: speaks, Release: d.cfg.Version.Release, ClusterVersion: d.cfg.ClusterVersion()}
+	return &pb.Welcome{Speaks: speaks, Release: d.cfg.Version.Release, ClusterVersion: cluster}
 }
 
 func reasonOf(err error) pb.Refusal_Reason {

@@ -92,6 +92,10 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 	if welcome.Speaks < k.version.From || welcome.Speaks > k.version.To {
 		return nil, fmt.Errorf("the node at %s, Sherd %s, chose version %d of the node protocol, which this release does not speak", addr, welcome.Release, welcome.Speaks)
 	}
+	if welcome.ClusterVersion > k.version.To {
+		return nil, fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions %d to %d: start the newer release here",
+			welcome.ClusterVersion, k.version.Release, k.version.From, k.version.To)
+	}
 	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr}, nil
 }
 

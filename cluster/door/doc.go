@@ -12,7 +12,7 @@
 //
 //   - N1 Who a peer is follows from its verified certificate (package trust). PeerOf gives it to the services.
 //   - N5 The greeting comes first on every connection: cluster, versions, whom one means to reach. Nothing else is decoded before it is accepted,
-//     and both speak the version agreed on (V4): the newest that both know.
+//     and both speak the version agreed on (V4): the newest that both know and that the cluster was raised to.
 //   - N6 A refusal says why, in a sentence, to the one refused; and the log here says who it was.
 //
 // A Link is a connection to another node that is made when it is needed and again when it was lost. There are two kinds, so that the bulk of

@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		}, 1, "is not trusted: its certificate as node 1"},
 		{"a newer release", func(t *testing.T, own *trust.Authority, c *door.Config) {
 			c.Version = door.Version{Release: "0.9.0", From: 7, To: 8}
-		}, 1, "upgrade this node first"},
+		}, 1, "upgrade the nodes of the cluster first"},
 		{"removed", func(t *testing.T, own *trust.Authority, c *door.Config) {
 			c.Keeper = testcluster.Keeper(t, filepath.Join(t.TempDir(), "c"), own, own, 66)
 		}, 1, "node 66 was removed"},

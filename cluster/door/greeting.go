@@ -59,11 +59,16 @@ func readGreeting(r io.Reader, m proto.Message) error {
 	return nil
 }
 
-// agree gives the newest version of the protocol that both speak, or why there is none. here is who is asked, there who asks.
-func agree(here, there Version) (uint32, error) {
-	speaks := min(here.To, there.To)
+// agree gives the version that both speak from now on: the newest that both know and that the cluster was raised to. here is who is asked, there
+// who asks.
+func agree(here, there Version, cluster uint32) (uint32, error) {
+	speaks := min(here.To, there.To, cluster)
 	if there.From <= there.To && speaks >= max(here.From, there.From) {
 		return speaks, nil
+	}
+	if there.From <= there.To && there.From > cluster {
+		return 0, fmt.Errorf("the cluster is at version %d, and the node that connects, Sherd %s, speaks versions %d to %d of the node protocol: "+
+			"upgrade the nodes of the cluster first and call sherd.finalize_upgrade(), one release at a time", cluster, there.Release, there.From, there.To)
 	}
 	older := "this node"
 	if there.To < here.From {

@@ -2,6 +2,7 @@ package door
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
@@ -11,19 +12,23 @@ import (
 func TestAgree(t *testing.T) {
 	cases := []struct {
 		here, there Version
+		cluster     uint32
 		want        uint32
+		says        string
 	}{
-		{Version{From: 1, To: 1}, Version{From: 1, To: 1}, 1},
-		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 2},
-		{Version{From: 2, To: 3}, Version{From: 1, To: 2}, 2},
-		{Version{From: 1, To: 1}, Version{From: 2, To: 3}, 0},
-		{Version{From: 3, To: 4}, Version{From: 1, To: 2}, 0},
-		{Version{From: 1, To: 4}, Version{From: 3, To: 2}, 0},
+		{Version{From: 1, To: 1}, Version{From: 1, To: 1}, 1, 1, ""},
+		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 2, 2, ""},
+		{Version{From: 2, To: 3}, Version{From: 1, To: 2}, 2, 2, ""},
+		{Version{From: 1, To: 2}, Version{From: 1, To: 2}, 1, 1, ""}, // until the upgrade is finalized
+		{Version{From: 1, To: 1}, Version{From: 2, To: 3}, 1, 0, "finalize_upgrade"},
+		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 1, 0, "finalize_upgrade"},
+		{Version{From: 3, To: 4}, Version{From: 1, To: 2}, 3, 0, "upgrade the one that connects"},
+		{Version{From: 1, To: 4}, Version{From: 3, To: 2}, 4, 0, "upgrade"},
 	}
 	for _, c := range cases {
-		got, err := agree(c.here, c.there)
-		if got != c.want || (err != nil) != (c.want == 0) {
-			t.Errorf("%v and %v: %d, %v", c.here, c.there, got, err)
+		got, err := agree(c.here, c.there, c.cluster)
+		if got != c.want || (err != nil) != (c.want == 0) || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v and %v in a cluster at %d: %d, %v", c.here, c.there, c.cluster, got, err)
 		}
 	}
 }

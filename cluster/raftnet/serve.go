@@ -85,8 +85,11 @@ func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	l := letter{r.Id, command, out}
 	if a, ok := command.(*raft.AppendEntriesRequest); ok && isHeartbeat(a) {
 		if fn := t.heartbeatHandler(); fn != nil {
-			// It may wait for the disk where the term is new.
-			go t.beat(fn, l)
+			if t.term.Load() == a.Term {
+				t.beat(fn, l)
+			} else { // Raft writes a new term down first: the others shall not wait for that
+				go t.beat(fn, l)
+			}
 			return
 		}
 	}
@@ -106,6 +109,9 @@ func (t *Transport) beat(fn func(raft.RPC), l letter) {
 	fn(raft.RPC{Command: l.command, RespChan: answer})
 	select {
 	case r := <-answer:
+		if a, ok := r.Response.(*raft.AppendEntriesResponse); ok {
+			t.term.Store(a.Term)
+		}
 		l.out.put(encodeResponse(l.id, r))
 	case <-t.closed:
 	}

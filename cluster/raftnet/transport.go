@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/cluster/door"
@@ -16,6 +17,7 @@ type Transport struct {
 	group    uint64
 	consumer chan raft.RPC
 	inbox    inbox
+	term     atomic.Uint64 // of the last heartbeat answered
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC) // guarded by mu

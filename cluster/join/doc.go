@@ -1,0 +1,15 @@
+// Package join is how a node becomes one of a cluster, and how it renews its certificate afterwards.
+//
+//	new node                                 any node of the cluster
+//	   │ makes a key, and keeps it (next.pem)      │
+//	   ├── TLS, verified by the token's fingerprint ▶
+//	   ├── greeting: cluster, versions ────────────▶│ refuses other clusters and releases
+//	   ├── secret, certificate request ────────────▶│ Redeem: one entry of the catalog takes the token and allots the number
+//	   │◀── number, certificate, roots, contacts ───┤
+//	   │ keeps them (node.pem, roots.pem)          │
+//
+// The secret is sent only to who has proved to be a node of the token's cluster. A crash on either side at any step is mended by asking again: the
+// key is on disk before the first question, and the token goes on to let in that key (N3).
+//
+// The package keeps nothing of its own: what a token may, and which number is next, is decided by Host.Redeem, in the catalog.
+package join

@@ -1,0 +1,58 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+	"google.golang.org/grpc"
+)
+
+// Renew has a new key certified by the node behind a connection, and takes the roots that it trusts.
+func Renew(ctx context.Context, k *trust.Keeper, cc grpc.ClientConnInterface) error {
+	key, err := trust.NewKey()
+	if err != nil {
+		return err
+	}
+	request, err := key.Request()
+	if err != nil {
+		return err
+	}
+	a, err := pb.NewMembershipClient(cc).Renew(ctx, &pb.RenewRequest{CertificateRequest: request})
+	if err != nil {
+		return fmt.Errorf("renewal of this node's certificate: %w", err)
+	}
+	roots, err := trust.NewRoots(k.Self().ClusterID, a.Roots)
+	if err == nil {
+		err = k.Renew(key, a.Chain)
+	}
+	if err != nil {
+		return err
+	}
+	return k.SetRoots(roots)
+}
+
+// KeepRenewed renews a certificate when it is due, which it looks at whenever tick says; clocks may jump meanwhile. What fails is tried again at the
+// next tick: there are months. It ends with ctx.
+func KeepRenewed(ctx context.Context, k *trust.Keeper, tick <-chan time.Time, renew func(context.Context) error, log *slog.Logger) {
+	for {
+		select {
+		case <-tick:
+		case <-ctx.Done():
+			return
+		}
+		if k.Now().Before(k.RenewAt()) {
+			continue
+		}
+		if err := renew(ctx); err != nil {
+			if ctx.Err() == nil {
+				log.Warn("this node's certificate was not renewed", "expires", k.Self().Expires, "error", err)
+			}
+			continue
+		}
+		log.Info("this node's certificate was renewed", "expires", k.Self().Expires)
+	}
+}

@@ -1,0 +1,100 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Host is what the node that is asked decides with.
+type Host struct {
+	// Signer gives the authority that signs at present.
+	Signer func() (*trust.Authority, error)
+	// Roots gives the authorities that are trusted.
+	Roots func() *trust.Roots
+	// Redeem takes the token that a secret belongs to (trust.Grant.Redeem), and gives the number and name of the node: a new one, or the one that the
+	// same key was given before. Both happen at once, or nothing. Its refusals are for the person at the new node.
+	Redeem func(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error)
+	// Contacts gives where nodes are reached.
+	Contacts func() []*pb.Contact
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Register offers joining to strangers and renewal to members.
+func (h *Host) Register(joining, members grpc.ServiceRegistrar) {
+	pb.RegisterJoinServer(joining, &joinServer{host: h})
+	pb.RegisterMembershipServer(members, &memberServer{host: h})
+}
+
+type joinServer struct {
+	pb.UnimplementedJoinServer
+	host *Host
+}
+
+// Join implements the service.
+func (s *joinServer) Join(ctx context.Context, r *pb.JoinRequest) (*pb.JoinResponse, error) {
+	h := s.host
+	hash, err := trust.KeyHash(r.CertificateRequest)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	// Before the token is taken: what is refused here may be tried again with it.
+	signer, err := h.Signer()
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+	}
+	if r.Info == nil {
+		r.Info = &pb.NodeInfo{}
+	}
+	node, name, err := h.Redeem(ctx, r.Secret, hash, r.Info)
+	if err != nil {
+		code := codes.Unavailable
+		if isToken(err) {
+			code = codes.PermissionDenied
+		}
+		h.Logger.Warn("a node was not let in", "addr", r.Info.NodeAddr, "reason", err)
+		return nil, status.Error(code, err.Error())
+	}
+	chain, err := signer.Issue(r.CertificateRequest, node, h.Now())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	h.Logger.Info("a node was let in", "node", node, "name", name, "addr", r.Info.NodeAddr)
+	return &pb.JoinResponse{Node: node, Name: name, Chain: chain, Roots: h.Roots().DER(), Contacts: h.Contacts()}, nil
+}
+
+func isToken(err error) bool {
+	return errors.Is(err, trust.ErrTokenUnknown) || errors.Is(err, trust.ErrTokenUsed) || errors.Is(err, trust.ErrTokenExpired)
+}
+
+type memberServer struct {
+	pb.UnimplementedMembershipServer
+	host *Host
+}
+
+// Renew implements the service.
+func (s *memberServer) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.RenewResponse, error) {
+	h := s.host
+	who, ok := door.PeerOf(ctx)
+	if !ok {
+		return nil, status.Error(codes.PermissionDenied, "certificates are renewed for nodes of the cluster")
+	}
+	signer, err := h.Signer()
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+	}
+	chain, err := signer.Issue(r.CertificateRequest, who.Node, h.Now())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return &pb.RenewResponse{Chain: chain, Roots: h.Roots().DER()}, nil
+}
