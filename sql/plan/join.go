@@ -35,6 +35,9 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 		if out, ok, err := p.semiLookup(l, j, left, right, eqs, rest); ok || err != nil {
 			return out, err
 		}
+		if out, ok, err := p.turnedLookup(l, j, left, right, eqs, rest); ok || err != nil {
+			return out, err
+		}
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
 	return p.hashJoin(l, j, left, right, eqs, rest, local)

@@ -65,7 +65,7 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 
 // semiLookup reads the rows of the left side by primary key, one for each of the right side's different values, where those are few.
 func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
-	if j.kind != query.Semi || j.fixed || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
+	if j.kind != query.Semi || len(rest) > 0 || len(eqs) == 0 || len(right.in.lateral) > 0 {
 		return part{}, false, nil
 	}
 	right = p.gather(right, nil)
@@ -83,8 +83,58 @@ func (p *planner) semiLookup(l *level, j joining, left, right part, eqs []equali
 		turned[i] = equality{e.right, e.left, e.nulls, e.cond}
 	}
 	values := part{node: &Distinct{Base: proj.Base, Child: proj}, in: keys}
+	fixed := j.fixed
 	j.kind, j.lrels, j.rrels = query.Inner, j.rrels, j.lrels
-	return p.lookupJoin(l, j, values, left, turned, nil)
+	out, ok, err := p.lookupJoin(l, j, values, left, turned, nil)
+	if ok && fixed {
+		out = leftFirst(out, left, 0)
+	}
+	return out, ok, err
+}
+
+// turnedLookup is lookupJoin by the right side's rows where the left side's slots must come first: the target of an UPDATE or DELETE is found by
+// what FROM or USING gives.
+func (p *planner) turnedLookup(l *level, j joining, left, right part, eqs []equality, rest []query.Expr) (part, bool, error) {
+	if j.kind != query.Inner || !j.fixed || len(eqs) == 0 || len(right.in.lateral) > 0 {
+		return part{}, false, nil
+	}
+	turned := make([]equality, len(eqs))
+	for i, e := range eqs {
+		turned[i] = equality{e.right, e.left, e.nulls, e.cond}
+	}
+	n := len(right.node.Output())
+	j.lrels, j.rrels = j.rrels, j.lrels
+	out, ok, err := p.lookupJoin(l, j, right, left, turned, rest)
+	if ok {
+		out = leftFirst(out, left, n)
+	}
+	return out, ok, err
+}
+
+// leftFirst puts the slots of left, which a lookup has given behind others, before these, of which the first more stay.
+func leftFirst(found, left part, more int) part {
+	cols, n := found.node.Output(), len(left.node.Output())
+	before := len(cols) - n
+	proj := &Project{Child: found.node}
+	in := newLayout()
+	in.lateral = found.in.lateral
+	take := func(from, count int) {
+		for i := from; i < from+count; i++ {
+			proj.Exprs = append(proj.Exprs, &Slot{T: query.T{OID: cols[i].Type, Mod: cols[i].Typmod}, N: i, Name: cols[i].Name})
+		}
+		proj.Cols = append(proj.Cols, cols[from:from+count]...)
+	}
+	take(before, n)
+	take(0, more)
+	for k, at := range found.in.slots {
+		switch {
+		case at >= before:
+			in.slots[k] = at - before
+		case at < more:
+			in.slots[k] = at + n
+		}
+	}
+	return part{node: proj, in: in}
 }
 
 // keyEqualities finds, for each primary key column of the scan, the equality that gives its value; nil where one is missing.
