@@ -189,6 +189,10 @@ func (s *scope) rowColumns(e query.Expr) ([]query.Column, []query.Expr) {
 		return s.recordVar(v), nil
 	case *query.Call:
 		return procColumns(v), nil
+	case *query.Const:
+		if v.Columns != nil {
+			return v.Columns, nil
+		}
 	case *query.SubLink:
 		if v.Kind == query.SubScalar && len(v.Query.Targets) > 0 {
 			inner := s.child()
@@ -248,6 +252,9 @@ func (s *scope) recordVar(v *query.Var) []query.Column {
 // procColumns gives the OUT columns of a function that returns a record.
 func procColumns(c *query.Call) []query.Column {
 	p := c.Proc
+	if c.Columns != nil {
+		return c.Columns
+	}
 	if t := pgcatalog.TypeByOID(c.Type()); t != nil && t.RelID != 0 {
 		if r := pgcatalog.RelationByOID(t.RelID); r != nil {
 			return columnsOfSystem(r)

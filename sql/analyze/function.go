@@ -275,6 +275,7 @@ func (s *scope) buildCall(f *found, given callArgs, fc *pg_query.FuncCall) (*que
 	if f.variadic > 0 && p.Variadic != types.Any {
 		call.Args = s.packVariadic(args, f.variadic)
 	}
+	s.resultColumns(call)
 	return call, nil
 }
 

@@ -113,6 +113,9 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 	}
 	name := columnName(n)
 	call, isCall := f.Call.(*query.Call)
+	if len(defs) > 0 && isCall && call.Columns != nil {
+		return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError, "a column definition list is redundant for a function returning a named composite type")
+	}
 	if len(defs) > 0 {
 		if !isCall || call.Type() != types.Record || procColumns(call) != nil {
 			return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -14,19 +13,19 @@ var populate = map[string]Func{
 }
 
 var populateSets = map[string]SetFunc{
-	"jsonb_populate_recordset": populateRecordset, "json_populate_recordset": populateRecordset,
-	"jsonb_to_recordset": toRecordset, "json_to_recordset": toRecordset,
+	"jsonb_populate_recordset": populateRecordset("jsonb_populate_recordset"), "json_populate_recordset": populateRecordset("json_populate_recordset"),
+	"jsonb_to_recordset": toRecordset("jsonb_to_recordset"), "json_to_recordset": toRecordset("json_to_recordset"),
 }
 
-// docArg gives a jsonb or json argument as document.
-func (c *Ctx) docArg(a []types.Datum, i int) (jsonb.Doc, error) {
-	if a[i].K == types.KindJSONB {
-		return doc(a[i]), nil
+// sourceOf reads a jsonb or json argument.
+func sourceOf(d types.Datum) populateSource {
+	if d.K == types.KindJSONB {
+		return docSource{doc(d)}
 	}
-	return jsonb.Parse(a[i].S)
+	return textSource{jsonText(d.S)}
 }
 
-// resultColumns gives the columns of the record to make.
+// resultColumns gives the columns of the record to make: those that the call lists, or its type has.
 func (c *Ctx) resultColumns(typ uint32) ([]Column, error) {
 	if len(c.Columns) > 0 {
 		return c.Columns, nil
@@ -51,15 +50,11 @@ func populateRecord(c *Ctx, a []types.Datum) (types.Datum, error) {
 func toRecord(c *Ctx, a []types.Datum) (types.Datum, error) { return c.recordOf(a, 0, types.Null) }
 
 func (c *Ctx) recordOf(a []types.Datum, i int, base types.Datum) (types.Datum, error) {
-	d, err := c.docArg(a, i)
-	if err != nil {
-		return types.Null, err
-	}
 	columns, err := c.resultColumns(c.RetType)
 	if err != nil {
 		return types.Null, err
 	}
-	row, err := c.fill(columns, d, base)
+	row, err := c.fill(columns, sourceOf(a[i]), base)
 	if err != nil {
 		return types.Null, err
 	}
@@ -79,8 +74,8 @@ func newRecord(columns []Column, row []types.Datum) types.Datum {
 }
 
 // fill makes the fields of one object; base gives those that it lacks.
-func (c *Ctx) fill(columns []Column, d jsonb.Doc, base types.Datum) ([]types.Datum, error) {
-	if d.Kind() != jsonb.Object {
+func (c *Ctx) fill(columns []Column, d populateSource, base types.Datum) ([]types.Datum, error) {
+	if d.kind() != '{' {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", "populate_composite", articleOf(d))
 	}
 	row := make([]types.Datum, len(columns))
@@ -94,37 +89,42 @@ func (c *Ctx) fill(columns []Column, d jsonb.Doc, base types.Datum) ([]types.Dat
 		}
 	}
 	for i, col := range columns {
-		v, ok := d.Get(col.Name)
+		v, ok := d.get(col.Name)
 		if !ok {
 			continue
 		}
 		var err error
 		if row[i], err = c.fromJSON(col.Type, col.Typmod, v); err != nil {
+			if e := pgerr.From(err); e != nil && e.Message == expectedArray && e.Hint == "" {
+				err = e.WithHint(`See the value of key "%s".`, col.Name)
+			}
 			return nil, err
 		}
 	}
 	return row, nil
 }
 
-func articleOf(d jsonb.Doc) string {
-	if d.Kind() == jsonb.Array {
+func articleOf(d populateSource) string {
+	if d.kind() == '[' {
 		return "an array"
 	}
 	return "a scalar"
 }
 
+const expectedArray = "expected JSON array"
+
 // fromJSON makes a value of a type from a document: arrays and composites by their parts, all else through its text.
-func (c *Ctx) fromJSON(typ uint32, typmod int32, v jsonb.Doc) (types.Datum, error) {
+func (c *Ctx) fromJSON(typ uint32, typmod int32, v populateSource) (types.Datum, error) {
 	switch {
-	case typ == types.JSONB:
-		return fromDoc(v), nil
-	case typ == types.JSON:
-		return types.NewText(v.Text()), nil
-	case v.IsNull():
+	case v.kind() == 'n':
 		return types.Null, nil
-	case types.IsArray(typ) && v.Kind() == jsonb.Array:
+	case typ == types.JSONB:
+		return v.jsonb()
+	case typ == types.JSON:
+		return types.NewText(v.json()), nil
+	case types.IsArray(typ) && v.kind() == '[':
 		return c.arrayFromJSON(types.ElemOf(typ), typmod, v)
-	case v.Kind() == jsonb.Object && types.KindOf(typ) != types.KindText && c.Session != nil:
+	case v.kind() == '{' && types.KindOf(typ) != types.KindText && c.Session != nil:
 		if columns, ok := c.Session.RelationColumns(typ); ok {
 			row, err := c.fill(columns, v, types.Null)
 			if err != nil {
@@ -133,41 +133,51 @@ func (c *Ctx) fromJSON(typ uint32, typmod int32, v jsonb.Doc) (types.Datum, erro
 			return newRecord(columns, row), nil
 		}
 	}
-	if types.IsArray(typ) && v.Kind() != jsonb.String {
-		return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array")
+	if types.IsArray(typ) && v.kind() != '"' {
+		return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, expectedArray)
 	}
-	s, _ := v.AsText()
-	return types.Input(typ, typmod, s, c.Env)
+	return types.Input(typ, typmod, v.text(), c.Env)
 }
 
-func (c *Ctx) arrayFromJSON(elem uint32, typmod int32, v jsonb.Doc) (types.Datum, error) {
+func (c *Ctx) arrayFromJSON(elem uint32, typmod int32, v populateSource) (types.Datum, error) {
 	var dims []int32
-	for level := v; level.Kind() == jsonb.Array; {
-		dims = append(dims, int32(level.Len()))
-		next, ok := level.Index(0)
-		if !ok || elem == types.JSONB || elem == types.JSON {
+	for level := v; level.kind() == '['; {
+		n := int32(0)
+		first := populateSource(nil)
+		for e := range level.items {
+			if n++; first == nil {
+				first = e
+			}
+		}
+		dims = append(dims, n)
+		if first == nil || elem == types.JSONB || elem == types.JSON {
 			break
 		}
-		level = next
+		level = first
 	}
 	var elems []types.Datum
-	var collect func(v jsonb.Doc, depth int) error
-	collect = func(v jsonb.Doc, depth int) error {
+	var collect func(v populateSource, depth int) error
+	collect = func(v populateSource, depth int) error {
 		if depth == len(dims) {
-			if v.Kind() == jsonb.Array && elem != types.JSONB && elem != types.JSON {
+			if v.kind() == '[' && elem != types.JSONB && elem != types.JSON {
 				return malformedJSONArray()
 			}
 			d, err := c.fromJSON(elem, typmod, v)
 			elems = append(elems, d)
 			return err
 		}
-		if v.Kind() != jsonb.Array || v.Len() != int(dims[depth]) {
+		if v.kind() != '[' {
 			return malformedJSONArray()
 		}
-		for _, e := range v.Elements() {
+		n := int32(0)
+		for e := range v.items {
+			n++
 			if err := collect(e, depth+1); err != nil {
 				return err
 			}
+		}
+		if n != dims[depth] {
+			return malformedJSONArray()
 		}
 		return nil
 	}
@@ -189,32 +199,41 @@ func malformedJSONArray() error {
 		WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
 }
 
-func populateRecordset(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
-	if a[1].IsNull() {
-		return nil
+func populateRecordset(name string) SetFunc {
+	return func(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+		if a[1].IsNull() {
+			return nil
+		}
+		return c.recordset(name, a[1], a[0], c.argType(0), emit)
 	}
-	return c.recordset(a, 1, a[0], c.argType(0), emit)
 }
 
-func toRecordset(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
-	return c.recordset(a, 0, types.Null, c.RetType, emit)
+func toRecordset(name string) SetFunc {
+	return func(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+		return c.recordset(name, a[0], types.Null, c.RetType, emit)
+	}
 }
 
-func (c *Ctx) recordset(a []types.Datum, i int, base types.Datum, typ uint32, emit func([]types.Datum) error) error {
-	d, err := c.docArg(a, i)
-	if err != nil {
-		return err
-	}
+func (c *Ctx) recordset(name string, of, base types.Datum, typ uint32, emit func([]types.Datum) error) error {
+	d := sourceOf(of)
 	columns, err := c.resultColumns(typ)
 	if err != nil {
 		return err
 	}
-	if d.Kind() != jsonb.Array {
-		return pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_recordset on %s", map[bool]string{true: "an object", false: "a scalar"}[d.Kind() == jsonb.Object])
+	if d.kind() != '[' {
+		what := "a non-array"
+		switch {
+		case of.K == types.KindJSONB:
+		case d.kind() == '{':
+			what = "an object"
+		default:
+			what = "a scalar"
+		}
+		return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", name, what)
 	}
-	for _, v := range d.Elements() {
-		if v.Kind() != jsonb.Object {
-			return pgerr.New(pgerr.InvalidParameterValue, "argument of populate_recordset must be an array of objects")
+	for v := range d.items {
+		if v.kind() != '{' {
+			return pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", name)
 		}
 		row, err := c.fill(columns, v, base)
 		if err != nil {

@@ -66,6 +66,7 @@ func siteOf(n *query.Call) *builtin.Ctx {
 	for i, a := range n.Args {
 		site.ArgTypes[i] = a.Type()
 	}
+	site.Columns = recordColumns(n.Columns)
 	return site
 }
 

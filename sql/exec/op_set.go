@@ -15,6 +15,7 @@ type setCall struct {
 	vals   Row
 	strict bool
 	fields []types.OID // of a record result, where one value per row is wanted
+	names  string      // of its fields
 	packed Row
 }
 
@@ -28,14 +29,33 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 		return nil, err
 	}
 	s := &setCall{fn: impl.Set, site: siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
-	s.site.Columns = recordColumns(columns)
+	if columns != nil {
+		s.site.Columns = recordColumns(columns)
+	}
 	s.fields = resultFields(n)
+	if n.Columns != nil {
+		s.names = recordNames(n.Columns)
+	}
 	return s, nil
+}
+
+func recordNames(columns []query.Column) string {
+	var out []string
+	for _, c := range columns {
+		out = append(out, c.Name)
+	}
+	return types.RecordNames(out)
 }
 
 // resultFields lists the types of a function's OUT columns; nil where it returns single values.
 func resultFields(n *query.Call) []types.OID {
 	var out []types.OID
+	for _, c := range n.Columns {
+		out = append(out, c.Type)
+	}
+	if out != nil {
+		return out
+	}
 	for i, t := range n.Proc.AllArgTypes {
 		if i < len(n.Proc.ArgModes) && (n.Proc.ArgModes[i] == 't' || n.Proc.ArgModes[i] == 'o') {
 			out = append(out, fieldType(n, t))
@@ -98,7 +118,7 @@ func (s *setCall) values(c *Ctx, row Row, emit Emit) error {
 		s.packed = make(Row, 1)
 	}
 	return s.run(c, row, func(r Row) error {
-		s.packed[0] = types.NewRecord(s.fields[:len(r)], r)
+		s.packed[0] = types.NewNamedRecord(s.fields[:len(r)], r, s.names)
 		return emit(s.packed)
 	})
 }

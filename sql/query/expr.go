@@ -26,8 +26,9 @@ func Of(oid types.OID) T { return T{oid, -1} }
 // Const is a literal.
 type Const struct {
 	T
-	Value types.Datum
-	Pos   int // of the literal in the text, characters from 1; 0 unknown
+	Value   types.Datum
+	Pos     int      // of the literal in the text, characters from 1; 0 unknown
+	Columns []Column // of a null row of a table's type
 }
 
 // Param is $N of an extended query, from 1.
@@ -60,6 +61,7 @@ type Call struct {
 	Cast     byte // 0, 'e' explicit, 'i' implicit, 'a' assignment: for display
 	Variadic bool // last argument was given as VARIADIC array; otherwise variadic arguments are packed in an Array
 	Pos      int
+	Columns  []Column // of the record that it makes, where its arguments tell
 }
 
 // Relabel changes the type without changing the value (binary-coercible cast).

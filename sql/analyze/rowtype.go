@@ -1,0 +1,96 @@
+package analyze
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// The row types of tables. Values of them are records whose columns the expression tells: there are casts of NULL and of ROW(…) to a table's type,
+// which is what jsonb_populate_record and its kin need, and no columns or elements of it.
+
+// rowTypeOf gives the columns of the table whose row type a name means, nil where it means none.
+func (s *scope) rowTypeOf(t *pg_query.TypeName) []query.Column {
+	name := nodeStrings(t.Names)
+	if len(name) > 1 && name[0] == s.databaseName() {
+		name = name[1:]
+	}
+	schemas := s.searchPath()
+	if len(name) == 2 {
+		schemas, name = name[:1], name[1:]
+	}
+	if len(name) != 1 || len(t.ArrayBounds) > 0 || len(t.Typmods) > 0 || t.Setof || t.PctType {
+		return nil
+	}
+	for _, schema := range schemas {
+		if table, _ := s.relationIn(schema, name[0]); table != nil {
+			return liveColumns(columnsOfTable(table))
+		}
+	}
+	return nil
+}
+
+func liveColumns(columns []query.Column) []query.Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c query.Column) bool { return c.Dropped })
+}
+
+// rowCast is a cast to the row type of a table.
+func (s *scope) rowCast(c *pg_query.TypeCast, columns []query.Column) (query.Expr, error) {
+	name := nodeStrings(c.TypeName.Names)
+	arg, err := s.expr(c.Arg)
+	if err != nil {
+		return nil, err
+	}
+	switch e := arg.(type) {
+	case *query.Const:
+		if e.Value.IsNull() {
+			return &query.Const{T: query.Of(types.Record), Pos: e.Pos, Columns: columns}, nil
+		}
+	case *query.Row:
+		if c.Arg.GetRowExpr() != nil {
+			return s.rowOf(e, columns, name[len(name)-1], c.Location)
+		}
+	}
+	return nil, s.unsupported(c.TypeName.Location, "a cast of this expression to the row type %q is not supported yet", name[len(name)-1]).
+		WithHint("NULL and ROW(…) can be cast to the row type of a table.")
+}
+
+// rowOf is ROW(…) as a row of columns, each field as cast to its type.
+func (s *scope) rowOf(e *query.Row, columns []query.Column, name string, loc int32) (query.Expr, error) {
+	if len(e.Fields) != len(columns) {
+		few := "Input has too few columns."
+		if len(e.Fields) > len(columns) {
+			few = "Input has too many columns."
+		}
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type record to %s", name).WithDetail("%s", few)
+	}
+	out := &query.Row{T: query.Of(types.Record)}
+	for i, f := range e.Fields {
+		to := columns[i]
+		field, err := s.coerceTo(f, to.Type, to.Typmod, explicit, loc)
+		if err != nil {
+			return nil, err
+		}
+		if field == nil {
+			return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type record to %s", name).
+				WithDetail("Cannot cast type %s to %s in column %d.", typeName(f.Type()), typeName(to.Type), i+1)
+		}
+		out.Fields, out.Names = append(out.Fields, field), append(out.Names, to.Name)
+	}
+	return out, nil
+}
+
+// populates are the functions whose record has the columns of their first argument.
+var populates = []string{"jsonb_populate_record", "json_populate_record", "jsonb_populate_recordset", "json_populate_recordset"}
+
+// resultColumns tells the call the columns of the record that it makes.
+func (s *scope) resultColumns(c *query.Call) {
+	if c.Type() == types.Record && slices.Contains(populates, c.Proc.Src) {
+		columns, _ := s.rowColumns(c.Args[0])
+		c.Columns = liveColumns(columns)
+	}
+}
