@@ -2,9 +2,13 @@ package sql
 
 import (
 	"context"
+	"maps"
 	"slices"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
 )
@@ -71,7 +75,7 @@ func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 		k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
 		var err error
 		if p.incoming {
-			err = k.refuse(key, catalog.NoAction, p.changes)
+			err = k.refuse(key, catalog.NoAction, p.changes) // which asks for nothing more
 		} else {
 			err = k.check(key, p.changes)
 		}
@@ -93,4 +97,100 @@ func current(view *catalog.View, key *refint.Key) *refint.Key {
 		return nil
 	}
 	return refint.Of(view, t, &t.Constraints[i])
+}
+
+// setConstraints is SET CONSTRAINTS. What is immediate from now on is checked at once.
+func (s *Session) setConstraints(ctx context.Context, n *pg_query.ConstraintsSetStmt, w ResultWriter) error {
+	if err := s.warnNoBlock(w, "SET CONSTRAINTS"); err != nil {
+		return err
+	}
+	list, err := s.constraintsNamed(n)
+	if err != nil {
+		return err
+	}
+	if t := s.tx; t != nil {
+		if len(n.Constraints) == 0 {
+			t.deferrals.all, t.deferrals.modes = 'i', nil
+			if n.Deferred {
+				t.deferrals.all = 'd'
+			}
+		} else {
+			modes := maps.Clone(t.deferrals.modes)
+			if modes == nil {
+				modes = map[catalog.OID]bool{}
+			}
+			for _, con := range list {
+				modes[con.OID] = n.Deferred
+			}
+			t.deferrals.modes = modes
+		}
+		if !n.Deferred {
+			if err := s.settleDeferred(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Complete("SET CONSTRAINTS")
+}
+
+// constraintsNamed finds the constraints that SET CONSTRAINTS names: all of a name in the first schema that has one.
+func (s *Session) constraintsNamed(n *pg_query.ConstraintsSetStmt) ([]*catalog.Constraint, error) {
+	view := s.view()
+	var out []*catalog.Constraint
+	for _, x := range n.Constraints {
+		rv := x.GetRangeVar()
+		if d := view.Database(s.database); rv.Catalogname != "" && d != nil && rv.Catalogname != d.Name {
+			return nil, pgerr.Unsupported(`cross-database references are not implemented: "%s.%s.%s"`, rv.Catalogname, rv.Schemaname, rv.Relname)
+		}
+		path := s.existingPath(view)
+		if rv.Schemaname != "" {
+			if path = []string{rv.Schemaname}; view.SchemaByName(s.database, rv.Schemaname) == nil {
+				return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, rv.Schemaname)
+			}
+		}
+		found, err := deferrableNamed(view, s.database, path, rv.Relname, n.Deferred)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func deferrableNamed(view *catalog.View, database catalog.OID, path []string, name string, deferred bool) ([]*catalog.Constraint, error) {
+	for _, schema := range path {
+		sc := view.SchemaByName(database, schema)
+		if sc == nil {
+			continue
+		}
+		var out []*catalog.Constraint
+		found := false
+		for t := range view.TablesIn(sc.OID) {
+			con := t.Constraint(name)
+			if con == nil {
+				continue
+			}
+			found = true
+			switch {
+			case con.Deferrable && con.Kind != catalog.ForeignKey && deferred:
+				return nil, pgerr.Unsupported(`deferring the constraint "%s" to the commit is not supported yet`, name).
+					WithHint("A UNIQUE that is DEFERRABLE is checked at the end of each statement.")
+			case con.Deferrable:
+				out = append(out, con)
+			case deferred:
+				return nil, pgerr.New(pgerr.WrongObjectType, `constraint "%s" is not deferrable`, name)
+			}
+		}
+		if found {
+			return out, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, `constraint "%s" does not exist`, name)
+}
+
+// awaits tells whether a deferred check is about rows of a table that the transaction has written.
+func (t *transaction) awaits(table catalog.OID) bool {
+	return slices.ContainsFunc(t.deferrals.pending, func(p pendingKeys) bool {
+		return p.incoming && p.key.Parent.OID == table || !p.incoming && p.key.Child.OID == table
+	})
 }

@@ -33,8 +33,11 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w ResultWr
 	e := s.definer(w.Notice)
 	e.Lock = func(ctx context.Context, tables []catalog.OID) error {
 		name := parse.Name(st.Node)
-		if st.Node.GetDropStmt() != nil {
+		switch {
+		case st.Node.GetDropStmt() != nil:
 			name = "DROP TABLE"
+		case st.Node.GetTruncateStmt() != nil:
+			name = "TRUNCATE"
 		}
 		if err := s.notInUse(name, tables); err != nil {
 			return err

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -189,38 +190,56 @@ func (u *useFinder) incoming(t *catalog.Table, q *query.Query, deleted bool) {
 	}
 }
 
-// keeping is the keeping of foreign keys after one statement, or of deferred ones.
+// keeping is the keeping of foreign keys after one statement, or of deferred ones. What the actions' own statements ask for waits in a queue, as
+// PostgreSQL's triggers do: so a check that looks at rows which another action is about to remove comes after it.
 type keeping struct {
 	s     *Session
 	ctx   context.Context
 	view  *catalog.View
-	of    *references
-	depth int
+	of    *references // whose statement runs now
+	queue []keyTask
 }
 
-// maxKeyDepth bounds how far actions lead to actions: each level is a call.
-const maxKeyDepth = 2000
+// keyTask is one foreign key to be kept.
+type keyTask struct {
+	of      *references
+	ref     *reference
+	changes []exec.KeyChange
+}
 
 // keep does what the foreign keys ask for after a statement; deferred checks are left to the commit.
 func (s *Session) keep(ctx context.Context, p *program, c *exec.Ctx) error {
 	if p.references == nil || c.Keys.Empty() {
 		return nil
 	}
-	k := &keeping{s: s, ctx: ctx, view: s.view(), of: p.references}
-	return k.after(p, c)
+	k := &keeping{s: s, ctx: ctx, view: s.view()}
+	k.after(p, c)
+	return k.drain()
 }
 
-func (k *keeping) after(p *program, c *exec.Ctx) error {
+// after queues what follows from a statement.
+func (k *keeping) after(p *program, c *exec.Ctx) {
+	if p.references == nil || c.Keys.Empty() {
+		return
+	}
 	if p.query.Command != query.Insert {
 		c.Keys.Sort()
 	}
 	for i := range p.references.list {
-		x := &p.references.list[i]
-		changes := c.Keys.Of(i)
-		if len(changes) == 0 {
-			continue
+		if changes := c.Keys.Of(i); len(changes) > 0 {
+			k.queue = append(k.queue, keyTask{p.references, &p.references.list[i], changes})
 		}
-		if err := k.one(x, changes); err != nil {
+	}
+}
+
+// drain works until nothing is left to do.
+func (k *keeping) drain() error {
+	for len(k.queue) > 0 {
+		t := k.queue[0]
+		k.queue[0] = keyTask{}
+		k.queue = k.queue[1:]
+		k.of = t.of
+		if err := k.one(t.ref, t.changes); err != nil {
 			return err
 		}
 	}
@@ -304,33 +323,33 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	if err := p.exec.Run(c, emit); err != nil {
 		return k.during(st, err)
 	}
-	if p.references == nil || c.Keys.Empty() {
-		return nil
-	}
-	if k.depth >= maxKeyDepth {
-		return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
-			WithDetail("The actions of foreign keys lead to more than %d others, one after the other.", maxKeyDepth).
-			WithHint("Delete the rows that refer to others first.")
-	}
-	inner := &keeping{s: s, ctx: k.ctx, view: k.view, of: p.references, depth: k.depth + 1}
-	return k.during(st, inner.after(p, c))
+	k.after(p, c)
+	return nil
 }
 
 // during says in CONTEXT in which statement of a foreign key an error came.
 func (k *keeping) during(st refint.Statement, err error) error {
-	if err == nil {
-		return nil
+	where := func(e *pgerr.Error) *pgerr.Error {
+		c := *e
+		if c.Where != "" {
+			c.Where += "\n"
+		}
+		c.Where += `SQL statement "` + st.Shown + `"`
+		return &c
 	}
 	var conflict *txn.ConflictError
-	if asConflict(err, &conflict) {
-		return err // the session looks into it
+	var circle *txn.DeadlockError
+	switch {
+	case errors.As(err, &conflict):
+		own := *conflict
+		own.Err = where(conflict.Err)
+		return &own
+	case errors.As(err, &circle):
+		own := *circle
+		own.Err = where(circle.Err)
+		return &own
 	}
-	e := *pgerr.From(err)
-	if e.Where != "" {
-		e.Where += "\n"
-	}
-	e.Where += `SQL statement "` + st.Text + `"`
-	return &e
+	return where(pgerr.From(err))
 }
 
 // exists tells whether a statement gives a row.

@@ -1,16 +1,11 @@
 package sql
 
 import (
-	"errors"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
-
-func asConflict(err error, into **txn.ConflictError) bool { return errors.As(err, into) }
 
 // keyBatch is how many keys a statement with an array takes.
 const keyBatch = 4096

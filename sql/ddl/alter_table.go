@@ -21,7 +21,7 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if k := onlyValidation(n); k != nil {
 		return r.validatePolicyOf(n)
 	}
-	return r.referring(func(c *change) []catalog.OID { return c.find(n.Relation) }, referred(n.Cmds), func(c *change) error {
+	return r.referring(func(c *change) []catalog.OID { return c.withReferring(c.find(n.Relation), cascadesIn(n.Cmds)) }, referred(n.Cmds), func(c *change) error {
 		t, err := c.table(n.Relation)
 		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
 			c.skip(e)
@@ -127,6 +127,9 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 	if err := d.prove(); err != nil {
 		return err
 	}
+	if err := d.severed(d.t.OID); err != nil {
+		return err
+	}
 	return d.putTable()
 }
 
@@ -204,7 +207,7 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	case pg_query.AlterTableType_AT_AddIdentity, pg_query.AlterTableType_AT_SetIdentity, pg_query.AlterTableType_AT_DropIdentity:
 		return unsupportedConstraint(&pg_query.Constraint{Contype: pg_query.ConstrType_CONSTR_IDENTITY})
 	case pg_query.AlterTableType_AT_AlterConstraint:
-		return pgerr.Unsupported("ALTER CONSTRAINT is not supported yet").WithHint("Drop the constraint and add it again.")
+		return d.alterConstraint(k.Def.GetConstraint())
 	}
 	return pgerr.Unsupported("this form of ALTER TABLE is not supported yet").
 		WithHint("Columns, NOT NULL, defaults, types, constraints, names, owner and parameters can be changed.")
@@ -249,6 +252,13 @@ func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
 		return err
 	}
 	index := con.Index
+	if con.Kind == catalog.PrimaryKey || con.Kind == catalog.Unique {
+		what := "constraint " + con.Name + " on table " + d.t.Name
+		if err := d.releaseKey(what, index, con.Name, con.Kind == catalog.PrimaryKey, k.Behavior); err != nil {
+			return err
+		}
+		con = d.t.Constraint(k.Name)
+	}
 	switch con.Kind {
 	case catalog.PrimaryKey:
 		return d.dropKey(con)
@@ -285,6 +295,13 @@ func (d *draft) validateConstraint(k *pg_query.AlterTableCmd) error {
 				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.t.Name, shardmap.ConstraintName)
 		}
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
+	}
+	if con.Kind == catalog.ForeignKey {
+		if !con.Valid {
+			con.Valid = true
+			d.proofs = append(d.proofs, con.OID)
+		}
+		return nil
 	}
 	if con.Kind != catalog.Check {
 		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key or check constraint`, k.Name, d.t.Name)

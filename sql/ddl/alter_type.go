@@ -44,6 +44,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.transform(col, &next, n.RawDefault); err != nil {
 		return err
 	}
+	if err := d.checkForeignType(col, &next); err != nil {
+		return err
+	}
 	if err := d.checkTypeUse(col, next.Type); err != nil {
 		return err
 	}

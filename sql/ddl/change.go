@@ -22,6 +22,7 @@ type change struct {
 	taken   map[string]bool
 	rewrite *Rewrite // of a table's rows, when the change has been made
 	fills   []fill
+	cut     map[catalog.OID][]catalog.OID // foreign keys that go with what they refer to, by table
 }
 
 // fill is an index that is to have the entries of the rows that are there.

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -66,7 +67,7 @@ func objectNames(n *pg_query.DropStmt) []*pg_query.RangeVar {
 
 func (r *runner) dropTables(n *pg_query.DropStmt) error {
 	names := objectNames(n)
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
+	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) }, func(c *change) error {
 		var list []*catalog.Table
 		for _, rv := range names {
 			f, err := c.toDrop(rv, "table", n.MissingOk)
@@ -81,12 +82,15 @@ func (r *runner) dropTables(n *pg_query.DropStmt) error {
 			}
 			list = append(list, f.table)
 		}
+		if err := c.releaseTables(list, n.Behavior); err != nil {
+			return err
+		}
 		for _, t := range list {
 			if err := c.dropTable(t); err != nil {
 				return err
 			}
 		}
-		return nil
+		return c.severed()
 	})
 }
 
@@ -155,7 +159,7 @@ func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 		pg_query.ObjectType_OBJECT_MATVIEW: "materialized view", pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
 	names := objectNames(n)
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
+	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) }, func(c *change) error {
 		drafts := map[catalog.OID]*draft{}
 		for _, rv := range names {
 			f, err := c.toDrop(rv, kind, n.MissingOk)
@@ -170,20 +174,22 @@ func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 				d = &draft{change: c, t: f.table.Clone(), was: f.table}
 				drafts[f.table.OID] = d
 			}
-			if err := d.dropNamedIndex(f.index); err != nil {
+			if err := d.dropNamedIndex(f.index, n.Behavior); err != nil {
 				return err
 			}
 		}
+		own := slices.Collect(maps.Keys(drafts))
 		for _, d := range drafts {
+			cutKeys(d.t, c.cut[d.t.OID])
 			if err := d.putTable(); err != nil {
 				return err
 			}
 		}
-		return nil
+		return c.severed(own...)
 	})
 }
 
-func (d *draft) dropNamedIndex(x *catalog.Index) error {
+func (d *draft) dropNamedIndex(x *catalog.Index, behavior pg_query.DropBehavior) error {
 	if err := d.own(d.was); err != nil {
 		return err
 	}
@@ -193,6 +199,9 @@ func (d *draft) dropNamedIndex(x *catalog.Index) error {
 	if con := d.t.ConstraintOf(x.OID); con != nil {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it",
 			x.Name, con.Name, d.t.Name).WithHint("You can drop constraint %s on table %s instead.", con.Name, d.t.Name)
+	}
+	if err := d.releaseKey("index "+x.Name, x.OID, x.Name, false, behavior); err != nil {
+		return err
 	}
 	return d.dropIndex(x.OID)
 }
@@ -215,17 +224,22 @@ func (r *runner) truncate(n *pg_query.TruncateStmt) error {
 	for _, o := range n.Relations {
 		names = append(names, o.GetRangeVar())
 	}
-	return r.exclusively(func(c *change) []catalog.OID { return c.find(names...) }, func(c *change) error {
-		var done []catalog.OID
+	return r.exclusively(func(c *change) []catalog.OID { return c.allReferring(c.find(names...), n.Behavior) }, func(c *change) error {
+		var list []*catalog.Table
 		for _, rv := range names {
 			t, err := c.tableToTruncate(rv)
 			if err != nil {
 				return err
 			}
-			if slices.Contains(done, t.OID) {
-				continue
+			if !slices.Contains(list, t) {
+				list = append(list, t)
 			}
-			done = append(done, t.OID)
+		}
+		list, err := c.truncated(list, n.Behavior)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
 			if err := c.emptied(t); err != nil {
 				return err
 			}

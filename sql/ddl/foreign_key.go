@@ -36,7 +36,7 @@ func (d *draft) foreignKey(k *pg_query.Constraint, column string) {
 func referred(list []*pg_query.Node) []*pg_query.RangeVar {
 	var out []*pg_query.RangeVar
 	add := func(n *pg_query.Node) {
-		if k := n.GetConstraint(); k.GetContype() == pg_query.ConstrType_CONSTR_FOREIGN {
+		if k := n.GetConstraint(); k.GetContype() == pg_query.ConstrType_CONSTR_FOREIGN && k.Pktable != nil { // nil: ALTER CONSTRAINT
 			out = append(out, k.Pktable)
 		}
 	}
@@ -159,7 +159,9 @@ func (d *draft) referredTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 		return nil, undefinedRelation(rv)
 	case f.table.OID == d.t.OID && f.index == nil:
 		return d.t, nil
-	case f.index != nil || f.table.Kind != catalog.KindTable:
+	case f.index != nil:
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is an index`, rv.Relname)
+	case f.table.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.WrongObjectType, `referenced relation "%s" is not a table`, rv.Relname)
 	case !d.owns(f.table.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
@@ -277,7 +279,7 @@ func checkKeyTypes(child, parent *catalog.Table, con *catalog.Constraint) error 
 		}
 		return pgerr.New(pgerr.DatatypeMismatch, `foreign key constraint "%s" cannot be implemented`, con.Name).
 			WithDetail(`Key columns "%s" and "%s" are of incompatible types: %s and %s.`, c.Name, p.Name,
-				pgcatalog.FormatType(c.Type, c.Typmod), pgcatalog.FormatType(p.Type, p.Typmod))
+				pgcatalog.FormatType(c.Type, -1), pgcatalog.FormatType(p.Type, -1))
 	}
 	return nil
 }

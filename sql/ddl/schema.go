@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -113,7 +114,7 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 		}
 		return out
 	}
-	return r.exclusively(find, func(c *change) error {
+	return r.exclusively(func(c *change) []catalog.OID { return c.withReferring(find(c), n.Behavior) }, func(c *change) error {
 		var drop []*catalog.Schema
 		for _, o := range n.Objects {
 			name := o.GetString_().GetSval()
@@ -141,23 +142,28 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 const maxReported = 100
 
 func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
-	var dependent, detail []string
+	var gone, detail []string
+	dropped := c.tablesOf(list)
 	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
-		tables := slices.SortedFunc(c.view.TablesIn(s.OID), func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })
-		for _, t := range tables {
+		for _, t := range c.tablesOf([]*catalog.Schema{s}) {
 			if err := c.own(t); err != nil {
 				return err
 			}
-			dependent = append(dependent, "table "+c.visibleName(t))
+			gone = append(gone, "table "+c.visibleName(t))
 			detail = append(detail, "table "+c.visibleName(t)+" depends on schema "+s.Name)
-			if cascade {
-				if err := c.dropTable(t); err != nil {
-					return err
-				}
+			refs := c.referrersOf(t, dropped)
+			for _, d := range refs {
+				gone, detail = append(gone, c.constraintWords(d.Referrer)), append(detail, c.dependsText(d))
+			}
+			if !cascade {
+				continue
+			}
+			if err := errors.Join(c.sever(refs), c.dropTable(t)); err != nil {
+				return err
 			}
 		}
 	}
-	if len(dependent) > 0 && !cascade {
+	if len(gone) > 0 && !cascade {
 		what := "schema " + list[0].Name
 		if len(list) > 1 {
 			what = "desired object(s)"
@@ -165,20 +171,23 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, itOrThem(len(list))).
 			WithDetail("%s", reported(detail)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
-	switch {
-	case len(dependent) == 1:
-		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %s", dependent[0])
-	case len(dependent) > 1:
-		for i := range dependent {
-			dependent[i] = "drop cascades to " + dependent[i]
-		}
-		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(dependent))
-		c.notices[len(c.notices)-1].Detail = reported(dependent)
+	c.cascades(gone)
+	if err := c.severed(); err != nil {
+		return err
 	}
 	for _, s := range list {
 		c.ch.DropSchema(s.OID)
 	}
 	return nil
+}
+
+// tablesOf lists the tables of schemas, the oldest first within each.
+func (c *change) tablesOf(list []*catalog.Schema) []*catalog.Table {
+	var out []*catalog.Table
+	for _, s := range list {
+		out = append(out, slices.SortedFunc(c.view.TablesIn(s.OID), func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })...)
+	}
+	return out
 }
 
 func itOrThem(n int) string {

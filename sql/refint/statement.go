@@ -13,6 +13,7 @@ import (
 type Statement struct {
 	Text   string
 	Params []types.OID
+	Shown  string // as errors show it in CONTEXT: what PostgreSQL runs for a row
 }
 
 func table(schema string, t *catalog.Table) string {
@@ -66,7 +67,7 @@ func (k *Key) Batch() int {
 // LookOne finds the key that a row refers to, and locks it against deletion and change.
 func (k *Key) LookOne() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Columns),
+		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Columns), k.shownLook(),
 	}
 }
 
@@ -75,9 +76,9 @@ func (k *Key) Look() Statement {
 	head := "SELECT " + names("x.", k.Referenced) + " FROM " + table(k.ParentSchema, k.Parent) + " x WHERE "
 	const tail = " FOR KEY SHARE OF x"
 	if len(k.Columns) == 1 {
-		return Statement{head + "x." + builtin.QuoteIdent(k.Referenced[0].Name) + " = ANY ($1)" + tail, arrayOf(k.Columns[0])}
+		return Statement{head + "x." + builtin.QuoteIdent(k.Referenced[0].Name) + " = ANY ($1)" + tail, arrayOf(k.Columns[0]), k.shownLook()}
 	}
-	s := Statement{}
+	s := Statement{Shown: k.shownLook()}
 	var arms []string
 	for i := range Tuples {
 		arms = append(arms, "("+equal("x.", k.Referenced, i*len(k.Columns)+1)+")")
@@ -90,7 +91,7 @@ func (k *Key) Look() Statement {
 // Back finds a row that has a key again: by NO ACTION one that goes may come back in time.
 func (k *Key) Back() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Referenced),
+		"SELECT 1 FROM " + table(k.ParentSchema, k.Parent) + " x WHERE " + equal("x.", k.Referenced, 1) + " FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLook(),
 	}
 }
 
@@ -98,38 +99,42 @@ func (k *Key) Back() Statement {
 func (k *Key) Referring() Statement {
 	column := "x." + builtin.QuoteIdent(k.Columns[0].Name)
 	return Statement{
-		"SELECT DISTINCT " + column + " FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + column + " = ANY ($1)", arrayOf(k.Referenced[0]),
+		"SELECT DISTINCT " + column + " FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + column + " = ANY ($1)", arrayOf(k.Referenced[0]), k.shownLocked(),
 	}
 }
 
 // ReferringOne finds a row that refers to a key, and locks it: one that is being deleted is waited for.
 func (k *Key) ReferringOne() Statement {
 	return Statement{
-		"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1 FOR KEY SHARE OF x", typesOf(k.Referenced),
+		"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1 FOR KEY SHARE OF x", typesOf(k.Referenced), k.shownLocked(),
 	}
 }
 
 // Live tells whether a row of the child still has a key.
 func (k *Key) Live() Statement {
-	return Statement{"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1", typesOf(k.Columns)}
+	return Statement{"SELECT 1 FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + equal("x.", k.Columns, 1) + " LIMIT 1", typesOf(k.Columns), k.shownLocked()}
 }
 
 // Delete is ON DELETE CASCADE for one key; with many, for an array of keys of one column.
 func (k *Key) Delete(many bool) Statement {
 	where, params := k.where(many, 1)
-	return Statement{"DELETE FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + where, params}
+	return Statement{"DELETE FROM " + table(k.ChildSchema, k.Child) + " x WHERE " + where, params, k.shownRows("DELETE FROM %s", 1, "")}
 }
 
 // Set is SET NULL and SET DEFAULT, of all columns or some.
 func (k *Key) Set(value string, only []int16, many bool) Statement {
 	var set []string
+	var columns []*catalog.Column
 	for _, c := range k.Columns {
 		if len(only) == 0 || contains(only, c.AttNum) {
-			set = append(set, builtin.QuoteIdent(c.Name)+" = "+value)
+			set, columns = append(set, builtin.QuoteIdent(c.Name)+" = "+value), append(columns, c)
 		}
 	}
 	where, params := k.where(many, 1)
-	return Statement{"UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " WHERE " + where, params}
+	return Statement{
+		"UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " WHERE " + where, params,
+		k.shownSet(func(int) string { return value }, columns, 1),
+	}
 }
 
 func contains(list []int16, n int16) bool {
@@ -156,14 +161,14 @@ func (k *Key) Move() Statement {
 	}
 	return Statement{
 		"UPDATE " + table(k.ChildSchema, k.Child) + " x SET " + strings.Join(set, ", ") + " WHERE " + equal("x.", k.Columns, 1),
-		append(typesOf(k.Referenced), typesOf(k.Referenced)...),
+		append(typesOf(k.Referenced), typesOf(k.Referenced)...), k.shownMove(),
 	}
 }
 
 // MoveAll is Move for many keys at once, in arrays: keys may be exchanged.
 func (k *Key) MoveAll() Statement {
 	n := len(k.Columns)
-	s := Statement{}
+	s := Statement{Shown: k.shownMove()}
 	var arrays, fields, set, on []string
 	for i := range 2 * n {
 		arrays, fields = append(arrays, fmt.Sprintf("$%d", i+1)), append(fields, fmt.Sprintf("c%d", i))
@@ -212,4 +217,12 @@ func (k *Key) Broken(key []types.Datum, env *types.Env) error {
 		}
 	}
 	return k.Missing(key, env)
+}
+
+func (k *Key) shownLocked() string {
+	return k.shownRows("SELECT 1 FROM %s x", 1, " FOR KEY SHARE OF x")
+}
+
+func (k *Key) shownMove() string {
+	return k.shownSet(func(i int) string { return fmt.Sprintf("$%d", i+1) }, k.Columns, len(k.Columns)+1)
 }

@@ -119,7 +119,7 @@ func tableClass(b *builder, t *catalog.Table) error {
 	}
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).
 		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
-		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).char("relreplident", 'd')
+		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).bool("relhastriggers", b.env.hasForeignKeys(t)).char("relreplident", 'd')
 	docs, bytes, err := b.env.size(t)
 	if err != nil {
 		return err

@@ -12,9 +12,13 @@ func pgConstraint(b *builder) error {
 		for _, c := range constraints(t) {
 			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(c.Kind)).
 				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
-				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable)
-			blank := byte(' ')
-			r.char("confupdtype", blank).char("confdeltype", blank).char("confmatchtype", blank)
+				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable).bool("condeferred", c.InitiallyDeferred)
+			if c.Reference != nil {
+				r.reference(&b.env.Names, t, c)
+			} else {
+				const blank = ' '
+				r.char("confupdtype", blank).char("confdeltype", blank).char("confmatchtype", blank)
+			}
 			if len(c.Columns) > 0 {
 				r.numbers("conkey", c.Columns)
 			}

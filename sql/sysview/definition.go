@@ -69,7 +69,10 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 		if c.NoInherit {
 			b.WriteString(" NO INHERIT")
 		}
+	case c.Kind == catalog.ForeignKey:
+		b.WriteString(n.foreignText(t, c))
 	}
+	b.WriteString(deferralText(c))
 	if !c.Valid {
 		b.WriteString(" NOT VALID")
 	}

@@ -49,7 +49,7 @@ func pgDepend(b *builder) error {
 			}
 		}
 		for _, c := range constraints(t) {
-			edges = append(edges, constraintEdges(t, c)...)
+			edges = append(append(edges, constraintEdges(t, c)...), b.env.foreignEdges(c)...)
 		}
 		for i := range t.Indexes {
 			edges = append(edges, indexEdges(t, &t.Indexes[i])...)

@@ -79,9 +79,6 @@ func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 	if len(ix.Include) > 0 {
 		out += " INCLUDE (" + strings.Join(includedNames(t, ix), ", ") + ")"
 	}
-	if c.Deferrable {
-		out += " DEFERRABLE"
-	}
 	return out
 }
 

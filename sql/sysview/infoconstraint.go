@@ -17,6 +17,11 @@ type tableConstraint struct {
 	tableSchema  string
 	columns      []int16
 	check        string
+	deferrable   bool
+	deferred     bool
+	index        uint32 // of a foreign key: that it counts on, and what it refers to
+	refers       uint32
+	referred     []int16
 }
 
 // tableConstraints calls f for the constraints of the tables that the role may see, those of NOT NULL at the end.
@@ -28,6 +33,10 @@ func (b *builder) tableConstraints(notNulls bool, f func(c *tableConstraint) err
 		c := &tableConstraint{name: r.text("conname"), kind: r.char("contype"), relation: r.oid("conrelid"), columns: int2s(r.get("conkey"))}
 		c.tableSchema, c.table, _ = b.env.RelationName(c.relation)
 		c.schema = c.tableSchema
+		c.deferrable, c.deferred = r.bool("condeferrable"), r.bool("condeferred")
+		if c.kind == 'f' {
+			c.index, c.refers, c.referred = r.oid("conindid"), r.oid("confrelid"), int2s(r.get("confkey"))
+		}
 		if c.kind == 'c' {
 			c.check = "(" + b.env.Expression(c.relation, r.text("conbin"), false) + ")"
 		}
@@ -75,8 +84,8 @@ func (r *record) constrained(c *tableConstraint) *record {
 
 func tableConstraints(b *builder) error {
 	return b.tableConstraints(true, func(c *tableConstraint) error {
-		r := b.row().constraint(c).constrained(c).text("constraint_type", constraintTypes[c.kind]).text("is_deferrable", "NO").
-			text("initially_deferred", "NO").text("enforced", "YES")
+		r := b.row().constraint(c).constrained(c).text("constraint_type", constraintTypes[c.kind]).text("is_deferrable", yesNo(c.deferrable)).
+			text("initially_deferred", yesNo(c.deferred)).text("enforced", "YES")
 		if c.kind == 'u' {
 			r.text("nulls_distinct", "YES")
 		}
@@ -90,9 +99,13 @@ func keyColumnUsage(b *builder) error {
 			return nil
 		}
 		for i, num := range c.columns {
-			err := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).
-				int("ordinal_position", int64(i+1)).send()
-			if err != nil {
+			r := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).int("ordinal_position", int64(i+1))
+			if c.kind == 'f' {
+				if at := b.env.indexPosition(c.index, c.referred[i]); at > 0 {
+					r.int("position_in_unique_constraint", int64(at))
+				}
+			}
+			if err := r.send(); err != nil {
 				return err
 			}
 		}
@@ -102,6 +115,7 @@ func keyColumnUsage(b *builder) error {
 
 func constraintColumnUsage(b *builder) error {
 	return b.tableConstraints(false, func(c *tableConstraint) error {
+		c = b.env.used(c)
 		for _, num := range c.columns {
 			if err := b.row().constraint(c).constrained(c).text("column_name", b.env.columnName(c.relation, num)).send(); err != nil {
 				return err
@@ -116,8 +130,20 @@ func constraintTableUsage(b *builder) error {
 		if c.kind == 'c' {
 			return nil
 		}
+		c = b.env.used(c)
 		return b.row().constraint(c).constrained(c).send()
 	})
+}
+
+// used is a constraint with the table and the columns that it needs: of a foreign key those that it refers to.
+func (e *Env) used(c *tableConstraint) *tableConstraint {
+	if c.kind != 'f' {
+		return c
+	}
+	u := *c
+	u.relation, u.columns = c.refers, c.referred
+	u.tableSchema, u.table, _ = e.RelationName(c.refers)
+	return &u
 }
 
 func checkConstraints(b *builder) error {

@@ -8,6 +8,7 @@ type class struct {
 	schema, name         string
 	kind                 byte
 	hasIndexes, hasRules bool
+	hasTriggers          bool
 	rows                 int64 // -1 is not known
 }
 
@@ -16,7 +17,7 @@ func (e *Env) classes(f func(c *class) error) error {
 	return e.each("pg_class", func(r *reader) error {
 		c := &class{
 			oid: r.oid("oid"), owner: r.oid("relowner"), name: r.text("relname"), kind: r.char("relkind"),
-			hasIndexes: r.bool("relhasindex"), hasRules: r.bool("relhasrules"), rows: int64(r.get("reltuples").Float()),
+			hasIndexes: r.bool("relhasindex"), hasRules: r.bool("relhasrules"), hasTriggers: r.bool("relhastriggers"), rows: int64(r.get("reltuples").Float()),
 		}
 		c.schema, _ = e.SchemaName(r.oid("relnamespace"))
 		return f(c)
@@ -36,7 +37,7 @@ func pgTables(b *builder) error {
 			return nil
 		}
 		return b.row().text("schemaname", c.schema).text("tablename", c.name).text("tableowner", b.env.roleName(c.owner)).
-			bool("hasindexes", c.hasIndexes).bool("hasrules", c.hasRules).bool("hastriggers", false).bool("rowsecurity", false).send()
+			bool("hasindexes", c.hasIndexes).bool("hasrules", c.hasRules).bool("hastriggers", c.hasTriggers).bool("rowsecurity", false).send()
 	})
 }
 

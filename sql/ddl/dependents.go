@@ -1,0 +1,262 @@
+package ddl
+
+import (
+	"cmp"
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// dependent is a foreign key of a table that refers to what is to be dropped.
+type dependent struct {
+	catalog.Referrer
+	on string // what it depends on, as messages call it
+}
+
+// dependsText is a line of DETAIL.
+func (c *change) dependsText(d dependent) string {
+	return c.constraintWords(d.Referrer) + " depends on " + d.on
+}
+
+func (c *change) constraintWords(r catalog.Referrer) string {
+	return "constraint " + r.Key.Name + " on table " + c.visibleName(r.Table)
+}
+
+// release lets what is dropped go: foreign keys that refer to it are dropped too, with CASCADE, or stop it. what names what is dropped.
+func (c *change) release(what string, many bool, list []dependent, behavior pg_query.DropBehavior) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var lines, gone []string
+	for _, d := range list {
+		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
+	}
+	if behavior != pg_query.DropBehavior_DROP_CASCADE {
+		it := "it"
+		if many {
+			what, it = "desired object(s)", "them"
+		}
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, it).
+			WithDetail("%s", reported(lines)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	c.cascades(gone)
+	return c.sever(list)
+}
+
+// cascades tells what goes with what is dropped.
+func (c *change) cascades(gone []string) {
+	switch {
+	case len(gone) == 1:
+		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %s", gone[0])
+	case len(gone) > 1:
+		lines := make([]string, len(gone))
+		for i := range gone {
+			lines[i] = "drop cascades to " + gone[i]
+		}
+		c.notice(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(gone))
+		c.notices[len(c.notices)-1].Detail = reported(lines)
+	}
+}
+
+// sever notes foreign keys that are dropped; severed drops them.
+func (c *change) sever(list []dependent) error {
+	if c.cut == nil {
+		c.cut = map[catalog.OID][]catalog.OID{}
+	}
+	for _, d := range list {
+		if err := c.own(d.Table); err != nil {
+			return err
+		}
+		c.cut[d.Table.OID] = append(c.cut[d.Table.OID], d.Key.OID)
+	}
+	return nil
+}
+
+// severed drops the foreign keys that sever has noted, but for those of tables that the statement puts or drops itself.
+func (c *change) severed(but ...catalog.OID) error {
+	for table, keys := range c.cut {
+		t := c.view.Table(table)
+		if t == nil || slices.Contains(but, table) {
+			continue
+		}
+		t = t.Clone()
+		cutKeys(t, keys)
+		if err := c.ch.PutTable(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cutKeys(t *catalog.Table, keys []catalog.OID) {
+	t.Constraints = slices.DeleteFunc(t.Constraints, func(k catalog.Constraint) bool { return slices.Contains(keys, k.OID) })
+}
+
+// referringTables lists the tables with foreign keys that refer to any of tables, for their locks.
+func (c *change) referringTables(tables []catalog.OID) []catalog.OID {
+	out := slices.Clone(tables)
+	for _, t := range tables {
+		for _, r := range c.view.Referrers(t) {
+			if !slices.Contains(out, r.Table.OID) {
+				out = append(out, r.Table.OID)
+			}
+		}
+	}
+	return out
+}
+
+// withReferring is a list of tables with those that refer to them, where CASCADE may change these.
+func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehavior) []catalog.OID {
+	if behavior != pg_query.DropBehavior_DROP_CASCADE {
+		return tables
+	}
+	return c.referringTables(tables)
+}
+
+// cascadesIn tells whether one of the commands drops something with CASCADE.
+func cascadesIn(list []*pg_query.Node) pg_query.DropBehavior {
+	for _, n := range list {
+		if b := n.GetAlterTableCmd().GetBehavior(); b == pg_query.DropBehavior_DROP_CASCADE {
+			return b
+		}
+	}
+	return pg_query.DropBehavior_DROP_RESTRICT
+}
+
+// referrersOf lists the foreign keys that refer to one of the tables from a table that is not dropped with them.
+func (c *change) referrersOf(t *catalog.Table, dropped []*catalog.Table) []dependent {
+	var out []dependent
+	for _, r := range c.view.Referrers(t.OID) {
+		if !slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == r.Table.OID }) {
+			out = append(out, dependent{r, "table " + c.visibleName(t)})
+		}
+	}
+	return out
+}
+
+// releaseTables is release for DROP TABLE.
+func (c *change) releaseTables(list []*catalog.Table, behavior pg_query.DropBehavior) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var deps []dependent
+	for _, t := range list {
+		deps = append(deps, c.referrersOf(t, list)...)
+	}
+	return c.release("table "+c.visibleName(list[0]), len(list) > 1, deps, behavior)
+}
+
+// keyReferrers lists the foreign keys that refer to the table as it is now, the draft's own included, and that which picks.
+func (d *draft) keyReferrers(which func(*catalog.Reference) bool, on string) []dependent {
+	var out []dependent
+	for _, r := range d.view.Referrers(d.t.OID) {
+		if r.Table.OID != d.t.OID && which(r.Key.Reference) && !slices.Contains(d.cut[r.Table.OID], r.Key.OID) {
+			out = append(out, dependent{r, on})
+		}
+	}
+	for i := range d.t.Constraints {
+		if k := &d.t.Constraints[i]; k.Reference != nil && k.Reference.Table == d.t.OID && which(k.Reference) {
+			table := d.was
+			if table == nil {
+				table = d.t
+			}
+			out = append(out, dependent{catalog.Referrer{Table: table, Key: k}, on})
+		}
+	}
+	slices.SortFunc(out, func(a, b dependent) int { return cmp.Compare(a.Key.OID, b.Key.OID) })
+	return out
+}
+
+// releaseKey is release for the constraint of a primary key or unique index, or for an index without one.
+func (d *draft) releaseKey(what string, index catalog.OID, name string, primary bool, behavior pg_query.DropBehavior) error {
+	list := d.keyReferrers(func(r *catalog.Reference) bool { return r.Index == 0 && primary || r.Index != 0 && r.Index == index }, "index "+name)
+	return d.releaseAll(what, list, behavior)
+}
+
+// releaseColumn is release for a column.
+func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavior) error {
+	what := "column " + col.Name + " of table " + d.t.Name
+	list := d.keyReferrers(func(r *catalog.Reference) bool { return slices.Contains(r.Columns, col.AttNum) }, what)
+	list = slices.DeleteFunc(list, func(x dependent) bool { return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum) })
+	if err := d.releaseAll(what, list, behavior); err != nil {
+		return err
+	}
+	// Foreign keys of the table's own that have the column go with it.
+	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool {
+		return k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, col.AttNum)
+	})
+	return nil
+}
+
+func (d *draft) releaseAll(what string, list []dependent, behavior pg_query.DropBehavior) error {
+	if err := d.release(what, false, list, behavior); err != nil {
+		return err
+	}
+	cutKeys(d.t, d.cut[d.t.OID])
+	return nil
+}
+
+// truncated lists all tables that TRUNCATE empties: with CASCADE those that refer to them too; else these stop it.
+func (c *change) truncated(list []*catalog.Table, behavior pg_query.DropBehavior) ([]*catalog.Table, error) {
+	for i := 0; i < len(list); i++ {
+		for _, r := range c.view.Referrers(list[i].OID) {
+			if slices.ContainsFunc(list, func(t *catalog.Table) bool { return t.OID == r.Table.OID }) {
+				continue
+			}
+			if behavior != pg_query.DropBehavior_DROP_CASCADE {
+				return nil, pgerr.Unsupported("cannot truncate a table referenced in a foreign key constraint").
+					WithDetail(`Table "%s" references "%s".`, r.Table.Name, list[i].Name).
+					WithHint(`Truncate table "%s" at the same time, or use TRUNCATE ... CASCADE.`, r.Table.Name)
+			}
+			if !c.owns(r.Table.Owner) {
+				return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", r.Table.Name)
+			}
+			if err := c.own(r.Table); err != nil {
+				return nil, err
+			}
+			c.notice(pgerr.SuccessfulCompletion, `truncate cascades to table "%s"`, r.Table.Name)
+			list = append(list, r.Table)
+		}
+	}
+	return list, nil
+}
+
+// allReferring adds to tables those that refer to them, and so on.
+func (c *change) allReferring(tables []catalog.OID, behavior pg_query.DropBehavior) []catalog.OID {
+	if behavior != pg_query.DropBehavior_DROP_CASCADE {
+		return tables
+	}
+	for n := 0; n != len(tables); {
+		n = len(tables)
+		tables = c.referringTables(tables)
+	}
+	return tables
+}
+
+// alterConstraint is ALTER CONSTRAINT: whether a foreign key can be deferred.
+func (d *draft) alterConstraint(k *pg_query.Constraint) error {
+	con := d.t.Constraint(k.Conname)
+	switch {
+	case con == nil:
+		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Conname, d.t.Name)
+	case con.Kind != catalog.ForeignKey:
+		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is not a foreign key constraint`, k.Conname, d.t.Name)
+	}
+	con.Deferrable, con.InitiallyDeferred = k.Deferrable || k.Initdeferred, k.Initdeferred
+	return nil
+}
+
+// checkForeignType refuses a new type for a column by which a foreign key joins rows, where it would have to be proved again.
+func (d *draft) checkForeignType(col, next *catalog.Column) error {
+	uses := slices.ContainsFunc(d.t.Constraints, func(k catalog.Constraint) bool {
+		return k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, col.AttNum)
+	}) || len(d.keyReferrers(func(r *catalog.Reference) bool { return slices.Contains(r.Columns, col.AttNum) }, "")) > 0
+	if !uses || sameStored(col, next.Type, next.Typmod) {
+		return nil
+	}
+	return pgerr.Unsupported(`changing the type of column "%s", by which a foreign key joins rows, is not supported yet`, col.Name).
+		WithHint("Drop the foreign key, change the types of both sides, and add it again.")
+}
