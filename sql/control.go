@@ -115,8 +115,10 @@ func (s *Session) chain(chain bool, m modes) {
 
 // ended tells the client that a transaction has ended, and of settings that have gone back with it.
 func (s *Session) ended(tag string, w ResultWriter) error {
-	if err := s.settingsChanged(w); err != nil {
-		return err
+	if s.unreported {
+		if err := s.settingsChanged(w); err != nil {
+			return err
+		}
 	}
 	return w.Complete(tag)
 }

@@ -65,7 +65,7 @@ func (s *Session) releaseStmt(name string, w ResultWriter) error {
 		p.nest = min(p.nest, nest-1)
 	}
 	if s.vars.end(true, nest) {
-		s.stale = true
+		s.stale, s.unreported = true, true
 	}
 	s.tx.modes.readOnly = s.tx.savepoints[i].readOnly
 	s.tx.savepoints = s.tx.savepoints[:i]
@@ -101,7 +101,7 @@ func (s *Session) undoTo(i int) {
 	t.unlockTo(p.locks)
 	t.modes.readOnly = p.readOnly
 	if s.vars.end(false, i+2) {
-		s.stale = true
+		s.stale, s.unreported = true, true
 	}
 }
 

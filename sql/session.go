@@ -33,6 +33,7 @@ type Session struct {
 	floor            txn.Timestamp
 	env              *types.Env    // of the transaction, or between transactions the last one's
 	stale            bool          // a setting changed: base and limit must be made anew
+	unreported       bool          // settings may have changed since the client was told of them
 	base             types.Env     // env but for Now
 	limit            exec.Limits   // but for ReadOnly
 	idle, idleInside time.Duration // time-outs of a client that says nothing, 0: none; outside and inside of transactions
@@ -175,7 +176,7 @@ func (s *Session) ReportedParameters() [][2]string {
 
 // settingsChanged tells the client of reported parameters that are different now.
 func (s *Session) settingsChanged(w ResultWriter) error {
-	s.stale = true
+	s.stale, s.unreported = true, false
 	for _, name := range reportedNames {
 		v, ok := s.vars.show(name)
 		if !ok || s.reported[name] == v {
@@ -281,7 +282,7 @@ func (s *Session) endImplicit() {
 	s.counters.rollbacks.Add(1)
 	s.tx = nil
 	if s.vars.end(false, 1) {
-		s.stale = true
+		s.stale, s.unreported = true, true
 	}
 }
 

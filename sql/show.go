@@ -141,7 +141,7 @@ func (s *Session) assign(name string, value *string, local bool) error {
 	if err := s.vars.set(name, value, local, s.nest()); err != nil {
 		return err
 	}
-	s.stale = true
+	s.stale, s.unreported = true, true
 	return nil
 }
 

@@ -209,7 +209,7 @@ func (s *Session) commit(ctx context.Context) error {
 	s.counters.commits.Add(1)
 	s.tx = nil
 	if s.vars.end(true, 1) {
-		s.stale = true
+		s.stale, s.unreported = true, true
 	}
 	return nil
 }

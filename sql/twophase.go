@@ -76,7 +76,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	}
 	s.tx = nil
 	if s.vars.end(true, 1) {
-		s.stale = true
+		s.stale, s.unreported = true, true
 	}
 	return nil
 }
