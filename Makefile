@@ -4,7 +4,9 @@
 # make compare  runs the comparison queries on PostgreSQL 15 and rewrites nothing: it fails where the golden answers differ
 # make kill     the long form of the kill loop: 50 rounds
 # make large    transactions of a million rows and of a GiB, with what memory they take
-.PHONY: build demo test race lint bench compare kill large generate static
+# make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
+# make broken   for each rule of the transaction protocol: the build without it must be caught
+.PHONY: build demo test race lint bench compare kill large history broken generate static
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -38,6 +40,14 @@ kill: build
 
 large:
 	$(GO) run ./integration/large $(LARGE)
+
+HISTORY ?= 200s
+
+history: build
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_HISTORY=$(HISTORY) $(GO) test -count=1 -timeout 120m -v -run 'TestHistories|TestLinearizable' ./integration
+
+broken:
+	integration/broken
 
 generate:
 	$(GO) generate ./...

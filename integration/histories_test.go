@@ -28,16 +28,12 @@ const (
 // TestHistories has clients append to lists and read them, one, several and all of them, at random, while the process is killed; what they saw
 // must be what the isolation level promises. Keys lie in all fragments. It runs with 1, 3 and 16 fragments.
 //
+// Beside them others move money between accounts, and the total of a bank must be what it was in every snapshot. The last act of each
+// history is sherd.check().
+//
 // SHERD_HISTORY sets how long each of the histories goes on (default 4 s).
 func TestHistories(t *testing.T) {
-	length := 4 * time.Second
-	if s := os.Getenv("SHERD_HISTORY"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("SHERD_HISTORY: %v", err)
-		}
-		length = d
-	}
+	length := historyLength(t, 4*time.Second)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, fragments := range []int{1, 3, 16} {
@@ -51,6 +47,18 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+func historyLength(t *testing.T, length time.Duration) time.Duration {
+	t.Helper()
+	if s := os.Getenv("SHERD_HISTORY"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatalf("SHERD_HISTORY: %v", err)
+		}
+		return d
+	}
+	return length
+}
+
 // historyRun is one history.
 type historyRun struct {
 	t         *testing.T
@@ -62,6 +70,8 @@ type historyRun struct {
 	url       atomic.Pointer[string]
 	began     time.Time
 	next      atomic.Int64 // values and transaction numbers
+	kills     int
+	bank      bankCounts
 
 	mu   sync.Mutex
 	txns []*history.Transaction // guarded by mu
@@ -86,6 +96,7 @@ func (h *historyRun) start() {
 func (h *historyRun) setUp() {
 	conn := Connect(h.t, h.process.URL)
 	Exec(h.t, conn, "CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, doc jsonb)")
+	setUpBank(h.t, conn)
 	conn.Close(context.Background())
 }
 
@@ -101,8 +112,12 @@ func (h *historyRun) run(length time.Duration) {
 		c := &historyClient{h: h, rnd: rand.New(rand.NewPCG(h.seed, uint64(n+2)))}
 		wg.Go(func() { c.run(ctx) })
 	}
+	for n := range bankClients {
+		c := &bankClient{historyClient{h: h, rnd: rand.New(rand.NewPCG(h.seed, uint64(1000+n)))}}
+		wg.Go(func() { c.run(ctx) })
+	}
 	end := time.Now().Add(length)
-	for kills := 0; time.Now().Before(end); kills++ {
+	for ; time.Now().Before(end); h.kills++ {
 		time.Sleep(min(length/2, time.Duration(1000+h.rnd.IntN(2000))*time.Millisecond)) // the random moment of the kill
 		h.process.Kill()
 		h.start()
@@ -127,6 +142,9 @@ func (h *historyRun) verify() {
 	for _, a := range history.Check(h.txns, final) {
 		h.t.Error(a)
 	}
+	if total := One[int](h.t, conn, "SELECT sum(balance) FROM bank"); total != bankTotal {
+		h.t.Errorf("the bank has %d in the end", total)
+	}
 	for _, wrong := range failedChecks(h.t, conn) {
 		h.t.Error(wrong)
 	}
@@ -134,7 +152,8 @@ func (h *historyRun) verify() {
 	for _, t := range h.txns {
 		counts[t.Outcome]++
 	}
-	h.t.Logf("%d committed, %d aborted, %d unknown", counts[history.Committed], counts[history.Aborted], counts[history.Unknown])
+	h.t.Logf("%d committed, %d aborted, %d unknown; bank: %d transfers, %d totals; %d kills", counts[history.Committed], counts[history.Aborted],
+		counts[history.Unknown], h.bank.transfers.Load(), h.bank.totals.Load(), h.kills)
 	if counts[history.Committed] < 50 {
 		h.t.Errorf("only %d transactions were committed", counts[history.Committed])
 	}
@@ -148,25 +167,33 @@ type historyClient struct {
 }
 
 func (c *historyClient) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if c.conn == nil || c.conn.IsClosed() {
-			dial, cancel := context.WithTimeout(ctx, readyTimeout)
-			conn, err := pgx.Connect(dial, *c.h.url.Load())
-			cancel()
-			if err != nil {
-				time.Sleep(5 * time.Millisecond) // the process is being started anew
-				continue
-			}
-			c.conn = conn
-		}
+	for c.connected(ctx) {
 		t := c.transaction(ctx)
 		c.h.mu.Lock()
 		c.h.txns = append(c.h.txns, t)
 		c.h.mu.Unlock()
 	}
+}
+
+// connected connects if need be. It gives false, and ends the connection, when the history is over.
+func (c *historyClient) connected(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if c.conn != nil && !c.conn.IsClosed() {
+			return true
+		}
+		dial, cancel := context.WithTimeout(ctx, readyTimeout)
+		conn, err := pgx.Connect(dial, *c.h.url.Load())
+		cancel()
+		if err != nil {
+			time.Sleep(5 * time.Millisecond) // the process is being started anew
+			continue
+		}
+		c.conn = conn
+	}
 	if c.conn != nil {
 		c.conn.Close(context.Background())
 	}
+	return false
 }
 
 // now is the time since the history began.

@@ -74,6 +74,8 @@ const (
 
 // TestLinearizable has clients read, write and compare-and-set single documents while the process is killed: each document behaves as one that
 // is changed at one instant between a statement's start and its answer.
+//
+// It goes on in rounds of two kills with documents of their own, each of which is checked by itself: for SHERD_HISTORY, or for one round.
 func TestLinearizable(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -81,7 +83,25 @@ func TestLinearizable(t *testing.T) {
 	h.start()
 	conn := Connect(t, h.process.URL)
 	Exec(t, conn, "CREATE TABLE registers (id text PRIMARY KEY, v int NOT NULL, doc jsonb)")
-	Exec(t, conn, "INSERT INTO registers SELECT 'r' || n || '$@' || n * 170000, 0 FROM generate_series(0, $1) n", registerKeys-1)
+	all := 0
+	end := time.Now().Add(historyLength(t, 0))
+	for round := 0; round == 0 || time.Now().Before(end); round++ {
+		all += linearRound(t, h, round)
+	}
+	conn = Connect(t, h.process.URL)
+	for _, wrong := range failedChecks(t, conn) {
+		t.Error(wrong)
+	}
+	t.Logf("%d operations, %d kills", all, h.kills)
+}
+
+// linearRound gives the number of operations.
+func linearRound(t *testing.T, h *historyRun, round int) int {
+	conn := Connect(t, h.process.URL)
+	for n := range registerKeys {
+		Exec(t, conn, "INSERT INTO registers VALUES ($1, 0)", registerID(round*registerKeys+n))
+	}
+	conn.Close(context.Background())
 
 	var mu sync.Mutex
 	var ops []porcupine.Operation
@@ -89,7 +109,7 @@ func TestLinearizable(t *testing.T) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for n := range registerClients {
-		c := &registerClient{historyClient: historyClient{h: h, rnd: rand.New(rand.NewPCG(seed, uint64(n+2)))}}
+		c := &registerClient{historyClient{h: h, rnd: rand.New(rand.NewPCG(h.seed, uint64(round*registerClients+n)))}, round * registerKeys}
 		wg.Go(func() {
 			c.run(ctx, func(op porcupine.Operation) {
 				mu.Lock()
@@ -103,10 +123,10 @@ func TestLinearizable(t *testing.T) {
 		time.Sleep(time.Duration(500+h.rnd.IntN(1000)) * time.Millisecond) // the random moment of the kill
 		h.process.Kill()
 		h.start()
+		h.kills++
 	}
 	cancel()
 	wg.Wait()
-	t.Logf("%d operations", len(ops))
 	if len(ops) < 200 {
 		t.Errorf("only %d operations", len(ops))
 	}
@@ -116,6 +136,7 @@ func TestLinearizable(t *testing.T) {
 	case porcupine.Unknown:
 		t.Error("the history is too long to be checked")
 	}
+	return len(ops)
 }
 
 // TestRegisterModel shows that the check can fail: a read that misses an acknowledged write, and a value that comes back.
@@ -132,7 +153,12 @@ func TestRegisterModel(t *testing.T) {
 	}
 }
 
-type registerClient struct{ historyClient }
+func registerID(key int) string { return fmt.Sprintf("r%d$@%d", key, key%registerKeys*170000) }
+
+type registerClient struct {
+	historyClient
+	first int // of the round's keys
+}
 
 func (c *registerClient) run(ctx context.Context, note func(porcupine.Operation)) {
 	for ctx.Err() == nil {
@@ -144,7 +170,7 @@ func (c *registerClient) run(ctx context.Context, note func(porcupine.Operation)
 			}
 			c.conn = conn
 		}
-		in := registerInput{key: c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5), new: c.rnd.IntN(5)}
+		in := registerInput{key: c.first + c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5), new: c.rnd.IntN(5)}
 		op := porcupine.Operation{Input: in, Call: int64(c.now())}
 		out, err := c.operate(ctx, in)
 		op.Return = int64(c.now())
@@ -166,7 +192,7 @@ func (c *registerClient) run(ctx context.Context, note func(porcupine.Operation)
 }
 
 func (c *registerClient) operate(ctx context.Context, in registerInput) (out registerOutput, err error) {
-	id := fmt.Sprintf("r%d$@%d", in.key, in.key*170000)
+	id := registerID(in.key)
 	switch in.kind {
 	case 'r':
 		err = c.conn.QueryRow(ctx, "SELECT v FROM registers WHERE id = $1", id).Scan(&out.value)

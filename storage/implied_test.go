@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/txn"
-	"github.com/sherddb/sherd/txn/rule"
 )
 
 // impliedCommit is a transaction over three fragments that replaces "old" by "new", as far as a test has taken it.
@@ -52,9 +51,6 @@ func (x *impliedCommit) mustPrepare(is ...int) {
 // TestImpliedCommitIsRecovered leaves a commit with every subset of its writers prepared, then ends the process: all prepared is committed, for the
 // client may have been told so, and anything less is not. The same where the recovery is ended at one of its steps.
 func TestImpliedCommitIsRecovered(t *testing.T) {
-	if !rule.T7Implied || !rule.T7First {
-		t.Skip("built without the rule")
-	}
 	points := []string{"", "propose", "apply.written", "barred", "recover.asked", "settled"}
 	for set := range 8 {
 		for anchor := range 2 {
@@ -121,9 +117,6 @@ func (x *impliedCommit) check(c *cluster, committed bool) {
 
 // TestWhoSaysNoNeverPrepares: a writer that was asked before it has prepared refuses that C for ever, and takes a larger one.
 func TestWhoSaysNoNeverPrepares(t *testing.T) {
-	if !rule.T7Bar {
-		t.Skip("built without the rule")
-	}
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1)
 	r := x.c.rs[2]
@@ -156,9 +149,6 @@ func TestWhoSaysNoNeverPrepares(t *testing.T) {
 // abortsLeaveLaterAttempt brings the aborts of an earlier attempt, late.
 func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 	t := x.c.t
-	if !rule.T7Attempt || !rule.T7Implied {
-		return
-	}
 	d := txn.Decision{ID: x.id, C: first, Outcome: txn.Aborted}
 	if out, err := x.c.rs[0].decideImplied(d); out != txn.Unknown || err != nil {
 		t.Fatal("the anchor ends a later attempt:", out, err)
@@ -178,9 +168,6 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 
 // TestUnaskedAbortDoesNotCount: an anchor that found nothing prepared, and proposes abort when something is, must not end it.
 func TestUnaskedAbortDoesNotCount(t *testing.T) {
-	if !rule.T7Implied {
-		t.Skip("built without the rule")
-	}
 	x := startImplied(t, 0)
 	x.mustPrepare(0, 1, 2)
 	if out, err := x.c.rs[0].decide(txn.Decision{ID: x.id, C: x.C, Outcome: txn.Aborted}); out != txn.Unknown || err != nil {
@@ -191,9 +178,6 @@ func TestUnaskedAbortDoesNotCount(t *testing.T) {
 
 // TestRecoveryNeedsEveryAnswer: where a writer cannot be asked nothing is decided, however long it takes.
 func TestRecoveryNeedsEveryAnswer(t *testing.T) {
-	if !rule.T7Implied {
-		t.Skip("built without the rule")
-	}
 	var up bool
 	peers := NewPeers()
 	x := startImplied(t, 0, func(c *Config) {

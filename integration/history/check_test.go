@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -62,6 +63,25 @@ func TestKinds(t *testing.T) {
 		got := Check(c.txns, c.final)
 		if Kinds(got) != c.want {
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestComponents: two cycles that touch, a third one, and what leads from one to the other.
+func TestComponents(t *testing.T) {
+	g := &graph{next: make([]map[int]edgeKind, 7)}
+	for i := range g.next {
+		g.next[i] = map[int]edgeKind{}
+	}
+	for _, e := range [][2]int{{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 2}, {3, 4}, {4, 5}, {5, 4}, {6, 0}} {
+		g.add(e[0], e[1], ww)
+	}
+	of := g.components()
+	for i, same := range [][]int{{0, 1, 2, 3}, {4, 5}, {6}} {
+		for j, c := range of {
+			if in := slices.Contains(same, j); in != (c == of[same[0]]) {
+				t.Errorf("component %d: %v", i, of)
+			}
 		}
 	}
 }

@@ -96,19 +96,60 @@ func (c *checker) dependencies() *graph {
 
 // without gives the graph without the edges of some transactions.
 func (g *graph) without(drop func(i int) bool) *graph {
+	return g.filter(func(i, j int) bool { return !drop(i) && !drop(j) })
+}
+
+// filter gives the graph with some of its edges.
+func (g *graph) filter(keep func(i, j int) bool) *graph {
 	out := &graph{next: make([]map[int]edgeKind, len(g.next))}
 	for i, edges := range g.next {
 		out.next[i] = map[int]edgeKind{}
-		if drop(i) {
-			continue
-		}
 		for j, k := range edges {
-			if !drop(j) {
+			if keep(i, j) {
 				out.next[i][j] = k
 			}
 		}
 	}
 	return out
+}
+
+// components gives the strongly connected component of each node, by a number (Tarjan 1972).
+func (g *graph) components() []int {
+	of, low, at := make([]int, len(g.next)), make([]int, len(g.next)), make([]int, len(g.next))
+	var stack []int
+	next, n := 1, 0
+	var visit func(i int)
+	visit = func(i int) {
+		at[i], low[i], of[i] = next, next, -1
+		next++
+		stack = append(stack, i)
+		for j := range g.next[i] {
+			if at[j] == 0 {
+				visit(j)
+				low[i] = min(low[i], low[j])
+			} else if of[j] < 0 {
+				low[i] = min(low[i], at[j])
+			}
+		}
+		if low[i] != at[i] {
+			return
+		}
+		for {
+			j := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			of[j] = n
+			if j == i {
+				break
+			}
+		}
+		n++
+	}
+	for i := range g.next {
+		if at[i] == 0 {
+			visit(i)
+		}
+	}
+	return of
 }
 
 // cycle gives a cycle over edges of the kinds, nil if there is none.
@@ -168,8 +209,10 @@ func (g *graph) shorten(cycle []int, kinds edgeKind) []int {
 	return cycle
 }
 
-// single gives a cycle with exactly one rw edge.
+// single gives a cycle with exactly one rw edge. A cycle stays within a strongly connected component, and those are small where little is wrong.
 func (g *graph) single() []int {
+	of := g.components()
+	g = g.filter(func(i, j int) bool { return of[i] == of[j] })
 	for a, edges := range g.next {
 		for b, k := range edges {
 			if k&rw == 0 {

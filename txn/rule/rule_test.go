@@ -37,3 +37,30 @@ func TestEveryRuleHasASwitch(t *testing.T) {
 		t.Errorf("doc.go lists %d tags, %d are there", n, len(files))
 	}
 }
+
+// TestEveryRuleIsClaimed: integration/broken names what fails without each rule.
+func TestEveryRuleIsClaimed(t *testing.T) {
+	script, err := os.ReadFile("../../integration/broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, claims, _ := strings.Cut(string(script), "claims='\n")
+	claims, _, _ = strings.Cut(claims, "'\n")
+	claimed := map[string]bool{}
+	for line := range strings.Lines(claims) {
+		if f := strings.Fields(line); len(f) == 3 {
+			claimed[f[0]] = true
+		} else {
+			t.Errorf("claim %q", line)
+		}
+	}
+	files, err := filepath.Glob("*_off.go")
+	if err != nil || len(files) != len(claimed) {
+		t.Errorf("%d rules, %d are claimed: %v", len(files), len(claimed), err)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(f, "_off.go"); !claimed[name] {
+			t.Errorf("nothing is claimed to fail without %s", name)
+		}
+	}
+}
