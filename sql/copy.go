@@ -469,7 +469,7 @@ type copyOutput struct {
 	names   []string
 	fields  []copydata.Field
 	values  []byte
-	buf     []byte
+	buf     []byte // of one message; before the first it holds what binary data begins with
 }
 
 func (o *copyOutput) begin() error {
@@ -481,7 +481,7 @@ func (o *copyOutput) begin() error {
 	}
 	switch {
 	case o.opts.Format == copydata.Binary:
-		return o.w.CopyData(copydata.AppendHeader(nil))
+		o.buf = copydata.AppendHeader(nil) // in one message with the first row, as drivers expect it
 	case o.opts.Header:
 		var fields []copydata.Field
 		for _, name := range o.names {
@@ -512,13 +512,15 @@ func (o *copyOutput) row(row []types.Datum) error {
 		o.fields = append(o.fields, copydata.Field{Bytes: o.values[from:ends[i]], Null: d.IsNull()})
 		from = ends[i]
 	}
-	o.buf = o.opts.AppendRecord(o.buf[:0], o.fields, o.names)
-	return o.w.CopyData(o.buf)
+	o.buf = o.opts.AppendRecord(o.buf, o.fields, o.names)
+	err := o.w.CopyData(o.buf)
+	o.buf = o.buf[:0]
+	return err
 }
 
 func (o *copyOutput) end() error {
 	if o.opts.Format == copydata.Binary {
-		if err := o.w.CopyData(copydata.AppendTrailer(nil)); err != nil {
+		if err := o.w.CopyData(copydata.AppendTrailer(o.buf)); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 func takesSnapshot(n *pg_query.Node) bool {
 	switch n.Node.(type) {
 	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt,
-		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt,
+		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt, *pg_query.Node_UnlistenStmt,
 		*pg_query.Node_ExecuteStmt: // what it executes says so itself
 		return false
 	}
@@ -89,6 +89,8 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 		return "CLUSTER", true
 	case *pg_query.Node_CheckPointStmt:
 		return "CHECKPOINT", true
+	case *pg_query.Node_UnlistenStmt: // nobody listens; pools of connections say so before they hand one on
+		return "UNLISTEN", true
 	}
 	return "", false
 }

@@ -28,6 +28,11 @@ def psycopg3(url):
             with conn.cursor() as cur:
                 cur.executemany("INSERT INTO python3 VALUES (%s, %s)", [(f"p/{n}", Jsonb({"n": n, "half": n / 2})) for n in range(200)])
         equal(conn.execute("SELECT count(*) FROM python3").fetchone(), (200,))
+        with conn.cursor().copy("COPY (SELECT 'row ' || g, g FROM generate_series(1, 3) g ORDER BY g) TO STDOUT (FORMAT binary)") as copy:
+            copy.set_types(["text", "int4"])
+            equal(list(copy.rows()), [("row 1", 1), ("row 2", 2), ("row 3", 3)])
+        with conn.cursor().copy("COPY (SELECT 1 WHERE false) TO STDOUT (FORMAT binary)") as copy:
+            equal(len(b"".join(copy)), 21)
         try:
             with conn.transaction():
                 conn.execute("DELETE FROM python3")

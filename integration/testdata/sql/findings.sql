@@ -14,3 +14,8 @@ SELECT c, acldefault(c::"char", 10) FROM unnest(string_to_array('c,r,s,d,f,l,L,n
 SELECT acldefault('n', 99999);
 SELECT ('abc'::name)[0], ('abc'::name)[3], ('abc'::name)[64] IS NULL, ('é'::name)[0], pg_typeof(('abc'::name)[0]), ('abc'::name)[1] = 'b';
 SELECT ('abc'::name)[0:1];
+SELECT pg_advisory_unlock_all(); 
+CLOSE ALL;
+UNLISTEN *;
+RESET ALL;
+UNLISTEN nosuch;
