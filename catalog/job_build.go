@@ -3,7 +3,7 @@ package catalog
 import "encoding/binary"
 
 // BuildIndexJob is the kind of a job that stands for an index that is being built beside the table's users. Done and Total count rows. The session that
-// builds it ends the job; a start ends what a dead process has left (AbandonBuild).
+// builds it ends the job; a start ends what a dead process has left.
 const BuildIndexJob = "build_index"
 
 // NewBuildIndexJob makes the job of an index of a table that is kept under a storage id; micros is the time now.
@@ -42,8 +42,23 @@ func (c *Change) Unbuild(j *Job) error {
 	return c.PutTable(t)
 }
 
-// Discard makes a BuildIndexJob the one that deletes what the index left: nobody keeps it any more.
-func (c *Change) Discard(j *Job, micros int64) error {
+// Discard makes a BuildIndexJob the one that deletes what the index left: nobody keeps it any more. Where nobody was told that the build has
+// failed, why says so: the job keeps it (Swept).
+func (c *Change) Discard(j *Job, micros int64, why string) error {
 	table, index, _, _ := j.BuiltIndex()
-	return c.PutJob(NewDropIndexJob(j.ID, j.Database, table, index, micros))
+	d := NewDropIndexJob(j.ID, j.Database, table, index, micros)
+	d.Table, d.Error, d.StartedMicros = j.Table, why, j.StartedMicros
+	return c.PutJob(d)
+}
+
+// Swept ends the job that has deleted what a table or an index left. One that has an error is kept as a failed build, for people to see.
+func (c *Change) Swept(j *Job, micros int64) error {
+	if j.Error == "" {
+		c.DropJob(j.ID)
+		return nil
+	}
+	return c.PutJob(&Job{
+		ID: j.ID, Kind: BuildIndexJob, State: JobFailed, Database: j.Database, Table: j.Table, Error: j.Error,
+		StartedMicros: j.StartedMicros, UpdatedMicros: micros,
+	})
 }

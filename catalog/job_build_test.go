@@ -52,10 +52,19 @@ func TestUnbuild(t *testing.T) {
 		if err := ch.Unbuild(v.Job(id)); err != nil {
 			return err
 		}
-		return ch.Discard(v.Job(id), 2)
+		return ch.Discard(v.Job(id), 2, "it broke")
 	}))
 	table, index, ok := v.Job(id).DroppedIndex()
 	if !ok || table != tab.StorageID || index != x.StorageID || v.Table(tab.OID).Index(x.OID) != nil {
+		t.Errorf("%+v", v.Job(id))
+	}
+	v = must[*View](t)(c.Update(t.Context(), func(v *View, ch *Change) error { return ch.Swept(v.Job(id), 3) }))
+	if j := v.Job(id); j.State != JobFailed || j.Kind != BuildIndexJob || j.Error != "it broke" || j.Table != tab.OID {
+		t.Errorf("%+v", j)
+	}
+	clean := NewDropIndexJob(id, tab.Database, table, index, 4)
+	v = must[*View](t)(c.Update(t.Context(), func(v *View, ch *Change) error { return ch.Swept(clean, 5) }))
+	if v.Job(id) != nil {
 		t.Errorf("%+v", v.Job(id))
 	}
 }

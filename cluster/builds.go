@@ -2,30 +2,53 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 )
 
-// abandonBuilds takes away the indexes that a dead process was building: who asked for them got no answer. It runs before anybody writes, so nobody
-// keeps them any more.
+// keepFailed is how long a failed job is shown.
+const keepFailed = 24 * time.Hour
+
+// abandonBuilds takes away the indexes that a dead process was building: who asked for them got no answer, and finds the reason in sherd.jobs and
+// in the log. It runs before anybody writes, so nobody keeps them any more.
 func (h *Host) abandonBuilds(ctx context.Context) error {
 	for j := range h.cfg.Catalog.View().Jobs() {
-		if _, _, _, ok := j.BuiltIndex(); !ok {
-			continue
-		}
-		_, err := h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
-			if v.Job(j.ID) == nil {
+		var err error
+		switch _, _, index, building := j.BuiltIndex(); {
+		case building:
+			err = h.abandonBuild(ctx, j, index)
+		case j.State == catalog.JobFailed && time.Since(time.UnixMicro(j.UpdatedMicros)) > keepFailed:
+			_, err = h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+				if v.Job(j.ID) != nil {
+					ch.DropJob(j.ID)
+				}
 				return nil
-			}
-			if err := ch.Unbuild(j); err != nil {
-				return err
-			}
-			return ch.Discard(j, time.Now().UnixMicro())
-		})
+			})
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (h *Host) abandonBuild(ctx context.Context, j *catalog.Job, index catalog.OID) error {
+	why := ""
+	if t, x := h.cfg.Catalog.View().Index(index); x != nil && x.State == catalog.IndexBuilding {
+		why = fmt.Sprintf("index %q was not built: the node stopped after %d rows", x.Name, j.Done)
+		h.cfg.Logger.Warn("an index was being built when the node stopped; it is taken away, and has to be created again",
+			"index", x.Name, "table", t.Name, "rows", j.Done)
+	}
+	_, err := h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if v.Job(j.ID) == nil {
+			return nil
+		}
+		if err := ch.Unbuild(j); err != nil {
+			return err
+		}
+		return ch.Discard(j, time.Now().UnixMicro(), why)
+	})
+	return err
 }

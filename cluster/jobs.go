@@ -98,8 +98,8 @@ func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) er
 		}
 	}
 	_, err := r.host.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
-		if v.Job(j.ID) != nil {
-			ch.DropJob(j.ID)
+		if now := v.Job(j.ID); now != nil {
+			return ch.Swept(now, time.Now().UnixMicro())
 		}
 		return nil
 	})

@@ -198,6 +198,19 @@ func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
 	return err
 }
 
+// rows tells how many rows the table has, as far as is known.
+func (p *stepwise) rows() (n int64) {
+	d := p.s.db.cfg.Catalog.View().Database(p.s.database)
+	stats, err := p.s.db.cfg.Fragments.TableStats(d, p.was.StorageID)
+	if err != nil {
+		return 0
+	}
+	for i := range stats {
+		n += stats[i].Documents
+	}
+	return n
+}
+
 // fill gives the index the entries of the rows that are there.
 func (p *stepwise) fill(ctx context.Context, index catalog.OID, job *catalog.Job) error {
 	fill, err := newFill(p.s.db.cfg.Catalog.View(), p.was.OID, index)
@@ -226,7 +239,7 @@ const progressEvery = time.Second
 
 // progress records how far the job is; nothing depends on it.
 func (p *stepwise) progress(ctx context.Context, job *catalog.Job) {
-	job.UpdatedMicros = time.Now().UnixMicro()
+	job.Total, job.UpdatedMicros = p.rows(), time.Now().UnixMicro()
 	_, _ = p.s.db.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		if v.Job(job.ID) == nil {
 			return nil
@@ -281,7 +294,7 @@ func (p *stepwise) abandon(job *catalog.Job) {
 		defer o.Release()
 		err := o.Barrier(ctx, tag)
 		if err == nil {
-			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Discard(job, time.Now().UnixMicro()) })
+			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Discard(job, time.Now().UnixMicro(), "") })
 		}
 		if err != nil {
 			db.cfg.Logger.Warn("what an unfinished index has stored is deleted after the next start", "job", job.ID, "error", err)

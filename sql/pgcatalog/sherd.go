@@ -95,6 +95,9 @@ var sherdViews = []*Relation{
 		col("txn", textOID), col("xid", xidOID), col("pid", int4OID), col("state", textOID), col("isolation", textOID), col("began", timestampTZ),
 		col("fragments", textArray), col("staged_rows", int8OID), col("staged_bytes", int8OID), col("locks", int8OID),
 		col("prepared", boolOID), col("commit_at", textOID), col("anchor", textOID), col("gid", textOID)),
+	view(9112, "jobs", "work in the background of this database: running, or failed within the last day",
+		col("id", int8OID), col("kind", textOID), col("object", textOID), col("progress", textOID), col("state", textOID),
+		col("started", timestampTZ), col("updated", timestampTZ), col("error", textOID)),
 }
 
 func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation {

@@ -47,6 +47,11 @@ func testEnv(t testing.TB) *Env {
 	}
 	app := &catalog.Schema{OID: oid(), Database: catalog.PostgresDB, Name: "app", Owner: catalog.BootstrapRole, Comment: "the application's"}
 	orders, lines := ordersTable(t, oid), linesTable(app.OID, oid)
+	for range 4 {
+		if _, err := c.NewJobID(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
 	view, err := c.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
 		if err := ch.PutSchema(app); err != nil {
 			return err
@@ -54,12 +59,32 @@ func testEnv(t testing.TB) *Env {
 		if err := ch.PutTable(orders); err != nil {
 			return err
 		}
-		return ch.PutTable(lines)
+		if err := ch.PutTable(lines); err != nil {
+			return err
+		}
+		return putJobs(ch, orders)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return envOf(view, orders)
+}
+
+// putJobs adds jobs in several states.
+func putJobs(ch *catalog.Change, orders *catalog.Table) error {
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).UnixMicro()
+	running := catalog.NewBuildIndexJob(1, orders, &orders.Indexes[0], at)
+	running.Done, running.Total = 100, 300
+	failed := &catalog.Job{
+		ID: 2, Kind: catalog.BuildIndexJob, State: catalog.JobFailed, Database: orders.Database, Table: orders.OID, Done: 7,
+		Error: "it broke", StartedMicros: at, UpdatedMicros: at,
+	}
+	for _, j := range []*catalog.Job{running, failed, catalog.NewDropStorageJob(3, orders.Database, 99, at), catalog.NewDropStorageJob(4, 77, 99, at)} {
+		if err := ch.PutJob(j); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func envOf(view *catalog.View, orders *catalog.Table) *Env {
