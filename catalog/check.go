@@ -38,6 +38,10 @@ func checkDescriptor(d descriptor) error {
 		if d.ID == 0 || d.ID > maxObjectID || d.Kind == "" {
 			err = errors.New("a job needs a number and a kind")
 		}
+	case *Authority:
+		err = d.check()
+	case *JoinToken:
+		err = d.check()
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: %T is not valid: %w", d, err)

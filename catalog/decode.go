@@ -32,6 +32,10 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		}, nil
 	case *pb.Object_Job:
 		return decodeJob(k.Job), nil
+	case *pb.Object_Authority:
+		return decodeAuthority(k.Authority)
+	case *pb.Object_JoinToken:
+		return decodeJoinToken(k.JoinToken)
 	}
 	return nil, errors.New("object of an unknown kind")
 }

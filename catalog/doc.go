@@ -19,7 +19,7 @@
 //	K1  A View is immutable, its descriptors and their slices and maps included; who wants to change one clones it.
 //	K2  Applying an entry depends on its bytes and the state alone: no clock, no random number, no order of a Go map.
 //	K3  Numbers of objects, fragments, nodes and jobs are never reused (V5). They are allotted by entries of their own, so a refused
-//	    change or a crash leaves gaps.
+//	    change or a crash leaves gaps. Authorities and join tokens are numbered by their hashes.
 //	K4  Names are unique: databases and roles in the cluster, schemas in a database; tables, indexes, sequences and views share one
 //	    namespace per schema, as in pg_class.
 //	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments

@@ -25,6 +25,12 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		}}
 	case *Job:
 		o.Kind = &pb.Object_Job{Job: encodeJob(d)}
+	case *Authority:
+		o.Kind = &pb.Object_Authority{Authority: &pb.Authority{Id: d.ID, Phase: uint32(d.Phase), Secret: d.Secret}}
+	case *JoinToken:
+		o.Kind = &pb.Object_JoinToken{JoinToken: &pb.JoinToken{
+			Hash: d.Hash, Authority: d.Authority, CreatedMicros: d.CreatedMicros, ExpiresMicros: d.ExpiresMicros, Node: d.Node, UsedBy: d.UsedBy,
+		}}
 	default:
 		panic("catalog: no descriptor")
 	}

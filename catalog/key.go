@@ -6,13 +6,15 @@ import "encoding/binary"
 type objectKind uint8
 
 const (
-	clusterObject  objectKind = 1
-	databaseObject objectKind = 2
-	schemaObject   objectKind = 3
-	tableObject    objectKind = 4
-	roleObject     objectKind = 5
-	nodeObject     objectKind = 6
-	jobObject      objectKind = 7
+	clusterObject   objectKind = 1
+	databaseObject  objectKind = 2
+	schemaObject    objectKind = 3
+	tableObject     objectKind = 4
+	roleObject      objectKind = 5
+	nodeObject      objectKind = 6
+	jobObject       objectKind = 7
+	authorityObject objectKind = 8
+	tokenObject     objectKind = 9
 )
 
 // objectKey is a kind in the top byte and the object's number below, so that objects of a kind are neighbours in number order.
@@ -27,10 +29,10 @@ func newKey(kind objectKind, id uint64) objectKey {
 func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
 func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
-// isDefinition tells whether objects of the kind matter to plans; nodes and jobs do not.
-func (k objectKind) isDefinition() bool { return k != nodeObject && k != jobObject }
+// isDefinition tells whether objects of the kind matter to plans; nodes, jobs and what lets nodes in do not.
+func (k objectKind) isDefinition() bool { return k < nodeObject }
 
-// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job.
+// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {
@@ -49,6 +51,10 @@ func keyOf(d descriptor) objectKey {
 		return newKey(nodeObject, uint64(d.ID))
 	case *Job:
 		return newKey(jobObject, d.ID)
+	case *Authority:
+		return newKey(authorityObject, d.ID)
+	case *JoinToken:
+		return newKey(tokenObject, tokenID(d.Hash))
 	}
 	panic("catalog: no descriptor")
 }

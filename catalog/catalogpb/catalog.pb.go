@@ -559,7 +559,7 @@ func (*Op_Drop) isOp_Kind() {}
 
 func (*Op_Require) isOp_Kind() {}
 
-// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job.
+// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job, 8 authority, 9 join token.
 type Ref struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -2062,6 +2062,152 @@ func (x *Node) GetLabels() map[string]string {
 	return nil
 }
 
+// Authority certifies nodes. Who has its secret can let in anybody.
+type Authority struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`        // the first 56 bits of its fingerprint
+	Phase         uint32                 `protobuf:"varint,2,opt,name=phase,proto3" json:"phase,omitempty"`  // 1 announced, 2 signing, 3 retiring
+	Secret        []byte                 `protobuf:"bytes,3,opt,name=secret,proto3" json:"secret,omitempty"` // key and certificates, PEM
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Authority) Reset() {
+	*x = Authority{}
+	mi := &file_catalog_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Authority) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Authority) ProtoMessage() {}
+
+func (x *Authority) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Authority.ProtoReflect.Descriptor instead.
+func (*Authority) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Authority) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Authority) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Authority) GetSecret() []byte {
+	if x != nil {
+		return x.Secret
+	}
+	return nil
+}
+
+// JoinToken is what is kept of a token. Its number is the first 56 bits of the hash.
+type JoinToken struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hash          []byte                 `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"`
+	Authority     uint64                 `protobuf:"varint,2,opt,name=authority,proto3" json:"authority,omitempty"` // that the token names
+	CreatedMicros int64                  `protobuf:"fixed64,3,opt,name=created_micros,json=createdMicros,proto3" json:"created_micros,omitempty"`
+	ExpiresMicros int64                  `protobuf:"fixed64,4,opt,name=expires_micros,json=expiresMicros,proto3" json:"expires_micros,omitempty"`
+	Node          uint32                 `protobuf:"varint,5,opt,name=node,proto3" json:"node,omitempty"`                  // whom it is for, or who used it; 0 a new one
+	UsedBy        []byte                 `protobuf:"bytes,6,opt,name=used_by,json=usedBy,proto3" json:"used_by,omitempty"` // hash of the key; empty: nobody yet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinToken) Reset() {
+	*x = JoinToken{}
+	mi := &file_catalog_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinToken) ProtoMessage() {}
+
+func (x *JoinToken) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
+func (*JoinToken) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *JoinToken) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *JoinToken) GetAuthority() uint64 {
+	if x != nil {
+		return x.Authority
+	}
+	return 0
+}
+
+func (x *JoinToken) GetCreatedMicros() int64 {
+	if x != nil {
+		return x.CreatedMicros
+	}
+	return 0
+}
+
+func (x *JoinToken) GetExpiresMicros() int64 {
+	if x != nil {
+		return x.ExpiresMicros
+	}
+	return 0
+}
+
+func (x *JoinToken) GetNode() uint32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *JoinToken) GetUsedBy() []byte {
+	if x != nil {
+		return x.UsedBy
+	}
+	return nil
+}
+
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2081,7 +2227,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2239,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2252,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2206,7 +2352,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2364,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2377,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -2322,7 +2468,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2480,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2493,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -2377,6 +2523,8 @@ type Object struct {
 	//	*Object_Role
 	//	*Object_Node
 	//	*Object_Job
+	//	*Object_Authority
+	//	*Object_JoinToken
 	Kind          isObject_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2384,7 +2532,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2396,7 +2544,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2409,7 +2557,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -2489,6 +2637,24 @@ func (x *Object) GetJob() *Job {
 	return nil
 }
 
+func (x *Object) GetAuthority() *Authority {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_Authority); ok {
+			return x.Authority
+		}
+	}
+	return nil
+}
+
+func (x *Object) GetJoinToken() *JoinToken {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_JoinToken); ok {
+			return x.JoinToken
+		}
+	}
+	return nil
+}
+
 type isObject_Kind interface {
 	isObject_Kind()
 }
@@ -2521,6 +2687,14 @@ type Object_Job struct {
 	Job *Job `protobuf:"bytes,8,opt,name=job,proto3,oneof"`
 }
 
+type Object_Authority struct {
+	Authority *Authority `protobuf:"bytes,9,opt,name=authority,proto3,oneof"`
+}
+
+type Object_JoinToken struct {
+	JoinToken *JoinToken `protobuf:"bytes,10,opt,name=join_token,json=joinToken,proto3,oneof"`
+}
+
 func (*Object_Cluster) isObject_Kind() {}
 
 func (*Object_Database) isObject_Kind() {}
@@ -2534,6 +2708,10 @@ func (*Object_Role) isObject_Kind() {}
 func (*Object_Node) isObject_Kind() {}
 
 func (*Object_Job) isObject_Kind() {}
+
+func (*Object_Authority) isObject_Kind() {}
+
+func (*Object_JoinToken) isObject_Kind() {}
 
 var File_catalog_proto protoreflect.FileDescriptor
 
@@ -2744,7 +2922,18 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06labels\x18\a \x03(\v2\x1f.sherd.catalog.Node.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x99\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +
+	"\tAuthority\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
+	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
+	"\x06secret\x18\x03 \x01(\fR\x06secret\"\xb8\x01\n" +
+	"\tJoinToken\x12\x12\n" +
+	"\x04hash\x18\x01 \x01(\fR\x04hash\x12\x1c\n" +
+	"\tauthority\x18\x02 \x01(\x04R\tauthority\x12%\n" +
+	"\x0ecreated_micros\x18\x03 \x01(\x10R\rcreatedMicros\x12%\n" +
+	"\x0eexpires_micros\x18\x04 \x01(\x10R\rexpiresMicros\x12\x12\n" +
+	"\x04node\x18\x05 \x01(\rR\x04node\x12\x17\n" +
+	"\aused_by\x18\x06 \x01(\fR\x06usedBy\"\x99\x02\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -2774,7 +2963,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\boutcomes\x18\v \x03(\v2\x16.sherd.catalog.DecidedR\boutcomes\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\xf4\x02\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xe9\x03\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -2783,7 +2972,11 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05table\x18\x05 \x01(\v2\x14.sherd.catalog.TableH\x00R\x05table\x12)\n" +
 	"\x04role\x18\x06 \x01(\v2\x13.sherd.catalog.RoleH\x00R\x04role\x12)\n" +
 	"\x04node\x18\a \x01(\v2\x13.sherd.catalog.NodeH\x00R\x04node\x12&\n" +
-	"\x03job\x18\b \x01(\v2\x12.sherd.catalog.JobH\x00R\x03jobB\x06\n" +
+	"\x03job\x18\b \x01(\v2\x12.sherd.catalog.JobH\x00R\x03job\x128\n" +
+	"\tauthority\x18\t \x01(\v2\x18.sherd.catalog.AuthorityH\x00R\tauthority\x129\n" +
+	"\n" +
+	"join_token\x18\n" +
+	" \x01(\v2\x18.sherd.catalog.JoinTokenH\x00R\tjoinTokenB\x06\n" +
 	"\x04kindB,Z*github.com/sherddb/sherd/catalog/catalogpbb\x06proto3"
 
 var (
@@ -2798,7 +2991,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -2822,17 +3015,19 @@ var file_catalog_proto_goTypes = []any{
 	(*Index)(nil),       // 19: sherd.catalog.Index
 	(*Role)(nil),        // 20: sherd.catalog.Role
 	(*Node)(nil),        // 21: sherd.catalog.Node
-	(*Job)(nil),         // 22: sherd.catalog.Job
-	(*Snapshot)(nil),    // 23: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 24: sherd.catalog.IDCounter
-	(*Object)(nil),      // 25: sherd.catalog.Object
-	nil,                 // 26: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 27: sherd.catalog.Database.SettingsEntry
-	nil,                 // 28: sherd.catalog.Table.OptionsEntry
-	nil,                 // 29: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 30: sherd.catalog.Index.OptionsEntry
-	nil,                 // 31: sherd.catalog.Role.SettingsEntry
-	nil,                 // 32: sherd.catalog.Node.LabelsEntry
+	(*Authority)(nil),   // 22: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 23: sherd.catalog.JoinToken
+	(*Job)(nil),         // 24: sherd.catalog.Job
+	(*Snapshot)(nil),    // 25: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 26: sherd.catalog.IDCounter
+	(*Object)(nil),      // 27: sherd.catalog.Object
+	nil,                 // 28: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 29: sherd.catalog.Database.SettingsEntry
+	nil,                 // 30: sherd.catalog.Table.OptionsEntry
+	nil,                 // 31: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 32: sherd.catalog.Index.OptionsEntry
+	nil,                 // 33: sherd.catalog.Role.SettingsEntry
+	nil,                 // 34: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	5,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -2842,25 +3037,25 @@ var file_catalog_proto_depIdxs = []int32{
 	3,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
 	5,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
 	6,  // 6: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	25, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	27, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	7,  // 8: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	7,  // 9: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	26, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	28, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	11, // 11: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	12, // 12: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	27, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	29, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 14: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	16, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	17, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	19, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	28, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	29, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	30, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	31, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	18, // 20: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	30, // 21: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	31, // 22: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	32, // 23: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	25, // 24: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	24, // 25: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	32, // 21: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	33, // 22: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	34, // 23: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	27, // 24: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	26, // 25: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
 	1,  // 26: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
 	4,  // 27: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
 	4,  // 28: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
@@ -2870,12 +3065,14 @@ var file_catalog_proto_depIdxs = []int32{
 	15, // 32: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
 	20, // 33: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
 	21, // 34: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	22, // 35: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	24, // 35: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	22, // 36: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	23, // 37: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -2896,7 +3093,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[16].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[25].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[27].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -2904,6 +3101,8 @@ func file_catalog_proto_init() {
 		(*Object_Role)(nil),
 		(*Object_Node)(nil),
 		(*Object_Job)(nil),
+		(*Object_Authority)(nil),
+		(*Object_JoinToken)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2911,7 +3110,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
