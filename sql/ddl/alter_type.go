@@ -44,9 +44,6 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.transform(col, &next, n.RawDefault); err != nil {
 		return err
 	}
-	if err := d.checkForeignType(col, &next); err != nil {
-		return err
-	}
 	if err := d.checkTypeUse(col, next.Type); err != nil {
 		return err
 	}
@@ -90,7 +87,9 @@ func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error
 		return err
 	}
 	d.becomes[col.AttNum] = e
-	d.restored = d.restored || using != nil || !sameStored(col, next.Type, next.Typmod)
+	if using != nil || !sameStored(col, next.Type, next.Typmod) {
+		d.restored, d.revalued = true, append(d.revalued, col.AttNum)
+	}
 	return nil
 }
 
@@ -195,7 +194,10 @@ func (d *draft) recheck() error {
 	if e := pgerr.From(err); e != nil {
 		e.Position = 0 // in what the catalog keeps, not in the statement
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return d.checkForeignTypes()
 }
 
 func (d *draft) reread() error {

@@ -21,12 +21,17 @@ type change struct {
 	locked  []catalog.OID // tables that may be changed
 	taken   map[string]bool
 	rewrite *Rewrite // of a table's rows, when the change has been made
-	fills   []fill
-	cut     map[catalog.OID][]catalog.OID // foreign keys that go with what they refer to, by table
+
+	proveLater []proof // when the rows have been stored anew
+	fills      []fill
+	cut        map[catalog.OID][]catalog.OID // foreign keys that go with what they refer to, by table
 }
 
 // fill is an index that is to have the entries of the rows that are there.
 type fill struct{ table, index catalog.OID }
+
+// proof is a foreign key that a table's rows have to be held against.
+type proof struct{ table, key catalog.OID }
 
 // fill notes indexes to be filled when the change has been made.
 func (c *change) fill(table catalog.OID, indexes []catalog.OID) {
@@ -46,13 +51,14 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 	var notices []*pgerr.Error
 	var fills []fill
 	var rewrite *Rewrite
+	var proofs []proof
 	err := r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
 		if c.me = v.Role(r.Role); c.me == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
 		}
 		err := f(c)
-		notices, fills, rewrite = c.notices, c.fills, c.rewrite
+		notices, fills, rewrite, proofs = c.notices, c.fills, c.rewrite, c.proveLater
 		return err
 	})
 	if errors.Is(err, errMoved) {
@@ -64,6 +70,11 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 	for _, x := range fills {
 		if err == nil {
 			err = r.Fill(r.ctx, r.View(), x.table, x.index)
+		}
+	}
+	for _, p := range proofs {
+		if err == nil {
+			err = r.proveAfter(p)
 		}
 	}
 	for _, n := range notices {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // dependent is a foreign key of a table that refers to what is to be dropped.
@@ -249,14 +251,58 @@ func (d *draft) alterConstraint(k *pg_query.Constraint) error {
 	return nil
 }
 
-// checkForeignType refuses a new type for a column by which a foreign key joins rows, where it would have to be proved again.
-func (d *draft) checkForeignType(col, next *catalog.Column) error {
-	uses := slices.ContainsFunc(d.t.Constraints, func(k catalog.Constraint) bool {
-		return k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, col.AttNum)
-	}) || len(d.keyReferrers(func(r *catalog.Reference) bool { return slices.Contains(r.Columns, col.AttNum) }, "")) > 0
-	if !uses || sameStored(col, next.Type, next.Typmod) {
+// checkForeignTypes makes sure that the foreign keys that join rows by columns whose types change can still do so.
+func (d *draft) checkForeignTypes() error {
+	for i := range d.t.Constraints {
+		k := &d.t.Constraints[i]
+		if k.Kind != catalog.ForeignKey || k.Reference.Table == d.t.OID {
+			continue
+		}
+		if err := checkKeyTypes(d.t, d.view.Table(k.Reference.Table), k); err != nil {
+			return err
+		}
+	}
+	for _, r := range d.keyReferrers(func(*catalog.Reference) bool { return true }, "") {
+		child := r.Table
+		if child.OID == d.t.OID {
+			child = d.t
+		}
+		if err := checkKeyTypes(child, d.t, r.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unproved lists the foreign keys that rows have to be held against when they have been stored anew: those that are new, and those that join rows
+// by columns with other values now.
+func (d *draft) unproved() []proof {
+	var out []proof
+	changed := func(columns []int16) bool {
+		return slices.ContainsFunc(columns, func(n int16) bool { return slices.Contains(d.revalued, n) })
+	}
+	for i := range d.t.Constraints {
+		k := &d.t.Constraints[i]
+		if k.Kind == catalog.ForeignKey && k.Valid && (slices.Contains(d.proofs, k.OID) || changed(k.Columns)) {
+			out = append(out, proof{d.t.OID, k.OID})
+		}
+	}
+	for _, r := range d.keyReferrers(func(r *catalog.Reference) bool { return changed(r.Columns) }, "") {
+		if r.Key.Valid && !slices.Contains(out, proof{r.Table.OID, r.Key.OID}) {
+			out = append(out, proof{r.Table.OID, r.Key.OID})
+		}
+	}
+	return out
+}
+
+// proveAfter holds the rows of a table against a foreign key, by the definitions as the transaction has left them.
+func (r *runner) proveAfter(p proof) error {
+	view := r.View()
+	t := view.Table(p.table)
+	i := slices.IndexFunc(t.Constraints, func(c catalog.Constraint) bool { return c.OID == p.key })
+	if i < 0 {
 		return nil
 	}
-	return pgerr.Unsupported(`changing the type of column "%s", by which a foreign key joins rows, is not supported yet`, col.Name).
-		WithHint("Drop the foreign key, change the types of both sides, and add it again.")
+	key := refint.Of(view, t, &t.Constraints[i])
+	return r.Query(r.ctx, view, key.Orphans(1), func(row []types.Datum) error { return key.Broken(row, r.Env.Env) })
 }

@@ -33,6 +33,7 @@ type draft struct {
 	restored bool                 // the rows are to be stored anew, if there are any
 	rekeyed  bool                 // the primary key was made or dropped
 	retyped  bool                 // types of columns have changed
+	revalued []int16              // and their values
 	becomes  map[int16]query.Expr // what a column gets then, where that is not what it has
 }
 

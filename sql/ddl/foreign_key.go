@@ -306,16 +306,16 @@ func comparable(child, parent types.OID) bool {
 
 // prove holds the rows that are there against new foreign keys.
 func (d *draft) prove() error {
+	if d.restored && d.was != nil {
+		d.proveLater = d.unproved()
+		return nil
+	}
 	if len(d.proofs) == 0 || d.was == nil {
 		return nil
 	}
 	filled, err := d.filled()
 	if err != nil || !filled {
 		return err
-	}
-	if d.restored {
-		return pgerr.Unsupported("adding a foreign key while the table is stored anew is not supported yet").
-			WithHint("Add it in a statement of its own.")
 	}
 	view, err := d.relaxed()
 	if err != nil {
