@@ -34,7 +34,7 @@ func newGate(t *testing.T, configure func(uint32, *door.Config)) *gate {
 	g := &gate{Cluster: testcluster.New(t, 1, configure), last: 1}
 	n := g.Nodes[0]
 	h := &Host{
-		Signer: func() (*trust.Authority, error) { return g.Authority, nil }, Roots: n.Keeper.Roots, Redeem: g.redeem, Now: time.Now,
+		Signer: func() (*trust.Authority, error) { return g.Authority, nil }, Roots: func() (*trust.Roots, error) { return n.Keeper.Roots(), nil }, Redeem: g.redeem, Now: time.Now,
 		Contacts: func() []*pb.Contact { return []*pb.Contact{{Node: 1, Addr: n.Addr}} }, Logger: slog.New(slog.DiscardHandler),
 	}
 	h.Register(n.Joining, n.Members)

@@ -19,7 +19,7 @@ type Host struct {
 	// Signer gives the authority that signs at present.
 	Signer func() (*trust.Authority, error)
 	// Roots gives the authorities that are trusted.
-	Roots func() *trust.Roots
+	Roots func() (*trust.Roots, error)
 	// Redeem takes the token that a secret belongs to (trust.Grant.Redeem), and gives the number and name of the node: a new one, or the one that the
 	// same key was given before. Both happen at once, or nothing. Its refusals are for the person at the new node.
 	Redeem func(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error)
@@ -48,9 +48,9 @@ func (s *joinServer) Join(ctx context.Context, r *pb.JoinRequest) (*pb.JoinRespo
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	// Before the token is taken: what is refused here may be tried again with it.
-	signer, err := h.Signer()
+	signer, roots, err := h.ready()
 	if err != nil {
-		return nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+		return nil, err
 	}
 	if r.Info == nil {
 		r.Info = &pb.NodeInfo{}
@@ -69,7 +69,20 @@ func (s *joinServer) Join(ctx context.Context, r *pb.JoinRequest) (*pb.JoinRespo
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	h.Logger.Info("a node was let in", "node", node, "name", name, "addr", r.Info.NodeAddr)
-	return &pb.JoinResponse{Node: node, Name: name, Chain: chain, Roots: h.Roots().DER(), Contacts: h.Contacts()}, nil
+	return &pb.JoinResponse{Node: node, Name: name, Chain: chain, Roots: roots.DER(), Contacts: h.Contacts()}, nil
+}
+
+// ready gives what signing needs.
+func (h *Host) ready() (*trust.Authority, *trust.Roots, error) {
+	signer, err := h.Signer()
+	if err != nil {
+		return nil, nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+	}
+	roots, err := h.Roots()
+	if err != nil {
+		return nil, nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+	}
+	return signer, roots, nil
 }
 
 func isToken(err error) bool {
@@ -88,13 +101,13 @@ func (s *memberServer) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.Renew
 	if !ok {
 		return nil, status.Error(codes.PermissionDenied, "certificates are renewed for nodes of the cluster")
 	}
-	signer, err := h.Signer()
+	signer, roots, err := h.ready()
 	if err != nil {
-		return nil, status.Error(codes.Unavailable, "this node cannot sign certificates at present: "+err.Error())
+		return nil, err
 	}
 	chain, err := signer.Issue(r.CertificateRequest, who.Node, h.Now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	return &pb.RenewResponse{Chain: chain, Roots: h.Roots().DER()}, nil
+	return &pb.RenewResponse{Chain: chain, Roots: roots.DER()}, nil
 }

@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"cluster/nodepb":    {},
 	"cluster/door":      {"cluster/nodepb", "cluster/trust"},
 	"cluster/join":      {"cluster/door", "cluster/nodepb", "cluster/trust"},
+	"cluster/member":    {"catalog", "cluster/join", "cluster/nodepb", "cluster/trust"},
 	"cluster/raftnet":   {"cluster/door", "cluster/nodepb"},
 	"cluster":           {"catalog", "raftlog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
 	"cmd/sherd":         {"*"},

@@ -1,0 +1,127 @@
+package member
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+)
+
+// keepTokens is how long a token is remembered beyond its end, so that its holder is told that it has expired.
+const keepTokens = 7 * 24 * time.Hour
+
+// NewToken makes a join token that holds for a while: for a new node, or for one of the cluster that has lost its certificate.
+func (r *Register) NewToken(ctx context.Context, life time.Duration, node uint32) (trust.Token, error) {
+	signer, err := r.Signer()
+	if err != nil {
+		return trust.Token{}, err
+	}
+	token, err := trust.NewToken(signer.ClusterID, signer.Fingerprint())
+	if err != nil {
+		return trust.Token{}, err
+	}
+	now := r.Now()
+	_, err = r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if node != 0 && v.Node(node) == nil {
+			return fmt.Errorf("node %d is not one of the cluster", node)
+		}
+		for t := range v.JoinTokens() {
+			if t.ExpiresMicros < now.Add(-keepTokens).UnixMicro() {
+				ch.DropJoinToken(t.Hash)
+			}
+		}
+		return ch.PutJoinToken(&catalog.JoinToken{
+			Hash: trust.HashSecret(token.Secret()), Authority: number(token.Authority()), CreatedMicros: now.UnixMicro(),
+			ExpiresMicros: now.Add(life).UnixMicro(), Node: node,
+		})
+	})
+	return token, err
+}
+
+// Redeem takes a token (N3) and gives number and name of the node that its holder is from now on.
+func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error) {
+	hash := trust.HashSecret(secret)
+	fresh := uint32(0) // a number taken for a new node, whatever becomes of it
+	view, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		t := v.JoinToken(hash)
+		if t == nil {
+			return trust.UnknownToken()
+		}
+		grant := trust.Grant{Hash: t.Hash, Expires: time.UnixMicro(t.ExpiresMicros), Node: t.Node, UsedBy: t.UsedBy}
+		if err := grant.Redeem(secret, keyHash, r.Now()); err != nil {
+			return err
+		}
+		if bytes.Equal(t.UsedBy, keyHash) {
+			node = t.Node
+			return nil
+		}
+		if node = t.Node; node == 0 {
+			if fresh == 0 {
+				var err error
+				if fresh, err = r.Catalog.NewNodeID(ctx); err != nil {
+					return err
+				}
+			}
+			node = fresh
+		}
+		t = t.Clone()
+		t.Node, t.UsedBy = node, keyHash
+		n, err := describe(v, node, info)
+		if err == nil {
+			err = ch.PutNode(n)
+		}
+		if err == nil {
+			err = ch.PutJoinToken(t)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	n := view.Node(node)
+	if n == nil {
+		return 0, "", fmt.Errorf("node %d was removed from the cluster; the token cannot let it in again", node)
+	}
+	return node, n.Name, nil
+}
+
+// describe gives what the catalog is to know of a node.
+func describe(v *catalog.View, id uint32, info *pb.NodeInfo) (*catalog.Node, error) {
+	n := &catalog.Node{ID: id, Name: info.GetName(), Block: freeBlock(v)}
+	if n.Name == "" {
+		n.Name = fmt.Sprintf("n%d", id)
+	}
+	if old := v.Node(id); old != nil {
+		n = old.Clone()
+	} else if other := v.NodeByName(n.Name); other != nil {
+		return nil, fmt.Errorf("there is a node named %q already: give another --node-name", n.Name)
+	}
+	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels = info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
+	return n, nil
+}
+
+// freeBlock gives the first of A … Z, AA … that no node has. Ids of documents end in it.
+func freeBlock(v *catalog.View) string {
+	taken := map[string]bool{}
+	for n := range v.Nodes() {
+		taken[n.Block] = true
+	}
+	for i := 0; ; i++ {
+		if b := block(i); !taken[b] {
+			return b
+		}
+	}
+}
+
+// block gives the letters of number i, as columns of a sheet have them.
+func block(i int) string {
+	s := ""
+	for i++; i > 0; i = (i - 1) / 26 {
+		s = string(rune('A'+(i-1)%26)) + s
+	}
+	return s
+}
