@@ -23,6 +23,7 @@ import (
 type world struct {
 	t      *testing.T
 	server *sql.Server
+	host   *cluster.Host
 	pids   atomic.Uint32
 }
 
@@ -47,7 +48,7 @@ func newWorldOf(t *testing.T, fragments int) *world {
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
-	return &world{t: t, server: sql.NewServer(sql.Config{
+	return &world{t: t, host: h, server: sql.NewServer(sql.Config{
 		Catalog: c, Fragments: h, Clock: clock, Logger: quiet, Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
 	})}
 }
