@@ -67,7 +67,8 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 
 // applyDefaults sets what the database, the role and the startup packet ask for, in this order.
 func (s *Session) applyDefaults(role *catalog.Role, database *catalog.Database, packet map[string]string) error {
-	for _, layer := range []map[string]string{database.Settings, role.Settings, packet} {
+	for i, layer := range []map[string]string{database.Settings, role.Settings, packet} {
+		s.vars.plain = i == 2 && !role.Superuser // what the database and the role have was set by who may
 		for name, value := range layer {
 			if name == "options" {
 				if err := s.applyOptions(value); err != nil {
@@ -83,6 +84,7 @@ func (s *Session) applyDefaults(role *catalog.Role, database *catalog.Database, 
 	name := strings.ToLower("session_authorization")
 	s.vars.defaults[name] = role.Name
 	s.vars.defaults["is_superuser"] = onOff(role.Superuser)
+	s.vars.started = true
 	return nil
 }
 

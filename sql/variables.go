@@ -18,6 +18,8 @@ type variables struct {
 	undo         map[string][]saved              // what open transactions and savepoints have set, the innermost last
 	placeholders map[string]bool                 // parameters of somebody's own that were set once: they stay known, and empty
 	live         func(key string) (string, bool) // parameters that are states of the session; nil before it is there
+	plain        bool                            // the role is no superuser, and it is the client that sets
+	started      bool                            // what is settled at the start is
 }
 
 // saved is what one level of nesting has done to a parameter. It follows PostgreSQL's stack of GUC values.
@@ -93,6 +95,9 @@ func (v *variables) check(name, value string) (string, error) {
 	case "sighup":
 		return "", pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed now`, d.Name)
 	}
+	if err := v.permitted(d); err != nil {
+		return "", err
+	}
 	canonical, err := d.Check(value)
 	if err != nil {
 		return "", err
@@ -100,9 +105,32 @@ func (v *variables) check(name, value string) (string, error) {
 	return checkMeaning(d.Name, canonical)
 }
 
+// permitted refuses a superuser's parameter to everybody else.
+func (v *variables) permitted(d *settings.Definition) error {
+	if v.plain && (d.Context == "superuser" || d.Context == "superuser-backend") {
+		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to set parameter "%s"`, d.Name)
+	}
+	return nil
+}
+
+// changeable refuses what cannot be changed any more, or not by this session, to a reset too.
+func (v *variables) changeable(key string) error {
+	d, ok := settings.Lookup(key)
+	switch {
+	case !ok:
+		return nil
+	case v.started && (d.Context == "backend" || d.Context == "superuser-backend"):
+		return pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be set after connection start`, d.Name)
+	}
+	return v.permitted(d)
+}
+
 // set changes a parameter; nil resets it. nest is how deep the session is in transactions: 0 is outside of any, where a change stays.
 func (v *variables) set(name string, value *string, local bool, nest int) error {
 	key := strings.ToLower(name)
+	if err := v.changeable(key); err != nil {
+		return err
+	}
 	known := v.placeholders[key]
 	if value == nil {
 		if _, ok := v.get(key); !ok {

@@ -1,0 +1,38 @@
+package sql_test
+
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+)
+
+// TestSettingsOfSuperusers: a superuser's parameters are nobody else's to change, and what is settled at the start stays. Answers are
+// PostgreSQL's.
+func TestSettingsOfSuperusers(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE ROLE plain LOGIN", "CREATE ROLE")
+	a.want("ALTER ROLE plain SET log_lock_waits = on", "ALTER ROLE")
+	b := w.connectAs(t, "plain", sql.Handle{})
+	denied := func(name string) string { return `permission denied to set parameter "` + name + `" (SQLSTATE 42501)` }
+	const late = `parameter "log_connections" cannot be set after connection start (SQLSTATE 55P02)`
+	script(b,
+		"SHOW log_lock_waits", "on\nSHOW",
+		"SET log_statement = 'all'", denied("log_statement"),
+		"RESET log_statement", denied("log_statement"),
+		"SELECT set_config('log_statement', 'all', false)", denied("log_statement"),
+		"SET deadlock_timeout = '2s'", denied("deadlock_timeout"),
+		"ALTER ROLE plain SET log_statement = 'all'", denied("log_statement"),
+		"SET log_connections = on", late,
+		"RESET ALL; SET plain.x = 1; SET work_mem = '5MB'", "RESET\nSET\nSET",
+		"SHOW log_lock_waits", "on\nSHOW",
+	)
+	script(a, "SET log_statement = 'all'; SHOW log_statement", "SET\nall\nSHOW", "SET log_connections = on", late)
+	_, err := w.server.NewSession(t.Context(), sql.StartupParams{
+		User: "plain", Database: "postgres", Settings: map[string]string{"options": "-c log_statement=all"},
+	})
+	if !pgerr.Is(err, pgerr.InsufficientPrivilege) {
+		t.Errorf("at the start: %v", err)
+	}
+}
