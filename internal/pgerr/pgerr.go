@@ -97,6 +97,7 @@ const (
 	InvalidTableDefinition        = "42P16"
 	IndeterminateDatatype         = "42P18"
 	InvalidCursorDefinition       = "42P11"
+	InvalidSchemaDefinition       = "42P15"
 	InvalidObjectDefinition       = "42P17"
 	InvalidForeignKey             = "42830"
 	InvalidColumnDefinition       = "42611"

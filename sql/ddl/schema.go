@@ -13,10 +13,8 @@ import (
 )
 
 func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
-	if len(n.SchemaElts) > 0 {
-		return pgerr.Unsupported("CREATE SCHEMA with schema elements is not supported yet").WithHint("Create the schema, then its tables.")
-	}
-	return r.update(func(c *change) error {
+	name := n.Schemaname
+	err := r.update(func(c *change) error {
 		owner := c.me
 		if n.Authrole != nil {
 			var err error
@@ -24,7 +22,6 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 				return err
 			}
 		}
-		name := n.Schemaname
 		if name == "" {
 			name = owner.Name
 		}
@@ -55,6 +52,38 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 		}
 		return c.ch.PutSchema(&catalog.Schema{OID: oid, Database: c.Database, Name: name, Owner: owner.OID})
 	})
+	if err != nil || len(n.SchemaElts) == 0 {
+		return err
+	}
+	return r.schemaElements(name, n.SchemaElts)
+}
+
+// schemaElements makes what CREATE SCHEMA lists: tables as they come, then their indexes. Names without a schema are in the new one.
+func (r *runner) schemaElements(schema string, elements []*pg_query.Node) error {
+	inside := *r.Env
+	inside.SearchPath = append([]string{schema}, r.SearchPath...)
+	in := &runner{Env: &inside, ctx: r.ctx, source: r.source}
+	isIndex := func(n *pg_query.Node) bool { return n.GetIndexStmt() != nil }
+	for _, indexes := range []bool{false, true} {
+		for _, n := range elements {
+			if isIndex(n) != indexes {
+				continue
+			}
+			of := n.GetCreateStmt().GetRelation()
+			if indexes {
+				of = n.GetIndexStmt().GetRelation()
+			}
+			if s := of.GetSchemaname(); s != "" && s != schema {
+				return pgerr.New(pgerr.InvalidSchemaDefinition, "CREATE specifies a schema (%s) different from the one being created (%s)", s, schema)
+			}
+			if _, done, err := in.tables(n); err != nil {
+				return err
+			} else if !done {
+				return unsupported(n)
+			}
+		}
+	}
+	return nil
 }
 
 func checkSchemaName(name string) error {

@@ -54,3 +54,13 @@ DROP SCHEMA sales_x;
 DROP SCHEMA sales_x CASCADE;
 SELECT * FROM sales_x.t;
 CREATE TABLE nosuchschema.t (k int);
+CREATE SCHEMA made_whole
+  CREATE TABLE lines (id int PRIMARY KEY, of_order int, n int)
+  CREATE INDEX lines_n ON lines (n)
+  CREATE TABLE made_whole.heads (id int PRIMARY KEY);
+SELECT schemaname, tablename, indexname FROM pg_indexes WHERE schemaname = 'made_whole' ORDER BY indexname;
+CREATE SCHEMA made_half CREATE TABLE a (id int PRIMARY KEY) CREATE TABLE public.b (id int);
+SELECT count(*) FROM pg_namespace WHERE nspname = 'made_half';
+CREATE SCHEMA made_half CREATE TABLE a (id int PRIMARY KEY) CREATE TABLE a (id int);
+SELECT count(*) FROM pg_namespace WHERE nspname = 'made_half';
+DROP SCHEMA made_whole CASCADE;
