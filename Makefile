@@ -10,7 +10,7 @@
 
 GO ?= go
 # Packages whose code runs concurrently.
-CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster ./pgwire ./sql
+CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster/... ./pgwire ./sql
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 build:

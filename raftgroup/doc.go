@@ -27,7 +27,7 @@
 //     log, 53100 where the disk was full and the log refused it.
 //   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been applied here.
 //   - T5: a round of Confirm serves the callers that arrived before it started. A group whose only voter is this process
-//     needs none: nobody else can have been elected.
+//     needs none: nobody else can have been elected. It does not count as the only one from before another is added.
 //
 // # Limits
 //

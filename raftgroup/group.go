@@ -20,6 +20,8 @@ type Group struct {
 	sole  atomic.Bool // this server is the only voter: nobody else can lead (T5)
 	round confirmRounds
 
+	members sync.Mutex // held by who changes the configuration
+
 	mu    sync.Mutex
 	term  uint64        // of the leadership held and ready; 0 otherwise; guarded by mu
 	ready chan struct{} // closed while term != 0; guarded by mu
@@ -126,7 +128,7 @@ func (g *Group) recover(store raft.LogStore, snaps raft.SnapshotStore) error {
 	return g.opts.Recover(store, index)
 }
 
-// refreshVoters notes whether this server is the only voter. A change of membership must call it before the change counts.
+// refreshVoters notes whether this server is the only voter.
 func (g *Group) refreshVoters() {
 	voters, self := 0, false
 	f := g.raft.GetConfiguration()

@@ -1,0 +1,62 @@
+package raftgroup
+
+import (
+	"context"
+
+	"github.com/hashicorp/raft"
+)
+
+// Members gives the servers of the group, as this one knows them.
+func (g *Group) Members() []raft.Server {
+	f := g.raft.GetConfiguration()
+	return f.Configuration().Servers
+}
+
+// AddVoter makes a server a voter: one that was none before, which must have opened the group with Join, or a non-voter, which better has caught up
+// before. The leader does it; the error is nil when a majority has the new configuration.
+func (g *Group) AddVoter(ctx context.Context, id raft.ServerID, addr raft.ServerAddress) error {
+	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddVoter(id, addr, 0, 0) })
+}
+
+// AddNonvoter makes a server a member that has all and decides nothing.
+func (g *Group) AddNonvoter(ctx context.Context, id raft.ServerID, addr raft.ServerAddress) error {
+	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddNonvoter(id, addr, 0, 0) })
+}
+
+// Demote makes a voter a non-voter.
+func (g *Group) Demote(ctx context.Context, id raft.ServerID) error {
+	return g.changeMembers(ctx, func() raft.Future { return g.raft.DemoteVoter(id, 0, 0) })
+}
+
+// Remove takes a server out of the group.
+func (g *Group) Remove(ctx context.Context, id raft.ServerID) error {
+	return g.changeMembers(ctx, func() raft.Future { return g.raft.RemoveServer(id, 0, 0) })
+}
+
+// changeMembers carries a change out. Until it is known to have come to pass this server does not count as the only voter: another may have been
+// made one, and elected (T5).
+func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) error {
+	if !g.enter() {
+		return g.errClosed()
+	}
+	g.members.Lock()
+	defer g.members.Unlock()
+	g.sole.Store(false)
+	if err := g.wait(ctx, change()); err != nil {
+		return err
+	}
+	g.refreshVoters()
+	return nil
+}
+
+// Transfer hands leadership to another voter. It ends when that has been told to stand for election, at which this server stops to lead; nil leaves
+// the choice to the group: a voter that has everything.
+func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
+	if !g.enter() {
+		return g.errClosed()
+	}
+	if to == nil {
+		return g.wait(ctx, g.raft.LeadershipTransfer())
+	}
+	return g.wait(ctx, g.raft.LeadershipTransferToServer(to.ID, to.Address))
+}
