@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// keyBatch is how many keys a statement with an array takes.
-const keyBatch = 4096
+// keyBatch is how many keys a statement with an array takes: each row that it finds is held against the whole array again.
+const keyBatch = 512
 
 // check makes sure that new keys refer to something.
 func (k *keeping) check(key *refint.Key, changes []exec.KeyChange) error {

@@ -22,7 +22,10 @@ func (i info) Check(index uint32, emit func(check, subject string, ok bool, deta
 			WithHint("Superusers and the owner of the database may check it.")
 	}
 	if index == 0 {
-		return i.db.cfg.Fragments.Check(i.ctx, i.database, emit)
+		if err := i.db.cfg.Fragments.Check(i.ctx, i.database, emit); err != nil {
+			return err
+		}
+		return i.checkForeignKeys(i.ctx, emit)
 	}
 	about, err := indexSubject(view, i.database, index)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -185,32 +186,40 @@ func (k *Key) MoveAll() Statement {
 
 // Orphans gives the keys of rows that refer to nothing, in their order: the proof of a foreign key is that there are none. limit 0 is all.
 func (k *Key) Orphans(limit int) string {
-	var on, held []string
+	var on, order []string
 	for i, c := range k.Columns {
 		on = append(on, "p."+builtin.QuoteIdent(k.Referenced[i].Name)+" = c."+builtin.QuoteIdent(c.Name))
-		held = append(held, "c."+builtin.QuoteIdent(c.Name)+" IS NOT NULL")
-	}
-	word := " AND "
-	if k.Con.Reference.Match == catalog.MatchFull {
-		word = " OR "
+		order = append(order, fmt.Sprint(i+1))
 	}
 	text := "SELECT " + names("c.", k.Columns) + " FROM " + table(k.ChildSchema, k.Child) + " c LEFT JOIN " + table(k.ParentSchema, k.Parent) +
-		" p ON " + strings.Join(on, " AND ") + " WHERE p." + builtin.QuoteIdent(k.Referenced[0].Name) + " IS NULL AND (" + strings.Join(held, word) + ")"
-	for i := range k.Columns {
-		if i == 0 {
-			text += " ORDER BY 1"
-		} else {
-			text += fmt.Sprintf(", %d", i+1)
-		}
-	}
+		" p ON " + strings.Join(on, " AND ") + " WHERE p." + builtin.QuoteIdent(k.Referenced[0].Name) + " IS NULL AND " + k.held() +
+		" ORDER BY " + strings.Join(order, ", ")
 	if limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", limit)
 	}
 	return text
 }
 
+// Count counts the rows that have to refer to something.
+func (k *Key) Count() string {
+	return "SELECT count(*) FROM " + table(k.ChildSchema, k.Child) + " c WHERE " + k.held()
+}
+
+// held is the condition on a row c that its key counts.
+func (k *Key) held() string {
+	var held []string
+	for _, c := range k.Columns {
+		held = append(held, "c."+builtin.QuoteIdent(c.Name)+" IS NOT NULL")
+	}
+	word := " AND "
+	if k.Con.Reference.Match == catalog.MatchFull {
+		word = " OR "
+	}
+	return "(" + strings.Join(held, word) + ")"
+}
+
 // Broken is the error of a key that Orphans gives.
-func (k *Key) Broken(key []types.Datum, env *types.Env) error {
+func (k *Key) Broken(key []types.Datum, env *types.Env) *pgerr.Error {
 	for _, d := range key {
 		if d.IsNull() {
 			return k.Mixed()

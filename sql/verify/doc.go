@@ -12,7 +12,7 @@
 //     the entries that follow from the rows, and no other, local ones in the row's fragment, global ones in that of their bucket;
 //   - statistics: the documents and bytes counted for each group of buckets are those of its rows.
 //
-// CHECK constraints are not evaluated. Replicas are not compared.
+// Foreign keys are proved by the session that asks, with a query for each. CHECK constraints are not evaluated. Replicas are not compared.
 //
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
