@@ -332,3 +332,27 @@ func TestSnapshotAfterDefinitions(t *testing.T) {
 		"SELECT count(*) FROM one; SELECT count(*) FROM two; COMMIT", "0\nSELECT 1\n1\nSELECT 1\nCOMMIT",
 	)
 }
+
+// A long answer to a statement that locks rows after a join is held until all are locked, so that it can be run again without the client knowing.
+func TestLockedJoinIsAnsweredWhole(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	script(a,
+		"CREATE TABLE lj (id int PRIMARY KEY, v int); CREATE TABLE rj (id int PRIMARY KEY, v int)", "CREATE TABLE\nCREATE TABLE",
+		"INSERT INTO lj SELECT g, g FROM generate_series(1, 1000) g; INSERT INTO rj SELECT g, g FROM generate_series(1, 1000) g", "INSERT 0 1000\nINSERT 0 1000",
+	)
+	for i, level := range []string{"READ COMMITTED", "REPEATABLE READ"} {
+		a.want("BEGIN; UPDATE lj SET v = 0 WHERE id = 900", "BEGIN\nUPDATE 1")
+		if i == 0 {
+			b.want("BEGIN", "BEGIN")
+		}
+		b.want("SET default_transaction_isolation = '"+level+"'", "SET") // alone it is run again at each level
+		answer := later(t, b, "SELECT lj.id, lj.v FROM lj JOIN rj USING (id) ORDER BY lj.id FOR UPDATE OF lj")
+		a.want("COMMIT", "COMMIT")
+		lines := strings.Split(answer(), "\n")
+		if len(lines) != 1001 || lines[0] != "1|1" || lines[899] != "900|0" || lines[1000] != "SELECT 1000" {
+			t.Errorf("%s: %d lines, the last %q", level, len(lines), lines[len(lines)-1])
+		}
+		b.answer("ROLLBACK")
+	}
+}

@@ -305,7 +305,7 @@ func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
 				return errPortalClosed
 			}
 			return nil
-		})
+		}, nil)
 		if !errors.Is(err, errPortalClosed) {
 			p.rows, p.err = rows, err
 		}

@@ -14,11 +14,15 @@ import (
 // run runs a program in the session's transaction, opening an implicit one where there is none. It gives the number of rows for the command
 // tag.
 func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
-	return s.runAt(ctx, 0, p, args, emit)
+	if !p.locksRows() {
+		return s.runAt(ctx, 0, p, args, emit, nil)
+	}
+	h := &heldAnswer{emit: emit}
+	return s.runAt(ctx, 0, p, args, h.add, h)
 }
 
-// runAt is run with the reads at a timestamp; 0 takes a new one.
-func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
+// runAt is run with the reads at a timestamp; 0 takes a new one. Where emit keeps the answer until the end, held says so.
+func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args []types.Datum, emit exec.Emit, held *heldAnswer) (int64, error) {
 	if s.tx == nil {
 		s.begin()
 	}
@@ -36,7 +40,7 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 	if err := t.readable(p.tables); err != nil {
 		return 0, err
 	}
-	r := &attempts{tx: t, at: at, lone: !t.used && !t.explicit && !t.together}
+	r := &attempts{tx: t, at: at, held: held, lone: !t.used && !t.explicit && !t.together}
 	if p.writes {
 		if err := s.settlePortals(); err != nil {
 			return 0, err
@@ -64,6 +68,9 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 		err := p.exec.Run(c, counted)
 		if err == nil {
 			err = s.keep(ctx, p, c)
+		}
+		if err == nil && held != nil {
+			err = held.pass()
 		}
 		if err == nil && p.writes {
 			return c.Affected, nil
@@ -93,7 +100,8 @@ type attempts struct {
 	writes bool
 	lone   bool
 	at     txn.Timestamp
-	rows   int64 // answered
+	rows   int64       // answered, or kept in held
+	held   *heldAnswer // nil: rows are answered at once
 	n      int
 	last   string // the last conflict
 	same   int    // how often it came in a row
@@ -106,10 +114,13 @@ const (
 	pause       = 5 * time.Millisecond
 )
 
+// answered tells whether the client has seen rows.
+func (r *attempts) answered() bool { return r.rows > 0 && (r.held == nil || r.held.passed) }
+
 // again undoes what the statement has written, and keeps its row locks, so that it gets further each time.
 func (r *attempts) again(ctx context.Context, err error) bool {
 	t := r.tx
-	if !pgerr.Is(err, pgerr.SerializationFailure) || r.rows > 0 || r.at != 0 || ctx.Err() != nil {
+	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.at != 0 || ctx.Err() != nil {
 		return false
 	}
 	if !r.lone && t.modes.isolation() != txn.ReadCommitted || t.t != 0 && !r.lone {
@@ -128,6 +139,10 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	}
 	if r.lone {
 		t.t = 0
+	}
+	if r.held != nil {
+		r.held.drop()
+		r.rows = 0
 	}
 	return r.n < pauseAfter || sleep(ctx, pause)
 }
