@@ -22,7 +22,8 @@ import (
 
 const (
 	historyClients = 8
-	historyKeys    = 12
+	historyKeys    = 12   // of a generation
+	historyValues  = 3000 // transactions and values of a generation: then other keys are used, so that lists stay short
 )
 
 // TestHistories has clients append to lists and read them, one, several and all of them, at random, while the process is killed; what they saw
@@ -95,13 +96,15 @@ func (h *historyRun) start() {
 
 func (h *historyRun) setUp() {
 	conn := Connect(h.t, h.process.URL)
-	Exec(h.t, conn, "CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, doc jsonb)")
+	Exec(h.t, conn, "CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, gen int NOT NULL, doc jsonb)")
 	setUpBank(h.t, conn)
 	conn.Close(context.Background())
 }
 
-// historyKey spreads keys over the buckets; neighbours are in one fragment.
-func historyKey(n int) string { return fmt.Sprintf("k%02d$@%d", n, n/2*2*1048575/historyKeys) }
+// historyKey spreads the keys of a generation over the buckets; neighbours are in one fragment.
+func historyKey(gen, n int) string {
+	return fmt.Sprintf("g%d/k%02d$@%d", gen, n, n/2*2*1048575/historyKeys)
+}
 
 // run lets the clients work and kills the process now and then.
 func (h *historyRun) run(length time.Duration) {
@@ -240,13 +243,15 @@ func (c *historyClient) rollback() {
 
 // statement appends to a list or reads some.
 func (c *historyClient) statement(ctx context.Context, t *history.Transaction) error {
-	key := historyKey(c.rnd.IntN(historyKeys))
+	gen := t.ID / historyValues
+	anyKey := func() string { return historyKey(gen, c.rnd.IntN(historyKeys)) }
+	key := anyKey()
 	began := c.now()
 	switch n := c.rnd.IntN(20); {
 	case n < 9:
 		value := int(c.h.next.Add(1))
 		t.Ops = append(t.Ops, history.Op{Key: key, Append: true, Value: value, Start: began})
-		_, err := c.conn.Exec(ctx, "INSERT INTO lists VALUES ($1, ARRAY[$2::int]) ON CONFLICT (id) DO UPDATE SET l = lists.l || excluded.l", key, value)
+		_, err := c.conn.Exec(ctx, "INSERT INTO lists VALUES ($1, ARRAY[$2::int], $3) ON CONFLICT (id) DO UPDATE SET l = lists.l || excluded.l", key, value, gen)
 		return err
 	case n < 11: // through another plan; a list that is not there is left alone
 		value := int(c.h.next.Add(1))
@@ -260,16 +265,16 @@ func (c *historyClient) statement(ctx context.Context, t *history.Transaction) e
 	case n < 15:
 		return c.read(ctx, t, []string{key}, "SELECT id, l FROM lists WHERE id = $1", key)
 	case n < 18:
-		keys := []string{key, historyKey(c.rnd.IntN(historyKeys)), historyKey(c.rnd.IntN(historyKeys))}
+		keys := []string{key, anyKey(), anyKey()}
 		slices.Sort(keys)
 		keys = slices.Compact(keys)
 		return c.read(ctx, t, keys, "SELECT id, l FROM lists WHERE id = ANY($1)", keys)
 	default: // phantoms: lists that are not there are read too
 		keys := make([]string, historyKeys)
 		for i := range keys {
-			keys[i] = historyKey(i)
+			keys[i] = historyKey(gen, i)
 		}
-		return c.read(ctx, t, keys, "SELECT id, l FROM lists")
+		return c.read(ctx, t, keys, "SELECT id, l FROM lists WHERE gen = $1", gen)
 	}
 }
 

@@ -141,11 +141,7 @@ func (c *checker) checkReads(t *Transaction) {
 		if final := c.final[op.Key]; len(others) > len(final) || !slices.Equal(others, final[:len(others)]) {
 			c.report("order", "transaction %d read %v of %s, which ends as %v", t.ID, op.List, op.Key, final)
 		}
-		for _, v := range others {
-			if w := c.writers[write{op.Key, v}]; w != nil && w.Outcome == Aborted {
-				c.report("aborted", "transaction %d read %d of %s, whose writer %d was aborted", t.ID, v, op.Key, w.ID)
-			}
-		}
+		c.checkAborted(t, op, others)
 		if n := len(others); n > 0 {
 			v := others[n-1]
 			if w := c.writers[write{op.Key, v}]; w != nil && w != t && c.last[keyTxn{op.Key, w.ID}] != v {
@@ -155,8 +151,24 @@ func (c *checker) checkReads(t *Transaction) {
 	}
 }
 
+// checkAborted looks for values of aborted transactions. Where they stay in the list at the end, checkFinal has found them.
+func (c *checker) checkAborted(t *Transaction, op Op, others []int) {
+	final := c.final[op.Key]
+	for i, v := range others {
+		if i < len(final) && final[i] == v {
+			continue
+		}
+		if w := c.writers[write{op.Key, v}]; w != nil && w.Outcome == Aborted {
+			c.report("aborted", "transaction %d read %d of %s, whose writer %d was aborted", t.ID, v, op.Key, w.ID)
+		}
+	}
+}
+
 // foreign gives what a read saw before the transaction's own writes.
 func (c *checker) foreign(t *Transaction, op Op) []int {
+	if _, wrote := c.last[keyTxn{op.Key, t.ID}]; !wrote {
+		return op.List
+	}
 	for i, v := range op.List {
 		if c.writers[write{op.Key, v}] == t {
 			return op.List[:i]
