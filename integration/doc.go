@@ -7,6 +7,7 @@
 //	TestQueries   queries over 63,666 Debian packages, testdata/queries
 //	TestScripts   everyday statements with rows, tags and errors, testdata/sql; known differences are listed there and turn red when they agree
 //	TestKill      writers, and SIGKILL at random moments, also during recovery (SHERD_KILL_ROUNDS=50 for the long form)
+//	TestHistories random transactions under SIGKILL, checked by package history; SHERD_HISTORY for how long (make history)
 //
 // The command is built from this tree, or is the one that SHERD_BINARY names.
 //
