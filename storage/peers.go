@@ -8,7 +8,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Peers are the replicas led by this process. Its methods serve as Config.AskOutcome and Config.SendResolve.
+// Peers are the replicas led by this process. Its methods serve as the questions and answers of Config.
 type Peers struct {
 	mu sync.RWMutex
 	by map[txn.FragmentID]*Replica // guarded by mu
