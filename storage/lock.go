@@ -64,6 +64,7 @@ type lockWait struct {
 	done  chan error // one answer; nil: granted
 
 	holds bool        // t is a holder and wants more
+	brief bool        // it shall not wait, but for those that are committing
 	wait  txn.Wait    // as the detector knows it
 	by    []txn.Party // what the detector was told; guarded by the stripe
 	lock  *rowLock    // set before a grant is told
@@ -116,10 +117,11 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.Loc
 		s.mu.Unlock()
 		return w.lock, w.from, nil
 	}
-	if req.NoWait {
+	if req.NoWait && !(req.Ending && front.ending(w)) {
 		s.mu.Unlock()
 		return nil, 0, txn.ErrLocked
 	}
+	w.brief = req.NoWait
 	w.since, w.done = time.Now(), make(chan error, 1)
 	w.wait = txn.Wait{Waiter: t.party(), Lock: "ShareLock", Key: bytes.Clone(key), Fragment: t.r.cfg.Fragment}
 	front.enqueue(w)
@@ -131,7 +133,12 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.Loc
 // wait waits for the answer to w.
 func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*rowLock, txn.LockMode, error) {
 	var timeout <-chan time.Time
-	if d := w.t.timeout(); d > 0 {
+	expired := error(errLockTimeout)
+	d := w.t.timeout()
+	if w.brief {
+		d, expired = endingWait, txn.ErrLocked
+	}
+	if d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		timeout = timer.C
@@ -143,7 +150,7 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timeout:
-		err = errLockTimeout
+		err = expired
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,6 +166,9 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 	}
 	return nil, 0, err
 }
+
+// endingWait bounds the wait for a transaction that is committing, of a request that shall not wait.
+const endingWait = time.Second
 
 var errLockTimeout = pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
 

@@ -62,6 +62,13 @@ func (l *rowLock) free(w *lockWait, ahead int) bool {
 	return free
 }
 
+// ending tells whether w, if it came now, would wait for transactions alone that are committing.
+func (l *rowLock) ending(w *lockWait) bool {
+	ending := true
+	l.blockers(w, l.waiting(), func(t *Tx) bool { ending = t.ending.Load(); return ending })
+	return ending
+}
+
 // grantable gives the first waiter that is free, nil if there is none.
 func (l *rowLock) grantable() *lockWait {
 	for i, w := range l.crowd.queue {

@@ -305,3 +305,29 @@ func TestStartSettlesAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestNoWaitAfterCommit: who was told of a commit finds the rows free, though the locks are cleared away later. An open transaction is not
+// waited for.
+func TestNoWaitAfterCommit(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 3))
+	ctx := testContext(t)
+	noWait := txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true, Ending: true}
+	for i := range 20 {
+		id, next := txn.NewID(), txn.NewID()
+		parts := c.put(id, rowKey(1), fmt.Sprint("v", i))
+		if _, err := c.rs[0].Tx(next).Lock(ctx, rowKey(1), noWait); !errors.Is(err, txn.ErrLocked) {
+			t.Fatalf("beside an open transaction: %v", err)
+		}
+		if _, err := c.co.Commit(ctx, id, 0, parts); err != nil {
+			t.Fatal(err)
+		}
+		for n, r := range c.rs {
+			tx := r.Tx(next)
+			if _, err := tx.Lock(ctx, rowKey(1), noWait); err != nil {
+				t.Fatalf("commit %d, fragment %d: %v", i, n, err)
+			}
+			tx.Rollback()
+		}
+	}
+	c.settle()
+}

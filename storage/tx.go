@@ -24,6 +24,7 @@ type Tx struct {
 	staged      atomic.Bool   // something was staged once
 	puts        atomic.Bool   // and it was no delete
 	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
+	ending      atomic.Bool   // its coordinator is deciding it, or has; not one that is held
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
 	mu        sync.Mutex

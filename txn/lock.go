@@ -41,6 +41,9 @@ type LockRequest struct {
 	T       Timestamp
 	Recheck bool // READ COMMITTED: a version above T is told, and the caller looks at the newest
 	NoWait  bool // ErrLocked instead of waiting
+	// Ending makes NoWait wait for transactions that are committing, for a moment: their clients may have been told already, and to them
+	// nobody holds the row.
+	Ending bool
 	// Pin asks for a lock that others respect even after a change of leader: FOR UPDATE and its weaker forms, foreign keys. A transaction that
 	// writes anywhere prepares its pinned locks like writes.
 	Pin bool

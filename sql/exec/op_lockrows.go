@@ -39,7 +39,7 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 // for. fresh is the row as it is now, if it has changed; valid until the next call.
 func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
 	req := txn.LockRequest{
-		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(), NoWait: r.lock.Wait != query.LockBlock, Pin: true,
+		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(), NoWait: r.lock.Wait != query.LockBlock, Ending: true, Pin: true,
 	}
 	changed, err := r.table.lockRow(c, key, req, "locking")
 	switch {
