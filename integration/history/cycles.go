@@ -42,13 +42,15 @@ func (c *checker) checkCycles() {
 	}
 	if cycle := g.cycle(ww | wr); cycle != nil {
 		c.report("G1c", "%s", c.show(g, cycle))
+		return // cycles with rw edges would only show it again
 	}
-	// Snapshots are of whole transactions at the two higher levels only.
-	snapshots := g.without(func(i int) bool { return c.txns[i].Level == ReadCommitted })
+	// Snapshots are of whole transactions at the two higher levels only: what others read may be overtaken. But what they wrote is in a snapshot
+	// wholly or not at all, and comes after what they have read.
+	snapshots := g.overtaken(func(i int) bool { return c.txns[i].Level == ReadCommitted })
 	if cycle := snapshots.single(); cycle != nil {
 		c.report("G-single", "%s", c.show(g, cycle))
 	}
-	serial := g.without(func(i int) bool { return c.txns[i].Level != Serializable })
+	serial := g.overtaken(func(i int) bool { return c.txns[i].Level != Serializable }) // serializable against all writes
 	if cycle := serial.cycle(ww | wr | rw); cycle != nil {
 		c.report("G2", "%s", c.show(g, cycle))
 	}
@@ -94,9 +96,21 @@ func (c *checker) dependencies() *graph {
 	return g
 }
 
-// without gives the graph without the edges of some transactions.
-func (g *graph) without(drop func(i int) bool) *graph {
-	return g.filter(func(i, j int) bool { return !drop(i) && !drop(j) })
+// overtaken gives the graph without the rw edges that leave some transactions.
+func (g *graph) overtaken(some func(i int) bool) *graph {
+	out := &graph{next: make([]map[int]edgeKind, len(g.next))}
+	for i, edges := range g.next {
+		out.next[i] = map[int]edgeKind{}
+		for j, k := range edges {
+			if some(i) {
+				k &^= rw
+			}
+			if k != 0 {
+				out.next[i][j] = k
+			}
+		}
+	}
+	return out
 }
 
 // filter gives the graph with some of its edges.

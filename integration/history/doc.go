@@ -9,7 +9,10 @@
 //	wr  T2 read the list that ends with T1's value
 //	rw  T1 read the list that T2's value comes next in
 //
-// and a cycle of them is an anomaly by its kinds of edges: G0 (ww), G1c (and wr), G-single (one rw), G2 (more). Found without a cycle are
+// and a cycle of them is an anomaly by its kinds of edges: G0 (ww), G1c (and wr), G-single (one rw), G2 (more). In the search for
+// G-single the rw edges that leave transactions at READ COMMITTED do not count, in that for G2 those of all that are not SERIALIZABLE: what
+// they have read may be overtaken. Their other edges do, since every writer's writes are in a snapshot wholly or not at all, and come after
+// what it has read. Found without a cycle are
 // acknowledged values that are gone (lost), values that are there twice (doubled) or of an aborted transaction (aborted), parts of a
 // transaction without the rest (torn), reads that contradict the transaction's own writes (internal) or see unfinished ones
 // (intermediate), reads that are no prefix (order), and reads that miss what was acknowledged before they began (stale).
