@@ -17,7 +17,8 @@ const (
 	// controlTime bounds heartbeats and votes. It is twice the election time-out: what takes longer comes too late.
 	controlTime = 2 * time.Second
 	appendTime  = 10 * time.Second
-	maxBatch    = 4 << 20 // bytes of requests in one message, but for a single larger one
+	maxBatch    = 4 << 20   // bytes of requests in one message, but for a single larger one
+	slowest     = 128 << 10 // bytes a second that a link carries at least: large requests get the more time
 )
 
 // peer is the way to one node.
@@ -28,6 +29,10 @@ type peer struct {
 	cancel  context.CancelFunc
 	control lane
 	append  lane
+
+	mu    sync.Mutex
+	asked int       // requests not answered; guarded by mu
+	heard time.Time // when the last answer came, a stream began, or asked became more than none; guarded by mu
 }
 
 func newPeer(m *Mux, node uint32) *peer {
@@ -55,7 +60,6 @@ type lane struct {
 	queue   []*pb.RaftRequest  // not sent; guarded by mu
 	pending map[uint64]*call   // not answered; guarded by mu
 	last    uint64             // id given; guarded by mu
-	heard   time.Time          // of the last answer; guarded by mu
 	stream  exchange           // nil: none is open; guarded by mu
 	drop    context.CancelFunc // ends stream; guarded by mu
 }
@@ -81,14 +85,12 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 		}
 		return
 	}
-	if len(l.pending) == 0 {
-		l.heard = time.Now() // silence counts from here
-	}
+	l.peer.ask(len(requests))
 	for _, r := range requests {
 		l.last++
 		id := l.last
 		r.Id = id
-		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time, func() { l.late(id) })}
+		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time+time.Duration(proto.Size(r))*time.Second/slowest, func() { l.late(id) })}
 	}
 	l.queue = append(l.queue, requests...)
 	l.mu.Unlock()
@@ -103,15 +105,37 @@ func (l *lane) late(id uint64) {
 	l.mu.Lock()
 	c := l.pending[id]
 	delete(l.pending, id)
-	silent := l.stream != nil && time.Since(l.heard) >= l.time
 	l.mu.Unlock()
 	if c == nil {
 		return
 	}
+	silent := l.peer.answered(1, false) >= l.time
 	c.done(nil, fmt.Errorf("node %d did not answer within %v", l.peer.node, l.time))
 	if silent {
 		l.peer.reset()
 	}
+}
+
+// ask notes that n requests are under way.
+func (p *peer) ask(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked == 0 {
+		p.heard = time.Now() // silence counts from here
+	}
+	p.asked += n
+}
+
+// answered notes that n requests are not under way any more, answered or not, and tells how long the peer had been silent on both lanes.
+func (p *peer) answered(n int, heard bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked -= n
+	silent := time.Since(p.heard)
+	if heard {
+		p.heard = time.Now()
+	}
+	return silent
 }
 
 func (p *peer) reset() {
@@ -203,8 +227,9 @@ func (l *lane) open() (exchange, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	l.stream, l.drop, l.heard = s, cancel, time.Now()
+	l.stream, l.drop = s, cancel
 	l.mu.Unlock()
+	l.peer.answered(0, true) // a new connection has a time of its own
 	l.peer.mux.done.Add(1)
 	go l.receive(s)
 	return s, nil
@@ -223,9 +248,9 @@ func (l *lane) receive(s exchange) {
 			l.mu.Lock()
 			c := l.pending[r.Id]
 			delete(l.pending, r.Id)
-			l.heard = time.Now()
 			l.mu.Unlock()
 			if c != nil {
+				l.peer.answered(1, true)
 				c.timer.Stop()
 				c.done(r, nil)
 			}
@@ -247,6 +272,7 @@ func (l *lane) fail(s exchange, err error) {
 	gone := l.pending
 	l.pending = map[uint64]*call{}
 	l.mu.Unlock()
+	l.peer.answered(len(gone), false)
 	failAll(gone, err)
 }
 
