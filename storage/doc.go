@@ -24,9 +24,9 @@
 //
 // # Writing
 //
-// Writes are staged in the leader's memory under row locks, and go into the log as one entry: bytes and versions, nothing
-// to be computed at apply. A write set beyond 4 MiB goes as parts, which nobody sees, and a commit that names their number.
-// The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of
+// Writes are staged at the leader under row locks, in memory and beyond StageMemory in a file without a name (stage_disk.go), and go
+// into the log as one entry: bytes and versions, nothing to be computed at apply. A write set beyond 4 MiB, or in a file, goes as parts,
+// which nobody sees, and a commit that names their number; when it is applied they are read from the log again, one by one. The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of
 // prepared transactions are rebuilt from the log.
 //
 // # Row locks
@@ -94,9 +94,9 @@
 //
 // # Limits
 //
-// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a transaction's whole write set is held in
-// memory until it is applied, and a large one is applied without letting others between. Statistics count groups of 256
-// buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of that for deletes. Repeated commit entries are known
-// among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of aborts by their absence. A fragment whose leader
-// changes may abort a commit in progress: what an earlier term left is asked about at once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
+// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a large transaction is applied without letting others
+// between. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
+// that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
+// aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
+// once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
 package storage

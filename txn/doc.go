@@ -100,6 +100,5 @@
 // # Limits
 //
 // A SERIALIZABLE transaction that has read and written cannot be held: its reads would have to stay valid until COMMIT
-// PREPARED. The detector sees the waits of one process; between nodes, lock
-// time-outs end a circle.
+// PREPARED. The detector sees the waits of one process; between nodes, lock time-outs end a circle.
 package txn
