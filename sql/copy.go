@@ -179,6 +179,7 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if err := s.tx.parts.Bound(s.scope()); err != nil {
 		return err
 	}
+	s.settling(ctx, in.program, c)
 	if err := in.program.exec.Run(c, func([]types.Datum) error { return nil }); err != nil {
 		return in.located(err, "", nil)
 	}

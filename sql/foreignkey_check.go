@@ -1,35 +1,58 @@
 package sql
 
 import (
+	"context"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// keyBatch is how many keys a statement with an array takes: each row that it finds is held against the whole array again.
-const keyBatch = 512
+// keyBatch is how many keys a statement with an array takes.
+const keyBatch = 1024
 
 // check makes sure that new keys refer to something.
 func (k *keeping) check(key *refint.Key, changes []exec.KeyChange) error {
-	full := key.Con.Reference.Match == catalog.MatchFull
-	size := key.Batch()
-	if size == 0 {
-		size = keyBatch
+	missing, err := k.look(key, changes)
+	if err != nil {
+		return err
 	}
-	for len(changes) > 0 {
-		n := min(size, len(changes))
-		if err := k.checkSome(key, changes[:n], full); err != nil {
+	for _, ch := range missing {
+		if err := k.missing(key, ch.New); err != nil {
 			return err
 		}
-		changes = changes[n:]
 	}
 	return nil
 }
 
-func (k *keeping) checkSome(key *refint.Key, changes []exec.KeyChange, full bool) error {
+// look gives those of new keys that refer to nothing; what the others refer to is locked.
+func (k *keeping) look(key *refint.Key, changes []exec.KeyChange) ([]exec.KeyChange, error) {
+	size := key.Batch()
+	if size == 0 {
+		size = keyBatch
+	}
+	var missing []exec.KeyChange
+	for len(changes) > 0 {
+		n := min(size, len(changes))
+		some, err := k.lookSome(key, changes[:n])
+		if err != nil {
+			return nil, err
+		}
+		missing, changes = append(missing, some...), changes[n:]
+	}
+	return missing, nil
+}
+
+func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing []exec.KeyChange, err error) {
 	if len(changes) == 1 {
-		return k.checkOne(key, changes[0].New, full)
+		if !anyNull(changes[0].New) {
+			found, err := k.exists(key.LookOne(), changes[0].New, false)
+			if err != nil || found {
+				return nil, err
+			}
+		}
+		return changes, nil
 	}
 	found := map[string]bool{}
 	keys := make([]exec.Row, 0, len(changes))
@@ -38,32 +61,42 @@ func (k *keeping) checkSome(key *refint.Key, changes []exec.KeyChange, full bool
 			keys = append(keys, ch.New)
 		}
 	}
-	err := k.run(key.Look(), batchArgs(key.Columns, keys), false, func(row []types.Datum) error {
+	err = k.run(key.Look(), batchArgs(key.Columns, keys), false, func(row []types.Datum) error {
 		found[exec.KeyID(key.Referenced, row)] = true
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for _, ch := range changes {
-		if full && anyNull(ch.New) || !found[exec.KeyID(key.Columns, ch.New)] {
-			if err := k.missing(key, ch.New); err != nil {
-				return err
-			}
+		if anyNull(ch.New) || !found[exec.KeyID(key.Columns, ch.New)] {
+			missing = append(missing, ch)
 		}
+	}
+	return missing, err
+}
+
+// keepSome settles what an INSERT under way has noted, as far as it need not wait: of what its new rows refer to, what is there already. The rest may
+// be among rows to come.
+func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
+	k := &keeping{s: s, ctx: ctx, view: s.view(), of: p.references}
+	for i := range p.references.list {
+		x := &p.references.list[i]
+		changes := c.Keys.Of(i)
+		if len(changes) == 0 || x.incoming || s.tx.deferred(x.key.Con) {
+			continue
+		}
+		left, err := k.look(x.key, changes)
+		if err != nil {
+			return err
+		}
+		c.Keys.Leave(c, i, left)
 	}
 	return nil
 }
 
-func (k *keeping) checkOne(key *refint.Key, values exec.Row, full bool) error {
-	if full && anyNull(values) {
-		return k.missing(key, values)
+// settling lets an INSERT settle keys while it runs.
+func (s *Session) settling(ctx context.Context, p *program, c *exec.Ctx) {
+	if p.references != nil {
+		c.Hooks.KeysFull = func(c *exec.Ctx) error { return s.keepSome(ctx, p, c) }
 	}
-	found, err := k.exists(key.LookOne(), values, false)
-	if err != nil || found {
-		return err
-	}
-	return k.missing(key, values)
 }
 
 // missing refuses a key that refers to nothing, if a row still has it.

@@ -240,3 +240,21 @@ func anyWrite(r *rand.Rand) string {
 		fmt.Sprintf("DELETE FROM c3 WHERE id = %d", id),
 	}[r.IntN(13)]
 }
+
+// TestManyForeignKeys: a large INSERT settles keys while it runs; rows may come before those that they refer to.
+func TestManyForeignKeys(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p, up int REFERENCES c)", "CREATE TABLE\nCREATE TABLE")
+	a.want("INSERT INTO p SELECT g FROM generate_series(1, 3000) g", "INSERT 0 3000")
+	a.want("INSERT INTO c SELECT g, g, 6001 - g FROM generate_series(1, 6000) g",
+		`insert or update on table "c" violates foreign key constraint "c_p_fkey" (SQLSTATE 23503): Key (p)=(3001) is not present in table "p".`)
+	a.want("INSERT INTO c SELECT g, 1 + g % 3000, 6001 - g FROM generate_series(1, 6000) g", "INSERT 0 6000")
+	a.want("INSERT INTO c SELECT g, NULL, 2 * g FROM generate_series(6001, 12000) g",
+		`insert or update on table "c" violates foreign key constraint "c_up_fkey" (SQLSTATE 23503): Key (up)=(12002) is not present in table "c".`)
+	a.want("DELETE FROM p WHERE id > 2900",
+		`update or delete on table "p" violates foreign key constraint "c_p_fkey" on table "c" (SQLSTATE 23503): Key (id)=(2901) is still referenced from table "c".`)
+	a.want("DELETE FROM c WHERE id > 100 AND id < 5901", "DELETE 5800")
+	a.want("DELETE FROM p WHERE id > 101 AND id < 2900", "DELETE 2798")
+	a.checked()
+}

@@ -65,6 +65,7 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 			g.Snapshot = fixedSnapshot(at)
 			c.Gateway = &g
 		}
+		s.settling(ctx, p, c)
 		err := p.exec.Run(c, counted)
 		if err == nil {
 			err = s.keep(ctx, p, c)

@@ -61,6 +61,8 @@ type Hooks struct {
 	Notice func(n *pgerr.Error)
 	// Source gives the rows of a plan.Source, each valid during emit: COPY FROM.
 	Source func(emit Emit) error
+	// KeysFull is called by an INSERT without ON CONFLICT that has noted many keys (Ctx.Keys): those that need not wait for its end can be settled.
+	KeysFull func(c *Ctx) error
 	// SQLValue gives current_user, current_schema and the like.
 	SQLValue func(name string) (types.Datum, error)
 }

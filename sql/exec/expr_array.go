@@ -118,6 +118,9 @@ func (k *compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
 	}
 	o := &arrayOp{left: left, array: array, fn: impl.Func, all: n.All, strict: n.Proc.Strict, args: make(Row, 2)}
 	o.site = &builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}}
+	if p, ok := n.Array.(*query.Param); ok {
+		return o.overParam(n, p), nil
+	}
 	return o.eval, nil
 }
 
@@ -178,17 +181,22 @@ type inSet struct {
 	found types.Datum // the value where the operand is in the set
 }
 
-// constSet makes a set of `= ANY` and `<> ALL` over a constant array of a type whose equality is that of N or S.
+// constSet makes a set of `= ANY` and `<> ALL` over a constant array.
 func constSet(n *query.ArrayOp) (*inSet, bool) {
 	v, ok := n.Array.(*query.Const)
 	if !ok || v.Value.IsNull() {
 		return nil, false
 	}
+	return setOf(n, v.Value)
+}
+
+// setOf makes a set of the elements of an array, for `= ANY` and `<> ALL`, where the type's equality is that of N or S.
+func setOf(n *query.ArrayOp, array types.Datum) (*inSet, bool) {
 	prefix, set := cutComparison(n.Proc.Src)
 	if set != isEqual && set != isLess|isGreater || (set == isEqual) == n.All {
 		return nil, false
 	}
-	a, err := types.ArrayOf(v.Value)
+	a, err := types.ArrayOf(array)
 	if err != nil || a.Len() == 0 {
 		return nil, false
 	}
@@ -211,6 +219,28 @@ func constSet(n *query.ArrayOp) (*inSet, bool) {
 		}
 	}
 	return s, true
+}
+
+// setSize is the length from which on the array of a parameter is worth a set.
+const setSize = 16
+
+// overParam is the operation over the array of a parameter, which makes a set of a long one once per execution.
+func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
+	var run uint64
+	var test Eval
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		if test == nil || run != c.run {
+			run, test = c.run, o.eval
+			if d, err := c.param(p.N); err == nil && !d.IsNull() {
+				if a, err := types.ArrayOf(d); err == nil && a.Len() >= setSize {
+					if set, ok := setOf(n, d); ok {
+						test = set.eval(o.left)
+					}
+				}
+			}
+		}
+		return test(c, row)
+	}
 }
 
 func (s *inSet) eval(left Eval) Eval {

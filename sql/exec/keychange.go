@@ -19,7 +19,8 @@ type KeyChange struct {
 // KeyChanges are those of one statement, by the place in Modify.Watch, each once.
 type KeyChanges struct {
 	lists [][]KeyChange
-	seen  []map[string]struct{}
+	seen  []map[string]struct{} // nil where one list has no more than one
+	taken int64                 // of the query's memory
 }
 
 // Of lists the changes of one watched key.
@@ -28,6 +29,29 @@ func (k *KeyChanges) Of(watch int) []KeyChange {
 		return nil
 	}
 	return k.lists[watch]
+}
+
+// Len counts them all.
+func (k *KeyChanges) Len() int {
+	n := 0
+	for _, list := range k.lists {
+		n += len(list)
+	}
+	return n
+}
+
+// Leave forgets the changes of a watched key but for those that are left to be settled.
+func (k *KeyChanges) Leave(c *Ctx, watch int, left []KeyChange) {
+	free := k.taken / int64(k.Len()) * int64(len(k.lists[watch])-len(left))
+	c.Mem.Release(free)
+	k.taken -= free
+	k.lists[watch], k.seen[watch] = left, nil
+	if len(left) > 1 {
+		k.seen[watch] = make(map[string]struct{}, len(left))
+		for _, ch := range left {
+			k.seen[watch][ch.id] = struct{}{}
+		}
+	}
 }
 
 // Empty tells whether there are none.
@@ -135,9 +159,11 @@ func counts(k *plan.KeyWatch, row Row) bool {
 
 func (w *keyWatcher) change(c *Ctx, k *plan.KeyWatch, old, next Row) (KeyChange, error) {
 	var ch KeyChange
-	if err := c.Mem.Grow(int64(len(w.id)) + int64(len(k.Columns))*datumSize); err != nil {
+	size := int64(len(w.id)) + int64(len(k.Columns))*datumSize
+	if err := c.Mem.Grow(size); err != nil {
 		return ch, err
 	}
+	c.Keys.taken += size
 	if k.Old {
 		ch.Old = valuesOf(k, old)
 	}

@@ -88,6 +88,7 @@ type insertion struct {
 	slab       int         // size of bytes when it was made
 	arbitrated bool        // secondary indexes decide on conflicts, or follow from them
 	proposals  []*proposal // rows that wait for that
+	settled    int         // watched keys that were left when KeysFull was last asked
 	sync       bool        // each batch is waited for: its rows are returned, or conflicts decide
 }
 
@@ -143,7 +144,7 @@ func (in *insertion) take(row Row) error {
 		return err
 	}
 	if o.node.OnConflict == nil {
-		if err := o.watcher.note(in.c, nil, o.next); err != nil {
+		if err := in.watched(); err != nil {
 			return err
 		}
 	}
@@ -343,6 +344,23 @@ func (in *insertion) answer(parts []*part) error {
 		}
 	}
 	return nil
+}
+
+// keysAtOnce is how many noted keys are kept before some are settled.
+const keysAtOnce = 4096
+
+// watched notes the watched keys of a new row.
+func (in *insertion) watched() error {
+	c := in.c
+	if err := in.o.watcher.note(c, nil, in.o.next); err != nil {
+		return err
+	}
+	if c.Hooks.KeysFull == nil || c.Keys.Len() < in.settled+keysAtOnce {
+		return nil
+	}
+	err := c.Hooks.KeysFull(c)
+	in.settled = c.Keys.Len()
+	return err
 }
 
 // noteKeys notes the watched keys of a row that ON CONFLICT has let in, or has updated.
