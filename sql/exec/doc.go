@@ -26,6 +26,7 @@
 //	E9  Entries of secondary indexes are staged with their rows, in the same transaction. An entry that no other row may have is put, removed
 //	    and claimed under the lock of its key, after the newest state was looked at; a statement puts them when it has removed all it removes
 //	    (index_write.go).
+//	E10 Keys that a Modify is to watch are noted of every row that it writes, in the form in which it is written, and only of those.
 //
 // Limits: what does not fit into the query's memory is refused, nothing spills to disk yet. Float sums merge in the order in which
 // fragments answer.
