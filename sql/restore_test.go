@@ -112,4 +112,18 @@ func TestRestoreBeside(t *testing.T) {
 	a.want("DELETE FROM r; ALTER TABLE r ALTER v TYPE date USING now()", "DELETE 102\nALTER TABLE") // older versions are of another type
 	a.want("INSERT INTO r VALUES (1, '2024-01-01'); SELECT id, v FROM r", "INSERT 0 1\n1|2024-01-01\nSELECT 1")
 	a.want(clean, "0\nSELECT 1")
+
+	// Nobody can tell that a table has no rows while others may be at work.
+	for _, column := range []string{"n int NOT NULL DEFAULT 7", "x float8 NOT NULL DEFAULT 7 + 0 * random()"} {
+		a.want("CREATE TABLE e (id int PRIMARY KEY)", "CREATE TABLE")
+		b.want("BEGIN; INSERT INTO e VALUES (1)", "BEGIN\nINSERT 0 1")
+		column := later(t, a, "ALTER TABLE e ADD COLUMN "+column)
+		b.want("COMMIT", "COMMIT")
+		if got := column(); got != "ALTER TABLE" {
+			t.Error(got)
+		}
+		b.want("SELECT * FROM e", "1|7\nSELECT 1")
+		b.want(clean, "0\nSELECT 1")
+		b.want("DROP TABLE e", "DROP TABLE")
+	}
 }

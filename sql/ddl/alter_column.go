@@ -63,19 +63,16 @@ func nullScan(t *catalog.Table, col *catalog.Column) scan {
 	return scan{builtin.QuoteIdent(col.Name) + " IS NULL", e}
 }
 
-// fillWithDefault gives the rows that are there already the default of a new column: its value now, which may not depend on the row.
+// fillWithDefault gives the rows that are there already the default of a new column: its value now, which may not depend on the row. It does so too
+// where there are none: the table's users may be at work beside the statement.
 func (d *draft) fillWithDefault(col *catalog.Column, e query.Expr) error {
-	filled, err := d.filled()
-	if err != nil || !filled {
-		return err
-	}
 	if isVolatile(e) {
 		d.restored = true
 		return nil
 	}
 	var value types.Datum
 	text := "SELECT CAST(" + col.Default + " AS " + pgcatalog.FormatType(col.Type, col.Typmod) + ")"
-	err = d.Query(d.ctx, d.view, text, func(row []types.Datum) error {
+	err := d.Query(d.ctx, d.view, text, func(row []types.Datum) error {
 		value = row[0].Clone()
 		return nil
 	})

@@ -21,9 +21,8 @@ func (d *draft) putRestored() error {
 	for i := range d.t.Columns {
 		d.t.Columns[i].Missing = nil
 	}
-	if filled {
-		d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring()}
-	} else {
+	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring()} // of no rows too: who cannot wait for users is told by it
+	if !filled {
 		d.t.PolicyValidated = d.t.Policy != nil && !d.t.Policy.Mutable
 	}
 	return d.ch.PutTable(d.t)
