@@ -49,8 +49,13 @@ func TestOnlineDefinitions(t *testing.T) {
 	b.want("BEGIN; UPDATE o SET v = 1 WHERE id = 1", "BEGIN\nUPDATE 1")
 	a.want("SET statement_timeout = '100ms'", "SET")
 	a.want("CREATE INDEX o_gone ON o (v)", "canceling statement due to statement timeout (SQLSTATE 57014)")
+	a.want("SET statement_timeout = 0; SET lock_timeout = '20ms'", "SET\nSET")
+	const late = "canceling statement due to lock timeout (SQLSTATE 55P03)"
+	a.want("CREATE INDEX o_gone ON o (v)", late)
+	a.want("ALTER TABLE o ADD COLUMN gone int", late)
 	b.want("COMMIT", "COMMIT")
 	c.want("SELECT count(*) FROM pg_class WHERE relname = 'o_gone'", "0\nSELECT 1")
+	a.want("SELECT count(*) FROM pg_attribute WHERE attrelid = 'o'::regclass AND attnum > 0 AND NOT attisdropped; ALTER TABLE o ADD COLUMN gone int", "3\nSELECT 1\nALTER TABLE")
 	c.want("SELECT count(*) FROM sherd.check() WHERE NOT ok", "0\nSELECT 1")
 }
 

@@ -52,8 +52,13 @@ func (t *transaction) lock(ctx context.Context, tag locks.Tag, mode locks.Mode, 
 	return lockError(ctx, o.Acquire(ctx, tag, t.s.lockRequest(mode)))
 }
 
-// barrier waits until all who may still use an older definition of a table have ended. It stops nobody.
+// barrier waits until all who may still use an older definition of a table have ended, no longer than for a lock. It stops nobody.
 func (t *transaction) barrier(ctx context.Context, table catalog.OID) error {
+	if d := t.s.milliseconds("lock_timeout"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout"))
+		defer cancel()
+	}
 	return lockError(ctx, t.holder().Barrier(ctx, locks.Table(t.s.database, table)))
 }
 
