@@ -27,7 +27,7 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 		}
 		rel.Columns = append(rel.Columns, query.Column{Name: "ordinality", Type: types.Int8, Typmod: -1})
 	}
-	if scalar && rf.Alias != nil { // an alias names the column too
+	if scalar && rf.Alias != nil && !namesResult(rel.Functions[0].Call) { // an alias names the column too
 		rel.Columns[0].Name = rf.Alias.Aliasname
 	}
 	if _, err := s.applyAlias(rel, rf.Alias, name); err != nil {
@@ -42,6 +42,16 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 	it := s.itemOf(s.addRel(rel))
 	it.scalar = scalar && !rf.Ordinality
 	return it, nil
+}
+
+// namesResult tells whether a function names its one result.
+func namesResult(e query.Expr) bool {
+	call, ok := e.(*query.Call)
+	if !ok {
+		return false
+	}
+	out := procColumns(call)
+	return len(out) == 1 && out[0].Name != "column1"
 }
 
 // functionItems analyses the calls. scalar tells that there is one, which gives one plain value a row.
@@ -129,12 +139,10 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 		}
 		return f, false, s.errorf(location(n), pgerr.SyntaxError, `a column definition list is required for functions returning "record"`)
 	}
-	if isCall {
-		if out := procColumns(call); len(out) == 1 && out[0].Name != "column1" {
-			f.Columns = out // a single OUT argument names the column
-			f.Columns[0].Type = call.Type()
-			return f, true, nil
-		}
+	if namesResult(f.Call) {
+		f.Columns = procColumns(call) // a single OUT argument names the column
+		f.Columns[0].Type = call.Type()
+		return f, true, nil
 	}
 	f.Columns = []query.Column{{Name: name, Type: f.Call.Type(), Typmod: f.Call.Typmod()}}
 	return f, true, nil

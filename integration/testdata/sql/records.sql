@@ -54,3 +54,18 @@ SELECT * FROM json_to_record('{"a":[[1,2],[3 , 4]], "b":["x", null, {"k" : 1}], 
 SELECT * FROM json_to_record('{"a":[[1,2],[3 ]]}') AS r(a int[]);
 SELECT * FROM jsonb_to_record('{"a":5}') AS r(a int[]);
 SELECT * FROM json_to_record('{"a":"\u0041b", "b":"\u0041b", "c":"\u0041b"}') AS r(a text, b json, c jsonb);
+select * from jsonb_array_elements_text('["x"]') e;
+select * from jsonb_array_elements_text('["x"]') e(y);
+select e from jsonb_array_elements_text('["x"]') e;
+select e.value, value from jsonb_array_elements_text('["x"]') e;
+select * from jsonb_array_elements_text('["x"]') with ordinality e;
+select * from generate_series(1,1) g;
+select g.g from generate_series(1,1) g;
+select * from unnest(array[1]) u;
+select * from jsonb_object_keys('{"a":1}') k;
+select k from jsonb_object_keys('{"a":1}') k;
+select * from json_array_elements('[1]') as j, lateral (select j.value::text::int + 1) z;
+select * from regexp_split_to_table('a,b', ',') r;
+select * from jsonb_path_query('[1,2]', '$[*]') q;
+select * from jsonb_array_elements('[{"a":1}]') x where x->>'a' = '1';
+select x.value->>'a' from jsonb_array_elements('[{"a":1}]') x;
