@@ -203,8 +203,8 @@ func figureName(n *pg_query.Node) (string, int) {
 	case *pg_query.Node_SubLink:
 		return subLinkName(v.SubLink)
 	case *pg_query.Node_CaseExpr:
-		if name, strength := figureName(v.CaseExpr.Defresult); strength > 0 {
-			return name, max(strength, 1)
+		if name, strength := figureName(v.CaseExpr.Defresult); strength > 1 {
+			return name, strength
 		}
 		return "case", 1
 	case *pg_query.Node_AArrayExpr:
