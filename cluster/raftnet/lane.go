@@ -38,12 +38,12 @@ type peer struct {
 func newPeer(m *Mux, node uint32) *peer {
 	p := &peer{mux: m, node: node}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.control.time, p.append.time = controlTime, appendTime
 	for _, l := range []*lane{&p.control, &p.append} {
 		l.peer, l.wake, l.pending = p, make(chan struct{}, 1), map[uint64]*call{}
 		m.done.Add(1)
 		go l.send()
 	}
-	p.control.time, p.append.time = controlTime, appendTime
 	return p
 }
 
