@@ -28,6 +28,7 @@ type Config struct {
 	Addr      string        // the clients' door, HOST:PORT, as sherd.route names it
 	NodeName  string
 	Block     string // ends ids that the server completes: orders/17-A
+	TempDir   string // of files that statements need while they run, made when needed; "" is the system's
 }
 
 // Server is the part of a node that serves sessions.

@@ -218,7 +218,8 @@ func (s *Session) commit(ctx context.Context) error {
 func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	s.running = ctx
 	env := s.Env()
-	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Mem: exec.NewMemory(s.memory), Hooks: s.hook, Limits: s.limit}
+	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Hooks: s.hook, Limits: s.limit}
+	c.Mem = exec.NewMemory(s.memory).WithFiles(s.db.cfg.TempDir)
 	if s.tx != nil {
 		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &s.tx.gateway, s.tx.isReadOnly(), s.tx.modes.isolation()
 	}

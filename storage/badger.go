@@ -44,7 +44,7 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithNumCompactors(2).
 		// A table is made in a buffer of twice its size, and a compaction makes a dozen at a time.
 		WithBaseTableSize(min(cfg.MemTable, 1<<20)).
-		WithBaseLevelSize(8 * cfg.MemTable).
+		WithBaseLevelSize(16 * cfg.MemTable).
 		// With four tables Badger may merge level 0 into itself, for which it takes 256 MiB at once.
 		WithNumLevelZeroTables(2).
 		WithNumLevelZeroTablesStall(3).

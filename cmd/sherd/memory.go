@@ -9,11 +9,11 @@ import (
 )
 
 // The Go heap may grow to twice what lives in it before it is collected, and a load of a few hundred MiB of garbage a second uses all of that.
-// So there is a limit beyond which the runtime collects earlier: a large transaction takes no more than largestHeap of the node's memory. Where
+// So there is a limit beyond which the runtime collects earlier: a large transaction takes no more than that of the node's memory. Where
 // more than that lives, many sessions' rows perhaps, the limit follows, since a runtime that collects without end serves nobody.
 const (
 	heapLimit    = 160 << 20
-	heapHeadroom = 2 // half of what lives, at least, is left for garbage
+	heapHeadroom = 4 // a quarter of what lives, at least, is left for garbage
 	heapWatch    = 100 * time.Millisecond
 )
 

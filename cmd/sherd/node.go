@@ -79,7 +79,7 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: cfg.logger, Deadlocks: n.host.Deadlocks(),
-		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A",
+		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A", TempDir: n.dir.Join("temp"),
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {
 		return nil, err

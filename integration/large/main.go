@@ -1,6 +1,6 @@
 // Command large commits transactions of a million rows and of a GiB in a `sherd start` process with default settings, and prints for each
 // what it took: seconds, the process's greatest memory, bytes on disk, how long a small transaction beside it waited at most. It fails where
-// memory goes beyond the limit or where a count is not exact.
+// memory goes beyond the limit or where a count is not exact. cpu is the processor time that the process took.
 //
 //	make large
 //	go run ./integration/large -rows 50000 -only copy,update
@@ -90,7 +90,7 @@ func run(ctx context.Context, o options) error {
 		}
 		defer pg.close()
 	}
-	fmt.Printf("%-14s %9s %7s %7s %9s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "ratio", "peak", "anon", "disk", "small", "commit")
+	fmt.Printf("%-14s %9s %7s %7s %9s %7s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "cpu", "ratio", "peak", "anon", "disk", "small", "commit")
 	var failed []error
 	for _, c := range cases {
 		if len(o.only) > 0 && !slices.Contains(o.only, c.name) {

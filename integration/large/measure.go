@@ -82,8 +82,12 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 	if err := s.forgetPeak(); err != nil {
 		return err
 	}
-	anon := s.watch()
+	anon, before := s.watch(), s.processor()
 	took, err := w.timed(ctx, c)
+	busy := s.processor() - before
+	if c.kills {
+		busy = 0 // of several processes
+	}
 	u, uerr := s.usage()
 	own, wait := anon(), time.Duration(0)
 	if beside != nil {
@@ -104,7 +108,7 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 	if w.commit > 0 {
 		commit = fmt.Sprintf("%.1fs", w.commit.Seconds())
 	}
-	fmt.Printf("%-14s %9d %7d %7.1f %9.0f %7s %7d %7d %8d %6dms %7s\n", c.name, w.rows, w.bytes>>20, took.Seconds(), float64(w.rows)/took.Seconds(), ratio,
+	fmt.Printf("%-14s %9d %7d %7.1f %9.0f %7.1f %7s %7d %7d %8d %6dms %7s\n", c.name, w.rows, w.bytes>>20, took.Seconds(), float64(w.rows)/took.Seconds(), busy.Seconds(), ratio,
 		u.peak>>10, own>>10, s.disk()>>20, wait.Milliseconds(), commit)
 	if c.check != nil {
 		if err := c.check(ctx, w); err != nil {

@@ -72,6 +72,21 @@ func (s *subject) usage() (u usage, err error) {
 	return u, nil
 }
 
+// processor gives the processor time that the process has taken.
+func (s *subject) processor() time.Duration {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.PID()))
+	if err != nil {
+		return 0
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	ticks := 0
+	for _, x := range f[11:13] { // utime and stime
+		n, _ := strconv.Atoi(string(x))
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
 // forgetPeak has the peak begin anew at what is resident now.
 func (s *subject) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.process.PID()), []byte("5"), 0)

@@ -125,6 +125,8 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 		}
 	}
 	later := &laterEntries{}
+	later.mem = in.c.Mem
+	defer later.free()
 	for _, part := range parts {
 		for i, a := range part.answers {
 			p, err := byPlace[a.place], error(nil)

@@ -47,13 +47,7 @@ func (t *table) unstageEntry(c *Ctx, key []byte, exclusive bool) error {
 type entryKeeper struct {
 	rule    *tableRule
 	buf     []byte
-	pending []pendingEntry // exclusive ones, put when all rows have been
-	taken   int64
-}
-
-type pendingEntry struct {
-	entry
-	row []byte // encoded, for the message
+	pending writeSpool // exclusive ones, put when all rows have been
 }
 
 // change keeps the indexes where a row becomes another; next is nil for a deletion. value is the new row, encoded.
@@ -85,35 +79,24 @@ func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte
 }
 
 func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
-	n := int64(len(e.key) + len(e.value) + len(value))
-	if err := c.Mem.Grow(n); err != nil {
-		return err
-	}
-	k.taken += n
-	e.key, e.value = bytes.Clone(e.key), bytes.Clone(e.value)
-	k.pending = append(k.pending, pendingEntry{e, bytes.Clone(value)})
-	return nil
+	k.pending.mem = c.Mem
+	w := entryWrite(WriteEntry, e, value, 0)
+	return k.pending.keep(0, &w)
 }
 
 // finish puts what was held back.
 func (k *entryKeeper) finish(c *Ctx) error {
-	for _, p := range k.pending {
-		taken, since, err := k.rule.table.stageEntry(c, p.key, p.value, true)
+	return k.pending.writes(func(_ uint32, w Write) error {
+		taken, since, err := k.rule.table.stageEntry(c, w.Key, w.Value, true)
 		if err == nil && taken {
-			err = takenBy(c, p.key, since, k.rule.duplicateEntry(c, p.index.at, p.row, false))
+			err = takenBy(c, w.Key, since, k.rule.duplicateEntry(c, w.Index, w.Row, false))
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // free forgets what is held back.
-func (k *entryKeeper) free(c *Ctx) {
-	c.Mem.Release(k.taken)
-	k.pending, k.taken = nil, 0
-}
+func (k *entryKeeper) free() { k.pending.free() }
 
 // entryWrite makes the write of an entry for the fragment where it lies.
 func entryWrite(kind WriteKind, e entry, row []byte, place int64) Write {
@@ -138,29 +121,24 @@ func (s *sender) addEntries(c *Ctx, rules []*indexRule, row Row, of *Write, buf 
 }
 
 // laterEntries are exclusive entries at the gateway, put when all of the statement's have been removed.
-type laterEntries struct {
-	writes  []Write
-	buckets []shardmap.Bucket
-}
+type laterEntries struct{ writeSpool }
 
-func (l *laterEntries) add(c *Ctx, e entry, row []byte) error {
-	l.writes = append(l.writes, entryWrite(WriteEntry, e, row, 0))
-	l.buckets = append(l.buckets, e.bucket)
-	return c.Mem.Grow(int64(len(e.key) + len(e.value)))
+func (l *laterEntries) add(e entry, row []byte) error {
+	w := entryWrite(WriteEntry, e, row, 0)
+	return l.keep(uint32(e.bucket), &w)
 }
 
 // send adds them all to what is sent.
-func (l *laterEntries) send(s *sender) error {
-	for i, w := range l.writes {
-		s.add(l.buckets[i], w)
-		if s.full() {
-			if _, err := s.flush(); err != nil {
-				return err
-			}
+func (s *writeSpool) send(to *sender) error {
+	defer s.free()
+	return s.writes(func(bucket uint32, w Write) error {
+		to.add(shardmap.Bucket(bucket), w)
+		if !to.full() {
+			return nil
 		}
-	}
-	l.writes, l.buckets = nil, nil
-	return nil
+		_, err := to.flush()
+		return err
+	})
 }
 
 // changeEntries adds what a row's change means for its indexes to what is sent, but exclusive entries to later.
@@ -176,7 +154,7 @@ func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, 
 		switch {
 		case put.key == nil:
 		case put.exclusive:
-			if err := later.add(c, put, value); err != nil {
+			if err := later.add(put, value); err != nil {
 				return err
 			}
 		default:

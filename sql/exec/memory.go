@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"os"
 	"sync/atomic"
 	"unsafe"
 
@@ -11,11 +12,40 @@ import (
 // Memory counts what one query retains: sorted and joined rows, groups, materialised results. It is shared by the query's goroutines.
 type Memory struct {
 	limit int64
+	dir   string // of temporary files; "" is the system's
 	used  atomic.Int64
 }
 
 // NewMemory makes an account; limit is in bytes, 0 is none.
 func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
+
+// WithFiles says in which directory the query's temporary files are.
+func (m *Memory) WithFiles(dir string) *Memory {
+	m.dir = dir
+	return m
+}
+
+// tempFile makes a temporary file, which loses its name at once, so that a crash leaves nothing.
+func (m *Memory) tempFile() (*os.File, error) {
+	dir := ""
+	if m != nil {
+		dir = m.dir
+	}
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.CreateTemp(dir, "sherd-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
 
 // Grow takes n bytes, or refuses with 53200.
 func (m *Memory) Grow(n int64) error {

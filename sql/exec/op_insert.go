@@ -120,13 +120,12 @@ func (o *insertOp) feed(c *Ctx, take Emit) error {
 	if !o.reads {
 		return o.child.Run(c, take)
 	}
-	store := &arena{mem: c.Mem}
-	defer store.free()
-	rows, err := collect(c, o.child, store)
-	if err != nil {
+	rows := rowSpool{spool: spool{mem: c.Mem}}
+	defer rows.free()
+	if err := o.child.Run(c, rows.keep); err != nil {
 		return err
 	}
-	return emitAll(c, rows, take)
+	return rows.emit(c, take)
 }
 
 // take completes a row and adds it to the batch.

@@ -19,6 +19,7 @@ type modifyOp struct {
 	assign    []assignment
 	returning []Eval
 	program   *Program // of the stage, at the gateway
+	once      bool     // the child is one scan, which gives each row once
 	holds     bool     // at the gateway nothing is staged before all rows are computed: subqueries must not see it (E6)
 	width     int      // columns of the table; the row's key follows
 	keyed     []int    // unique columns that the update sets
@@ -44,6 +45,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		return nil, err
 	}
 	o.entries.rule = o.rule
+	o.once = isOneScan(n.Child)
 	o.holds = hasSubPlan(n.Returning...)
 	for _, a := range n.Assign {
 		o.holds = o.holds || hasSubPlan(a.Expr)
@@ -72,6 +74,15 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 	o.out = make(Row, len(o.returning))
 	o.program, err = compileNode(&stageNode{modify: n}, 0)
 	return o, err
+}
+
+// isOneScan tells whether a plan reads rows of one table, without the entries of a global index.
+func isOneScan(n plan.Node) bool {
+	if g, ok := n.(*plan.Gather); ok && g.Route.Index == nil {
+		n = g.Child
+	}
+	_, ok := n.(*plan.Scan)
+	return ok
 }
 
 func (t *table) compareColumn(i int, a, b Row) int {
@@ -106,7 +117,7 @@ func (o *modifyOp) Run(c *Ctx, emit Emit) error {
 func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
-	defer o.entries.free(c)
+	defer o.entries.free()
 	err := o.child.Run(c, func(row Row) error {
 		if len(row) > o.width+1 { // a join may give a row more than once; only its first partner counts
 			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
@@ -228,34 +239,33 @@ func (o *modifyOp) emitReturning(c *Ctx, row Row, emit Emit) error {
 
 // atGateway keeps the child's rows, then stages deletes and replacements, then the rows that move to another key.
 func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
-	store := &arena{mem: c.Mem}
-	defer store.free()
+	rows := rowSpool{spool: spool{mem: c.Mem}}
+	defer rows.free()
 	seen := &keySet{mem: c.Mem}
 	defer seen.free()
-	var rows []Row
 	err := o.child.Run(c, func(row Row) error {
-		if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
-			return err
+		if !o.once {
+			if fresh, err := seen.add([]byte(row[o.width].S)); err != nil || !fresh {
+				return err
+			}
 		}
-		kept, err := store.clone(row)
-		rows = append(rows, kept)
-		return err
+		return rows.keep(row)
 	})
 	if err != nil {
 		return err
 	}
 	before := c.Affected
-	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}, store: store}
-	for _, row := range rows {
-		if err := g.take(row); err != nil {
-			return err
-		}
+	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}}
+	g.moved.mem, g.later.mem, g.returned.mem = c.Mem, c.Mem, c.Mem
+	defer g.free()
+	if err := rows.emit(c, g.take); err != nil {
+		return err
 	}
 	if err := g.finish(); err != nil {
 		return err
 	}
-	c.Affected = before + int64(len(rows))
-	return emitAll(c, g.returned, emit)
+	c.Affected = before + rows.count
+	return g.returned.emit(c, emit)
 }
 
 // gatewayModify is one execution at the gateway.
@@ -263,15 +273,15 @@ type gatewayModify struct {
 	o        *modifyOp
 	c        *Ctx
 	out      *sender
-	moved    []movedRow
+	moved    writeSpool // rows that get another key
 	later    laterEntries
-	store    *arena
-	returned []Row
+	returned rowSpool
 }
 
-type movedRow struct {
-	bucket shardmap.Bucket
-	write  Write
+func (g *gatewayModify) free() {
+	g.moved.free()
+	g.later.free()
+	g.returned.free()
 }
 
 func (g *gatewayModify) take(row Row) error {
@@ -294,7 +304,7 @@ func (g *gatewayModify) take(row Row) error {
 	if err := o.watcher.note(g.c, row, next); err != nil {
 		return err
 	}
-	if err := g.o.emitReturning(g.c, result, g.keep); err != nil {
+	if err := g.o.emitReturning(g.c, result, g.returned.keep); err != nil {
 		return err
 	}
 	if g.out.full() && !o.holds {
@@ -321,11 +331,10 @@ func (g *gatewayModify) update(old Row, key []byte) error {
 		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value, Mode: t.updateMode(o.keyed, old, o.next)})
 		return g.entries(old, key, o.next, newKey, value)
 	}
-	if err := g.c.Mem.Grow(int64(len(value) + len(newKey))); err != nil {
+	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+	if err := g.moved.keep(uint32(bucket), &Write{Kind: WriteInsert, Key: newKey, Value: value}); err != nil {
 		return err
 	}
-	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
-	g.moved = append(g.moved, movedRow{bucket, Write{Kind: WriteInsert, Key: newKey, Value: value}})
 	return g.entries(old, key, o.next, newKey, value)
 }
 
@@ -348,24 +357,13 @@ func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
 	return bucket, t.appendKey(t.appendRowPrefix(nil, bucket), keys), nil
 }
 
-func (g *gatewayModify) keep(row Row) error {
-	r, err := g.store.clone(row)
-	g.returned = append(g.returned, r)
-	return err
-}
-
 // finish stages what is left. Rows that move come after all deletes, so that keys may be exchanged.
 func (g *gatewayModify) finish() error {
 	if _, err := g.out.flush(); err != nil {
 		return err
 	}
-	for _, m := range g.moved {
-		g.out.add(m.bucket, m.write)
-		if g.out.full() {
-			if _, err := g.out.flush(); err != nil {
-				return err
-			}
-		}
+	if err := g.moved.send(g.out); err != nil {
+		return err
 	}
 	if err := g.later.send(g.out); err != nil {
 		return err
