@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +26,25 @@ type world struct {
 	server *sql.Server
 	host   *cluster.Host
 	pids   atomic.Uint32
+	log    *logged
+}
+
+// logged keeps what sessions log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
@@ -48,8 +68,9 @@ func newWorldOf(t *testing.T, fragments int) *world {
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
-	return &world{t: t, host: h, server: sql.NewServer(sql.Config{
-		Catalog: c, Fragments: h, Clock: clock, Logger: quiet, Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
+	log := &logged{}
+	return &world{t: t, host: h, log: log, server: sql.NewServer(sql.Config{
+		Catalog: c, Fragments: h, Clock: clock, Logger: slog.New(slog.NewTextHandler(log, nil)), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
 	})}
 }
 

@@ -222,6 +222,7 @@ func (s *Session) freshen() {
 		s.tx.parts.SetLockTimeout(s.milliseconds("lock_timeout"))
 	}
 	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
+	s.limit.LockWaits = s.lockWaits()
 	s.ambient = s.start.User
 	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {
 		v, _ := s.vars.get(name)

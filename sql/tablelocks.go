@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -72,6 +74,24 @@ func (s *Session) lockRequest(mode locks.Mode) locks.Request {
 	log, _ := s.vars.get("log_lock_waits")
 	return locks.Request{
 		Mode: mode, Timeout: s.milliseconds("lock_timeout"), Deadlock: s.milliseconds("deadlock_timeout"), Log: log == "on",
+	}
+}
+
+// lockWaits logs long waits for row locks as package locks does for others; nil where log_lock_waits is off.
+func (s *Session) lockWaits() *exec.LockWaits {
+	if on, _ := s.vars.get("log_lock_waits"); on != "on" {
+		return nil
+	}
+	logger, pid, waits := s.db.cfg.Logger, s.start.PID, s.db.cfg.Deadlocks
+	return &exec.LockWaits{
+		After: max(s.milliseconds("deadlock_timeout"), time.Millisecond),
+		Still: func(doing string, waited time.Duration) {
+			logger.Info("still waiting for a lock", "pid", pid, "lock", "row", "object", doing, "waited", waited,
+				"blocked_by", s.db.blockers(waits.Waits())[pid])
+		},
+		Over: func(doing string, waited time.Duration, err error) {
+			logger.Info("the wait for a lock is over", "pid", pid, "lock", "row", "object", doing, "waited", waited, "error", err)
+		},
 	}
 }
 

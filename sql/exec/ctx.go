@@ -78,6 +78,8 @@ type Limits struct {
 	Since txn.Timestamp
 	// Unvalidated reads need not hold at the commit (T8): locks see to it that they do where it matters.
 	Unvalidated bool
+	// LockWaits is told of long waits for row locks; nil: nobody is (log_lock_waits).
+	LockWaits *LockWaits
 }
 
 // errStop is what an operator's emit returns when it needs no more rows. The operator that returned it catches it.

@@ -17,7 +17,9 @@ func (c *Ctx) rechecks() bool { return c.Limits.Isolation == txn.ReadCommitted }
 // lockRow takes the lock of a row of this fragment, and tells whether it changed after the snapshot where req asks to recheck. Errors say
 // which row it was, and what was being done to it.
 func (t *table) lockRow(c *Ctx, key []byte, req txn.LockRequest, doing string) (changed bool, err error) {
+	over := t.watchWait(c, key, req, doing)
 	changed, err = c.local.tx.Lock(c.ctx(), key, req)
+	over(err)
 	if err != nil {
 		err = t.lockError(c, key, err, doing)
 	}
