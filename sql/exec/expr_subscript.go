@@ -37,7 +37,7 @@ func (k *compiler) subscript(n *query.Subscript) (Eval, error) {
 	case n.Base.Type() == types.Name && s.assign == nil:
 		return s.getByte, nil
 	case n.Slice && s.assign != nil:
-		return nil, unsupported("assignment to an array slice is not supported yet")
+		return s.assignSlice, nil
 	case s.assign != nil:
 		return s.assignArray, nil
 	case n.Slice:
