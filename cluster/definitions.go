@@ -61,6 +61,11 @@ func (d *definitions) Decide(ctx context.Context, x txn.Decision) (txn.Outcome, 
 // Resolve implements txn.Participant; the anchor is never told.
 func (d *definitions) Resolve(context.Context, txn.Decision) error { return nil }
 
+// Settle implements txn.Participant; a commit that changes definitions is never implied.
+func (d *definitions) Settle(x txn.Decision, then func(txn.Outcome, error)) {
+	go func() { then(d.Decide(context.Background(), x)) }()
+}
+
 // Forget implements txn.Participant. What fails here is done at the next start.
 func (d *definitions) Forget(ctx context.Context, _ txn.Decision) { _ = d.catalog.Forget(ctx, d.id) }
 

@@ -349,6 +349,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		return err
 	}
 	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
+	t.anchor = req.Anchor
 	if t.implied = req.Implied; t.implied {
 		e.kind = kindPrepareAll
 	}
@@ -432,7 +433,7 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 	}
 	resolve := t.r.Resolve
 	if t.implied {
-		resolve = t.r.resolveSoon
+		resolve = t.r.resolveImplied
 	}
 	err := resolve(d)
 	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {

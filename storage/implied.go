@@ -162,30 +162,33 @@ func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outco
 // settler gathers settlements for the log, as many to an entry as come while the one before is on its way.
 type settler struct {
 	mu      sync.Mutex
-	list    []settlement   // guarded by mu
-	waiting []chan settled // guarded by mu
-	running bool           // guarded by mu
+	list    []settlement          // guarded by mu
+	waiting []func(result, error) // guarded by mu
+	running bool                  // guarded by mu
 }
 
-type settled struct {
-	res result
-	err error
-}
-
-// settle puts a settlement into the log and waits until it is applied.
-func (r *Replica) settle(x settlement) (result, error) {
-	done := make(chan settled, 1)
+// settleSoon puts a settlement into the log, and calls then when it is applied. then must not block.
+func (r *Replica) settleSoon(x settlement, then func(result, error)) {
 	s := &r.settler
 	s.mu.Lock()
-	s.list, s.waiting = append(s.list, x), append(s.waiting, done)
+	s.list, s.waiting = append(s.list, x), append(s.waiting, then)
 	first := !s.running
 	s.running = true
 	s.mu.Unlock()
 	if first {
 		go r.settleLoop()
 	}
-	got := <-done
-	return got.res, got.err
+}
+
+// settle is settleSoon for who waits.
+func (r *Replica) settle(x settlement) (res result, err error) {
+	done := make(chan struct{})
+	r.settleSoon(x, func(got result, gotErr error) {
+		res, err = got, gotErr
+		close(done)
+	})
+	<-done
+	return res, err
 }
 
 // settleLoop runs until nothing is left.
@@ -209,7 +212,7 @@ func (r *Replica) settleLoop() {
 	}
 }
 
-func (r *Replica) settleMany(list []settlement, waiting []chan settled) {
+func (r *Replica) settleMany(list []settlement, waiting []func(result, error)) {
 	above := txn.Timestamp(0)
 	for i := range list {
 		if list[i].decide && list[i].outcome != txn.Committed && rule.T7Above {
@@ -218,11 +221,11 @@ func (r *Replica) settleMany(list []settlement, waiting []chan settled) {
 	}
 	many, err := r.runMany(&entry{kind: kindSettle, settles: list}, above)
 	r.fault("settled")
-	for i, done := range waiting {
+	for i, then := range waiting {
 		if err != nil {
-			done <- settled{err: err}
+			then(resVoid, err)
 		} else {
-			done <- settled{res: many[i]}
+			then(many[i], nil)
 		}
 	}
 }
@@ -246,6 +249,10 @@ func (r *Replica) runMany(e *entry, above txn.Timestamp) ([]result, error) {
 
 func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
 	res, err := r.settle(settlement{id: d.ID, C: d.C, outcome: d.Outcome, decide: true})
+	return outcomeOf(res, err)
+}
+
+func outcomeOf(res result, err error) (txn.Outcome, error) {
 	switch {
 	case err != nil:
 		return txn.Unknown, err
@@ -257,8 +264,25 @@ func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
 	return txn.Unknown, nil
 }
 
-// resolveSoon is Resolve among others.
-func (r *Replica) resolveSoon(d txn.Decision) error {
+// Settle implements txn.Participant.
+func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	x := settlement{id: d.ID, C: d.C, outcome: d.Outcome, decide: t.anchor == t.r.cfg.Fragment}
+	t.r.settleSoon(x, func(res result, err error) {
+		switch {
+		case x.decide:
+			then(outcomeOf(res, err))
+		case err == nil && res == resVoid:
+			then(txn.Unknown, otherAttempt(d))
+		case err != nil:
+			then(txn.Unknown, err)
+		default:
+			then(d.Outcome, nil)
+		}
+	})
+}
+
+// resolveImplied is Resolve among others.
+func (r *Replica) resolveImplied(d txn.Decision) error {
 	res, err := r.settle(settlement{id: d.ID, C: d.C, outcome: d.Outcome})
 	if err == nil && res == resVoid {
 		return otherAttempt(d)

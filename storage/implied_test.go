@@ -160,7 +160,7 @@ func (x *impliedCommit) abortsLeaveLaterAttempt(first txn.Timestamp) {
 		if err := r.Resolve(d); err == nil {
 			t.Fatal("a later attempt is resolved")
 		}
-		if err := r.resolveSoon(d); err == nil {
+		if err := r.resolveImplied(d); err == nil {
 			t.Fatal("a later attempt is resolved")
 		}
 	}

@@ -42,8 +42,9 @@ type Tx struct {
 	since     time.Time    // the stage was made; guarded by mu
 
 	// Used by the committing goroutine alone.
-	parts   int    // part entries in the log
-	implied bool   // it is committed once all have prepared
+	parts   int  // part entries in the log
+	implied bool // it is committed once all have prepared
+	anchor  txn.FragmentID
 	carry   bool   // it is being prepared: pinned locks go with the writes
 	encoded bool   // rest and delta are what a prepare carries
 	rest    []byte // the piece that goes with it

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -37,6 +38,9 @@ type Participant interface {
 	Decide(context.Context, Decision) (Outcome, error)
 	// Resolve tells a prepared fragment the anchor's decision.
 	Resolve(context.Context, Decision) error
+	// Settle is Decide at the anchor, and Resolve elsewhere, for a commit that is implied. It returns at once; the answer is given to then, which
+	// must not block.
+	Settle(d Decision, then func(Outcome, error))
 	// Forget lets the anchor forget a commit whose writers have all applied their resolution.
 	Forget(context.Context, Decision)
 	// Rollback drops the stage and its locks; nothing if it is prepared or gone.
@@ -217,7 +221,11 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		return c.abort(d, m, err)
 	}
 	if m.implied {
-		c.background(func() { c.conclude(d, anchor, writers) })
+		if c.Background != nil {
+			c.Background(func() { c.conclude(d, anchor, writers) })
+		} else {
+			c.conclude(d, anchor, writers)
+		}
 		return d.C, nil
 	}
 	return c.decide(ctx, d, anchor, writers)
@@ -287,13 +295,32 @@ func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant
 // conclude writes down the commit of which the client was told already, at the anchor, and tells the others then: one that resolved before would
 // seem never to have prepared, to an anchor that recovers. What fails here is left to recovery.
 func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Participant) {
-	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
-	defer cancel()
 	if !rule.T7First {
-		c.finish(d, anchor, writers)
+		c.settleOthers(d, anchor, writers)
 	}
-	if got, err := anchor.Decide(ctx, d); err == nil && got == Committed {
-		c.finish(d, anchor, writers)
+	anchor.Settle(d, func(got Outcome, err error) {
+		if err == nil && got == Committed {
+			c.settleOthers(d, anchor, writers)
+		}
+	})
+}
+
+// settleOthers tells every writer but the anchor, and lets that forget once all have applied it.
+func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Participant) {
+	var left, failed atomic.Int32
+	left.Store(int32(len(writers) - 1))
+	for _, w := range writers {
+		if w.Fragment() == anchor.Fragment() {
+			continue
+		}
+		w.Settle(d, func(_ Outcome, err error) {
+			if err != nil {
+				failed.Add(1)
+			}
+			if left.Add(-1) == 0 && (failed.Load() == 0 || !rule.T7Forget) {
+				anchor.Forget(context.Background(), d)
+			}
+		})
 	}
 }
 

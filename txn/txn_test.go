@@ -143,6 +143,7 @@ type scripted struct {
 	decide   func(Decision) (Outcome, error)
 	log      *[]string
 	lastC    Timestamp
+	anchor   bool
 }
 
 func (s *scripted) note(format string, args ...any) {
@@ -163,7 +164,7 @@ func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error)
 	return r.Floor + 1, nil
 }
 func (s *scripted) Prepare(_ context.Context, r PrepareRequest) error {
-	s.lastC = r.C
+	s.lastC, s.anchor = r.C, r.Anchor == s.f
 	var err error
 	if len(s.prepare) > 0 {
 		err, s.prepare = s.prepare[0], s.prepare[1:]
@@ -180,6 +181,13 @@ func (s *scripted) Decide(_ context.Context, d Decision) (Outcome, error) {
 func (s *scripted) Resolve(_ context.Context, d Decision) error {
 	s.note("resolve %s", d.Outcome)
 	return nil
+}
+func (s *scripted) Settle(d Decision, then func(Outcome, error)) {
+	if s.anchor {
+		then(s.Decide(context.Background(), d))
+		return
+	}
+	then(d.Outcome, s.Resolve(context.Background(), d))
 }
 func (s *scripted) Forget(context.Context, Decision) { s.note("forget") }
 func (s *scripted) Rollback()                        { s.note("rollback") }
