@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sherddb/sherd/sql"
 )
 
 var (
@@ -147,4 +149,29 @@ func TestLogLockWaits(t *testing.T) {
 	if after := w.log.String()[before:]; strings.Contains(after, "lock") {
 		t.Errorf("logged: %s", after)
 	}
+}
+
+// TestDropDatabaseHeld: a database is not dropped under a prepared transaction, by force neither. Texts are PostgreSQL's.
+func TestDropDatabaseHeld(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE DATABASE held", "CREATE DATABASE")
+	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "held", PID: 99})
+	must(t, err)
+	b := &client{t: t, s: s}
+	b.want("CREATE TABLE h (id int PRIMARY KEY)", "CREATE TABLE")
+	b.want("BEGIN; INSERT INTO h VALUES (1); PREPARE TRANSACTION 'one'", "BEGIN\nINSERT 0 1\nPREPARE TRANSACTION")
+	s.Close()
+	const one = " (SQLSTATE 55006): There is 1 prepared transaction using the database."
+	script(a,
+		"DROP DATABASE held", `database "held" is being accessed by other users`+one,
+		"DROP DATABASE held WITH (FORCE)", `database "held" is being used by prepared transactions`+one,
+		"ROLLBACK PREPARED 'one'", "prepared transaction belongs to another database (SQLSTATE 0A000)",
+	)
+	s, err = w.server.NewSession(t.Context(), sql.StartupParams{User: "postgres", Database: "held", PID: 100})
+	must(t, err)
+	b.s = s
+	b.want("ROLLBACK PREPARED 'one'", "ROLLBACK PREPARED")
+	s.Close()
+	a.want("DROP DATABASE held", "DROP DATABASE")
 }
