@@ -6,8 +6,8 @@
 //	go run ./integration/large -rows 50000 -only copy,update
 //	go run ./integration/large -postgres postgres://postgres@127.0.0.1:5432/postgres
 //
-// With -postgres the same statements run there too, in a database of their own, and the ratio of the rates is printed. Memory is the
-// process's resident set, files that it has mapped included (VmHWM); anon is what of it is the process's own.
+// With -postgres the same statements run there too, in a database of their own, and the ratio of the rates is printed. The memory that counts is
+// the process's own (anon, sampled); peak is its resident set with the pages of files that it has mapped, which the kernel may take back (VmHWM).
 package main
 
 import (

@@ -115,8 +115,8 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 			return err
 		}
 	}
-	if u.peak>>10 > o.limit {
-		return fmt.Errorf("took %d MiB of memory, more than %d", u.peak>>10, o.limit)
+	if own>>10 > o.limit {
+		return fmt.Errorf("took %d MiB of memory, more than %d", own>>10, o.limit)
 	}
 	return nil
 }

@@ -28,6 +28,6 @@
 //	    (index_write.go).
 //	E10 Keys that a Modify is to watch are noted of every row that it writes, in the form in which it is written, and only of those.
 //
-// Limits: what does not fit into the query's memory is refused, nothing spills to disk yet. Float sums merge in the order in which
+// Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); what else does not fit into the query's memory is refused. Float sums merge in the order in which
 // fragments answer.
 package exec
