@@ -13,6 +13,10 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 	q := l.q
 	aggs := l.aggregates()
 	keys := append(append([]query.Expr{}, q.GroupBy...), l.dependentColumns()...)
+	cur, err := p.expandKeys(l, cur, keys)
+	if err != nil {
+		return part{}, err
+	}
 	sets := withDependent(q.GroupingSets, len(q.GroupBy), len(keys))
 	node := &Aggregate{Sets: sets, Mode: AggComplete}
 	gateway := false

@@ -200,7 +200,7 @@ func (p *planner) output(l *level, cur part) (part, error) {
 
 // targets computes the SELECT list, hidden columns included.
 func (p *planner) targets(l *level, cur part) (part, error) {
-	proj := &Project{Child: cur.node, Sets: l.q.HasSRFs}
+	proj := &Project{Child: cur.node}
 	gateway := false
 	for _, t := range l.q.Targets {
 		e, err := p.rewrite(l, t.Expr, cur.in)
@@ -208,6 +208,7 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 			return part{}, err
 		}
 		gateway = gateway || hasSubPlan(e) || volatile(e)
+		proj.Sets = proj.Sets || l.q.HasSRFs && hasSet(e)
 		proj.Exprs = append(proj.Exprs, e)
 		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
 	}

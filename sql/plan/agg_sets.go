@@ -1,0 +1,44 @@
+package plan
+
+import "github.com/sherddb/sherd/sql/query"
+
+// expandKeys adds the set-returning expressions among the keys of GROUP BY to the rows below the aggregation, which has a row for each of their
+// rows then: SELECT unnest(tags), count(*) … GROUP BY 1.
+func (p *planner) expandKeys(l *level, cur part, keys []query.Expr) (part, error) {
+	var proj *Project
+	in := *cur.in
+	gateway := false
+	for _, k := range keys {
+		if !hasSet(k) {
+			continue
+		}
+		if proj == nil {
+			proj = passOn(cur.node)
+		}
+		e, err := p.rewrite(l, k, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		gateway = gateway || hasSubPlan(e) || volatile(e)
+		col := Col{"", k.Type(), k.Typmod()}
+		in.exprs = append(in.exprs, placed{k, len(proj.Exprs), col})
+		proj.Exprs, proj.Cols = append(proj.Exprs, e), append(proj.Cols, col)
+	}
+	if proj == nil {
+		return cur, nil
+	}
+	if gateway {
+		cur = p.gather(cur, nil)
+		proj.Child = cur.node
+	}
+	return part{node: proj, in: &in, local: cur.local}, nil
+}
+
+// passOn is a ProjectSet that gives the columns of its child, for more to come.
+func passOn(child Node) *Project {
+	proj := &Project{Child: child, Sets: true}
+	for i, c := range child.Output() {
+		proj.Exprs, proj.Cols = append(proj.Exprs, slot(i, c)), append(proj.Cols, c)
+	}
+	return proj
+}
