@@ -21,6 +21,7 @@ var mayImport = map[string][]string{
 	"jsonb":             {},
 	"jsonb/jsonpath":    {"jsonb"},
 	"integration/bench": {},
+	"integration/large": {"integration"},
 	"raftlog":           {},
 	"raftgroup":         {"raftlog"},
 	"txn":               {"shardmap", "txn/rule"},
