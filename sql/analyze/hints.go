@@ -101,7 +101,7 @@ func (s *scope) missingTable(schema, name string, loc int32) error {
 			}
 		}
 	}
-	return s.errorf(loc, pgerr.UndefinedTable, "missing FROM-clause entry for table %q", shown)
+	return s.errorf(loc, pgerr.UndefinedTable, "missing FROM-clause entry for table %q", name)
 }
 
 // levenshtein counts insertions, deletions and substitutions.

@@ -12,5 +12,7 @@
 //	a column's default         1<<30 | OID of the table · 1600 + column
 //	the sharding constraint    1<<30 | OID of the table · 1600
 //
+// The schema sherd, its views and functions are members of a built-in extension, so that pg_dump leaves them out.
+//
 // Limits: a relation that is not implemented answers 0A000 (unsupported.go lists them); it is never empty unless it truly is.
 package sysview
