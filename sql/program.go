@@ -45,7 +45,14 @@ type programCache struct {
 	max   int
 	items map[programKey]*program // guarded by mu
 	order []programKey            // guarded by mu; first in, first out
+	bytes int                     // of their texts; guarded by mu
 }
+
+// A program takes a hundred times what its text takes where that is a list of values.
+const (
+	programText  = 16 << 10 // of longer texts the programs are not kept
+	programBytes = 512 << 10
+)
 
 func newProgramCache(n int) *programCache {
 	return &programCache{max: n, items: map[programKey]*program{}}
@@ -61,15 +68,24 @@ func (c *programCache) get(k programKey, version uint64) *program {
 }
 
 func (c *programCache) put(k programKey, p *program) {
+	if len(k.text) > programText {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.items[k]; !ok {
 		c.order = append(c.order, k)
+		c.bytes += len(k.text)
 	}
 	c.items[k] = p
-	if len(c.order) > c.max {
-		delete(c.items, c.order[0])
-		c.order = slices.Clone(c.order[1:])
+	n := 0
+	for len(c.order)-n > c.max || c.bytes > programBytes {
+		delete(c.items, c.order[n])
+		c.bytes -= len(c.order[n].text)
+		n++
+	}
+	if n > 0 {
+		c.order = slices.Clone(c.order[n:])
 	}
 }
 

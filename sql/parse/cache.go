@@ -8,8 +8,8 @@ import (
 
 // Limits of the cache.
 const (
-	cacheText  = 64 << 10 // longer texts are not kept
-	cacheBytes = 16 << 20 // of texts; trees are some thirty times as large
+	cacheText  = 16 << 10 // longer texts are not kept
+	cacheBytes = 1 << 20  // of texts; trees are some thirty times as large
 )
 
 // Cache keeps the trees of recent texts. It is safe for concurrent use.
