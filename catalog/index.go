@@ -24,7 +24,7 @@ type Index struct {
 	// Global: entries lie in the fragment of the bucket of their key, not in that of their row.
 	Global bool
 	State  IndexState
-	// Options are storage parameters as given, scope left out.
+	// Options are storage parameters as given. Global follows from scope only where that is among them.
 	Options map[string]string
 }
 

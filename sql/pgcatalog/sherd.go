@@ -98,6 +98,8 @@ var sherdViews = []*Relation{
 	view(9112, "jobs", "work in the background of this database: running, or failed within the last day",
 		col("id", int8OID), col("kind", textOID), col("object", textOID), col("progress", textOID), col("state", textOID),
 		col("started", timestampTZ), col("updated", timestampTZ), col("error", textOID)),
+	view(9113, "indexes", "indexes of this database: where their entries lie, and whether plans use them yet",
+		col("index", regclassOID), col("collection", regclassOID), col("scope", textOID), col("unique", boolOID), col("state", textOID)),
 }
 
 func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation {

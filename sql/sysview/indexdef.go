@@ -82,18 +82,14 @@ func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 	return out
 }
 
-// indexOptions are an index's storage parameters; that it is global is one of them, whether or not it was said.
+// indexOptions are the storage parameters that were given for an index. A unique index that is global because it has to be does not say so: what
+// PostgreSQL's tools read here goes back into CREATE INDEX, of Sherd or of PostgreSQL. The view sherd.indexes tells the scope of each.
 func indexOptions(ix *catalog.Index) []string {
 	var out []string
 	for name, value := range ix.Options {
-		if name != "scope" {
-			out = append(out, name+"="+value)
-		}
+		out = append(out, name+"="+value)
 	}
 	slices.Sort(out)
-	if ix.Global {
-		out = append(out, "scope=global")
-	}
 	return out
 }
 

@@ -16,7 +16,7 @@ func sherdSources() map[string]source {
 	return map[string]source{
 		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
 		"databases": databases, "nodes": nodes, "settings": sherdSettings, "version": sherdVersion,
-		"locks": locks, "txns": transactions, "jobs": jobs,
+		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows,
 	}
 }
 
