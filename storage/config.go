@@ -44,7 +44,7 @@ type Config struct {
 	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB
 	WholeLocks   int           // locks of one transaction that are held with all that is known of them; default 8192 (lockset.go)
 	MaxRow       int           // bytes of a value; default 16 MiB
-	MemTable     int64         // bytes of a memtable, two are kept; default 2 MiB, the least that takes a chunk of a row
+	MemTable     int64         // bytes of a memtable, two are kept; default 4 MiB; 2 MiB is the least that takes a chunk of a row
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
 	MinFree      int64         // bytes that must be free on the disk for clients to write; default 256 MiB
 	LogSegment   int           // bytes of a log file; default 16 MiB
@@ -72,7 +72,7 @@ func (c *Config) setDefaults() {
 	c.MaxStage, c.StageMemory = min(c.MaxStage, numberMask/2), min(c.StageMemory, 1<<30)
 	setDefault(&c.WholeLocks, 8192)
 	setDefault(&c.MaxRow, 16<<20)
-	setDefault(&c.MemTable, 2<<20)
+	setDefault(&c.MemTable, 4<<20)
 	setDefault(&c.MinFree, defaultMinFree)
 	setDefault(&c.LogSegment, 16<<20)
 	setDefault(&c.LogEntries, 8192)
