@@ -329,6 +329,9 @@ func TestCheckStatistics(t *testing.T) {
 // TestCheckUndecided leaves a prepared transaction behind: its fragment is not well, the other one is checked.
 func TestCheckUndecided(t *testing.T) {
 	k := openChecked(t)
+	if faults, _ := k.faults(); faults != nil { // waits until the rows' own transactions are settled, which is after their answers
+		t.Fatal(faults)
+	}
 	k.x = k.host.Begin().(*Transaction)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
