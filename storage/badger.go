@@ -93,6 +93,28 @@ func dropMemtables(dir string) error {
 			return err
 		}
 	}
+	return dropEmptyValueLogs(dir)
+}
+
+// dropEmptyValueLogs deletes value log files without a byte: what a process leaves that is killed between making such a file and giving it its
+// size. Badger does not open a database that has one.
+func dropEmptyValueLogs(dir string) error {
+	logs, err := filepath.Glob(filepath.Join(dir, "data", "*.vlog"))
+	if err != nil {
+		return err
+	}
+	for _, l := range logs {
+		info, err := os.Stat(l)
+		if err != nil {
+			return err
+		}
+		if info.Size() > 0 {
+			continue
+		}
+		if err := os.Remove(l); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

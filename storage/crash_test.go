@@ -211,3 +211,22 @@ func TestCutTails(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyValueLog is a kill between making a value log file and giving it its size.
+func TestEmptyValueLog(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir, small)
+	commitRow(t, r, rowKey(1), "one")
+	killed := t.TempDir()
+	copyTree(t, dir, killed)
+	if err := os.WriteFile(filepath.Join(killed, "data", "000777.vlog"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	back := openTest(t, killed, small)
+	if got := readRow(t, back, rowKey(1)); got != "one" {
+		t.Fatalf("read %q", got)
+	}
+	if err := back.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
