@@ -52,6 +52,9 @@ func (r *Replica) Dropping() ([]txn.Span, error) {
 	defer t.Discard()
 	var out []txn.Span
 	err := eachOwn(t, ownDrop, func(_, v []byte) error {
+		if len(v) == 0 {
+			return nil // it ended while it was read: its record is deleted at its own version, in place
+		}
 		rd := reader{b: v}
 		if rd.byte() != 1 {
 			return damaged("malformed deletion")
