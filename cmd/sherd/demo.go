@@ -9,10 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
+
+	"github.com/sherddb/sherd/node"
 )
 
 func demoCommand() *cobra.Command {
-	cfg := nodeConfig{fragments: defaultFragments}
+	cfg := node.Config{Fragments: node.DefaultFragments}
 	nodes := 1
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -30,31 +32,31 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 			return runDemo(cmd.Context(), cfg, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&cfg.data, "data", "", "directory to keep the data in; temporary if not given")
-	cmd.Flags().StringVar(&cfg.sqlAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT")
-	cmd.Flags().IntVar(&cfg.fragments, "fragments", defaultFragments, "fragments of the database")
+	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory to keep the data in; temporary if not given")
+	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT")
+	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database")
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "nodes of the cluster")
 	return cmd
 }
 
-func runDemo(ctx context.Context, cfg nodeConfig, out io.Writer) error {
-	cfg.logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if cfg.data == "" {
+func runDemo(ctx context.Context, cfg node.Config, out io.Writer) error {
+	cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if cfg.Data == "" {
 		dir, err := os.MkdirTemp("", "sherd-demo-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		cfg.data = dir
+		cfg.Data = dir
 	}
-	if err := checkAddr(cfg.sqlAddr); err != nil {
+	if err := checkLoopback("--sql-addr", cfg.SQLAddr); err != nil {
 		return err
 	}
-	return runNode(ctx, cfg, func(ctx context.Context, n *node) error {
-		if err := loadSample(ctx, n.url()); err != nil {
+	return runNode(ctx, cfg, func(ctx context.Context, n *node.Node) error {
+		if err := loadSample(ctx, n.URL()); err != nil {
 			return fmt.Errorf("sample data: %w", err)
 		}
-		_, err := fmt.Fprintf(out, demoWelcome, cfg.fragments, n.url())
+		_, err := fmt.Fprintf(out, demoWelcome, cfg.Fragments, n.URL())
 		return err
 	})
 }

@@ -1,5 +1,5 @@
-// Command sherd is Sherd: the server, and the tools for its users and operators. This file and node.go are the wiring diagram: everything is
-// built from the ground up here and closed in reverse.
+// Command sherd is Sherd: the server, and the tools for its users and operators. The wiring diagram of a node is package
+// node; here are flags, signals and texts.
 package main
 
 import (

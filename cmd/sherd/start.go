@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,16 +17,16 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/scramsecret"
+	"github.com/sherddb/sherd/node"
 )
 
 const (
-	defaultFragments = 3
-	defaultSQLAddr   = "127.0.0.1:5433"
-	drainTimeout     = 5 * time.Second
+	defaultSQLAddr = "127.0.0.1:5433"
+	drainTimeout   = 5 * time.Second
 )
 
 func startCommand() *cobra.Command {
-	var cfg nodeConfig
+	var cfg node.Config
 	var passwordFile string
 	cmd := &cobra.Command{
 		Use:   "start --data DIR",
@@ -40,25 +41,28 @@ Every flag is also an environment variable: --sql-addr is SHERD_SQL_ADDR.`,
 		Args:    cobra.NoArgs,
 		PreRunE: flagsFromEnvironment,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.data == "" {
+			if cfg.Data == "" {
 				return usageError{fmt.Errorf("--data is required: the directory that holds the node's data")}
 			}
-			cfg.logger = newLogger(os.Stderr)
+			if cfg.Fragments < 1 {
+				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
+			}
+			cfg.Logger = newLogger(os.Stderr)
 			var err error
-			if cfg.verifier, err = superuserVerifier(passwordFile); err != nil {
+			if cfg.Verifier, err = superuserVerifier(passwordFile); err != nil {
 				return err
 			}
-			if err := checkAddr(cfg.sqlAddr); err != nil {
+			if err := errors.Join(checkLoopback("--sql-addr", cfg.SQLAddr), checkLoopback("--http-addr", cfg.HTTPAddr)); err != nil {
 				return err
 			}
 			return runNode(cmd.Context(), cfg, nil)
 		},
 	}
-	cmd.Flags().StringVar(&cfg.data, "data", "", "directory of the node's data; made if it does not exist")
-	cmd.Flags().StringVar(&cfg.sqlAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
-	cmd.Flags().StringVar(&cfg.httpAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
-	cmd.Flags().IntVar(&cfg.fragments, "fragments", defaultFragments, "fragments of the database postgres of a new cluster")
-	cmd.Flags().IntVar(&cfg.replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
+	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
+	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
+	cmd.Flags().StringVar(&cfg.HTTPAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
+	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
+	cmd.Flags().IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
 	cmd.Flags().StringVar(&passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
 	return cmd
 }
@@ -97,11 +101,7 @@ func superuserVerifier(file string) (string, error) {
 	return scramsecret.Make(password)
 }
 
-// checkAddr refuses to open the door beyond this machine while it has no lock (SPEC 11).
-func checkAddr(addr string) error {
-	return checkLoopback("--sql-addr", addr)
-}
-
+// checkLoopback refuses to open a door beyond this machine while it has no lock (SPEC 11).
 func checkLoopback(flag, addr string) error {
 	if addr == "" {
 		return nil
@@ -138,20 +138,20 @@ func giveProcessors() {
 }
 
 // runNode runs a node until SIGTERM or SIGINT. ready is called when clients are accepted; nil prints the ready line.
-func runNode(ctx context.Context, cfg nodeConfig, ready func(context.Context, *node) error) error {
+func runNode(ctx context.Context, cfg node.Config, ready func(context.Context, *node.Node) error) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	giveProcessors()
 	limitMemory(ctx)
-	n, err := startNode(ctx, cfg)
+	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	serving := make(chan error, 1)
-	go func() { serving <- n.serve() }()
+	go func() { serving <- n.Serve() }()
 	if ready == nil {
-		ready = func(_ context.Context, n *node) error {
-			_, err := fmt.Println("ready " + n.url())
+		ready = func(_ context.Context, n *node.Node) error {
+			_, err := fmt.Println("ready " + n.URL())
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func runNode(ctx context.Context, cfg nodeConfig, ready func(context.Context, *n
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	if cerr := n.close(drain); err == nil {
+	if cerr := n.Close(drain); err == nil {
 		err = cerr
 	}
 	return err

@@ -22,6 +22,8 @@ var mayImport = map[string][]string{
 	"jsonb/jsonpath":    {"jsonb"},
 	"integration/bench": {},
 	"integration/large": {"integration"},
+	"integration/history":  {},
+	"integration/workload": {"integration/history"},
 	"raftlog":           {},
 	"raftgroup":         {"raftlog"},
 	"txn":               {"shardmap", "txn/rule"},
@@ -52,6 +54,7 @@ var mayImport = map[string][]string{
 	"cluster/member":    {"catalog", "cluster/join", "cluster/nodepb", "cluster/trust"},
 	"cluster/raftnet":   {"cluster/door", "cluster/nodepb"},
 	"cluster":           {"catalog", "raftlog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
+	"node":              {"*"},
 	"cmd/sherd":         {"*"},
 	"integration":       {"*"},
 }

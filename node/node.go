@@ -1,10 +1,9 @@
-package main
+package node
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -16,19 +15,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// nodeConfig says how a node is started.
-type nodeConfig struct {
-	data        string
-	sqlAddr     string
-	httpAddr    string // "" is no door for operators
-	fragments   int    // of a new cluster
-	replication int    // likewise
-	verifier    string // SCRAM verifier of the superuser of a new cluster
-	logger      *slog.Logger
-}
-
-// node is a running Sherd process.
-type node struct {
+// Node is a running node. All methods may be called concurrently, but Close once.
+type Node struct {
+	cfg      Config
 	dir      *catalog.DataDir
 	catalog  *catalog.Catalog
 	host     *cluster.Host
@@ -41,48 +30,51 @@ type node struct {
 // maxClockAhead is how far a timestamp may run ahead of this machine's clock (sherd.max_clock_ahead).
 const maxClockAhead = 10 * time.Second
 
-// startNode builds a node from the ground up: directory, catalog, fragments, sessions, door.
-func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
-	n := &node{}
+// Open builds a node from the ground up: doors, directory, catalog, fragments, sessions. Clients are taken once Serve is called.
+func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
+	cfg.setDefaults()
+	n := &Node{cfg: cfg}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, n.close(ctx))
+			err = errors.Join(err, n.Close(ctx))
 		}
 	}()
-	if n.listener, err = net.Listen("tcp", cfg.sqlAddr); err != nil {
+	if n.listener, err = net.Listen("tcp", cfg.SQLAddr); err != nil {
 		return nil, fmt.Errorf("cannot listen for clients: %w", err)
 	}
-	if err = checkLoopback("--http-addr", cfg.httpAddr); err != nil {
+	if n.http, err = openHTTP(cfg.HTTPAddr); err != nil {
 		return nil, err
 	}
-	if n.http, err = openHTTP(cfg.httpAddr); err != nil {
+	if n.dir, err = catalog.OpenDataDir(cfg.Data, settings.Version, func() (catalog.Identity, error) { return catalog.NewCluster(), nil }); err != nil {
 		return nil, err
 	}
-	if n.dir, err = catalog.OpenDataDir(cfg.data, settings.Version, func() (catalog.Identity, error) { return catalog.NewCluster(), nil }); err != nil {
-		return nil, err
-	}
-	if n.catalog, err = catalog.Open(catalog.Options{Dir: n.dir.Join("catalog"), Logger: cfg.logger}); err != nil {
+	if n.catalog, err = catalog.Open(catalog.Options{Dir: n.dir.Join("catalog"), Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	if err = n.catalog.WaitReady(ctx); err != nil {
 		return nil, err
 	}
-	if err = n.bootstrap(ctx, cfg); err != nil {
+	if err = n.bootstrap(ctx); err != nil {
 		return nil, err
 	}
+	return n, n.openSessions(ctx)
+}
+
+// openSessions opens what stands on the catalog: the fragments here, and what serves clients.
+func (n *Node) openSessions(ctx context.Context) (err error) {
 	clock := txn.NewClock(time.Now, maxClockAhead)
 	n.host, err = cluster.Open(ctx, cluster.Config{
-		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: cfg.logger,
+		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: n.cfg.Logger,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n.server = sql.NewServer(sql.Config{
-		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: cfg.logger, Deadlocks: n.host.Deadlocks(),
+		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
 		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A", TempDir: n.dir.Join("temp"),
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	n.wire = pgwire.NewServer(pgwire.Config{
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
@@ -93,37 +85,38 @@ func startNode(ctx context.Context, cfg nodeConfig) (_ *node, err error) {
 			return s, nil
 		},
 		Authenticate: n.server.Authenticate,
-		Log:          cfg.logger,
+		Log:          n.cfg.Logger,
 	})
-	return n, nil
+	return nil
 }
 
-func (n *node) bootstrap(ctx context.Context, cfg nodeConfig) error {
+// bootstrap makes the definitions of a new cluster.
+func (n *Node) bootstrap(ctx context.Context) error {
 	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: n.dir.ClusterID, Fragments: cfg.fragments, Replication: cfg.replication, PasswordHash: cfg.verifier,
+		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: n.cfg.Verifier,
 		Node: catalog.Node{ID: n.dir.NodeID, Name: "n1", Block: "A", SQLAddr: n.listener.Addr().String()},
 	})
 	if err != nil || created {
 		return err
 	}
 	d := n.catalog.View().Database(catalog.PostgresDB)
-	if d != nil && cfg.fragments != len(d.Fragments) && cfg.fragments != defaultFragments {
-		cfg.logger.Warn(fmt.Sprintf("--fragments %d is only for a new cluster; the database postgres has %d", cfg.fragments, len(d.Fragments)),
+	if d != nil && n.cfg.Fragments != len(d.Fragments) && n.cfg.Fragments != DefaultFragments {
+		n.cfg.Logger.Warn(fmt.Sprintf("--fragments %d is only for a new cluster; the database postgres has %d", n.cfg.Fragments, len(d.Fragments)),
 			"hint", "ALTER DATABASE postgres FRAGMENTS n will change it online")
 	}
 	return nil
 }
 
-// serve takes clients until the door is closed.
-func (n *node) serve() error { return n.wire.Serve(n.listener) }
+// Serve takes clients until the node is closed.
+func (n *Node) Serve() error { return n.wire.Serve(n.listener) }
 
-// url is what psql and drivers connect with.
-func (n *node) url() string {
+// URL is what psql and drivers connect with.
+func (n *Node) URL() string {
 	return "postgres://postgres@" + n.listener.Addr().String() + "/postgres"
 }
 
-// close ends the node in reverse order of its building: clients first, which may finish their statement until ctx ends.
-func (n *node) close(ctx context.Context) error {
+// Close ends the node in reverse order of its building: clients first, which may finish their transaction until ctx ends.
+func (n *Node) Close(ctx context.Context) error {
 	var errs []error
 	if n.wire != nil {
 		// That the time has passed is no failure: what still ran is cancelled then, and its client told so.
