@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/integration/workload"
 )
 
 const (
@@ -324,11 +326,7 @@ func (k *killLoop) verify(when string) {
 // failedChecks gives what sherd.check() finds wrong.
 func failedChecks(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), `SELECT "check" || ' of ' || subject || ': ' || detail FROM sherd.check() WHERE NOT ok`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	wrong, err := workload.FailedChecks(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

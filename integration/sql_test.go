@@ -7,16 +7,12 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/integration/workload"
 )
 
 // sqlState is the SQLSTATE of an error, "" where there is none.
-func sqlState(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		return pg.Code
-	}
-	return ""
-}
+func sqlState(err error) string { return workload.SQLState(err) }
 
 // errorWhere is the context of an error, "" where there is none.
 func errorWhere(err error) string {

@@ -1,13 +1,9 @@
-package integration
+package workload
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
-	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/integration/history"
 )
@@ -18,64 +14,61 @@ const (
 	bankTotal    = bankAccounts * 100
 )
 
-type bankCounts struct{ transfers, totals atomic.Int64 }
-
 func bankKey(n int) string { return fmt.Sprintf("a%d$@%d", n, n*1048575/bankAccounts) }
 
-func setUpBank(t *testing.T, conn *pgx.Conn) {
-	t.Helper()
-	Exec(t, conn, "CREATE TABLE bank (id text PRIMARY KEY, balance int NOT NULL, doc jsonb)")
-	for n := range bankAccounts {
-		Exec(t, conn, "INSERT INTO bank VALUES ($1, 100)", bankKey(n))
-	}
-}
-
 // bankClient moves money between accounts, which lie in all fragments, and adds up what there is.
-type bankClient struct{ historyClient }
+type bankClient struct{ client }
 
 func (c *bankClient) run(ctx context.Context) {
 	for c.connected(ctx) {
 		level := history.Level(c.rnd.IntN(3))
 		if c.rnd.IntN(3) == 0 {
-			c.total(ctx, level)
+			c.total(level)
 		} else {
-			c.transfer(ctx, level)
+			c.transfer(level)
 		}
 	}
 }
 
-func (c *bankClient) transfer(ctx context.Context, level history.Level) {
+func (c *bankClient) transfer(level history.Level) {
+	ctx, cancel := c.patient()
+	defer cancel()
 	from, to, amount := c.rnd.IntN(bankAccounts), c.rnd.IntN(bankAccounts-1), 1+c.rnd.IntN(10)
 	if to >= from {
 		to++
 	}
 	if _, err := c.conn.Exec(ctx, "BEGIN ISOLATION LEVEL "+level.String()); err != nil {
+		c.rollback(ctx)
 		return
 	}
 	const update = "UPDATE bank SET balance = balance + $2 WHERE id = $1"
 	for _, x := range []struct{ account, by int }{{from, -amount}, {to, amount}} {
 		if _, err := c.conn.Exec(ctx, update, bankKey(x.account), x.by); err != nil {
-			c.rollback()
+			c.rollback(ctx)
 			return
 		}
 	}
 	if _, err := c.conn.Exec(ctx, "COMMIT"); err == nil {
-		c.h.bank.transfers.Add(1)
+		c.r.transfers.Add(1)
+		c.r.acknowledged()
 	}
 }
 
 // total adds up in one statement, whose snapshot counts at every level, or account by account in a transaction with one snapshot.
-func (c *bankClient) total(ctx context.Context, level history.Level) {
+func (c *bankClient) total(level history.Level) {
+	ctx, cancel := c.patient()
+	defer cancel()
 	total := 0
 	if level == history.ReadCommitted {
 		if err := c.conn.QueryRow(ctx, "SELECT sum(balance) FROM bank").Scan(&total); err != nil {
+			c.rollback(ctx)
 			return
 		}
 	} else {
+		defer c.rollback(ctx)
 		if _, err := c.conn.Exec(ctx, "BEGIN ISOLATION LEVEL "+level.String()); err != nil {
 			return
 		}
-		defer c.rollback()
 		accounts := c.rnd.Perm(bankAccounts)
 		for part := range slices.Chunk(accounts, 1+c.rnd.IntN(3)) {
 			var keys []string
@@ -89,8 +82,8 @@ func (c *bankClient) total(ctx context.Context, level history.Level) {
 			total += sum
 		}
 	}
-	c.h.bank.totals.Add(1)
+	c.r.totals.Add(1)
 	if total != bankTotal {
-		c.h.t.Errorf("%s sees a total of %d", level, total)
+		c.r.Errorf("%s sees a total of %d", level, total)
 	}
 }

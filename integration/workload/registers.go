@@ -1,0 +1,163 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/jackc/pgx/v5"
+)
+
+// register is a single document with one number: read, written, and compared and set by lone statements.
+type registerInput struct {
+	key      int
+	kind     byte // 'r', 'w', 'c'
+	old, new int
+}
+
+type registerOutput struct {
+	value   int  // read
+	swapped bool // compared and set
+	unknown bool // the answer was lost: anything may have happened
+}
+
+// registers is the model: each document by itself is an atomic register.
+var registers = porcupine.Model{
+	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
+		byKey := map[int][]porcupine.Operation{}
+		for _, op := range all {
+			k := op.Input.(registerInput).key
+			byKey[k] = append(byKey[k], op)
+		}
+		var out [][]porcupine.Operation
+		for _, ops := range byKey {
+			out = append(out, ops)
+		}
+		return out
+	},
+	Init: func() any { return 0 },
+	Step: func(state, input, output any) (bool, any) {
+		v, in, out := state.(int), input.(registerInput), output.(registerOutput)
+		switch in.kind {
+		case 'r':
+			return out.unknown || out.value == v, v
+		case 'w':
+			return true, in.new
+		}
+		if out.unknown {
+			if v == in.old {
+				return true, in.new
+			}
+			return true, v
+		}
+		if out.swapped != (v == in.old) {
+			return false, v
+		}
+		if out.swapped {
+			return true, in.new
+		}
+		return true, v
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) },
+}
+
+const (
+	registerKeys    = 6
+	registerClients = 6
+)
+
+func registerID(key int) string { return fmt.Sprintf("r%d$@%d", key, key%registerKeys*170000) }
+
+// Registers is a round of clients that read, write and compare-and-set single documents of its own.
+type Registers struct {
+	run   *Run
+	first int // of its keys
+
+	mu  sync.Mutex
+	ops []porcupine.Operation // guarded by mu
+}
+
+// NewRegisters makes a round's documents; the first round, 0, makes the table too.
+func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Registers, error) {
+	if round == 0 {
+		r.began = time.Now()
+		if _, err := conn.Exec(ctx, "CREATE TABLE registers (id text PRIMARY KEY, v int NOT NULL, doc jsonb)"); err != nil {
+			return nil, err
+		}
+	}
+	for n := range registerKeys {
+		if _, err := conn.Exec(ctx, "INSERT INTO registers VALUES ($1, 0)", registerID(round*registerKeys+n)); err != nil {
+			return nil, err
+		}
+	}
+	return &Registers{run: r, first: round * registerKeys}, nil
+}
+
+// Start lets the clients work until ctx ends; the answer waits for them.
+func (g *Registers) Start(ctx context.Context) (wait func()) {
+	var wg sync.WaitGroup
+	for n := range registerClients {
+		c := &registerClient{g.run.client(uint64(g.first + n + 2000)), g, n}
+		wg.Go(func() {
+			for c.connected(ctx) {
+				c.one()
+			}
+		})
+	}
+	return wg.Wait
+}
+
+// Verify gives the number of operations and what is wrong: each document must behave as one that is changed at one instant between a
+// statement's start and its answer.
+func (g *Registers) Verify() (operations int, wrong string) {
+	switch porcupine.CheckOperationsTimeout(registers, g.ops, 2*time.Minute) {
+	case porcupine.Illegal:
+		wrong = "the documents are not linearizable"
+	case porcupine.Unknown:
+		wrong = "the history is too long to be checked"
+	}
+	return len(g.ops), wrong
+}
+
+type registerClient struct {
+	client
+	round *Registers
+	n     int
+}
+
+func (c *registerClient) one() {
+	ctx, cancel := c.patient()
+	defer cancel()
+	in := registerInput{key: c.round.first + c.rnd.IntN(registerKeys), kind: "rrwc"[c.rnd.IntN(4)], old: c.rnd.IntN(5), new: c.rnd.IntN(5)}
+	op := porcupine.Operation{ClientId: c.n, Input: in, Call: int64(c.now())}
+	out, err := c.operate(ctx, in)
+	op.Return = int64(c.now())
+	switch {
+	case err == nil:
+	case refused(err), in.kind == 'r': // it had no effect
+		return
+	default: // it may take effect at any time later
+		out.unknown, op.Return = true, math.MaxInt64
+	}
+	op.Output = out
+	c.round.mu.Lock()
+	defer c.round.mu.Unlock()
+	c.round.ops = append(c.round.ops, op)
+}
+
+func (c *registerClient) operate(ctx context.Context, in registerInput) (out registerOutput, err error) {
+	id := registerID(in.key)
+	switch in.kind {
+	case 'r':
+		err = c.conn.QueryRow(ctx, "SELECT v FROM registers WHERE id = $1", id).Scan(&out.value)
+	case 'w':
+		_, err = c.conn.Exec(ctx, "UPDATE registers SET v = $2 WHERE id = $1", id, in.new)
+	default:
+		tag, e := c.conn.Exec(ctx, "UPDATE registers SET v = $3 WHERE id = $1 AND v = $2", id, in.old, in.new)
+		out.swapped, err = tag.RowsAffected() == 1, e
+	}
+	return out, err
+}

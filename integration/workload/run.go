@@ -1,0 +1,210 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/integration/history"
+)
+
+// Run is one history. Its fields are set before Start.
+type Run struct {
+	URL    func() string                    // where a client connects next; called by many at once
+	Errorf func(format string, args ...any) // told of what is wrong while it goes on; called by many at once
+	Seed   uint64
+	// Patience bounds a transaction, connecting included; what takes longer has an unknown outcome. It must be beyond what the database may
+	// take to recover.
+	Patience time.Duration
+
+	began time.Time
+	next  atomic.Int64 // values and transaction numbers
+
+	transfers, totals, slow atomic.Int64
+
+	mu       sync.Mutex
+	txns     []*history.Transaction // guarded by mu
+	progress time.Duration          // of the latest acknowledged change; guarded by mu
+	longest  time.Duration          // between two of them; guarded by mu
+}
+
+// Report counts what happened.
+type Report struct {
+	Committed, Aborted, Unknown int
+	Transfers, Totals           int
+	Slow                        int           // transactions beyond patience
+	Longest                     time.Duration // without an acknowledged change
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("%d committed, %d aborted, %d unknown; bank: %d transfers, %d totals; %d beyond patience; longest silence %v",
+		r.Committed, r.Aborted, r.Unknown, r.Transfers, r.Totals, r.Slow, r.Longest.Round(time.Millisecond))
+}
+
+// SetUp makes the tables.
+func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
+	for _, text := range []string{
+		"CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, gen int NOT NULL, doc jsonb)",
+		"CREATE TABLE bank (id text PRIMARY KEY, balance int NOT NULL, doc jsonb)",
+	} {
+		if _, err := conn.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	for n := range bankAccounts {
+		if _, err := conn.Exec(ctx, "INSERT INTO bank VALUES ($1, 100)", bankKey(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Start lets the clients work until ctx ends; the answer waits for them.
+func (r *Run) Start(ctx context.Context) (wait func()) {
+	r.began = time.Now()
+	var wg sync.WaitGroup
+	for n := range listClients {
+		c := &listClient{r.client(uint64(n + 2))}
+		wg.Go(func() { c.run(ctx) })
+	}
+	for n := range bankClients {
+		c := &bankClient{r.client(uint64(1000 + n))}
+		wg.Go(func() { c.run(ctx) })
+	}
+	return wg.Wait
+}
+
+// Verify reads what there is in the end and tells what is wrong with the history, sherd.check() last.
+func (r *Run) Verify(ctx context.Context, conn *pgx.Conn) (Report, []string, error) {
+	final, err := finalLists(ctx, conn)
+	if err != nil {
+		return Report{}, nil, err
+	}
+	var wrong []string
+	for _, a := range history.Check(r.txns, final) {
+		wrong = append(wrong, a.String())
+	}
+	var total int
+	if err := conn.QueryRow(ctx, "SELECT sum(balance) FROM bank").Scan(&total); err != nil {
+		return Report{}, nil, err
+	}
+	if total != bankTotal {
+		wrong = append(wrong, fmt.Sprintf("the bank has %d in the end", total))
+	}
+	failed, err := FailedChecks(ctx, conn)
+	return r.report(), append(wrong, failed...), err
+}
+
+func (r *Run) report() Report {
+	out := Report{Transfers: int(r.transfers.Load()), Totals: int(r.totals.Load()), Slow: int(r.slow.Load()), Longest: r.longest}
+	for _, t := range r.txns {
+		switch t.Outcome {
+		case history.Committed:
+			out.Committed++
+		case history.Aborted:
+			out.Aborted++
+		case history.Unknown:
+			out.Unknown++
+		}
+	}
+	return out
+}
+
+// acknowledged notes that a change was.
+func (r *Run) acknowledged() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Since(r.began)
+	r.longest = max(r.longest, now-r.progress)
+	r.progress = now
+}
+
+// FailedChecks gives what sherd.check() finds wrong.
+func FailedChecks(ctx context.Context, conn *pgx.Conn) ([]string, error) {
+	rows, err := conn.Query(ctx, `SELECT "check" || ' of ' || subject || ': ' || detail FROM sherd.check() WHERE NOT ok`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// SQLState is the SQLSTATE of an error, "" where there is none.
+func SQLState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+// refused tells whether an error says that a change was not made.
+func refused(err error) bool {
+	code := SQLState(err)
+	return code != "" && code != "40003" && !strings.HasPrefix(code, "57P")
+}
+
+// client has one connection after the other.
+type client struct {
+	r    *Run
+	rnd  *rand.Rand
+	conn *pgx.Conn
+}
+
+func (r *Run) client(stream uint64) client {
+	return client{r: r, rnd: rand.New(rand.NewPCG(r.Seed, stream))}
+}
+
+// connected connects if need be. It gives false, and ends the connection, when the history is over.
+func (c *client) connected(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if c.conn != nil && !c.conn.IsClosed() {
+			return true
+		}
+		dial, cancel := context.WithTimeout(ctx, c.r.Patience)
+		conn, err := pgx.Connect(dial, c.r.URL())
+		cancel()
+		if err != nil {
+			time.Sleep(5 * time.Millisecond) // the process is being started anew
+			continue
+		}
+		c.conn = conn
+	}
+	if c.conn != nil {
+		c.close()
+	}
+	return false
+}
+
+// close ends the connection; a process that is stopped does not answer.
+func (c *client) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c.conn.Close(ctx)
+}
+
+// patient bounds a transaction. The history's end does not break it off: its outcome would be unknown.
+func (c *client) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), c.r.Patience)
+}
+
+// now is the time since the history began.
+func (c *client) now() time.Duration { return time.Since(c.r.began) }
+
+func (c *client) rollback(ctx context.Context) {
+	if ctx.Err() != nil {
+		c.r.slow.Add(1)
+	}
+	if !c.conn.IsClosed() {
+		if _, err := c.conn.Exec(ctx, "ROLLBACK"); err != nil {
+			c.close()
+		}
+	}
+}
