@@ -165,6 +165,9 @@ func namesOf(d descriptor) []heldName {
 	case *Role:
 		return one(roleNames, 0, d.Name, pgerr.DuplicateObject, "role")
 	case *Node:
+		if d.State == NodeRemoved {
+			return nil
+		}
 		names := one(nodeNames, 0, d.Name, pgerr.DuplicateObject, "node")
 		return append(names, one(nodeBlocks, 0, d.Block, pgerr.DuplicateObject, "block of a node")...)
 	case *Table:

@@ -95,6 +95,13 @@ func (c *Change) DropRole(oid OID) { c.drop(roleObject, uint64(oid)) }
 // PutNode records a node or replaces what is known of it.
 func (c *Change) PutNode(n *Node) error { return c.put(n.Clone()) }
 
+// RemoveNode ends a node, which must hold no fragment when the change is applied (2BP01). Its number stays taken, and it is told.
+func (c *Change) RemoveNode(n *Node) error {
+	gone := n.Clone()
+	gone.State = NodeRemoved
+	return c.put(gone)
+}
+
 // DropNode forgets a node, which must hold no fragment when the change is applied (2BP01).
 func (c *Change) DropNode(id uint32) { c.drop(nodeObject, uint64(id)) }
 

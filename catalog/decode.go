@@ -28,7 +28,7 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		n := k.Node
 		return &Node{
 			ID: n.GetId(), Name: n.GetName(), Block: n.GetBlock(), SQLAddr: n.GetSqlAddr(), NodeAddr: n.GetNodeAddr(), HTTPAddr: n.GetHttpAddr(),
-			Labels: n.GetLabels(),
+			Labels: n.GetLabels(), Gateway: n.GetGateway(), Release: n.GetRelease(), Speaks: n.GetSpeaks(), State: decodeNodeState(n.GetState()),
 		}, nil
 	case *pb.Object_Job:
 		return decodeJob(k.Job), nil
@@ -93,6 +93,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	for _, x := range p.GetIndexes() {
 		t.Indexes = append(t.Indexes, d.index(x))
 	}
+	t.Sequence = d.sequence(p.GetSequence())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
 	}
@@ -121,7 +122,7 @@ func (d *attNumDecoder) column(c *pb.Column) Column {
 	return Column{
 		AttNum: d.num(c.GetAttnum()), Name: c.GetName(), Type: c.GetType(), Typmod: c.GetTypmod(), Collation: c.GetCollation(), NotNull: c.GetNotNull(),
 		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(), Dropped: c.GetDropped(),
-		Adding: c.GetAdding(),
+		Adding: c.GetAdding(), Sequence: c.GetSequence(),
 	}
 }
 
@@ -168,4 +169,12 @@ func (d *attNumDecoder) reference(r *pb.Reference) *Reference {
 		Table: r.GetTable(), Columns: d.nums(r.GetColumns()), Index: r.GetIndex(), Match: Match(r.GetMatch()), OnUpdate: Action(r.GetOnUpdate()),
 		OnDelete: Action(r.GetOnDelete()), DeleteColumns: d.nums(r.GetDeleteColumns()),
 	}
+}
+
+// decodeNodeState takes a state that it does not know for one in which a node is given nothing.
+func decodeNodeState(s uint32) NodeState {
+	if s > uint32(NodeRemoved) {
+		return NodeDraining
+	}
+	return NodeState(s)
 }

@@ -73,6 +73,7 @@ type Table struct {
 	Comment         string
 	ColumnComments  map[int16]string
 	NextAttNum      int16
+	Sequence        *Sequence // of KindSequence, nil for all others
 }
 
 // Column is one column; AttNum is never reused, a dropped column keeps its place (V2).
@@ -91,6 +92,8 @@ type Column struct {
 	// Adding, with Dropped: the column is on its way in. Nobody can name it, but who writes a row keeps the value that is there (C2, write-only). If
 	// nobody goes on with it, it stays dropped.
 	Adding bool
+	// Sequence gives the values of an identity column, 0 for all others.
+	Sequence OID
 }
 
 // Stored tells whether rows keep a value of the column.
@@ -149,6 +152,16 @@ type Setting struct {
 	Value string
 }
 
+// NodeState says what is to become of a node. Durable: never renumber.
+type NodeState byte
+
+// States of nodes.
+const (
+	NodeActive   NodeState = 0
+	NodeDraining NodeState = 1 // it gives its replicas and leaders to others and is given none
+	NodeRemoved  NodeState = 2 // kept so that it can be told so; holds no name, no block and no fragment
+)
+
 // Node is a Sherd process of the cluster.
 type Node struct {
 	ID       uint32
@@ -158,4 +171,11 @@ type Node struct {
 	NodeAddr string
 	HTTPAddr string
 	Labels   map[string]string
+	Gateway  bool   // it holds no fragments, by its --role
+	Release  string // of the program that it last started with
+	Speaks   uint32 // the newest version of the node protocol that that release knows; 0 is not known
+	State    NodeState
 }
+
+// HoldsFragments tells whether replicas may be placed on the node.
+func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActive }

@@ -22,6 +22,7 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 	case *Node:
 		o.Kind = &pb.Object_Node{Node: &pb.Node{
 			Id: d.ID, Name: d.Name, Block: d.Block, SqlAddr: d.SQLAddr, NodeAddr: d.NodeAddr, HttpAddr: d.HTTPAddr, Labels: d.Labels,
+			Gateway: d.Gateway, Release: d.Release, Speaks: d.Speaks, State: uint32(d.State),
 		}}
 	case *Job:
 		o.Kind = &pb.Object_Job{Job: encodeJob(d)}
@@ -82,6 +83,7 @@ func encodeTable(t *Table) *pb.Table {
 	for i := range t.Indexes {
 		p.Indexes = append(p.Indexes, encodeIndex(&t.Indexes[i]))
 	}
+	p.Sequence = encodeSequence(t.Sequence)
 	return p
 }
 
@@ -89,6 +91,7 @@ func encodeColumn(c *Column) *pb.Column {
 	return &pb.Column{
 		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull, Default: c.Default,
 		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped, Adding: c.Adding,
+		Sequence: c.Sequence,
 	}
 }
 

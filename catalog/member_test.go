@@ -3,7 +3,10 @@ package catalog
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 // memberOps are what lets nodes in, with all fields set.
@@ -17,6 +20,45 @@ func memberOps() []op {
 		ops = append(ops, op{kind: putOp, key: keyOf(d), desc: d})
 	}
 	return ops
+}
+
+// nodeOps are nodes with the fields that came with clusters of several.
+func nodeOps() []op {
+	n := &Node{ID: 1, Name: "n1", Block: "A", Gateway: true, Release: "0.2.0", Speaks: 2, State: NodeDraining}
+	return []op{{kind: putOp, key: keyOf(n), desc: n}}
+}
+
+func TestNodeFormat(t *testing.T) {
+	data, err := encodeBatch(nodeOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := decodeEntry(golden(t, "node.v1", data)); err != nil || !reflect.DeepEqual(e.ops, nodeOps()) {
+		t.Errorf("batch: %v", err)
+	}
+}
+
+// A removed node is nobody's any more, but for who asks for removed ones; its name is free, and its number is not.
+func TestRemoveNode(t *testing.T) {
+	c := openBootstrapped(t)
+	id := must[uint32](t)(c.NewNodeID(t.Context()))
+	v := must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error {
+		return ch.PutNode(&Node{ID: id, Name: "n2", Block: "B"})
+	}))
+	v = must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error { return ch.RemoveNode(v.Node(id)) }))
+	if v.Node(id) != nil || v.NodeByName("n2") != nil || v.RemovedNode(id) == nil || v.RemovedNode(1) != nil || len(slices.Collect(v.Nodes())) != 1 {
+		t.Errorf("node %d is there still", id)
+	}
+	next := must[uint32](t)(c.NewNodeID(t.Context()))
+	v = must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error {
+		return ch.PutNode(&Node{ID: next, Name: "n2", Block: "B"})
+	}))
+	if next == id || v.NodeByName("n2").ID != next {
+		t.Errorf("number %d after %d", next, id)
+	}
+	if _, err := c.Update(t.Context(), func(v *View, ch *Change) error { return ch.RemoveNode(v.Node(1)) }); pgerr.Code(err) != pgerr.DependentObjectsStillExist {
+		t.Errorf("a node with fragments was removed: %v", err)
+	}
 }
 
 func TestMemberFormats(t *testing.T) {

@@ -36,6 +36,10 @@ func (v *View) checkPut(d descriptor) error {
 			}
 		}
 		return v.checkOwner(d.Owner)
+	case *Node:
+		if d.State == NodeRemoved {
+			return v.checkNodeUnused(d)
+		}
 	case *Schema:
 		if v.Database(d.Database) == nil {
 			return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", d.Database)
@@ -82,10 +86,18 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				WithDetail("owner of %s", what)
 		}
 	case nodeObject:
-		if f := v.fragmentOn(uint32(key.id())); f != "" {
-			return pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be dropped because it holds fragments`, old.Node(uint32(key.id())).Name).
-				WithDetail("It holds a replica of fragment %s.", f)
+		if n := old.Node(uint32(key.id())); n != nil {
+			return v.checkNodeUnused(n)
 		}
+	}
+	return nil
+}
+
+// checkNodeUnused refuses to lose a node that the fragments need.
+func (v *View) checkNodeUnused(n *Node) error {
+	if f := v.fragmentOn(n.ID); f != "" {
+		return pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
+			WithDetail("It holds a replica of fragment %s.", f).WithHint("Drain it first: sherd node drain %s", n.Name)
 	}
 	return nil
 }

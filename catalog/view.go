@@ -214,14 +214,35 @@ func (v *View) RoleByName(name string) *Role { return byName[*Role](v, roleNames
 // Roles gives all roles by OID.
 func (v *View) Roles() iter.Seq[*Role] { return all[*Role](v, roleObject) }
 
-// Node looks a node up by number.
-func (v *View) Node(id uint32) *Node { return get[*Node](v, newKey(nodeObject, uint64(id))) }
+// Node looks a node up by number; one that was removed is not there.
+func (v *View) Node(id uint32) *Node {
+	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State != NodeRemoved {
+		return n
+	}
+	return nil
+}
+
+// RemovedNode gives what was known of a node that was removed, nil where it was not.
+func (v *View) RemovedNode(id uint32) *Node {
+	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State == NodeRemoved {
+		return n
+	}
+	return nil
+}
 
 // NodeByName looks a node up by name.
 func (v *View) NodeByName(name string) *Node { return byName[*Node](v, nodeNames, 0, name) }
 
-// Nodes gives all nodes by number.
-func (v *View) Nodes() iter.Seq[*Node] { return all[*Node](v, nodeObject) }
+// Nodes gives all nodes by number, without those that were removed.
+func (v *View) Nodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for n := range all[*Node](v, nodeObject) {
+			if n.State != NodeRemoved && !yield(n) {
+				return
+			}
+		}
+	}
+}
 
 // Job looks a job up by number.
 func (v *View) Job(id uint64) *Job { return get[*Job](v, newKey(jobObject, id)) }

@@ -1135,6 +1135,7 @@ type Table struct {
 	Comment         string                 `protobuf:"bytes,18,opt,name=comment,proto3" json:"comment,omitempty"`
 	ColumnComments  map[int32]string       `protobuf:"bytes,19,rep,name=column_comments,json=columnComments,proto3" json:"column_comments,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	NextAttnum      int32                  `protobuf:"varint,20,opt,name=next_attnum,json=nextAttnum,proto3" json:"next_attnum,omitempty"`
+	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"` // of kind S
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1309,6 +1310,145 @@ func (x *Table) GetNextAttnum() int32 {
 	return 0
 }
 
+func (x *Table) GetSequence() *Sequence {
+	if x != nil {
+		return x.Sequence
+	}
+	return nil
+}
+
+type Sequence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Type          uint32                 `protobuf:"varint,1,opt,name=type,proto3" json:"type,omitempty"`
+	Start         int64                  `protobuf:"zigzag64,2,opt,name=start,proto3" json:"start,omitempty"`
+	Increment     int64                  `protobuf:"zigzag64,3,opt,name=increment,proto3" json:"increment,omitempty"`
+	Min           int64                  `protobuf:"zigzag64,4,opt,name=min,proto3" json:"min,omitempty"`
+	Max           int64                  `protobuf:"zigzag64,5,opt,name=max,proto3" json:"max,omitempty"`
+	Cache         int64                  `protobuf:"zigzag64,6,opt,name=cache,proto3" json:"cache,omitempty"`
+	Cycle         bool                   `protobuf:"varint,7,opt,name=cycle,proto3" json:"cycle,omitempty"`
+	Table         uint32                 `protobuf:"varint,8,opt,name=table,proto3" json:"table,omitempty"` // of the column that owns it; 0 is none
+	Column        int32                  `protobuf:"varint,9,opt,name=column,proto3" json:"column,omitempty"`
+	Internal      bool                   `protobuf:"varint,10,opt,name=internal,proto3" json:"internal,omitempty"` // it belongs to an identity column
+	Value         int64                  `protobuf:"zigzag64,11,opt,name=value,proto3" json:"value,omitempty"`     // its state until its storage holds one
+	Called        bool                   `protobuf:"varint,12,opt,name=called,proto3" json:"called,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sequence) Reset() {
+	*x = Sequence{}
+	mi := &file_catalog_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sequence) ProtoMessage() {}
+
+func (x *Sequence) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
+func (*Sequence) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Sequence) GetType() uint32 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Sequence) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Sequence) GetIncrement() int64 {
+	if x != nil {
+		return x.Increment
+	}
+	return 0
+}
+
+func (x *Sequence) GetMin() int64 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *Sequence) GetMax() int64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *Sequence) GetCache() int64 {
+	if x != nil {
+		return x.Cache
+	}
+	return 0
+}
+
+func (x *Sequence) GetCycle() bool {
+	if x != nil {
+		return x.Cycle
+	}
+	return false
+}
+
+func (x *Sequence) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Sequence) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *Sequence) GetInternal() bool {
+	if x != nil {
+		return x.Internal
+	}
+	return false
+}
+
+func (x *Sequence) GetValue() int64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Sequence) GetCalled() bool {
+	if x != nil {
+		return x.Called
+	}
+	return false
+}
+
 type Column struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attnum        int32                  `protobuf:"varint,1,opt,name=attnum,proto3" json:"attnum,omitempty"`
@@ -1322,14 +1462,15 @@ type Column struct {
 	Generated     string                 `protobuf:"bytes,9,opt,name=generated,proto3" json:"generated,omitempty"`
 	Missing       []byte                 `protobuf:"bytes,10,opt,name=missing,proto3,oneof" json:"missing,omitempty"`
 	Dropped       bool                   `protobuf:"varint,11,opt,name=dropped,proto3" json:"dropped,omitempty"`
-	Adding        bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"` // with dropped: on its way to being there
+	Adding        bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"`     // with dropped: on its way to being there
+	Sequence      uint32                 `protobuf:"varint,13,opt,name=sequence,proto3" json:"sequence,omitempty"` // of an identity column
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1482,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1495,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -1441,6 +1582,13 @@ func (x *Column) GetAdding() bool {
 	return false
 }
 
+func (x *Column) GetSequence() uint32 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
 type Constraint struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
@@ -1461,7 +1609,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1621,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1634,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -1589,7 +1737,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1749,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1762,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -1689,7 +1837,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1849,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1862,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -1844,7 +1992,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +2004,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +2017,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -1979,13 +2127,17 @@ type Node struct {
 	NodeAddr      string                 `protobuf:"bytes,5,opt,name=node_addr,json=nodeAddr,proto3" json:"node_addr,omitempty"`
 	HttpAddr      string                 `protobuf:"bytes,6,opt,name=http_addr,json=httpAddr,proto3" json:"http_addr,omitempty"`
 	Labels        map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Gateway       bool                   `protobuf:"varint,8,opt,name=gateway,proto3" json:"gateway,omitempty"`
+	Release       string                 `protobuf:"bytes,9,opt,name=release,proto3" json:"release,omitempty"`
+	Speaks        uint32                 `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // newest version of the node protocol
+	State         uint32                 `protobuf:"varint,11,opt,name=state,proto3" json:"state,omitempty"`   // 0 active, 1 draining, 2 removed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +2149,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,7 +2162,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2062,6 +2214,34 @@ func (x *Node) GetLabels() map[string]string {
 	return nil
 }
 
+func (x *Node) GetGateway() bool {
+	if x != nil {
+		return x.Gateway
+	}
+	return false
+}
+
+func (x *Node) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *Node) GetSpeaks() uint32 {
+	if x != nil {
+		return x.Speaks
+	}
+	return 0
+}
+
+func (x *Node) GetState() uint32 {
+	if x != nil {
+		return x.State
+	}
+	return 0
+}
+
 // Authority certifies nodes. Who has its secret can let in anybody.
 type Authority struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2074,7 +2254,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2266,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2279,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2138,7 +2318,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2330,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2343,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -2227,7 +2407,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2239,7 +2419,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2252,7 +2432,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2352,7 +2532,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2364,7 +2544,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2377,7 +2557,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -2468,7 +2648,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2480,7 +2660,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2493,7 +2673,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -2532,7 +2712,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2544,7 +2724,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2557,7 +2737,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -2796,7 +2976,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xc2\x06\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xf7\x06\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -2820,13 +3000,28 @@ const file_catalog_proto_rawDesc = "" +
 	"\acomment\x18\x12 \x01(\tR\acomment\x12Q\n" +
 	"\x0fcolumn_comments\x18\x13 \x03(\v2(.sherd.catalog.Table.ColumnCommentsEntryR\x0ecolumnComments\x12\x1f\n" +
 	"\vnext_attnum\x18\x14 \x01(\x05R\n" +
-	"nextAttnum\x1a:\n" +
+	"nextAttnum\x123\n" +
+	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xca\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x02\n" +
+	"\bSequence\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\x12R\x05start\x12\x1c\n" +
+	"\tincrement\x18\x03 \x01(\x12R\tincrement\x12\x10\n" +
+	"\x03min\x18\x04 \x01(\x12R\x03min\x12\x10\n" +
+	"\x03max\x18\x05 \x01(\x12R\x03max\x12\x14\n" +
+	"\x05cache\x18\x06 \x01(\x12R\x05cache\x12\x14\n" +
+	"\x05cycle\x18\a \x01(\bR\x05cycle\x12\x14\n" +
+	"\x05table\x18\b \x01(\rR\x05table\x12\x16\n" +
+	"\x06column\x18\t \x01(\x05R\x06column\x12\x1a\n" +
+	"\binternal\x18\n" +
+	" \x01(\bR\binternal\x12\x14\n" +
+	"\x05value\x18\v \x01(\x12R\x05value\x12\x16\n" +
+	"\x06called\x18\f \x01(\bR\x06called\"\xe6\x02\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06attnum\x18\x01 \x01(\x05R\x06attnum\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2840,7 +3035,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\amissing\x18\n" +
 	" \x01(\fH\x00R\amissing\x88\x01\x01\x12\x18\n" +
 	"\adropped\x18\v \x01(\bR\adropped\x12\x16\n" +
-	"\x06adding\x18\f \x01(\bR\x06addingB\n" +
+	"\x06adding\x18\f \x01(\bR\x06adding\x12\x1a\n" +
+	"\bsequence\x18\r \x01(\rR\bsequenceB\n" +
 	"\n" +
 	"\b_missing\"\xe2\x02\n" +
 	"\n" +
@@ -2911,7 +3107,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\acomment\x18\x0e \x01(\tR\acomment\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x89\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xeb\x02\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2919,7 +3115,12 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsql_addr\x18\x04 \x01(\tR\asqlAddr\x12\x1b\n" +
 	"\tnode_addr\x18\x05 \x01(\tR\bnodeAddr\x12\x1b\n" +
 	"\thttp_addr\x18\x06 \x01(\tR\bhttpAddr\x127\n" +
-	"\x06labels\x18\a \x03(\v2\x1f.sherd.catalog.Node.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\a \x03(\v2\x1f.sherd.catalog.Node.LabelsEntryR\x06labels\x12\x18\n" +
+	"\agateway\x18\b \x01(\bR\agateway\x12\x18\n" +
+	"\arelease\x18\t \x01(\tR\arelease\x12\x16\n" +
+	"\x06speaks\x18\n" +
+	" \x01(\rR\x06speaks\x12\x14\n" +
+	"\x05state\x18\v \x01(\rR\x05state\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +
@@ -2991,7 +3192,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -3009,25 +3210,26 @@ var file_catalog_proto_goTypes = []any{
 	(*BucketRange)(nil), // 13: sherd.catalog.BucketRange
 	(*Schema)(nil),      // 14: sherd.catalog.Schema
 	(*Table)(nil),       // 15: sherd.catalog.Table
-	(*Column)(nil),      // 16: sherd.catalog.Column
-	(*Constraint)(nil),  // 17: sherd.catalog.Constraint
-	(*Reference)(nil),   // 18: sherd.catalog.Reference
-	(*Index)(nil),       // 19: sherd.catalog.Index
-	(*Role)(nil),        // 20: sherd.catalog.Role
-	(*Node)(nil),        // 21: sherd.catalog.Node
-	(*Authority)(nil),   // 22: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 23: sherd.catalog.JoinToken
-	(*Job)(nil),         // 24: sherd.catalog.Job
-	(*Snapshot)(nil),    // 25: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 26: sherd.catalog.IDCounter
-	(*Object)(nil),      // 27: sherd.catalog.Object
-	nil,                 // 28: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 29: sherd.catalog.Database.SettingsEntry
-	nil,                 // 30: sherd.catalog.Table.OptionsEntry
-	nil,                 // 31: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 32: sherd.catalog.Index.OptionsEntry
-	nil,                 // 33: sherd.catalog.Role.SettingsEntry
-	nil,                 // 34: sherd.catalog.Node.LabelsEntry
+	(*Sequence)(nil),    // 16: sherd.catalog.Sequence
+	(*Column)(nil),      // 17: sherd.catalog.Column
+	(*Constraint)(nil),  // 18: sherd.catalog.Constraint
+	(*Reference)(nil),   // 19: sherd.catalog.Reference
+	(*Index)(nil),       // 20: sherd.catalog.Index
+	(*Role)(nil),        // 21: sherd.catalog.Role
+	(*Node)(nil),        // 22: sherd.catalog.Node
+	(*Authority)(nil),   // 23: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 24: sherd.catalog.JoinToken
+	(*Job)(nil),         // 25: sherd.catalog.Job
+	(*Snapshot)(nil),    // 26: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 27: sherd.catalog.IDCounter
+	(*Object)(nil),      // 28: sherd.catalog.Object
+	nil,                 // 29: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 30: sherd.catalog.Database.SettingsEntry
+	nil,                 // 31: sherd.catalog.Table.OptionsEntry
+	nil,                 // 32: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 33: sherd.catalog.Index.OptionsEntry
+	nil,                 // 34: sherd.catalog.Role.SettingsEntry
+	nil,                 // 35: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	5,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -3037,42 +3239,43 @@ var file_catalog_proto_depIdxs = []int32{
 	3,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
 	5,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
 	6,  // 6: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	27, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	28, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	7,  // 8: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	7,  // 9: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	28, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	29, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	11, // 11: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	12, // 12: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	29, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	30, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 14: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	16, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	17, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	19, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	30, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	31, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	18, // 20: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	32, // 21: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	33, // 22: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	34, // 23: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	27, // 24: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	26, // 25: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 26: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	4,  // 27: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	4,  // 28: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	9,  // 29: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	10, // 30: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	14, // 31: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	15, // 32: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	20, // 33: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	21, // 34: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	24, // 35: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	22, // 36: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	23, // 37: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	17, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	18, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	20, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	31, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	32, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	16, // 20: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	19, // 21: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	33, // 22: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	34, // 23: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	35, // 24: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	28, // 25: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	27, // 26: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 27: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	4,  // 28: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	4,  // 29: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	9,  // 30: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	10, // 31: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	14, // 32: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	15, // 33: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	21, // 34: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	22, // 35: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	25, // 36: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	23, // 37: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	24, // 38: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -3092,8 +3295,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[16].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[27].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[17].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[28].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -3110,7 +3313,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
