@@ -16,6 +16,7 @@ const (
 	versionFile = "VERSION"
 	versionTemp = "VERSION.new"
 	lockFile    = "LOCK"
+	certsDir    = "certs" // what a node proves itself with; there before VERSION, since a node that joins is given its number with it
 )
 
 // DataDir is a locked data directory of a node.
@@ -36,8 +37,8 @@ type Identity struct {
 func NewCluster() Identity { return Identity{ClusterID: newUUID(), NodeID: 1} }
 
 // OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is the release that runs, such as 0.1.0;
-// fresh gives the identity of a directory that is made. Errors are sentences for the operator: the directory is in use, belongs to
-// something else, is damaged, or was written by a newer release.
+// fresh gives the identity of a directory that is made; it may put something into Certs before. Errors are sentences for the operator: the
+// directory is in use, belongs to something else, is open to others, is damaged, or was written by a newer release.
 func OpenDataDir(path, product string, fresh func() (Identity, error)) (*DataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,6 +65,9 @@ func OpenDataDir(path, product string, fresh func() (Identity, error)) (*DataDir
 // Close unlocks the directory.
 func (d *DataDir) Close() error { return d.lock.Close() }
 
+// Certs is where the node keeps what it proves itself with.
+func (d *DataDir) Certs() string { return d.Join(certsDir) }
+
 // Join gives the path of something in the directory.
 func (d *DataDir) Join(parts ...string) string {
 	return filepath.Join(append([]string{d.Path}, parts...)...)
@@ -81,7 +85,7 @@ func checkOurs(path string) error {
 		switch n.Name() {
 		case versionFile:
 			return nil
-		case versionTemp, lockFile, "lost+found":
+		case versionTemp, lockFile, certsDir, "lost+found":
 		default:
 			other = n.Name()
 		}
@@ -91,6 +95,25 @@ func checkOurs(path string) error {
 			"Name an empty or a new directory, or restore the missing file", path, other, versionFile)
 	}
 	return nil
+}
+
+// closeToOthers refuses a directory that other users can look into, as PostgreSQL does: the key with which nodes are certified is in the catalog's
+// files. A new one is closed instead.
+func closeToOthers(path string, isNew bool) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the data directory: %w", err)
+	}
+	mode := st.Mode().Perm()
+	if mode&0o077 == 0 {
+		return nil
+	}
+	if isNew {
+		if err := os.Chmod(path, 0o700); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the data directory %s is open to other users (mode %#o), and holds the cluster's keys: chmod 700 %s", path, mode, path)
 }
 
 // load reads VERSION, or writes the first one.
@@ -110,6 +133,9 @@ func (d *DataDir) load(product string, fresh func() (Identity, error)) error {
 		return fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+
 			"Start the newer release", d.Path, v.format, v.product, product, DirFormat)
 	}
+	if err := closeToOthers(d.Path, false); err != nil {
+		return err
+	}
 	d.Identity = v.Identity
 	if v.product == product && v.format == DirFormat {
 		return nil
@@ -118,6 +144,9 @@ func (d *DataDir) load(product string, fresh func() (Identity, error)) error {
 }
 
 func (d *DataDir) create(product string, fresh func() (Identity, error)) error {
+	if err := closeToOthers(d.Path, true); err != nil {
+		return err
+	}
 	id, err := fresh()
 	if err != nil {
 		return err

@@ -39,6 +39,29 @@ func TestDataDirLifecycle(t *testing.T) {
 	d.Close()
 }
 
+// The cluster's keys are in it: a new directory is closed to others, and one that was opened to them since is refused.
+func TestDataDirModes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(filepath.Join(path, "certs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenDataDir(path, "0.1.0", fixedIdentity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	d.Close()
+	if err := os.Chmod(path, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("the data directory %s is open to other users (mode 0750), and holds the cluster's keys: chmod 700 %s", path, path)
+	if _, err := OpenDataDir(path, "0.1.0", fixedIdentity); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestDataDirRefusals(t *testing.T) {
 	good := dirVersion{format: 1, product: "0.1.0", Identity: Identity{testCluster, 1}}
 	newer := good
