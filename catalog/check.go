@@ -93,8 +93,10 @@ func checkTable(t *Table) error {
 	switch {
 	case t.Kind != KindTable && t.Kind != KindSequence && t.Kind != KindView:
 		return fmt.Errorf("kind %q", rune(t.Kind))
-	case t.StorageID == 0 && t.Kind == KindTable:
+	case t.StorageID == 0 && t.Kind != KindView:
 		return errors.New("no storage id")
+	case (t.Sequence != nil) != (t.Kind == KindSequence):
+		return errors.New("a sequence's definition is missing, or out of place")
 	case t.Version == 0:
 		return errors.New("no version")
 	}
@@ -115,7 +117,7 @@ func checkTable(t *Table) error {
 		}
 		names[c.Name] = true
 	}
-	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true))
+	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true), t.Sequence.check())
 }
 
 // checkAttNum makes sure that a live column has number n; zeroOK allows 0 for none.

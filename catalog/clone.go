@@ -40,6 +40,7 @@ func (t *Table) Clone() *Table {
 	}
 	c.Options = maps.Clone(t.Options)
 	c.ColumnComments = maps.Clone(t.ColumnComments)
+	c.Sequence = t.Sequence.clone()
 	return &c
 }
 

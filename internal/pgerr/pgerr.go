@@ -24,6 +24,7 @@ const (
 	NullValueNotAllowed           = "22004"
 	InvalidDatetimeFormat         = "22007"
 	DatetimeFieldOverflow         = "22008"
+	SequenceLimitExceeded         = "2200H"
 	SubstringError                = "22011"
 	DivisionByZero                = "22012"
 	InvalidPrecedingOrFollowing   = "22013"
