@@ -136,7 +136,7 @@ func (k *checked) owner(bucket uint32, other bool) *storage.Tx {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	return p.tx
+	return stageOf(p)
 }
 
 func (k *checked) putAt(tx *storage.Tx, key, value []byte) {
@@ -408,15 +408,15 @@ func (k *checked) churn(n int) error {
 			return err
 		}
 		key, entry := rowKey(docsID, id, uint32(b)), entryKey(docsID, id)
-		if _, err := p.tx.Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
+		if _, err := stageOf(p).Lock(k.t.Context(), key, txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp}); err != nil {
 			return err
 		}
-		if old, err := p.tx.Newest(k.t.Context(), key); err != nil {
+		if old, err := stageOf(p).Newest(k.t.Context(), key); err != nil {
 			return err
 		} else if old != nil && n%3 == 0 {
-			err = p.tx.Delete(key)
+			err = stageOf(p).Delete(key)
 			if err == nil {
-				err = p.tx.Delete(entry)
+				err = stageOf(p).Delete(entry)
 			}
 			if err != nil {
 				return err
@@ -425,10 +425,10 @@ func (k *checked) churn(n int) error {
 		}
 		doc, err := jsonb.Parse(fmt.Sprintf(`{"n": %d, "pad": %q}`, n, strings.Repeat("x", n%50)))
 		if err == nil {
-			err = p.tx.Put(key, rowValue(id, string(doc)))
+			err = stageOf(p).Put(key, rowValue(id, string(doc)))
 		}
 		if err == nil {
-			err = p.tx.Put(entry, bucketValue(uint32(b)))
+			err = stageOf(p).Put(entry, bucketValue(uint32(b)))
 		}
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, las
 	c := h.cfg.Catalog
 	ch := makeTable(t, c, "made")
 	storageID := made(t, ch)
-	var parts []*part
+	var parts []part
 	var writers []txn.FragmentID
 	for _, f := range c.View().Database(catalog.PostgresDB).Fragments {
 		p, err := x.part(f.ID)
@@ -88,14 +88,14 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, las
 	d := txn.Decision{ID: x.id, C: req.C, Outcome: txn.Committed, Writers: writers}
 	do := []func() error{
 		func() error { return anchor.Prepare(ctx, req) },
-		func() error { return parts[0].tx.Prepare(ctx, req) },
-		func() error { return parts[1].tx.Prepare(ctx, req) },
+		func() error { return parts[0].Prepare(ctx, req) },
+		func() error { return parts[1].Prepare(ctx, req) },
 		func() error {
 			_, err := anchor.Decide(ctx, d)
 			return err
 		},
-		func() error { return parts[0].tx.Resolve(ctx, d) },
-		func() error { return parts[1].tx.Resolve(ctx, d) },
+		func() error { return parts[0].Resolve(ctx, d) },
+		func() error { return parts[1].Resolve(ctx, d) },
 		func() error { return c.Forget(ctx, x.id) },
 	}
 	for i, f := range do[:last] {
@@ -133,9 +133,9 @@ func made(t *testing.T, ch *catalog.Change) uint32 {
 	return v.FindTable(catalog.PostgresDB, "public", "made").StorageID
 }
 
-func stageRow(t *testing.T, p *part, storageID uint32) {
+func stageRow(t *testing.T, p part, storageID uint32) {
 	t.Helper()
-	if err := p.tx.Put(append(storage.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
+	if err := stageOf(p).Put(append(storage.RowPrefix(storageID, 7, 0), 'k'), []byte("v")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -51,8 +51,8 @@ func (t *Transaction) holdable(ctx context.Context, req txn.HoldRequest) error {
 	}
 	reads, writes := false, false
 	for _, p := range t.parts {
-		reads = reads || p.tx.HasReads()
-		writes = writes || p.tx.HasWrites()
+		reads = reads || p.HasReads()
+		writes = writes || p.HasWrites()
 	}
 	if reads && writes {
 		return pgerr.Unsupported("PREPARE TRANSACTION of a SERIALIZABLE transaction that has read and written is not supported").
@@ -91,21 +91,21 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := storage.HoldRequest{HoldRequest: req, Home: home}
-	var others []*storage.Tx
+	var others []part
 	for id, p := range t.parts {
-		if id == home || p.tx.HasWrites() || p.tx.HasPins() {
+		if id == home || p.HasWrites() || p.HasPins() {
 			r.Writers = append(r.Writers, id)
 		}
 		if id == home {
 			continue
 		}
-		if others = append(others, p.tx); !slices.Contains(r.Writers, id) {
+		if others = append(others, p); !slices.Contains(r.Writers, id) {
 			others = others[:len(others)-1]
-			p.tx.Rollback()
+			p.Rollback()
 		}
 	}
 	slices.Sort(r.Writers)
-	h := t.parts[home].tx
+	h := t.parts[home]
 	err := h.Hold(ctx, r)
 	if err == nil {
 		err = holdAll(ctx, others, r)
@@ -120,20 +120,20 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 			return err
 		}
 	}
-	for _, tx := range append(others, h) {
-		tx.Detach()
+	for _, p := range append(others, h) {
+		p.Detach()
 	}
 	return err
 }
 
-func holdAll(ctx context.Context, parts []*storage.Tx, req storage.HoldRequest) error {
+func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
-	for i, tx := range parts {
+	for i, p := range parts {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i] = tx.Hold(ctx, req)
+			errs[i] = p.Hold(ctx, req)
 		}()
 	}
 	wg.Wait()
@@ -146,17 +146,17 @@ func holdAll(ctx context.Context, parts []*storage.Tx, req storage.HoldRequest) 
 }
 
 // drop undoes a hold that did not come to stand, the home first. What fails here is left to those who ask the home. Called with mu held.
-func (t *Transaction) drop(home txn.FragmentID, others []*storage.Tx) {
+func (t *Transaction) drop(home txn.FragmentID, others []part) {
 	h := t.parts[home]
-	h.tx.Rollback()
-	err := h.replica.Unhold(t.id)
-	h.tx.Detach()
-	for _, tx := range others {
-		tx.Rollback()
+	h.Rollback()
+	err := h.unhold()
+	h.Detach()
+	for _, p := range others {
+		p.Rollback()
 		if err == nil {
-			_ = t.parts[tx.Fragment()].replica.Unhold(t.id)
+			_ = p.unhold()
 		}
-		tx.Detach()
+		p.Detach()
 	}
 }
 

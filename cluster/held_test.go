@@ -21,10 +21,10 @@ func put(t *testing.T, x *Transaction, fragments []txn.FragmentID, key []byte) {
 	for _, f := range fragments {
 		p, err := x.part(f)
 		if err == nil {
-			err = p.tx.LockNewest(t.Context(), key)
+			err = stageOf(p).LockNewest(t.Context(), key)
 		}
 		if err == nil {
-			err = p.tx.Put(key, []byte("x"))
+			err = stageOf(p).Put(key, []byte("x"))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := x.parts[fragments[0]].tx.View(t.Context(), T)
+	v, err := stageOf(x.parts[fragments[0]]).View(t.Context(), T)
 	if err == nil {
 		_, err = v.Get(t.Context(), heldKey(2))
 	}
@@ -147,7 +147,7 @@ func TestResolveTransaction(t *testing.T) {
 		put(t, x, fragments, heldKey(1))
 		C := h.cfg.Clock.Now() + 1
 		for _, f := range fragments {
-			if err := x.parts[f].tx.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+			if err := stageOf(x.parts[f]).Prepare(ctx, txn.PrepareRequest{C: C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -158,7 +158,7 @@ func TestResolveTransaction(t *testing.T) {
 		want := ""
 		if decided {
 			want = pgerr.ObjectNotInPrerequisiteState
-			if out, err := x.parts[fragments[0]].tx.Decide(ctx, txn.Decision{ID: x.ID(), C: C, Outcome: txn.Committed}); out != txn.Committed {
+			if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, txn.Decision{ID: x.ID(), C: C, Outcome: txn.Committed}); out != txn.Committed {
 				t.Fatal(out, err)
 			}
 		}
@@ -209,20 +209,20 @@ func TestResolveWithoutAnchor(t *testing.T) {
 					last--
 				}
 				for _, f := range fragments[:last] {
-					if err := x.parts[f].tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+					if err := stageOf(x.parts[f]).Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if state == applied {
-					if out, err := x.parts[fragments[0]].tx.Decide(ctx, d); out != txn.Committed {
+					if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, d); out != txn.Committed {
 						t.Fatal(out, err)
 					}
-					if err := x.parts[fragments[1]].tx.Resolve(ctx, d); err != nil {
+					if err := stageOf(x.parts[fragments[1]]).Resolve(ctx, d); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if state == missing {
-					x.parts[fragments[last]].tx.Rollback()
+					stageOf(x.parts[fragments[last]]).Rollback()
 				}
 				if err := h.ResolveTransaction(ctx, catalog.PostgresDB, x.ID(), word); !pgerr.Is(err, pgerr.ObjectInUse) {
 					t.Fatalf("while it is at work: %v", err)

@@ -27,12 +27,12 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			C := h.cfg.Clock.Now() + 1
 			for _, f := range fragments[:prepared] {
 				req := txn.PrepareRequest{C: C, Anchor: fragments[1], Attempt: 1, Writers: fragments, Implied: true}
-				if err := x.parts[f].tx.Prepare(ctx, req); err != nil {
+				if err := stageOf(x.parts[f]).Prepare(ctx, req); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for _, f := range fragments[prepared:] {
-				x.parts[f].tx.Rollback()
+				stageOf(x.parts[f]).Rollback()
 			}
 			if out, _, err := h.Outcome(ctx, catalog.PostgresDB, x.ID()); out != txn.InProgress || err != nil {
 				t.Fatal("at work:", out, err)

@@ -126,7 +126,7 @@ func write(t *testing.T, h *Host, fragment uint32, tables ...uint32) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		if err := f.tx.Put(append(storage.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
+		if err := stageOf(f).Put(append(storage.RowPrefix(table, 7, 0), 'k'), []byte("v")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,7 +77,7 @@ func (t *Transaction) checkScope() error {
 	}
 	fragments, buckets := 0, 0
 	for _, p := range t.parts {
-		if n := p.places.count(); n > 0 {
+		if n := p.width(); n > 0 {
 			fragments++
 			buckets += n
 		}
@@ -92,31 +92,4 @@ func (t *Transaction) checkScope() error {
 	return pgerr.New(pgerr.InvalidTransactionState, "transaction writes to more than one %s", what).
 		WithDetail("sherd.txn_scope is %q.", what).
 		WithHint("Keep the documents of a transaction together, as by anchors or a policy, or SET sherd.txn_scope = 'cluster'.")
-}
-
-// note looks at a write before it is staged.
-func (p *part) note(key []byte) error {
-	if !p.places.note(key, p.tx.Mark) {
-		return nil
-	}
-	t := p.of
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.checkScope()
-}
-
-// Put stages a value.
-func (s stage) Put(key, value []byte) error {
-	if err := s.part.note(key); err != nil {
-		return err
-	}
-	return s.Tx.Put(key, value)
-}
-
-// Delete stages a removal.
-func (s stage) Delete(key []byte) error {
-	if err := s.part.note(key); err != nil {
-		return err
-	}
-	return s.Tx.Delete(key)
 }

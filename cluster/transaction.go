@@ -7,7 +7,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,30 +16,22 @@ type Transaction struct {
 	id   txn.ID
 
 	mu      sync.Mutex
-	parts   map[txn.FragmentID]*part // guarded by mu
-	change  *catalog.Change          // of definitions, nil: none; guarded by mu
-	holds   []func()                 // let go of snapshots held; guarded by mu
-	scope   exec.Scope               // guarded by mu
-	options exec.TransactionOptions  // guarded by mu
-}
-
-// part is a transaction's handle on one fragment.
-type part struct {
-	of      *Transaction
-	replica *storage.Replica
-	tx      *storage.Tx
-	places  places
+	parts   map[txn.FragmentID]part // guarded by mu
+	change  *catalog.Change         // of definitions, nil: none; guarded by mu
+	holds   []func()                // let go of snapshots held; guarded by mu
+	scope   exec.Scope              // guarded by mu
+	options exec.TransactionOptions // guarded by mu
 }
 
 // Begin opens a transaction; it costs nothing until it is used.
 func (h *Host) Begin() exec.Transaction {
-	return &Transaction{host: h, id: txn.NewID(), parts: map[txn.FragmentID]*part{}}
+	return &Transaction{host: h, id: txn.NewID(), parts: map[txn.FragmentID]part{}}
 }
 
 // ID names the transaction.
 func (t *Transaction) ID() txn.ID { return t.id }
 
-func (t *Transaction) part(id txn.FragmentID) (*part, error) {
+func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.parts[id]; p != nil {
@@ -50,12 +41,7 @@ func (t *Transaction) part(id txn.FragmentID) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{of: t, replica: r, tx: r.Tx(t.id)}
-	p.tx.SetSession(t.options.Session)
-	p.tx.SetLockTimeout(t.options.LockTimeout)
-	if t.options.Isolation == txn.Serializable {
-		p.tx.TrackReads()
-	}
+	p := t.newLocalPart(r)
 	if len(t.parts) == 0 {
 		t.host.atWork.Store(t.id, true)
 	}
@@ -93,7 +79,7 @@ func (t *Transaction) SetLockTimeout(d time.Duration) {
 	defer t.mu.Unlock()
 	t.options.LockTimeout = d
 	for _, p := range t.parts {
-		p.tx.SetLockTimeout(d)
+		p.SetLockTimeout(d)
 	}
 }
 
@@ -102,7 +88,7 @@ func (t *Transaction) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
-		if p.tx.HasWrites() {
+		if p.HasWrites() {
 			return true
 		}
 	}
@@ -123,7 +109,7 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 	t.mu.Lock()
 	parts := make([]txn.Participant, 0, len(t.parts))
 	for _, p := range t.parts {
-		parts = append(parts, p.tx)
+		parts = append(parts, p)
 	}
 	if t.change != nil && !t.change.Empty() {
 		t.host.atWork.Store(t.id, true)
@@ -139,7 +125,7 @@ func (t *Transaction) Rollback() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
-		p.tx.Rollback()
+		p.Rollback()
 	}
 }
 
@@ -149,7 +135,7 @@ func (t *Transaction) Mark() exec.Mark {
 	defer t.mu.Unlock()
 	m := exec.Mark{}
 	for id, p := range t.parts {
-		if at := p.tx.Mark(); at != (txn.Mark{}) {
+		if at := p.Mark(); at != (txn.Mark{}) {
 			m[id] = at
 		}
 	}
@@ -161,8 +147,7 @@ func (t *Transaction) RollbackTo(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		p.tx.RollbackTo(m[id])
-		p.places.rollbackTo(m[id])
+		p.RollbackTo(m[id])
 	}
 }
 
@@ -171,9 +156,8 @@ func (t *Transaction) Restart(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		p.places.rollbackTo(m[id])
-		if p.tx.Restart(m[id]); len(m) == 0 {
-			p.tx.ForgetReads()
+		if p.Restart(m[id]); len(m) == 0 {
+			p.ForgetReads()
 		}
 	}
 }
@@ -181,28 +165,4 @@ func (t *Transaction) Restart(m exec.Mark) {
 // Fragment gives a fragment as the transaction sees it.
 func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
 	return t.part(id)
-}
-
-// Run runs a task here.
-func (p *part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	return exec.RunTask(ctx, stage{p.tx, p, task.Limits.Unvalidated}, task, emit)
-}
-
-// stage is a fragment's storage transaction as the executor uses it.
-type stage struct {
-	*storage.Tx
-	part        *part
-	unvalidated bool
-}
-
-// View opens a reader at T.
-func (s stage) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
-	v, err := s.Tx.View(ctx, T)
-	if err != nil {
-		return nil, err
-	}
-	if s.unvalidated {
-		v.Unvalidated()
-	}
-	return v, nil
 }

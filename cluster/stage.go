@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Stage is a transaction's stage in a fragment that is led here, whose gateway may be another node.
+type Stage struct {
+	*storage.Tx
+	places places
+	of     *Transaction // asked whether it may become wider; nil: its gateway is another node, which judges for itself
+}
+
+// NewStage makes the stage of a transaction whose gateway is another node.
+func NewStage(tx *storage.Tx) *Stage { return &Stage{Tx: tx} }
+
+// Run runs a task here.
+func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	return exec.RunTask(ctx, taskTx{s.Tx, s, task.Limits.Unvalidated}, task, emit)
+}
+
+// Written tells whether the stage writes, and into which buckets: the first two, since nobody asks beyond "more than one".
+func (s *Stage) Written() (buckets []uint32, written bool) {
+	p := &s.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append(buckets, p.buckets[:p.n]...), p.written
+}
+
+// RollbackTo drops what was staged since m, and the locks taken since.
+func (s *Stage) RollbackTo(m txn.Mark) {
+	s.Tx.RollbackTo(m)
+	s.places.rollbackTo(m)
+}
+
+// Restart drops what was staged since m and keeps the locks.
+func (s *Stage) Restart(m txn.Mark) {
+	s.places.rollbackTo(m)
+	s.Tx.Restart(m)
+}
+
+// taskTx is a stage as one task uses it.
+type taskTx struct {
+	*storage.Tx
+	stage       *Stage
+	unvalidated bool
+}
+
+// View opens a reader at T.
+func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
+	v, err := x.Tx.View(ctx, T)
+	if err != nil {
+		return nil, err
+	}
+	if x.unvalidated {
+		v.Unvalidated()
+	}
+	return v, nil
+}
+
+// Put stages a value.
+func (x taskTx) Put(key, value []byte) error {
+	if err := x.stage.note(key); err != nil {
+		return err
+	}
+	return x.Tx.Put(key, value)
+}
+
+// Delete stages a removal.
+func (x taskTx) Delete(key []byte) error {
+	if err := x.stage.note(key); err != nil {
+		return err
+	}
+	return x.Tx.Delete(key)
+}
+
+// note looks at a write before it is staged.
+func (s *Stage) note(key []byte) error {
+	if !s.places.note(key, s.Mark) || s.of == nil {
+		return nil
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	return s.of.checkScope()
+}
