@@ -16,7 +16,13 @@ type KeyChange struct {
 	id       string // the same for the same change
 }
 
-// KeyChanges are those of one statement, by the place in Modify.Watch, each once.
+// NewKeyChange makes a change that ID named on another node.
+func NewKeyChange(old, next Row, id string) KeyChange { return KeyChange{Old: old, New: next, id: id} }
+
+// ID is the same for the same change, on whatever node it was noted.
+func (c *KeyChange) ID() string { return c.id }
+
+// KeyChanges are those of one statement, by KeyWatch.N, each once.
 type KeyChanges struct {
 	lists [][]KeyChange
 	seen  []map[string]struct{} // nil where one list has no more than one
@@ -100,16 +106,15 @@ func (k *KeyChanges) Sort() {
 type keyWatcher struct {
 	table *table
 	watch []plan.KeyWatch
-	at    []int // places in Modify.Watch
 	id    []byte
 }
 
 // keyWatcher of a Modify; touched tells which columns an update may change, nil is all.
 func newKeyWatcher(t *table, n *plan.Modify, touched func(col int) bool) *keyWatcher {
 	w := &keyWatcher{table: t}
-	for i, k := range n.Watch {
+	for _, k := range n.Watch {
 		if touched == nil || slices.ContainsFunc(k.Columns, touched) {
-			w.watch, w.at = append(w.watch, k), append(w.at, i)
+			w.watch = append(w.watch, k)
 		}
 	}
 	return w
@@ -138,7 +143,7 @@ func (w *keyWatcher) note(c *Ctx, old, next Row) error {
 		if k.Old && next != nil {
 			w.id = w.appendKey(w.id, k, next)
 		}
-		err := c.Keys.add(w.at[i], w.id, func() (KeyChange, error) { return w.change(c, k, old, next) })
+		err := c.Keys.add(k.N, w.id, func() (KeyChange, error) { return w.change(c, k, old, next) })
 		if err != nil {
 			return err
 		}

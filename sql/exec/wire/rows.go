@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// A batch is: rows(4, little endian) · columns(2) · a kind for each column · rows. A row is a bitmap of its nulls and its values. Kind null is of
+// a column that has only nulls; mixed is of one whose values each have their kind before them.
+const (
+	batchHead = 6
+	mixed     = 0xff
+
+	// BatchRows and BatchBytes bound a batch, but for a single row that is larger.
+	BatchRows  = 256
+	BatchBytes = 64 << 10
+
+	maxBatchRows = 1 << 16 // that a reader takes
+	maxColumns   = 1 << 15
+)
+
+// RowWriter makes batches of rows. The zero RowWriter is ready.
+type RowWriter struct {
+	buf   []byte
+	rows  int
+	cols  int
+	mixed []bool // columns that have had values of two kinds
+}
+
+// Add appends a row, of which nothing is kept. It gives false, and takes nothing, where the row does not go with those before it, since it has
+// other kinds of values or another width: the batch has to be taken first.
+func (w *RowWriter) Add(row exec.Row) bool {
+	if w.rows == 0 {
+		w.begin(len(row))
+	}
+	if len(row) != w.cols || !w.fits(row) {
+		return false
+	}
+	at := len(w.buf)
+	for i := 0; i < len(row); i += 8 {
+		w.buf = append(w.buf, 0)
+	}
+	for i := range row {
+		d := &row[i]
+		if d.K == types.KindNull {
+			w.buf[at+i>>3] |= 1 << (i & 7)
+			continue
+		}
+		if w.buf[batchHead+i] == mixed {
+			w.buf = append(w.buf, byte(d.K))
+		}
+		w.buf = appendValue(w.buf, d)
+	}
+	w.rows++
+	return true
+}
+
+func (w *RowWriter) begin(cols int) {
+	if cols != w.cols {
+		w.cols, w.mixed = cols, make([]bool, cols)
+	}
+	w.buf = append(w.buf[:0], 0, 0, 0, 0, byte(cols), byte(cols>>8))
+	for _, m := range w.mixed {
+		if m {
+			w.buf = append(w.buf, mixed)
+		} else {
+			w.buf = append(w.buf, byte(types.KindNull))
+		}
+	}
+}
+
+// fits settles the kinds of columns that had only nulls; false where a value is of another kind than those above it.
+func (w *RowWriter) fits(row exec.Row) bool {
+	kinds := w.buf[batchHead : batchHead+len(row)]
+	for i := range row {
+		k := byte(row[i].K)
+		if k == kinds[i] || k == byte(types.KindNull) || kinds[i] == mixed {
+			continue
+		}
+		if kinds[i] == byte(types.KindNull) {
+			kinds[i] = k
+			continue
+		}
+		w.mixed[i] = true // in the next batch
+		return false
+	}
+	return true
+}
+
+// Len gives the number of rows added.
+func (w *RowWriter) Len() int { return w.rows }
+
+// Full tells whether the batch is as large as it should become.
+func (w *RowWriter) Full() bool { return w.rows >= BatchRows || len(w.buf) >= BatchBytes }
+
+// Take gives the batch, valid until the next Add, and begins another.
+func (w *RowWriter) Take() []byte {
+	if w.rows == 0 {
+		return nil
+	}
+	binary.LittleEndian.PutUint32(w.buf, uint32(w.rows))
+	w.rows = 0
+	return w.buf
+}
+
+// RowReader reads batches. The zero RowReader has no rows.
+type RowReader struct {
+	r     reader
+	rows  int
+	kinds string
+	row   exec.Row
+}
+
+// Reset points the reader at a batch.
+func (r *RowReader) Reset(b []byte) error {
+	r.rows, r.r = 0, reader{s: alias(b), what: "rows"}
+	if len(b) < batchHead {
+		return errDamaged("rows")
+	}
+	rows, cols := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint16(b[4:]))
+	if rows > maxBatchRows || cols > maxColumns || len(b) < batchHead+cols {
+		return errDamaged("rows")
+	}
+	r.r.s = r.r.s[batchHead:]
+	r.kinds = r.r.take(cols)
+	for i := range cols {
+		if k := r.kinds[i]; k > byte(types.KindVoid) && k != mixed {
+			return errDamaged("rows")
+		}
+	}
+	if r.row == nil || cap(r.row) < cols { // never nil: a row may have no columns
+		r.row = make(exec.Row, cols)
+	}
+	r.rows, r.row = int(rows), r.row[:cols]
+	return nil
+}
+
+// Len gives the number of rows left.
+func (r *RowReader) Len() int { return r.rows }
+
+// Next gives the next row, valid until the next call; its values alias the batch. Nil after the last.
+func (r *RowReader) Next() (exec.Row, error) {
+	if r.rows == 0 {
+		return nil, nil
+	}
+	nulls := r.r.take((len(r.row) + 7) / 8)
+	if r.r.bad {
+		return nil, r.r.end()
+	}
+	for i := range r.row {
+		if nulls[i>>3]&(1<<(i&7)) != 0 {
+			r.row[i] = types.Null
+			continue
+		}
+		k := r.kinds[i]
+		if k == mixed {
+			k = byte(r.r.kind())
+		}
+		r.r.value(&r.row[i], types.Kind(k))
+	}
+	if r.rows--; r.r.bad || r.rows == 0 && r.r.s != "" {
+		r.rows = 0
+		return nil, errDamaged("rows")
+	}
+	return r.row, nil
+}
