@@ -1,0 +1,278 @@
+package presence
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Config says what a node tells of itself. All but Beat and Logger are required.
+type Config struct {
+	Self        uint32
+	Incarnation uint64 // a random number of this process, not 0
+	Clock       *txn.Clock
+	Door        *door.Door
+	Nodes       func() []uint32                          // the nodes of the cluster
+	Leads       func() map[txn.FragmentID]uint64         // what this node leads, with the terms
+	Over        func(txn.ID) bool                        // whether a transaction of this gateway is over
+	Lost        func(node uint32, incarnation uint64)    // a gateway's stages here may go
+	Ended       func(node uint32, transactions []txn.ID) // the stages here of these transactions of a gateway may go
+	Beat        time.Duration                            // default 1 s
+	Logger      *slog.Logger
+}
+
+const (
+	missesOfDead = 3 // beats without an answer
+	beatsOfLease = 5 // and without anything heard
+)
+
+// Leadership is a fragment's leader.
+type Leadership struct {
+	Node uint32
+	Term uint64
+}
+
+// Health is what is known of another node.
+type Health struct {
+	Node        uint32
+	Incarnation uint64
+	Alive       bool
+	LastSeen    time.Time     // zero: never
+	Offset      time.Duration // by how much its clock is ahead of this node's
+	RTT         time.Duration
+	ClockError  error // its clock was refused
+}
+
+// Presence is a node's side. All methods may be called concurrently.
+type Presence struct {
+	pb.UnimplementedPresenceServer
+	cfg Config
+
+	mu      sync.Mutex
+	peers   map[uint32]*peer              // guarded by mu
+	leaders map[txn.FragmentID]Leadership // of the other nodes; guarded by mu
+	changed chan struct{}                 // closed when leaders or who is alive changes; guarded by mu
+	closed  bool                          // guarded by mu
+	stop    chan struct{}
+	done    sync.WaitGroup
+}
+
+// New makes a node's presence; Start begins.
+func New(cfg Config) *Presence {
+	if cfg.Beat == 0 {
+		cfg.Beat = time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &Presence{
+		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, changed: make(chan struct{}), stop: make(chan struct{}),
+	}
+}
+
+// Start begins to attend to the other nodes.
+func (p *Presence) Start() {
+	p.done.Add(1)
+	go func() {
+		defer p.done.Done()
+		t := time.NewTicker(p.cfg.Beat)
+		defer t.Stop()
+		for {
+			p.follow()
+			select {
+			case <-t.C:
+			case <-p.stop:
+				return
+			}
+		}
+	}()
+}
+
+// Close ends all streams.
+func (p *Presence) Close() {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	close(p.stop)
+	p.mu.Unlock()
+	p.done.Wait()
+}
+
+// follow begins with nodes that have come, and ends with those that have gone.
+func (p *Presence) follow() {
+	nodes := p.cfg.Nodes()
+	var gone []*peer
+	p.mu.Lock()
+	for _, n := range nodes {
+		if n != p.cfg.Self {
+			p.peerOf(n)
+		}
+	}
+	for n, q := range p.peers {
+		switch known := slices.Contains(nodes, n); {
+		case !known && q.running: // one that is not known yet has joined just now
+			delete(p.peers, n)
+			gone = append(gone, q)
+		case known && !q.running && !p.closed:
+			q.running = true
+			p.done.Add(1)
+			go func() {
+				defer p.done.Done()
+				q.supervise()
+			}()
+		}
+	}
+	p.mu.Unlock()
+	for _, q := range gone {
+		close(q.gone)
+		q.forget()
+	}
+}
+
+// peerOf is called with mu held.
+func (p *Presence) peerOf(node uint32) *peer {
+	q := p.peers[node]
+	if q == nil {
+		q = &peer{p: p, node: node, wake: make(chan struct{}, 1), gone: make(chan struct{}), health: Health{Node: node}}
+		p.peers[node] = q
+	}
+	return q
+}
+
+func (p *Presence) peer(node uint32) *peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.peerOf(node)
+}
+
+// Wake has the others told at once: what this node leads has changed.
+func (p *Presence) Wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.peers {
+		q.nudge()
+	}
+}
+
+// AskAlive asks a gateway whether transactions are over; those that are come to Config.Ended.
+func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
+	q := p.peer(node)
+	q.mu.Lock()
+	q.ask = append(q.ask, ids...)
+	q.mu.Unlock()
+	q.nudge()
+}
+
+// SayOver tells a node that a transaction of this gateway is over, whose end may not have reached it.
+func (p *Presence) SayOver(node uint32, id txn.ID) {
+	q := p.peer(node)
+	q.mu.Lock()
+	q.over = append(q.over, id)
+	q.mu.Unlock()
+	q.nudge()
+}
+
+// Leader gives the other node that leads a fragment, as far as it is known and alive.
+func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, ok := p.leaders[f]
+	if !ok {
+		return l, false
+	}
+	q := p.peers[l.Node]
+	return l, q != nil && q.isAlive()
+}
+
+// Hint takes what somebody has said of a fragment's leader; what the leader itself says, or of a newer term, goes before.
+func (p *Presence) Hint(f txn.FragmentID, l Leadership) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.Node == 0 || l.Node == p.cfg.Self || p.leaders[f].Term >= l.Term {
+		return
+	}
+	p.leaders[f] = l
+	p.announce()
+}
+
+// Changed is closed when another leader, or another node, is known.
+func (p *Presence) Changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
+// announce is called with mu held.
+func (p *Presence) announce() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Alive tells whether a node answers.
+func (p *Presence) Alive(node uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.peers[node]
+	return q != nil && q.isAlive()
+}
+
+// Health gives what is known of the other nodes, by number.
+func (p *Presence) Health() []Health {
+	p.mu.Lock()
+	peers := make([]*peer, 0, len(p.peers))
+	for _, q := range p.peers {
+		peers = append(peers, q)
+	}
+	p.mu.Unlock()
+	out := make([]Health, len(peers))
+	for i, q := range peers {
+		q.mu.Lock()
+		out[i] = q.health
+		q.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b Health) int { return int(a.Node) - int(b.Node) })
+	return out
+}
+
+// takeLeads merges what a node says it leads.
+func (p *Presence) takeLeads(node uint32, m *pb.Attendance) {
+	if len(m.Leads) == 0 && !m.All {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed := false
+	said := map[txn.FragmentID]bool{}
+	for _, l := range m.Leads {
+		f := txn.FragmentID(l.Fragment)
+		said[f] = true
+		cur := p.leaders[f]
+		switch {
+		case l.Term == 0 && cur.Node == node:
+			delete(p.leaders, f)
+			changed = true
+		case l.Term > cur.Term:
+			p.leaders[f] = Leadership{node, l.Term}
+			changed = true
+		}
+	}
+	if m.All {
+		for f, l := range p.leaders {
+			if l.Node == node && !said[f] {
+				delete(p.leaders, f)
+				changed = true
+			}
+		}
+	}
+	if changed {
+		p.announce()
+	}
+}
