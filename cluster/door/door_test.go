@@ -200,7 +200,7 @@ func TestNotANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = door.Join(context.Background(), l.Addr().String(), token, testcluster.Version, time.Now)
+	_, err = door.Join(context.Background(), l.Addr().String(), token, testcluster.Version, time.Now, nil)
 	if err == nil || !strings.Contains(err.Error(), "not the node port") {
 		t.Errorf("%v", err)
 	}

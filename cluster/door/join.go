@@ -11,13 +11,18 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Join connects to a node of the cluster that a join token names, whichever answers at addr. Only the service of joining is there.
-func Join(ctx context.Context, addr string, token trust.Token, version Version, now func() time.Time) (*grpc.ClientConn, error) {
-	dialer := &net.Dialer{}
+// Join connects to a node of the cluster that a join token names, whichever answers at addr. Only the service of joining is there. dial is as in
+// Config.
+func Join(ctx context.Context, addr string, token trust.Token, version Version, now func() time.Time,
+	dial func(ctx context.Context, addr string) (net.Conn, error)) (*grpc.ClientConn, error) {
+	if dial == nil {
+		dialer := &net.Dialer{}
+		dial = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
+	}
 	k := caller{
 		version: version, clusterID: token.ClusterID(), protocol: joinProtocol,
 		verify: func(chain []*x509.Certificate) (trust.Peer, error) { return trust.VerifyPinned(chain, token, now()) },
-		dial:   func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) },
+		dial:   dial,
 	}
 	c, err := k.connect(ctx, addr)
 	if err != nil {

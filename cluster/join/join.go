@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/sherddb/sherd/cluster/door"
@@ -21,6 +22,7 @@ type Request struct {
 	Version door.Version
 	Info    *pb.NodeInfo
 	Now     func() time.Time
+	Dial    func(ctx context.Context, addr string) (net.Conn, error) // nil is TCP
 }
 
 // Joined is what came of it.
@@ -63,7 +65,7 @@ type denied struct{ addr, text string }
 func (d *denied) Error() string { return fmt.Sprintf("the node at %s refuses: %s", d.addr, d.text) }
 
 func (r *Request) ask(ctx context.Context, addr string, request []byte) (*pb.JoinResponse, error) {
-	cc, err := door.Join(ctx, addr, r.Token, r.Version, r.Now)
+	cc, err := door.Join(ctx, addr, r.Token, r.Version, r.Now, r.Dial)
 	if err != nil {
 		return nil, err
 	}

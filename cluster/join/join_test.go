@@ -195,7 +195,7 @@ func TestRefused(t *testing.T) {
 // Who has no certificate gets to the service of joining and to no other.
 func TestStrangersReachNothingElse(t *testing.T) {
 	g := newGate(t, nil)
-	cc, err := door.Join(context.Background(), g.Nodes[0].Addr, g.token(t, time.Hour), testcluster.Version, time.Now)
+	cc, err := door.Join(context.Background(), g.Nodes[0].Addr, g.token(t, time.Hour), testcluster.Version, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

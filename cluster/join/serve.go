@@ -58,7 +58,7 @@ func (s *joinServer) Join(ctx context.Context, r *pb.JoinRequest) (*pb.JoinRespo
 	node, name, err := h.Redeem(ctx, r.Secret, hash, r.Info)
 	if err != nil {
 		code := codes.Unavailable
-		if isToken(err) {
+		if isToken(err) || errors.As(err, new(*Denied)) {
 			code = codes.PermissionDenied
 		}
 		h.Logger.Warn("a node was not let in", "addr", r.Info.NodeAddr, "reason", err)
@@ -84,6 +84,11 @@ func (h *Host) ready() (*trust.Authority, *trust.Roots, error) {
 	}
 	return signer, roots, nil
 }
+
+// Denied is a refusal by Redeem that every node of the cluster would give.
+type Denied struct{ Text string }
+
+func (d *Denied) Error() string { return d.Text }
 
 func isToken(err error) bool {
 	return errors.Is(err, trust.ErrTokenUnknown) || errors.Is(err, trust.ErrTokenUsed) || errors.Is(err, trust.ErrTokenExpired)

@@ -1,7 +1,8 @@
 // Package member is the cluster's list of its nodes, and what lets a node in: authorities and join tokens, as the catalog keeps them.
 //
 //	r := &member.Register{Catalog: cat, Now: time.Now}
-//	keeper, err := r.Found(ctx, dir, 1)          // the first node: makes the authority, and its own certificate
+//	keeper, err := member.Found(dir, cluster, 1, time.Now) // the first node: makes the authority, and its own certificate …
+//	err = r.Establish(ctx, keeper)                         // … and gives the authority to the catalog
 //	token, err := r.NewToken(ctx, time.Hour, 0)  // what a person carries to the next machine
 //	r.Host(logger).Register(joining, members)    // package join: trades tokens for certificates
 //

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"path/filepath"
 	"slices"
@@ -57,6 +59,16 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
+// found is what the first node does: it makes its certificates, then tells the catalog.
+func found(t *testing.T, r *Register, dir string) *trust.Keeper {
+	t.Helper()
+	k := must[*trust.Keeper](t)(Found(dir, clusterID, 1, r.Now))
+	if err := r.Establish(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // keyHash makes a key and gives its hash.
 func keyHash(t *testing.T) []byte {
 	t.Helper()
@@ -68,8 +80,8 @@ func keyHash(t *testing.T) []byte {
 func TestFoundAndJoin(t *testing.T) {
 	r := open(t, t.TempDir())
 	dir := filepath.Join(t.TempDir(), "certs")
-	keeper := must[*trust.Keeper](t)(r.Found(t.Context(), dir, 1))
-	again := must[*trust.Keeper](t)(r.Found(t.Context(), dir, 1))
+	keeper := found(t, r, dir)
+	again := found(t, r, dir)
 	if keeper.Self().Issuer != again.Self().Issuer || len(again.Roots().Fingerprints()) != 1 {
 		t.Fatalf("%+v, %+v", keeper.Self(), again.Self())
 	}
@@ -102,15 +114,19 @@ func TestFoundAndJoin(t *testing.T) {
 	if addr, err := r.Addr(j.Node); err != nil || addr != n.NodeAddr {
 		t.Errorf("%q, %v", addr, err)
 	}
-	if err := r.Admit(trust.Peer{Node: 77}); err == nil {
-		t.Error("a node that is none of the cluster was admitted")
+	if err := r.Admit(trust.Peer{Node: 77}); err != nil {
+		t.Errorf("a node that joined while this one was away: %v", err)
+	}
+	must[*catalog.View](t)(r.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error { return ch.RemoveNode(n) }))
+	if err := r.Admit(j.Keeper.Self()); err == nil || !strings.Contains(err.Error(), "node n2 (number 2) was removed") {
+		t.Errorf("a node that was removed: %v", err)
 	}
 }
 
 // One token, many machines at once: one of them is let in, and told the same again.
 func TestTokenLetsInOne(t *testing.T) {
 	r := open(t, t.TempDir())
-	must[*trust.Keeper](t)(r.Found(t.Context(), filepath.Join(t.TempDir(), "certs"), 1))
+	found(t, r, filepath.Join(t.TempDir(), "certs"))
 	token := must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, 0))
 	var wg sync.WaitGroup
 	var in atomic.Int64
@@ -154,12 +170,15 @@ func TestTokenLetsInOne(t *testing.T) {
 // A node that has lost its certificate comes back as itself, at another address; names are not taken from others.
 func TestTokenForANode(t *testing.T) {
 	r := open(t, t.TempDir())
-	must[*trust.Keeper](t)(r.Found(t.Context(), filepath.Join(t.TempDir(), "certs"), 1))
+	found(t, r, filepath.Join(t.TempDir(), "certs"))
 	if _, err := r.NewToken(t.Context(), time.Hour, 9); err == nil {
 		t.Error("a token for a node that is not there")
 	}
 	token := must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, 1))
-	node, name, err := r.Redeem(t.Context(), token.Secret(), keyHash(t), &pb.NodeInfo{Name: "other", NodeAddr: "10.0.0.9:7433"})
+	if _, _, err := r.Redeem(t.Context(), token.Secret(), keyHash(t), &pb.NodeInfo{}); err == nil || !strings.Contains(err.Error(), "sherd node remove n1") {
+		t.Errorf("a node without its data: %v", err)
+	}
+	node, name, err := r.Redeem(t.Context(), token.Secret(), keyHash(t), &pb.NodeInfo{Name: "other", NodeAddr: "10.0.0.9:7433", Node: 1})
 	if err != nil || node != 1 || name != "n1" {
 		t.Fatalf("%d, %q, %v", node, name, err)
 	}
@@ -167,6 +186,9 @@ func TestTokenForANode(t *testing.T) {
 		t.Errorf("address %q", addr)
 	}
 	token = must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, 0))
+	if _, _, err := r.Redeem(t.Context(), token.Secret(), keyHash(t), &pb.NodeInfo{Node: 1}); err == nil || !strings.Contains(err.Error(), "--for") {
+		t.Errorf("a node with data and a token for a new one: %v", err)
+	}
 	if _, _, err := r.Redeem(t.Context(), token.Secret(), keyHash(t), &pb.NodeInfo{Name: "n1"}); err == nil || !strings.Contains(err.Error(), "--node-name") {
 		t.Fatalf("a name that is taken: %v", err)
 	}
@@ -179,7 +201,7 @@ func TestReplaceAuthority(t *testing.T) {
 	r := open(t, t.TempDir())
 	clock := time.Now()
 	r.Now = func() time.Time { return clock }
-	must[*trust.Keeper](t)(r.Found(t.Context(), filepath.Join(t.TempDir(), "certs"), 1))
+	found(t, r, filepath.Join(t.TempDir(), "certs"))
 	must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, 0)) // of the old authority
 	old := must[*trust.Authority](t)(r.Signer()).Fingerprint()
 	if err := r.ReplaceAuthority(t.Context()); err != nil {
@@ -218,4 +240,64 @@ func TestBlocks(t *testing.T) {
 			t.Error(fmt.Sprint(i), got)
 		}
 	}
+}
+
+// A node that has lost its certificate, and not its data, is given one of the cluster's authority; a second start changes nothing.
+func TestEstablishAgain(t *testing.T) {
+	r := open(t, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "certs")
+	first := found(t, r, dir)
+	if again := found(t, r, dir); again.Self().Issuer != first.Self().Issuer {
+		t.Errorf("%+v, %+v", first.Self(), again.Self())
+	}
+	other := filepath.Join(t.TempDir(), "certs")
+	lost := found(t, r, other)
+	if got, want := lost.Self().Issuer, first.Self().Issuer; got != want {
+		t.Errorf("the authority is %s, not %s", got, want)
+	}
+	if opened := must[*trust.Keeper](t)(trust.OpenKeeper(other, r.Now)); opened.Self() != lost.Self() {
+		t.Errorf("on disk: %+v", opened.Self())
+	}
+	if _, err := trust.Founded(other); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the authority's key is left: %v", err)
+	}
+}
+
+func TestContacts(t *testing.T) {
+	dir := t.TempDir()
+	c := must[*Contacts](t)(OpenContacts(dir))
+	if err := c.Take([]*pb.Contact{{Node: 1, Addr: "a:1"}, {Node: 3, Addr: "c:3"}}); err != nil {
+		t.Fatal(err)
+	}
+	c = must[*Contacts](t)(OpenContacts(dir))
+	if addr, err := c.Addr(3); addr != "c:3" || err != nil || !slices.Equal(c.Nodes(), []uint32{1, 3}) {
+		t.Errorf("%q, %v, %v", addr, err, c.Nodes())
+	}
+	r := open(t, t.TempDir())
+	if err := c.Follow(r.Catalog.View()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Take([]*pb.Contact{{Node: 9, Addr: "x:9"}}); err != nil { // older than the view
+		t.Fatal(err)
+	}
+	c = must[*Contacts](t)(OpenContacts(dir))
+	if addr, _ := c.Addr(1); addr != "127.0.0.1:7433" || len(c.Nodes()) != 1 {
+		t.Errorf("%q, %v", addr, c.Nodes())
+	}
+	for _, text := range []string{"", "nonsense", contactsHeader + " version 3\n1 a:1\n", contactsHeader + " version 3\nx\nend\n"} {
+		if _, _, ok := parseContacts(text); ok {
+			t.Errorf("%q was read", text)
+		}
+	}
+}
+
+func FuzzContacts(f *testing.F) {
+	f.Add(contactsText(7, map[uint32]string{1: "a:1", 3: "[::1]:7433"}))
+	f.Fuzz(func(t *testing.T, text string) {
+		if version, addrs, ok := parseContacts(text); ok {
+			if v, again, ok := parseContacts(contactsText(version, addrs)); !ok || v != version || !maps.Equal(again, addrs) {
+				t.Errorf("%q", text)
+			}
+		}
+	})
 }

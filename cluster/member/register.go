@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -26,54 +27,114 @@ func (r *Register) Host(log *slog.Logger) *join.Host {
 	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem, Contacts: r.Contacts, Now: r.Now, Logger: log}
 }
 
-// Found makes the authority of a cluster that has none yet, and the certificate of a node that has none yet. It is for nodes that are in the catalog:
-// the first one, and those of clusters that were made before there were certificates.
-func (r *Register) Found(ctx context.Context, dir string, node uint32) (*trust.Keeper, error) {
-	if err := r.foundAuthority(ctx); err != nil {
-		return nil, err
-	}
-	k, err := trust.OpenKeeper(dir, r.Now)
+// Found gives what a node proves itself with, and makes it where there is nothing yet: an authority, kept beside it until Establish, and a
+// certificate that it signs. It is for the first node of a cluster, and needs no catalog: the catalog's own messages need the certificate.
+func Found(dir, clusterID string, node uint32, now func() time.Time) (*trust.Keeper, error) {
+	k, err := trust.OpenKeeper(dir, now)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
-	if r.Catalog.View().Node(node) == nil {
-		return nil, fmt.Errorf("node %d is not one of the cluster", node)
-	}
-	signer, err := r.Signer()
+	a, err := trust.FoundAuthority(dir, clusterID, now())
 	if err != nil {
 		return nil, err
 	}
+	roots, err := trust.NewRoots(clusterID, [][]byte{a.Cert.Raw})
+	if err != nil {
+		return nil, err
+	}
+	key, chain, err := issue(a, node, now())
+	if err != nil {
+		return nil, err
+	}
+	return trust.CreateKeeper(dir, key, chain, roots, now)
+}
+
+// issue makes a key and has it certified.
+func issue(a *trust.Authority, node uint32, now time.Time) (trust.Key, trust.Chain, error) {
 	key, err := trust.NewKey()
 	if err != nil {
-		return nil, err
+		return key, nil, err
 	}
 	request, err := key.Request()
 	if err != nil {
-		return nil, err
+		return key, nil, err
 	}
-	chain, err := signer.Issue(request, node, r.Now())
-	if err != nil {
-		return nil, err
-	}
-	roots, err := r.Roots()
-	if err != nil {
-		return nil, err
-	}
-	return trust.CreateKeeper(dir, key, chain, roots, r.Now)
+	chain, err := a.Issue(request, node, now)
+	return key, chain, err
 }
 
-func (r *Register) foundAuthority(ctx context.Context) error {
-	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
-		if v.SigningAuthority() != nil {
-			return nil
+// Establish gives the catalog the authority that Found made, where it has none. A node that has lost its certificate, and made another by Found, is
+// given one of the catalog's authority: who has the node's catalog has that authority's key.
+func (r *Register) Establish(ctx context.Context, k *trust.Keeper) error {
+	if r.Catalog.View().SigningAuthority() == nil {
+		if err := r.foundAuthority(ctx, k); err != nil {
+			return err
 		}
-		a, err := trust.NewAuthority(v.Cluster().ID, r.Now())
+	}
+	signer, err := r.Signer()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(k.Roots().Fingerprints(), signer.Fingerprint()) {
+		roots, err := r.Roots()
 		if err != nil {
 			return err
+		}
+		key, chain, err := issue(signer, k.Self().Node, r.Now())
+		if err != nil {
+			return err
+		}
+		if err := k.Replace(key, chain, roots); err != nil {
+			return err
+		}
+	}
+	return trust.ForgetFounded(k.Dir())
+}
+
+func (r *Register) foundAuthority(ctx context.Context, k *trust.Keeper) error {
+	a, err := trust.Founded(k.Dir())
+	if errors.Is(err, fs.ErrNotExist) { // the catalog was made anew under certificates that are older
+		a, err = trust.NewAuthority(k.Self().ClusterID, r.Now())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if v.SigningAuthority() != nil {
+			return nil
 		}
 		return put(ch, a, catalog.AuthoritySigning)
 	})
 	return err
+}
+
+// Renew certifies a new key for this node, by itself: every node holds the authority.
+func (r *Register) Renew(k *trust.Keeper) error {
+	signer, err := r.Signer()
+	if err != nil {
+		return err
+	}
+	key, chain, err := issue(signer, k.Self().Node, r.Now())
+	if err != nil {
+		return err
+	}
+	return k.Renew(key, chain)
+}
+
+// KeepRoots has a node trust the authorities that a view of the catalog names.
+func (r *Register) KeepRoots(k *trust.Keeper) error {
+	if r.Catalog.View().SigningAuthority() == nil {
+		return nil // nothing is known yet
+	}
+	roots, err := r.Roots()
+	if err != nil {
+		return err
+	}
+	have, want := k.Roots().Fingerprints(), roots.Fingerprints()
+	if len(have) == len(want) && !slices.ContainsFunc(want, func(f trust.Fingerprint) bool { return !slices.Contains(have, f) }) {
+		return nil
+	}
+	return k.SetRoots(roots)
 }
 
 // put adds an authority to a change.
@@ -111,10 +172,11 @@ func (r *Register) Roots() (*trust.Roots, error) {
 	return trust.NewRoots(v.Cluster().ID, certs)
 }
 
-// Admit refuses a node that is not in the list: it was removed, or this node has not heard of it yet.
+// Admit refuses a node that was removed. One that this node has not heard of joined a moment ago: its certificate says that it was let in.
 func (r *Register) Admit(p trust.Peer) error {
-	if r.Catalog.View().Node(p.Node) == nil {
-		return fmt.Errorf("node %d is not one of the cluster: it was removed, or joined a moment ago", p.Node)
+	if n := r.Catalog.View().RemovedNode(p.Node); n != nil {
+		return fmt.Errorf("node %s (number %d) was removed from the cluster; to use the machine again, start it with an empty data directory "+
+			"and a join token", n.Name, p.Node)
 	}
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/join"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/trust"
 )
@@ -59,6 +61,9 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 			node = t.Node
 			return nil
 		}
+		if err := sameNode(v, t.Node, info.GetNode()); err != nil {
+			return err
+		}
 		if node = t.Node; node == 0 {
 			if fresh == 0 {
 				var err error
@@ -84,9 +89,34 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 	}
 	n := view.Node(node)
 	if n == nil {
-		return 0, "", fmt.Errorf("node %d was removed from the cluster; the token cannot let it in again", node)
+		return 0, "", deny("node %d was removed from the cluster; the token cannot let it in again", node)
 	}
 	return node, n.Name, nil
+}
+
+// sameNode refuses a token to whom it is not made for. A node whose data is lost is another node than it was: the others count on what the
+// old one has acknowledged.
+func sameNode(v *catalog.View, wanted, is uint32) error {
+	switch {
+	case wanted == is:
+		return nil
+	case wanted == 0:
+		return deny("this join token lets in a new node, and the data directory is that of node %d: make one for it with "+
+			"\"sherd node token --for\" and its name", is)
+	case is == 0:
+		return deny("this join token is for node %s with its data, and the data directory is empty: if the data is lost, join as a new node, with "+
+			"a token made by \"sherd node token\", and remove the old one then: \"sherd node remove %s\"", nameOf(v, wanted), nameOf(v, wanted))
+	}
+	return deny("this join token is for node %s, and the data directory is that of node %s", nameOf(v, wanted), nameOf(v, is))
+}
+
+func deny(format string, args ...any) error { return &join.Denied{Text: fmt.Sprintf(format, args...)} }
+
+func nameOf(v *catalog.View, node uint32) string {
+	if n := v.Node(node); n != nil {
+		return n.Name
+	}
+	return fmt.Sprint(node)
 }
 
 // describe gives what the catalog is to know of a node.
@@ -98,10 +128,41 @@ func describe(v *catalog.View, id uint32, info *pb.NodeInfo) (*catalog.Node, err
 	if old := v.Node(id); old != nil {
 		n = old.Clone()
 	} else if other := v.NodeByName(n.Name); other != nil {
-		return nil, fmt.Errorf("there is a node named %q already: give another --node-name", n.Name)
+		return nil, deny("there is a node named %q already: give another --node-name", n.Name)
 	}
-	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels = info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
+	Describe(n, info)
 	return n, nil
+}
+
+// Describe notes what a node says of itself, and tells whether anything of it is new.
+func Describe(n *catalog.Node, info *pb.NodeInfo) (changed bool) {
+	before := *n
+	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels = info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
+	n.Gateway, n.Release, n.Speaks = info.GetGateway(), info.GetRelease(), info.GetSpeaks()
+	return n.NodeAddr != before.NodeAddr || n.SQLAddr != before.SQLAddr || n.HTTPAddr != before.HTTPAddr || n.Gateway != before.Gateway ||
+		n.Release != before.Release || n.Speaks != before.Speaks || !maps.Equal(n.Labels, before.Labels)
+}
+
+// Announce has the catalog say of a node what it says of itself.
+func (r *Register) Announce(ctx context.Context, node uint32, info *pb.NodeInfo) error {
+	if old := r.Catalog.View().Node(node); old != nil && !Describe(old.Clone(), info) {
+		return nil
+	}
+	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		if gone := v.RemovedNode(node); gone != nil {
+			return fmt.Errorf("node %s was removed from the cluster", gone.Name)
+		}
+		n := v.Node(node)
+		if n == nil {
+			return fmt.Errorf("node %d is not one of the cluster", node)
+		}
+		n = n.Clone()
+		if !Describe(n, info) {
+			return nil
+		}
+		return ch.PutNode(n)
+	})
+	return err
 }
 
 // freeBlock gives the first of A … Z, AA … that no node has. Ids of documents end in it.

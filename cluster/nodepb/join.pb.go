@@ -91,6 +91,8 @@ type NodeInfo struct {
 	Labels        map[string]string      `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Gateway       bool                   `protobuf:"varint,6,opt,name=gateway,proto3" json:"gateway,omitempty"` // holds no fragments
 	Release       string                 `protobuf:"bytes,7,opt,name=release,proto3" json:"release,omitempty"`
+	Speaks        uint32                 `protobuf:"varint,8,opt,name=speaks,proto3" json:"speaks,omitempty"` // newest version of the node protocol that it knows
+	Node          uint32                 `protobuf:"varint,9,opt,name=node,proto3" json:"node,omitempty"`     // which one it is by its data directory; 0: it has no data
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +174,20 @@ func (x *NodeInfo) GetRelease() string {
 		return x.Release
 	}
 	return ""
+}
+
+func (x *NodeInfo) GetSpeaks() uint32 {
+	if x != nil {
+		return x.Speaks
+	}
+	return 0
+}
+
+func (x *NodeInfo) GetNode() uint32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
 }
 
 type JoinResponse struct {
@@ -409,7 +425,7 @@ const file_join_proto_rawDesc = "" +
 	"\vJoinRequest\x12\x16\n" +
 	"\x06secret\x18\x01 \x01(\fR\x06secret\x12/\n" +
 	"\x13certificate_request\x18\x02 \x01(\fR\x12certificateRequest\x12(\n" +
-	"\x04info\x18\x03 \x01(\v2\x14.sherd.node.NodeInfoR\x04info\"\x9c\x02\n" +
+	"\x04info\x18\x03 \x01(\v2\x14.sherd.node.NodeInfoR\x04info\"\xc8\x02\n" +
 	"\bNodeInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tnode_addr\x18\x02 \x01(\tR\bnodeAddr\x12\x19\n" +
@@ -417,7 +433,9 @@ const file_join_proto_rawDesc = "" +
 	"\thttp_addr\x18\x04 \x01(\tR\bhttpAddr\x128\n" +
 	"\x06labels\x18\x05 \x03(\v2 .sherd.node.NodeInfo.LabelsEntryR\x06labels\x12\x18\n" +
 	"\agateway\x18\x06 \x01(\bR\agateway\x12\x18\n" +
-	"\arelease\x18\a \x01(\tR\arelease\x1a9\n" +
+	"\arelease\x18\a \x01(\tR\arelease\x12\x16\n" +
+	"\x06speaks\x18\b \x01(\rR\x06speaks\x12\x12\n" +
+	"\x04node\x18\t \x01(\rR\x04node\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x93\x01\n" +

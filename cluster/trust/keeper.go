@@ -16,6 +16,7 @@ const (
 	nodeFile  = "node.pem"  // the key and its chain
 	nextFile  = "next.pem"  // a key whose certificate is asked for
 	rootsFile = "roots.pem" // the authorities
+	foundFile = "found.pem" // an authority with its key, until the cluster keeps it
 )
 
 // Keeper keeps what a node proves itself with, in a directory and, for handshakes, in memory. All methods may be called concurrently.
@@ -156,6 +157,68 @@ func (k *Keeper) SetRoots(roots *Roots) error {
 	}
 	k.held.Store(&holding{self: before.self, cert: before.cert, roots: roots})
 	return nil
+}
+
+// Replace takes certificate and roots that need have nothing to do with the present ones: the cluster has other authorities than this node knew of.
+func (k *Keeper) Replace(key Key, chain Chain, roots *Roots) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.held.Load()
+	next, err := CreateKeeper(k.dir, key, chain, roots, k.now)
+	if err != nil {
+		return err
+	}
+	if self := next.Self(); self.Node != before.self.Node || self.ClusterID != before.self.ClusterID {
+		return fmt.Errorf("new certificate: it is for %s, and this is %s", self, before.self)
+	}
+	k.held.Store(next.held.Load())
+	return nil
+}
+
+// FoundAuthority makes the authority of a new cluster and keeps it in a directory until ForgetFounded; asked again it gives the same.
+func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
+	path := filepath.Join(dir, foundFile)
+	text, err := readPrivate(path)
+	if err == nil {
+		a, err := ParseAuthority(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s is damaged: %w", path, err)
+		}
+		if a.ClusterID == clusterID {
+			return a, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	a, err := NewAuthority(clusterID, now)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = a.Marshal(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return a, writePrivate(path, text)
+}
+
+// Founded gives what FoundAuthority has kept; fs.ErrNotExist where there is nothing.
+func Founded(dir string) (*Authority, error) {
+	text, err := readPrivate(filepath.Join(dir, foundFile))
+	if err != nil {
+		return nil, err
+	}
+	return ParseAuthority(text)
+}
+
+// ForgetFounded removes the authority's key, once the cluster keeps it.
+func ForgetFounded(dir string) error {
+	err := os.Remove(filepath.Join(dir, foundFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // PendingKey gives the key for which a certificate is to be asked, and makes it at the first time: who asks again after a crash must ask

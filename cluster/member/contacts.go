@@ -1,0 +1,131 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+)
+
+const (
+	contactsFile   = "contacts"
+	contactsHeader = "Sherd contacts 1" // V1
+)
+
+// Contacts is where the nodes of the cluster were reached last, in a file: a node that starts needs it to hear from others what the catalog says
+// now. All methods may be called concurrently.
+type Contacts struct {
+	path string
+
+	mu      sync.Mutex
+	version uint64            // of the view that it was taken from; guarded by mu
+	addrs   map[uint32]string // guarded by mu
+}
+
+// OpenContacts reads the file in a node's directory of certificates. One that is damaged or missing knows nobody: it is written again as the catalog
+// comes in.
+func OpenContacts(dir string) (*Contacts, error) {
+	c := &Contacts{path: filepath.Join(dir, contactsFile), addrs: map[uint32]string{}}
+	text, err := os.ReadFile(c.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	version, addrs, ok := parseContacts(string(text))
+	if ok {
+		c.version, c.addrs = version, addrs
+	}
+	return c, nil
+}
+
+func parseContacts(text string) (version uint64, addrs map[uint32]string, ok bool) {
+	addrs = map[uint32]string{}
+	lines := strings.Split(text, "\n")
+	if n := len(lines); n < 3 || lines[n-2] != "end" || lines[n-1] != "" {
+		return 0, nil, false
+	}
+	if _, err := fmt.Sscanf(lines[0], contactsHeader+" version %d", &version); err != nil {
+		return 0, nil, false
+	}
+	for _, l := range lines[1 : len(lines)-2] {
+		var node uint32
+		var addr string
+		if _, err := fmt.Sscanf(l, "%d %s", &node, &addr); err != nil {
+			return 0, nil, false
+		}
+		addrs[node] = addr
+	}
+	return version, addrs, true
+}
+
+func contactsText(version uint64, addrs map[uint32]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, contactsHeader+" version %d\n", version)
+	for _, n := range slices.Sorted(maps.Keys(addrs)) {
+		fmt.Fprintf(&b, "%d %s\n", n, addrs[n])
+	}
+	b.WriteString("end\n")
+	return b.String()
+}
+
+// Take keeps what another node told when this one joined.
+func (c *Contacts) Take(told []*pb.Contact) error {
+	addrs := map[uint32]string{}
+	for _, t := range told {
+		addrs[t.GetNode()] = t.GetAddr()
+	}
+	return c.set(0, addrs)
+}
+
+// Follow keeps what a view says, unless that is older than what is known.
+func (c *Contacts) Follow(v *catalog.View) error {
+	addrs := map[uint32]string{}
+	for n := range v.Nodes() {
+		if n.NodeAddr != "" {
+			addrs[n.ID] = n.NodeAddr
+		}
+	}
+	if len(addrs) == 0 {
+		return nil
+	}
+	return c.set(v.Version(), addrs)
+}
+
+func (c *Contacts) set(version uint64, addrs map[uint32]string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version < c.version || maps.Equal(addrs, c.addrs) {
+		return nil
+	}
+	c.version, c.addrs = version, addrs
+	// Not synced: a crash costs the last addresses, and the ones before are mostly right.
+	temp := c.path + ".new"
+	if err := os.WriteFile(temp, []byte(contactsText(version, addrs)), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, c.path)
+}
+
+// Addr gives where a node is reached.
+func (c *Contacts) Addr(node uint32) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if addr := c.addrs[node]; addr != "" {
+		return addr, nil
+	}
+	return "", fmt.Errorf("no address of node %d is known here", node)
+}
+
+// Nodes gives the nodes that are known.
+func (c *Contacts) Nodes() []uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.addrs))
+}
