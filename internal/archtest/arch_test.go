@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"cluster/join":         {"cluster/door", "cluster/nodepb", "cluster/trust"},
 	"cluster/member":       {"catalog", "cluster/join", "cluster/nodepb", "cluster/trust"},
 	"cluster/raftnet":      {"cluster/door", "cluster/nodepb"},
+	"cluster/catalognet":   {"catalog", "cluster/door", "cluster/nodepb", "cluster/raftnet"},
 	"cluster/presence":     {"cluster/door", "cluster/nodepb", "txn"},
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/nodepb", "shardmap", "sql/builtin", "sql/exec", "sql/exec/wire", "sql/types", "storage", "txn"},
 	"cluster":              {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftlog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},

@@ -1,0 +1,252 @@
+package wire
+
+import (
+	"fmt"
+	"reflect"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// Fields of the outermost message, and of those in it that are not in the lists.
+const (
+	planTables  = 1 // repeated: tables, in the order of their places
+	planIndexes = 2 // likewise
+	planRoot    = 3
+
+	tableOID        = 1
+	tableVersion    = 2
+	tableDefinition = 3 // catalog.MarshalTable: it goes whole
+
+	indexTable = 1 // place of its table
+	indexAt    = 2 // position there
+)
+
+// encoder writes from the end to the beginning, so that the length of a message is known before it is written.
+type encoder struct {
+	buf     []byte
+	at      int // what is written begins here
+	depth   int
+	whole   func(*catalog.Table) bool
+	tables  []*catalog.Table
+	indexes []*catalog.Index
+}
+
+// plan writes a plan: its tables come first, as they are known last.
+func (e *encoder) plan(n plan.Node) error {
+	if err := e.value(planRoot, theSchema().node, reflect.ValueOf(&n).Elem()); err != nil {
+		return err
+	}
+	for i := len(e.indexes) - 1; i >= 0; i-- {
+		if err := e.listIndex(e.indexes[i]); err != nil {
+			return err
+		}
+	}
+	for i := len(e.tables) - 1; i >= 0; i-- {
+		if err := e.listTable(e.tables[i]); err != nil {
+			return err
+		}
+	}
+	return e.bounded()
+}
+
+func (e *encoder) listTable(t *catalog.Table) error {
+	back := len(e.buf) - e.at
+	if e.whole(t) {
+		b, err := catalog.MarshalTable(t)
+		if err != nil {
+			return err
+		}
+		e.bytes(tableDefinition, b)
+	}
+	e.number(tableVersion, t.Version)
+	e.number(tableOID, uint64(t.OID))
+	e.length(planTables, back)
+	return nil
+}
+
+func (e *encoder) listIndex(x *catalog.Index) error {
+	for place, t := range e.tables {
+		for i := range t.Indexes {
+			if &t.Indexes[i] != x {
+				continue
+			}
+			back := len(e.buf) - e.at
+			e.number(indexAt, uint64(i))
+			e.number(indexTable, uint64(place+1))
+			e.length(planIndexes, back)
+			return nil
+		}
+	}
+	return fmt.Errorf("plan: index %q belongs to none of its tables", x.Name)
+}
+
+// table gives a table's place, from 1.
+func (e *encoder) table(t *catalog.Table) uint64 {
+	for i := range e.tables {
+		if e.tables[i] == t {
+			return uint64(i + 1)
+		}
+	}
+	e.tables = append(e.tables, t)
+	return uint64(len(e.tables))
+}
+
+// index gives an index's place, from 1.
+func (e *encoder) index(x *catalog.Index) uint64 {
+	for i := range e.indexes {
+		if e.indexes[i] == x {
+			return uint64(i + 1)
+		}
+	}
+	e.indexes = append(e.indexes, x)
+	return uint64(len(e.indexes))
+}
+
+// message writes the fields of a struct.
+func (e *encoder) message(st *structure, v reflect.Value) error {
+	if e.depth++; e.depth > maxDepth {
+		return tooComplex()
+	}
+	defer func() { e.depth-- }()
+	for i := len(st.fields) - 1; i >= 0; i-- {
+		f := &st.fields[i]
+		back := len(e.buf) - e.at
+		err := e.field(f, v.FieldByIndex(f.index))
+		switch {
+		case err == nil:
+		case f.display:
+			e.at = len(e.buf) - back
+		default:
+			return err
+		}
+	}
+	return e.bounded()
+}
+
+func (e *encoder) bounded() error {
+	if len(e.buf)-e.at > MaxSize {
+		return tooComplex()
+	}
+	return nil
+}
+
+// field writes a field with its tag, where it is not the zero value.
+func (e *encoder) field(f *field, v reflect.Value) error {
+	if f.list {
+		return e.list(f, v)
+	}
+	if v.IsZero() {
+		if !f.optional && !f.display && missing(v) {
+			return fmt.Errorf("plan: %s is missing", f.name)
+		}
+		return nil
+	}
+	return e.value(f.number, f.coder, v)
+}
+
+// missing tells of a zero value that it is no value: a pointer, a step, an expression.
+func missing(v reflect.Value) bool {
+	return v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface
+}
+
+func (e *encoder) list(f *field, v reflect.Value) error {
+	n := v.Len()
+	if n == 0 {
+		return nil
+	}
+	packed := f.coder.wire == protowire.VarintType
+	back := len(e.buf) - e.at
+	for i := n - 1; i >= 0; i-- {
+		elem := v.Index(i)
+		if missing(elem) && elem.IsNil() && !f.optional {
+			return fmt.Errorf("plan: one of %s is missing", f.name)
+		}
+		var err error
+		if packed {
+			err = f.coder.put(e, elem)
+		} else {
+			err = e.value(f.number, f.coder, elem)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if packed {
+		e.length(f.number, back)
+	}
+	return nil
+}
+
+// value writes a value with its tag.
+func (e *encoder) value(number protowire.Number, c *coder, v reflect.Value) error {
+	back := len(e.buf) - e.at
+	if err := c.put(e, v); err != nil {
+		return err
+	}
+	if c.wire == protowire.BytesType {
+		e.length(number, back)
+	} else {
+		e.varint(protowire.EncodeTag(number, c.wire))
+	}
+	return nil
+}
+
+// kind writes a step or an expression.
+func (e *encoder) kind(u *union, v reflect.Value) error {
+	a, ok := u.byType[v.Type()]
+	if !ok {
+		return fmt.Errorf("plan: %s is not part of a plan that can be sent", v.Type())
+	}
+	if stage, ok := v.Interface().(plan.Stage); ok {
+		v = reflect.ValueOf(bare(stage))
+	}
+	back := len(e.buf) - e.at
+	if err := e.message(a.fields, reflect.Indirect(v)); err != nil {
+		return err
+	}
+	e.length(a.number, back)
+	return nil
+}
+
+// bare is a stage without what runs at the gateway alone.
+func bare(s plan.Stage) plan.Stage {
+	m := s.Modify
+	return plan.Stage{Modify: &plan.Modify{Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: m.OnConflict}}
+}
+
+// length writes tag and length of what was written since len(buf)-at was back.
+func (e *encoder) length(number protowire.Number, back int) {
+	e.varint(uint64(len(e.buf) - e.at - back))
+	e.varint(protowire.EncodeTag(number, protowire.BytesType))
+}
+
+func (e *encoder) bytes(number protowire.Number, b []byte) {
+	back := len(e.buf) - e.at
+	e.raw(b)
+	e.length(number, back)
+}
+
+func (e *encoder) number(number protowire.Number, n uint64) {
+	e.varint(n)
+	e.varint(protowire.EncodeTag(number, protowire.VarintType))
+}
+
+func (e *encoder) varint(n uint64) {
+	var b [10]byte
+	e.raw(protowire.AppendVarint(b[:0], n))
+}
+
+// raw writes bytes before what is there.
+func (e *encoder) raw(b []byte) {
+	if len(b) > e.at {
+		used := len(e.buf) - e.at
+		next := make([]byte, max(512, 2*len(e.buf), used+2*len(b)))
+		copy(next[len(next)-used:], e.buf[e.at:])
+		e.buf, e.at = next, len(next)-used
+	}
+	e.at -= len(b)
+	copy(e.buf[e.at:], b)
+}
