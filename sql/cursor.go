@@ -41,6 +41,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
+	if prog.writes {
+		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE CURSOR must not contain data-modifying statements in WITH")
+	}
 	var locking []query.RowLock
 	if prog.query != nil {
 		locking = prog.query.Locking

@@ -118,7 +118,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		if p.writes && s.tx.isReadOnly() {
 			return nil, s.tx.readOnlyError(commandName(p.query.Command))
 		}
-		c.Analyze = &exec.Analysis{}
+		c.Analyze, c.Before = &exec.Analysis{}, s.tx.parts.Mark()
 		start := time.Now()
 		rows := 0
 		if err := p.exec.Run(c, func([]types.Datum) error { rows++; return nil }); err != nil {

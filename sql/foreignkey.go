@@ -32,8 +32,8 @@ import (
 //
 // What a SERIALIZABLE transaction reads for its foreign keys is not validated at the commit: the locks keep it true.
 
-// references are the foreign keys that a program may have to keep, in the order in which it does: those that refer to its table before those of its
-// table, the oldest first.
+// references are the foreign keys that a program may have to keep, in the order in which it does: of each table that it writes those that refer to
+// it before its own, the oldest first.
 type references struct {
 	list []reference
 
@@ -44,17 +44,19 @@ type references struct {
 // reference is one of them, from one of its sides.
 type reference struct {
 	key      *refint.Key
-	incoming bool // it refers to the program's table
+	incoming bool // it refers to a table of the program's
 }
 
-// referencesOf gives those of a table.
-func referencesOf(view *catalog.View, t *catalog.Table) *references {
+// referencesOf gives those of tables, each of which is written.
+func referencesOf(view *catalog.View, tables ...*catalog.Table) *references {
 	r := &references{}
-	for _, k := range refint.To(view, t) {
-		r.list = append(r.list, reference{k, true})
-	}
-	for _, k := range refint.From(view, t) {
-		r.list = append(r.list, reference{k, false})
+	for _, t := range tables {
+		for _, k := range refint.To(view, t) {
+			r.list = append(r.list, reference{k, true})
+		}
+		for _, k := range refint.From(view, t) {
+			r.list = append(r.list, reference{k, false})
+		}
 	}
 	if len(r.list) == 0 {
 		return nil
@@ -66,12 +68,15 @@ func referencesOf(view *catalog.View, t *catalog.Table) *references {
 // watch says what the executor has to note.
 func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
 	var out []plan.KeyWatch
-	for _, x := range r.list {
-		columns := x.key.Columns
+	for i, x := range r.list {
+		columns, of := x.key.Columns, x.key.Child
 		if x.incoming {
-			columns = x.key.Referenced
+			columns, of = x.key.Referenced, x.key.Parent
 		}
-		w := plan.KeyWatch{Old: x.incoming, Nulls: !x.incoming && x.key.Con.Reference.Match == catalog.MatchFull}
+		if of.OID != t.OID {
+			continue
+		}
+		w := plan.KeyWatch{N: i, Old: x.incoming, Nulls: !x.incoming && x.key.Con.Reference.Match == catalog.MatchFull}
 		for _, c := range columns {
 			w.Columns = append(w.Columns, slices.IndexFunc(t.Columns, func(o catalog.Column) bool { return o.AttNum == c.AttNum }))
 		}
@@ -83,10 +88,16 @@ func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
 // planning is what a query is planned with, and the foreign keys that its program has to keep.
 func planning(view *catalog.View, q *query.Query) (plan.Env, *references) {
 	env := plan.Env{Fold: exec.EvalConst}
-	if q.Command == query.Select || view == nil {
+	if view == nil {
 		return env, nil
 	}
-	r := referencesOf(view, q.Rels[q.Result].Table)
+	var tables []*catalog.Table
+	for _, q := range writers(q) {
+		if t := q.Rels[q.Result].Table; !slices.ContainsFunc(tables, func(o *catalog.Table) bool { return o.OID == t.OID }) {
+			tables = append(tables, t)
+		}
+	}
+	r := referencesOf(view, tables...)
 	if r != nil {
 		env.Watch = r.watch
 	}
@@ -101,14 +112,35 @@ type keyUse struct {
 
 // referenceUses lists the locks on tables that a query's foreign keys may need: ROW SHARE to look, ROW EXCLUSIVE to act.
 func referenceUses(view *catalog.View, q *query.Query) []tableUse {
-	if q.Command == query.Select || view == nil {
-		return nil
-	}
-	t := q.Rels[q.Result].Table
-	if view.Table(t.OID) == nil {
+	if view == nil {
 		return nil
 	}
 	u := &useFinder{view: view, seen: map[keyUse]bool{}}
+	for _, q := range writers(q) {
+		if view.Table(q.Rels[q.Result].Table.OID) != nil {
+			u.written(q)
+		}
+	}
+	return u.out
+}
+
+// writers lists the queries of a statement that write, the statement itself last: only WITH at its top has others.
+func writers(q *query.Query) []*query.Query {
+	var out []*query.Query
+	for _, c := range q.CTEs {
+		if c.Query.Command != query.Select {
+			out = append(out, c.Query)
+		}
+	}
+	if q.Command != query.Select {
+		out = append(out, q)
+	}
+	return out
+}
+
+// written adds what one write may need.
+func (u *useFinder) written(q *query.Query) {
+	t := q.Rels[q.Result].Table
 	if q.Command == query.Insert || q.Command == query.Update {
 		u.outgoing(t, q)
 	}
@@ -118,7 +150,6 @@ func referenceUses(view *catalog.View, q *query.Query) []tableUse {
 	if q.Command == query.Update || q.OnConflict != nil {
 		u.incoming(t, q, false)
 	}
-	return u.out
 }
 
 // insertUses lists those of an INSERT into t.
@@ -222,7 +253,7 @@ func (k *keeping) after(p *program, c *exec.Ctx) {
 	if p.references == nil || c.Keys.Empty() {
 		return
 	}
-	if p.query.Command != query.Insert {
+	if p.query.Command != query.Insert || len(p.query.CTEs) > 0 {
 		c.Keys.Sort()
 	}
 	for i := range p.references.list {

@@ -129,7 +129,7 @@ func (s *Session) compile(view *catalog.View, q *query.Query, params []types.OID
 	}
 	return &program{
 		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: view.DefinitionVersion(),
-		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: q.Command != query.Select, references: refs,
+		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, references: refs,
 	}, nil
 }
 

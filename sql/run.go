@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -67,6 +68,7 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 			g.Snapshot = fixedSnapshot(at)
 			c.Gateway = &g
 		}
+		c.Before = r.mark
 		s.settling(ctx, p, c)
 		err := p.exec.Run(c, counted)
 		if err == nil {
@@ -75,7 +77,7 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 		if err == nil && held != nil {
 			err = held.pass()
 		}
-		if err == nil && p.writes {
+		if err == nil && p.query.Command != query.Select {
 			return c.Affected, nil
 		}
 		if err == nil || !r.again(ctx, err) {

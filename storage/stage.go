@@ -226,6 +226,24 @@ func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
 	return s.disk.get(tag, key, int64(mark))
 }
 
+// stagedSince tells whether the key was staged at mark or behind it.
+func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
+	if s.base+s.size <= int64(mark) || s.broken != nil {
+		return false, s.broken
+	}
+	tag := tagOf(key)
+	if len(s.ops) > 0 {
+		if _, i := s.find(tag, key); i >= 0 {
+			return s.base+int64(s.ops[i].at) >= int64(mark), nil
+		}
+	}
+	if s.disk == nil {
+		return false, nil
+	}
+	_, at, err := s.disk.find(tag, key)
+	return at >= int64(mark), err
+}
+
 // span gives the operations on keys of a span that count at mark, in the order of a scan.
 func (s *stage) span(sp txn.Span, mark int, reverse bool) (*ownScan, error) {
 	if s.broken != nil {

@@ -198,6 +198,13 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	return nil
 }
 
+// StagedSince tells whether key was staged after a mark was taken.
+func (t *Tx) StagedSince(key []byte, mark txn.Mark) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage.stagedSince(key, mark.Writes)
+}
+
 // HasWrites implements txn.Participant.
 func (t *Tx) HasWrites() bool {
 	t.mu.Lock()

@@ -64,6 +64,9 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	return v, nil
 }
 
+// Seen hides what the transaction staged after a mark was taken. Before the first read.
+func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
+
 // Unvalidated says that what the view reads need not hold at the commit (T8). Before the first read.
 func (v *View) Unvalidated() { v.reads = nil }
 

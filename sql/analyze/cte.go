@@ -49,15 +49,23 @@ func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
 	entry := &cteEntry{name: c.Ctename, cte: cte, open: true, loc: c.Location}
 	inner := s.child()
 	sel := c.Ctequery.GetSelectStmt()
-	if sel == nil {
-		return inner.selectNode(c.Ctequery, true)
+	if sel == nil && s.parent != nil {
+		return s.errorf(c.Location, pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level")
 	}
 	if recursive {
 		s.ctes = append(s.ctes, entry)
-		if err := inner.recursiveQuery(sel, c, entry); err != nil {
-			return err
-		}
-	} else if err := inner.selectStmt(sel, true); err != nil {
+	}
+	var err error
+	switch {
+	case sel == nil:
+		entry.form, entry.notYet = true, "recursive query %q must not contain data-modifying statements"
+		err = inner.statement(c.Ctequery)
+	case recursive:
+		err = inner.recursiveQuery(sel, c, entry)
+	default:
+		err = inner.selectStmt(sel, true)
+	}
+	if err != nil {
 		return err
 	}
 	cte.Query = inner.q
@@ -267,6 +275,9 @@ func (s *scope) cteItem(c *cteEntry, up int, rv *pg_query.RangeVar) (*nameItem, 
 			return nil, s.errorf(loc, pgerr.InvalidRecursion, c.notYet, c.name)
 		}
 		c.self, c.cte.Recursive = true, true
+	}
+	if q := c.cte.Query; q != nil && q.Command != query.Select && !q.Returning {
+		return nil, s.errorf(rv.Location, pgerr.FeatureNotSupported, "WITH query %q does not have a RETURNING clause", c.name)
 	}
 	c.cte.Refs++
 	rel := &query.Rel{Kind: query.RelCTE, CTE: c.cte, CTELevels: up, Columns: append([]query.Column(nil), c.cte.Columns...)}

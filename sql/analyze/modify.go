@@ -12,11 +12,6 @@ const codeGeneratedAlways = "428C9"
 
 // targetTable makes the target of a write Rels[0], with the analysed expressions of its definition.
 func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, error) {
-	if rv.Schemaname == "" {
-		if c, _ := s.lookupCTE(rv.Relname); c != nil {
-			return nil, nil, s.errorf(rv.Location, pgerr.WrongObjectType, "relation %q cannot be the target of a modifying statement", rv.Relname)
-		}
-	}
 	rel, schema, err := s.relation(rv)
 	if err != nil {
 		return nil, nil, err

@@ -13,10 +13,6 @@ func (s *scope) selectNode(n *pg_query.Node, resolve bool) error {
 	if sel := n.GetSelectStmt(); sel != nil {
 		return s.selectStmt(sel, resolve)
 	}
-	switch n.GetNode().(type) {
-	case *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
-		return s.unsupported(-1, "data-modifying statements in WITH are not supported yet")
-	}
 	return s.errorf(-1, pgerr.SyntaxError, "a query was expected")
 }
 

@@ -20,28 +20,30 @@ func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Qu
 		}
 	}
 	s := &scope{state: st, q: &query.Query{}}
-	var err error
-	switch v := node.GetNode().(type) {
-	case *pg_query.Node_SelectStmt:
-		err = s.selectStmt(v.SelectStmt, true)
-	case *pg_query.Node_InsertStmt:
-		err = s.insert(v.InsertStmt)
-	case *pg_query.Node_UpdateStmt:
-		err = s.update(v.UpdateStmt)
-	case *pg_query.Node_DeleteStmt:
-		err = s.delete(v.DeleteStmt)
-	case *pg_query.Node_MergeStmt:
-		err = pgerr.Unsupported("MERGE is not supported yet").WithHint("Use INSERT … ON CONFLICT.")
-	default:
-		err = pgerr.New(pgerr.InternalError, "analyze: no query: %T", node.GetNode())
-	}
-	if err != nil {
+	if err := s.statement(node); err != nil {
 		return nil, nil, err
 	}
 	if err := st.checkParams(s.q); err != nil {
 		return nil, nil, err
 	}
 	return s.q, st.params, nil
+}
+
+// statement analyses one of the four that are queries.
+func (s *scope) statement(node *pg_query.Node) error {
+	switch v := node.GetNode().(type) {
+	case *pg_query.Node_SelectStmt:
+		return s.selectStmt(v.SelectStmt, true)
+	case *pg_query.Node_InsertStmt:
+		return s.insert(v.InsertStmt)
+	case *pg_query.Node_UpdateStmt:
+		return s.update(v.UpdateStmt)
+	case *pg_query.Node_DeleteStmt:
+		return s.delete(v.DeleteStmt)
+	case *pg_query.Node_MergeStmt:
+		return pgerr.Unsupported("MERGE is not supported yet").WithHint("Use INSERT … ON CONFLICT.")
+	}
+	return pgerr.New(pgerr.InternalError, "analyze: no query: %T", node.GetNode())
 }
 
 // checkParams refuses parameters whose type is open, or was open at one place and decided at another.

@@ -69,7 +69,14 @@ func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 
 // conflict decides over a row whose key is taken by existing; its lock is held where it is to be changed.
 func (o *stageOp) conflict(c *Ctx, w *Write, existing []byte, emit Emit) error {
-	if _, own := o.written[string(w.Key)]; own || w.Hit {
+	own := w.Hit
+	if seen := c.local.task.Seen; seen != nil && o.conf.update && !own {
+		var err error
+		if own, err = c.local.tx.StagedSince(w.Key, *seen); err != nil {
+			return err
+		}
+	}
+	if _, again := o.written[string(w.Key)]; again || own {
 		return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 	}

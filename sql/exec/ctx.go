@@ -34,6 +34,9 @@ type Ctx struct {
 	Hooks   Hooks
 	Limits  Limits
 
+	// Before is the place in what the transaction has staged at which the statement began.
+	Before Mark
+
 	// Affected is the number of rows that a Modify wrote, for the command tag.
 	Affected int64
 	// Keys are what a Modify did to the keys that it watches.
@@ -46,6 +49,7 @@ type Ctx struct {
 	columns  Row           // what SubColumn stands for
 	run      uint64        // number of this execution of the instance: caches of earlier ones are void
 	local    *local        // nil at the gateway
+	parted   bool          // several parts of the statement may write: all read at Before (E6)
 	reads    *snapshot     // of the statement at the gateway, shared with subqueries
 	ticks    uint32
 }
@@ -121,6 +125,15 @@ func (c *Ctx) since() txn.Timestamp {
 		return c.Limits.Since
 	}
 	return c.local.task.T
+}
+
+// seen is a task's Seen for a fragment.
+func (c *Ctx) seen(id txn.FragmentID) *txn.Mark {
+	if !c.parted {
+		return nil
+	}
+	m := c.Before[id]
+	return &m
 }
 
 func (c *Ctx) ctx() context.Context {

@@ -158,7 +158,7 @@ func (o *gatherOp) fanout(c *Ctx, shares []shardmap.Share) error {
 func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	*t = Task{
 		Txn: c.Gateway.Txn, T: at, Epoch: c.Gateway.Map.Epoch(), Buckets: s.Buckets, Plan: o.node.Child, Params: c.Params, Outers: c.outers,
-		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: o.program,
+		Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(s.Fragment), program: o.program,
 	}
 	if x := o.router.index; x != nil {
 		t.Found, t.FoundBy = x.found, x.values.scan.N

@@ -301,7 +301,7 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 		if byFragment[id] == nil {
 			byFragment[id] = &Task{
 				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.outers, Env: c.Env,
-				Session: c.Session, Mem: c.Mem, Limits: c.Limits, program: f.program,
+				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
 			}
 			order = append(order, id)
 		}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -13,15 +15,16 @@ type cteStore struct {
 	more  func() error // computes the next rows; nil when there are none
 }
 
-// withOp materialises its expressions in order, then runs its child. Where nothing is written they are computed as far as they are read:
-// LIMIT ends an endless recursion.
+// withOp runs its child over expressions that are computed as far as they are read: LIMIT ends an endless recursion. Those that write run to
+// their end first, in their order, whether they are read or not; then all parts read the state before the statement (E6).
 type withOp struct {
-	ctes  []*cteOp
-	child Op
-	lazy  bool
+	ctes   []*cteOp
+	child  Op
+	writes bool // several parts may, or one may write what another reads
 }
 
 type cteOp struct {
+	writes   bool
 	into     *cteStore
 	first    Op
 	step     Op
@@ -34,12 +37,9 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	if k.ctes == nil {
 		k.ctes = map[int]*cteStore{}
 	}
-	if err := oneWriter(n); err != nil {
-		return nil, err
-	}
-	o := &withOp{lazy: len(modifies(n)) == 0}
+	o := &withOp{writes: modifies(n)}
 	for _, p := range n.CTEs {
-		cte := &cteOp{into: &cteStore{}, distinct: p.Distinct, types: colTypes(p.Plan)}
+		cte := &cteOp{into: &cteStore{}, writes: modifies(p.Plan), distinct: p.Distinct, types: colTypes(p.Plan)}
 		k.ctes[p.ID] = cte.into
 		var err error
 		if cte.first, err = k.node(p.Plan); err != nil {
@@ -57,38 +57,12 @@ func (k *compiler) with(n *plan.With) (Op, error) {
 	return o, err
 }
 
-// oneWriter refuses a WITH that writes a table which another of its parts uses: both would have to see the state before the statement.
-func oneWriter(n *plan.With) error {
-	parts := n.Children()
-	for i, p := range parts {
-		for _, m := range modifies(p) {
-			for j, other := range parts {
-				if i != j && (readsTable(other, m.Table.OID) || writesTable(other, m.Table.OID)) {
-					return unsupported("WITH cannot write table %q and use it elsewhere in the statement yet", m.Table.Name)
-				}
-			}
-		}
+// modifies tells whether a plan writes.
+func modifies(n plan.Node) bool {
+	if _, ok := n.(*plan.Modify); ok {
+		return true
 	}
-	return nil
-}
-
-func modifies(n plan.Node) (out []*plan.Modify) {
-	if m, ok := n.(*plan.Modify); ok {
-		out = append(out, m)
-	}
-	for _, c := range n.Children() {
-		out = append(out, modifies(c)...)
-	}
-	return out
-}
-
-func writesTable(n plan.Node, table uint32) bool {
-	for _, m := range modifies(n) {
-		if m.Table.OID == table {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Children(), modifies)
 }
 
 // Run implements Op.
@@ -100,9 +74,10 @@ func (o *withOp) Run(c *Ctx, emit Emit) error {
 			cte.seen.free()
 		}
 	}()
+	c.parted = c.parted || o.writes
 	for _, cte := range o.ctes {
 		cte.begin(c)
-		for !o.lazy && cte.into.more != nil {
+		for cte.writes && cte.into.more != nil {
 			if err := cte.into.more(); err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ type insertOp struct {
 	returning []Eval
 	program   *Program
 	reads     bool // the child reads the table itself: its rows are kept before the first is written (E6)
+	parted    bool // RETURNING reads it: as it was before the statement (E6)
 	next      Row
 	keys      Row
 	out       Row
@@ -35,10 +36,7 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	}
 	width := len(n.Table.Columns)
 	o := &insertOp{node: n, child: child, next: make(Row, width), decoded: make(Row, width), reads: readsTable(n.Child, n.Table.OID)}
-	if subPlansRead(n.Table.OID, n.Returning...) {
-		return nil, pgerr.Unsupported("RETURNING of an INSERT cannot read the table that is written in a subquery yet").
-			WithHint("Read it in a statement of its own.")
-	}
+	o.parted = subPlansRead(n.Table.OID, n.Returning...)
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
@@ -100,6 +98,7 @@ func (o *insertOp) Run(c *Ctx, emit Emit) error {
 	if err := readOnly(c, "INSERT"); err != nil {
 		return err
 	}
+	c.parted = c.parted || o.parted
 	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
 	in.out = &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {

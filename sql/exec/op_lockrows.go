@@ -222,7 +222,7 @@ func (b *lockBatch) send(i int, p *part) error {
 	task := &Task{
 		Txn: c.Gateway.Txn, T: b.t, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
 		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
-		Limits: c.Limits, program: b.o.programs[i],
+		Limits: c.Limits, Seen: c.seen(p.fragment), program: b.o.programs[i],
 	}
 	old := make([]Row, len(p.writes))
 	for n := range p.writes {

@@ -134,6 +134,9 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 
 func (o *modifyOp) stageHere(c *Ctx, row Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
+	if err := o.rule.table.writtenBefore(c, key); err != nil {
+		return err
+	}
 	row, err := o.lock(c, key, row)
 	if err != nil || row == nil {
 		return err

@@ -11,7 +11,8 @@ const maxT = txn.MaxTimestamp
 // Tx is a transaction's stage in one fragment, on the node that leads it. The cluster makes it of a storage transaction.
 type Tx interface {
 	// View opens a reader at t that sees, besides, what this transaction had staged before the view was opened, and nothing that is staged
-	// later. That is E6, since a statement that reads what it writes does all its reading first.
+	// later. That is E6: a statement that reads what it writes does all its reading first, or, where several of its parts write, at the place
+	// where it began (View.Seen).
 	View(ctx context.Context, t txn.Timestamp) (View, error)
 	// Lock takes the row lock of key and tells whether a version above the request's T was committed, which is 40001 unless the request
 	// asks to recheck; txn.ErrLocked where it must not wait.
@@ -20,6 +21,8 @@ type Tx interface {
 	Applied() txn.Timestamp
 	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
 	Newest(ctx context.Context, key []byte) ([]byte, error)
+	// StagedSince tells whether key was staged after a mark was taken.
+	StagedSince(key []byte, mark txn.Mark) (bool, error)
 	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.
 	Put(key, value []byte) error
 	Delete(key []byte) error
@@ -30,5 +33,7 @@ type View interface {
 	// Get gives nil where the key has no value.
 	Get(ctx context.Context, key []byte) ([]byte, error)
 	Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error
+	// Seen hides what the transaction staged after a mark was taken. Before the first read.
+	Seen(mark txn.Mark)
 	Close()
 }

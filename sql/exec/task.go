@@ -30,6 +30,7 @@ type Task struct {
 	FoundBy int
 	Params  Row
 	Outers  Row
+	Seen    *txn.Mark // of a statement with several writes: what its reads see of its own transaction was staged before; nil: all
 	Env     *types.Env
 	Session builtin.SessionInfo
 	Mem     *Memory
@@ -61,10 +62,14 @@ func (l *local) open(c *Ctx) (View, error) {
 		return l.view, nil
 	}
 	v, err := l.tx.View(c.ctx(), l.task.T)
-	if err == nil {
-		l.view = v
+	if err != nil {
+		return nil, err
 	}
-	return v, err
+	if l.task.Seen != nil {
+		v.Seen(*l.task.Seen)
+	}
+	l.view = v
+	return v, nil
 }
 
 // RunTask executes a task over a transaction's stage. The cluster calls it on the node that leads the fragment.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/types"
@@ -194,7 +195,23 @@ func (t *table) dropOrder(tx Tx, buf *[]byte, key []byte) error {
 	return tx.Delete(*buf)
 }
 
+// writtenBefore refuses a row that another part of the statement has written: nobody could say which of the two changes is to stand.
+func (t *table) writtenBefore(c *Ctx, key []byte) error {
+	if c.local.task.Seen == nil {
+		return nil
+	}
+	twice, err := c.local.tx.StagedSince(key, *c.local.task.Seen)
+	if err == nil && twice {
+		err = pgerr.Unsupported("updating or deleting a row of table %q twice in one statement is not supported", t.def.Name).
+			WithHint("Write each row in one part of the WITH only.")
+	}
+	return err
+}
+
 func (o *stageOp) replace(c *Ctx, w *Write) error {
+	if err := o.rule.table.writtenBefore(c, w.Key); err != nil {
+		return err
+	}
 	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: w.Mode, T: c.since()}, "updating"); err != nil {
 		return err
 	}
@@ -202,6 +219,9 @@ func (o *stageOp) replace(c *Ctx, w *Write) error {
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
+	if err := o.rule.table.writtenBefore(c, w.Key); err != nil {
+		return err
+	}
 	if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: c.since()}, "deleting"); err != nil {
 		return err
 	}
@@ -279,7 +299,7 @@ func (s *sender) task(p *part) (*Task, error) {
 	t := &Task{
 		Txn: c.Gateway.Txn, T: maxT, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
 		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
-		program: s.program,
+		Seen: c.seen(p.fragment), program: s.program,
 	}
 	if s.node.modify.OnConflict == nil && s.node.modify.Kind == plan.ModInsert {
 		return t, nil

@@ -325,6 +325,7 @@ type Modify struct {
 // KeyWatch asks for the values of columns in the rows that a Modify writes, for a foreign key: Old ones of rows that go or change, else the new
 // ones of rows that come or change. Rows in which they stay as they are do not count, nor do, but for Nulls, those with a null.
 type KeyWatch struct {
+	N       int   // its number in the statement, which may write several tables
 	Columns []int // positions in Table.Columns
 	Old     bool
 	Nulls   bool // some nulls count, but not if all are
