@@ -2,12 +2,17 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 )
@@ -17,17 +22,26 @@ type Options struct {
 	Dir    string // the log in Dir/log, snapshots in Dir/snapshots
 	Logger *slog.Logger
 
-	ID        raft.ServerID  // this node among the catalog's voters; empty for a catalog of one
-	Transport raft.Transport // nil: this process is the only voter
-	Peers     []raft.Server
+	// Of a catalog with replicas on several nodes. Transport nil is one without: this process has the only one.
+	Transport raft.Transport
+	ID        raft.ServerID // this node: its number
+	Join      bool          // begin with nothing: the node that leads brings this one in
+	Forward   Forward       // to the node that leads; required beside Transport
+
+	VoterGrace time.Duration // how long a voter may be out of reach before another takes its place; default 30 s
 
 	SnapshotThreshold uint64 // entries between snapshots; 0 is the default of raftgroup
 }
 
 // Catalog is this node's replica of the catalog. All methods may be called concurrently.
 type Catalog struct {
+	opts    Options
 	machine *machine
 	group   *raftgroup.Group
+
+	leadSince atomic.Int64 // nanoseconds since 1970, of this node's leadership
+	stop      context.CancelFunc
+	done      sync.WaitGroup
 
 	mu   sync.Mutex
 	oids numberBlock // OIDs taken in advance; guarded by mu
@@ -37,28 +51,81 @@ type Catalog struct {
 
 // Open opens the replica, restores the last snapshot and replays the log behind it. WaitReady tells when that is done.
 func Open(o Options) (*Catalog, error) {
-	m := newMachine()
-	g, err := raftgroup.Open(raftgroup.Options{
-		Dir: o.Dir, Name: "catalog", FSM: m, ID: o.ID, Transport: o.Transport, Peers: o.Peers,
-		RestoreOnStart: true, SnapshotThreshold: o.SnapshotThreshold, Logger: o.Logger,
-	})
-	if err != nil {
+	if o.VoterGrace == 0 {
+		o.VoterGrace = voterGrace
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	c := &Catalog{opts: o, machine: newMachine(), coordinated: map[TransactionID]bool{}, stop: func() {}}
+	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("open catalog in %s: %w", filepath.Clean(o.Dir), err)
 	}
-	return &Catalog{machine: m, group: g, coordinated: map[TransactionID]bool{}}, nil
+	return c, nil
 }
 
-// WaitReady waits until this node leads the catalog and its view holds every acknowledged change. Changes that a dead process left prepared
-// are aborted.
-func (c *Catalog) WaitReady(ctx context.Context) error {
-	if err := c.group.WaitLeader(ctx); err != nil {
-		return err
+func (c *Catalog) open() error {
+	o := &c.opts
+	if (o.Transport == nil) != (o.Forward == nil) {
+		return errors.New("a transport and a way to the node that leads go together")
 	}
-	return c.abortLeft(ctx)
+	g := raftgroup.Options{
+		Dir: o.Dir, Name: "catalog", FSM: c.machine, ID: o.ID, Transport: o.Transport, Join: o.Join,
+		RestoreOnStart: true, SnapshotThreshold: o.SnapshotThreshold, Logger: o.Logger,
+	}
+	if o.Transport != nil {
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return err
+		}
+		if err := c.machine.openMarked(filepath.Join(o.Dir, markFile), &g); err != nil {
+			return err
+		}
+		g.OnLeader = func(uint64) { c.leadSince.Store(time.Now().UnixNano()) }
+	}
+	var err error
+	if c.group, err = raftgroup.Open(g); err != nil {
+		return errors.Join(err, c.machine.mark.close())
+	}
+	if o.Transport != nil {
+		ctx, stop := context.WithCancel(context.Background())
+		c.stop = stop
+		c.group.Steer(c.want, nil)
+		c.done.Add(1)
+		go func() {
+			defer c.done.Done()
+			c.lead(ctx)
+		}()
+	}
+	return nil
+}
+
+// WaitReady waits until the view holds every change that was acknowledged before. On a node that has definitions on its disk, and reaches no
+// leader, it ends after some seconds, and the view is what was known when the node stopped.
+func (c *Catalog) WaitReady(ctx context.Context) error {
+	if c.opts.Forward == nil {
+		if err := c.group.WaitLeader(ctx); err != nil {
+			return err
+		}
+		return c.abortLeft(ctx)
+	}
+	for {
+		err := c.barrier(ctx, startPatience)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case c.View().Cluster() != nil:
+			c.opts.Logger.Warn("the catalog has no leader; going on with the definitions that are on disk", "why", err)
+			return nil
+		}
+	}
 }
 
 // Close ends the replica.
-func (c *Catalog) Close() error { return c.group.Close() }
+func (c *Catalog) Close() error {
+	c.stop()
+	c.done.Wait()
+	return errors.Join(c.group.Close(), c.machine.mark.close())
+}
 
 // Snapshot writes a snapshot now and truncates the log behind it.
 func (c *Catalog) Snapshot() error { return c.group.Snapshot() }
@@ -112,6 +179,9 @@ func (c *Catalog) apply(ctx context.Context, ch *Change, of *outcome) (uint64, e
 	if ch.Empty() {
 		return ch.base.version, nil
 	}
+	if of == nil && c.opts.Forward != nil {
+		of = anonymous()
+	}
 	data, err := encodeCommit(ch.ops, of)
 	if err != nil {
 		return 0, fmt.Errorf("catalog: encode change: %w", err)
@@ -128,12 +198,10 @@ func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 	if _, err := decodeEntry(data); err != nil {
 		return applied{}, err
 	}
-	resp, _, err := c.group.Apply(ctx, data)
-	if err != nil {
-		return applied{}, err
+	if c.opts.Forward == nil {
+		return c.proposeHere(ctx, data)
 	}
-	a := resp.(applied)
-	return a, a.err
+	return c.route(ctx, &pb.Request{Kind: &pb.Request_Propose{Propose: data}}, leaderPatience)
 }
 
 // maxAttempts bounds how often Update plans a change anew.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -80,10 +81,33 @@ func checkFragments(d *Database) error {
 			return fmt.Errorf("fragment %d, number %d, is there twice or out of range", f.ID, f.Ordinal)
 		}
 		ids[f.ID], ordinals[f.Ordinal] = true, true
+		if err := f.checkNodes(); err != nil {
+			return err
+		}
 	}
 	for _, id := range d.Map.Fragments() {
 		if !ids[id] {
 			return fmt.Errorf("the bucket map names fragment %d, which the database has not", id)
+		}
+	}
+	return nil
+}
+
+// checkNodes makes sure that replicas join and leave where there are some, and that neither all join nor all leave.
+func (f *Fragment) checkNodes() error {
+	for i, n := range f.Nodes {
+		if slices.Contains(f.Nodes[:i], n) {
+			return fmt.Errorf("fragment %d has node %d twice", f.ID, n)
+		}
+	}
+	for _, some := range [][]uint32{f.Joining, f.Leaving} {
+		for i, n := range some {
+			if !slices.Contains(f.Nodes, n) || slices.Contains(some[:i], n) {
+				return fmt.Errorf("fragment %d is not on node %d, which joins or leaves it, or that is said twice", f.ID, n)
+			}
+		}
+		if len(some) > 0 && len(some) == len(f.Nodes) {
+			return fmt.Errorf("all replicas of fragment %d join or leave", f.ID)
 		}
 	}
 	return nil

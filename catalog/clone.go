@@ -10,7 +10,8 @@ func (d *Database) Clone() *Database {
 	c := *d
 	c.Fragments = slices.Clone(d.Fragments)
 	for i := range c.Fragments {
-		c.Fragments[i].Nodes = slices.Clone(c.Fragments[i].Nodes)
+		f := &c.Fragments[i]
+		f.Nodes, f.Joining, f.Leaving = slices.Clone(f.Nodes), slices.Clone(f.Joining), slices.Clone(f.Leaving)
 	}
 	c.Settings = maps.Clone(d.Settings)
 	return &c

@@ -49,7 +49,7 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 		d.ReplicationFactor = DefaultReplicationFactor
 	}
 	for _, f := range p.GetFragments() {
-		d.Fragments = append(d.Fragments, Fragment{ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes()})
+		d.Fragments = append(d.Fragments, Fragment{ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving()})
 	}
 	var ranges []shardmap.Range
 	for _, r := range p.GetMap().GetRanges() {

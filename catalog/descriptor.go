@@ -24,9 +24,11 @@ const DefaultReplicationFactor = 3
 
 // Fragment is a physical database that holds bucket ranges of one database; its name is database$ordinal.
 type Fragment struct {
-	ID      uint32 // cluster-wide, names the Raft group and its folder; never reused
-	Ordinal int    // the n of orders$n
-	Nodes   []uint32
+	ID      uint32   // cluster-wide, names the Raft group and its folder; never reused
+	Ordinal int      // the n of orders$n
+	Nodes   []uint32 // with a replica; the first is to lead where it can
+	Joining []uint32 // of Nodes: their replicas are being filled, and do not vote yet
+	Leaving []uint32 // of Nodes: their replicas go once nobody is joining
 }
 
 // Schema is a namespace of tables and types.

@@ -46,7 +46,7 @@ func encodeDatabase(d *Database) *pb.Database {
 		p.ReplicationFactor = uint32(d.ReplicationFactor)
 	}
 	for _, f := range d.Fragments {
-		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes})
+		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving})
 	}
 	return p
 }

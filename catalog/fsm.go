@@ -14,7 +14,10 @@ type machine struct {
 	view     atomic.Pointer[View]
 	counters counters   // of Raft's goroutine
 	ids      idCounters // of Raft's goroutine
+	index    uint64     // of the last entry applied; of Raft's goroutine
 	outcomes outcomes
+	mark     *mark   // nil in a catalog of one replica
+	replay   *replay // until Raft runs
 }
 
 // applied answers a proposer.
@@ -35,11 +38,24 @@ func newMachine() *machine {
 // Apply applies an entry. It panics on one that it cannot read: going on would part this replica from the others for good, and the entry
 // was checked before it was proposed, so it is damaged or of a newer release.
 func (m *machine) Apply(l *raft.Log) any {
+	if l.Index != 0 && l.Index <= m.index {
+		return applied{version: m.view.Load().version} // before Raft ran; nobody waits for it
+	}
 	e, err := decodeEntry(l.Data)
 	if err != nil {
 		panic(fmt.Sprintf("entry %d of the catalog's log: %v", l.Index, err))
 	}
-	return m.apply(e)
+	a := m.apply(e)
+	m.index = l.Index
+	if a.version == 0 {
+		a.version = m.view.Load().version // for who waits for it elsewhere
+	}
+	if m.mark != nil && m.replay == nil {
+		if err := m.mark.set(l.Index); err != nil {
+			panic(fmt.Sprintf("the catalog's mark cannot be written: %v", err)) // a full disk has room for 13 bytes that are there
+		}
+	}
+	return a
 }
 
 func (m *machine) apply(e logEntry) applied {
@@ -113,7 +129,7 @@ func (m *machine) allot(want allotment) applied {
 
 // state gives the present state, which later entries do not change.
 func (m *machine) state() state {
-	return state{m.view.Load(), m.counters, m.ids.Copy(), m.outcomes.all()}
+	return state{m.view.Load(), m.counters, m.ids.Copy(), m.outcomes.all(), m.index}
 }
 
 func (m *machine) publish(v *View) {
@@ -137,9 +153,12 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
-	m.counters, m.ids = s.counters, *s.ids
+	m.counters, m.ids, m.index = s.counters, *s.ids, s.index
 	m.outcomes.restore(s.outcomes)
 	m.publish(s.view)
+	if m.replay != nil {
+		return m.replayLog()
+	}
 	return nil
 }
 

@@ -2,14 +2,11 @@ package catalog
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -148,66 +145,5 @@ func TestCrash(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-// TestThreeVoters replicates the catalog, loses the leader and goes on.
-func TestThreeVoters(t *testing.T) {
-	t.Parallel() // it waits for two elections
-	var peers []raft.Server
-	transports := map[raft.ServerID]*raft.InmemTransport{}
-	for _, id := range []raft.ServerID{"n1", "n2", "n3"} {
-		_, transports[id] = raft.NewInmemTransport(raft.ServerAddress(id))
-		peers = append(peers, raft.Server{ID: id, Address: raft.ServerAddress(id)})
-	}
-	for a, from := range transports {
-		for b, to := range transports {
-			if a != b {
-				from.Connect(raft.ServerAddress(b), to)
-			}
-		}
-	}
-	catalogs := map[raft.ServerID]*Catalog{}
-	for id, trans := range transports {
-		c, err := Open(Options{Dir: t.TempDir(), ID: id, Transport: trans, Peers: peers, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		catalogs[id] = c
-	}
-	leader := waitLeader(t, catalogs)
-	must[bool](t)(catalogs[leader].Bootstrap(t.Context(), bootstrapOptions()))
-	before := putTable(t, catalogs[leader], newTable(t, catalogs[leader], "t1"))
-	if err := catalogs[leader].Close(); err != nil {
-		t.Fatal(err)
-	}
-	delete(catalogs, leader)
-	leader = waitLeader(t, catalogs)
-	sameView(t, before, catalogs[leader].View())
-	after := putTable(t, catalogs[leader], newTable(t, catalogs[leader], "t2"))
-	for _, c := range catalogs {
-		sameView(t, after, must[*View](t)(c.WaitVersion(t.Context(), after.Version())))
-	}
-}
-
-func waitLeader(t *testing.T, catalogs map[raft.ServerID]*Catalog) raft.ServerID {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	won := make(chan raft.ServerID, len(catalogs))
-	for id, c := range catalogs {
-		go func() {
-			if c.WaitReady(ctx) == nil {
-				won <- id
-			}
-		}()
-	}
-	select {
-	case id := <-won:
-		return id
-	case <-ctx.Done():
-		t.Fatal("no leader")
-		return ""
 	}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"github.com/sherddb/sherd/shardmap"
 	"reflect"
 	"slices"
 	"testing"
@@ -35,6 +36,33 @@ func TestNodeFormat(t *testing.T) {
 	}
 	if e, err := decodeEntry(golden(t, "node.v1", data)); err != nil || !reflect.DeepEqual(e.ops, nodeOps()) {
 		t.Errorf("batch: %v", err)
+	}
+}
+
+// replicaOps are fragments with replicas on several nodes.
+func replicaOps() []op {
+	d := &Database{
+		OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1}), ReplicationFactor: 3,
+		Fragments: []Fragment{{ID: 1, Nodes: []uint32{1, 2, 3, 4}, Joining: []uint32{2, 4}, Leaving: []uint32{3}}},
+	}
+	return []op{{kind: putOp, key: keyOf(d), desc: d}}
+}
+
+func TestReplicaFormat(t *testing.T) {
+	data, err := encodeBatch(replicaOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := decodeEntry(golden(t, "replicas.v1", data)); err != nil || !reflect.DeepEqual(e.ops, replicaOps()) {
+		t.Errorf("batch: %v", err)
+	}
+	for _, f := range []Fragment{
+		{ID: 1, Nodes: []uint32{1, 1}}, {ID: 1, Nodes: []uint32{1}, Joining: []uint32{2}}, {ID: 1, Nodes: []uint32{1}, Joining: []uint32{1}},
+		{ID: 1, Nodes: []uint32{1, 2}, Leaving: []uint32{1, 1}}, {ID: 1, Nodes: []uint32{1, 2}, Leaving: []uint32{1, 2}},
+	} {
+		if f.checkNodes() == nil {
+			t.Errorf("%+v is taken", f)
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"sync"
+	"time"
 
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 )
@@ -73,11 +75,18 @@ func (c *Catalog) Recall(ctx context.Context, id TransactionID) (commitTS uint64
 		return commitTS, true, nil
 	}
 	// Its entry may be on its way; what comes behind a barrier is of somebody still at work.
-	if err := c.group.Barrier(ctx); err != nil {
+	if err := c.barrier(ctx, leaderPatience); err != nil {
 		return 0, false, err
 	}
 	commitTS, committed = c.machine.outcomes.find(id)
 	return commitTS, committed, nil
+}
+
+// anonymous names a batch that is no transaction's, so that it applies once however often it is proposed.
+func anonymous() *outcome {
+	o := &outcome{commitTS: uint64(time.Now().UnixMilli()) << 16}
+	rand.Read(o.id[:])
+	return o
 }
 
 // encodeCommit writes a batch that is the whole of a transaction, or of none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -127,17 +128,64 @@ func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 		if v.findPrepared(id) == nil {
 			return nil
 		}
-		if !c.isCoordinated(id) {
+		abandoned := c.abandoned(id)
+		select {
+		case <-v.Superseded():
+		case <-abandoned:
 			if _, err := c.Outcome(ctx, id); err != nil {
 				return err
 			}
-			continue
-		}
-		select {
-		case <-v.Superseded():
 		case <-ctx.Done():
 			return cancelledWait(ctx)
 		}
+	}
+}
+
+// abandonAfter is how long a transaction that another process prepared is left alone: that one may be at work on it.
+const abandonAfter = 10 * time.Second
+
+// abandoned tells when a prepared transaction may be aborted: at once where this process is the only one and not at work on it, never while it is.
+func (c *Catalog) abandoned(id TransactionID) <-chan time.Time {
+	switch {
+	case c.isCoordinated(id):
+		return nil
+	case c.opts.Forward == nil:
+		now := make(chan time.Time, 1)
+		now <- time.Time{}
+		return now
+	}
+	return time.After(abandonAfter)
+}
+
+// lead does, while this node leads, what the catalog needs somebody for: it aborts changes that were prepared and left.
+func (c *Catalog) lead(ctx context.Context) {
+	seen := map[TransactionID]time.Time{}
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if !c.Leads() {
+			clear(seen)
+			continue
+		}
+		now := map[TransactionID]time.Time{}
+		for _, p := range c.View().prepared {
+			since, ok := seen[p.id]
+			if !ok {
+				since = time.Now()
+			}
+			now[p.id] = since
+			if time.Since(since) > abandonAfter && !c.isCoordinated(p.id) {
+				if _, err := c.Outcome(ctx, p.id); err != nil && ctx.Err() == nil {
+					c.opts.Logger.Warn("cannot abort a change of definitions that was left prepared", "error", err)
+				}
+			}
+		}
+		seen = now
 	}
 }
 

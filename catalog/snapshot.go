@@ -12,13 +12,14 @@ type state struct {
 	counters counters
 	ids      *idCounters
 	outcomes []outcome
+	index    uint64 // of the last entry applied
 }
 
 // encodeSnapshot writes the whole state.
 func encodeSnapshot(s state) ([]byte, error) {
 	p := &pb.Snapshot{
 		Version: s.view.version, DefinitionVersion: s.view.definitionVersion,
-		NextOid: s.counters.oid, NextFragment: s.counters.fragment, NextNode: s.counters.node, NextJob: s.counters.job,
+		NextOid: s.counters.oid, NextFragment: s.counters.fragment, NextNode: s.counters.node, NextJob: s.counters.job, Index: s.index,
 	}
 	s.view.objects.Scan(func(_ uint64, e entry) bool {
 		p.Objects = append(p.Objects, encodeObject(e.revision, e.desc))
@@ -79,7 +80,7 @@ func decodeSnapshot(data []byte) (state, error) {
 	if err != nil {
 		return state{}, fmt.Errorf("catalog: snapshot is damaged: %w", err)
 	}
-	return state{v, c, ids, known}, nil
+	return state{v, c, ids, known, p.GetIndex()}, nil
 }
 
 // restoreTransactions adds the prepared changes, which must still be valid (K6), and the decisions.

@@ -21,6 +21,8 @@ type Group struct {
 	round confirmRounds
 
 	members sync.Mutex // held by who changes the configuration
+	nudge   chan struct{}
+	lead    leadership
 
 	mu    sync.Mutex
 	term  uint64        // of the leadership held and ready; 0 otherwise; guarded by mu
@@ -44,7 +46,8 @@ func Open(o Options) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
 	}
-	g := &Group{name: o.Name, opts: o, log: log, ready: make(chan struct{}), stop: make(chan struct{}), watched: make(chan struct{})}
+	g := &Group{name: o.Name, opts: o, log: log, ready: make(chan struct{}), stop: make(chan struct{}), watched: make(chan struct{}), nudge: make(chan struct{}, 1)}
+	g.lead.changed = make(chan struct{})
 	if err := g.start(); err != nil {
 		log.Close()
 		return nil, fmt.Errorf("raft group %s: %w", o.Name, err)
@@ -66,19 +69,17 @@ func (g *Group) start() error {
 	if o.WrapLog != nil {
 		store = o.WrapLog(g.log)
 	}
-	trans, kick := o.Transport, func() {}
+	trans := o.Transport
 	if trans == nil {
 		addr, mem := raft.NewInmemTransport(raft.ServerAddress(o.ID))
 		mem.Connect(addr, mem)
 		trans = mem
-		// With one voter there is nobody whose heartbeat could be waited for: have the election now.
-		kick = func() {
-			var resp raft.TimeoutNowResponse
-			_ = mem.TimeoutNow(o.ID, addr, &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &resp)
-		}
 	}
 	notify := make(chan bool, 16)
 	conf := o.raftConfig(notify)
+	if err := g.rename(store, snaps, trans); err != nil {
+		return err
+	}
 	if err := g.bootstrap(conf, store, snaps, trans); err != nil {
 		return err
 	}
@@ -91,9 +92,12 @@ func (g *Group) start() error {
 	}
 	g.raft = r
 	g.refreshVoters()
+	g.observe()
 	go g.watch(notify)
 	if g.sole.Load() {
-		kick()
+		// With one voter there is nobody whose heartbeat could be waited for: have the election now.
+		var resp raft.TimeoutNowResponse
+		_ = trans.TimeoutNow(o.ID, trans.LocalAddr(), &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &resp)
 	}
 	return nil
 }

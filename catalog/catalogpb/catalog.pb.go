@@ -869,7 +869,9 @@ type Fragment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Ordinal       uint32                 `protobuf:"varint,2,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	Nodes         []uint32               `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes         []uint32               `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`     // with a replica, those that join and leave included
+	Joining       []uint32               `protobuf:"varint,4,rep,packed,name=joining,proto3" json:"joining,omitempty"` // of nodes: not of those yet that decide
+	Leaving       []uint32               `protobuf:"varint,5,rep,packed,name=leaving,proto3" json:"leaving,omitempty"` // of nodes: to go once nobody is joining
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,6 +923,20 @@ func (x *Fragment) GetOrdinal() uint32 {
 func (x *Fragment) GetNodes() []uint32 {
 	if x != nil {
 		return x.Nodes
+	}
+	return nil
+}
+
+func (x *Fragment) GetJoining() []uint32 {
+	if x != nil {
+		return x.Joining
+	}
+	return nil
+}
+
+func (x *Fragment) GetLeaving() []uint32 {
+	if x != nil {
+		return x.Leaving
 	}
 	return nil
 }
@@ -2526,6 +2542,7 @@ type Snapshot struct {
 	Prepared          []*Prepare             `protobuf:"bytes,9,rep,name=prepared,proto3" json:"prepared,omitempty"`
 	Decided           []*Decided             `protobuf:"bytes,10,rep,name=decided,proto3" json:"decided,omitempty"`
 	Outcomes          []*Decided             `protobuf:"bytes,11,rep,name=outcomes,proto3" json:"outcomes,omitempty"` // commits that clients may still ask about, oldest first; without writers
+	Index             uint64                 `protobuf:"varint,12,opt,name=index,proto3" json:"index,omitempty"`      // of the last entry of the log that it holds; 0 is not told
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2635,6 +2652,13 @@ func (x *Snapshot) GetOutcomes() []*Decided {
 		return x.Outcomes
 	}
 	return nil
+}
+
+func (x *Snapshot) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
 }
 
 // IDCounter is the next number for ids of a table's documents that the server completes. Tables that never took one are left out.
@@ -2959,11 +2983,13 @@ const file_catalog_proto_rawDesc = "" +
 	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"J\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"~\n" +
 	"\bFragment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\rR\aordinal\x12\x14\n" +
-	"\x05nodes\x18\x03 \x03(\rR\x05nodes\"U\n" +
+	"\x05nodes\x18\x03 \x03(\rR\x05nodes\x12\x18\n" +
+	"\ajoining\x18\x04 \x03(\rR\ajoining\x12\x18\n" +
+	"\aleaving\x18\x05 \x03(\rR\aleaving\"U\n" +
 	"\tBucketMap\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x122\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\"I\n" +
@@ -3147,7 +3173,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\tR\x05error\x12%\n" +
 	"\x0estarted_micros\x18\n" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
-	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xd1\x03\n" +
+	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xe7\x03\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +
@@ -3161,7 +3187,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\bprepared\x18\t \x03(\v2\x16.sherd.catalog.PrepareR\bprepared\x120\n" +
 	"\adecided\x18\n" +
 	" \x03(\v2\x16.sherd.catalog.DecidedR\adecided\x122\n" +
-	"\boutcomes\x18\v \x03(\v2\x16.sherd.catalog.DecidedR\boutcomes\"5\n" +
+	"\boutcomes\x18\v \x03(\v2\x16.sherd.catalog.DecidedR\boutcomes\x12\x14\n" +
+	"\x05index\x18\f \x01(\x04R\x05index\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x04R\x04next\"\xe9\x03\n" +

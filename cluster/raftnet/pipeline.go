@@ -93,6 +93,8 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 		if f.left == 0 {
 			if f.err != nil {
 				resp.Success = false
+			} else {
+				p.t.progress.appended(p.id, args, resp)
 			}
 			close(f.done)
 			p.answer(f)

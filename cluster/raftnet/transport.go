@@ -18,6 +18,7 @@ type Transport struct {
 	consumer chan raft.RPC
 	inbox    inbox
 	term     atomic.Uint64 // of the last heartbeat answered
+	progress progress
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC) // guarded by mu
@@ -72,9 +73,13 @@ func (t *Transport) AppendEntries(id raft.ServerID, _ raft.ServerAddress, args *
 			decodeAppended(a, id, resp)
 		}
 		if err != nil || !resp.Success {
+			if err == nil {
+				t.progress.appended(id, args, resp)
+			}
 			return err
 		}
 	}
+	t.progress.appended(id, args, resp)
 	return nil
 }
 
@@ -98,6 +103,10 @@ func (t *Transport) RequestPreVote(id raft.ServerID, _ raft.ServerAddress, args 
 
 // TimeoutNow implements raft.Transport.
 func (t *Transport) TimeoutNow(id raft.ServerID, _ raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	if id == ServerID(t.mux.door.Self().Node) { // the only voter need not wait for its election
+		a, err := t.hand(args, nil)
+		return errors.Join(err, a.Error)
+	}
 	r := t.request(args.RPCHeader)
 	r.Kind = &pb.RaftRequest_TimeoutNow{TimeoutNow: &pb.TimeoutNow{}}
 	a, err := t.control(id, r)
@@ -156,6 +165,9 @@ func (t *Transport) InstallSnapshot(id raft.ServerID, _ raft.ServerAddress, args
 	resp.RPCHeader, resp.Term, resp.Success = header(a.RaftVersion, id), a.Term, a.Success
 	if a.Error != "" {
 		return errors.New(a.Error)
+	}
+	if a.Success {
+		t.progress.note(id, args.Term, args.LastLogIndex)
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"cluster/door":         {"cluster/nodepb", "cluster/trust"},
 	"cluster/join":         {"cluster/door", "cluster/nodepb", "cluster/trust"},
 	"cluster/member":       {"catalog", "cluster/join", "cluster/nodepb", "cluster/trust"},
+	"cluster/failure":      {"cluster/nodepb", "sql/exec/wire", "txn"},
 	"cluster/raftnet":      {"cluster/door", "cluster/nodepb"},
 	"cluster/catalognet":   {"catalog", "cluster/door", "cluster/nodepb", "cluster/raftnet"},
 	"cluster/presence":     {"cluster/door", "cluster/nodepb", "txn"},

@@ -1,0 +1,152 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
+)
+
+// maxVoters is how many nodes decide about the catalog; all others hold it and do not vote.
+const maxVoters = 5
+
+// voterGrace is how long a voter may be out of reach before another takes its place.
+const voterGrace = 30 * time.Second
+
+// candidate is a node as it matters to the choice of voters.
+type candidate struct {
+	id     uint32
+	zone   string
+	votes  bool // at present
+	there  bool // it answers, or has not been silent for long
+	may    bool // vote: it is no gateway and not on its way out
+	member bool // of the catalog's replicas
+}
+
+// voterCount is how many of n nodes vote. Four are no safer than three.
+func voterCount(n int) int {
+	switch {
+	case n >= maxVoters:
+		return maxVoters
+	case n == 4:
+		return 3
+	}
+	return n
+}
+
+// chooseVoters gives who shall vote: those that do and answer, then those that answer, in zones that have no voter first, then those that do vote and are
+// silent. Nobody loses the vote where nobody is there to take it.
+func chooseVoters(nodes []candidate) []uint32 {
+	var may []candidate
+	for _, n := range nodes {
+		if n.may {
+			may = append(may, n)
+		}
+	}
+	want := voterCount(len(may))
+	var out []uint32
+	zones := map[string]int{}
+	take := func(fits func(candidate) bool) {
+		for len(out) < want {
+			best := -1
+			for i, n := range may {
+				if !slices.Contains(out, n.id) && fits(n) && (best < 0 || zones[n.zone] < zones[may[best].zone]) {
+					best = i
+				}
+			}
+			if best < 0 {
+				return
+			}
+			out = append(out, may[best].id)
+			zones[may[best].zone]++
+		}
+	}
+	take(func(n candidate) bool { return n.votes && n.there })
+	take(func(n candidate) bool { return n.there })
+	take(func(n candidate) bool { return n.votes })
+	slices.Sort(out)
+	return out
+}
+
+// want gives who shall hold the catalog, at its leader.
+func (c *Catalog) want() raftgroup.Want {
+	v := c.View()
+	if v.Cluster() == nil {
+		return raftgroup.Want{}
+	}
+	votes, lead := map[uint32]bool{}, time.Unix(0, c.leadSince.Load())
+	for _, s := range c.group.Members() {
+		votes[nodeOf(s.ID)] = s.Suffrage == raft.Voter
+	}
+	var nodes []candidate
+	for n := range v.Nodes() {
+		id := serverID(n.ID)
+		if n.NodeAddr == "" && id != c.group.ID() {
+			continue
+		}
+		heard := c.group.Progress(id).Contact
+		if heard.Before(lead) {
+			heard = lead
+		}
+		nodes = append(nodes, candidate{
+			id: n.ID, zone: n.Labels["zone"], votes: votes[n.ID], there: time.Since(heard) < c.opts.VoterGrace, may: !n.Gateway,
+		})
+	}
+	var w raftgroup.Want
+	voters := chooseVoters(nodes)
+	for _, n := range nodes {
+		if slices.Contains(voters, n.id) {
+			w.Voters = append(w.Voters, serverID(n.id))
+		} else {
+			w.Nonvoters = append(w.Nonvoters, serverID(n.id))
+		}
+	}
+	return w
+}
+
+// Contact gives when a node was heard from last, as the catalog's leader knows; ok is false where this node does not lead. A node that was not heard
+// from since this one leads was last heard from when it began to.
+func (c *Catalog) Contact(node uint32) (at time.Time, ok bool) {
+	if c.group.Term() == 0 {
+		return time.Time{}, false
+	}
+	at = c.group.Progress(serverID(node)).Contact
+	if lead := time.Unix(0, c.leadSince.Load()); at.Before(lead) {
+		at = lead
+	}
+	return at, true
+}
+
+// Leader gives the node that leads the catalog as far as is known here, 0 where none is.
+func (c *Catalog) Leader() uint32 {
+	id, _ := c.group.Leader()
+	return nodeOf(id)
+}
+
+// Leads tells whether this node leads the catalog.
+func (c *Catalog) Leads() bool { return c.group.Term() != 0 }
+
+// Voters gives the nodes that decide about the catalog, as far as is known here.
+func (c *Catalog) Voters() []uint32 {
+	var out []uint32
+	for _, s := range c.group.Members() {
+		if s.Suffrage == raft.Voter {
+			out = append(out, nodeOf(s.ID))
+		}
+	}
+	return out
+}
+
+// serverID is how Raft knows a node: by its number.
+func serverID(node uint32) raft.ServerID { return raft.ServerID(strconv.FormatUint(uint64(node), 10)) }
+
+// nodeOf gives the node that Raft knows by an id, 0 where it is none.
+func nodeOf(id raft.ServerID) uint32 {
+	n, err := strconv.ParseUint(string(id), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
+}
