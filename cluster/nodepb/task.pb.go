@@ -30,10 +30,7 @@ const (
 	Failure_MOVED        Failure_Kind = 3
 	Failure_REPLAN       Failure_Kind = 4
 	Failure_UNKNOWN_PLAN Failure_Kind = 5
-	Failure_LOW          Failure_Kind = 6
-	Failure_CONFLICT     Failure_Kind = 7
-	Failure_DEADLOCK     Failure_Kind = 8
-	Failure_CLOCK        Failure_Kind = 9 // the request's clock is too far ahead
+	Failure_CLOCK        Failure_Kind = 6 // the request's clock is too far ahead
 )
 
 // Enum value maps for Failure_Kind.
@@ -45,10 +42,7 @@ var (
 		3: "MOVED",
 		4: "REPLAN",
 		5: "UNKNOWN_PLAN",
-		6: "LOW",
-		7: "CONFLICT",
-		8: "DEADLOCK",
-		9: "CLOCK",
+		6: "CLOCK",
 	}
 	Failure_Kind_value = map[string]int32{
 		"ERROR":        0,
@@ -57,10 +51,7 @@ var (
 		"MOVED":        3,
 		"REPLAN":       4,
 		"UNKNOWN_PLAN": 5,
-		"LOW":          6,
-		"CONFLICT":     7,
-		"DEADLOCK":     8,
-		"CLOCK":        9,
+		"CLOCK":        6,
 	}
 )
 
@@ -88,7 +79,56 @@ func (x Failure_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Failure_Kind.Descriptor instead.
 func (Failure_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{19, 0}
+	return file_task_proto_rawDescGZIP(), []int{18, 0}
+}
+
+type HoldStepRequest_Step int32
+
+const (
+	HoldStepRequest_COMPLETE HoldStepRequest_Step = 0
+	HoldStepRequest_UNHOLD   HoldStepRequest_Step = 1
+	HoldStepRequest_DETACH   HoldStepRequest_Step = 2
+)
+
+// Enum value maps for HoldStepRequest_Step.
+var (
+	HoldStepRequest_Step_name = map[int32]string{
+		0: "COMPLETE",
+		1: "UNHOLD",
+		2: "DETACH",
+	}
+	HoldStepRequest_Step_value = map[string]int32{
+		"COMPLETE": 0,
+		"UNHOLD":   1,
+		"DETACH":   2,
+	}
+)
+
+func (x HoldStepRequest_Step) Enum() *HoldStepRequest_Step {
+	p := new(HoldStepRequest_Step)
+	*p = x
+	return p
+}
+
+func (x HoldStepRequest_Step) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HoldStepRequest_Step) Descriptor() protoreflect.EnumDescriptor {
+	return file_task_proto_enumTypes[1].Descriptor()
+}
+
+func (HoldStepRequest_Step) Type() protoreflect.EnumType {
+	return &file_task_proto_enumTypes[1]
+}
+
+func (x HoldStepRequest_Step) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HoldStepRequest_Step.Descriptor instead.
+func (HoldStepRequest_Step) EnumDescriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{35, 0}
 }
 
 type Attendance struct {
@@ -296,8 +336,9 @@ type Header struct {
 	Epoch          uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`                                         // of the bucket map
 	Incarnation    uint64                 `protobuf:"fixed64,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`                            // of the gateway's process
 	Transaction    []byte                 `protobuf:"bytes,6,opt,name=transaction,proto3" json:"transaction,omitempty"`
-	Term           uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`   // of the stage; 0: there is none
-	Count          uint64                 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"` // tasks that have changed it
+	Term           uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`    // of the stage; 0: there is none that the gateway knows of
+	Birth          uint64                 `protobuf:"fixed64,8,opt,name=birth,proto3" json:"birth,omitempty"` // of the stage
+	Held           bool                   `protobuf:"varint,9,opt,name=held,proto3" json:"held,omitempty"`    // what PREPARE TRANSACTION holds is meant, not a stage
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -381,24 +422,33 @@ func (x *Header) GetTerm() uint64 {
 	return 0
 }
 
-func (x *Header) GetCount() uint64 {
+func (x *Header) GetBirth() uint64 {
 	if x != nil {
-		return x.Count
+		return x.Birth
 	}
 	return 0
+}
+
+func (x *Header) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
 }
 
 // Stage is what the gateway knows of a stage without asking. It comes with each answer.
 type Stage struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Term           uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	Count          uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	Mark           *Mark                  `protobuf:"bytes,3,opt,name=mark,proto3" json:"mark,omitempty"`
-	HasWrites      bool                   `protobuf:"varint,4,opt,name=has_writes,json=hasWrites,proto3" json:"has_writes,omitempty"`
-	HasPins        bool                   `protobuf:"varint,5,opt,name=has_pins,json=hasPins,proto3" json:"has_pins,omitempty"`
-	HasReads       bool                   `protobuf:"varint,6,opt,name=has_reads,json=hasReads,proto3" json:"has_reads,omitempty"`
-	Promised       uint64                 `protobuf:"fixed64,7,opt,name=promised,proto3" json:"promised,omitempty"`
-	BucketsWritten []uint32               `protobuf:"varint,8,rep,packed,name=buckets_written,json=bucketsWritten,proto3" json:"buckets_written,omitempty"` // the first two
+	Term           uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`    // of the leader in which it began
+	Birth          uint64                 `protobuf:"fixed64,2,opt,name=birth,proto3" json:"birth,omitempty"` // a number that no other stage of the fragment has: one that was dropped and begun again is another
+	Count          uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`  // tasks that were to change it and have ended
+	Mark           *Mark                  `protobuf:"bytes,4,opt,name=mark,proto3" json:"mark,omitempty"`
+	HasWrites      bool                   `protobuf:"varint,5,opt,name=has_writes,json=hasWrites,proto3" json:"has_writes,omitempty"`
+	HasPins        bool                   `protobuf:"varint,6,opt,name=has_pins,json=hasPins,proto3" json:"has_pins,omitempty"`
+	HasReads       bool                   `protobuf:"varint,7,opt,name=has_reads,json=hasReads,proto3" json:"has_reads,omitempty"`
+	Promised       uint64                 `protobuf:"fixed64,8,opt,name=promised,proto3" json:"promised,omitempty"`
+	Written        bool                   `protobuf:"varint,9,opt,name=written,proto3" json:"written,omitempty"` // and into which buckets: the first two
+	BucketsWritten []uint32               `protobuf:"varint,10,rep,packed,name=buckets_written,json=bucketsWritten,proto3" json:"buckets_written,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -436,6 +486,13 @@ func (*Stage) Descriptor() ([]byte, []int) {
 func (x *Stage) GetTerm() uint64 {
 	if x != nil {
 		return x.Term
+	}
+	return 0
+}
+
+func (x *Stage) GetBirth() uint64 {
+	if x != nil {
+		return x.Birth
 	}
 	return 0
 }
@@ -480,6 +537,13 @@ func (x *Stage) GetPromised() uint64 {
 		return x.Promised
 	}
 	return 0
+}
+
+func (x *Stage) GetWritten() bool {
+	if x != nil {
+		return x.Written
+	}
+	return false
 }
 
 func (x *Stage) GetBucketsWritten() []uint32 {
@@ -716,25 +780,28 @@ func (*TaskPart_Go) isTaskPart_Kind() {}
 
 func (*TaskPart_Stop) isTaskPart_Kind() {}
 
+// TaskBegin says what to do. Its bytes are those of sql/exec/wire.
 type TaskBegin struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Header            *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	T                 uint64                 `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"` // 0: the leader chooses the newest
 	Buckets           []*BucketRange         `protobuf:"bytes,3,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	PlanId            uint64                 `protobuf:"varint,4,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"` // of this connection
+	PlanId            uint64                 `protobuf:"varint,4,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"` // a number of the gateway's process, never used again
 	Plan              []byte                 `protobuf:"bytes,5,opt,name=plan,proto3" json:"plan,omitempty"`                    // empty: it was sent before
 	Params            []byte                 `protobuf:"bytes,6,opt,name=params,proto3" json:"params,omitempty"`
 	Outers            []byte                 `protobuf:"bytes,7,opt,name=outers,proto3" json:"outers,omitempty"`
-	Environment       []byte                 `protobuf:"bytes,8,opt,name=environment,proto3" json:"environment,omitempty"` // types.Env
-	Session           []byte                 `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`         // what expressions may ask of it
-	Limits            *TaskLimits            `protobuf:"bytes,10,opt,name=limits,proto3" json:"limits,omitempty"`
-	TimeLeftMicros    uint64                 `protobuf:"varint,11,opt,name=time_left_micros,json=timeLeftMicros,proto3" json:"time_left_micros,omitempty"` // 0 is no limit
-	LockTimeoutMicros uint64                 `protobuf:"varint,12,opt,name=lock_timeout_micros,json=lockTimeoutMicros,proto3" json:"lock_timeout_micros,omitempty"`
-	Memory            uint64                 `protobuf:"varint,13,opt,name=memory,proto3" json:"memory,omitempty"` // bytes that the task may keep
+	Environment       []byte                 `protobuf:"bytes,8,opt,name=environment,proto3" json:"environment,omitempty"`
+	Session           []byte                 `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`
+	Limits            []byte                 `protobuf:"bytes,10,opt,name=limits,proto3" json:"limits,omitempty"`
+	TimeLeftMicros    uint64                 `protobuf:"varint,11,opt,name=time_left_micros,json=timeLeftMicros,proto3" json:"time_left_micros,omitempty"`          // 0 is no limit
+	LockTimeoutMicros uint64                 `protobuf:"varint,12,opt,name=lock_timeout_micros,json=lockTimeoutMicros,proto3" json:"lock_timeout_micros,omitempty"` // likewise
+	Memory            uint64                 `protobuf:"varint,13,opt,name=memory,proto3" json:"memory,omitempty"`                                                  // bytes that the task may keep; likewise
 	Isolation         uint32                 `protobuf:"varint,14,opt,name=isolation,proto3" json:"isolation,omitempty"`
-	ChangesStage      bool                   `protobuf:"varint,15,opt,name=changes_stage,json=changesStage,proto3" json:"changes_stage,omitempty"` // it may write, lock, or have its reads remembered
-	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                               // the session's process number
-	Analyze           bool                   `protobuf:"varint,17,opt,name=analyze,proto3" json:"analyze,omitempty"`
+	ChangesStage      bool                   `protobuf:"varint,15,opt,name=changes_stage,json=changesStage,proto3" json:"changes_stage,omitempty"`            // it may write, lock, or have its reads remembered
+	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
+	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
+	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
+	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"` // nothing follows
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -832,7 +899,7 @@ func (x *TaskBegin) GetSession() []byte {
 	return nil
 }
 
-func (x *TaskBegin) GetLimits() *TaskLimits {
+func (x *TaskBegin) GetLimits() []byte {
 	if x != nil {
 		return x.Limits
 	}
@@ -881,84 +948,31 @@ func (x *TaskBegin) GetBackend() uint32 {
 	return 0
 }
 
-func (x *TaskBegin) GetAnalyze() bool {
+func (x *TaskBegin) GetLockWaitsMicros() uint64 {
 	if x != nil {
-		return x.Analyze
-	}
-	return false
-}
-
-type TaskLimits struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	ReadOnly        bool                   `protobuf:"varint,1,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	ExplicitBuckets bool                   `protobuf:"varint,2,opt,name=explicit_buckets,json=explicitBuckets,proto3" json:"explicit_buckets,omitempty"`
-	Since           uint64                 `protobuf:"fixed64,3,opt,name=since,proto3" json:"since,omitempty"`
-	Unvalidated     bool                   `protobuf:"varint,4,opt,name=unvalidated,proto3" json:"unvalidated,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *TaskLimits) Reset() {
-	*x = TaskLimits{}
-	mi := &file_task_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskLimits) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskLimits) ProtoMessage() {}
-
-func (x *TaskLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskLimits.ProtoReflect.Descriptor instead.
-func (*TaskLimits) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *TaskLimits) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-func (x *TaskLimits) GetExplicitBuckets() bool {
-	if x != nil {
-		return x.ExplicitBuckets
-	}
-	return false
-}
-
-func (x *TaskLimits) GetSince() uint64 {
-	if x != nil {
-		return x.Since
+		return x.LockWaitsMicros
 	}
 	return 0
 }
 
-func (x *TaskLimits) GetUnvalidated() bool {
+func (x *TaskBegin) GetMore() *TaskMore {
 	if x != nil {
-		return x.Unvalidated
+		return x.More
+	}
+	return nil
+}
+
+func (x *TaskBegin) GetGo() bool {
+	if x != nil {
+		return x.Go
 	}
 	return false
 }
 
+// TaskMore is a piece of what may be long.
 type TaskMore struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Writes        []*TaskWrite           `protobuf:"bytes,1,rep,name=writes,proto3" json:"writes,omitempty"`
+	Writes        []byte                 `protobuf:"bytes,1,opt,name=writes,proto3" json:"writes,omitempty"` // whole ones
 	Found         [][]byte               `protobuf:"bytes,2,rep,name=found,proto3" json:"found,omitempty"`
 	FoundBy       uint32                 `protobuf:"varint,3,opt,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
 	Prefix        [][]byte               `protobuf:"bytes,4,rep,name=prefix,proto3" json:"prefix,omitempty"`
@@ -968,7 +982,7 @@ type TaskMore struct {
 
 func (x *TaskMore) Reset() {
 	*x = TaskMore{}
-	mi := &file_task_proto_msgTypes[10]
+	mi := &file_task_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +994,7 @@ func (x *TaskMore) String() string {
 func (*TaskMore) ProtoMessage() {}
 
 func (x *TaskMore) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[10]
+	mi := &file_task_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,10 +1007,10 @@ func (x *TaskMore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskMore.ProtoReflect.Descriptor instead.
 func (*TaskMore) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{10}
+	return file_task_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *TaskMore) GetWrites() []*TaskWrite {
+func (x *TaskMore) GetWrites() []byte {
 	if x != nil {
 		return x.Writes
 	}
@@ -1024,122 +1038,6 @@ func (x *TaskMore) GetPrefix() [][]byte {
 	return nil
 }
 
-type TaskWrite struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
-	Place         int64                  `protobuf:"varint,4,opt,name=place,proto3" json:"place,omitempty"`
-	Hit           bool                   `protobuf:"varint,5,opt,name=hit,proto3" json:"hit,omitempty"`
-	Mode          uint32                 `protobuf:"varint,6,opt,name=mode,proto3" json:"mode,omitempty"`
-	Building      bool                   `protobuf:"varint,7,opt,name=building,proto3" json:"building,omitempty"`
-	Index         uint32                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
-	Exclusive     bool                   `protobuf:"varint,9,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
-	Row           []byte                 `protobuf:"bytes,10,opt,name=row,proto3" json:"row,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TaskWrite) Reset() {
-	*x = TaskWrite{}
-	mi := &file_task_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TaskWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TaskWrite) ProtoMessage() {}
-
-func (x *TaskWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TaskWrite.ProtoReflect.Descriptor instead.
-func (*TaskWrite) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *TaskWrite) GetKind() uint32 {
-	if x != nil {
-		return x.Kind
-	}
-	return 0
-}
-
-func (x *TaskWrite) GetKey() []byte {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
-func (x *TaskWrite) GetValue() []byte {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
-func (x *TaskWrite) GetPlace() int64 {
-	if x != nil {
-		return x.Place
-	}
-	return 0
-}
-
-func (x *TaskWrite) GetHit() bool {
-	if x != nil {
-		return x.Hit
-	}
-	return false
-}
-
-func (x *TaskWrite) GetMode() uint32 {
-	if x != nil {
-		return x.Mode
-	}
-	return 0
-}
-
-func (x *TaskWrite) GetBuilding() bool {
-	if x != nil {
-		return x.Building
-	}
-	return false
-}
-
-func (x *TaskWrite) GetIndex() uint32 {
-	if x != nil {
-		return x.Index
-	}
-	return 0
-}
-
-func (x *TaskWrite) GetExclusive() bool {
-	if x != nil {
-		return x.Exclusive
-	}
-	return false
-}
-
-func (x *TaskWrite) GetRow() []byte {
-	if x != nil {
-		return x.Row
-	}
-	return nil
-}
-
 type TaskGo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1148,7 +1046,7 @@ type TaskGo struct {
 
 func (x *TaskGo) Reset() {
 	*x = TaskGo{}
-	mi := &file_task_proto_msgTypes[12]
+	mi := &file_task_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1058,7 @@ func (x *TaskGo) String() string {
 func (*TaskGo) ProtoMessage() {}
 
 func (x *TaskGo) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[12]
+	mi := &file_task_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,9 +1071,10 @@ func (x *TaskGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGo.ProtoReflect.Descriptor instead.
 func (*TaskGo) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{12}
+	return file_task_proto_rawDescGZIP(), []int{10}
 }
 
+// TaskStop ends the task: its rows are not wanted any more, or the statement was canceled. End comes, with the stage as it is then.
 type TaskStop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1184,7 +1083,7 @@ type TaskStop struct {
 
 func (x *TaskStop) Reset() {
 	*x = TaskStop{}
-	mi := &file_task_proto_msgTypes[13]
+	mi := &file_task_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1095,7 @@ func (x *TaskStop) String() string {
 func (*TaskStop) ProtoMessage() {}
 
 func (x *TaskStop) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[13]
+	mi := &file_task_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1108,7 @@ func (x *TaskStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskStop.ProtoReflect.Descriptor instead.
 func (*TaskStop) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{13}
+	return file_task_proto_rawDescGZIP(), []int{11}
 }
 
 type TaskAnswer struct {
@@ -1227,7 +1126,7 @@ type TaskAnswer struct {
 
 func (x *TaskAnswer) Reset() {
 	*x = TaskAnswer{}
-	mi := &file_task_proto_msgTypes[14]
+	mi := &file_task_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1138,7 @@ func (x *TaskAnswer) String() string {
 func (*TaskAnswer) ProtoMessage() {}
 
 func (x *TaskAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[14]
+	mi := &file_task_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1151,7 @@ func (x *TaskAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskAnswer.ProtoReflect.Descriptor instead.
 func (*TaskAnswer) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{14}
+	return file_task_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TaskAnswer) GetKind() isTaskAnswer_Kind {
@@ -1329,14 +1228,15 @@ func (*TaskAnswer_End) isTaskAnswer_Kind() {}
 type TaskStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	T             uint64                 `protobuf:"fixed64,1,opt,name=t,proto3" json:"t,omitempty"`
-	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"` // of the leader
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`  // of the leader
+	Stage         *Stage                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"` // unset: the task has none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TaskStarted) Reset() {
 	*x = TaskStarted{}
-	mi := &file_task_proto_msgTypes[15]
+	mi := &file_task_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1248,7 @@ func (x *TaskStarted) String() string {
 func (*TaskStarted) ProtoMessage() {}
 
 func (x *TaskStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[15]
+	mi := &file_task_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1261,7 @@ func (x *TaskStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskStarted.ProtoReflect.Descriptor instead.
 func (*TaskStarted) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{15}
+	return file_task_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TaskStarted) GetT() uint64 {
@@ -1378,17 +1278,23 @@ func (x *TaskStarted) GetTerm() uint64 {
 	return 0
 }
 
+func (x *TaskStarted) GetStage() *Stage {
+	if x != nil {
+		return x.Stage
+	}
+	return nil
+}
+
 type TaskRows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Count         uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	Rows          []byte                 `protobuf:"bytes,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows          []byte                 `protobuf:"bytes,1,opt,name=rows,proto3" json:"rows,omitempty"` // a batch
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TaskRows) Reset() {
 	*x = TaskRows{}
-	mi := &file_task_proto_msgTypes[16]
+	mi := &file_task_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +1306,7 @@ func (x *TaskRows) String() string {
 func (*TaskRows) ProtoMessage() {}
 
 func (x *TaskRows) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[16]
+	mi := &file_task_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,14 +1319,7 @@ func (x *TaskRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRows.ProtoReflect.Descriptor instead.
 func (*TaskRows) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *TaskRows) GetCount() uint32 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
+	return file_task_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TaskRows) GetRows() []byte {
@@ -1430,16 +1329,21 @@ func (x *TaskRows) GetRows() []byte {
 	return nil
 }
 
+// TaskWaiting tells of a wait for a row lock that lasts.
 type TaskWaiting struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Blockers      [][]byte               `protobuf:"bytes,1,rep,name=blockers,proto3" json:"blockers,omitempty"` // transactions
+	Blockers      []*Party               `protobuf:"bytes,1,rep,name=blockers,proto3" json:"blockers,omitempty"`
+	Doing         string                 `protobuf:"bytes,2,opt,name=doing,proto3" json:"doing,omitempty"` // as in: updating key (id)=(1) of relation "orders"
+	WaitedMicros  uint64                 `protobuf:"varint,3,opt,name=waited_micros,json=waitedMicros,proto3" json:"waited_micros,omitempty"`
+	Over          bool                   `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
+	Error         []byte                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // that ended the wait
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TaskWaiting) Reset() {
 	*x = TaskWaiting{}
-	mi := &file_task_proto_msgTypes[17]
+	mi := &file_task_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1355,7 @@ func (x *TaskWaiting) String() string {
 func (*TaskWaiting) ProtoMessage() {}
 
 func (x *TaskWaiting) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[17]
+	mi := &file_task_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,14 +1368,103 @@ func (x *TaskWaiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskWaiting.ProtoReflect.Descriptor instead.
 func (*TaskWaiting) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{17}
+	return file_task_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *TaskWaiting) GetBlockers() [][]byte {
+func (x *TaskWaiting) GetBlockers() []*Party {
 	if x != nil {
 		return x.Blockers
 	}
 	return nil
+}
+
+func (x *TaskWaiting) GetDoing() string {
+	if x != nil {
+		return x.Doing
+	}
+	return ""
+}
+
+func (x *TaskWaiting) GetWaitedMicros() uint64 {
+	if x != nil {
+		return x.WaitedMicros
+	}
+	return 0
+}
+
+func (x *TaskWaiting) GetOver() bool {
+	if x != nil {
+		return x.Over
+	}
+	return false
+}
+
+func (x *TaskWaiting) GetError() []byte {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Party is who holds or waits for a lock.
+type Party struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	Session       uint32                 `protobuf:"varint,2,opt,name=session,proto3" json:"session,omitempty"`
+	Gateway       uint32                 `protobuf:"varint,3,opt,name=gateway,proto3" json:"gateway,omitempty"` // the node of its session, 0: not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Party) Reset() {
+	*x = Party{}
+	mi := &file_task_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Party) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Party) ProtoMessage() {}
+
+func (x *Party) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Party.ProtoReflect.Descriptor instead.
+func (*Party) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Party) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *Party) GetSession() uint32 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *Party) GetGateway() uint32 {
+	if x != nil {
+		return x.Gateway
+	}
+	return 0
 }
 
 type TaskEnd struct {
@@ -1479,19 +1472,18 @@ type TaskEnd struct {
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"` // unset: none
 	Stage         *Stage                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
 	Now           uint64                 `protobuf:"fixed64,3,opt,name=now,proto3" json:"now,omitempty"`
-	Floor         uint64                 `protobuf:"fixed64,4,opt,name=floor,proto3" json:"floor,omitempty"`
-	Affected      int64                  `protobuf:"varint,5,opt,name=affected,proto3" json:"affected,omitempty"`
-	RowsRead      int64                  `protobuf:"varint,6,opt,name=rows_read,json=rowsRead,proto3" json:"rows_read,omitempty"`
-	ElapsedMicros uint64                 `protobuf:"varint,7,opt,name=elapsed_micros,json=elapsedMicros,proto3" json:"elapsed_micros,omitempty"`
-	MemoryPeak    uint64                 `protobuf:"varint,8,opt,name=memory_peak,json=memoryPeak,proto3" json:"memory_peak,omitempty"`
-	Keys          []byte                 `protobuf:"bytes,9,opt,name=keys,proto3" json:"keys,omitempty"` // exec.KeyChanges
+	Floor         uint64                 `protobuf:"fixed64,4,opt,name=floor,proto3" json:"floor,omitempty"` // the largest timestamp that the task has seen
+	Result        []byte                 `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
+	Started       *TaskStarted           `protobuf:"bytes,6,opt,name=started,proto3" json:"started,omitempty"`  // unset: it was sent
+	Rows          []byte                 `protobuf:"bytes,7,opt,name=rows,proto3" json:"rows,omitempty"`        // the last batch
+	Stopped       bool                   `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"` // by Stop, before all rows were sent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TaskEnd) Reset() {
 	*x = TaskEnd{}
-	mi := &file_task_proto_msgTypes[18]
+	mi := &file_task_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1503,7 +1495,7 @@ func (x *TaskEnd) String() string {
 func (*TaskEnd) ProtoMessage() {}
 
 func (x *TaskEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[18]
+	mi := &file_task_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1516,7 +1508,7 @@ func (x *TaskEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskEnd.ProtoReflect.Descriptor instead.
 func (*TaskEnd) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{18}
+	return file_task_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TaskEnd) GetFailure() *Failure {
@@ -1547,59 +1539,50 @@ func (x *TaskEnd) GetFloor() uint64 {
 	return 0
 }
 
-func (x *TaskEnd) GetAffected() int64 {
+func (x *TaskEnd) GetResult() []byte {
 	if x != nil {
-		return x.Affected
-	}
-	return 0
-}
-
-func (x *TaskEnd) GetRowsRead() int64 {
-	if x != nil {
-		return x.RowsRead
-	}
-	return 0
-}
-
-func (x *TaskEnd) GetElapsedMicros() uint64 {
-	if x != nil {
-		return x.ElapsedMicros
-	}
-	return 0
-}
-
-func (x *TaskEnd) GetMemoryPeak() uint64 {
-	if x != nil {
-		return x.MemoryPeak
-	}
-	return 0
-}
-
-func (x *TaskEnd) GetKeys() []byte {
-	if x != nil {
-		return x.Keys
+		return x.Result
 	}
 	return nil
 }
 
-// Failure is an error, whole.
+func (x *TaskEnd) GetStarted() *TaskStarted {
+	if x != nil {
+		return x.Started
+	}
+	return nil
+}
+
+func (x *TaskEnd) GetRows() []byte {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *TaskEnd) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+// Failure is an error, whole, or the protocol's reason to ask otherwise.
 type Failure struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Kind           Failure_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=sherd.node.Failure_Kind" json:"kind,omitempty"`
-	Error          []byte                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`                                          // pgerr.Error
+	Error          []byte                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`                                          // what a client would see; sql/exec/wire
 	Leader         uint32                 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`                                       // of NOT_LEADER: the node that leads, 0 is not known
 	Term           uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`                                           // likewise
-	Epoch          uint64                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`                                         // of MOVED
-	CatalogVersion uint64                 `protobuf:"varint,6,opt,name=catalog_version,json=catalogVersion,proto3" json:"catalog_version,omitempty"` // of REPLAN
-	Promised       uint64                 `protobuf:"fixed64,7,opt,name=promised,proto3" json:"promised,omitempty"`                                  // of LOW
-	Detail         []byte                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`                                        // of CONFLICT and DEADLOCK: their values
+	Epoch          uint64                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`                                         // of MOVED: of the map here
+	CatalogVersion uint64                 `protobuf:"varint,6,opt,name=catalog_version,json=catalogVersion,proto3" json:"catalog_version,omitempty"` // of REPLAN: that is to be waited for
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_task_proto_msgTypes[19]
+	mi := &file_task_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1594,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[19]
+	mi := &file_task_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1607,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{19}
+	return file_task_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Failure) GetKind() Failure_Kind {
@@ -1669,20 +1652,6 @@ func (x *Failure) GetCatalogVersion() uint64 {
 	return 0
 }
 
-func (x *Failure) GetPromised() uint64 {
-	if x != nil {
-		return x.Promised
-	}
-	return 0
-}
-
-func (x *Failure) GetDetail() []byte {
-	if x != nil {
-		return x.Detail
-	}
-	return nil
-}
-
 type SnapshotRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
@@ -1693,7 +1662,7 @@ type SnapshotRequest struct {
 
 func (x *SnapshotRequest) Reset() {
 	*x = SnapshotRequest{}
-	mi := &file_task_proto_msgTypes[20]
+	mi := &file_task_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1674,7 @@ func (x *SnapshotRequest) String() string {
 func (*SnapshotRequest) ProtoMessage() {}
 
 func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[20]
+	mi := &file_task_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1687,7 @@ func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{20}
+	return file_task_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SnapshotRequest) GetNow() uint64 {
@@ -1746,7 +1715,7 @@ type SnapshotOf struct {
 
 func (x *SnapshotOf) Reset() {
 	*x = SnapshotOf{}
-	mi := &file_task_proto_msgTypes[21]
+	mi := &file_task_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1727,7 @@ func (x *SnapshotOf) String() string {
 func (*SnapshotOf) ProtoMessage() {}
 
 func (x *SnapshotOf) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[21]
+	mi := &file_task_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1740,7 @@ func (x *SnapshotOf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotOf.ProtoReflect.Descriptor instead.
 func (*SnapshotOf) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{21}
+	return file_task_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SnapshotOf) GetFragment() uint32 {
@@ -1800,13 +1769,14 @@ type SnapshotAnswer struct {
 	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
 	T             uint64                 `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"` // the largest
 	Failures      []*SnapshotFailure     `protobuf:"bytes,3,rep,name=failures,proto3" json:"failures,omitempty"`
+	Terms         []uint64               `protobuf:"varint,4,rep,packed,name=terms,proto3" json:"terms,omitempty"` // of the fragments, in the order in which they were asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_task_proto_msgTypes[22]
+	mi := &file_task_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1788,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[22]
+	mi := &file_task_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1801,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{22}
+	return file_task_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SnapshotAnswer) GetNow() uint64 {
@@ -1855,6 +1825,13 @@ func (x *SnapshotAnswer) GetFailures() []*SnapshotFailure {
 	return nil
 }
 
+func (x *SnapshotAnswer) GetTerms() []uint64 {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
 type SnapshotFailure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
@@ -1865,7 +1842,7 @@ type SnapshotFailure struct {
 
 func (x *SnapshotFailure) Reset() {
 	*x = SnapshotFailure{}
-	mi := &file_task_proto_msgTypes[23]
+	mi := &file_task_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1854,7 @@ func (x *SnapshotFailure) String() string {
 func (*SnapshotFailure) ProtoMessage() {}
 
 func (x *SnapshotFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[23]
+	mi := &file_task_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1867,7 @@ func (x *SnapshotFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFailure.ProtoReflect.Descriptor instead.
 func (*SnapshotFailure) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{23}
+	return file_task_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SnapshotFailure) GetFragment() uint32 {
@@ -1918,7 +1895,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_task_proto_msgTypes[24]
+	mi := &file_task_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1907,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[24]
+	mi := &file_task_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +1920,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{24}
+	return file_task_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CommitRequest) GetHeader() *Header {
@@ -1972,13 +1949,14 @@ type CommitAnswer struct {
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
 	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
 	C             uint64                 `protobuf:"fixed64,3,opt,name=c,proto3" json:"c,omitempty"`
+	Stage         *Stage                 `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"` // where it is still there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CommitAnswer) Reset() {
 	*x = CommitAnswer{}
-	mi := &file_task_proto_msgTypes[25]
+	mi := &file_task_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +1968,7 @@ func (x *CommitAnswer) String() string {
 func (*CommitAnswer) ProtoMessage() {}
 
 func (x *CommitAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[25]
+	mi := &file_task_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +1981,7 @@ func (x *CommitAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitAnswer.ProtoReflect.Descriptor instead.
 func (*CommitAnswer) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{25}
+	return file_task_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CommitAnswer) GetFailure() *Failure {
@@ -2027,6 +2005,13 @@ func (x *CommitAnswer) GetC() uint64 {
 	return 0
 }
 
+func (x *CommitAnswer) GetStage() *Stage {
+	if x != nil {
+		return x.Stage
+	}
+	return nil
+}
+
 type CheckRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
@@ -2037,7 +2022,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_task_proto_msgTypes[26]
+	mi := &file_task_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2034,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[26]
+	mi := &file_task_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2047,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{26}
+	return file_task_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CheckRequest) GetHeader() *Header {
@@ -2093,7 +2078,7 @@ type PrepareRequest struct {
 
 func (x *PrepareRequest) Reset() {
 	*x = PrepareRequest{}
-	mi := &file_task_proto_msgTypes[27]
+	mi := &file_task_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2105,7 +2090,7 @@ func (x *PrepareRequest) String() string {
 func (*PrepareRequest) ProtoMessage() {}
 
 func (x *PrepareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[27]
+	mi := &file_task_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2118,7 +2103,7 @@ func (x *PrepareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareRequest.ProtoReflect.Descriptor instead.
 func (*PrepareRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{27}
+	return file_task_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PrepareRequest) GetHeader() *Header {
@@ -2167,14 +2152,14 @@ type StageAnswer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
 	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
-	Stage         *Stage                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"`
+	Stage         *Stage                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"` // unset: there is none (any more)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StageAnswer) Reset() {
 	*x = StageAnswer{}
-	mi := &file_task_proto_msgTypes[28]
+	mi := &file_task_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2171,7 @@ func (x *StageAnswer) String() string {
 func (*StageAnswer) ProtoMessage() {}
 
 func (x *StageAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[28]
+	mi := &file_task_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2184,7 @@ func (x *StageAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageAnswer.ProtoReflect.Descriptor instead.
 func (*StageAnswer) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{28}
+	return file_task_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StageAnswer) GetFailure() *Failure {
@@ -2235,7 +2220,7 @@ type DecisionRequest struct {
 
 func (x *DecisionRequest) Reset() {
 	*x = DecisionRequest{}
-	mi := &file_task_proto_msgTypes[29]
+	mi := &file_task_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +2232,7 @@ func (x *DecisionRequest) String() string {
 func (*DecisionRequest) ProtoMessage() {}
 
 func (x *DecisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[29]
+	mi := &file_task_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +2245,7 @@ func (x *DecisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionRequest.ProtoReflect.Descriptor instead.
 func (*DecisionRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{29}
+	return file_task_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DecisionRequest) GetHeader() *Header {
@@ -2301,7 +2286,7 @@ type OutcomeRequest struct {
 
 func (x *OutcomeRequest) Reset() {
 	*x = OutcomeRequest{}
-	mi := &file_task_proto_msgTypes[30]
+	mi := &file_task_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2298,7 @@ func (x *OutcomeRequest) String() string {
 func (*OutcomeRequest) ProtoMessage() {}
 
 func (x *OutcomeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[30]
+	mi := &file_task_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2311,7 @@ func (x *OutcomeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeRequest.ProtoReflect.Descriptor instead.
 func (*OutcomeRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{30}
+	return file_task_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *OutcomeRequest) GetHeader() *Header {
@@ -2355,7 +2340,7 @@ type OutcomeAnswer struct {
 
 func (x *OutcomeAnswer) Reset() {
 	*x = OutcomeAnswer{}
-	mi := &file_task_proto_msgTypes[31]
+	mi := &file_task_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2352,7 @@ func (x *OutcomeAnswer) String() string {
 func (*OutcomeAnswer) ProtoMessage() {}
 
 func (x *OutcomeAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[31]
+	mi := &file_task_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2365,7 @@ func (x *OutcomeAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeAnswer.ProtoReflect.Descriptor instead.
 func (*OutcomeAnswer) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{31}
+	return file_task_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *OutcomeAnswer) GetFailure() *Failure {
@@ -2417,14 +2402,15 @@ type ReturnRequest struct {
 	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	Mark          *Mark                  `protobuf:"bytes,2,opt,name=mark,proto3" json:"mark,omitempty"` // unset: the beginning
 	KeepLocks     bool                   `protobuf:"varint,3,opt,name=keep_locks,json=keepLocks,proto3" json:"keep_locks,omitempty"`
-	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"` // the stage goes
+	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`                                    // the stage goes, and the snapshots kept
+	ForgetReads   bool                   `protobuf:"varint,5,opt,name=forget_reads,json=forgetReads,proto3" json:"forget_reads,omitempty"` // a lone statement is run again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReturnRequest) Reset() {
 	*x = ReturnRequest{}
-	mi := &file_task_proto_msgTypes[32]
+	mi := &file_task_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2422,7 @@ func (x *ReturnRequest) String() string {
 func (*ReturnRequest) ProtoMessage() {}
 
 func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_task_proto_msgTypes[32]
+	mi := &file_task_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2435,7 @@ func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnRequest.ProtoReflect.Descriptor instead.
 func (*ReturnRequest) Descriptor() ([]byte, []int) {
-	return file_task_proto_rawDescGZIP(), []int{32}
+	return file_task_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReturnRequest) GetHeader() *Header {
@@ -2480,6 +2466,1147 @@ func (x *ReturnRequest) GetEnd() bool {
 	return false
 }
 
+func (x *ReturnRequest) GetForgetReads() bool {
+	if x != nil {
+		return x.ForgetReads
+	}
+	return false
+}
+
+type YesAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Yes           bool                   `protobuf:"varint,3,opt,name=yes,proto3" json:"yes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *YesAnswer) Reset() {
+	*x = YesAnswer{}
+	mi := &file_task_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *YesAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*YesAnswer) ProtoMessage() {}
+
+func (x *YesAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use YesAnswer.ProtoReflect.Descriptor instead.
+func (*YesAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *YesAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *YesAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *YesAnswer) GetYes() bool {
+	if x != nil {
+		return x.Yes
+	}
+	return false
+}
+
+type InDoubtAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Prepared      bool                   `protobuf:"varint,3,opt,name=prepared,proto3" json:"prepared,omitempty"`
+	C             uint64                 `protobuf:"fixed64,4,opt,name=c,proto3" json:"c,omitempty"`
+	Anchor        uint32                 `protobuf:"varint,5,opt,name=anchor,proto3" json:"anchor,omitempty"`
+	Writers       []uint32               `protobuf:"varint,6,rep,packed,name=writers,proto3" json:"writers,omitempty"`
+	Implied       bool                   `protobuf:"varint,7,opt,name=implied,proto3" json:"implied,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InDoubtAnswer) Reset() {
+	*x = InDoubtAnswer{}
+	mi := &file_task_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InDoubtAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InDoubtAnswer) ProtoMessage() {}
+
+func (x *InDoubtAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InDoubtAnswer.ProtoReflect.Descriptor instead.
+func (*InDoubtAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *InDoubtAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *InDoubtAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *InDoubtAnswer) GetPrepared() bool {
+	if x != nil {
+		return x.Prepared
+	}
+	return false
+}
+
+func (x *InDoubtAnswer) GetC() uint64 {
+	if x != nil {
+		return x.C
+	}
+	return 0
+}
+
+func (x *InDoubtAnswer) GetAnchor() uint32 {
+	if x != nil {
+		return x.Anchor
+	}
+	return 0
+}
+
+func (x *InDoubtAnswer) GetWriters() []uint32 {
+	if x != nil {
+		return x.Writers
+	}
+	return nil
+}
+
+func (x *InDoubtAnswer) GetImplied() bool {
+	if x != nil {
+		return x.Implied
+	}
+	return false
+}
+
+type HoldRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	Gid           string                 `protobuf:"bytes,2,opt,name=gid,proto3" json:"gid,omitempty"`
+	Owner         uint32                 `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	Database      uint32                 `protobuf:"varint,4,opt,name=database,proto3" json:"database,omitempty"`
+	AtMicros      int64                  `protobuf:"varint,5,opt,name=at_micros,json=atMicros,proto3" json:"at_micros,omitempty"` // since 1970
+	Floor         uint64                 `protobuf:"fixed64,6,opt,name=floor,proto3" json:"floor,omitempty"`
+	Home          uint32                 `protobuf:"varint,7,opt,name=home,proto3" json:"home,omitempty"`
+	Writers       []uint32               `protobuf:"varint,8,rep,packed,name=writers,proto3" json:"writers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldRequest) Reset() {
+	*x = HoldRequest{}
+	mi := &file_task_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldRequest) ProtoMessage() {}
+
+func (x *HoldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
+func (*HoldRequest) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *HoldRequest) GetHeader() *Header {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *HoldRequest) GetGid() string {
+	if x != nil {
+		return x.Gid
+	}
+	return ""
+}
+
+func (x *HoldRequest) GetOwner() uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *HoldRequest) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *HoldRequest) GetAtMicros() int64 {
+	if x != nil {
+		return x.AtMicros
+	}
+	return 0
+}
+
+func (x *HoldRequest) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *HoldRequest) GetHome() uint32 {
+	if x != nil {
+		return x.Home
+	}
+	return 0
+}
+
+func (x *HoldRequest) GetWriters() []uint32 {
+	if x != nil {
+		return x.Writers
+	}
+	return nil
+}
+
+type HoldStepRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	Step          HoldStepRequest_Step   `protobuf:"varint,2,opt,name=step,proto3,enum=sherd.node.HoldStepRequest_Step" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldStepRequest) Reset() {
+	*x = HoldStepRequest{}
+	mi := &file_task_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldStepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldStepRequest) ProtoMessage() {}
+
+func (x *HoldStepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldStepRequest.ProtoReflect.Descriptor instead.
+func (*HoldStepRequest) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *HoldStepRequest) GetHeader() *Header {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *HoldStepRequest) GetStep() HoldStepRequest_Step {
+	if x != nil {
+		return x.Step
+	}
+	return HoldStepRequest_COMPLETE
+}
+
+// ListRequest asks about fragments; about all that the node leads where none is named.
+type ListRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragments     []uint32               `protobuf:"varint,2,rep,packed,name=fragments,proto3" json:"fragments,omitempty"`
+	Table         uint32                 `protobuf:"varint,3,opt,name=table,proto3" json:"table,omitempty"` // of Counts: a storage id, 0 is all
+	Limit         uint32                 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"` // of rows in the answer
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRequest) Reset() {
+	*x = ListRequest{}
+	mi := &file_task_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRequest) ProtoMessage() {}
+
+func (x *ListRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
+func (*ListRequest) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ListRequest) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *ListRequest) GetFragments() []uint32 {
+	if x != nil {
+		return x.Fragments
+	}
+	return nil
+}
+
+func (x *ListRequest) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *ListRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type HeldAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Held          []*HeldTransaction     `protobuf:"bytes,2,rep,name=held,proto3" json:"held,omitempty"`
+	Failures      []*SnapshotFailure     `protobuf:"bytes,3,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldAnswer) Reset() {
+	*x = HeldAnswer{}
+	mi := &file_task_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldAnswer) ProtoMessage() {}
+
+func (x *HeldAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldAnswer.ProtoReflect.Descriptor instead.
+func (*HeldAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *HeldAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *HeldAnswer) GetHeld() []*HeldTransaction {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+func (x *HeldAnswer) GetFailures() []*SnapshotFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+type HeldTransaction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	Gid           string                 `protobuf:"bytes,2,opt,name=gid,proto3" json:"gid,omitempty"`
+	Owner         uint32                 `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	Database      uint32                 `protobuf:"varint,4,opt,name=database,proto3" json:"database,omitempty"`
+	AtMicros      int64                  `protobuf:"varint,5,opt,name=at_micros,json=atMicros,proto3" json:"at_micros,omitempty"`
+	Floor         uint64                 `protobuf:"fixed64,6,opt,name=floor,proto3" json:"floor,omitempty"`
+	Home          uint32                 `protobuf:"varint,7,opt,name=home,proto3" json:"home,omitempty"`
+	Fragments     []uint32               `protobuf:"varint,8,rep,packed,name=fragments,proto3" json:"fragments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldTransaction) Reset() {
+	*x = HeldTransaction{}
+	mi := &file_task_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldTransaction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldTransaction) ProtoMessage() {}
+
+func (x *HeldTransaction) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldTransaction.ProtoReflect.Descriptor instead.
+func (*HeldTransaction) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *HeldTransaction) GetTransaction() []byte {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+func (x *HeldTransaction) GetGid() string {
+	if x != nil {
+		return x.Gid
+	}
+	return ""
+}
+
+func (x *HeldTransaction) GetOwner() uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *HeldTransaction) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *HeldTransaction) GetAtMicros() int64 {
+	if x != nil {
+		return x.AtMicros
+	}
+	return 0
+}
+
+func (x *HeldTransaction) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *HeldTransaction) GetHome() uint32 {
+	if x != nil {
+		return x.Home
+	}
+	return 0
+}
+
+func (x *HeldTransaction) GetFragments() []uint32 {
+	if x != nil {
+		return x.Fragments
+	}
+	return nil
+}
+
+type TablesAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Tables        []uint32               `protobuf:"varint,3,rep,packed,name=tables,proto3" json:"tables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TablesAnswer) Reset() {
+	*x = TablesAnswer{}
+	mi := &file_task_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TablesAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TablesAnswer) ProtoMessage() {}
+
+func (x *TablesAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TablesAnswer.ProtoReflect.Descriptor instead.
+func (*TablesAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *TablesAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *TablesAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *TablesAnswer) GetTables() []uint32 {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+type KeepSnapshotRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	T             uint64                 `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeepSnapshotRequest) Reset() {
+	*x = KeepSnapshotRequest{}
+	mi := &file_task_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeepSnapshotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeepSnapshotRequest) ProtoMessage() {}
+
+func (x *KeepSnapshotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeepSnapshotRequest.ProtoReflect.Descriptor instead.
+func (*KeepSnapshotRequest) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *KeepSnapshotRequest) GetHeader() *Header {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *KeepSnapshotRequest) GetT() uint64 {
+	if x != nil {
+		return x.T
+	}
+	return 0
+}
+
+type CountsAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Counts        []*Count               `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	Failures      []*SnapshotFailure     `protobuf:"bytes,3,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountsAnswer) Reset() {
+	*x = CountsAnswer{}
+	mi := &file_task_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountsAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountsAnswer) ProtoMessage() {}
+
+func (x *CountsAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountsAnswer.ProtoReflect.Descriptor instead.
+func (*CountsAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *CountsAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *CountsAnswer) GetCounts() []*Count {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *CountsAnswer) GetFailures() []*SnapshotFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+type Count struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Table         uint32                 `protobuf:"varint,2,opt,name=table,proto3" json:"table,omitempty"`
+	From          uint32                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"` // buckets
+	To            uint32                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
+	Documents     int64                  `protobuf:"varint,5,opt,name=documents,proto3" json:"documents,omitempty"`
+	Bytes         int64                  `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Count) Reset() {
+	*x = Count{}
+	mi := &file_task_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Count) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Count) ProtoMessage() {}
+
+func (x *Count) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Count.ProtoReflect.Descriptor instead.
+func (*Count) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Count) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *Count) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Count) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Count) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *Count) GetDocuments() int64 {
+	if x != nil {
+		return x.Documents
+	}
+	return 0
+}
+
+func (x *Count) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+type RowLocksAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Locks         []*RowLock             `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
+	Total         uint64                 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	Failures      []*SnapshotFailure     `protobuf:"bytes,4,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowLocksAnswer) Reset() {
+	*x = RowLocksAnswer{}
+	mi := &file_task_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowLocksAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowLocksAnswer) ProtoMessage() {}
+
+func (x *RowLocksAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowLocksAnswer.ProtoReflect.Descriptor instead.
+func (*RowLocksAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RowLocksAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *RowLocksAnswer) GetLocks() []*RowLock {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
+}
+
+func (x *RowLocksAnswer) GetTotal() uint64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *RowLocksAnswer) GetFailures() []*SnapshotFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+type RowLock struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Holder        *Party                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
+	Key           []byte                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	Mode          uint32                 `protobuf:"varint,4,opt,name=mode,proto3" json:"mode,omitempty"`
+	Granted       bool                   `protobuf:"varint,5,opt,name=granted,proto3" json:"granted,omitempty"`
+	SinceMicros   int64                  `protobuf:"varint,6,opt,name=since_micros,json=sinceMicros,proto3" json:"since_micros,omitempty"` // since 1970; 0: not known
+	Blockers      []*Party               `protobuf:"bytes,7,rep,name=blockers,proto3" json:"blockers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowLock) Reset() {
+	*x = RowLock{}
+	mi := &file_task_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowLock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowLock) ProtoMessage() {}
+
+func (x *RowLock) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowLock.ProtoReflect.Descriptor instead.
+func (*RowLock) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RowLock) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *RowLock) GetHolder() *Party {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+func (x *RowLock) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *RowLock) GetMode() uint32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+func (x *RowLock) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
+}
+
+func (x *RowLock) GetSinceMicros() int64 {
+	if x != nil {
+		return x.SinceMicros
+	}
+	return 0
+}
+
+func (x *RowLock) GetBlockers() []*Party {
+	if x != nil {
+		return x.Blockers
+	}
+	return nil
+}
+
+type TransactionsAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Transactions  []*OpenTransaction     `protobuf:"bytes,2,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	Total         uint64                 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	Failures      []*SnapshotFailure     `protobuf:"bytes,4,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransactionsAnswer) Reset() {
+	*x = TransactionsAnswer{}
+	mi := &file_task_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransactionsAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransactionsAnswer) ProtoMessage() {}
+
+func (x *TransactionsAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransactionsAnswer.ProtoReflect.Descriptor instead.
+func (*TransactionsAnswer) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *TransactionsAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *TransactionsAnswer) GetTransactions() []*OpenTransaction {
+	if x != nil {
+		return x.Transactions
+	}
+	return nil
+}
+
+func (x *TransactionsAnswer) GetTotal() uint64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *TransactionsAnswer) GetFailures() []*SnapshotFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+// OpenTransaction is a transaction as it stands in one fragment.
+type OpenTransaction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Party         *Party                 `protobuf:"bytes,2,opt,name=party,proto3" json:"party,omitempty"`
+	SinceMicros   int64                  `protobuf:"varint,3,opt,name=since_micros,json=sinceMicros,proto3" json:"since_micros,omitempty"`
+	Writes        uint64                 `protobuf:"varint,4,opt,name=writes,proto3" json:"writes,omitempty"`
+	Bytes         int64                  `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Locks         uint64                 `protobuf:"varint,6,opt,name=locks,proto3" json:"locks,omitempty"`
+	Phase         string                 `protobuf:"bytes,7,opt,name=phase,proto3" json:"phase,omitempty"`
+	C             uint64                 `protobuf:"fixed64,8,opt,name=c,proto3" json:"c,omitempty"`
+	Anchor        uint32                 `protobuf:"varint,9,opt,name=anchor,proto3" json:"anchor,omitempty"`
+	Adopted       bool                   `protobuf:"varint,10,opt,name=adopted,proto3" json:"adopted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenTransaction) Reset() {
+	*x = OpenTransaction{}
+	mi := &file_task_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenTransaction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenTransaction) ProtoMessage() {}
+
+func (x *OpenTransaction) ProtoReflect() protoreflect.Message {
+	mi := &file_task_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenTransaction.ProtoReflect.Descriptor instead.
+func (*OpenTransaction) Descriptor() ([]byte, []int) {
+	return file_task_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *OpenTransaction) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetParty() *Party {
+	if x != nil {
+		return x.Party
+	}
+	return nil
+}
+
+func (x *OpenTransaction) GetSinceMicros() int64 {
+	if x != nil {
+		return x.SinceMicros
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetWrites() uint64 {
+	if x != nil {
+		return x.Writes
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetLocks() uint64 {
+	if x != nil {
+		return x.Locks
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetPhase() string {
+	if x != nil {
+		return x.Phase
+	}
+	return ""
+}
+
+func (x *OpenTransaction) GetC() uint64 {
+	if x != nil {
+		return x.C
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetAnchor() uint32 {
+	if x != nil {
+		return x.Anchor
+	}
+	return 0
+}
+
+func (x *OpenTransaction) GetAdopted() bool {
+	if x != nil {
+		return x.Adopted
+	}
+	return false
+}
+
 var File_task_proto protoreflect.FileDescriptor
 
 const file_task_proto_rawDesc = "" +
@@ -2502,7 +3629,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\"I\n" +
 	"\tStageName\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12 \n" +
-	"\vtransaction\x18\x02 \x01(\fR\vtransaction\"\xe3\x01\n" +
+	"\vtransaction\x18\x02 \x01(\fR\vtransaction\"\xf7\x01\n" +
 	"\x06Header\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12'\n" +
@@ -2511,17 +3638,21 @@ const file_task_proto_rawDesc = "" +
 	"\vincarnation\x18\x05 \x01(\x06R\vincarnation\x12 \n" +
 	"\vtransaction\x18\x06 \x01(\fR\vtransaction\x12\x12\n" +
 	"\x04term\x18\a \x01(\x04R\x04term\x12\x14\n" +
-	"\x05count\x18\b \x01(\x04R\x05count\"\xf3\x01\n" +
+	"\x05birth\x18\b \x01(\x06R\x05birth\x12\x12\n" +
+	"\x04held\x18\t \x01(\bR\x04held\"\xa3\x02\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\x12$\n" +
-	"\x04mark\x18\x03 \x01(\v2\x10.sherd.node.MarkR\x04mark\x12\x1d\n" +
+	"\x05birth\x18\x02 \x01(\x06R\x05birth\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\x12$\n" +
+	"\x04mark\x18\x04 \x01(\v2\x10.sherd.node.MarkR\x04mark\x12\x1d\n" +
 	"\n" +
-	"has_writes\x18\x04 \x01(\bR\thasWrites\x12\x19\n" +
-	"\bhas_pins\x18\x05 \x01(\bR\ahasPins\x12\x1b\n" +
-	"\thas_reads\x18\x06 \x01(\bR\bhasReads\x12\x1a\n" +
-	"\bpromised\x18\a \x01(\x06R\bpromised\x12'\n" +
-	"\x0fbuckets_written\x18\b \x03(\rR\x0ebucketsWritten\"N\n" +
+	"has_writes\x18\x05 \x01(\bR\thasWrites\x12\x19\n" +
+	"\bhas_pins\x18\x06 \x01(\bR\ahasPins\x12\x1b\n" +
+	"\thas_reads\x18\a \x01(\bR\bhasReads\x12\x1a\n" +
+	"\bpromised\x18\b \x01(\x06R\bpromised\x12\x18\n" +
+	"\awritten\x18\t \x01(\bR\awritten\x12'\n" +
+	"\x0fbuckets_written\x18\n" +
+	" \x03(\rR\x0ebucketsWritten\"N\n" +
 	"\x04Mark\x12\x16\n" +
 	"\x06writes\x18\x01 \x01(\x04R\x06writes\x12\x14\n" +
 	"\x05locks\x18\x02 \x01(\x04R\x05locks\x12\x18\n" +
@@ -2534,7 +3665,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\xaa\x04\n" +
+	"\x04kind\"\xde\x04\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -2544,39 +3675,23 @@ const file_task_proto_rawDesc = "" +
 	"\x06params\x18\x06 \x01(\fR\x06params\x12\x16\n" +
 	"\x06outers\x18\a \x01(\fR\x06outers\x12 \n" +
 	"\venvironment\x18\b \x01(\fR\venvironment\x12\x18\n" +
-	"\asession\x18\t \x01(\fR\asession\x12.\n" +
+	"\asession\x18\t \x01(\fR\asession\x12\x16\n" +
 	"\x06limits\x18\n" +
-	" \x01(\v2\x16.sherd.node.TaskLimitsR\x06limits\x12(\n" +
+	" \x01(\fR\x06limits\x12(\n" +
 	"\x10time_left_micros\x18\v \x01(\x04R\x0etimeLeftMicros\x12.\n" +
 	"\x13lock_timeout_micros\x18\f \x01(\x04R\x11lockTimeoutMicros\x12\x16\n" +
 	"\x06memory\x18\r \x01(\x04R\x06memory\x12\x1c\n" +
 	"\tisolation\x18\x0e \x01(\rR\tisolation\x12#\n" +
 	"\rchanges_stage\x18\x0f \x01(\bR\fchangesStage\x12\x18\n" +
-	"\abackend\x18\x10 \x01(\rR\abackend\x12\x18\n" +
-	"\aanalyze\x18\x11 \x01(\bR\aanalyze\"\x8c\x01\n" +
-	"\n" +
-	"TaskLimits\x12\x1b\n" +
-	"\tread_only\x18\x01 \x01(\bR\breadOnly\x12)\n" +
-	"\x10explicit_buckets\x18\x02 \x01(\bR\x0fexplicitBuckets\x12\x14\n" +
-	"\x05since\x18\x03 \x01(\x06R\x05since\x12 \n" +
-	"\vunvalidated\x18\x04 \x01(\bR\vunvalidated\"\x82\x01\n" +
-	"\bTaskMore\x12-\n" +
-	"\x06writes\x18\x01 \x03(\v2\x15.sherd.node.TaskWriteR\x06writes\x12\x14\n" +
+	"\abackend\x18\x10 \x01(\rR\abackend\x12*\n" +
+	"\x11lock_waits_micros\x18\x11 \x01(\x04R\x0flockWaitsMicros\x12(\n" +
+	"\x04more\x18\x12 \x01(\v2\x14.sherd.node.TaskMoreR\x04more\x12\x0e\n" +
+	"\x02go\x18\x13 \x01(\bR\x02go\"k\n" +
+	"\bTaskMore\x12\x16\n" +
+	"\x06writes\x18\x01 \x01(\fR\x06writes\x12\x14\n" +
 	"\x05found\x18\x02 \x03(\fR\x05found\x12\x19\n" +
 	"\bfound_by\x18\x03 \x01(\rR\afoundBy\x12\x16\n" +
-	"\x06prefix\x18\x04 \x03(\fR\x06prefix\"\xe5\x01\n" +
-	"\tTaskWrite\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\fR\x05value\x12\x14\n" +
-	"\x05place\x18\x04 \x01(\x03R\x05place\x12\x10\n" +
-	"\x03hit\x18\x05 \x01(\bR\x03hit\x12\x12\n" +
-	"\x04mode\x18\x06 \x01(\rR\x04mode\x12\x1a\n" +
-	"\bbuilding\x18\a \x01(\bR\bbuilding\x12\x14\n" +
-	"\x05index\x18\b \x01(\rR\x05index\x12\x1c\n" +
-	"\texclusive\x18\t \x01(\bR\texclusive\x12\x10\n" +
-	"\x03row\x18\n" +
-	" \x01(\fR\x03row\"\b\n" +
+	"\x06prefix\x18\x04 \x03(\fR\x06prefix\"\b\n" +
 	"\x06TaskGo\"\n" +
 	"\n" +
 	"\bTaskStop\"\xd3\x01\n" +
@@ -2586,35 +3701,39 @@ const file_task_proto_rawDesc = "" +
 	"\x04rows\x18\x02 \x01(\v2\x14.sherd.node.TaskRowsH\x00R\x04rows\x123\n" +
 	"\awaiting\x18\x03 \x01(\v2\x17.sherd.node.TaskWaitingH\x00R\awaiting\x12'\n" +
 	"\x03end\x18\x04 \x01(\v2\x13.sherd.node.TaskEndH\x00R\x03endB\x06\n" +
-	"\x04kind\"/\n" +
+	"\x04kind\"X\n" +
 	"\vTaskStarted\x12\f\n" +
 	"\x01t\x18\x01 \x01(\x06R\x01t\x12\x12\n" +
-	"\x04term\x18\x02 \x01(\x04R\x04term\"4\n" +
-	"\bTaskRows\x12\x14\n" +
-	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
-	"\x04rows\x18\x02 \x01(\fR\x04rows\")\n" +
-	"\vTaskWaiting\x12\x1a\n" +
-	"\bblockers\x18\x01 \x03(\fR\bblockers\"\x9e\x02\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12'\n" +
+	"\x05stage\x18\x03 \x01(\v2\x11.sherd.node.StageR\x05stage\"\x1e\n" +
+	"\bTaskRows\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\fR\x04rows\"\xa1\x01\n" +
+	"\vTaskWaiting\x12-\n" +
+	"\bblockers\x18\x01 \x03(\v2\x11.sherd.node.PartyR\bblockers\x12\x14\n" +
+	"\x05doing\x18\x02 \x01(\tR\x05doing\x12#\n" +
+	"\rwaited_micros\x18\x03 \x01(\x04R\fwaitedMicros\x12\x12\n" +
+	"\x04over\x18\x04 \x01(\bR\x04over\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\fR\x05error\"]\n" +
+	"\x05Party\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x18\n" +
+	"\asession\x18\x02 \x01(\rR\asession\x12\x18\n" +
+	"\agateway\x18\x03 \x01(\rR\agateway\"\x82\x02\n" +
 	"\aTaskEnd\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12'\n" +
 	"\x05stage\x18\x02 \x01(\v2\x11.sherd.node.StageR\x05stage\x12\x10\n" +
 	"\x03now\x18\x03 \x01(\x06R\x03now\x12\x14\n" +
-	"\x05floor\x18\x04 \x01(\x06R\x05floor\x12\x1a\n" +
-	"\baffected\x18\x05 \x01(\x03R\baffected\x12\x1b\n" +
-	"\trows_read\x18\x06 \x01(\x03R\browsRead\x12%\n" +
-	"\x0eelapsed_micros\x18\a \x01(\x04R\relapsedMicros\x12\x1f\n" +
-	"\vmemory_peak\x18\b \x01(\x04R\n" +
-	"memoryPeak\x12\x12\n" +
-	"\x04keys\x18\t \x01(\fR\x04keys\"\xf9\x02\n" +
+	"\x05floor\x18\x04 \x01(\x06R\x05floor\x12\x16\n" +
+	"\x06result\x18\x05 \x01(\fR\x06result\x121\n" +
+	"\astarted\x18\x06 \x01(\v2\x17.sherd.node.TaskStartedR\astarted\x12\x12\n" +
+	"\x04rows\x18\a \x01(\fR\x04rows\x12\x18\n" +
+	"\astopped\x18\b \x01(\bR\astopped\"\x9f\x02\n" +
 	"\aFailure\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.sherd.node.Failure.KindR\x04kind\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\fR\x05error\x12\x16\n" +
 	"\x06leader\x18\x03 \x01(\rR\x06leader\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\x12'\n" +
-	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\x12\x1a\n" +
-	"\bpromised\x18\a \x01(\x06R\bpromised\x12\x16\n" +
-	"\x06detail\x18\b \x01(\fR\x06detail\"\x8a\x01\n" +
+	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\"e\n" +
 	"\x04Kind\x12\t\n" +
 	"\x05ERROR\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -2624,11 +3743,8 @@ const file_task_proto_rawDesc = "" +
 	"\x05MOVED\x10\x03\x12\n" +
 	"\n" +
 	"\x06REPLAN\x10\x04\x12\x10\n" +
-	"\fUNKNOWN_PLAN\x10\x05\x12\a\n" +
-	"\x03LOW\x10\x06\x12\f\n" +
-	"\bCONFLICT\x10\a\x12\f\n" +
-	"\bDEADLOCK\x10\b\x12\t\n" +
-	"\x05CLOCK\x10\t\"K\n" +
+	"\fUNKNOWN_PLAN\x10\x05\x12\t\n" +
+	"\x05CLOCK\x10\x06\"K\n" +
 	"\x0fSnapshotRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12&\n" +
 	"\x02of\x18\x02 \x03(\v2\x16.sherd.node.SnapshotOfR\x02of\"q\n" +
@@ -2636,22 +3752,24 @@ const file_task_proto_rawDesc = "" +
 	"SnapshotOf\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x121\n" +
-	"\abuckets\x18\x03 \x03(\v2\x17.sherd.node.BucketRangeR\abuckets\"i\n" +
+	"\abuckets\x18\x03 \x03(\v2\x17.sherd.node.BucketRangeR\abuckets\"\x7f\n" +
 	"\x0eSnapshotAnswer\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x127\n" +
-	"\bfailures\x18\x03 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\"\\\n" +
+	"\bfailures\x18\x03 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\x12\x14\n" +
+	"\x05terms\x18\x04 \x03(\x04R\x05terms\"\\\n" +
 	"\x0fSnapshotFailure\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12-\n" +
 	"\afailure\x18\x02 \x01(\v2\x13.sherd.node.FailureR\afailure\"a\n" +
 	"\rCommitRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x06R\x05floor\x12\x0e\n" +
-	"\x02at\x18\x03 \x01(\x06R\x02at\"]\n" +
+	"\x02at\x18\x03 \x01(\x06R\x02at\"\x86\x01\n" +
 	"\fCommitAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\f\n" +
-	"\x01c\x18\x03 \x01(\x06R\x01c\"H\n" +
+	"\x01c\x18\x03 \x01(\x06R\x01c\x12'\n" +
+	"\x05stage\x18\x04 \x01(\v2\x11.sherd.node.StageR\x05stage\"H\n" +
 	"\fCheckRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01c\x18\x02 \x01(\x06R\x01c\"\xb0\x01\n" +
@@ -2678,13 +3796,111 @@ const file_task_proto_rawDesc = "" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x18\n" +
 	"\aoutcome\x18\x03 \x01(\rR\aoutcome\x12\f\n" +
-	"\x01c\x18\x04 \x01(\x06R\x01c\"\x92\x01\n" +
+	"\x01c\x18\x04 \x01(\x06R\x01c\"\xb5\x01\n" +
 	"\rReturnRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12$\n" +
 	"\x04mark\x18\x02 \x01(\v2\x10.sherd.node.MarkR\x04mark\x12\x1d\n" +
 	"\n" +
 	"keep_locks\x18\x03 \x01(\bR\tkeepLocks\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\bR\x03end2\xc8\x05\n" +
+	"\x03end\x18\x04 \x01(\bR\x03end\x12!\n" +
+	"\fforget_reads\x18\x05 \x01(\bR\vforgetReads\"^\n" +
+	"\tYesAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x10\n" +
+	"\x03yes\x18\x03 \x01(\bR\x03yes\"\xc6\x01\n" +
+	"\rInDoubtAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x1a\n" +
+	"\bprepared\x18\x03 \x01(\bR\bprepared\x12\f\n" +
+	"\x01c\x18\x04 \x01(\x06R\x01c\x12\x16\n" +
+	"\x06anchor\x18\x05 \x01(\rR\x06anchor\x12\x18\n" +
+	"\awriters\x18\x06 \x03(\rR\awriters\x12\x18\n" +
+	"\aimplied\x18\a \x01(\bR\aimplied\"\xde\x01\n" +
+	"\vHoldRequest\x12*\n" +
+	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\x10\n" +
+	"\x03gid\x18\x02 \x01(\tR\x03gid\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\rR\x05owner\x12\x1a\n" +
+	"\bdatabase\x18\x04 \x01(\rR\bdatabase\x12\x1b\n" +
+	"\tat_micros\x18\x05 \x01(\x03R\batMicros\x12\x14\n" +
+	"\x05floor\x18\x06 \x01(\x06R\x05floor\x12\x12\n" +
+	"\x04home\x18\a \x01(\rR\x04home\x12\x18\n" +
+	"\awriters\x18\b \x03(\rR\awriters\"\xa1\x01\n" +
+	"\x0fHoldStepRequest\x12*\n" +
+	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x124\n" +
+	"\x04step\x18\x02 \x01(\x0e2 .sherd.node.HoldStepRequest.StepR\x04step\",\n" +
+	"\x04Step\x12\f\n" +
+	"\bCOMPLETE\x10\x00\x12\n" +
+	"\n" +
+	"\x06UNHOLD\x10\x01\x12\n" +
+	"\n" +
+	"\x06DETACH\x10\x02\"i\n" +
+	"\vListRequest\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1c\n" +
+	"\tfragments\x18\x02 \x03(\rR\tfragments\x12\x14\n" +
+	"\x05table\x18\x03 \x01(\rR\x05table\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\"\x88\x01\n" +
+	"\n" +
+	"HeldAnswer\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12/\n" +
+	"\x04held\x18\x02 \x03(\v2\x1b.sherd.node.HeldTransactionR\x04held\x127\n" +
+	"\bfailures\x18\x03 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\"\xdc\x01\n" +
+	"\x0fHeldTransaction\x12 \n" +
+	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x10\n" +
+	"\x03gid\x18\x02 \x01(\tR\x03gid\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\rR\x05owner\x12\x1a\n" +
+	"\bdatabase\x18\x04 \x01(\rR\bdatabase\x12\x1b\n" +
+	"\tat_micros\x18\x05 \x01(\x03R\batMicros\x12\x14\n" +
+	"\x05floor\x18\x06 \x01(\x06R\x05floor\x12\x12\n" +
+	"\x04home\x18\a \x01(\rR\x04home\x12\x1c\n" +
+	"\tfragments\x18\b \x03(\rR\tfragments\"g\n" +
+	"\fTablesAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x16\n" +
+	"\x06tables\x18\x03 \x03(\rR\x06tables\"O\n" +
+	"\x13KeepSnapshotRequest\x12*\n" +
+	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
+	"\x01t\x18\x02 \x01(\x06R\x01t\"\x84\x01\n" +
+	"\fCountsAnswer\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12)\n" +
+	"\x06counts\x18\x02 \x03(\v2\x11.sherd.node.CountR\x06counts\x127\n" +
+	"\bfailures\x18\x03 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\"\x91\x01\n" +
+	"\x05Count\x12\x1a\n" +
+	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x14\n" +
+	"\x05table\x18\x02 \x01(\rR\x05table\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\rR\x04from\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\rR\x02to\x12\x1c\n" +
+	"\tdocuments\x18\x05 \x01(\x03R\tdocuments\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\"\x9c\x01\n" +
+	"\x0eRowLocksAnswer\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12)\n" +
+	"\x05locks\x18\x02 \x03(\v2\x13.sherd.node.RowLockR\x05locks\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x04R\x05total\x127\n" +
+	"\bfailures\x18\x04 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\"\xe2\x01\n" +
+	"\aRowLock\x12\x1a\n" +
+	"\bfragment\x18\x01 \x01(\rR\bfragment\x12)\n" +
+	"\x06holder\x18\x02 \x01(\v2\x11.sherd.node.PartyR\x06holder\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\fR\x03key\x12\x12\n" +
+	"\x04mode\x18\x04 \x01(\rR\x04mode\x12\x18\n" +
+	"\agranted\x18\x05 \x01(\bR\agranted\x12!\n" +
+	"\fsince_micros\x18\x06 \x01(\x03R\vsinceMicros\x12-\n" +
+	"\bblockers\x18\a \x03(\v2\x11.sherd.node.PartyR\bblockers\"\xb6\x01\n" +
+	"\x12TransactionsAnswer\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12?\n" +
+	"\ftransactions\x18\x02 \x03(\v2\x1b.sherd.node.OpenTransactionR\ftransactions\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x04R\x05total\x127\n" +
+	"\bfailures\x18\x04 \x03(\v2\x1b.sherd.node.SnapshotFailureR\bfailures\"\x93\x02\n" +
+	"\x0fOpenTransaction\x12\x1a\n" +
+	"\bfragment\x18\x01 \x01(\rR\bfragment\x12'\n" +
+	"\x05party\x18\x02 \x01(\v2\x11.sherd.node.PartyR\x05party\x12!\n" +
+	"\fsince_micros\x18\x03 \x01(\x03R\vsinceMicros\x12\x16\n" +
+	"\x06writes\x18\x04 \x01(\x04R\x06writes\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x14\n" +
+	"\x05locks\x18\x06 \x01(\x04R\x05locks\x12\x14\n" +
+	"\x05phase\x18\a \x01(\tR\x05phase\x12\f\n" +
+	"\x01c\x18\b \x01(\x06R\x01c\x12\x16\n" +
+	"\x06anchor\x18\t \x01(\rR\x06anchor\x12\x18\n" +
+	"\aadopted\x18\n" +
+	" \x01(\bR\aadopted2\x9b\v\n" +
 	"\tFragments\x127\n" +
 	"\x03Run\x12\x14.sherd.node.TaskPart\x1a\x16.sherd.node.TaskAnswer(\x010\x01\x12C\n" +
 	"\bSnapshot\x12\x1b.sherd.node.SnapshotRequest\x1a\x1a.sherd.node.SnapshotAnswer\x12=\n" +
@@ -2696,7 +3912,20 @@ const file_task_proto_rawDesc = "" +
 	"\x06Forget\x12\x1b.sherd.node.DecisionRequest\x1a\x17.sherd.node.StageAnswer\x12<\n" +
 	"\x06Return\x12\x19.sherd.node.ReturnRequest\x1a\x17.sherd.node.StageAnswer\x12@\n" +
 	"\aOutcome\x12\x1a.sherd.node.OutcomeRequest\x1a\x19.sherd.node.OutcomeAnswer\x12?\n" +
-	"\x06Recall\x12\x1a.sherd.node.OutcomeRequest\x1a\x19.sherd.node.OutcomeAnswer2H\n" +
+	"\x06Recall\x12\x1a.sherd.node.OutcomeRequest\x1a\x19.sherd.node.OutcomeAnswer\x12@\n" +
+	"\vHasPrepared\x12\x1a.sherd.node.OutcomeRequest\x1a\x15.sherd.node.YesAnswer\x12@\n" +
+	"\aInDoubt\x12\x1a.sherd.node.OutcomeRequest\x1a\x19.sherd.node.InDoubtAnswer\x128\n" +
+	"\x04Hold\x12\x17.sherd.node.HoldRequest\x1a\x17.sherd.node.StageAnswer\x12@\n" +
+	"\bHoldStep\x12\x1b.sherd.node.HoldStepRequest\x1a\x17.sherd.node.StageAnswer\x12?\n" +
+	"\n" +
+	"HoldStands\x12\x1a.sherd.node.OutcomeRequest\x1a\x15.sherd.node.YesAnswer\x12;\n" +
+	"\bListHeld\x12\x17.sherd.node.ListRequest\x1a\x16.sherd.node.HeldAnswer\x12B\n" +
+	"\n" +
+	"HeldTables\x12\x1a.sherd.node.OutcomeRequest\x1a\x18.sherd.node.TablesAnswer\x12H\n" +
+	"\fKeepSnapshot\x12\x1f.sherd.node.KeepSnapshotRequest\x1a\x17.sherd.node.StageAnswer\x12;\n" +
+	"\x06Counts\x12\x17.sherd.node.ListRequest\x1a\x18.sherd.node.CountsAnswer\x12?\n" +
+	"\bRowLocks\x12\x17.sherd.node.ListRequest\x1a\x1a.sherd.node.RowLocksAnswer\x12G\n" +
+	"\fTransactions\x12\x17.sherd.node.ListRequest\x1a\x1e.sherd.node.TransactionsAnswer2H\n" +
 	"\bPresence\x12<\n" +
 	"\x06Attend\x12\x16.sherd.node.Attendance\x1a\x16.sherd.node.Attendance(\x010\x01B)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
@@ -2712,107 +3941,165 @@ func file_task_proto_rawDescGZIP() []byte {
 	return file_task_proto_rawDescData
 }
 
-var file_task_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_task_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_task_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_task_proto_goTypes = []any{
-	(Failure_Kind)(0),       // 0: sherd.node.Failure.Kind
-	(*Attendance)(nil),      // 1: sherd.node.Attendance
-	(*Leadership)(nil),      // 2: sherd.node.Leadership
-	(*StageName)(nil),       // 3: sherd.node.StageName
-	(*Header)(nil),          // 4: sherd.node.Header
-	(*Stage)(nil),           // 5: sherd.node.Stage
-	(*Mark)(nil),            // 6: sherd.node.Mark
-	(*BucketRange)(nil),     // 7: sherd.node.BucketRange
-	(*TaskPart)(nil),        // 8: sherd.node.TaskPart
-	(*TaskBegin)(nil),       // 9: sherd.node.TaskBegin
-	(*TaskLimits)(nil),      // 10: sherd.node.TaskLimits
-	(*TaskMore)(nil),        // 11: sherd.node.TaskMore
-	(*TaskWrite)(nil),       // 12: sherd.node.TaskWrite
-	(*TaskGo)(nil),          // 13: sherd.node.TaskGo
-	(*TaskStop)(nil),        // 14: sherd.node.TaskStop
-	(*TaskAnswer)(nil),      // 15: sherd.node.TaskAnswer
-	(*TaskStarted)(nil),     // 16: sherd.node.TaskStarted
-	(*TaskRows)(nil),        // 17: sherd.node.TaskRows
-	(*TaskWaiting)(nil),     // 18: sherd.node.TaskWaiting
-	(*TaskEnd)(nil),         // 19: sherd.node.TaskEnd
-	(*Failure)(nil),         // 20: sherd.node.Failure
-	(*SnapshotRequest)(nil), // 21: sherd.node.SnapshotRequest
-	(*SnapshotOf)(nil),      // 22: sherd.node.SnapshotOf
-	(*SnapshotAnswer)(nil),  // 23: sherd.node.SnapshotAnswer
-	(*SnapshotFailure)(nil), // 24: sherd.node.SnapshotFailure
-	(*CommitRequest)(nil),   // 25: sherd.node.CommitRequest
-	(*CommitAnswer)(nil),    // 26: sherd.node.CommitAnswer
-	(*CheckRequest)(nil),    // 27: sherd.node.CheckRequest
-	(*PrepareRequest)(nil),  // 28: sherd.node.PrepareRequest
-	(*StageAnswer)(nil),     // 29: sherd.node.StageAnswer
-	(*DecisionRequest)(nil), // 30: sherd.node.DecisionRequest
-	(*OutcomeRequest)(nil),  // 31: sherd.node.OutcomeRequest
-	(*OutcomeAnswer)(nil),   // 32: sherd.node.OutcomeAnswer
-	(*ReturnRequest)(nil),   // 33: sherd.node.ReturnRequest
+	(Failure_Kind)(0),           // 0: sherd.node.Failure.Kind
+	(HoldStepRequest_Step)(0),   // 1: sherd.node.HoldStepRequest.Step
+	(*Attendance)(nil),          // 2: sherd.node.Attendance
+	(*Leadership)(nil),          // 3: sherd.node.Leadership
+	(*StageName)(nil),           // 4: sherd.node.StageName
+	(*Header)(nil),              // 5: sherd.node.Header
+	(*Stage)(nil),               // 6: sherd.node.Stage
+	(*Mark)(nil),                // 7: sherd.node.Mark
+	(*BucketRange)(nil),         // 8: sherd.node.BucketRange
+	(*TaskPart)(nil),            // 9: sherd.node.TaskPart
+	(*TaskBegin)(nil),           // 10: sherd.node.TaskBegin
+	(*TaskMore)(nil),            // 11: sherd.node.TaskMore
+	(*TaskGo)(nil),              // 12: sherd.node.TaskGo
+	(*TaskStop)(nil),            // 13: sherd.node.TaskStop
+	(*TaskAnswer)(nil),          // 14: sherd.node.TaskAnswer
+	(*TaskStarted)(nil),         // 15: sherd.node.TaskStarted
+	(*TaskRows)(nil),            // 16: sherd.node.TaskRows
+	(*TaskWaiting)(nil),         // 17: sherd.node.TaskWaiting
+	(*Party)(nil),               // 18: sherd.node.Party
+	(*TaskEnd)(nil),             // 19: sherd.node.TaskEnd
+	(*Failure)(nil),             // 20: sherd.node.Failure
+	(*SnapshotRequest)(nil),     // 21: sherd.node.SnapshotRequest
+	(*SnapshotOf)(nil),          // 22: sherd.node.SnapshotOf
+	(*SnapshotAnswer)(nil),      // 23: sherd.node.SnapshotAnswer
+	(*SnapshotFailure)(nil),     // 24: sherd.node.SnapshotFailure
+	(*CommitRequest)(nil),       // 25: sherd.node.CommitRequest
+	(*CommitAnswer)(nil),        // 26: sherd.node.CommitAnswer
+	(*CheckRequest)(nil),        // 27: sherd.node.CheckRequest
+	(*PrepareRequest)(nil),      // 28: sherd.node.PrepareRequest
+	(*StageAnswer)(nil),         // 29: sherd.node.StageAnswer
+	(*DecisionRequest)(nil),     // 30: sherd.node.DecisionRequest
+	(*OutcomeRequest)(nil),      // 31: sherd.node.OutcomeRequest
+	(*OutcomeAnswer)(nil),       // 32: sherd.node.OutcomeAnswer
+	(*ReturnRequest)(nil),       // 33: sherd.node.ReturnRequest
+	(*YesAnswer)(nil),           // 34: sherd.node.YesAnswer
+	(*InDoubtAnswer)(nil),       // 35: sherd.node.InDoubtAnswer
+	(*HoldRequest)(nil),         // 36: sherd.node.HoldRequest
+	(*HoldStepRequest)(nil),     // 37: sherd.node.HoldStepRequest
+	(*ListRequest)(nil),         // 38: sherd.node.ListRequest
+	(*HeldAnswer)(nil),          // 39: sherd.node.HeldAnswer
+	(*HeldTransaction)(nil),     // 40: sherd.node.HeldTransaction
+	(*TablesAnswer)(nil),        // 41: sherd.node.TablesAnswer
+	(*KeepSnapshotRequest)(nil), // 42: sherd.node.KeepSnapshotRequest
+	(*CountsAnswer)(nil),        // 43: sherd.node.CountsAnswer
+	(*Count)(nil),               // 44: sherd.node.Count
+	(*RowLocksAnswer)(nil),      // 45: sherd.node.RowLocksAnswer
+	(*RowLock)(nil),             // 46: sherd.node.RowLock
+	(*TransactionsAnswer)(nil),  // 47: sherd.node.TransactionsAnswer
+	(*OpenTransaction)(nil),     // 48: sherd.node.OpenTransaction
 }
 var file_task_proto_depIdxs = []int32{
-	2,  // 0: sherd.node.Attendance.leads:type_name -> sherd.node.Leadership
-	3,  // 1: sherd.node.Attendance.ended:type_name -> sherd.node.StageName
-	6,  // 2: sherd.node.Stage.mark:type_name -> sherd.node.Mark
-	9,  // 3: sherd.node.TaskPart.begin:type_name -> sherd.node.TaskBegin
+	3,  // 0: sherd.node.Attendance.leads:type_name -> sherd.node.Leadership
+	4,  // 1: sherd.node.Attendance.ended:type_name -> sherd.node.StageName
+	7,  // 2: sherd.node.Stage.mark:type_name -> sherd.node.Mark
+	10, // 3: sherd.node.TaskPart.begin:type_name -> sherd.node.TaskBegin
 	11, // 4: sherd.node.TaskPart.more:type_name -> sherd.node.TaskMore
-	13, // 5: sherd.node.TaskPart.go:type_name -> sherd.node.TaskGo
-	14, // 6: sherd.node.TaskPart.stop:type_name -> sherd.node.TaskStop
-	4,  // 7: sherd.node.TaskBegin.header:type_name -> sherd.node.Header
-	7,  // 8: sherd.node.TaskBegin.buckets:type_name -> sherd.node.BucketRange
-	10, // 9: sherd.node.TaskBegin.limits:type_name -> sherd.node.TaskLimits
-	12, // 10: sherd.node.TaskMore.writes:type_name -> sherd.node.TaskWrite
-	16, // 11: sherd.node.TaskAnswer.started:type_name -> sherd.node.TaskStarted
-	17, // 12: sherd.node.TaskAnswer.rows:type_name -> sherd.node.TaskRows
-	18, // 13: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
-	19, // 14: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
-	20, // 15: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
-	5,  // 16: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
-	0,  // 17: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
-	22, // 18: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
-	7,  // 19: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
-	24, // 20: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	20, // 21: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
-	4,  // 22: sherd.node.CommitRequest.header:type_name -> sherd.node.Header
-	20, // 23: sherd.node.CommitAnswer.failure:type_name -> sherd.node.Failure
-	4,  // 24: sherd.node.CheckRequest.header:type_name -> sherd.node.Header
-	4,  // 25: sherd.node.PrepareRequest.header:type_name -> sherd.node.Header
-	20, // 26: sherd.node.StageAnswer.failure:type_name -> sherd.node.Failure
-	5,  // 27: sherd.node.StageAnswer.stage:type_name -> sherd.node.Stage
-	4,  // 28: sherd.node.DecisionRequest.header:type_name -> sherd.node.Header
-	4,  // 29: sherd.node.OutcomeRequest.header:type_name -> sherd.node.Header
-	20, // 30: sherd.node.OutcomeAnswer.failure:type_name -> sherd.node.Failure
-	4,  // 31: sherd.node.ReturnRequest.header:type_name -> sherd.node.Header
-	6,  // 32: sherd.node.ReturnRequest.mark:type_name -> sherd.node.Mark
-	8,  // 33: sherd.node.Fragments.Run:input_type -> sherd.node.TaskPart
-	21, // 34: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
-	25, // 35: sherd.node.Fragments.Commit:input_type -> sherd.node.CommitRequest
-	27, // 36: sherd.node.Fragments.Check:input_type -> sherd.node.CheckRequest
-	28, // 37: sherd.node.Fragments.Prepare:input_type -> sherd.node.PrepareRequest
-	30, // 38: sherd.node.Fragments.Decide:input_type -> sherd.node.DecisionRequest
-	30, // 39: sherd.node.Fragments.Resolve:input_type -> sherd.node.DecisionRequest
-	30, // 40: sherd.node.Fragments.Forget:input_type -> sherd.node.DecisionRequest
-	33, // 41: sherd.node.Fragments.Return:input_type -> sherd.node.ReturnRequest
-	31, // 42: sherd.node.Fragments.Outcome:input_type -> sherd.node.OutcomeRequest
-	31, // 43: sherd.node.Fragments.Recall:input_type -> sherd.node.OutcomeRequest
-	1,  // 44: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
-	15, // 45: sherd.node.Fragments.Run:output_type -> sherd.node.TaskAnswer
-	23, // 46: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
-	26, // 47: sherd.node.Fragments.Commit:output_type -> sherd.node.CommitAnswer
-	29, // 48: sherd.node.Fragments.Check:output_type -> sherd.node.StageAnswer
-	29, // 49: sherd.node.Fragments.Prepare:output_type -> sherd.node.StageAnswer
-	32, // 50: sherd.node.Fragments.Decide:output_type -> sherd.node.OutcomeAnswer
-	29, // 51: sherd.node.Fragments.Resolve:output_type -> sherd.node.StageAnswer
-	29, // 52: sherd.node.Fragments.Forget:output_type -> sherd.node.StageAnswer
-	29, // 53: sherd.node.Fragments.Return:output_type -> sherd.node.StageAnswer
-	32, // 54: sherd.node.Fragments.Outcome:output_type -> sherd.node.OutcomeAnswer
-	32, // 55: sherd.node.Fragments.Recall:output_type -> sherd.node.OutcomeAnswer
-	1,  // 56: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
-	45, // [45:57] is the sub-list for method output_type
-	33, // [33:45] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	12, // 5: sherd.node.TaskPart.go:type_name -> sherd.node.TaskGo
+	13, // 6: sherd.node.TaskPart.stop:type_name -> sherd.node.TaskStop
+	5,  // 7: sherd.node.TaskBegin.header:type_name -> sherd.node.Header
+	8,  // 8: sherd.node.TaskBegin.buckets:type_name -> sherd.node.BucketRange
+	11, // 9: sherd.node.TaskBegin.more:type_name -> sherd.node.TaskMore
+	15, // 10: sherd.node.TaskAnswer.started:type_name -> sherd.node.TaskStarted
+	16, // 11: sherd.node.TaskAnswer.rows:type_name -> sherd.node.TaskRows
+	17, // 12: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
+	19, // 13: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
+	6,  // 14: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
+	18, // 15: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.Party
+	20, // 16: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
+	6,  // 17: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
+	15, // 18: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
+	0,  // 19: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
+	22, // 20: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
+	8,  // 21: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
+	24, // 22: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	20, // 23: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
+	5,  // 24: sherd.node.CommitRequest.header:type_name -> sherd.node.Header
+	20, // 25: sherd.node.CommitAnswer.failure:type_name -> sherd.node.Failure
+	6,  // 26: sherd.node.CommitAnswer.stage:type_name -> sherd.node.Stage
+	5,  // 27: sherd.node.CheckRequest.header:type_name -> sherd.node.Header
+	5,  // 28: sherd.node.PrepareRequest.header:type_name -> sherd.node.Header
+	20, // 29: sherd.node.StageAnswer.failure:type_name -> sherd.node.Failure
+	6,  // 30: sherd.node.StageAnswer.stage:type_name -> sherd.node.Stage
+	5,  // 31: sherd.node.DecisionRequest.header:type_name -> sherd.node.Header
+	5,  // 32: sherd.node.OutcomeRequest.header:type_name -> sherd.node.Header
+	20, // 33: sherd.node.OutcomeAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 34: sherd.node.ReturnRequest.header:type_name -> sherd.node.Header
+	7,  // 35: sherd.node.ReturnRequest.mark:type_name -> sherd.node.Mark
+	20, // 36: sherd.node.YesAnswer.failure:type_name -> sherd.node.Failure
+	20, // 37: sherd.node.InDoubtAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 38: sherd.node.HoldRequest.header:type_name -> sherd.node.Header
+	5,  // 39: sherd.node.HoldStepRequest.header:type_name -> sherd.node.Header
+	1,  // 40: sherd.node.HoldStepRequest.step:type_name -> sherd.node.HoldStepRequest.Step
+	40, // 41: sherd.node.HeldAnswer.held:type_name -> sherd.node.HeldTransaction
+	24, // 42: sherd.node.HeldAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	20, // 43: sherd.node.TablesAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 44: sherd.node.KeepSnapshotRequest.header:type_name -> sherd.node.Header
+	44, // 45: sherd.node.CountsAnswer.counts:type_name -> sherd.node.Count
+	24, // 46: sherd.node.CountsAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	46, // 47: sherd.node.RowLocksAnswer.locks:type_name -> sherd.node.RowLock
+	24, // 48: sherd.node.RowLocksAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	18, // 49: sherd.node.RowLock.holder:type_name -> sherd.node.Party
+	18, // 50: sherd.node.RowLock.blockers:type_name -> sherd.node.Party
+	48, // 51: sherd.node.TransactionsAnswer.transactions:type_name -> sherd.node.OpenTransaction
+	24, // 52: sherd.node.TransactionsAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	18, // 53: sherd.node.OpenTransaction.party:type_name -> sherd.node.Party
+	9,  // 54: sherd.node.Fragments.Run:input_type -> sherd.node.TaskPart
+	21, // 55: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
+	25, // 56: sherd.node.Fragments.Commit:input_type -> sherd.node.CommitRequest
+	27, // 57: sherd.node.Fragments.Check:input_type -> sherd.node.CheckRequest
+	28, // 58: sherd.node.Fragments.Prepare:input_type -> sherd.node.PrepareRequest
+	30, // 59: sherd.node.Fragments.Decide:input_type -> sherd.node.DecisionRequest
+	30, // 60: sherd.node.Fragments.Resolve:input_type -> sherd.node.DecisionRequest
+	30, // 61: sherd.node.Fragments.Forget:input_type -> sherd.node.DecisionRequest
+	33, // 62: sherd.node.Fragments.Return:input_type -> sherd.node.ReturnRequest
+	31, // 63: sherd.node.Fragments.Outcome:input_type -> sherd.node.OutcomeRequest
+	31, // 64: sherd.node.Fragments.Recall:input_type -> sherd.node.OutcomeRequest
+	31, // 65: sherd.node.Fragments.HasPrepared:input_type -> sherd.node.OutcomeRequest
+	31, // 66: sherd.node.Fragments.InDoubt:input_type -> sherd.node.OutcomeRequest
+	36, // 67: sherd.node.Fragments.Hold:input_type -> sherd.node.HoldRequest
+	37, // 68: sherd.node.Fragments.HoldStep:input_type -> sherd.node.HoldStepRequest
+	31, // 69: sherd.node.Fragments.HoldStands:input_type -> sherd.node.OutcomeRequest
+	38, // 70: sherd.node.Fragments.ListHeld:input_type -> sherd.node.ListRequest
+	31, // 71: sherd.node.Fragments.HeldTables:input_type -> sherd.node.OutcomeRequest
+	42, // 72: sherd.node.Fragments.KeepSnapshot:input_type -> sherd.node.KeepSnapshotRequest
+	38, // 73: sherd.node.Fragments.Counts:input_type -> sherd.node.ListRequest
+	38, // 74: sherd.node.Fragments.RowLocks:input_type -> sherd.node.ListRequest
+	38, // 75: sherd.node.Fragments.Transactions:input_type -> sherd.node.ListRequest
+	2,  // 76: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
+	14, // 77: sherd.node.Fragments.Run:output_type -> sherd.node.TaskAnswer
+	23, // 78: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
+	26, // 79: sherd.node.Fragments.Commit:output_type -> sherd.node.CommitAnswer
+	29, // 80: sherd.node.Fragments.Check:output_type -> sherd.node.StageAnswer
+	29, // 81: sherd.node.Fragments.Prepare:output_type -> sherd.node.StageAnswer
+	32, // 82: sherd.node.Fragments.Decide:output_type -> sherd.node.OutcomeAnswer
+	29, // 83: sherd.node.Fragments.Resolve:output_type -> sherd.node.StageAnswer
+	29, // 84: sherd.node.Fragments.Forget:output_type -> sherd.node.StageAnswer
+	29, // 85: sherd.node.Fragments.Return:output_type -> sherd.node.StageAnswer
+	32, // 86: sherd.node.Fragments.Outcome:output_type -> sherd.node.OutcomeAnswer
+	32, // 87: sherd.node.Fragments.Recall:output_type -> sherd.node.OutcomeAnswer
+	34, // 88: sherd.node.Fragments.HasPrepared:output_type -> sherd.node.YesAnswer
+	35, // 89: sherd.node.Fragments.InDoubt:output_type -> sherd.node.InDoubtAnswer
+	29, // 90: sherd.node.Fragments.Hold:output_type -> sherd.node.StageAnswer
+	29, // 91: sherd.node.Fragments.HoldStep:output_type -> sherd.node.StageAnswer
+	34, // 92: sherd.node.Fragments.HoldStands:output_type -> sherd.node.YesAnswer
+	39, // 93: sherd.node.Fragments.ListHeld:output_type -> sherd.node.HeldAnswer
+	41, // 94: sherd.node.Fragments.HeldTables:output_type -> sherd.node.TablesAnswer
+	29, // 95: sherd.node.Fragments.KeepSnapshot:output_type -> sherd.node.StageAnswer
+	43, // 96: sherd.node.Fragments.Counts:output_type -> sherd.node.CountsAnswer
+	45, // 97: sherd.node.Fragments.RowLocks:output_type -> sherd.node.RowLocksAnswer
+	47, // 98: sherd.node.Fragments.Transactions:output_type -> sherd.node.TransactionsAnswer
+	2,  // 99: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
+	77, // [77:100] is the sub-list for method output_type
+	54, // [54:77] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_task_proto_init() }
@@ -2826,7 +4113,7 @@ func file_task_proto_init() {
 		(*TaskPart_Go)(nil),
 		(*TaskPart_Stop)(nil),
 	}
-	file_task_proto_msgTypes[14].OneofWrappers = []any{
+	file_task_proto_msgTypes[12].OneofWrappers = []any{
 		(*TaskAnswer_Started)(nil),
 		(*TaskAnswer_Rows)(nil),
 		(*TaskAnswer_Waiting)(nil),
@@ -2837,8 +4124,8 @@ func file_task_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_task_proto_rawDesc), len(file_task_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   33,
+			NumEnums:      2,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -19,17 +19,28 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Fragments_Run_FullMethodName      = "/sherd.node.Fragments/Run"
-	Fragments_Snapshot_FullMethodName = "/sherd.node.Fragments/Snapshot"
-	Fragments_Commit_FullMethodName   = "/sherd.node.Fragments/Commit"
-	Fragments_Check_FullMethodName    = "/sherd.node.Fragments/Check"
-	Fragments_Prepare_FullMethodName  = "/sherd.node.Fragments/Prepare"
-	Fragments_Decide_FullMethodName   = "/sherd.node.Fragments/Decide"
-	Fragments_Resolve_FullMethodName  = "/sherd.node.Fragments/Resolve"
-	Fragments_Forget_FullMethodName   = "/sherd.node.Fragments/Forget"
-	Fragments_Return_FullMethodName   = "/sherd.node.Fragments/Return"
-	Fragments_Outcome_FullMethodName  = "/sherd.node.Fragments/Outcome"
-	Fragments_Recall_FullMethodName   = "/sherd.node.Fragments/Recall"
+	Fragments_Run_FullMethodName          = "/sherd.node.Fragments/Run"
+	Fragments_Snapshot_FullMethodName     = "/sherd.node.Fragments/Snapshot"
+	Fragments_Commit_FullMethodName       = "/sherd.node.Fragments/Commit"
+	Fragments_Check_FullMethodName        = "/sherd.node.Fragments/Check"
+	Fragments_Prepare_FullMethodName      = "/sherd.node.Fragments/Prepare"
+	Fragments_Decide_FullMethodName       = "/sherd.node.Fragments/Decide"
+	Fragments_Resolve_FullMethodName      = "/sherd.node.Fragments/Resolve"
+	Fragments_Forget_FullMethodName       = "/sherd.node.Fragments/Forget"
+	Fragments_Return_FullMethodName       = "/sherd.node.Fragments/Return"
+	Fragments_Outcome_FullMethodName      = "/sherd.node.Fragments/Outcome"
+	Fragments_Recall_FullMethodName       = "/sherd.node.Fragments/Recall"
+	Fragments_HasPrepared_FullMethodName  = "/sherd.node.Fragments/HasPrepared"
+	Fragments_InDoubt_FullMethodName      = "/sherd.node.Fragments/InDoubt"
+	Fragments_Hold_FullMethodName         = "/sherd.node.Fragments/Hold"
+	Fragments_HoldStep_FullMethodName     = "/sherd.node.Fragments/HoldStep"
+	Fragments_HoldStands_FullMethodName   = "/sherd.node.Fragments/HoldStands"
+	Fragments_ListHeld_FullMethodName     = "/sherd.node.Fragments/ListHeld"
+	Fragments_HeldTables_FullMethodName   = "/sherd.node.Fragments/HeldTables"
+	Fragments_KeepSnapshot_FullMethodName = "/sherd.node.Fragments/KeepSnapshot"
+	Fragments_Counts_FullMethodName       = "/sherd.node.Fragments/Counts"
+	Fragments_RowLocks_FullMethodName     = "/sherd.node.Fragments/RowLocks"
+	Fragments_Transactions_FullMethodName = "/sherd.node.Fragments/Transactions"
 )
 
 // FragmentsClient is the client API for Fragments service.
@@ -38,8 +49,8 @@ const (
 //
 // Fragments is what gateways ask of the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
 type FragmentsClient interface {
-	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More, Go; then Started, any number of
-	// Rows, End. Stop may come at any time after Go.
+	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More and a Go unless Begin says go;
+	// then Started and any number of Rows unless End has them, and End. Stop may come at any time after Go, and is answered by End as well.
 	Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TaskPart, TaskAnswer], error)
 	// Snapshot gives the timestamp of a statement that may reach the ranges named (T5, T6).
 	Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotAnswer, error)
@@ -54,6 +65,22 @@ type FragmentsClient interface {
 	// Outcome asks an anchor, which may propose abort (T7); Recall asks what is known, and changes nothing.
 	Outcome(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error)
 	Recall(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*OutcomeAnswer, error)
+	// HasPrepared asks a writer whether it has prepared at C; once it has said no it stays so. InDoubt asks what is known of one that is prepared.
+	HasPrepared(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error)
+	InDoubt(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*InDoubtAnswer, error)
+	// PREPARE TRANSACTION: the steps of a hold, what is held, and whether it stands. COMMIT PREPARED is Commit, or Prepare and Decide, with
+	// Header.held; ROLLBACK PREPARED is the step unhold.
+	Hold(ctx context.Context, in *HoldRequest, opts ...grpc.CallOption) (*StageAnswer, error)
+	HoldStep(ctx context.Context, in *HoldStepRequest, opts ...grpc.CallOption) (*StageAnswer, error)
+	HoldStands(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error)
+	ListHeld(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*HeldAnswer, error)
+	HeldTables(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*TablesAnswer, error)
+	// KeepSnapshot keeps what is visible at T readable until the transaction ends.
+	KeepSnapshot(ctx context.Context, in *KeepSnapshotRequest, opts ...grpc.CallOption) (*StageAnswer, error)
+	// What views show: of the fragments named, or of all that the node leads.
+	Counts(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*CountsAnswer, error)
+	RowLocks(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*RowLocksAnswer, error)
+	Transactions(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*TransactionsAnswer, error)
 }
 
 type fragmentsClient struct {
@@ -177,14 +204,124 @@ func (c *fragmentsClient) Recall(ctx context.Context, in *OutcomeRequest, opts .
 	return out, nil
 }
 
+func (c *fragmentsClient) HasPrepared(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(YesAnswer)
+	err := c.cc.Invoke(ctx, Fragments_HasPrepared_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) InDoubt(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*InDoubtAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(InDoubtAnswer)
+	err := c.cc.Invoke(ctx, Fragments_InDoubt_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) Hold(ctx context.Context, in *HoldRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StageAnswer)
+	err := c.cc.Invoke(ctx, Fragments_Hold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) HoldStep(ctx context.Context, in *HoldStepRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StageAnswer)
+	err := c.cc.Invoke(ctx, Fragments_HoldStep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) HoldStands(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*YesAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(YesAnswer)
+	err := c.cc.Invoke(ctx, Fragments_HoldStands_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) ListHeld(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*HeldAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HeldAnswer)
+	err := c.cc.Invoke(ctx, Fragments_ListHeld_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) HeldTables(ctx context.Context, in *OutcomeRequest, opts ...grpc.CallOption) (*TablesAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TablesAnswer)
+	err := c.cc.Invoke(ctx, Fragments_HeldTables_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) KeepSnapshot(ctx context.Context, in *KeepSnapshotRequest, opts ...grpc.CallOption) (*StageAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StageAnswer)
+	err := c.cc.Invoke(ctx, Fragments_KeepSnapshot_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) Counts(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*CountsAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CountsAnswer)
+	err := c.cc.Invoke(ctx, Fragments_Counts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) RowLocks(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*RowLocksAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RowLocksAnswer)
+	err := c.cc.Invoke(ctx, Fragments_RowLocks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fragmentsClient) Transactions(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*TransactionsAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TransactionsAnswer)
+	err := c.cc.Invoke(ctx, Fragments_Transactions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // FragmentsServer is the server API for Fragments service.
 // All implementations must embed UnimplementedFragmentsServer
 // for forward compatibility.
 //
 // Fragments is what gateways ask of the node that leads a fragment. docs/decisions/2026-11-21-node-protocol.md has the rules.
 type FragmentsServer interface {
-	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More, Go; then Started, any number of
-	// Rows, End. Stop may come at any time after Go.
+	// Run executes tasks, one after another: a stream is borrowed by one task at a time. Begin, any number of More and a Go unless Begin says go;
+	// then Started and any number of Rows unless End has them, and End. Stop may come at any time after Go, and is answered by End as well.
 	Run(grpc.BidiStreamingServer[TaskPart, TaskAnswer]) error
 	// Snapshot gives the timestamp of a statement that may reach the ranges named (T5, T6).
 	Snapshot(context.Context, *SnapshotRequest) (*SnapshotAnswer, error)
@@ -199,6 +336,22 @@ type FragmentsServer interface {
 	// Outcome asks an anchor, which may propose abort (T7); Recall asks what is known, and changes nothing.
 	Outcome(context.Context, *OutcomeRequest) (*OutcomeAnswer, error)
 	Recall(context.Context, *OutcomeRequest) (*OutcomeAnswer, error)
+	// HasPrepared asks a writer whether it has prepared at C; once it has said no it stays so. InDoubt asks what is known of one that is prepared.
+	HasPrepared(context.Context, *OutcomeRequest) (*YesAnswer, error)
+	InDoubt(context.Context, *OutcomeRequest) (*InDoubtAnswer, error)
+	// PREPARE TRANSACTION: the steps of a hold, what is held, and whether it stands. COMMIT PREPARED is Commit, or Prepare and Decide, with
+	// Header.held; ROLLBACK PREPARED is the step unhold.
+	Hold(context.Context, *HoldRequest) (*StageAnswer, error)
+	HoldStep(context.Context, *HoldStepRequest) (*StageAnswer, error)
+	HoldStands(context.Context, *OutcomeRequest) (*YesAnswer, error)
+	ListHeld(context.Context, *ListRequest) (*HeldAnswer, error)
+	HeldTables(context.Context, *OutcomeRequest) (*TablesAnswer, error)
+	// KeepSnapshot keeps what is visible at T readable until the transaction ends.
+	KeepSnapshot(context.Context, *KeepSnapshotRequest) (*StageAnswer, error)
+	// What views show: of the fragments named, or of all that the node leads.
+	Counts(context.Context, *ListRequest) (*CountsAnswer, error)
+	RowLocks(context.Context, *ListRequest) (*RowLocksAnswer, error)
+	Transactions(context.Context, *ListRequest) (*TransactionsAnswer, error)
 	mustEmbedUnimplementedFragmentsServer()
 }
 
@@ -241,6 +394,39 @@ func (UnimplementedFragmentsServer) Outcome(context.Context, *OutcomeRequest) (*
 }
 func (UnimplementedFragmentsServer) Recall(context.Context, *OutcomeRequest) (*OutcomeAnswer, error) {
 	return nil, status.Error(codes.Unimplemented, "method Recall not implemented")
+}
+func (UnimplementedFragmentsServer) HasPrepared(context.Context, *OutcomeRequest) (*YesAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method HasPrepared not implemented")
+}
+func (UnimplementedFragmentsServer) InDoubt(context.Context, *OutcomeRequest) (*InDoubtAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method InDoubt not implemented")
+}
+func (UnimplementedFragmentsServer) Hold(context.Context, *HoldRequest) (*StageAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Hold not implemented")
+}
+func (UnimplementedFragmentsServer) HoldStep(context.Context, *HoldStepRequest) (*StageAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method HoldStep not implemented")
+}
+func (UnimplementedFragmentsServer) HoldStands(context.Context, *OutcomeRequest) (*YesAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method HoldStands not implemented")
+}
+func (UnimplementedFragmentsServer) ListHeld(context.Context, *ListRequest) (*HeldAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHeld not implemented")
+}
+func (UnimplementedFragmentsServer) HeldTables(context.Context, *OutcomeRequest) (*TablesAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method HeldTables not implemented")
+}
+func (UnimplementedFragmentsServer) KeepSnapshot(context.Context, *KeepSnapshotRequest) (*StageAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method KeepSnapshot not implemented")
+}
+func (UnimplementedFragmentsServer) Counts(context.Context, *ListRequest) (*CountsAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Counts not implemented")
+}
+func (UnimplementedFragmentsServer) RowLocks(context.Context, *ListRequest) (*RowLocksAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method RowLocks not implemented")
+}
+func (UnimplementedFragmentsServer) Transactions(context.Context, *ListRequest) (*TransactionsAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Transactions not implemented")
 }
 func (UnimplementedFragmentsServer) mustEmbedUnimplementedFragmentsServer() {}
 func (UnimplementedFragmentsServer) testEmbeddedByValue()                   {}
@@ -450,6 +636,204 @@ func _Fragments_Recall_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Fragments_HasPrepared_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OutcomeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).HasPrepared(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_HasPrepared_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).HasPrepared(ctx, req.(*OutcomeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_InDoubt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OutcomeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).InDoubt(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_InDoubt_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).InDoubt(ctx, req.(*OutcomeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_Hold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).Hold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_Hold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).Hold(ctx, req.(*HoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_HoldStep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HoldStepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).HoldStep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_HoldStep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).HoldStep(ctx, req.(*HoldStepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_HoldStands_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OutcomeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).HoldStands(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_HoldStands_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).HoldStands(ctx, req.(*OutcomeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_ListHeld_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).ListHeld(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_ListHeld_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).ListHeld(ctx, req.(*ListRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_HeldTables_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OutcomeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).HeldTables(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_HeldTables_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).HeldTables(ctx, req.(*OutcomeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_KeepSnapshot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(KeepSnapshotRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).KeepSnapshot(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_KeepSnapshot_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).KeepSnapshot(ctx, req.(*KeepSnapshotRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_Counts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).Counts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_Counts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).Counts(ctx, req.(*ListRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_RowLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).RowLocks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_RowLocks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).RowLocks(ctx, req.(*ListRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fragments_Transactions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FragmentsServer).Transactions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fragments_Transactions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FragmentsServer).Transactions(ctx, req.(*ListRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Fragments_ServiceDesc is the grpc.ServiceDesc for Fragments service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -496,6 +880,50 @@ var Fragments_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Recall",
 			Handler:    _Fragments_Recall_Handler,
+		},
+		{
+			MethodName: "HasPrepared",
+			Handler:    _Fragments_HasPrepared_Handler,
+		},
+		{
+			MethodName: "InDoubt",
+			Handler:    _Fragments_InDoubt_Handler,
+		},
+		{
+			MethodName: "Hold",
+			Handler:    _Fragments_Hold_Handler,
+		},
+		{
+			MethodName: "HoldStep",
+			Handler:    _Fragments_HoldStep_Handler,
+		},
+		{
+			MethodName: "HoldStands",
+			Handler:    _Fragments_HoldStands_Handler,
+		},
+		{
+			MethodName: "ListHeld",
+			Handler:    _Fragments_ListHeld_Handler,
+		},
+		{
+			MethodName: "HeldTables",
+			Handler:    _Fragments_HeldTables_Handler,
+		},
+		{
+			MethodName: "KeepSnapshot",
+			Handler:    _Fragments_KeepSnapshot_Handler,
+		},
+		{
+			MethodName: "Counts",
+			Handler:    _Fragments_Counts_Handler,
+		},
+		{
+			MethodName: "RowLocks",
+			Handler:    _Fragments_RowLocks_Handler,
+		},
+		{
+			MethodName: "Transactions",
+			Handler:    _Fragments_Transactions_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

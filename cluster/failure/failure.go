@@ -1,0 +1,135 @@
+package failure
+
+import (
+	"errors"
+	"fmt"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/txn"
+)
+
+// NotLeader says that the node asked does not lead the fragment. Nothing was done.
+type NotLeader struct {
+	Fragment txn.FragmentID
+	Leader   uint32 // the node that does, as far as the one asked knows; 0: it does not know
+	Term     uint64 // of that
+}
+
+func (e *NotLeader) Error() string {
+	if e.Leader != 0 {
+		return fmt.Sprintf("fragment %d is led by node %d", e.Fragment, e.Leader)
+	}
+	return fmt.Sprintf("fragment %d has no known leader", e.Fragment)
+}
+
+// Unwrap gives what a client would see.
+func (e *NotLeader) Unwrap() error {
+	return pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")
+}
+
+// StageLost says that the stage which the request is for is not there any more: it went with its leader, or since its gateway was silent.
+type StageLost struct{}
+
+func (*StageLost) Error() string { return "the stage is lost" }
+
+// Unwrap gives what a client would see.
+func (*StageLost) Unwrap() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction").
+		WithHint("Try the transaction again.")
+}
+
+// Moved says that some of the buckets asked for are not the fragment's.
+type Moved struct{ Epoch uint64 } // of the map at the node asked
+
+func (e *Moved) Error() string { return fmt.Sprintf("buckets have moved, map %d", e.Epoch) }
+
+// Unwrap gives what a client would see.
+func (*Moved) Unwrap() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").WithHint("Try again.")
+}
+
+// Replan says that the plan was made with definitions that are not those of the node asked.
+type Replan struct {
+	Version uint64 // of the catalog there: whoever plans again waits for it
+	Why     string
+}
+
+func (e *Replan) Error() string {
+	return fmt.Sprintf("definitions have changed, catalog %d: %s", e.Version, e.Why)
+}
+
+// Unwrap gives what a client would see.
+func (*Replan) Unwrap() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: the definitions of a table have changed").WithHint("Try again.")
+}
+
+// ErrUnknownPlan says that the plan has to be sent again.
+var ErrUnknownPlan = errors.New("the plan's number is not known")
+
+// ClockAhead says that the request's timestamp is too far ahead of the clock of the node asked.
+type ClockAhead struct{ Err error }
+
+func (e *ClockAhead) Error() string { return e.Err.Error() }
+
+// Unwrap gives what a client would see.
+func (e *ClockAhead) Unwrap() error { return e.Err }
+
+// Encode gives an error its form between nodes; nil for nil.
+func Encode(err error) *pb.Failure {
+	var (
+		leader *NotLeader
+		lost   *StageLost
+		moved  *Moved
+		replan *Replan
+		clock  *ClockAhead
+	)
+	f := &pb.Failure{}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &leader):
+		f.Kind, f.Leader, f.Term = pb.Failure_NOT_LEADER, leader.Leader, leader.Term
+	case errors.As(err, &lost):
+		f.Kind = pb.Failure_STAGE_LOST
+	case errors.As(err, &moved):
+		f.Kind, f.Epoch = pb.Failure_MOVED, moved.Epoch
+	case errors.As(err, &replan):
+		f.Kind, f.CatalogVersion, f.Error = pb.Failure_REPLAN, replan.Version, wire.AppendError(nil, errors.New(replan.Why))
+	case errors.Is(err, ErrUnknownPlan):
+		f.Kind = pb.Failure_UNKNOWN_PLAN
+	case errors.As(err, &clock):
+		f.Kind, f.Error = pb.Failure_CLOCK, wire.AppendError(nil, clock.Err)
+	default:
+		f.Error = wire.AppendError(nil, err)
+	}
+	return f
+}
+
+// Decode gives the error of an answer about a fragment; nil where there is none.
+func Decode(f *pb.Failure, fragment txn.FragmentID) error {
+	if f == nil {
+		return nil
+	}
+	switch f.Kind {
+	case pb.Failure_NOT_LEADER:
+		return &NotLeader{fragment, f.Leader, f.Term}
+	case pb.Failure_STAGE_LOST:
+		return &StageLost{}
+	case pb.Failure_MOVED:
+		return &Moved{f.Epoch}
+	case pb.Failure_UNKNOWN_PLAN:
+		return ErrUnknownPlan
+	}
+	err, damaged := wire.DecodeError(f.Error)
+	switch {
+	case damaged != nil:
+		return damaged
+	case f.Kind == pb.Failure_REPLAN:
+		return &Replan{f.CatalogVersion, pgerr.From(err).Message}
+	case f.Kind == pb.Failure_CLOCK:
+		return &ClockAhead{err}
+	}
+	return err
+}

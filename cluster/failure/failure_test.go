@@ -1,0 +1,49 @@
+package failure
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestEveryFailureComesBack(t *testing.T) {
+	marked := pgerr.New(pgerr.UniqueViolation, "m")
+	for _, want := range []error{
+		nil, &NotLeader{Fragment: 7, Leader: 3, Term: 9}, &NotLeader{Fragment: 7}, &StageLost{}, &Moved{5}, &Replan{77, "table 3"}, ErrUnknownPlan, marked,
+		&ClockAhead{pgerr.New(pgerr.InternalError, "clock")}, &txn.LowError{Promised: 4}, txn.NewConflict([]byte("k"), 2, 1, txn.ID{}, false),
+	} {
+		for _, err := range []error{want, around(want)} {
+			b, merr := proto.Marshal(&pb.StageAnswer{Failure: Encode(err)})
+			if merr != nil {
+				t.Fatal(merr)
+			}
+			var a pb.StageAnswer
+			if err := proto.Unmarshal(b, &a); err != nil {
+				t.Fatal(err)
+			}
+			if got := Decode(a.Failure, 7); !reflect.DeepEqual(got, want) {
+				t.Errorf("%v became %v", err, got)
+			}
+		}
+		if want != nil && want != ErrUnknownPlan && pgerr.Code(want) == pgerr.InternalError && pgerr.From(want).Message != "clock" && !isLow(want) {
+			t.Errorf("%v has no SQLSTATE", want)
+		}
+	}
+	if err := Decode(&pb.Failure{Error: []byte{99}}, 1); pgerr.Code(err) != pgerr.ProtocolViolation {
+		t.Errorf("damage became %v", err)
+	}
+}
+
+func around(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("around: %w", err)
+}
+
+func isLow(err error) bool { _, ok := err.(*txn.LowError); return ok }
