@@ -62,13 +62,13 @@ func (k *compiler) combining(n plan.Node) (Op, error) {
 		return k.modify(n)
 	case *plan.LockRows:
 		return k.lockRows(n)
-	case *stageNode:
+	case plan.Stage:
 		return k.stage(n)
-	case *findNode:
+	case plan.Find:
 		return k.find(n)
-	case *fillNode:
+	case *plan.Fill:
 		return k.fill(n)
-	case *lockNode:
+	case plan.LockKeys:
 		return k.lockKeys(n)
 	}
 	return nil, internal("plan step %T cannot be run", n)

@@ -27,20 +27,6 @@ type FillPlace struct {
 	Rows  int64 // looked at so far
 }
 
-// fillNode is the plan of a task that fills. It emits the entries that belong into other fragments, and at last the key of the last row.
-type fillNode struct {
-	plan.Base
-	table  *catalog.Table
-	schema string
-	index  query.Index
-	after  []byte
-	limit  int  // rows; 0 is all
-	beside bool // writers are at work: each row is locked and looked at anew
-}
-
-// Children implements plan.Node.
-func (*fillNode) Children() []plan.Node { return nil }
-
 // NewFill makes a Fill for an index of a table, as plan.TableIndexes gives it.
 func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
 	return &Fill{table: table, schema: schema, index: index}
@@ -65,12 +51,12 @@ func (f *Fill) Some(c *Ctx, share shardmap.Share, at FillPlace, limit int) (Fill
 }
 
 func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, beside bool) error {
-	node := &fillNode{table: f.table, schema: f.schema, index: f.index, after: at.After, limit: limit, beside: beside}
+	node := &plan.Fill{Table: f.table, Schema: f.schema, Index: f.index, After: at.After, Limit: limit, Beside: beside}
 	program, err := compileNode(node, 0)
 	if err != nil {
 		return err
 	}
-	stage := &stageNode{modify: &plan.Modify{Kind: plan.ModInsert, Table: f.table, Schema: f.schema, Indexes: []query.Index{f.index}}}
+	stage := plan.Stage{Modify: &plan.Modify{Kind: plan.ModInsert, Table: f.table, Schema: f.schema, Indexes: []query.Index{f.index}}}
 	out := &sender{c: c, node: stage}
 	if out.program, err = compileNode(stage, 0); err != nil {
 		return err
@@ -111,9 +97,9 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 	return c.fault(err)
 }
 
-// fillOp runs a fillNode.
+// fillOp runs a plan.Fill.
 type fillOp struct {
-	node *fillNode
+	node *plan.Fill
 	rule *tableRule
 	row  Row
 	next Row
@@ -121,12 +107,12 @@ type fillOp struct {
 	buf  []byte
 }
 
-func (k *compiler) fill(n *fillNode) (Op, error) {
-	rule, err := k.tableRule(&plan.Modify{Kind: plan.ModInsert, Table: n.table, Schema: n.schema, Indexes: []query.Index{n.index}})
+func (k *compiler) fill(n *plan.Fill) (Op, error) {
+	rule, err := k.tableRule(&plan.Modify{Kind: plan.ModInsert, Table: n.Table, Schema: n.Schema, Indexes: []query.Index{n.Index}})
 	if err != nil {
 		return nil, err
 	}
-	return &fillOp{node: n, rule: rule, row: make(Row, len(n.table.Columns)), next: make(Row, 5)}, nil
+	return &fillOp{node: n, rule: rule, row: make(Row, len(n.Table.Columns)), next: make(Row, 5)}, nil
 }
 
 // Run implements Op.
@@ -139,8 +125,8 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 	rows := 0
 	for _, iv := range c.local.task.Buckets.Intervals() {
 		span := o.rule.table.bucketSpan(iv)
-		if o.node.after != nil && bytes.Compare(o.node.after, span.Start) >= 0 {
-			span.Start = append(bytes.Clone(o.node.after), 0)
+		if o.node.After != nil && bytes.Compare(o.node.After, span.Start) >= 0 {
+			span.Start = append(bytes.Clone(o.node.After), 0)
 		}
 		if bytes.Compare(span.Start, span.End) >= 0 {
 			continue
@@ -154,7 +140,7 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 			if err := o.take(c, key, value, emit); err != nil {
 				return err
 			}
-			if rows == o.node.limit {
+			if rows == o.node.Limit {
 				last = bytes.Clone(key)
 				return errStop
 			}
@@ -176,7 +162,7 @@ func (o *fillOp) Run(c *Ctx, emit Emit) error {
 
 // take fills in the entry of a row.
 func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
-	if o.node.beside {
+	if o.node.Beside {
 		_, err := o.rule.table.lockRow(c, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")
 		if err != nil {
 			return err

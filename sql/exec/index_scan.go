@@ -218,18 +218,9 @@ func (o *scanOp) byFound(c *Ctx, view View) error {
 type finder struct {
 	values  *indexValues
 	program *Program
-	node    *findNode
+	node    plan.Find
 	found   [][]byte // keys of rows, of the last find
 }
-
-// findNode is the plan of a task that looks entries up: it emits the keys of their rows.
-type findNode struct {
-	plan.Base
-	scan *plan.IndexScan
-}
-
-// Children implements plan.Node.
-func (*findNode) Children() []plan.Node { return nil }
 
 func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 	if x == nil {
@@ -239,7 +230,7 @@ func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{values: values, node: &findNode{scan: x}}
+	f := &finder{values: values, node: plan.Find{Scan: x}}
 	f.program, err = compileNode(f.node, 0)
 	return f, err
 }
@@ -341,15 +332,15 @@ func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, erro
 	return keys, c.fault(err)
 }
 
-// findOp runs a findNode.
+// findOp runs a plan.Find.
 type findOp struct {
 	rule *indexRule
 	key  []byte
 	out  Row
 }
 
-func (k *compiler) find(n *findNode) (Op, error) {
-	values, err := k.indexValues(n.scan)
+func (k *compiler) find(n plan.Find) (Op, error) {
+	values, err := k.indexValues(n.Scan)
 	if err != nil {
 		return nil, err
 	}

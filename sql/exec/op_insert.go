@@ -45,7 +45,7 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 		return nil, err
 	}
 	o.out = make(Row, len(o.returning))
-	o.program, err = compileNode(&stageNode{modify: n}, 0)
+	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
 }
 
@@ -100,7 +100,7 @@ func (o *insertOp) Run(c *Ctx, emit Emit) error {
 	}
 	c.parted = c.parted || o.parted
 	in := &insertion{o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil}
-	in.out = &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}
+	in.out = &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
 		in.hits = map[string]struct{}{}
 	}

@@ -75,7 +75,7 @@ func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := compileNode(&lockNode{lock: l, scan: n.Scan}, 0)
+		p, err := compileNode(plan.LockKeys{Lock: l, Scan: n.Scan}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -249,23 +249,14 @@ func (b *lockBatch) send(i int, p *part) error {
 	return c.fault(err)
 }
 
-// lockNode is the plan of a task that locks the keys of its Writes. It emits the place of each row that it got, then the row if it changed.
-type lockNode struct {
-	plan.Base
-	lock plan.RowLock
-	scan *plan.Scan
-}
-
-// Children implements plan.Node.
-func (*lockNode) Children() []plan.Node { return nil }
-
+// lockKeysOp runs a plan.LockKeys.
 type lockKeysOp struct {
 	locker *rowLocker
 	answer Row
 }
 
-func (k *compiler) lockKeys(n *lockNode) (Op, error) {
-	r, err := k.rowLocker(n.lock, n.scan)
+func (k *compiler) lockKeys(n plan.LockKeys) (Op, error) {
+	r, err := k.rowLocker(n.Lock, n.Scan)
 	return &lockKeysOp{locker: r}, err
 }
 

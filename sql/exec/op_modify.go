@@ -72,7 +72,7 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		return nil, err
 	}
 	o.out = make(Row, len(o.returning))
-	o.program, err = compileNode(&stageNode{modify: n}, 0)
+	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
 }
 
@@ -258,7 +258,7 @@ func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 		return err
 	}
 	before := c.Affected
-	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: &stageNode{modify: o.node}, program: o.program}}
+	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}}
 	g.moved.mem, g.later.mem, g.returned.mem = c.Mem, c.Mem, c.Mem
 	defer g.free()
 	if err := rows.emit(c, g.take); err != nil {

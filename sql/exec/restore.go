@@ -21,7 +21,7 @@ type Restore struct {
 
 // NewRestore makes a Restore of what plan.Restoring gives.
 func NewRestore(m *plan.Modify) (*Restore, error) {
-	program, err := compileNode(&stageNode{modify: m}, 0)
+	program, err := compileNode(plan.Stage{Modify: m}, 0)
 	return &Restore{m, program}, err
 }
 
@@ -40,7 +40,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 		return err
 	}
 	in := &restoring{insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(Row, len(rule.table.kinds))}}}
-	in.out = &sender{c: c, node: &stageNode{modify: r.node}, program: r.program}
+	in.out = &sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.expr(a.Expr)
 		if err != nil {

@@ -39,6 +39,13 @@ type Task struct {
 	program *Program // compiled Plan, within one process
 }
 
+// WithPlan gives the task with another form of its plan, to be compiled where it runs: one that has come from elsewhere.
+func (t *Task) WithPlan(n plan.Node) *Task {
+	c := *t
+	c.Plan, c.program = n, nil
+	return &c
+}
+
 // Result is what a task did.
 type Result struct {
 	Affected int64 // rows written

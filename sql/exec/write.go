@@ -41,16 +41,6 @@ type Write struct {
 	Row       []byte // of an entry: the encoded row, for messages
 }
 
-// stageNode is the plan of a task that stages its Writes. With ON CONFLICT it emits a row per write:
-// place, what was done, new row, what was there before, index.
-type stageNode struct {
-	plan.Base
-	modify *plan.Modify
-}
-
-// Children implements plan.Node.
-func (*stageNode) Children() []plan.Node { return nil }
-
 // What a stage with ON CONFLICT did with a row.
 const (
 	didSkip   = 0
@@ -70,14 +60,14 @@ type stageOp struct {
 	written map[string]struct{} // by this task, for 21000
 }
 
-func (k *compiler) stage(n *stageNode) (Op, error) {
-	rule, err := k.tableRule(n.modify)
+func (k *compiler) stage(n plan.Stage) (Op, error) {
+	rule, err := k.tableRule(n.Modify)
 	if err != nil {
 		return nil, err
 	}
 	o := &stageOp{rule: rule, answer: make(Row, answerWidth)}
-	if n.modify.OnConflict != nil {
-		o.conf, err = k.conflictRule(n.modify, rule)
+	if n.Modify.OnConflict != nil {
+		o.conf, err = k.conflictRule(n.Modify, rule)
 	}
 	return o, err
 }
@@ -235,7 +225,7 @@ func (o *stageOp) remove(c *Ctx, w *Write) error {
 // sender collects writes by fragment and stages them in parallel.
 type sender struct {
 	c       *Ctx
-	node    *stageNode
+	node    plan.Stage
 	program *Program
 	parts   map[shardmap.FragmentID]*part
 	order   []*part
@@ -301,7 +291,7 @@ func (s *sender) task(p *part) (*Task, error) {
 		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		Seen: c.seen(p.fragment), program: s.program,
 	}
-	if s.node.modify.OnConflict == nil && s.node.modify.Kind == plan.ModInsert {
+	if s.node.Modify.OnConflict == nil && s.node.Modify.Kind == plan.ModInsert {
 		return t, nil
 	}
 	var err error
@@ -432,7 +422,7 @@ func (s *sender) count(parts []*part) {
 	for _, p := range parts {
 		s.c.Affected += p.result.Affected
 		if s.c.Analyze != nil {
-			s.c.Analyze.add(s.node.modify, shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}, p.result, counter{})
+			s.c.Analyze.add(s.node.Modify, shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}, p.result, counter{})
 		}
 	}
 }

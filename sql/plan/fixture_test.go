@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/plan/wire"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
@@ -190,8 +191,25 @@ func (s stage) View(ctx context.Context, t txn.Timestamp) (exec.View, error) {
 	return s.Tx.View(ctx, t)
 }
 
+// overTheWire sends the task's plan as to another node.
+func overTheWire(task *exec.Task) (*exec.Task, error) {
+	b, err := wire.EncodeWhole(task.Plan)
+	if err != nil {
+		return nil, err
+	}
+	n, err := wire.Decode(nil, b)
+	if err != nil {
+		return nil, err
+	}
+	return task.WithPlan(n), nil
+}
+
 func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	return exec.RunTask(ctx, stage{f.tx}, task, emit)
+	sent, err := overTheWire(task)
+	if err != nil {
+		return exec.Result{}, err
+	}
+	return exec.RunTask(ctx, stage{f.tx}, sent, emit)
 }
 
 // execute runs one statement in a transaction of its own.
