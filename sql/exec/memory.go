@@ -71,6 +71,14 @@ func (m *Memory) Release(n int64) {
 // Used is the number of bytes taken.
 func (m *Memory) Used() int64 { return m.used.Load() }
 
+// Left is the number of bytes that may be taken yet, at least 1; 0 is no limit.
+func (m *Memory) Left() int64 {
+	if m == nil || m.limit <= 0 {
+		return 0
+	}
+	return max(m.limit-m.used.Load(), 1)
+}
+
 const (
 	datumSize   = int64(unsafe.Sizeof(types.Datum{}))
 	firstDatums = 64       // of an arena's first slab

@@ -1,0 +1,27 @@
+package txn
+
+import "github.com/sherddb/sherd/internal/pgerr"
+
+// LostError says that a fragment was led by another node before a statement was through with it, or that the node which led it does not answer.
+// It carries what clients see where the statement cannot be run again unseen.
+type LostError struct {
+	Fragment FragmentID
+	// Staged: what the transaction had staged or locked there is lost with it, or may be, so that it cannot commit. Otherwise the statement alone is
+	// lost, and what it has read can be read again at the same timestamp.
+	Staged bool
+	Err    *pgerr.Error
+}
+
+// NewLost makes the error of a statement that was cut off.
+func NewLost(f FragmentID, staged bool) *LostError {
+	e := pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the statement")
+	if staged {
+		e = pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction")
+	}
+	return &LostError{Fragment: f, Staged: staged, Err: e.WithHint("Try the transaction again.")}
+}
+
+func (e *LostError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what clients see.
+func (e *LostError) Unwrap() error { return e.Err }
