@@ -21,17 +21,14 @@ type decoder struct {
 func (d *decoder) plan(b []byte) (plan.Node, error) {
 	var roots, indexes [][]byte
 	err := d.fields(b, func(number protowire.Number, wire protowire.Type, r raw) error {
-		if wire != protowire.BytesType {
-			return damaged("a field has another type")
-		}
-		switch number {
-		case planTables:
+		switch {
+		case number == planTables && wire == protowire.BytesType:
 			t, err := d.table(r.b)
 			d.tables = append(d.tables, t)
 			return err
-		case planIndexes:
+		case number == planIndexes && wire == protowire.BytesType:
 			indexes = append(indexes, r.b)
-		case planRoot:
+		case number == planRoot && wire == protowire.BytesType:
 			roots = append(roots, r.b)
 		default:
 			return ErrNewer
@@ -143,7 +140,7 @@ func (d *decoder) fields(b []byte, f func(number protowire.Number, wire protowir
 		case protowire.BytesType:
 			r.b, n = protowire.ConsumeBytes(b)
 		default:
-			return damaged("wire type %d is not in use", wire)
+			return ErrNewer // which uses other types of numbers
 		}
 		if n < 0 {
 			return damaged("field %d is cut off", number)
