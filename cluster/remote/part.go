@@ -1,0 +1,244 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Part is a transaction's handle on a fragment that another node leads. Tasks that change its stage run one at a time, with any number of others
+// beside them.
+type Part struct {
+	node        *Node
+	fragment    txn.FragmentID
+	id          txn.ID
+	options     exec.TransactionOptions
+	lockTimeout atomic.Int64 // nanoseconds
+
+	mu      sync.Mutex
+	stage   *pb.Stage           // as the last answer has it, nil: there is none; guarded by mu
+	broken  bool                // the stage is lost, or may be; guarded by mu
+	ended   bool                // by Rollback; guarded by mu
+	returns []*pb.ReturnRequest // to be sent, in order; the first may be under way; guarded by mu
+	quiet   chan struct{}       // closed when they have been answered; nil: there are none; guarded by mu
+}
+
+// Part makes a transaction's handle on a fragment at the node.
+func (n *Node) Part(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Part {
+	p := &Part{node: n, fragment: f, id: id, options: o}
+	p.lockTimeout.Store(int64(o.LockTimeout))
+	return p
+}
+
+// Node is where it is.
+func (p *Part) Node() uint32 { return p.node.id }
+
+func (n *Node) name() string {
+	if x := n.nodes.cfg.Catalog.View().Node(n.id); x != nil {
+		return x.Name
+	}
+	return fmt.Sprintf("n%d", n.id)
+}
+
+// SetLockTimeout bounds the waits for locks from now on.
+func (p *Part) SetLockTimeout(d time.Duration) { p.lockTimeout.Store(int64(d)) }
+
+// header names the stage that is meant.
+func (p *Part) header() *pb.Header {
+	h := p.node.header(p.fragment, p.id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage != nil {
+		h.Term, h.Birth = p.stage.Term, p.stage.Birth
+	}
+	return h
+}
+
+// learn takes what an answer says of the stage; answers may overtake each other.
+func (p *Part) learn(s *pb.Stage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == nil || p.stage.Birth != s.Birth || s.Count >= p.stage.Count {
+		p.stage = s
+	}
+}
+
+// unstaged notes that the leader has no stage.
+func (p *Part) unstaged() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage != nil {
+		p.broken = true
+	}
+}
+
+// lose notes that the stage is lost, or may be.
+func (p *Part) lose() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = true
+}
+
+// Staged tells whether there is a stage, or may be.
+func (p *Part) Staged() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stage != nil || p.broken
+}
+
+// Broken tells whether the stage is lost, or may be.
+func (p *Part) Broken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken
+}
+
+// settled waits until what was sent and not waited for has been answered.
+func (p *Part) settled(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		quiet, broken := p.quiet, p.broken
+		p.mu.Unlock()
+		switch {
+		case broken:
+			return txn.NewLost(p.fragment, true)
+		case quiet == nil:
+			return nil
+		}
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+const returnTime = 10 * time.Second
+
+// goBack sends a return behind those before it.
+func (p *Part) goBack(r *pb.ReturnRequest) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == nil && !p.broken || p.ended {
+		return
+	}
+	p.ended = r.End
+	p.returns = append(p.returns, r)
+	if p.quiet == nil {
+		p.quiet = make(chan struct{})
+		go p.sendReturns()
+	}
+}
+
+func (p *Part) sendReturns() {
+	for {
+		p.mu.Lock()
+		if len(p.returns) == 0 {
+			close(p.quiet)
+			p.quiet = nil
+			p.mu.Unlock()
+			return
+		}
+		r := p.returns[0]
+		p.returns = p.returns[1:]
+		broken := p.broken
+		p.mu.Unlock()
+		if broken && !r.End {
+			continue
+		}
+		r.Header = p.header()
+		p.sendReturn(r)
+	}
+}
+
+func (p *Part) sendReturn(r *pb.ReturnRequest) {
+	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
+	defer cancel()
+	a, err := p.node.client.Return(ctx, r)
+	if err == nil {
+		_ = p.node.heard(a.Now)
+		err = failure.Decode(a.Failure, p.fragment)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.End:
+		p.stage = nil
+		if err != nil && p.node.nodes.cfg.Over != nil {
+			p.node.nodes.cfg.Over(p.node.id, p.id)
+		}
+	case err != nil:
+		p.broken = true
+	default:
+		if p.stage = a.Stage; a.Stage == nil {
+			p.broken = true
+		}
+	}
+}
+
+// Mark gives the place to which RollbackTo and Restart return.
+func (p *Part) Mark() txn.Mark {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == nil || p.stage.Mark == nil {
+		return txn.Mark{}
+	}
+	m := p.stage.Mark
+	return txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
+}
+
+func markOf(m txn.Mark) *pb.Mark {
+	return &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)}
+}
+
+// RollbackTo drops what was staged since m, and the locks taken since.
+func (p *Part) RollbackTo(m txn.Mark) {
+	if p.Mark() != m {
+		p.goBack(&pb.ReturnRequest{Mark: markOf(m)})
+		p.expect(m, true)
+	}
+}
+
+// Restart drops what was staged since m and keeps the locks; forgetReads is for a lone statement, whose reads nobody has seen.
+func (p *Part) Restart(m txn.Mark, forgetReads bool) {
+	if p.Mark().Writes != m.Writes || forgetReads && p.HasReads() {
+		p.goBack(&pb.ReturnRequest{Mark: markOf(m), KeepLocks: true, ForgetReads: forgetReads})
+		p.expect(m, false)
+	}
+}
+
+// expect changes what is known of the stage to what it will be.
+func (p *Part) expect(m txn.Mark, locks bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == nil || p.stage.Mark == nil {
+		return
+	}
+	p.stage.Mark.Writes, p.stage.HasWrites = uint64(m.Writes), m.Writes > 0
+	if locks {
+		p.stage.Mark.Locks, p.stage.Mark.Changes = uint64(m.Locks), uint64(m.Changes)
+	}
+	if m.Writes == 0 {
+		p.stage.Written, p.stage.BucketsWritten = false, nil
+	}
+}
+
+// Rollback implements txn.Participant.
+func (p *Part) Rollback() { p.goBack(&pb.ReturnRequest{End: true}) }
+
+// Width gives how many buckets at least are written, up to two.
+func (p *Part) Width() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == nil || !p.stage.Written {
+		return 0
+	}
+	return max(1, len(p.stage.BucketsWritten))
+}

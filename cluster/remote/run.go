@@ -1,0 +1,301 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	pieceBytes = 4 << 20         // of writes and keys in one message
+	endWait    = 5 * time.Second // for a task to end that was told to
+)
+
+// Run implements exec.Fragment.
+func (p *Part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	plan, err := p.node.nodes.plans.get(task.Plan, p.node.nodes.cfg.Catalog.View())
+	if err != nil {
+		return exec.Result{}, err
+	}
+	changes := plan.changes || p.options.Isolation == txn.Serializable && !task.Limits.Unvalidated
+	for again := false; ; again = true {
+		if err := p.settled(ctx); err != nil {
+			return exec.Result{}, err
+		}
+		r := &run{part: p, ctx: ctx, task: task, emit: emit, changes: changes}
+		begin := p.begin(ctx, task, plan, changes)
+		if p.node.knows(plan.number) && !again {
+			begin.Plan = nil
+		}
+		res, err := r.do(begin)
+		if errors.Is(err, failure.ErrUnknownPlan) && !again {
+			p.node.forgetPlan(plan.number)
+			continue
+		}
+		if errors.Is(err, failure.ErrUnknownPlan) {
+			err = p.node.noAnswer(err)
+		}
+		res.Node = p.node.name()
+		return res, err
+	}
+}
+
+// begin makes the first message of a task, but for what may be long.
+func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, changes bool) *pb.TaskBegin {
+	h := p.header()
+	h.Epoch = task.Epoch
+	b := &pb.TaskBegin{
+		Header: h, T: uint64(task.T), PlanId: plan.number, Plan: plan.bytes,
+		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
+		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, nil), Limits: wire.AppendLimits(nil, &task.Limits),
+		LockTimeoutMicros: uint64(p.lockTimeout.Load() / int64(time.Microsecond)), Memory: uint64(task.Mem.Left()),
+		Isolation: uint32(p.options.Isolation), ChangesStage: changes, Backend: p.options.Session,
+	}
+	for _, iv := range task.Buckets.Intervals() {
+		b.Buckets = append(b.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})
+	}
+	if d, ok := ctx.Deadline(); ok {
+		b.TimeLeftMicros = uint64(max(time.Until(d), time.Microsecond) / time.Microsecond)
+	}
+	if w := task.Limits.LockWaits; w != nil {
+		b.LockWaitsMicros = uint64(max(w.After, time.Microsecond) / time.Microsecond)
+	}
+	return b
+}
+
+// run is one task on a borrowed stream.
+type run struct {
+	part    *Part
+	ctx     context.Context
+	task    *exec.Task
+	emit    exec.Emit
+	changes bool
+
+	s       *stream
+	rows    wire.RowReader
+	stopped atomic.Bool // Stop was sent
+	emitErr error       // no more rows are passed on
+}
+
+// do runs the task, and gives the stream back or drops it.
+func (r *run) do(begin *pb.TaskBegin) (exec.Result, error) {
+	s, err := r.part.node.borrow()
+	if err != nil {
+		return exec.Result{}, err
+	}
+	r.s = s
+	over := make(chan struct{})
+	cancelled := context.AfterFunc(r.ctx, func() { r.stop(over) })
+	res, end, err := r.exchange(begin)
+	close(over)
+	if !cancelled() && r.ctx.Err() != nil && (err != nil || end == nil || end.Stopped) {
+		err = r.ctx.Err()
+	}
+	return res, err
+}
+
+// exchange sends the task and takes the answers.
+func (r *run) exchange(begin *pb.TaskBegin) (exec.Result, *pb.TaskEnd, error) {
+	if err := r.send(begin); err != nil && !errors.Is(err, io.EOF) { // io.EOF: Recv tells why
+		return exec.Result{}, nil, r.lost(err)
+	}
+	for {
+		m, err := r.s.client.Recv()
+		if err != nil {
+			return exec.Result{}, nil, r.lost(err)
+		}
+		switch k := m.Kind.(type) {
+		case *pb.TaskAnswer_Started:
+			r.started(k.Started)
+		case *pb.TaskAnswer_Rows:
+			r.pass(k.Rows.Rows)
+			if r.emitErr != nil && !r.changes {
+				r.leave()
+				return exec.Result{}, nil, r.emitErr
+			}
+		case *pb.TaskAnswer_Waiting:
+			r.waits(k.Waiting)
+		case *pb.TaskAnswer_End:
+			res, err := r.end(k.End)
+			return res, k.End, err
+		}
+	}
+}
+
+// send sends what to do, in pieces where it is long.
+func (r *run) send(begin *pb.TaskBegin) error {
+	t := r.task
+	more := &pb.TaskMore{FoundBy: uint32(t.FoundBy), Prefix: t.Prefix}
+	first, size := true, 0
+	flush := func(last bool) error {
+		m := &pb.TaskPart{Kind: &pb.TaskPart_More{More: more}}
+		if first {
+			if len(more.Writes) > 0 || len(more.Found) > 0 || len(more.Prefix) > 0 {
+				begin.More = more
+			}
+			begin.Go = last
+			m = &pb.TaskPart{Kind: &pb.TaskPart_Begin{Begin: begin}}
+		}
+		if err := r.s.send(m); err != nil || !last || first {
+			first, more, size = false, &pb.TaskMore{FoundBy: uint32(t.FoundBy)}, 0
+			return err
+		}
+		return r.s.send(&pb.TaskPart{Kind: &pb.TaskPart_Go{Go: &pb.TaskGo{}}})
+	}
+	for i := range t.Writes {
+		more.Writes = wire.AppendWrite(more.Writes, &t.Writes[i])
+		if len(more.Writes) >= pieceBytes {
+			if err := flush(false); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range t.Found {
+		more.Found = append(more.Found, k)
+		if size += len(k); len(more.Writes)+size >= pieceBytes {
+			if err := flush(false); err != nil {
+				return err
+			}
+		}
+	}
+	return flush(true)
+}
+
+func (s *stream) send(m *pb.TaskPart) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return s.client.Send(m)
+}
+
+func (r *run) started(x *pb.TaskStarted) {
+	if x != nil && x.Stage != nil {
+		r.part.learn(x.Stage)
+	}
+}
+
+// pass passes a batch on, unless the gateway has had enough.
+func (r *run) pass(batch []byte) {
+	if r.emitErr != nil || len(batch) == 0 {
+		return
+	}
+	err := r.rows.Reset(batch)
+	for err == nil {
+		var row exec.Row
+		if row, err = r.rows.Next(); row == nil || err != nil {
+			break
+		}
+		err = r.emit(row)
+	}
+	if r.emitErr = err; err != nil {
+		r.sendStop()
+	}
+}
+
+// waits tells of a wait for a lock at the leader.
+func (r *run) waits(x *pb.TaskWaiting) {
+	w := r.task.Limits.LockWaits
+	if w == nil {
+		return
+	}
+	waited := time.Duration(x.WaitedMicros) * time.Microsecond
+	if !x.Over {
+		w.Still(x.Doing, waited)
+		return
+	}
+	var err error
+	if len(x.Error) > 0 {
+		err, _ = wire.DecodeError(x.Error)
+	}
+	w.Over(x.Doing, waited, err)
+}
+
+// end takes the last answer. The stream is free again.
+func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
+	p := r.part
+	if x.Stage != nil {
+		p.learn(x.Stage)
+	} else if r.changes {
+		p.unstaged()
+	}
+	r.started(x.Started)
+	r.pass(x.Rows)
+	p.node.giveBack(r.s)
+	if err := p.node.heard(x.Now); err != nil {
+		return exec.Result{}, err
+	}
+	var res exec.Result
+	if len(x.Result) > 0 {
+		var err error
+		if res, err = wire.DecodeResult(x.Result); err != nil {
+			return res, err
+		}
+	}
+	err := failure.Decode(x.Failure, p.fragment)
+	if r.emitErr != nil {
+		err = r.emitErr
+	}
+	var lost *txn.LostError
+	if errors.As(err, &lost) {
+		p.lose()
+	}
+	return res, err
+}
+
+func (r *run) sendStop() {
+	if !r.stopped.Swap(true) {
+		_ = r.s.send(&pb.TaskPart{Kind: &pb.TaskPart_Stop{Stop: &pb.TaskStop{}}}) // where it fails, Recv fails too
+	}
+}
+
+// stop ends the task of a statement that was cancelled; the stream is cut off where no end comes.
+func (r *run) stop(over <-chan struct{}) {
+	cut := time.AfterFunc(endWait, r.s.cancel)
+	r.sendStop()
+	<-over
+	cut.Stop()
+}
+
+// leave drains the stream of a task whose rows nobody wants, in the background.
+func (r *run) leave() {
+	s, node := r.s, r.part.node
+	cut := time.AfterFunc(endWait, s.cancel)
+	go func() {
+		for {
+			m, err := s.client.Recv()
+			if err != nil {
+				cut.Stop()
+				node.drop(s)
+				return
+			}
+			if m.GetEnd() != nil {
+				if cut.Stop() {
+					node.giveBack(s)
+				} else {
+					node.drop(s)
+				}
+				return
+			}
+		}
+	}()
+}
+
+// lost drops a stream that broke.
+func (r *run) lost(err error) error {
+	p := r.part
+	p.node.drop(r.s)
+	if r.changes {
+		p.lose()
+	}
+	if r.emitErr != nil {
+		return r.emitErr
+	}
+	return p.node.noAnswer(err)
+}
