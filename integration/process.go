@@ -64,7 +64,7 @@ func (l *lockedBuffer) String() string {
 // Launch starts a process and returns at once; it may be killed before it is ready.
 func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, error) {
 	p := &Process{Data: data, log: &lockedBuffer{}, exited: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"start", "--data", data, "--sql-addr", "127.0.0.1:0"}, flags...)...)
+	p.cmd = exec.Command(binary, append([]string{"start", "--data", data, "--sql-addr", "127.0.0.1:0", "--node-addr", "127.0.0.1:0"}, flags...)...)
 	p.cmd.Stderr = p.log
 	// A pipe of our own: StdoutPipe would be closed by Wait under the reader.
 	out, in, err := os.Pipe()
