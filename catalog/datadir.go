@@ -37,9 +37,9 @@ type Identity struct {
 func NewCluster() Identity { return Identity{ClusterID: newUUID(), NodeID: 1} }
 
 // OpenDataDir locks the data directory of a node, making it if it is missing or empty. product is the release that runs, such as 0.1.0;
-// fresh gives the identity of a directory that is made; it may put something into Certs before. Errors are sentences for the operator: the
+// fresh gives the identity of a directory that is made, and may put something into certs, the folder of Certs, before. Errors are sentences for the operator: the
 // directory is in use, belongs to something else, is open to others, is damaged, or was written by a newer release.
-func OpenDataDir(path, product string, fresh func() (Identity, error)) (*DataDir, error) {
+func OpenDataDir(path, product string, fresh func(certs string) (Identity, error)) (*DataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -117,7 +117,7 @@ func closeToOthers(path string, isNew bool) error {
 }
 
 // load reads VERSION, or writes the first one.
-func (d *DataDir) load(product string, fresh func() (Identity, error)) error {
+func (d *DataDir) load(product string, fresh func(certs string) (Identity, error)) error {
 	data, err := os.ReadFile(d.Join(versionFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return d.create(product, fresh)
@@ -143,11 +143,11 @@ func (d *DataDir) load(product string, fresh func() (Identity, error)) error {
 	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: v.Identity})
 }
 
-func (d *DataDir) create(product string, fresh func() (Identity, error)) error {
+func (d *DataDir) create(product string, fresh func(certs string) (Identity, error)) error {
 	if err := closeToOthers(d.Path, true); err != nil {
 		return err
 	}
-	id, err := fresh()
+	id, err := fresh(d.Certs())
 	if err != nil {
 		return err
 	}

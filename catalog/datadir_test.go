@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func fixedIdentity() (Identity, error) { return Identity{ClusterID: testCluster, NodeID: 1}, nil }
+func fixedIdentity(string) (Identity, error) { return Identity{ClusterID: testCluster, NodeID: 1}, nil }
 
 func TestDataDirLifecycle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "data")
@@ -28,7 +28,7 @@ func TestDataDirLifecycle(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	neverFresh := func() (Identity, error) { t.Error("made anew"); return Identity{}, nil }
+	neverFresh := func(string) (Identity, error) { t.Error("made anew"); return Identity{}, nil }
 	d, err = OpenDataDir(path, "0.2.0", neverFresh)
 	if err != nil || d.Created || d.ClusterID != testCluster {
 		t.Fatalf("%+v, %v", d, err)

@@ -233,6 +233,17 @@ func (v *View) RemovedNode(id uint32) *Node {
 // NodeByName looks a node up by name.
 func (v *View) NodeByName(name string) *Node { return byName[*Node](v, nodeNames, 0, name) }
 
+// RemovedNodes gives what was known of nodes that were removed.
+func (v *View) RemovedNodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for n := range all[*Node](v, nodeObject) {
+			if n.State == NodeRemoved && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // Nodes gives all nodes by number, without those that were removed.
 func (v *View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {

@@ -73,7 +73,7 @@ func startFails(t *testing.T, flags ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, binary, append([]string{"start"}, flags...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, binary, append([]string{"start", "--node-addr", "127.0.0.1:0"}, flags...)...).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() < 1 {
 		t.Fatalf("sherd start %s: %v\n%s", flags, err, out)

@@ -1,19 +1,42 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/sql/settings"
 )
 
 // DefaultFragments is how many fragments the database postgres of a new cluster has where nothing else is said.
 const DefaultFragments = 3
 
+// speaks is what this release speaks with other nodes (V4): the newest version of the node protocol and the one before.
+var speaks = door.Version{Release: settings.Version, From: 1, To: 1}
+
 // Config says how a node is started. Data is required.
 type Config struct {
 	Data     string // directory; made if it does not exist
 	SQLAddr  string // of clients, HOST:PORT
+	NodeAddr string // of other nodes, HOST:PORT
 	HTTPAddr string // of operators; "" is no door for them
+
+	// How others reach this node, HOST or HOST:PORT; "" is what it listens at.
+	AdvertiseAddr    string // other nodes
+	SQLAdvertiseAddr string // clients
+
+	// Of a node whose data directory is empty:
+	Join  []string // addresses of nodes of a cluster to join; none: it begins a cluster
+	Token string   // lets it in
+	Name  string   // in the list of nodes; "" is n and its number
+
+	Gateway bool              // it serves clients and holds no fragments
+	Labels  map[string]string // where it is: zone=a
 
 	// Of a new cluster:
 	Fragments   int    // of the database postgres; 0 is DefaultFragments
@@ -21,6 +44,10 @@ type Config struct {
 	Verifier    string // SCRAM verifier of the superuser; "" is no password
 
 	Logger *slog.Logger // default slog.Default()
+
+	// For tests: a network that fails, and a clock that jumps.
+	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil is TCP
+	Now  func() time.Time                                         // nil is time.Now
 }
 
 func (c *Config) setDefaults() {
@@ -33,4 +60,30 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+// advertised gives the address to be told for what listens at l: what was configured, with the port of l where none is given.
+func advertised(configured string, l net.Listener) (string, error) {
+	listens := l.Addr().String()
+	if configured == "" {
+		if host, _, err := net.SplitHostPort(listens); err == nil && net.ParseIP(host).IsUnspecified() {
+			return "", errors.New("it listens at all addresses of this machine and must be told which one others reach it at")
+		}
+		return listens, nil
+	}
+	if _, _, err := net.SplitHostPort(configured); err == nil {
+		return configured, nil
+	}
+	_, port, err := net.SplitHostPort(listens)
+	if err != nil {
+		return "", err
+	}
+	addr := net.JoinHostPort(configured, port)
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return "", fmt.Errorf("%q is not HOST or HOST:PORT", configured)
+	}
+	return addr, nil
 }

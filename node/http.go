@@ -35,6 +35,14 @@ func openHTTP(addr string) (*httpDoor, error) {
 	return d, nil
 }
 
+// addr is where it listens; "" where there is no door.
+func (d *httpDoor) addr() string {
+	if d == nil {
+		return ""
+	}
+	return d.listener.Addr().String()
+}
+
 func (d *httpDoor) close(ctx context.Context) error {
 	if d == nil {
 		return nil

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/member"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/sql"
-	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -19,12 +22,19 @@ import (
 type Node struct {
 	cfg      Config
 	dir      *catalog.DataDir
+	keeper   *trust.Keeper
+	contacts *member.Contacts
+	port     port
 	catalog  *catalog.Catalog
+	register *member.Register
 	host     *cluster.Host
 	server   *sql.Server
 	wire     *pgwire.Server
 	listener net.Listener
 	http     *httpDoor
+
+	stop       context.CancelFunc // of what runs in the background; nil before it does
+	background sync.WaitGroup
 }
 
 // maxClockAhead is how far a timestamp may run ahead of this machine's clock (sherd.max_clock_ahead).
@@ -45,24 +55,58 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.http, err = openHTTP(cfg.HTTPAddr); err != nil {
 		return nil, err
 	}
-	if n.dir, err = catalog.OpenDataDir(cfg.Data, settings.Version, func() (catalog.Identity, error) { return catalog.NewCluster(), nil }); err != nil {
+	if err = n.port.listen(cfg.NodeAddr); err != nil {
 		return nil, err
 	}
-	if n.catalog, err = catalog.Open(catalog.Options{Dir: n.dir.Join("catalog"), Logger: cfg.Logger}); err != nil {
+	if err = n.identify(ctx); err != nil {
 		return nil, err
 	}
-	if err = n.catalog.WaitReady(ctx); err != nil {
-		return nil, err
-	}
-	if err = n.bootstrap(ctx); err != nil {
+	if err = n.openCatalog(ctx); err != nil {
 		return nil, err
 	}
 	return n, n.openSessions(ctx)
 }
 
+// openCatalog opens the node's port and the catalog, which needs it to hear of the other nodes, and says there where this node is reached.
+func (n *Node) openCatalog(ctx context.Context) (err error) {
+	n.port.build(n)
+	if n.catalog, err = catalog.Open(catalog.Options{Dir: n.dir.Join("catalog"), Logger: n.cfg.Logger}); err != nil {
+		return err
+	}
+	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Now}
+	n.register.Host(n.cfg.Logger).Register(n.port.joining, n.port.members)
+	n.port.open()
+	if err = n.catalog.WaitReady(ctx); err != nil {
+		return err
+	}
+	info, err := n.info()
+	if err != nil {
+		return err
+	}
+	if n.dir.NodeID == 1 {
+		if err = n.bootstrap(ctx, info); err != nil {
+			return err
+		}
+	}
+	if err = n.register.Establish(ctx, n.keeper); err != nil {
+		return err
+	}
+	if err = n.register.Announce(ctx, n.dir.NodeID, info); err != nil {
+		return err
+	}
+	background, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.attend(background)
+	return nil
+}
+
 // openSessions opens what stands on the catalog: the fragments here, and what serves clients.
 func (n *Node) openSessions(ctx context.Context) (err error) {
-	clock := txn.NewClock(time.Now, maxClockAhead)
+	clock := txn.NewClock(n.cfg.Now, maxClockAhead)
+	self := n.catalog.View().Node(n.dir.NodeID)
+	if self == nil {
+		return fmt.Errorf("node %d is not in the cluster's list of nodes", n.dir.NodeID)
+	}
 	n.host, err = cluster.Open(ctx, cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: n.cfg.Logger,
 	})
@@ -71,7 +115,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
-		Addr: n.listener.Addr().String(), NodeName: "n1", Block: "A", TempDir: n.dir.Join("temp"),
+		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {
 		return err
@@ -91,10 +135,15 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 }
 
 // bootstrap makes the definitions of a new cluster.
-func (n *Node) bootstrap(ctx context.Context) error {
+func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
+	first := catalog.Node{ID: n.dir.NodeID, Name: n.cfg.Name, Block: "A"}
+	if first.Name == "" {
+		first.Name = "n1"
+	}
+	member.Describe(&first, info)
 	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
 		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: n.cfg.Verifier,
-		Node: catalog.Node{ID: n.dir.NodeID, Name: "n1", Block: "A", SQLAddr: n.listener.Addr().String()},
+		Node: first,
 	})
 	if err != nil || created {
 		return err
@@ -133,9 +182,14 @@ func (n *Node) Close(ctx context.Context) error {
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
 	}
+	if n.stop != nil {
+		n.stop()
+		n.background.Wait()
+	}
 	if n.catalog != nil {
 		errs = append(errs, n.catalog.Close())
 	}
+	errs = append(errs, n.port.close())
 	if n.dir != nil {
 		errs = append(errs, n.dir.Close())
 	}

@@ -52,11 +52,18 @@ func runDemo(ctx context.Context, cfg node.Config, out io.Writer) error {
 	if err := checkLoopback("--sql-addr", cfg.SQLAddr); err != nil {
 		return err
 	}
-	return runNode(ctx, cfg, func(ctx context.Context, n *node.Node) error {
-		if err := loadSample(ctx, n.URL()); err != nil {
+	cfg.NodeAddr = "127.0.0.1:0"
+	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
+		n, err := node.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return []*node.Node{n}, nil
+	}, func(ctx context.Context, nodes []*node.Node) error {
+		if err := loadSample(ctx, nodes[0].URL()); err != nil {
 			return fmt.Errorf("sample data: %w", err)
 		}
-		_, err := fmt.Fprintf(out, demoWelcome, cfg.Fragments, n.URL())
+		_, err := fmt.Fprintf(out, demoWelcome, cfg.Fragments, nodes[0].URL())
 		return err
 	})
 }

@@ -21,68 +21,105 @@ import (
 )
 
 const (
-	defaultSQLAddr = "127.0.0.1:5433"
-	drainTimeout   = 5 * time.Second
+	defaultSQLAddr      = "127.0.0.1:5433"
+	defaultNodeAddr     = "127.0.0.1:7433"
+	defaultDrainTimeout = 5 * time.Second
 )
+
+const startLong = `Start a node.
+
+The first start of an empty directory creates a cluster of one node, with the database postgres. With --join it becomes one more node of a cluster:
+run "sherd node token" on a node of that cluster, which prints the line to run here. Later starts of the directory resume the node; --join and
+--token are ignored then.
+
+When clients are accepted, one line "ready postgres://…" is printed on standard output; logs go to standard error.
+SIGTERM lets open transactions finish for --drain-timeout, then exits with 0.
+
+Every flag is also an environment variable (--sql-addr is SHERD_SQL_ADDR) and a key of the file of --config, in TOML:
+
+    sql-addr = "127.0.0.1:5433"
+    join = ["10.0.0.1:7433", "10.0.0.2:7433"]
+    labels = { zone = "a" }`
+
+// startFlags are the flags that are more than a field of the node's configuration.
+type startFlags struct {
+	passwordFile string
+	tokenFile    string
+	role         string
+	drainTimeout time.Duration
+}
 
 func startCommand() *cobra.Command {
 	var cfg node.Config
-	var passwordFile string
+	var more startFlags
 	cmd := &cobra.Command{
 		Use:   "start --data DIR",
 		Short: "Start a node",
-		Long: `Start a node. The first start of an empty directory creates a cluster with the database postgres; later ones resume it.
+		Long:  startLong,
+		Example: `  sherd start --data ./data
+  psql postgres://postgres@127.0.0.1:5433/postgres
 
-When clients are accepted, one line "ready postgres://…" is printed on standard output; logs go to standard error.
-SIGTERM lets running statements finish, then exits with 0.
-
-Every flag is also an environment variable: --sql-addr is SHERD_SQL_ADDR.`,
-		Example: "  sherd start --data ./data\n  psql postgres://postgres@127.0.0.1:5433/postgres",
+  sherd start --data ./data2 --sql-addr 127.0.0.1:5434 --node-addr 127.0.0.1:7434 --join 127.0.0.1:7433 --token sherd-join-…`,
 		Args:    cobra.NoArgs,
-		PreRunE: flagsFromEnvironment,
+		PreRunE: flagsFromElsewhere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.Data == "" {
-				return usageError{fmt.Errorf("--data is required: the directory that holds the node's data")}
-			}
-			if cfg.Fragments < 1 {
-				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
-			}
 			cfg.Logger = newLogger(os.Stderr)
-			var err error
-			if cfg.Verifier, err = superuserVerifier(passwordFile); err != nil {
+			if err := more.apply(&cfg); err != nil {
 				return err
 			}
-			if err := errors.Join(checkLoopback("--sql-addr", cfg.SQLAddr), checkLoopback("--http-addr", cfg.HTTPAddr)); err != nil {
-				return err
-			}
-			return runNode(cmd.Context(), cfg, nil)
+			return runNode(cmd.Context(), cfg, more.drainTimeout)
 		},
 	}
-	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
-	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
-	cmd.Flags().StringVar(&cfg.HTTPAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
-	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
-	cmd.Flags().IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
-	cmd.Flags().StringVar(&passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
+	f := cmd.Flags()
+	f.StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
+	f.StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
+	f.StringVar(&cfg.NodeAddr, "node-addr", defaultNodeAddr, "address for the other nodes, HOST:PORT; what is said there is encrypted and both sides prove who they are")
+	f.StringVar(&cfg.HTTPAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
+	f.StringVar(&cfg.AdvertiseAddr, "advertise-addr", "", "where the other nodes reach this one, HOST or HOST:PORT; what --node-addr says if not given")
+	f.StringVar(&cfg.SQLAdvertiseAddr, "sql-advertise-addr", "", "where clients reach this node, HOST or HOST:PORT; what --sql-addr says if not given")
+	f.StringSliceVar(&cfg.Join, "join", nil, "node addresses of a cluster to join, HOST:PORT,…; one is enough")
+	f.StringVar(&cfg.Token, "token", "", "join token of that cluster, made by \"sherd node token\"")
+	f.StringVar(&more.tokenFile, "token-file", "", "file with the join token")
+	f.StringVar(&cfg.Name, "node-name", "", "name in the list of nodes; n1, n2, … if not given")
+	f.StringVar(&more.role, "role", roleAll, "all: serves clients and holds data; gateway: serves clients and holds none")
+	f.StringToStringVar(&cfg.Labels, "labels", nil, "where the node is, zone=a,…: replicas are spread over zones")
+	f.IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
+	f.IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
+	f.StringVar(&more.passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
+	f.DurationVar(&more.drainTimeout, "drain-timeout", defaultDrainTimeout, "how long clients may finish their transactions when the node is stopped")
+	f.String(configFlag, "", "file of settings, TOML")
 	return cmd
 }
 
-// flagsFromEnvironment sets flags that were not given from SHERD_… variables.
-func flagsFromEnvironment(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"data", "sql-addr", "http-addr", "fragments", "superuser-password-file"} {
-		f := cmd.Flags().Lookup(name)
-		if f == nil || f.Changed {
-			continue
-		}
-		v, ok := os.LookupEnv("SHERD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
-		if !ok {
-			continue
-		}
-		if err := f.Value.Set(v); err != nil {
-			return usageError{fmt.Errorf("environment variable for --%s: %w", name, err)}
-		}
+const (
+	roleAll     = "all"
+	roleGateway = "gateway"
+)
+
+// apply brings flags into the configuration and refuses what cannot be.
+func (m *startFlags) apply(cfg *node.Config) (err error) {
+	switch {
+	case cfg.Data == "":
+		return usageError{errors.New("--data is required: the directory that holds the node's data")}
+	case cfg.Fragments < 1:
+		return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
+	case m.role != roleAll && m.role != roleGateway:
+		return usageError{fmt.Errorf("--role %q: it is %s or %s", m.role, roleAll, roleGateway)}
+	case cfg.Token != "" && m.tokenFile != "":
+		return usageError{errors.New("--token and --token-file are one too many")}
 	}
-	return nil
+	cfg.Gateway = m.role == roleGateway
+	if m.tokenFile != "" {
+		b, err := os.ReadFile(m.tokenFile)
+		if err != nil {
+			return fmt.Errorf("join token: %w", err)
+		}
+		cfg.Token = strings.TrimSpace(string(b))
+	}
+	if cfg.Verifier, err = superuserVerifier(m.passwordFile); err != nil {
+		return err
+	}
+	return errors.Join(checkLoopback("--sql-addr", cfg.SQLAddr), checkLoopback("--http-addr", cfg.HTTPAddr))
 }
 
 // superuserVerifier reads the superuser's first password and gives its SCRAM verifier, "" where none is given.
@@ -137,34 +174,55 @@ func giveProcessors() {
 	}
 }
 
-// runNode runs a node until SIGTERM or SIGINT. ready is called when clients are accepted; nil prints the ready line.
-func runNode(ctx context.Context, cfg node.Config, ready func(context.Context, *node.Node) error) error {
+// runNode runs a node until SIGTERM or SIGINT, and prints the ready line when clients are accepted.
+func runNode(ctx context.Context, cfg node.Config, drainTimeout time.Duration) error {
+	return runNodes(ctx, drainTimeout, func(ctx context.Context) ([]*node.Node, error) {
+		n, err := node.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return []*node.Node{n}, nil
+	}, func(_ context.Context, nodes []*node.Node) error {
+		_, err := fmt.Println("ready " + nodes[0].URL())
+		return err
+	})
+}
+
+// runNodes runs the nodes that open gives until SIGTERM or SIGINT. ready is called when clients are accepted.
+func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context.Context) ([]*node.Node, error), ready func(context.Context, []*node.Node) error) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	giveProcessors()
 	limitMemory(ctx)
-	n, err := node.Open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	serving := make(chan error, 1)
-	go func() { serving <- n.Serve() }()
-	if ready == nil {
-		ready = func(_ context.Context, n *node.Node) error {
-			_, err := fmt.Println("ready " + n.URL())
-			return err
+	nodes, err := open(ctx)
+	if err == nil {
+		serving := make(chan error, len(nodes))
+		for _, n := range nodes {
+			go func() { serving <- n.Serve() }()
 		}
-	}
-	if err = ready(ctx, n); err == nil {
-		select {
-		case <-ctx.Done():
-		case err = <-serving:
+		if err = ready(ctx, nodes); err == nil {
+			select {
+			case <-ctx.Done():
+			case err = <-serving:
+			}
 		}
+	} else if ctx.Err() != nil {
+		err = nil // asked to end before it was ready
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	if cerr := n.Close(drain); err == nil {
-		err = cerr
+	return errors.Join(err, closeNodes(drain, nodes))
+}
+
+// closeNodes closes nodes, all at once: each needs the others for its clients' last statements, and none for its own end.
+func closeNodes(ctx context.Context, nodes []*node.Node) error {
+	errs := make(chan error, len(nodes))
+	for _, n := range nodes {
+		go func() { errs <- n.Close(ctx) }()
 	}
-	return err
+	var all []error
+	for range nodes {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A flag that was not given is taken from the environment (--sql-addr is SHERD_SQL_ADDR), and what is not there from the file of --config, whose keys
+// are the flags' names.
+
+const (
+	environmentPrefix = "SHERD_"
+	configFlag        = "config"
+)
+
+// flagsFromElsewhere sets the flags that were not given.
+func flagsFromElsewhere(cmd *cobra.Command, _ []string) error {
+	if err := flagsFromEnvironment(cmd); err != nil {
+		return err
+	}
+	f := cmd.Flags().Lookup(configFlag)
+	if f == nil || f.Value.String() == "" {
+		return nil
+	}
+	return flagsFromFile(cmd, f.Value.String())
+}
+
+func flagsFromEnvironment(cmd *cobra.Command) error {
+	var errs []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		v, ok := os.LookupEnv(name)
+		if !ok || f.Changed || f.Name == "help" {
+			return
+		}
+		if err := cmd.Flags().Set(f.Name, v); err != nil {
+			errs = append(errs, usageError{fmt.Errorf("environment variable %s: %w", name, err)})
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func flagsFromFile(cmd *cobra.Command, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	var values map[string]any
+	if err := toml.Unmarshal(text, &values); err != nil {
+		return usageError{fmt.Errorf("%s is not valid TOML: %w", path, err)}
+	}
+	for key, v := range values {
+		f := cmd.Flags().Lookup(key)
+		if f == nil || key == configFlag || key == "help" {
+			return usageError{fmt.Errorf("%s: there is no setting %q; keys are the names of flags, such as sql-addr", path, key)}
+		}
+		if f.Changed {
+			continue
+		}
+		word, err := flagText(v)
+		if err == nil {
+			err = cmd.Flags().Set(key, word)
+		}
+		if err != nil {
+			return usageError{fmt.Errorf("%s: %s: %w", path, key, err)}
+		}
+	}
+	return nil
+}
+
+// flagText gives a value of a file as it would stand behind a flag: lists with commas, tables as key=value.
+func flagText(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case int64, bool:
+		return fmt.Sprint(v), nil
+	case []any:
+		var words []string
+		for _, e := range v {
+			w, ok := e.(string)
+			if !ok {
+				return "", fmt.Errorf("a list of strings is expected, and %v is in it", e)
+			}
+			words = append(words, w)
+		}
+		return strings.Join(words, ","), nil
+	case map[string]any:
+		var words []string
+		for k, e := range v {
+			w, ok := e.(string)
+			if !ok {
+				return "", fmt.Errorf("%s: a string is expected, and not %v", k, e)
+			}
+			words = append(words, k+"="+w)
+		}
+		slices.Sort(words)
+		return strings.Join(words, ","), nil
+	}
+	return "", fmt.Errorf("a string, a number, a list or a table is expected, and not %v", v)
+}

@@ -1,0 +1,126 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/join"
+	"github.com/sherddb/sherd/cluster/member"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/sql/settings"
+)
+
+const needsToken = "a join token is needed: \"sherd node token\" on a node of the cluster makes one"
+
+// identify opens the data directory and what the node proves itself with. An empty directory becomes that of a new cluster's first node or, with Join,
+// that of a node that the cluster has let in. A crash at any step is mended by starting again in the same way.
+func (n *Node) identify(ctx context.Context) (err error) {
+	n.dir, err = catalog.OpenDataDir(n.cfg.Data, settings.Version, func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) })
+	if err != nil {
+		return err
+	}
+	if n.keeper == nil {
+		if err := n.resume(ctx); err != nil {
+			return err
+		}
+	}
+	if self := n.keeper.Self(); self.ClusterID != n.dir.ClusterID || self.Node != n.dir.NodeID {
+		return fmt.Errorf("the certificate in %s is that of %s, and the data directory is that of node %d of cluster %s: restore both from one backup",
+			n.keeper.Dir(), self, n.dir.NodeID, n.dir.ClusterID)
+	}
+	if n.contacts == nil {
+		n.contacts, err = member.OpenContacts(n.dir.Certs())
+	}
+	return err
+}
+
+// begin makes the identity of an empty directory.
+func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error) {
+	id := catalog.NewCluster()
+	keeper, err := trust.OpenKeeper(certs, n.cfg.Now)
+	switch {
+	case err == nil: // a start before this one came so far
+		n.keeper = keeper
+		self := keeper.Self()
+		return catalog.Identity{ClusterID: self.ClusterID, NodeID: self.Node}, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return id, err
+	case len(n.cfg.Join) > 0:
+		return n.join(ctx, certs, 0)
+	}
+	n.keeper, err = member.Found(certs, id.ClusterID, id.NodeID, n.cfg.Now)
+	return id, err
+}
+
+// resume opens what a node with data proves itself with. Where that is lost or has expired, a token made for the node brings it back.
+func (n *Node) resume(ctx context.Context) error {
+	keeper, err := trust.OpenKeeper(n.dir.Certs(), n.cfg.Now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && n.cfg.Token != "", err == nil && n.cfg.Token != "" && n.cfg.Now().After(keeper.Self().Expires):
+		id, err := n.join(ctx, n.dir.Certs(), n.dir.NodeID)
+		if err == nil && id != n.dir.Identity {
+			err = fmt.Errorf("the join token is for node %d of cluster %s, and the data directory is that of node %d of cluster %s",
+				id.NodeID, id.ClusterID, n.dir.NodeID, n.dir.ClusterID)
+		}
+		return err
+	case errors.Is(err, fs.ErrNotExist) && n.dir.NodeID == 1:
+		// Data from before there were certificates, of a cluster of one node; or the certificates of one are lost (Establish).
+		n.keeper, err = member.Found(n.dir.Certs(), n.dir.ClusterID, n.dir.NodeID, n.cfg.Now)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the node's certificate is missing in %s; %s", n.dir.Certs(), needsToken)
+	default:
+		n.keeper = keeper
+	}
+	return err
+}
+
+// join has the cluster let this node in, as a new one or as the one that its data says.
+func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Identity, err error) {
+	if n.cfg.Token == "" {
+		return id, errors.New(needsToken)
+	}
+	if len(n.cfg.Join) == 0 {
+		return id, errors.New("the address of a node of the cluster is needed to join it: --join HOST:PORT")
+	}
+	token, err := trust.ParseToken(n.cfg.Token)
+	if err != nil {
+		return id, err
+	}
+	info, err := n.info()
+	if err != nil {
+		return id, err
+	}
+	info.Name, info.Node = n.cfg.Name, as
+	joined, err := join.Join(ctx, join.Request{
+		Addrs: n.cfg.Join, Token: token, Dir: certs, Version: speaks, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
+	})
+	if err != nil {
+		return id, err
+	}
+	n.keeper = joined.Keeper
+	if n.contacts, err = member.OpenContacts(certs); err != nil {
+		return id, err
+	}
+	n.cfg.Logger.Info("the cluster has let this node in", "node", joined.Node, "name", joined.Name, "cluster", token.ClusterID())
+	return catalog.Identity{ClusterID: token.ClusterID(), NodeID: joined.Node}, n.contacts.Take(joined.Contacts)
+}
+
+// info is what this node says of itself for the list of nodes.
+func (n *Node) info() (*pb.NodeInfo, error) {
+	nodeAddr, err := advertised(n.cfg.AdvertiseAddr, n.port.listener)
+	if err != nil {
+		return nil, fmt.Errorf("--advertise-addr: %w", err)
+	}
+	sqlAddr, err := advertised(n.cfg.SQLAdvertiseAddr, n.listener)
+	if err != nil {
+		return nil, fmt.Errorf("--sql-advertise-addr: %w", err)
+	}
+	return &pb.NodeInfo{
+		NodeAddr: nodeAddr, SqlAddr: sqlAddr, HttpAddr: n.http.addr(), Labels: n.cfg.Labels, Gateway: n.cfg.Gateway,
+		Release: speaks.Release, Speaks: speaks.To,
+	}, nil
+}

@@ -1,0 +1,110 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/join"
+	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/cluster/trust"
+	"google.golang.org/grpc"
+)
+
+// port is the node's door for other nodes, with what is served and carried there.
+type port struct {
+	listener net.Listener
+	door     *door.Door
+	members  *grpc.Server
+	joining  *grpc.Server
+	mux      *raftnet.Mux
+	served   chan struct{} // closed when the door has closed; nil before it opens
+}
+
+// listen takes the address; nobody is served yet.
+func (p *port) listen(addr string) (err error) {
+	if p.listener, err = net.Listen("tcp", addr); err != nil {
+		return fmt.Errorf("cannot listen for other nodes: %w; where several nodes run on one machine, each needs a --node-addr of its own", err)
+	}
+	return nil
+}
+
+// build makes door, servers and the transport of Raft. Nothing of it is open yet.
+func (p *port) build(n *Node) {
+	p.door = door.New(door.Config{
+		Keeper: n.keeper, Listener: p.listener, Version: speaks, Addr: n.contacts.Addr, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
+		Admit: func(peer trust.Peer) error { return n.register.Admit(peer) },
+	})
+	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
+	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)
+}
+
+// open begins to serve; all services are registered.
+func (p *port) open() {
+	p.served = make(chan struct{})
+	go func() {
+		defer close(p.served)
+		p.door.Serve(p.members, p.joining)
+	}()
+}
+
+// close ends all traffic. What uses it was closed before.
+func (p *port) close() error {
+	switch {
+	case p.listener == nil:
+		return nil
+	case p.door == nil:
+		return p.listener.Close()
+	}
+	p.members.Stop()
+	p.joining.Stop()
+	err := errors.Join(p.mux.Close(), p.door.Close())
+	if p.served != nil {
+		<-p.served
+	}
+	return err
+}
+
+// renewalTick is how often the node looks whether its certificate is due.
+const renewalTick = time.Hour
+
+// attend keeps what the node knows of others as the catalog says it: where they are reached, whom to trust, who was removed. It renews the node's own
+// certificate when that is due. It ends with ctx.
+func (n *Node) attend(ctx context.Context) {
+	n.background.Add(2)
+	go func() {
+		defer n.background.Done()
+		t := time.NewTicker(renewalTick)
+		defer t.Stop()
+		join.KeepRenewed(ctx, n.keeper, t.C, func(context.Context) error { return n.register.Renew(n.keeper) }, n.cfg.Logger)
+	}()
+	go func() {
+		defer n.background.Done()
+		gone := map[uint32]bool{}
+		n.catalog.Watch(ctx, func(v *catalog.View) error {
+			n.note(v, gone)
+			return nil
+		})
+	}()
+}
+
+// note takes in a view. gone is the removed nodes whose connections were ended.
+func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
+	if err := n.contacts.Follow(v); err != nil {
+		n.cfg.Logger.Warn("the addresses of the other nodes were not kept", "error", err)
+	}
+	if err := n.register.KeepRoots(n.keeper); err != nil {
+		n.cfg.Logger.Error("the cluster's authorities were not taken", "error", err)
+	}
+	for r := range v.RemovedNodes() {
+		if !gone[r.ID] && r.ID != n.dir.NodeID {
+			gone[r.ID] = true
+			n.port.door.Evict(r.ID)
+			n.port.mux.Forget(r.ID)
+		}
+	}
+}
