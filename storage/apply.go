@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -47,7 +48,8 @@ type machine struct {
 // effects are what a batch changes for readers and waiters; they take effect after its keys are in Badger.
 type effects struct {
 	prepared   []*openTxn
-	settled    []txn.ID // resolved or decided: visible now, locks released
+	settled    []txn.ID // resolved or decided: visible now, but for what is installing; locks released
+	installing []*install
 	held       []*openTxn
 	unprepared []txn.ID // held again
 	parts      []txn.ID // parts came, or are no longer alone
@@ -58,7 +60,7 @@ type effects struct {
 
 // empty tells whether the batch changed nothing but rows.
 func (e *effects) empty() bool {
-	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten)+len(e.held)+len(e.unprepared) == 0
+	return len(e.prepared)+len(e.settled)+len(e.parts)+len(e.decided)+len(e.forgotten)+len(e.held)+len(e.unprepared)+len(e.installing) == 0
 }
 
 // Apply implements raft.FSM.
@@ -79,7 +81,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		if l.Type != raft.LogCommand || l.Index <= m.s.index {
 			continue // the latter: applied already by recovery, before Raft started
 		}
-		res, err := m.applyEntry(l.Index, l.Data)
+		res, err := m.applyIn(l)
 		if err != nil {
 			panic(fmt.Sprintf("fragment %d: cannot apply log entry %d: %v", m.r.cfg.Fragment, l.Index, err))
 		}
@@ -91,6 +93,20 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		panic(fmt.Sprintf("fragment %d: cannot write to the database: %v", m.r.cfg.Fragment, err))
 	}
 	return out
+}
+
+// applyIn refuses an entry that was given in an earlier term than the log has it in: its stage is lost, whoever leads (DESIGN 5, Stages).
+func (m *machine) applyIn(l *raft.Log) (result, error) {
+	term, err := raftgroup.TermOf(l)
+	if err != nil {
+		return 0, err
+	}
+	if term != 0 && term != l.Term && rule.StageTerm {
+		m.s.index = l.Index
+		m.entries++
+		return resRejected, nil
+	}
+	return m.applyEntry(l.Index, l.Data)
 }
 
 // finish makes a batch durable in Badger's sense and visible, and writes a checkpoint now and then.
@@ -155,6 +171,11 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return resRejected, nil // T1
 	}
 	s.stamp = e.stamp
+	if len(s.installing) > 0 {
+		if err := m.collectInstalled(e.stamp); err != nil {
+			return 0, err
+		}
+	}
 	if e.kind != kindPrepare && e.kind != kindPrepareAll {
 		s.visible = e.stamp
 	}
@@ -162,7 +183,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	case kindCeiling:
 		s.ceiling = max(s.ceiling, e.ts)
 	case kindCommit:
-		return m.commit(e)
+		return m.commit(e, index)
 	case kindPart:
 		return m.part(e, index)
 	case kindPrepare, kindPrepareAll:
@@ -193,7 +214,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	return resDone, nil
 }
 
-func (m *machine) commit(e *entry) (result, error) {
+func (m *machine) commit(e *entry, index uint64) (result, error) {
 	if _, ok := m.s.recent[e.id]; ok && rule.CommitOnce {
 		return resDone, nil // a repeated commit applies once
 	}
@@ -204,9 +225,14 @@ func (m *machine) commit(e *entry) (result, error) {
 	if o != nil {
 		delete(m.s.open, e.id)
 		m.effects.parts = append(m.effects.parts, e.id)
+		o.indexes = append(o.indexes, index)
+		if err := o.keys.add(e.writes); err != nil {
+			return 0, err
+		}
 		if err := m.installPieces(o, e.stamp, e.stamp); err != nil {
 			return 0, err
 		}
+		e.writes = nil
 	}
 	m.writers.add(e.id, e.stamp)
 	if err := m.remember(e.id, e.stamp); err != nil {
@@ -225,8 +251,12 @@ func (o *openTxn) count() int {
 	return o.parts
 }
 
-// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and forgets its pieces.
+// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and forgets its pieces; of a large one, soon.
 func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
+	if o.later() {
+		m.installLater(o, at, version)
+		return m.dropHold(o, at)
+	}
 	err := m.eachPiece(o, at, func(writes []byte) error {
 		m.r.fault("install.piece")
 		m.bytes += len(writes)

@@ -301,6 +301,11 @@ type partSender struct {
 
 func (s *partSender) send(piece []byte) error {
 	t := s.t
+	if t.parts == 0 {
+		if err := t.r.installs.awaitRoom(context.Background()); err != nil {
+			return err
+		}
+	}
 	e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: piece}
 	p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
 	if err != nil {

@@ -26,8 +26,8 @@
 //
 // Writes are staged at the leader under row locks, in memory and beyond StageMemory in a file without a name (stage_disk.go), and go
 // into the log as one entry: bytes and versions, nothing to be computed at apply. A write set beyond 4 MiB, or in a file, goes as parts,
-// which nobody sees, and a commit that names their number; when it is applied they are read from the log again, one by one. The stamp is
-// given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of prepared transactions are
+// which nobody sees, and a commit that names their number; once it is applied they are read from the log again, one by one, and installed in
+// the background (install.go). The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of prepared transactions are
 // rebuilt from the log.
 //
 // # Row locks
@@ -54,6 +54,17 @@
 // A prepare of which commit is implied (implied.go) is an entry like any other; what is decided about it comes later, gathered with
 // others: while one entry of settlements is on its way, the next fills. Rows are installed by the settlement, and until then readers
 // and lockers of these rows wait (T3), so the sooner it comes the better; nobody else does.
+//
+// # Installing
+//
+// The rows of a large commit come after it: its entry has been applied, the client has its answer, small commits go on. Whoever meets one of
+// its rows meanwhile, by reading at or above its time or under a lock, waits until all of them are there.
+//
+//	commit X at 120 applied ── answer ──▶ row a … row z at 120 ──▶ rows are there
+//	T = 119: goes on    T = 121: waits where X may write    lock of a row of X: waits for its newest version    others: go on
+//
+// Each replica does this at its own pace. What is not there yet is in every checkpoint, the log is held for it, a restart goes on before it
+// serves, and garbage collection, dropped spans and streams wait.
 //
 // # Validating (T8)
 //
@@ -96,8 +107,8 @@
 //
 // # Limits
 //
-// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); a large transaction is applied without letting others
-// between. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
+// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); at most four large transactions wait
+// to be installed, and the next before it is sent to the log. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
 // that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
 // once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.

@@ -48,7 +48,7 @@ type dropper struct {
 	done sync.WaitGroup
 }
 
-// openDropper takes up the jobs a restart has left.
+// openDropper finds the jobs that a restart has left; resume starts them.
 func openDropper(r *Replica) (*dropper, error) {
 	d := &dropper{r: r}
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
@@ -60,7 +60,7 @@ func openDropper(r *Replica) (*dropper, error) {
 		}
 		job := dropJob{txn.Timestamp(binary.BigEndian.Uint64(rest)), txn.Span{Start: rd.bytes(), End: rd.bytes()}}
 		if job.stamp <= r.machine.s.stamp && rd.err == nil { // a later one comes again with the log
-			d.start(job)
+			d.jobs = append(d.jobs, job)
 		}
 		return rd.err
 	})
@@ -71,7 +71,18 @@ func (d *dropper) start(job dropJob) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.jobs = append(d.jobs, job)
-	if !d.busy {
+	d.begin()
+}
+
+func (d *dropper) resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begin()
+}
+
+// begin is called with mu held.
+func (d *dropper) begin() {
+	if !d.busy && len(d.jobs) > 0 {
 		d.busy = true
 		d.done.Add(1)
 		go d.loop()
@@ -98,6 +109,14 @@ func (d *dropper) loop() {
 
 func (d *dropper) wait() { d.done.Wait() }
 
+// forget waits for what is going on and drops what has not begun: a stream brings the records of its own.
+func (d *dropper) forget() {
+	d.wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jobs = nil
+}
+
 const dropBatch = 1000 // keys between looks whether the replica is closing
 
 // run writes a tombstone at the job's stamp for every key of the span, then removes the job's record. Memtables are flushed
@@ -106,6 +125,9 @@ func (d *dropper) run(job dropJob) error {
 	chunks := txn.Span{Start: chunkKey(job.span.Start, 0)[:5+len(job.span.Start)], End: ownKey(ownChunk + 1)}
 	if len(job.span.End) > 0 {
 		chunks.End = ownKey(ownChunk, job.span.End...)
+	}
+	if d.r.waitInstalled(context.Background(), job.stamp, job.span) != nil {
+		return nil // closing: the record stays
 	}
 	for _, span := range []txn.Span{job.span, chunks} {
 		if len(span.End) == 0 {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/txn"
@@ -170,8 +171,18 @@ func (g *guardedLog) DeleteRange(lo, hi uint64) error {
 		return err
 	}
 	upTo, err := g.r.durable.allow(m, g.r.fault)
-	if err != nil || upTo < lo {
+	if err != nil {
 		return err
+	}
+	if g.r.several.Load() {
+		last, err := g.LastIndex()
+		if err != nil {
+			return err
+		}
+		upTo = min(upTo, g.r.retained.bound(last, time.Now()))
+	}
+	if upTo < lo {
+		return nil
 	}
 	err = g.LogStore.DeleteRange(lo, min(hi, upTo))
 	g.r.fault("truncate.after")

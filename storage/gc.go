@@ -43,7 +43,7 @@ func (c *collector) run() {
 		due = c.samples[0].stamp
 		c.samples = c.samples[1:]
 	}
-	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) {
+	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) && c.r.term.Load() != 0 {
 		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due}, 0); err != nil {
 			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
 		}
@@ -59,6 +59,9 @@ func (r *Replica) oldestNeeded() txn.Timestamp {
 	for _, p := range r.prepared {
 		T = min(T, p.C-1)
 	}
+	for _, p := range r.installing {
+		T = min(T, p.C-1)
+	}
 	return T
 }
 
@@ -68,7 +71,8 @@ func (c *collector) discard(now time.Time) {
 	if !ok {
 		return
 	}
-	if ts := min(uint64(m.stamp), c.r.watermark.Load()); ts > 0 {
+	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
+	if ts := min(uint64(m.stamp), c.r.watermark.Load(), uint64(c.r.oldestInstalling()-1)); ts > 0 {
 		c.r.db.SetDiscardTs(ts)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else

@@ -75,7 +75,9 @@ func goldenLines() (lines []string) {
 	add("outcomes-key", ownKey(ownOutcomes, 0, 0, 0, 0, 0, 0, 0, 9))
 	lines = append(lines, "checkpoint-3 "+checkpoint3)
 	s.open[txn.ID{1}].implied = true
-	add("checkpoint-4", s.encode())
+	lines = append(lines, "checkpoint-4 "+checkpoint4)
+	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
+	add("checkpoint-5", s.encode())
 	return lines
 }
 
@@ -90,6 +92,37 @@ const checkpoint2 = "02090000000000000008000000000000000700000000000000060101000
 // checkpoint3 is what they wrote before commit could be implied.
 const checkpoint3 = "03090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
 	"010201020102000000000000000000000000000000000000000000000801"
+
+// checkpoint4 is what they wrote before rows were installed in the background.
+const checkpoint4 = "040900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000000005" +
+	"0201020102010102000000000000000000000000000000000000000000000801"
+
+func TestCheckpointOfFormat5(t *testing.T) {
+	s := newState()
+	s.index, s.stamp = 9, 8
+	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
+	got, err := decodeCheckpoint(s.encode())
+	if err != nil || len(got.installing) != 1 || got.firstIndex() != 5 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if x := got.installing[0]; x.o.id != (txn.ID{3}) || x.o.own != 2 || x.version != 4 || x.before != 9 {
+		t.Fatalf("%+v", x)
+	}
+}
+
+func TestCheckpointOfFormat4(t *testing.T) {
+	b, err := hex.DecodeString(checkpoint4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeCheckpoint(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := s.open[txn.ID{1}]; o == nil || !o.implied || s.unsaved != 1 || len(s.installing) > 0 {
+		t.Fatalf("%+v", s)
+	}
+}
 
 func TestCheckpointOfFormat3(t *testing.T) {
 	b, err := hex.DecodeString(checkpoint3)

@@ -31,11 +31,13 @@ func (r *Replica) housekeeping() {
 		case <-r.began:
 		}
 		r.watchDisk(time.Now())
+		r.several.Store(!r.group.SoleVoter())
+		r.cutLog()
 		if r.term.Load() == 0 {
+			gc.run() // a follower's Badger drops what the leader's watermark lets it
 			continue
 		}
 		r.forgets.flush(r)
-		r.cutLog()
 		for _, f := range r.stale() {
 			mu.Lock()
 			busy := asking[f.id]
@@ -68,6 +70,7 @@ func (r *Replica) cutLog() {
 		return
 	}
 	r.logged.Store(0)
+	r.retained.grown(r.group.LastIndex())
 	r.done.Add(1)
 	go func() {
 		defer r.done.Done()

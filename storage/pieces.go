@@ -147,11 +147,20 @@ func (r *reader) skipOp() error {
 
 // dropPieces deletes o's own keys at the stamp of its outcome.
 func (m *machine) dropPieces(o *openTxn, at txn.Timestamp) error {
-	if o.hold != nil {
-		if err := m.kvs.add(opDelete, holdKey(o.id), nil, uint64(at)); err != nil {
-			return err
-		}
+	if err := m.dropHold(o, at); err != nil {
+		return err
 	}
+	return m.dropOwnPieces(o, at)
+}
+
+func (m *machine) dropHold(o *openTxn, at txn.Timestamp) error {
+	if o.hold == nil {
+		return nil
+	}
+	return m.kvs.add(opDelete, holdKey(o.id), nil, uint64(at))
+}
+
+func (m *machine) dropOwnPieces(o *openTxn, at txn.Timestamp) error {
 	for n := range o.own {
 		if err := m.kvs.add(opDelete, pieceKey(o.id, n), nil, uint64(at)); err != nil {
 			return err

@@ -69,7 +69,10 @@ func (r *Replica) enqueue(b []byte, stamp uint64) raftgroup.Proposal {
 	r.lastProposed = stamp
 	r.inflight.add(stamp, b, r.applied.Load())
 	r.fault("propose")
-	return r.group.Propose(b)
+	if r.cfg.Transport == nil {
+		return r.group.Propose(b)
+	}
+	return r.group.ProposeIn(r.term.Load(), b)
 }
 
 // run proposes an entry that comes from no stage and waits until it is applied.

@@ -23,23 +23,25 @@ type FragmentID = txn.FragmentID
 
 // Replica is one fragment's replica on this disk. All methods may be called concurrently.
 type Replica struct {
-	cfg     Config
-	lock    *os.File
-	db      *badger.DB
-	latest  *badger.Txn // reads newest versions; shared, since a reader at a fixed time holds nothing in Badger
-	group   *raftgroup.Group
-	machine *machine
-	stats   *statistics
-	durable *durable
-	locks   lockTable
-	drops   *dropper
-	snaps   *markerStore
+	cfg      Config
+	lock     *os.File
+	db       *badger.DB
+	latest   *badger.Txn // reads newest versions; shared, since a reader at a fixed time holds nothing in Badger
+	group    *raftgroup.Group
+	machine  *machine
+	stats    *statistics
+	durable  *durable
+	locks    lockTable
+	drops    *dropper
+	installs *installer
+	snaps    *markerStore
 
 	// What readers look at first. Written by the applying goroutine after the keys are in Badger.
 	applied   atomic.Uint64 // largest stamp applied and visible
 	ceiling   atomic.Uint64 // last extension (T4)
 	watermark atomic.Uint64 // reads below are refused
-	undecided atomic.Int32  // len(prepared)
+	undecided atomic.Int32  // len(prepared) + len(installing)
+	restores  atomic.Uint64 // streams of a leader that took the place of what was here
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
 	pmu          sync.Mutex    // held while a stamp is given and its entry enqueued (T1)
@@ -48,11 +50,12 @@ type Replica struct {
 	inflight     inflight      // the newest proposals; guarded by pmu
 	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
 
-	smu      sync.RWMutex
-	prepared map[txn.ID]*preparedTxn // guarded by smu
-	decided  map[txn.ID]*decision    // guarded by smu
-	held     map[txn.ID]*heldTxn     // guarded by smu
-	parts    map[txn.ID]bool         // parts without a prepare; guarded by smu
+	smu        sync.RWMutex
+	prepared   map[txn.ID]*preparedTxn // guarded by smu
+	installing map[txn.ID]*preparedTxn // committed, with rows on their way; guarded by smu
+	decided    map[txn.ID]*decision    // guarded by smu
+	held       map[txn.ID]*heldTxn     // guarded by smu
+	parts      map[txn.ID]bool         // parts without a prepare; guarded by smu
 
 	wmu     sync.Mutex
 	waiting atomic.Int32 // len(waiters)
@@ -69,6 +72,9 @@ type Replica struct {
 	diskLeft atomic.Int32
 	minFree  atomic.Int64
 	diskSeen time.Time // housekeeping only
+
+	retained retention
+	several  atomic.Bool // replicas decide; as of a moment ago
 
 	logged atomic.Int64 // bytes of entries applied since the log was last cut
 
@@ -89,7 +95,7 @@ func Open(cfg Config) (*Replica, error) {
 		return nil, err
 	}
 	r := &Replica{
-		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
+		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
 		txs: map[txn.ID]*Tx{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.locks.init(cfg.Deadlock)
@@ -128,6 +134,7 @@ func (r *Replica) open() (err error) {
 	}
 	r.stats = stats
 	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}}
+	r.installs = newInstaller(r)
 	if r.drops, err = openDropper(r); err != nil {
 		return err
 	}
@@ -161,7 +168,11 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 			return err
 		}
 	}
+	if err := m.finishInstalls(); err != nil {
+		return err
+	}
 	m.r.publishAll(m.s)
+	m.r.drops.resume()
 	for i := m.s.index + 1; i <= snapshotIndex; i++ {
 		if err := log.GetLog(i, &l); err != nil {
 			return damaged("log entry %d is missing: %v", i, err)
@@ -221,6 +232,7 @@ func (r *Replica) Close() error {
 	err := r.group.Close()
 	r.follow() // wakes whoever still waits
 	r.drops.wait()
+	r.installs.wait()
 	if err == nil {
 		err = r.machine.checkpoint()
 	}

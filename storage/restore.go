@@ -77,9 +77,14 @@ func (m *machine) adopt(got *restored) error {
 	if err := eachOwn(t, ownHold, got.state.loadHold); err != nil {
 		return err
 	}
+	before := m.s
+	m.s = got.state
+	if err := m.finishInstalls(); err != nil {
+		m.s = before
+		return err
+	}
 	m.r.stats.replace(got.stats)
 	m.r.unpublish()
-	m.s = got.state
 	m.r.durable.reset()
 	m.r.publishAll(m.s)
 	m.entries++ // something to write down
@@ -111,9 +116,12 @@ func (m *machine) adoptOpen(o *openTxn, from *received, at txn.Timestamp) error 
 func (r *Replica) unpublish() {
 	r.smu.Lock()
 	defer r.smu.Unlock()
-	for _, p := range r.prepared {
-		close(p.settled)
+	for _, list := range []map[txn.ID]*preparedTxn{r.prepared, r.installing} {
+		for _, p := range list {
+			close(p.settled)
+		}
 	}
+	r.installing = map[txn.ID]*preparedTxn{}
 	r.prepared, r.decided, r.parts = map[txn.ID]*preparedTxn{}, map[txn.ID]*decision{}, map[txn.ID]bool{}
 	r.held = map[txn.ID]*heldTxn{}
 	r.undecided.Store(0)

@@ -73,8 +73,11 @@ func (s *markerStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 		return nil, nil, err
 	}
 	rd, size, err := s.r.stream()
+	if err != nil {
+		return nil, nil, err
+	}
 	metas[0].Size = size
-	return metas[0], rd, err
+	return metas[0], s.r.retained.stream(metas[0].Index, rd), nil
 }
 
 // incomingFile is a stream received from the leader. It stays until what it brought is in tables.
@@ -156,6 +159,7 @@ func (m *machine) Restore(rc io.ReadCloser) error {
 	defer rc.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.r.restores.Add(1)
 	m.fresh.Store(true)
 	return m.restore(rc)
 }

@@ -27,6 +27,8 @@ type state struct {
 	recent    map[txn.ID]txn.Timestamp // commits of the last dedupWindow: each applies once
 	order     []txn.ID                 // recent's ids, oldest first
 	unsaved   int                      // of order, from its end: not in an outcome record yet
+
+	installing []*install // committed, but for the rows; in the order of the commits
 }
 
 // openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
@@ -81,16 +83,27 @@ func (s *state) remember(id txn.ID, at txn.Timestamp) {
 // firstIndex is the smallest index of an entry whose content is only in the log, 0 if there is none.
 func (s *state) firstIndex() (first uint64) {
 	for _, o := range s.open {
-		if len(o.indexes) > 0 && (first == 0 || o.indexes[0] < first) {
-			first = o.indexes[0]
+		first = firstOf(first, o)
+	}
+	for _, x := range s.installing {
+		if !x.done.Load() {
+			first = firstOf(first, x.o)
 		}
 	}
 	return first
 }
 
+func firstOf(first uint64, o *openTxn) uint64 {
+	if len(o.indexes) > 0 && (first == 0 || o.indexes[0] < first) {
+		return o.indexes[0]
+	}
+	return first
+}
+
 // checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
-// number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied.
-const checkpointFormat = 4
+// number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
+// a commit was applied with all its rows.
+const checkpointFormat = 5
 
 // encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
 func (s *state) encode() []byte {
@@ -106,10 +119,7 @@ func (s *state) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(o.own))
 		b = binary.AppendUvarint(b, uint64(max(o.parts, 0)))
 		b = putBytes(b, o.stats)
-		b = binary.AppendUvarint(b, uint64(len(o.indexes)))
-		for _, i := range o.indexes {
-			b = binary.AppendUvarint(b, i)
-		}
+		b = appendIndexes(b, o.indexes)
 		b = append(b, boolByte(o.prepared))
 		b = putTS(b, o.C)
 		b = binary.AppendUvarint(b, uint64(o.anchor))
@@ -122,7 +132,24 @@ func (s *state) encode() []byte {
 		b = append(b, id[:]...)
 		b = putTS(b, s.recent[id])
 	}
-	return binary.AppendUvarint(b, uint64(s.unsaved))
+	b = binary.AppendUvarint(b, uint64(s.unsaved))
+	return s.appendInstalling(b)
+}
+
+func appendIndexes(b []byte, indexes []uint64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(indexes)))
+	for _, i := range indexes {
+		b = binary.AppendUvarint(b, i)
+	}
+	return b
+}
+
+func (r *reader) indexes() (list []uint64) {
+	n := r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		list = append(list, r.uvarint())
+	}
+	return list
 }
 
 // partsInLog says that parts and statistics are to be read from the log.
@@ -143,10 +170,7 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		if format > 1 {
 			o.own, o.parts, o.stats = r.int(), r.int(), bytes.Clone(r.bytes())
 		}
-		k := r.int()
-		for j := 0; j < k && r.err == nil; j++ {
-			o.indexes = append(o.indexes, r.uvarint())
-		}
+		o.indexes = r.indexes()
 		o.prepared = r.byte() != 0
 		o.C = r.ts()
 		o.anchor = txn.FragmentID(r.int())
@@ -166,6 +190,9 @@ func decodeCheckpoint(b []byte) (*state, error) {
 	s.visible, s.unsaved = s.stamp, len(s.order)
 	if format > 2 {
 		s.unsaved = min(r.int(), len(s.order))
+	}
+	if format > 4 {
+		s.installing = r.installing(s.stamp)
 	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)

@@ -28,17 +28,26 @@ const maxFrame = 64 << 20
 
 var errStream = errors.New("malformed stream of a fragment")
 
-// frozen is the state at one entry: what the stream carries besides Badger's keys. Keys of later entries may come with them,
-// and do no harm (S1).
+// frozen is the state at one entry: what the stream carries besides Badger's keys. Versions up to its stamp that later entries write may come with
+// them, and do no harm (S1).
 type frozen struct {
+	stamp txn.Timestamp
 	state []byte
 	stats map[string][]byte
 }
 
-// freeze copies the state between two batches. What open transactions write becomes keys, which the stream carries.
+// freeze copies the state between two batches. What open transactions write becomes keys, which the stream carries, and so do the rows that are
+// being installed; most of that is done before nothing is applied.
 func (m *machine) freeze() (*frozen, error) {
+	m.r.installs.wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.r.installs.wait()
+	for _, x := range m.s.installing {
+		if !x.done.Load() {
+			return nil, errNoLeader // the replica is closing
+		}
+	}
 	for _, o := range m.s.open {
 		if len(o.indexes) > 0 {
 			if err := m.takeOver(o, m.s.stamp); err != nil {
@@ -49,7 +58,7 @@ func (m *machine) freeze() (*frozen, error) {
 	if err := m.kvs.flush(); err != nil {
 		return nil, err
 	}
-	f := &frozen{state: m.s.encode(), stats: map[string][]byte{}}
+	f := &frozen{stamp: m.s.stamp, state: m.s.encode(), stats: map[string][]byte{}}
 	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
 	return f, nil
 }
@@ -117,7 +126,8 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	if err := w.WriteByte(streamFormat); err != nil {
 		return err
 	}
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	// What comes after the state is in the log, behind the marker. Without it the stream's length does not depend on how much is written meanwhile.
+	t := r.db.NewTransactionAt(uint64(f.stamp), false)
 	defer t.Discard()
 	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
 	defer it.Close()
@@ -164,7 +174,8 @@ func (m *machine) restore(rd io.Reader) error {
 	if b, err := in.ReadByte(); err != nil || b != streamFormat {
 		return fmt.Errorf("%w: format %d, %v", errStream, b, err)
 	}
-	m.r.drops.wait()
+	m.r.drops.forget()
+	m.r.installs.abandon()
 	if err := m.r.db.DropAll(); err != nil { // a follower serves nobody while it restores
 		return err
 	}

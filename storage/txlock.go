@@ -146,10 +146,8 @@ func (t *Tx) lockOf(key []byte) *rowLock {
 // entries are prepared without a lock, so their writers are.
 func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
 	stays := l.mode >= txn.Share
-	if stays || !IsRow(key) {
-		if err := t.waitWriters(ctx, key, noWait); err != nil {
-			return err
-		}
+	if err := t.waitWriters(ctx, key, noWait, stays || !IsRow(key)); err != nil {
+		return err
 	}
 	value, version, err := t.r.newest(key)
 	if err != nil {
@@ -163,13 +161,18 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) err
 	return nil
 }
 
-// waitWriters waits for others that have prepared a write of key, no longer than for a lock.
-func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait bool) error {
-	writes := func(p *preparedTxn) bool { return p.writes(key) }
-	if t.r.undecided.Load() == 0 || t.r.findPrepared(txn.MaxTimestamp, t.id, writes) == nil {
+// waitWriters waits for others that have prepared a write of key, if it shall, and for those of which it is on its way; no longer than for a
+// lock.
+func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool) error {
+	if t.r.undecided.Load() == 0 {
 		return nil
 	}
-	if noWait {
+	writes := func(p *preparedTxn) bool { return (prepared || p.installing) && p.writes(key) }
+	p := t.r.findPrepared(txn.MaxTimestamp, t.id, writes)
+	if p == nil {
+		return nil
+	}
+	if noWait && !p.installing {
 		return txn.ErrLocked
 	}
 	if d := t.timeout(); d > 0 {

@@ -24,6 +24,8 @@ type View struct {
 	b    *badger.Txn
 
 	reads *readSet // of a SERIALIZABLE transaction
+
+	restores uint64 // of the replica when the view was opened
 }
 
 // Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
@@ -46,13 +48,14 @@ func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 
 // View opens a view at T.
 func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
+	restores := t.r.restores.Load()
 	if err := t.r.admit(ctx, T); err != nil {
 		return nil, err
 	}
 	if uint64(T) < t.r.watermark.Load() {
 		return nil, errTooOld(T)
 	}
-	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads}
+	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores}
 	if t.staged.Load() {
 		mark, err := t.viewMark()
 		if err != nil {
@@ -95,7 +98,16 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		}
 	}
 	value, _, err := getAt(v.b, key)
-	return value, err
+	return value, v.intact(err)
+}
+
+// intact gives err, unless what was read may be of a database that a stream of the leader's was taking the place of: this replica had led, and been
+// left behind meanwhile.
+func (v *View) intact(err error) error {
+	if v.restores != v.r.restores.Load() {
+		return errTermEnded
+	}
+	return err
 }
 
 // getAt reads key in t; the version is 0 if there is none.
@@ -220,9 +232,9 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		err = scanMerged(ctx, v.b, c, own, reverse, fn)
 	}
 	if errors.Is(err, ErrStop) {
-		return nil
+		err = nil
 	}
-	return err
+	return v.intact(err)
 }
 
 // cursor walks Badger's keys of a span.

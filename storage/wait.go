@@ -29,6 +29,8 @@ type preparedTxn struct {
 	each    func(fn func(key []byte, mode txn.LockMode) error) error // with all keys and their locks, some more than once; guarded by smu
 	settled chan struct{}
 	since   time.Time
+
+	installing bool // it is committed, and its rows are on their way (install.go)
 }
 
 func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
@@ -74,8 +76,8 @@ func (p *preparedTxn) writes(key []byte) bool {
 	return ok
 }
 
-// waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here (T3). own is the
-// caller's transaction.
+// waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
+// to be there (T3). own is the caller's transaction.
 func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
 	for r.undecided.Load() != 0 {
 		p := r.findPrepared(T, own, hits)
@@ -103,6 +105,14 @@ func (r *Replica) findPrepared(T txn.Timestamp, own txn.ID, hits func(*preparedT
 	defer r.smu.RUnlock()
 	for id, p := range r.prepared {
 		if p.C <= T && id != own && hits(p) {
+			return p
+		}
+	}
+	if !rule.T3Installed {
+		return nil
+	}
+	for _, p := range r.installing {
+		if p.C <= T && hits(p) {
 			return p
 		}
 	}
@@ -183,6 +193,7 @@ func (r *Replica) publish(s *state, ef *effects) {
 	for _, id := range ef.settled {
 		r.releaseSettled(id)
 	}
+	r.installs.start(ef.installing)
 	for _, d := range ef.drops {
 		r.drops.start(d)
 	}
@@ -206,6 +217,9 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 			r.unprepare(id)
 		}
 	}
+	for _, x := range ef.installing {
+		r.installing[x.o.id] = newInstalling(x)
+	}
 	for _, id := range ef.settled {
 		r.unprepare(id)
 		delete(r.held, id)
@@ -215,7 +229,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 			r.held[o.id] = r.newHeld(o)
 		}
 	}
-	r.undecided.Store(int32(len(r.prepared)))
+	r.countUndecided()
 	for _, d := range ef.decided {
 		r.decided[d.id] = d
 	}
@@ -230,6 +244,9 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 		}
 	}
 }
+
+// countUndecided is called with smu held.
+func (r *Replica) countUndecided() { r.undecided.Store(int32(len(r.prepared) + len(r.installing))) }
 
 // unprepare lets go of those who wait for a transaction to be settled. Called with smu held.
 func (r *Replica) unprepare(id txn.ID) {

@@ -11,6 +11,7 @@
 //	sherd_no_t2_floor      T2Floor
 //	sherd_no_t3_proposed   T3Proposed
 //	sherd_no_t3_prepared   T3Prepared
+//	sherd_no_t3_installed  T3Installed
 //	sherd_no_t4            T4Ceiling
 //	sherd_no_t4_locks      T4Locks
 //	sherd_no_t6_prepared   T6Prepared
@@ -45,6 +46,7 @@ func Off() []string {
 		{"T2Floor", T2Floor},
 		{"T3Proposed", T3Proposed},
 		{"T3Prepared", T3Prepared},
+		{"T3Installed", T3Installed},
 		{"T4Ceiling", T4Ceiling},
 		{"T4Locks", T4Locks},
 		{"T6Prepared", T6Prepared},

@@ -1,0 +1,284 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// A large write set is installed beside the applying goroutine, in pieces, so that the entries behind its commit need not wait. The commit is
+// applied, answered and remembered by its entry as ever; what is still to come are the rows. Each replica does that on its own: the keys and
+// versions follow from the log, when they are written does not matter to anybody, because
+//
+//   - whoever reads at or above the commit's time, or has locked a row, waits where it may have written, as for one that is prepared (T3);
+//     this wait is for no other transaction, so it ends,
+//   - a checkpoint names what is not installed yet, and the log is not cut beyond its entries; a restart goes on before it serves,
+//   - no version is discarded above the time of one (collector), and no span is deleted that it may write to (dropper).
+//
+// Package txn/model has it as a model.
+type install struct {
+	o       *openTxn      // its pieces and keys; not changed any more
+	version txn.Timestamp // of the rows
+	before  txn.Timestamp // pieces under own keys are read as they were below it
+	bytes   atomic.Int64
+	done    atomic.Bool // the rows are there
+}
+
+const (
+	installInline = 1         // a write set of so many pieces is installed by the entry that commits it
+	installBatch  = 256 << 10 // bytes that are written at once: what a small write may have to wait for
+	installKeys   = 2048      // keys of these at most
+	installTables = 18        // tables of level 0 from which on it is left to those who have less to write
+	installPause  = 5 * time.Millisecond
+	maxInstalls   = 2 // a large transaction is sent to the log when no more than that wait to be installed
+)
+
+// later tells whether a committed transaction's rows are installed in the background.
+func (o *openTxn) later() bool { return o.writes == nil && o.own+len(o.indexes) > installInline }
+
+// installLater has the rows of o written in the background. Called by the entry that commits it.
+func (m *machine) installLater(o *openTxn, at, version txn.Timestamp) {
+	x := &install{o: o, version: version, before: at}
+	m.s.installing = append(m.s.installing, x)
+	m.effects.installing = append(m.effects.installing, x)
+}
+
+// collectInstalled forgets what has been installed, at the stamp of an entry. Pieces under own keys are deleted then, above every checkpoint
+// that names them.
+func (m *machine) collectInstalled(at txn.Timestamp) error {
+	var err error
+	m.s.installing = slices.DeleteFunc(m.s.installing, func(x *install) bool {
+		if !x.done.Load() || err != nil {
+			return false
+		}
+		m.bytes += int(x.bytes.Load()) // the next checkpoint need not be far: the log is held until then
+		err = m.dropOwnPieces(x.o, at)
+		return err == nil
+	})
+	return err
+}
+
+// appendInstalling gives what a checkpoint says of rows that are not there yet. One that is done and has nothing to be tidied up is not named.
+func (s *state) appendInstalling(b []byte) []byte {
+	list := slices.Clone(s.installing)
+	list = slices.DeleteFunc(list, func(x *install) bool { return x.done.Load() && x.o.own == 0 })
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, x := range list {
+		b = append(b, x.o.id[:]...)
+		b = putTS(b, x.version)
+		b = binary.AppendUvarint(b, uint64(x.o.own))
+		b = appendIndexes(b, x.o.indexes)
+	}
+	return b
+}
+
+func (r *reader) installing(at txn.Timestamp) (list []*install) {
+	n := r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		x := &install{o: &openTxn{id: r.id()}, before: at + 1}
+		x.version = r.ts()
+		x.o.own = r.int()
+		x.o.indexes = r.indexes()
+		list = append(list, x)
+	}
+	return list
+}
+
+// finishInstalls writes the rows that a checkpoint or a stream has named, before anybody is served.
+func (m *machine) finishInstalls() error {
+	for _, x := range m.s.installing {
+		if err := m.r.installs.write(x); err != nil {
+			return err
+		}
+		x.done.Store(true)
+	}
+	return nil
+}
+
+// newInstalling is what readers know of rows that are on their way.
+func newInstalling(x *install) *preparedTxn {
+	x.o.keys.seal()
+	return &preparedTxn{id: x.o.id, C: x.version, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
+}
+
+// installer writes the rows of large transactions, one after the other, in the order of their commits.
+type installer struct {
+	r    *Replica
+	mu   sync.Mutex
+	jobs []*install    // guarded by mu
+	busy bool          // guarded by mu
+	room chan struct{} // closed when jobs get fewer; guarded by mu
+	halt chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
+	done sync.WaitGroup
+}
+
+func newInstaller(r *Replica) *installer {
+	return &installer{r: r, room: make(chan struct{}), halt: make(chan struct{})}
+}
+
+func (i *installer) start(list []*install) {
+	if len(list) == 0 {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.jobs = append(i.jobs, list...)
+	if !i.busy {
+		i.busy = true
+		i.done.Add(1)
+		go i.loop()
+	}
+}
+
+func (i *installer) loop() {
+	defer i.done.Done()
+	for {
+		i.mu.Lock()
+		if len(i.jobs) == 0 {
+			i.busy = false
+			i.mu.Unlock()
+			return
+		}
+		x := i.jobs[0]
+		i.mu.Unlock()
+		err := i.write(x)
+		if err == errHalted {
+			return // the checkpoint names it
+		}
+		if err != nil { // as where an entry cannot be applied
+			panic(fmt.Sprintf("fragment %d: cannot install transaction %s: %v", i.r.cfg.Fragment, x.o.id, err))
+		}
+		i.r.installed(x)
+		i.mu.Lock()
+		i.jobs = i.jobs[1:]
+		close(i.room)
+		i.room = make(chan struct{})
+		i.mu.Unlock()
+	}
+}
+
+// errHalted says that a replica is closing, or that its data is about to be replaced.
+var errHalted = errors.New("storage: halted")
+
+// write writes the rows of x, with pauses where others have to write too.
+func (i *installer) write(x *install) error {
+	b := kvBatch{db: i.r.db}
+	flush := func() error {
+		i.r.fault("install.piece")
+		x.bytes.Add(int64(b.bytes))
+		if err := b.flush(); err != nil {
+			return err
+		}
+		return i.rest()
+	}
+	err := i.r.machine.eachPiece(x.o, x.before, func(writes []byte) error {
+		err := eachOp(writes, func(op opKind, key, value []byte) error {
+			if !op.writes() {
+				return nil
+			}
+			if b.bytes > 0 && (b.bytes+len(key)+len(value) > installBatch || len(b.small) == installKeys) {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			return b.add(op, key, value, uint64(x.version))
+		})
+		if err != nil {
+			return err
+		}
+		return flush() // the piece's memory goes
+	})
+	if err == nil {
+		i.r.fault("install.written")
+	}
+	return err
+}
+
+// rest waits while level 0 is so full that others would be held up soon.
+func (i *installer) rest() error {
+	i.mu.Lock()
+	halt := i.halt
+	i.mu.Unlock()
+	for {
+		select {
+		case <-i.r.stop:
+			return errHalted
+		case <-halt:
+			return errHalted
+		default:
+		}
+		if levels := i.r.db.Levels(); len(levels) == 0 || levels[0].NumTables < installTables {
+			return nil
+		}
+		time.Sleep(installPause)
+	}
+}
+
+// awaitRoom waits until no more than maxInstalls are waiting: the log keeps what is not installed.
+func (i *installer) awaitRoom(ctx context.Context) error {
+	for {
+		i.mu.Lock()
+		n, room := len(i.jobs), i.room
+		i.mu.Unlock()
+		if n <= maxInstalls {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-i.r.stop:
+			return errNoLeader
+		}
+	}
+}
+
+// abandon ends what is going on; what is not finished is forgotten, for the data is about to be replaced.
+func (i *installer) abandon() {
+	i.mu.Lock()
+	close(i.halt)
+	i.mu.Unlock()
+	i.done.Wait()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	close(i.room)
+	i.jobs, i.busy, i.room, i.halt = nil, false, make(chan struct{}), make(chan struct{})
+}
+
+// wait returns when no install is going on: all are done, or the replica is closing.
+func (i *installer) wait() { i.done.Wait() }
+
+// installed lets go of those who wait for the rows of x.
+func (r *Replica) installed(x *install) {
+	x.done.Store(true)
+	r.smu.Lock()
+	defer r.smu.Unlock()
+	if p := r.installing[x.o.id]; p != nil {
+		delete(r.installing, x.o.id)
+		close(p.settled)
+	}
+	r.countUndecided()
+}
+
+// oldestInstalling gives the least version that is still to be written.
+func (r *Replica) oldestInstalling() txn.Timestamp {
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	T := txn.MaxTimestamp
+	for _, p := range r.installing {
+		T = min(T, p.C)
+	}
+	return T
+}
+
+// waitInstalled waits for the rows that were committed at or below T and may lie in a span.
+func (r *Replica) waitInstalled(ctx context.Context, T txn.Timestamp, span txn.Span) error {
+	return r.waitSettled(ctx, T, txn.ID{}, func(p *preparedTxn) bool { return p.installing && p.touches(span) })
+}

@@ -1,0 +1,401 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// largeRows is how many rows the large transactions of these tests write: about four pieces.
+const largeRows = 40
+
+// largeValue is what row n has after such a transaction.
+func largeValue(n int) string { return fmt.Sprint(n, strings.Repeat("L", 20_000)) }
+
+// stageLarge stages a large write set, in a file.
+func stageLarge(t testing.TB, r *Replica, from int) *Tx {
+	t.Helper()
+	tx := r.Tx(txn.NewID())
+	for n := from; n < from+largeRows; n++ {
+		if err := tx.LockNewest(t.Context(), rowKey(n)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Put(rowKey(n), []byte(largeValue(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tx
+}
+
+func commitLarge(t testing.TB, r *Replica, from int) txn.Timestamp {
+	t.Helper()
+	ts, err := stageLarge(t, r, from).Commit(t.Context(), txn.CommitRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ts
+}
+
+// installGate holds installations up while it is shut.
+type installGate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil: open; guarded by mu
+	at   int           // pieces passed; guarded by mu
+	stop int           // it shuts behind so many; guarded by mu
+}
+
+func (g *installGate) config(c *Config) {
+	slowRecovery(c)
+	c.StageMemory = 64 << 10
+	c.Fault = func(point string) {
+		if point != "install.piece" {
+			return
+		}
+		g.mu.Lock()
+		shut := g.shut
+		if g.at++; g.at <= g.stop {
+			shut = nil
+		}
+		g.mu.Unlock()
+		if shut != nil {
+			<-shut
+		}
+	}
+}
+
+// close shuts the gate behind so many pieces; what it gives opens it.
+func (g *installGate) close(t testing.TB, behind int) func() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	shut := make(chan struct{})
+	g.shut, g.at, g.stop = shut, 0, behind
+	open := sync.OnceFunc(func() {
+		g.mu.Lock()
+		g.shut = nil
+		g.mu.Unlock()
+		close(shut)
+	})
+	t.Cleanup(open)
+	return open
+}
+
+func checkLarge(t testing.TB, r *Replica, from int) {
+	t.Helper()
+	for n := from; n < from+largeRows; n++ {
+		if got := readRow(t, r, rowKey(n)); got != largeValue(n) {
+			t.Fatalf("row %d is %.20q", n, got)
+		}
+	}
+}
+
+// TestRuleT3Installed: who comes upon a row of a large commit that is not installed yet waits for it, and others go on.
+func TestRuleT3Installed(t *testing.T) {
+	for behind := range 3 {
+		t.Run(fmt.Sprint(behind), func(t *testing.T) { testInstalling(t, behind) })
+	}
+}
+
+func testInstalling(t *testing.T, behind int) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	commitRow(t, r, rowKey(3), "old")
+	before := r.Applied()
+	open := g.close(t, behind)
+	at := commitLarge(t, r, 0)
+	if out, C, err := r.recall(txn.NewID()); out != txn.Unknown || err != nil {
+		t.Fatal(out, C, err)
+	}
+	commitRow(t, r, rowKey(1000), "beside")
+	if got := readRow(t, r, rowKey(1000)); got != "beside" {
+		t.Fatal(got)
+	}
+	v := viewAt(t, r, before)
+	if b, err := v.Get(t.Context(), rowKey(3)); string(b) != "old" || err != nil {
+		t.Errorf("below the commit: %q, %v", b, err)
+	}
+	last := rowKey(largeRows - 1)
+	v = viewAt(t, r, r.Applied())
+	if b, err := v.Get(canceled(), last); err == nil {
+		t.Errorf("a row that is not there yet: %.20q", b)
+	}
+	if err := v.Scan(canceled(), TableSpan(20000), false, func(_, _ []byte) error { return nil }); err == nil {
+		t.Error("a scan does not wait")
+	}
+	for _, req := range []txn.LockRequest{{Mode: txn.KeyShare}, {Mode: txn.Update}, {Mode: txn.Update, NoWait: true}, {Mode: txn.Share, NoWait: true, Ending: true}} {
+		tx := r.Tx(txn.NewID())
+		if _, err := tx.lock(canceled(), last, req); !errors.Is(err, context.Canceled) {
+			t.Errorf("a lock %+v of a row that is not there yet: %v", req, err)
+		}
+		tx.Rollback()
+	}
+	serializable := r.Tx(txn.NewID())
+	serializable.TrackReads()
+	v, err := serializable.View(t.Context(), at-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := v.Get(t.Context(), last); b != nil || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	v.Close()
+	if err := serializable.Check(canceled(), r.Applied()); !errors.Is(err, context.Canceled) {
+		t.Errorf("a check of reads does not wait: %v", err)
+	}
+	open()
+	checkLarge(t, r, 0)
+	if err := serializable.Check(t.Context(), r.Applied()); err == nil {
+		t.Error("what was read has changed, and the check passes")
+	}
+	if n := r.undecided.Load(); n != 0 {
+		t.Errorf("%d are undecided", n)
+	}
+}
+
+func viewAt(t testing.TB, r *Replica, T txn.Timestamp) *View {
+	t.Helper()
+	v, err := r.Tx(txn.ID{}).View(t.Context(), T)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	return v
+}
+
+// TestCrashWhileInstalling kills the replica at each piece, with a checkpoint before or behind the commit, by all ways that a commit takes.
+func TestCrashWhileInstalling(t *testing.T) {
+	for _, way := range []string{"commit", "resolve", "settle", "held"} {
+		for _, behind := range []int{0, 2} {
+			for _, checkpoint := range []bool{false, true} {
+				if testing.Short() && !checkpoint {
+					continue
+				}
+				t.Run(fmt.Sprint(way, " behind ", behind, ", checkpoint ", checkpoint), func(t *testing.T) {
+					crashInstalling(t, way, behind, checkpoint)
+				})
+			}
+		}
+	}
+}
+
+func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
+	g, dir, crashed := &installGate{}, t.TempDir(), t.TempDir()
+	open := g.close(t, behind)
+	r := openTest(t, dir, small, g.config)
+	commitRow(t, r, rowKey(3), "old")
+	commitBy(t, r, way)
+	if checkpoint {
+		for n := range 100 { // tables and checkpoints come, and the log is cut as far as may be
+			commitRow(t, r, rowKey(1000+n), strings.Repeat("c", 100_000))
+		}
+		if err := r.group.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyTree(t, dir, crashed)
+	open()
+	checkLarge(t, r, 0)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time after an orderly end
+		r := openTest(t, crashed, small, slowRecovery)
+		checkLarge(t, r, 0)
+		commitRow(t, r, rowKey(1), "later")
+		if got := readRow(t, r, rowKey(1)); got != "later" {
+			t.Fatal(got)
+		}
+		commitRow(t, r, rowKey(1), largeValue(1))
+		if n := len(r.machine.s.installing); n > 0 {
+			t.Errorf("%d are installing", n)
+		}
+		if n := ownPieces(t, r); n > 0 {
+			t.Errorf("%d pieces are left", n)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// commitBy commits a large transaction in one of the ways.
+func commitBy(t *testing.T, r *Replica, way string) {
+	t.Helper()
+	tx := stageLarge(t, r, 0)
+	d := txn.Decision{ID: tx.ID(), C: r.cfg.Clock.Now().Add(300 * time.Millisecond), Outcome: txn.Committed, Writers: []txn.FragmentID{1, 9}}
+	req := txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: d.Writers}
+	var err error
+	switch way {
+	case "commit":
+		_, err = tx.Commit(t.Context(), txn.CommitRequest{})
+	case "resolve":
+		if err = tx.Prepare(t.Context(), req); err == nil {
+			err = r.Resolve(d)
+		}
+	case "settle":
+		req.Anchor, req.Implied = 1, true
+		if err = tx.Prepare(t.Context(), req); err == nil {
+			_, err = r.decideImplied(d)
+		}
+	case "held":
+		hold := HoldRequest{HoldRequest: txn.HoldRequest{GID: "g", Owner: 10, Database: 5}, Home: 1, Writers: []txn.FragmentID{1}}
+		if err = tx.Hold(t.Context(), hold); err != nil {
+			break
+		}
+		r.machine.mu.Lock()
+		err = r.machine.checkpoint() // its pieces come under own keys
+		r.machine.mu.Unlock()
+		if err == nil {
+			_, err = tx.Commit(t.Context(), txn.CommitRequest{})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ownPieces(t *testing.T, r *Replica) (n int) {
+	t.Helper()
+	tx := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer tx.Discard()
+	if err := eachOwn(tx, ownPiece, func(_, _ []byte) error { n++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestCloseWhileInstalling ends a replica in order; the next start goes on.
+func TestCloseWhileInstalling(t *testing.T) {
+	g, dir := &installGate{}, t.TempDir()
+	r := openTest(t, dir, g.config)
+	open := g.close(t, 1)
+	commitLarge(t, r, 0)
+	closed := make(chan error)
+	go func() { closed <- r.Close() }()
+	<-r.stop
+	open()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	checkLarge(t, openTest(t, dir), 0)
+}
+
+// TestDropWaitsForInstall: a table dropped behind a large commit loses the rows too that come later.
+func TestDropWaitsForInstall(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	open := g.close(t, 1)
+	commitLarge(t, r, 0)
+	if err := r.DeleteSpan(t.Context(), TableSpan(20000)); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	r.drops.wait()
+	v := viewAt(t, r, r.Applied())
+	if err := v.Scan(t.Context(), TableSpan(20000), false, func(k, _ []byte) error { return fmt.Errorf("%x is left", k) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogOfInstalling: the log stays as long as rows are to be read from it, and goes afterwards; versions are not discarded above them.
+func TestLogOfInstalling(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), small, g.config)
+	open := g.close(t, 0)
+	last, err := r.group.Log().LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := commitLarge(t, r, 0)
+	first := func() uint64 {
+		for n := range 100 {
+			commitRow(t, r, rowKey(1000+n), strings.Repeat("c", 100_000))
+		}
+		if err := r.group.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		n, err := r.group.Log().FirstIndex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := first(); n > last+1 {
+		t.Errorf("the log begins at %d", n)
+	}
+	if T := r.oldestNeeded(); T >= at {
+		t.Errorf("versions are needed from %s on, below %s", T, at)
+	}
+	open()
+	checkLarge(t, r, 0)
+	if n := first(); n < 20 {
+		t.Errorf("the log begins at %d", n)
+	}
+}
+
+// TestManyInstalls commits more large transactions than may wait to be installed: the next one waits before it goes to the log.
+func TestManyInstalls(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	open := g.close(t, 0)
+	for n := range maxInstalls + 1 {
+		commitLarge(t, r, 100*n)
+	}
+	tx := stageLarge(t, r, 900)
+	done := make(chan error)
+	go func() {
+		_, err := tx.Commit(context.Background(), txn.CommitRequest{})
+		done <- err
+	}()
+	commitRow(t, r, rowKey(2000), "small")
+	select {
+	case err := <-done:
+		t.Error("it does not wait", err)
+	default:
+	}
+	open()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 100, 200, 900} {
+		checkLarge(t, r, n)
+	}
+}
+
+// TestFollowerOfInstalling streams a database while rows are being installed, and installs at the follower.
+func TestFollowerOfInstalling(t *testing.T) {
+	addrA, transA := raft.NewInmemTransport("a")
+	addrB, transB := raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	transB.Connect(addrA, transA)
+	g := &installGate{}
+	a := openTest(t, t.TempDir(), small, g.config, func(c *Config) {
+		c.Node, c.Transport = "a", transA
+		c.Peers = []raft.Server{{ID: "a", Address: addrA}}
+	})
+	fillAndCut(t, a)
+	open := g.close(t, 1)
+	commitLarge(t, a, 1000)
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true, MemTable: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := a.group.Raft().AddNonvoter("b", addrB, 0, 0).Error(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(10*time.Millisecond, open) // the stream may have begun, or not
+	catchUp(t, a, b)
+	commitLarge(t, a, 2000)
+	commitRow(t, a, rowKey(1), "later")
+	catchUp(t, a, b)
+	a.installs.wait()
+	b.installs.wait()
+	same(t, a, b)
+}

@@ -1,0 +1,87 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
+)
+
+// Nodes are known to Raft by their numbers.
+
+func serverID(node uint32) raft.ServerID { return raft.ServerID(strconv.FormatUint(uint64(node), 10)) }
+
+func nodeOf(id raft.ServerID) uint32 {
+	n, err := strconv.ParseUint(string(id), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
+}
+
+// Leader gives the node that leads the fragment as far as is known here, 0 where none is, and the term that this replica is in. It may have been
+// replaced already (T5).
+func (r *Replica) Leader() (node uint32, term uint64) {
+	id, term := r.group.Leader()
+	return nodeOf(id), term
+}
+
+// LeaderChanged gives a channel that is closed when another node leads the fragment, or none, than at the call.
+func (r *Replica) LeaderChanged() <-chan struct{} { return r.group.LeaderChanged() }
+
+// Alone tells whether this replica is the only one that decides.
+func (r *Replica) Alone() bool { return r.group.SoleVoter() }
+
+// Member is a replica as the leader sees it.
+type Member struct {
+	Node    uint32
+	Voter   bool
+	Lag     uint64    // entries that it has not said to have
+	Contact time.Time // of its last answer; zero: none in this term
+}
+
+// Members gives the replicas of the fragment. What is told of their progress is of the leader.
+func (r *Replica) Members() []Member {
+	var out []Member
+	last := r.group.LastIndex()
+	for _, s := range r.group.Members() {
+		p := r.group.Progress(s.ID)
+		out = append(out, Member{Node: nodeOf(s.ID), Voter: s.Suffrage == raft.Voter, Lag: last - min(p.Match, last), Contact: p.Contact})
+	}
+	return out
+}
+
+// Placement is where a fragment's replicas shall be.
+type Placement struct {
+	Nodes  []uint32 // that decide
+	Leader uint32   // that should lead, where it can; 0 is any
+}
+
+// Follow has the members of the fragment changed, one at a time, to what want gives, whenever this replica leads; looked tells who they are, each time
+// that was looked at. None are changed while want gives no nodes.
+func (r *Replica) Follow(want func() Placement, looked func([]Member)) {
+	r.group.Steer(func() raftgroup.Want {
+		p := want()
+		w := raftgroup.Want{}
+		for _, n := range p.Nodes {
+			w.Voters = append(w.Voters, serverID(n))
+		}
+		if p.Leader != 0 {
+			w.Leader = serverID(p.Leader)
+		}
+		return w
+	}, func([]raft.Server) { looked(r.Members()) })
+}
+
+// Look has what Follow was given looked at now.
+func (r *Replica) Look() { r.group.Nudge() }
+
+// HandOver lets another replica lead, if this one does and there is another.
+func (r *Replica) HandOver(ctx context.Context) error {
+	if r.term.Load() == 0 || r.Alone() {
+		return nil
+	}
+	return r.group.Transfer(ctx, nil)
+}
