@@ -10,3 +10,6 @@ func NotLed(err error) bool { return errors.Is(err, errNoLeader) }
 
 // StageLost tells whether an error says that a stage is of an earlier term, with which it went.
 func StageLost(err error) bool { return errors.Is(err, errStageLost) }
+
+// TermEnded tells whether an error says that the replica led when it put an entry into the log, and did no longer when it was to be applied.
+func TermEnded(err error) bool { return errors.Is(err, errTermEnded) }

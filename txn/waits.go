@@ -41,3 +41,18 @@ func (d *Detector) Waits() []Waiting {
 	slices.SortFunc(out, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
 	return out
 }
+
+// Blockers gives whom the waits of a transaction are for.
+func (d *Detector) Blockers(id ID) []Party {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []Party
+	for _, w := range d.byID[id] {
+		for _, p := range w.blockers {
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}

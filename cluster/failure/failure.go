@@ -29,17 +29,6 @@ func (e *NotLeader) Unwrap() error {
 	return pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")
 }
 
-// StageLost says that the stage which the request is for is not there any more: it went with its leader, or since its gateway was silent.
-type StageLost struct{}
-
-func (*StageLost) Error() string { return "the stage is lost" }
-
-// Unwrap gives what a client would see.
-func (*StageLost) Unwrap() error {
-	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction").
-		WithHint("Try the transaction again.")
-}
-
 // Moved says that some of the buckets asked for are not the fragment's.
 type Moved struct{ Epoch uint64 } // of the map at the node asked
 
@@ -80,7 +69,7 @@ func (e *ClockAhead) Unwrap() error { return e.Err }
 func Encode(err error) *pb.Failure {
 	var (
 		leader *NotLeader
-		lost   *StageLost
+		lost   *txn.LostError
 		moved  *Moved
 		replan *Replan
 		clock  *ClockAhead
@@ -116,7 +105,7 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	case pb.Failure_NOT_LEADER:
 		return &NotLeader{fragment, f.Leader, f.Term}
 	case pb.Failure_STAGE_LOST:
-		return &StageLost{}
+		return txn.NewLost(fragment, true)
 	case pb.Failure_MOVED:
 		return &Moved{f.Epoch}
 	case pb.Failure_UNKNOWN_PLAN:

@@ -95,3 +95,13 @@ func (c *Ctx) begin(in *instance, outers int) {
 	c.outers = c.outers[:outers]
 	clear(c.outers)
 }
+
+// CompileTask makes a program of the plan of tasks that come from elsewhere, to be run many times.
+func CompileTask(n plan.Node) (*Program, error) { return compileNode(n, 0) }
+
+// WithProgram gives the task with a compiled plan.
+func (t *Task) WithProgram(p *Program) *Task {
+	c := *t
+	c.Plan, c.program = p.root, p
+	return &c
+}

@@ -198,3 +198,25 @@ func (n *Names) ColumnNumber(relation uint32, name string) (int16, bool) {
 	}
 	return 0, false
 }
+
+// RelationColumns gives the live columns of a relation in order.
+func (n *Names) RelationColumns(oid uint32) ([]builtin.Column, bool) {
+	if r := pgcatalog.RelationByOID(oid); r != nil {
+		out := make([]builtin.Column, len(r.Columns))
+		for i, c := range r.Columns {
+			out[i] = builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
+		}
+		return out, true
+	}
+	t := n.View.Table(oid)
+	if t == nil || t.Database != n.Database.OID {
+		return nil, false
+	}
+	var out []builtin.Column
+	for _, c := range t.Columns {
+		if !c.Dropped {
+			out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+		}
+	}
+	return out, true
+}
