@@ -107,8 +107,8 @@
 //
 // # Limits
 //
-// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); at most four large transactions wait
-// to be installed, and the next before it is sent to the log. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
+// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); where two large
+// transactions wait to be installed, a third is not sent to the log yet. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
 // that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
 // once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.

@@ -37,7 +37,7 @@ const (
 	installKeys   = 2048      // keys of these at most
 	installTables = 18        // tables of level 0 from which on it is left to those who have less to write
 	installPause  = 5 * time.Millisecond
-	maxInstalls   = 2 // a large transaction is sent to the log when no more than that wait to be installed
+	maxInstalls   = 2 // a large transaction is sent to the log when fewer wait to be installed
 )
 
 // later tells whether a committed transaction's rows are installed in the background.
@@ -221,13 +221,13 @@ func (i *installer) rest() error {
 	}
 }
 
-// awaitRoom waits until no more than maxInstalls are waiting: the log keeps what is not installed.
+// awaitRoom waits until fewer than maxInstalls are waiting: the log keeps what is not installed.
 func (i *installer) awaitRoom(ctx context.Context) error {
 	for {
 		i.mu.Lock()
 		n, room := len(i.jobs), i.room
 		i.mu.Unlock()
-		if n <= maxInstalls {
+		if n < maxInstalls {
 			return nil
 		}
 		select {

@@ -344,7 +344,7 @@ func TestManyInstalls(t *testing.T) {
 	g := &installGate{}
 	r := openTest(t, t.TempDir(), g.config)
 	open := g.close(t, 0)
-	for n := range maxInstalls + 1 {
+	for n := range maxInstalls {
 		commitLarge(t, r, 100*n)
 	}
 	tx := stageLarge(t, r, 900)
@@ -363,7 +363,7 @@ func TestManyInstalls(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{0, 100, 200, 900} {
+	for _, n := range []int{0, 100, 900} {
 		checkLarge(t, r, n)
 	}
 }
