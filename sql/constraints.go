@@ -22,9 +22,8 @@ type deferrals struct {
 
 // pendingKeys are keys that one statement has written.
 type pendingKeys struct {
-	key      *refint.Key
-	incoming bool
-	changes  []exec.KeyChange
+	of      *reference
+	changes []exec.KeyChange
 }
 
 // deferred tells whether a constraint is checked at the commit.
@@ -43,8 +42,8 @@ func (t *transaction) deferred(con *catalog.Constraint) bool {
 }
 
 // defers leaves keys to the commit.
-func (t *transaction) defers(key *refint.Key, incoming bool, changes []exec.KeyChange) {
-	t.deferrals.pending = append(t.deferrals.pending, pendingKeys{key, incoming, changes})
+func (t *transaction) defers(of *reference, changes []exec.KeyChange) {
+	t.deferrals.pending = append(t.deferrals.pending, pendingKeys{of, changes})
 }
 
 // settleDeferred checks what was deferred, all of it with force, else that of constraints which are immediate now.
@@ -52,7 +51,7 @@ func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 	t := s.tx
 	var waiting, due []pendingKeys
 	for _, p := range t.deferrals.pending {
-		if force || !t.deferred(p.key.Con) {
+		if force || !t.deferred(p.of.constraint()) {
 			due = append(due, p)
 		} else {
 			waiting = append(waiting, p)
@@ -65,7 +64,13 @@ func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 	view := s.view()
 	programs := map[catalog.OID]*references{}
 	for _, p := range due {
-		key := current(view, p.key)
+		if u := p.of.unique; u != nil {
+			if err := s.settleUnique(ctx, view, u, p.changes); err != nil {
+				return err
+			}
+			continue
+		}
+		key := current(view, p.of.key)
 		if key == nil {
 			continue // dropped since
 		}
@@ -74,7 +79,7 @@ func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 		}
 		k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
 		var err error
-		if p.incoming {
+		if p.of.incoming {
 			err = k.refuse(key, catalog.NoAction, p.changes) // which asks for nothing more
 		} else {
 			err = k.check(key, p.changes)
@@ -172,9 +177,6 @@ func deferrableNamed(view *catalog.View, database catalog.OID, path []string, na
 			}
 			found = true
 			switch {
-			case con.Deferrable && con.Kind != catalog.ForeignKey && deferred:
-				return nil, pgerr.Unsupported(`deferring the constraint "%s" to the commit is not supported yet`, name).
-					WithHint("A UNIQUE that is DEFERRABLE is checked at the end of each statement.")
 			case con.Deferrable:
 				out = append(out, con)
 			case deferred:
@@ -191,6 +193,10 @@ func deferrableNamed(view *catalog.View, database catalog.OID, path []string, na
 // awaits tells whether a deferred check is about rows of a table that the transaction has written.
 func (t *transaction) awaits(table catalog.OID) bool {
 	return slices.ContainsFunc(t.deferrals.pending, func(p pendingKeys) bool {
-		return p.incoming && p.key.Parent.OID == table || !p.incoming && p.key.Child.OID == table
+		of := p.of
+		if of.unique != nil {
+			return of.unique.table == table
+		}
+		return of.incoming && of.key.Parent.OID == table || !of.incoming && of.key.Child.OID == table
 	})
 }

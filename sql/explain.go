@@ -118,7 +118,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		if p.writes && s.tx.isReadOnly() {
 			return nil, s.tx.readOnlyError(commandName(p.query.Command))
 		}
-		c.Analyze, c.Before = &exec.Analysis{}, s.tx.parts.Mark()
+		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.parts.Mark(), s.tx.uniquesDeferred(p.references)
 		start := time.Now()
 		rows := 0
 		if err := p.exec.Run(c, func([]types.Datum) error { rows++; return nil }); err != nil {

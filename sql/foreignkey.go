@@ -41,10 +41,19 @@ type references struct {
 	programs map[string]*program // by text; guarded by mu
 }
 
-// reference is one of them, from one of its sides.
+// reference is one of them, from one of its sides; or a UNIQUE constraint of the program's that can be deferred.
 type reference struct {
 	key      *refint.Key
 	incoming bool // it refers to a table of the program's
+	unique   *uniqueKey
+}
+
+// constraint gives it as the catalog has it.
+func (x *reference) constraint() *catalog.Constraint {
+	if x.unique != nil {
+		return x.unique.con
+	}
+	return x.key.Con
 }
 
 // referencesOf gives those of tables, each of which is written.
@@ -52,10 +61,13 @@ func referencesOf(view *catalog.View, tables ...*catalog.Table) *references {
 	r := &references{}
 	for _, t := range tables {
 		for _, k := range refint.To(view, t) {
-			r.list = append(r.list, reference{k, true})
+			r.list = append(r.list, reference{key: k, incoming: true})
 		}
 		for _, k := range refint.From(view, t) {
-			r.list = append(r.list, reference{k, false})
+			r.list = append(r.list, reference{key: k})
+		}
+		for _, u := range deferrableOf(t) {
+			r.list = append(r.list, reference{unique: u})
 		}
 	}
 	if len(r.list) == 0 {
@@ -69,6 +81,9 @@ func referencesOf(view *catalog.View, tables ...*catalog.Table) *references {
 func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
 	var out []plan.KeyWatch
 	for i, x := range r.list {
+		if x.unique != nil {
+			continue
+		}
 		columns, of := x.key.Columns, x.key.Child
 		if x.incoming {
 			columns, of = x.key.Referenced, x.key.Parent
@@ -279,10 +294,15 @@ func (k *keeping) drain() error {
 
 // one keeps one foreign key.
 func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
-	deferred := k.s.tx.deferred(x.key.Con)
+	t := k.s.tx
+	deferred := t.deferred(x.constraint())
+	if x.unique != nil {
+		t.defers(x, changes) // what was shared while it could be
+		return nil
+	}
 	if !x.incoming {
 		if deferred {
-			k.s.tx.defers(x.key, false, changes)
+			t.defers(x, changes)
 			return nil
 		}
 		return k.check(x.key, changes)
@@ -294,7 +314,7 @@ func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
 		}
 		action := x.key.Action(deleted)
 		if action == catalog.NoAction && deferred {
-			k.s.tx.defers(x.key, true, some)
+			t.defers(x, some)
 			continue
 		}
 		if err := k.act(x.key, action, deleted, some); err != nil {
@@ -351,6 +371,7 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
+	c.Deferred = t.uniquesDeferred(p.references)
 	if err := p.exec.Run(c, emit); err != nil {
 		return k.during(st, err)
 	}

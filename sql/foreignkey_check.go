@@ -80,7 +80,7 @@ func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
 	for i := range p.references.list {
 		x := &p.references.list[i]
 		changes := c.Keys.Of(i)
-		if len(changes) == 0 || x.incoming || s.tx.deferred(x.key.Con) {
+		if len(changes) == 0 || x.incoming || x.unique != nil || s.tx.deferred(x.key.Con) {
 			continue
 		}
 		left, err := k.look(x.key, changes)
@@ -92,9 +92,10 @@ func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
 	return nil
 }
 
-// settling lets an INSERT settle keys while it runs.
+// settling lets an INSERT settle keys while it runs, and says what waits for the commit.
 func (s *Session) settling(ctx context.Context, p *program, c *exec.Ctx) {
 	if p.references != nil {
+		c.Deferred = s.tx.uniquesDeferred(p.references)
 		c.Hooks.KeysFull = func(c *exec.Ctx) error { return s.keepSome(ctx, p, c) }
 	}
 }

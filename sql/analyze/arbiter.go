@@ -18,7 +18,7 @@ func (s *scope) arbiters(oc *query.OnConflict, in *pg_query.InferClause, exprs *
 		oc.Primary = true
 		for i := range t.Indexes {
 			if x := &t.Indexes[i]; x.Unique && x.Secondary() {
-				if err := immediate(t, x); err != nil {
+				if err := s.immediate(t, x); err != nil {
 					return err
 				}
 				oc.Indexes = append(oc.Indexes, x.OID)
@@ -31,11 +31,15 @@ func (s *scope) arbiters(oc *query.OnConflict, in *pg_query.InferClause, exprs *
 	return s.inferred(oc, t, in, exprs)
 }
 
-func immediate(t *catalog.Table, x *catalog.Index) error {
-	if k := t.ConstraintOf(x.OID); k != nil && k.Deferrable {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+// immediate refuses the index of a constraint that can be deferred.
+func (s *scope) immediate(t *catalog.Table, x *catalog.Index) error {
+	k := t.ConstraintOf(x.OID)
+	if k == nil || !k.Deferrable {
+		return nil
 	}
-	return nil
+	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+	e.Schema, e.Table, e.Constraint = s.q.Rels[s.q.Result].SchemaName, t.Name, k.Name
+	return e
 }
 
 func (s *scope) namedArbiter(oc *query.OnConflict, t *catalog.Table, name string) error {
@@ -50,7 +54,7 @@ func (s *scope) namedArbiter(oc *query.OnConflict, t *catalog.Table, name string
 		return pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index")
 	}
 	oc.Indexes = []catalog.OID{c.Index}
-	return immediate(t, t.Index(c.Index))
+	return s.immediate(t, t.Index(c.Index))
 }
 
 // inferred finds them by their columns, expressions and predicate.
@@ -76,9 +80,13 @@ func (s *scope) inferred(oc *query.OnConflict, t *catalog.Table, in *pg_query.In
 		oc.Primary = true
 	}
 	for _, x := range exprs.indexes {
-		if s.infers(x, columns, keys, where) && immediate(t, x.Def) == nil {
-			oc.Indexes = append(oc.Indexes, x.Def.OID)
+		if !s.infers(x, columns, keys, where) {
+			continue
 		}
+		if err := s.immediate(t, x.Def); err != nil {
+			return err
+		}
+		oc.Indexes = append(oc.Indexes, x.Def.OID)
 	}
 	if !oc.Primary && len(oc.Indexes) == 0 {
 		return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")

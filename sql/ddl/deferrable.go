@@ -27,11 +27,12 @@ func (d *draft) attribute(k *pg_query.Constraint) error {
 	deferrable, deferred := k.Contype == pg_query.ConstrType_CONSTR_ATTR_DEFERRABLE, k.Contype == pg_query.ConstrType_CONSTR_ATTR_DEFERRED
 	switch d.last {
 	case pg_query.ConstrType_CONSTR_UNIQUE:
-		if deferred {
-			return unsupportedDeferral().At(d.pos(k.Location))
-		}
 		u := &d.uniques[len(d.uniques)-1]
-		u.deferrable = u.deferrable || deferrable
+		u.deferrable, u.deferred = u.deferrable || deferrable || deferred, u.deferred || deferred
+		u.fixed = u.fixed || k.Contype == pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE
+		if u.fixed && u.deferred {
+			return pgerr.New(pgerr.SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE").At(d.pos(k.Location))
+		}
 	case pg_query.ConstrType_CONSTR_FOREIGN:
 		f := &d.foreign[len(d.foreign)-1]
 		f.deferrable, f.deferred = f.deferrable || deferrable || deferred, f.deferred || deferred
@@ -50,6 +51,5 @@ func (d *draft) attribute(k *pg_query.Constraint) error {
 }
 
 func unsupportedDeferral() *pgerr.Error {
-	return pgerr.Unsupported("UNIQUE constraints that are INITIALLY DEFERRED, and primary keys that are DEFERRABLE, are not supported yet").
-		WithHint("A UNIQUE that is DEFERRABLE is checked at the end of each statement.")
+	return pgerr.Unsupported("primary keys that are DEFERRABLE are not supported yet").WithHint("Use UNIQUE DEFERRABLE with NOT NULL.")
 }

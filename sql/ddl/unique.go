@@ -14,15 +14,13 @@ type pendingUnique struct {
 	k          *pg_query.Constraint
 	columns    []string
 	deferrable bool
+	deferred   bool
+	fixed      bool // NOT DEFERRABLE
 }
 
 // unique notes a UNIQUE of the table, or of the named column.
 func (d *draft) unique(k *pg_query.Constraint, column string) error {
-	if k.Initdeferred {
-		return pgerr.Unsupported("constraints that are INITIALLY DEFERRED are not supported yet").At(d.pos(k.Location)).
-			WithHint("DEFERRABLE alone is checked at the end of each statement.")
-	}
-	u := pendingUnique{k, texts(k.Keys), k.Deferrable}
+	u := pendingUnique{k: k, columns: texts(k.Keys), deferrable: k.Deferrable || k.Initdeferred, deferred: k.Initdeferred}
 	if column != "" {
 		u.columns = []string{column}
 	}
@@ -76,7 +74,7 @@ func (d *draft) settleUnique(u pendingUnique) error {
 	if err != nil {
 		return err
 	}
-	return d.addUnique(x.Name, x.Columns, index, u.deferrable)
+	return d.addUnique(x.Name, x.Columns, index, u.deferrable, u.deferred)
 }
 
 func (d *draft) freeConstraintName(name string) error {
@@ -89,13 +87,13 @@ func (d *draft) freeConstraintName(name string) error {
 	return nil
 }
 
-func (d *draft) addUnique(name string, columns []int16, index catalog.OID, deferrable bool) error {
+func (d *draft) addUnique(name string, columns []int16, index catalog.OID, deferrable, deferred bool) error {
 	oid, err := d.newOID()
 	if err != nil {
 		return err
 	}
 	d.t.Constraints = append(d.t.Constraints, catalog.Constraint{
-		OID: oid, Name: name, Kind: catalog.Unique, Columns: slices.Clone(columns), Valid: true, Index: index, Deferrable: deferrable,
+		OID: oid, Name: name, Kind: catalog.Unique, Columns: slices.Clone(columns), Valid: true, Index: index, Deferrable: deferrable, InitiallyDeferred: deferred,
 	})
 	return nil
 }
@@ -127,7 +125,7 @@ func (d *draft) uniqueUsing(k *pg_query.Constraint) error {
 	if err != nil {
 		return err
 	}
-	return d.addUnique(name, x.Columns, x.OID, k.Deferrable)
+	return d.addUnique(name, x.Columns, x.OID, k.Deferrable || k.Initdeferred, k.Initdeferred)
 }
 
 // usable finds the index that a constraint is to use.

@@ -37,6 +37,10 @@ type Ctx struct {
 	// Before is the place in what the transaction has staged at which the statement began.
 	Before Mark
 
+	// Deferred are the unique indexes whose values may be shared by rows until the transaction commits, with the number in Keys under which such
+	// values are noted. See SettleUnique.
+	Deferred map[uint32]int
+
 	// Affected is the number of rows that a Modify wrote, for the command tag.
 	Affected int64
 	// Keys are what a Modify did to the keys that it watches.

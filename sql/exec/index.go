@@ -34,7 +34,8 @@ const (
 type indexRule struct {
 	table *table
 	def   *catalog.Index
-	at    int // among the rules of the table
+	late  bool // rows may share values until the commit: of a DEFERRABLE constraint
+	at    int  // among the rules of the table
 	keys  []Eval
 	types []types.OID
 	names []string
@@ -56,7 +57,7 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 	var out []*indexRule
 	for i := range list {
 		x := &list[i]
-		r := &indexRule{table: t, def: x.Def, at: i, types: typesOf(x.Keys), names: x.Names, vals: make(Row, len(x.Keys))}
+		r := &indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(Row, len(x.Keys))}
 		var err error
 		if r.keys, err = k.exprs(x.Keys); err != nil {
 			return nil, err
@@ -67,6 +68,12 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// isDeferrable tells whether an index is that of a DEFERRABLE constraint.
+func isDeferrable(t *catalog.Table, x *catalog.Index) bool {
+	con := t.ConstraintOf(x.OID)
+	return con != nil && con.Deferrable
 }
 
 // entry computes what the index has of a row, in memory behind buf. It gives buf with that memory taken.

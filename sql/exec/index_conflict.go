@@ -131,6 +131,7 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 		for i, a := range part.answers {
 			p, err := byPlace[a.place], error(nil)
 			switch a.what {
+			case didShare:
 			case didInsert:
 				in.complete(p)
 			case didUpdate:

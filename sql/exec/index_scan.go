@@ -29,7 +29,7 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &indexValues{scan: x, rule: &indexRule{table: t, def: x.Index.Def, types: typesOf(x.Index.Keys)}}
+	o := &indexValues{scan: x, rule: &indexRule{table: t, def: x.Index.Def, late: isDeferrable(x.Table, x.Index.Def), types: typesOf(x.Index.Keys)}}
 	for i, list := range x.Equal {
 		fs, err := k.exprs(list)
 		if err != nil {
@@ -166,7 +166,7 @@ func (o *scanOp) byIndex(c *Ctx, view View) error {
 
 // entries gives the entries whose columns are those of prefix.
 func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value []byte) error) error {
-	if !x.def.Unique {
+	if !x.def.Unique || x.late {
 		return view.Scan(c.ctx(), txn.Prefix(prefix), false, f)
 	}
 	value, err := view.Get(c.ctx(), prefix)

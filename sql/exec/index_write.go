@@ -166,11 +166,17 @@ func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, 
 
 // entry stages a write of an index entry.
 func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
-	switch w.Kind {
-	case WriteUnentry:
+	switch {
+	case w.Kind == WriteUnentry && w.Exclusive && o.rule.indexes[w.Index].late:
+		return o.rule.table.unshare(c, w.Key, w.Value)
+	case w.Kind == WriteUnentry:
 		return o.rule.table.unstageEntry(c, w.Key, w.Exclusive)
-	case WriteClaim:
+	case w.Kind == WriteClaim:
 		return o.claim(c, w, emit)
+	case w.Kind == WriteSettle:
+		return o.settleKey(c, w)
+	case w.Deferred:
+		return o.share(c, w, emit)
 	}
 	taken, since, err := o.rule.table.stageEntry(c, w.Key, w.Value, w.Exclusive)
 	if err == nil && taken {

@@ -20,6 +20,7 @@ const (
 	WriteEntry                    // of a secondary index; Exclusive: nobody else may have the key
 	WriteUnentry                  // removes one
 	WriteClaim                    // puts an exclusive entry, or answers with that of the row that has the key
+	WriteSettle                   // of an exclusive entry's key, which several rows may have had: only one may now
 )
 
 // isRow tells whether a write is of a row, not of an index entry.
@@ -38,6 +39,7 @@ type Write struct {
 
 	Index     int    // of an entry: which of the Modify's
 	Exclusive bool   // of an entry
+	Deferred  bool   // of an exclusive entry: another row may have the key until WriteSettle
 	Row       []byte // of an entry: the encoded row, for messages
 }
 
@@ -46,6 +48,7 @@ const (
 	didSkip   = 0
 	didInsert = 1
 	didUpdate = 2
+	didShare  = 3 // put a deferred entry beside another row's
 
 	answerWidth = 5
 )
@@ -232,6 +235,7 @@ type sender struct {
 	rows    int
 	bytes   int
 	flight  chan error // of the stage under way; nil is none
+	behind  []*part    // of that stage
 }
 
 // part is the writes for one fragment.
@@ -268,6 +272,7 @@ func (s *sender) add(bucket shardmap.Bucket, w Write) {
 		s.parts[id] = p
 		s.order = append(s.order, p)
 	}
+	w.Deferred = s.defers(&w)
 	p.writes = append(p.writes, w)
 	p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
 	s.rows++
@@ -377,7 +382,7 @@ func (s *sender) flush() ([]*part, error) {
 		return nil, err
 	}
 	s.count(parts)
-	return parts, nil
+	return parts, s.noteShared(parts)
 }
 
 // flushBehind stages what is collected while the caller goes on; the stage before must be done.
@@ -391,6 +396,7 @@ func (s *sender) flushBehind() error {
 		return err
 	}
 	s.flight = make(chan error, 1)
+	s.behind = parts
 	go func(flight chan error) { flight <- <-done }(s.flight)
 	s.c.Affected += rowsOf(parts)
 	return nil
@@ -415,6 +421,9 @@ func (s *sender) wait() error {
 	}
 	err := <-s.flight
 	s.flight = nil
+	if err == nil {
+		err = s.noteShared(s.behind)
+	}
 	return err
 }
 

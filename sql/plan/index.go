@@ -64,3 +64,10 @@ func kept(q *query.Query, moves bool) []query.Index {
 func anyGlobal(list []query.Index) bool {
 	return slices.ContainsFunc(list, func(x query.Index) bool { return x.Def.Global })
 }
+
+func anyDeferrable(t *catalog.Table, list []query.Index) bool {
+	return slices.ContainsFunc(list, func(x query.Index) bool {
+		con := t.ConstraintOf(x.Def.OID)
+		return con != nil && con.Deferrable
+	})
+}

@@ -180,7 +180,7 @@ func (p *planner) modify(l *level) (part, error) {
 	if m.Indexes, err = p.indexes(l, kept(q, m.MovesKey), cur.in); err != nil {
 		return part{}, err
 	}
-	gateway = gateway || anyGlobal(m.Indexes) // their entries lie in other fragments
+	gateway = gateway || anyGlobal(m.Indexes) || anyDeferrable(rel.Table, m.Indexes) // entries lie in other fragments, or hang on the transaction
 	for _, e := range m.Returning {
 		gateway = gateway || hasSubPlan(e)
 	}

@@ -10,6 +10,7 @@ const (
 	writeHit = 1 << iota
 	writeBuilding
 	writeExclusive
+	writeDeferred
 )
 
 // AppendWrite appends one write of a stage. Writes follow each other without anything between them.
@@ -23,6 +24,9 @@ func AppendWrite(dst []byte, w *exec.Write) []byte {
 	}
 	if w.Exclusive {
 		flags |= writeExclusive
+	}
+	if w.Deferred {
+		flags |= writeDeferred
 	}
 	dst = append(dst, byte(w.Kind), flags, byte(w.Mode))
 	dst = appendInt(dst, w.Place)
@@ -39,11 +43,12 @@ func DecodeWrites(dst []exec.Write, b []byte) ([]exec.Write, error) {
 		w := exec.Write{Kind: exec.WriteKind(r.byte())}
 		flags := r.byte()
 		w.Hit, w.Building, w.Exclusive = flags&writeHit != 0, flags&writeBuilding != 0, flags&writeExclusive != 0
+		w.Deferred = flags&writeDeferred != 0
 		w.Mode = txn.LockMode(r.byte())
 		w.Place = r.int()
 		w.Index = int(r.upTo(1 << 16))
 		w.Key, w.Value, w.Row = r.blob(), r.blob(), r.blob()
-		if w.Kind > exec.WriteClaim || flags > writeHit|writeBuilding|writeExclusive || w.Mode > txn.Update {
+		if w.Kind > exec.WriteSettle || flags > writeHit|writeBuilding|writeExclusive|writeDeferred || w.Mode > txn.Update {
 			r.fail()
 		}
 		if r.bad {

@@ -1,0 +1,167 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// UNIQUE constraints that are checked at the commit. Until then rows of the transaction may share a value with others. Of those that share, one
+// has the exclusive entry, whose key's lock the transaction holds, and each of the others an entry with its primary key behind, as indexes have that are
+// not unique: such entries are staged only, never committed. A value that came to be shared is noted (Ctx.Keys). SettleUnique refuses it where
+// more than one row still has it, and gives the row that is left the exclusive entry.
+
+// defers tells whether a write is of an entry that may be shared.
+func (s *sender) defers(w *Write) bool {
+	if len(s.c.Deferred) == 0 || w.Kind != WriteEntry || !w.Exclusive || w.Building {
+		return false
+	}
+	_, ok := s.c.Deferred[s.node.Modify.Indexes[w.Index].Def.OID]
+	return ok
+}
+
+// noteShared notes the values that parts have found shared.
+func (s *sender) noteShared(parts []*part) error {
+	if len(s.c.Deferred) == 0 {
+		return nil
+	}
+	for _, p := range parts {
+		next := 0
+		for _, a := range p.answers {
+			if a.what != didShare {
+				continue
+			}
+			for !bytes.Equal(p.writes[next].Key, a.value) || p.writes[next].Index != a.index {
+				next++
+			}
+			if err := s.noteOne(&p.writes[next], int64(p.buckets[next].Lo)); err != nil {
+				return err
+			}
+			next++
+		}
+	}
+	return nil
+}
+
+func (s *sender) noteOne(w *Write, bucket int64) error {
+	c := s.c
+	return c.Keys.add(c.Deferred[s.node.Modify.Indexes[w.Index].Def.OID], w.Key, func() (KeyChange, error) {
+		size := int64(2*len(w.Key)+len(w.Row)) + 3*datumSize
+		if err := c.Mem.Grow(size); err != nil {
+			return KeyChange{}, err
+		}
+		c.Keys.taken += size
+		return KeyChange{New: Row{types.NewBytes(string(w.Key)), types.NewInt(bucket), types.NewBytes(string(w.Row))}}, nil
+	})
+}
+
+// share puts a deferred entry: the exclusive one, or beside it the row's own.
+func (o *stageOp) share(c *Ctx, w *Write, emit Emit) error {
+	tx, t := c.local.tx, o.rule.table
+	if _, err := t.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+		return err
+	}
+	existing, err := tx.Newest(c.ctx(), w.Key)
+	if err != nil {
+		return err
+	}
+	if existing == nil || bytes.Equal(existing, w.Value) {
+		return tx.Put(w.Key, w.Value)
+	}
+	key, value := sharedEntry(w.Key, w.Value)
+	if err := tx.Put(key, value); err != nil {
+		return err
+	}
+	return o.reply(emit, w, didShare, types.NewBytes(aliasString(w.Key)), types.Null)
+}
+
+// sharedEntry gives the entry of one row among several, made of the exclusive one that it would have.
+func sharedEntry(key, value []byte) (k, v []byte) {
+	primaryKey := value[4:]
+	k = append(append(make([]byte, 0, len(key)+len(primaryKey)), key...), primaryKey...)
+	v = append([]byte{entryWithLength}, value[1:4]...)
+	return k, append(v, byte(len(primaryKey)>>8), byte(len(primaryKey)))
+}
+
+// unshare removes the entry of a row of which others may have the same values.
+func (t *table) unshare(c *Ctx, key, value []byte) error {
+	tx := c.local.tx
+	if _, err := t.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
+		return err
+	}
+	existing, err := tx.Newest(c.ctx(), key)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(existing, value) {
+		key, _ = sharedEntry(key, value)
+	}
+	return tx.Delete(key)
+}
+
+// settleKey sees to it that no more than one row has a key, and that it has the exclusive entry.
+func (o *stageOp) settleKey(c *Ctx, w *Write) error {
+	tx, t := c.local.tx, o.rule.table
+	owner, err := tx.Newest(c.ctx(), w.Key)
+	if err != nil {
+		return err
+	}
+	view, err := c.local.open(c)
+	if err != nil {
+		return err
+	}
+	var shared, row []byte
+	n := 0
+	if owner != nil {
+		n++
+	}
+	err = view.Scan(c.ctx(), txn.Prefix(w.Key), false, func(key, value []byte) error {
+		if len(key) == len(w.Key) {
+			return nil
+		}
+		n++
+		shared = append(shared[:0], key...)
+		row, err = t.rowOfEntry(row[:0], key, value)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case n > 1:
+		return o.rule.duplicateEntry(c, w.Index, w.Row, false)
+	case shared == nil:
+		return nil
+	}
+	if err := tx.Delete(shared); err != nil {
+		return err
+	}
+	return tx.Put(w.Key, appendEntryValue(nil, row, true))
+}
+
+// SettleUnique checks values of a unique index that were noted as shared, in their order. 23505 where one still is.
+func SettleUnique(c *Ctx, t *catalog.Table, schema string, index query.Index, shared []KeyChange) error {
+	node := plan.Stage{Modify: &plan.Modify{Kind: plan.ModUpdate, Table: t, Schema: schema, Indexes: []query.Index{index}}}
+	program, err := compileNode(node, 0)
+	if err != nil {
+		return err
+	}
+	c.Limits.Unvalidated = true // the keys are locked
+	c.reads = &snapshot{}
+	out := &sender{c: c, node: node, program: program}
+	for _, ch := range shared {
+		w := Write{Kind: WriteSettle, Key: []byte(ch.New[0].S), Row: []byte(ch.New[2].S), Exclusive: true}
+		out.add(shardmap.Bucket(ch.New[1].N), w)
+		if out.full() {
+			if _, err := out.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = out.flush()
+	return err
+}

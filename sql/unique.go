@@ -1,0 +1,63 @@
+package sql
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// uniqueKey is a UNIQUE constraint that can be deferred. While it is, the executor lets rows share a value and notes it (exec.Ctx.Deferred); the note waits
+// for the commit beside those of foreign keys.
+type uniqueKey struct {
+	table catalog.OID
+	con   *catalog.Constraint
+}
+
+func deferrableOf(t *catalog.Table) []*uniqueKey {
+	var out []*uniqueKey
+	for i := range t.Constraints {
+		if con := &t.Constraints[i]; con.Deferrable && con.Kind == catalog.Unique {
+			out = append(out, &uniqueKey{t.OID, con})
+		}
+	}
+	return out
+}
+
+// uniquesDeferred gives the unique indexes of a program that are checked at the commit, and where the program notes what is shared.
+func (t *transaction) uniquesDeferred(r *references) map[uint32]int {
+	if r == nil {
+		return nil
+	}
+	var out map[uint32]int
+	for i := range r.list {
+		if u := r.list[i].unique; u != nil && t.deferred(u.con) {
+			if out == nil {
+				out = map[uint32]int{}
+			}
+			out[u.con.Index] = i
+		}
+	}
+	return out
+}
+
+// settleUnique checks values that rows came to share.
+func (s *Session) settleUnique(ctx context.Context, view *catalog.View, u *uniqueKey, shared []exec.KeyChange) error {
+	t := view.Table(u.table)
+	if t == nil || t.ConstraintOf(u.con.Index) == nil {
+		return nil // dropped since
+	}
+	rules, err := plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(rules, func(x query.Index) bool { return x.Def.OID == u.con.Index })
+	schema := ""
+	if sc := view.Schema(t.Schema); sc != nil {
+		schema = sc.Name
+	}
+	return exec.SettleUnique(s.execution(ctx, nil), t, schema, rules[i], shared)
+}
