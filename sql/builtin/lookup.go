@@ -9,15 +9,22 @@ import (
 
 // tables and setTables list every family.
 var (
-	tables = []map[string]Func{
-		comparisonInt, comparisonFloat, comparisonText, arithmeticInt, arithmeticFloat, bitwise, mathFloat,
-		logic, intCasts, textBasic, textSubstr, textLike, quoting, encoding, numericBasic, jsonbAccess, jsonbEdit, jsonbCasts,
-		comparisonTime, comparisonNested, regexTests, regexEdits, similar,
-		mathTrig, numericMath, textUnicode, timeToChar, numberToChar, fromChar, bitStrings, populate, sysSession, sysTransaction, sysLock, sysCatalog, sysSize, sysPrivilege,
-		timeArithmetic, timeParts, timeCasts, textCasts, jsonbPaths, jsonAccess,
-		jsonBuild, textFormat, textSplit, arrayShape, arraySearch, arrayEdit,
+	tables = []family{
+		{comparisonInt, Anywhere}, {comparisonFloat, Anywhere}, {comparisonText, Anywhere}, {comparisonTime, Anywhere}, {comparisonNested, Anywhere},
+		{arithmeticInt, Anywhere}, {arithmeticFloat, Anywhere}, {bitwise, Anywhere}, {mathFloat, Anywhere}, {mathTrig, Anywhere}, {logic, Anywhere},
+		{numericBasic, Anywhere}, {numericMath, Anywhere}, {intCasts, Anywhere}, {textCasts, Anywhere}, {timeCasts, Anywhere}, {jsonbCasts, Anywhere},
+		{textBasic, Anywhere}, {textSubstr, Anywhere}, {textLike, Anywhere}, {textUnicode, Anywhere}, {textFormat, Anywhere}, {textSplit, Anywhere},
+		{quoting, Anywhere}, {encoding, Anywhere}, {bitStrings, Anywhere}, {regexTests, Anywhere}, {regexEdits, Anywhere}, {similar, Anywhere},
+		{timeToChar, Anywhere}, {numberToChar, Anywhere}, {fromChar, Anywhere}, {timeArithmetic, Anywhere}, {timeParts, Anywhere},
+		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere}, {jsonbPaths, Anywhere},
+		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
+		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
+		{sysSession, 0}, {sysSize, 0},
 	}
-	setTables = []map[string]SetFunc{populateSets, sysSets, series, jsonSets, jsonbPathSets, jsonbSets, regexSets, textSplitSets, arraySets}
+	setTables = []setFamily{
+		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere}, {regexSets, Anywhere}, {textSplitSets, Anywhere},
+		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysSets, 0},
+	}
 )
 
 // index is every implementation by key, built once; read-only afterwards.
@@ -26,12 +33,12 @@ var index = buildIndex()
 func buildIndex() map[string]*Impl {
 	m := make(map[string]*Impl, 2048)
 	for _, t := range tables {
-		for name, f := range t {
+		for name, f := range t.funcs {
 			m[name] = &Impl{Func: f}
 		}
 	}
 	for _, t := range setTables {
-		for name, f := range t {
+		for name, f := range t.funcs {
 			m[name] = &Impl{Set: f}
 		}
 	}
@@ -52,14 +59,17 @@ func Lookup(src string) (*Impl, bool) {
 }
 
 // For finds the implementation of a pg_proc row.
-func For(p *pgcatalog.Proc) (*Impl, bool) {
+func For(p *pgcatalog.Proc) (*Impl, bool) { return Lookup(keyOf(p)) }
+
+// keyOf names a function's implementation.
+func keyOf(p *pgcatalog.Proc) string {
 	switch {
 	case p.Kind == 'a':
-		return Lookup("aggregate " + sqlKey(p))
+		return "aggregate " + sqlKey(p)
 	case p.Src == "" || strings.HasPrefix(p.Src, "select ") || strings.HasPrefix(p.Src, "see system_functions"):
-		return Lookup(sqlKey(p))
+		return sqlKey(p)
 	}
-	return Lookup(p.Src)
+	return p.Src
 }
 
 // sqlKey names a function whose body is SQL: name(argument type OIDs).
