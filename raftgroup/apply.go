@@ -2,6 +2,7 @@ package raftgroup
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"syscall"
@@ -26,6 +27,30 @@ func (g *Group) Propose(data []byte) Proposal {
 		return Proposal{g: g, err: g.errClosed()}
 	}
 	return Proposal{g: g, f: g.raft.Apply(data, 0)}
+}
+
+// ProposeIn is Propose for an entry that counts in a term alone: its state machine refuses it where TermOf tells another than the log's. What was
+// given by a leader that was replaced, and leads again, is not carried into the new term.
+func (g *Group) ProposeIn(term uint64, data []byte) Proposal {
+	if !g.enter() {
+		return Proposal{g: g, err: g.errClosed()}
+	}
+	return Proposal{g: g, f: g.raft.ApplyLog(raft.Log{Data: data, Extensions: binary.AppendUvarint([]byte{extensionTerm}, term)}, 0)}
+}
+
+// extensionTerm is the first byte of an entry's extensions that name a term (V1).
+const extensionTerm = 1
+
+// TermOf tells in which term alone an entry counts; 0 in any.
+func TermOf(l *raft.Log) (uint64, error) {
+	if len(l.Extensions) == 0 {
+		return 0, nil
+	}
+	term, n := binary.Uvarint(l.Extensions[1:])
+	if l.Extensions[0] != extensionTerm || n != len(l.Extensions)-1 {
+		return 0, fmt.Errorf("log entry %d has extensions that this release cannot read: %x", l.Index, l.Extensions)
+	}
+	return term, nil
 }
 
 // Wait waits for the entry to be applied here and gives what the state machine returned and the entry's index. If ctx ends

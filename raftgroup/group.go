@@ -153,20 +153,28 @@ func (g *Group) watch(notify <-chan bool) {
 		case <-g.stop:
 			return
 		case leader := <-notify:
-			if !leader {
+			switch {
+			case g.Term() != 0 && g.leads(g.Term()):
+				// A notice of before this term: what it tells of is over.
+			case leader:
+				g.won()
+			default:
 				g.lost()
-				continue
 			}
-			g.won()
 		}
 	}
 }
 
+// leads tells whether this server leads in a term. A server leads in a term once, and without a break.
+func (g *Group) leads(term uint64) bool {
+	return g.raft.CurrentTerm() == term && g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term
+}
+
 func (g *Group) won() {
-	if err := g.Barrier(context.Background()); err != nil {
+	term := g.raft.CurrentTerm()
+	if err := g.Barrier(context.Background()); err != nil || !g.leads(term) {
 		return // leadership went again, of which a notice follows, or the group is closing
 	}
-	term := g.raft.CurrentTerm()
 	if g.opts.OnLeader != nil {
 		g.opts.OnLeader(term)
 	}

@@ -179,3 +179,30 @@ func BenchmarkApply16(b *testing.B) {
 		}
 	})
 }
+
+// Entries name the term they count in; what names another is for the state machine to refuse.
+func TestTermOfEntries(t *testing.T) {
+	g, _ := open(t, t.TempDir(), Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := g.WaitLeader(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, index, err := g.ProposeIn(g.Term()+300, []byte("x")).Wait(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l raft.Log
+	if err := g.Log().GetLog(index, &l); err != nil {
+		t.Fatal(err)
+	}
+	if term, err := TermOf(&l); err != nil || term != g.Term()+300 {
+		t.Fatal(term, err)
+	}
+	if _, err := TermOf(&raft.Log{Extensions: []byte{2, 1}}); err == nil {
+		t.Error("extensions of a later release are read")
+	}
+	if _, err := TermOf(&raft.Log{Extensions: []byte{1, 0x80}}); err == nil {
+		t.Error("extensions that are cut off are read")
+	}
+}

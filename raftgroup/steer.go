@@ -24,8 +24,8 @@ const (
 )
 
 // Steer changes the members of the group, one at a time, to what want gives, whenever this server leads. It asks every second, and when Nudge is
-// called. No change is made while want gives none as voters. done is called, as leader, when nothing is left to change.
-func (g *Group) Steer(want func() Want, done func(have []raft.Server)) {
+// called. No change is made while want gives none as voters. looked, if not nil, is called with the members, by the leader, after each look.
+func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 	go func() {
 		t := time.NewTicker(steerEvery)
 		defer t.Stop()
@@ -44,7 +44,7 @@ func (g *Group) Steer(want func() Want, done func(have []raft.Server)) {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			g.steer(want, done, since)
+			g.steer(want, looked, since)
 		}
 	}()
 }
@@ -57,18 +57,18 @@ func (g *Group) Nudge() {
 	}
 }
 
-func (g *Group) steer(want func() Want, done func([]raft.Server), since time.Time) {
+func (g *Group) steer(want func() Want, looked func([]raft.Server), since time.Time) {
 	for g.Term() != 0 {
 		w := want()
 		if len(w.Voters) == 0 {
 			return
 		}
 		have := g.Members()
+		if looked != nil {
+			looked(have)
+		}
 		c := nextChange(have, w, g.opts.ID, g.health)
 		if c.kind == noChange {
-			if done != nil {
-				done(have)
-			}
 			if w.Leader == "" || w.Leader == g.opts.ID || time.Since(since) < settleLeader {
 				return
 			}
