@@ -25,7 +25,7 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(e)
+		gateway = gateway || stays(e)
 		node.Keys = append(node.Keys, e)
 	}
 	for _, a := range aggs {
@@ -33,9 +33,9 @@ func (p *planner) aggregate(l *level, cur part) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(r.Filter)
+		gateway = gateway || stays(r.Filter)
 		for _, x := range append(append([]query.Expr{}, r.Args...), r.Direct...) {
-			gateway = gateway || hasSubPlan(x)
+			gateway = gateway || stays(x)
 		}
 		node.Aggs = append(node.Aggs, r)
 	}

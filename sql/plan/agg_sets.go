@@ -19,7 +19,7 @@ func (p *planner) expandKeys(l *level, cur part, keys []query.Expr) (part, error
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(e) || volatile(e)
+		gateway = gateway || stays(e) || volatile(e)
 		col := Col{"", k.Type(), k.Typmod()}
 		in.exprs = append(in.exprs, placed{k, len(proj.Exprs), col})
 		proj.Exprs, proj.Cols = append(proj.Exprs, e), append(proj.Cols, col)

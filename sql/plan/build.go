@@ -207,7 +207,7 @@ func (p *planner) targets(l *level, cur part) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(e) || volatile(e)
+		gateway = gateway || stays(e) || volatile(e)
 		proj.Sets = proj.Sets || l.q.HasSRFs && hasSet(e)
 		proj.Exprs = append(proj.Exprs, e)
 		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
@@ -262,7 +262,7 @@ func (p *planner) limits(l *level) (count, offset query.Expr, err error) {
 }
 
 // pushable tells whether every fragment may evaluate a LIMIT or OFFSET for itself.
-func pushable(e query.Expr) bool { return !hasSubPlan(e) && !volatile(e) }
+func pushable(e query.Expr) bool { return !stays(e) && !volatile(e) }
 
 func (p *planner) limit(cur part, count, offset query.Expr) part {
 	if enough := together(count, offset); cur.local != nil && enough != nil {

@@ -110,16 +110,14 @@ func isNothing(n Node) bool {
 
 // initPlans lists the subqueries that a NestLoop over nothing runs first, once; nil for other loops.
 func initPlans(n *NestLoop) []below {
-	if !isNothing(n.Left) {
+	if !isNothing(n.Left) || len(n.Binds) == 0 {
 		return nil
 	}
-	var out []below
-	for i, b := range n.Binds {
-		sp, ok := b.Expr.(*SubPlan)
-		if !ok {
-			return nil
+	out := []below{}
+	for _, b := range n.Binds {
+		if sp, ok := b.Expr.(*SubPlan); ok { // calls stand where their values are read
+			out = append(out, below{label: fmt.Sprintf("InitPlan %d (returns $%d)", len(out)+1, b.Param), plan: sp.Plan})
 		}
-		out = append(out, below{label: fmt.Sprintf("InitPlan %d (returns $%d)", i+1, b.Param), plan: sp.Plan})
 	}
 	return out
 }

@@ -251,7 +251,7 @@ func (l *level) only(conds []query.Expr, rels relSet) []query.Expr {
 	return out
 }
 
-// filter applies conditions; those with subqueries run at the gateway, after the others.
+// filter applies conditions; those that the gateway must ask come there, after the others.
 func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 	var plain, subs []query.Expr
 	for _, c := range conds {
@@ -259,10 +259,10 @@ func (p *planner) filter(l *level, cur part, conds []query.Expr) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		if hasSubPlan(e) && len(l.q.From) > 0 && cur.local != nil {
+		if cur.local != nil && len(l.q.From) > 0 && stays(e) {
 			e = p.hoist(l, e)
 		}
-		if hasSubPlan(e) {
+		if hasSubPlan(e) || cur.local != nil && stays(e) {
 			subs = append(subs, e)
 		} else {
 			plain = append(plain, e)

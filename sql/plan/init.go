@@ -4,8 +4,8 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// hoist replaces the subqueries of a condition by parameters, where each has one value for the whole query: it reads nothing of the row
-// and calls nothing volatile. They run once, before the query, so that the condition can run in the fragments and route to them. Only
+// hoist replaces the subqueries of a condition, and the calls that only the gateway can run, by parameters, where each has one value for the
+// whole query: it reads nothing of the row and calls nothing volatile. They run once, before the query, so that the condition can run in the fragments and route to them. Only
 // conditions that are asked of every row come here: a subquery that a CASE may skip must not be run in advance.
 func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 	switch cond.(type) {
@@ -25,6 +25,14 @@ func (p *planner) hoist(l *level, cond query.Expr) query.Expr {
 			return o, true
 		case *query.Case, *query.Coalesce, *query.And, *query.Or:
 			return x, true
+		case *query.Call, *query.CoerceIO:
+			if !asksGateway(x) || !once(x) {
+				return nil, false
+			}
+			o := &Outer{T: query.T{OID: x.Type(), Mod: x.Typmod()}, N: p.outers, Of: x}
+			p.outers++
+			l.inits = append(l.inits, Bind{o.N, x})
+			return o, true
 		}
 		return nil, false
 	})

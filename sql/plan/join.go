@@ -25,8 +25,8 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	}
 	eqs, rest := splitEqualities(l, j.on, j.lrels, j.rrels)
 	local := colocated(l, j.kind, left, right, eqs)
-	if local != nil && hasSubLinks(j.on) {
-		local = nil // subqueries run at the gateway
+	if local != nil && anyStays(j.on) {
+		local = nil
 	}
 	if local == nil {
 		if out, ok, err := p.lookupJoin(l, j, left, right, eqs, rest); ok || err != nil {
@@ -85,6 +85,15 @@ func (p *planner) hashJoin(l *level, j joining, left, right part, eqs []equality
 	return out, nil
 }
 
+func anyStays(es []query.Expr) bool {
+	for _, e := range es {
+		if stays(e) {
+			return true
+		}
+	}
+	return false
+}
+
 func hasSubLinks(es []query.Expr) bool {
 	for _, e := range es {
 		if hasSubLink(e) {
@@ -121,7 +130,7 @@ func isEmpty(n Node) bool {
 
 // lateralJoin runs the right side once for each row of the left one. It stays in the fragments where the right side reads no table.
 func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, error) {
-	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full || j.kind == query.Right || hasSubLinks(j.on) {
+	if left.local == nil || right.local != nil || gatewayOnly(right.node) || j.kind == query.Full || j.kind == query.Right || anyStays(j.on) {
 		left, right = p.gather(left, nil), p.gather(right, nil)
 	}
 	n := &NestLoop{Kind: j.kind, Left: left.node, Right: right.node}
@@ -158,7 +167,7 @@ func gatewayOnly(n Node) bool {
 		return true
 	}
 	for _, e := range stepExprs(n) {
-		if hasSubPlan(e) || volatile(e) {
+		if stays(e) || volatile(e) {
 			return true
 		}
 	}

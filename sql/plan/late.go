@@ -4,14 +4,14 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lateTargets tells whether targets are computed after ORDER BY and LIMIT: there are some with subqueries or volatile functions that no
-// sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order.
+// lateTargets tells whether targets are computed after ORDER BY and LIMIT: there are some with subqueries, volatile functions or others of the
+// gateway that no sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order.
 func lateTargets(q *query.Query) bool {
 	if q.Distinct || q.HasSRFs || len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
 		return false
 	}
 	for i, t := range q.Targets {
-		if !isSortKey(q, i) && (hasSubLink(t.Expr) || volatile(t.Expr)) {
+		if !isSortKey(q, i) && (stays(t.Expr) || volatile(t.Expr)) {
 			return true
 		}
 	}
@@ -111,7 +111,7 @@ func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
 			keys = append(keys, key)
 			continue
 		}
-		gateway = gateway || hasSubPlan(e) || volatile(e)
+		gateway = gateway || stays(e) || volatile(e)
 		key.Slot = len(proj.Cols)
 		col := Col{t.Name, e.Type(), e.Typmod()}
 		in.exprs = append(in.exprs[:len(in.exprs):len(in.exprs)], placed{t.Expr, key.Slot, col})

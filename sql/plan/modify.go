@@ -170,7 +170,7 @@ func (p *planner) modify(l *level) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		gateway = gateway || hasSubPlan(e)
+		gateway = gateway || stays(e)
 		m.Assign = append(m.Assign, query.Assignment{Col: a.Col, Expr: e})
 		m.MovesKey = m.MovesKey || isKeyColumn(rel.Table, a.Col)
 	}
@@ -181,8 +181,11 @@ func (p *planner) modify(l *level) (part, error) {
 		return part{}, err
 	}
 	gateway = gateway || anyGlobal(m.Indexes) || anyDeferrable(rel.Table, m.Indexes) // entries lie in other fragments, or hang on the transaction
+	for _, c := range m.Checks {
+		gateway = gateway || stays(c.Expr)
+	}
 	for _, e := range m.Returning {
-		gateway = gateway || hasSubPlan(e)
+		gateway = gateway || stays(e)
 	}
 	if cur.local != nil && (gateway || m.MovesKey) {
 		cur = p.gather(cur, nil)

@@ -92,10 +92,10 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		if err != nil {
 			return part{}, err
 		}
-		if hasSubPlan(e) {
+		if stays(e) {
 			e = p.hoist(l, e)
 		}
-		if hasSubPlan(e) {
+		if stays(e) {
 			subs = append(subs, e)
 		} else {
 			plain = append(plain, e)

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,26 +14,8 @@ import (
 // TestPlansSent sends every plan of the golden files, and those of the statements of answers.sql, as to another node: EXPLAIN says the same of what comes
 // out, and its bytes are the same again.
 func TestPlansSent(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.golden")
-	must(t, err)
-	statements := statementsOf(t, "testdata/answers.sql")
-	for _, file := range files {
-		if filepath.Base(file) == "answers.golden" {
-			continue
-		}
-		raw, err := os.ReadFile(file)
-		must(t, err)
-		for _, entry := range strings.Split(string(raw), "\n\n") {
-			for _, line := range strings.Split(entry, "\n") {
-				if !strings.HasPrefix(line, "#") {
-					statements = append(statements, line)
-					break
-				}
-			}
-		}
-	}
 	ctx, sent := testContext(t), 0
-	for _, text := range statements {
+	for _, text := range goldenStatements(t) {
 		_, p, err := build(ctx, text)
 		if err != nil {
 			continue
@@ -61,4 +42,20 @@ func TestPlansSent(t *testing.T) {
 	if sent < 200 {
 		t.Errorf("only %d plans were sent", sent)
 	}
+}
+
+// goldenEntries are the statements of a file of golden plans.
+func goldenEntries(t *testing.T, file string) []string {
+	raw, err := os.ReadFile(file)
+	must(t, err)
+	var out []string
+	for _, entry := range strings.Split(string(raw), "\n\n") {
+		for _, line := range strings.Split(entry, "\n") {
+			if !strings.HasPrefix(line, "#") {
+				out = append(out, line)
+				break
+			}
+		}
+	}
+	return out
 }
