@@ -1,0 +1,6 @@
+package cluster
+
+import "github.com/sherddb/sherd/storage"
+
+// Replicas gives the replicas here, by fragment.
+func (h *Host) Replicas() []*storage.Replica { return h.all() }

@@ -1,0 +1,267 @@
+package taskserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/wire"
+	"github.com/sherddb/sherd/txn"
+)
+
+// task is a request under way.
+type task struct {
+	*request
+	c       *conn
+	h       header
+	stage   *stage // nil: it has none
+	task    exec.Task
+	started bool // the gateway was told
+}
+
+// run runs a request and says how it ended.
+func (c *conn) run(req *request) *pb.TaskEnd {
+	ctx, cancel := req.limited()
+	defer cancel()
+	t := &task{request: req, c: c}
+	c.rows.Take() // of a task that failed
+	c.sending.Lock()
+	c.current = t
+	c.sending.Unlock()
+	res, err := t.run(ctx)
+	if cause := context.Cause(ctx); cause != nil && err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = cause
+	}
+	end := &pb.TaskEnd{}
+	if req.stopped.Load() && (errors.Is(err, errStopped) || pgerr.Is(err, pgerr.QueryCanceled)) {
+		end.Stopped, err = true, nil
+	}
+	if t.stage != nil {
+		if req.begin.ChangesStage {
+			t.stage.count.Add(1)
+		}
+		if lost := context.Cause(t.stage.gone); lost != nil {
+			err = lost
+		} else {
+			end.Stage = t.stage.message()
+		}
+	}
+	end.Failure, end.Now, end.Floor = t.h.failed(err), c.s.now(), uint64(c.s.cfg.Clock.Last())
+	end.Result = wire.AppendResult(nil, &res)
+	if err == nil && !end.Stopped {
+		end.Rows = c.rows.Take()
+	}
+	if !t.started && t.task.T != 0 {
+		end.Started = t.start()
+	}
+	if pgerr.Is(err, pgerr.InternalError) {
+		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment", t.h.fragment, "error", err)
+	}
+	return end
+}
+
+func (t *task) start() *pb.TaskStarted {
+	return &pb.TaskStarted{T: uint64(t.task.T), Term: t.h.term, Stage: t.stage.message()}
+}
+
+// run does what the request asks for.
+func (t *task) run(ctx context.Context) (res exec.Result, err error) {
+	s, b := t.c.s, t.begin
+	if t.h, err = s.open(ctx, b.Header); err != nil {
+		return res, err
+	}
+	view, err := s.cfg.Catalog.WaitVersion(ctx, b.Header.CatalogVersion)
+	if err != nil {
+		return res, err
+	}
+	d, err := t.owned(view)
+	if err != nil {
+		return res, err
+	}
+	program, err := t.c.gateway.plans.program(view, t.h.incarnation, b.PlanId, b.Plan)
+	if err != nil {
+		return res, err
+	}
+	if err := t.decode(view, d); err != nil {
+		return res, err
+	}
+	on, err := t.enter()
+	if err != nil {
+		return res, err
+	}
+	if t.stage != nil {
+		leave := context.AfterFunc(t.stage.gone, func() { t.cancel(context.Cause(t.stage.gone)) })
+		defer leave()
+	}
+	if t.task.T == 0 {
+		if t.task.T, err = t.h.replica.Snapshot(ctx); err != nil {
+			return res, err
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Logger.Error("panic in a task of another node", "node", t.c.node, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = pgerr.New(pgerr.InternalError, "internal error: %v", p).WithHint("The log of the node that leads the fragment has the details.")
+		}
+	}()
+	res, err = on.Run(ctx, t.task.WithProgram(program), t.emit)
+	if t.stage == nil && on.Mark() != (txn.Mark{}) {
+		on.Rollback()
+		err = pgerr.New(pgerr.ProtocolViolation, "a task that changes nothing has written")
+	}
+	return res, err
+}
+
+// owned gives the fragment's database; *failure.Moved where the buckets asked for are not the fragment's (C1).
+func (t *task) owned(v *catalog.View) (*catalog.Database, error) {
+	d, _ := v.Fragment(t.h.fragment)
+	if d == nil {
+		return nil, &failure.Replan{Version: v.Version(), Why: "the fragment's database was dropped"}
+	}
+	set, err := bucketsOf(t.begin.Buckets)
+	if err != nil {
+		return nil, err
+	}
+	t.task.Buckets, t.task.Epoch = set, t.begin.Header.Epoch
+	return d, checkOwned(d, t.h.fragment, t.task.Epoch, t.task.Buckets)
+}
+
+func checkOwned(d *catalog.Database, f txn.FragmentID, epoch uint64, set shardmap.BucketSet) error {
+	if d.Map == nil || d.Map.Epoch() == epoch || set.IsEmpty() {
+		return nil
+	}
+	if owned := d.Map.Owned(f); owned.Intersect(set).Equal(set) {
+		return nil
+	}
+	return &failure.Moved{Epoch: d.Map.Epoch()}
+}
+
+// decode reads what the task is given.
+func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
+	b := t.begin
+	t.task.Txn, t.task.T = t.h.id, txn.Timestamp(b.T)
+	t.task.Writes, t.task.Found, t.task.FoundBy, t.task.Prefix = t.write, t.found, t.by, t.pre
+	if t.task.Params, err = wire.DecodeValues(b.Params); err != nil {
+		return err
+	}
+	if t.task.Outers, err = wire.DecodeValues(b.Outers); err != nil {
+		return err
+	}
+	if t.task.Env, err = wire.DecodeEnv(b.Environment); err != nil {
+		return err
+	}
+	if t.task.Limits, err = wire.DecodeLimits(b.Limits); err != nil {
+		return err
+	}
+	asked, err := wire.DecodeSession(b.Session)
+	if err != nil {
+		return err
+	}
+	if asked != nil {
+		t.task.Session = newSession(asked, v, d, t.task.Env)
+	}
+	t.task.Mem = exec.NewMemory(int64(b.Memory)).WithFiles(t.c.s.cfg.TempDir)
+	if b.LockWaitsMicros != 0 {
+		t.task.Limits.LockWaits = t.lockWaits()
+	}
+	return nil
+}
+
+// enter gives the stage to run on. A task that changes nothing has none where its transaction has none.
+func (t *task) enter() (on *cluster.Stage, err error) {
+	s, b := t.c.s, t.begin
+	if b.ChangesStage {
+		t.stage, err = s.begin(&t.h, txn.Isolation(b.Isolation), b.Backend)
+	} else {
+		t.stage, err = s.find(&t.h)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case t.stage == nil:
+		return cluster.NewStage(t.h.replica.Tx(t.h.id)), nil
+	}
+	t.stage.SetLockTimeout(time.Duration(b.LockTimeoutMicros) * time.Microsecond)
+	return t.stage.Stage, nil
+}
+
+// emit sends a row, with others.
+func (t *task) emit(row exec.Row) error {
+	if t.stopped.Load() {
+		return errStopped
+	}
+	w := &t.c.rows
+	if !w.Add(row) {
+		if err := t.flush(); err != nil {
+			return err
+		}
+		w.Add(row)
+	}
+	if w.Full() {
+		return t.flush()
+	}
+	return nil
+}
+
+// flush sends a batch. It waits while the gateway takes none: the stream's window is the only bound of what is under way.
+func (t *task) flush() error {
+	if !t.started {
+		t.started = true
+		if err := t.c.send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Started{Started: t.start()}}); err != nil {
+			return err
+		}
+	}
+	return t.c.send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Rows{Rows: &pb.TaskRows{Rows: t.c.rows.Take()}}})
+}
+
+// end sends the end of the task under way; nothing of it comes after that.
+func (c *conn) end(end *pb.TaskEnd) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.current = nil
+	return c.stream.Send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_End{End: end}})
+}
+
+func (c *conn) send(a *pb.TaskAnswer) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	return c.stream.Send(a)
+}
+
+// lockWaits tells the gateway of waits for row locks that last, and for whom.
+func (t *task) lockWaits() *exec.LockWaits {
+	tell := func(w *pb.TaskWaiting, doing string, waited time.Duration) {
+		w.Doing, w.WaitedMicros = doing, uint64(waited.Microseconds())
+		t.c.sending.Lock()
+		defer t.c.sending.Unlock()
+		if t.c.current == t { // a wait's timer may come late
+			_ = t.c.stream.Send(&pb.TaskAnswer{Kind: &pb.TaskAnswer_Waiting{Waiting: w}}) // a stream that has ended ends the task
+		}
+	}
+	return &exec.LockWaits{
+		After: time.Duration(t.begin.LockWaitsMicros) * time.Microsecond,
+		Still: func(doing string, waited time.Duration) {
+			w := &pb.TaskWaiting{}
+			for _, p := range t.c.s.cfg.Host.Deadlocks().Blockers(t.h.id) {
+				w.Blockers = append(w.Blockers, t.c.s.party(p))
+			}
+			tell(w, doing, waited)
+		},
+		Over: func(doing string, waited time.Duration, err error) {
+			w := &pb.TaskWaiting{Over: true}
+			if err != nil {
+				w.Error = wire.AppendError(nil, err)
+			}
+			tell(w, doing, waited)
+		},
+	}
+}
