@@ -13,6 +13,8 @@ type encoded struct {
 	number  uint64
 	bytes   []byte
 	changes bool // it writes or locks
+
+	settings []string // that its functions ask the session for
 }
 
 const keptPlans = 2048 // in each of two generations
@@ -40,7 +42,7 @@ func (p *plans) get(n plan.Node, inForce *catalog.View) (*encoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	e = &encoded{bytes: b, changes: changes(n)}
+	e = &encoded{bytes: b, changes: changes(n), settings: wire.Settings(n)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.number++

@@ -55,7 +55,7 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 	b := &pb.TaskBegin{
 		Header: h, T: uint64(task.T), PlanId: plan.number, Plan: plan.bytes,
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
-		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, nil), Limits: wire.AppendLimits(nil, &task.Limits),
+		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, plan.settings), Limits: wire.AppendLimits(nil, &task.Limits),
 		LockTimeoutMicros: uint64(p.lockTimeout.Load() / int64(time.Microsecond)), Memory: uint64(task.Mem.Left()),
 		Isolation: uint32(p.options.Isolation), ChangesStage: changes, Backend: p.options.Session,
 	}

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"sql/parse":            {},
 	"sql/analyze":          {"catalog", "jsonb", "jsonb/jsonpath", "shardmap", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/types"},
 	"sql/plan":             {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/pgcatalog", "sql/query", "sql/types", "sql/analyze"},
-	"sql/plan/wire":        {"catalog", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types"},
+	"sql/plan/wire":        {"catalog", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types"},
 	"sql/exec":             {"catalog", "jsonb", "shardmap", "sql/builtin", "sql/pgcatalog", "sql/plan", "sql/query", "sql/types", "txn"},
 	"sql/exec/wire":        {"catalog", "sql/builtin", "sql/exec", "sql/types", "txn"},
 	"sql/settings":         {"sql/pgcatalog"},

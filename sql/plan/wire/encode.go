@@ -3,11 +3,16 @@ package wire
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Fields of the outermost message, and of those in it that are not in the lists.
@@ -32,6 +37,9 @@ type encoder struct {
 	whole   func(*catalog.Table) bool
 	tables  []*catalog.Table
 	indexes []*catalog.Index
+
+	staging  bool     // within a Stage
+	settings []string // that calls ask for by name
 }
 
 // plan writes a plan: its tables come first, as they are known last.
@@ -200,14 +208,35 @@ func (e *encoder) kind(u *union, v reflect.Value) error {
 	if !ok {
 		return fmt.Errorf("plan: %s is not part of a plan that can be sent", v.Type())
 	}
-	if stage, ok := v.Interface().(plan.Stage); ok {
-		v = reflect.ValueOf(bare(stage))
+	switch x := v.Interface().(type) {
+	case plan.Stage:
+		v, e.staging = reflect.ValueOf(bare(x)), true
+		defer func() { e.staging = false }()
+	case *query.Call:
+		if err := e.call(x); err != nil {
+			return err
+		}
 	}
 	back := len(e.buf) - e.at
 	if err := e.message(a.fields, reflect.Indirect(v)); err != nil {
 		return err
 	}
 	e.length(a.number, back)
+	return nil
+}
+
+// call looks at what a function asks for. The planner keeps calls that only the gateway can run above a Gather; what stands in ON CONFLICT has to run
+// with the rows.
+func (e *encoder) call(c *query.Call) error {
+	switch at := builtin.PlaceOf(c.Proc); {
+	case at == builtin.AnywhereNamed:
+		if name, ok := c.Args[0].(*query.Const); ok && name.Value.K == types.KindText && !slices.Contains(e.settings, name.Value.S) {
+			e.settings = append(e.settings, name.Value.S)
+		}
+	case at != builtin.Anywhere && e.staging:
+		return pgerr.Unsupported("%s() cannot be called in ON CONFLICT for a row that another node keeps", c.Proc.Name).
+			WithHint("Compute the value in the INSERT's SELECT and read it through EXCLUDED.")
+	}
 	return nil
 }
 

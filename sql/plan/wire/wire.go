@@ -50,6 +50,16 @@ func EncodeWhole(n plan.Node) ([]byte, error) {
 	return encode(n, func(*catalog.Table) bool { return true })
 }
 
+// Settings gives the names of the settings that a plan asks for, to be sent with its tasks: what it asks by a name that is not constant runs at the
+// gateway.
+func Settings(n plan.Node) []string {
+	e := &encoder{whole: func(*catalog.Table) bool { return false }}
+	if err := e.plan(n); err != nil {
+		return nil // nor can it be sent
+	}
+	return e.settings
+}
+
 func encode(n plan.Node, whole func(*catalog.Table) bool) ([]byte, error) {
 	e := &encoder{whole: whole}
 	if err := e.plan(n); err != nil {

@@ -161,6 +161,20 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// TestCalls: settings that a plan asks for are known by name, and what cannot be asked where rows are written is refused.
+func TestCalls(t *testing.T) {
+	setting := &query.Call{T: query.Of(types.Text), Proc: procOf(t, "current_setting", types.Text), Args: []query.Expr{text("app.user")}}
+	n := &plan.Filter{Child: &plan.Filter{Child: &plan.Source{}, Cond: setting}, Cond: setting}
+	if got := Settings(n); len(got) != 1 || got[0] != "app.user" {
+		t.Errorf("settings %q", got)
+	}
+	nextval := &query.Call{T: query.Of(types.Int8), Proc: procOf(t, "nextval", types.RegClass), Args: []query.Expr{text("s")}}
+	m := &plan.Modify{Table: orders(1), OnConflict: &plan.OnConflict{Update: true, Assign: []query.Assignment{{Col: 2, Expr: nextval}}}}
+	if _, err := EncodeWhole(plan.Stage{Modify: m}); err == nil || pgerr.From(err).Code != pgerr.FeatureNotSupported {
+		t.Errorf("nextval() in ON CONFLICT: %v", err)
+	}
+}
+
 // TestDisplay: a display form that cannot be sent is left out; anything else that cannot is an error.
 func TestDisplay(t *testing.T) {
 	sub := &query.SubLink{T: query.Of(types.Bool), Query: &query.Query{}}
