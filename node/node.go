@@ -10,8 +10,10 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/sql"
@@ -70,13 +72,18 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 // openCatalog opens the node's port and the catalog, which needs it to hear of the other nodes, and says there where this node is reached.
 func (n *Node) openCatalog(ctx context.Context) (err error) {
 	n.port.build(n)
-	if n.catalog, err = catalog.Open(catalog.Options{Dir: n.dir.Join("catalog"), Logger: n.cfg.Logger}); err != nil {
+	n.catalog, err = catalog.Open(catalog.Options{
+		Dir: n.dir.Join("catalog"), ID: raftnet.ServerID(n.dir.NodeID), Transport: n.port.mux.Transport(catalognet.Group), Forward: n.port.asks.Forward,
+		Join: n.dir.NodeID != 1, Logger: n.cfg.Logger,
+	})
+	if err != nil {
 		return err
 	}
+	n.port.asks.Serve(n.catalog)
 	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Now}
 	n.register.Host(n.cfg.Logger).Register(n.port.joining, n.port.members)
 	n.port.open()
-	if err = n.catalog.WaitReady(ctx); err != nil {
+	if err = n.port.awaitCatalog(ctx, n); err != nil {
 		return err
 	}
 	info, err := n.info()

@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/join"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/trust"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 )
 
 // port is the node's door for other nodes, with what is served and carried there.
@@ -22,6 +26,7 @@ type port struct {
 	members  *grpc.Server
 	joining  *grpc.Server
 	mux      *raftnet.Mux
+	asks     *catalognet.Net
 	served   chan struct{} // closed when the door has closed; nil before it opens
 }
 
@@ -41,6 +46,7 @@ func (p *port) build(n *Node) {
 	})
 	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
 	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)
+	p.asks = catalognet.New(p.door, p.members)
 }
 
 // open begins to serve; all services are registered.
@@ -67,6 +73,50 @@ func (p *port) close() error {
 		<-p.served
 	}
 	return err
+}
+
+// awaitCatalog waits until the catalog here is as new as the cluster's. A node that the others refuse, since it was removed or runs another release, would
+// wait for ever: it hears why.
+func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	for _, other := range n.contacts.Nodes() {
+		if other == n.dir.NodeID {
+			continue
+		}
+		link, err := p.door.Link(other, door.TaskLink)
+		if err != nil {
+			return err
+		}
+		asking.Go(func() {
+			if refused := refusal(ctx, link); refused != nil {
+				stop(fmt.Errorf("the cluster does not let this node in: %w", refused))
+			}
+		})
+	}
+	err := n.catalog.WaitReady(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	stop(nil)
+	return err
+}
+
+// refusal connects until that is done, and tells why the other side does not want it; nil where it does, or when ctx ends.
+func refusal(ctx context.Context, link *door.Link) *door.Refused {
+	for {
+		link.Connect()
+		state := link.GetState()
+		var refused *door.Refused
+		if errors.As(link.Err(), &refused) && refused.Reason != pb.Refusal_BUSY && refused.Reason != pb.Refusal_WRONG_NODE {
+			return refused
+		}
+		if state == connectivity.Ready || !link.WaitForStateChange(ctx, state) {
+			return nil
+		}
+	}
 }
 
 // renewalTick is how often the node looks whether its certificate is due.

@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "sql/exec", "sql/exec/wire", "sql/plan", "sql/plan/wire", "storage", "txn"},
 	"cluster":              {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftlog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
 	"node":                 {"*"},
+	"node/nodetest":        {"*"},
 	"cmd/sherd":            {"*"},
 	"integration":          {"*"},
 }

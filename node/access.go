@@ -1,0 +1,30 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/trust"
+)
+
+// Number is the node's number in the cluster.
+func (n *Node) Number() uint32 { return n.dir.NodeID }
+
+// Catalog is the node's replica of the cluster's definitions.
+func (n *Node) Catalog() *catalog.Catalog { return n.catalog }
+
+// Host holds the node's fragments.
+func (n *Node) Host() *cluster.Host { return n.host }
+
+// NodeAddr is where the node listens for others.
+func (n *Node) NodeAddr() string { return n.port.listener.Addr().String() }
+
+// NewToken makes a token that lets in a new node, or the one of that number, which has lost its certificate.
+func (n *Node) NewToken(ctx context.Context, life time.Duration, node uint32) (trust.Token, error) {
+	return n.register.NewToken(ctx, life, node)
+}
+
+// SQLAddr is where the node listens for clients.
+func (n *Node) SQLAddr() string { return n.listener.Addr().String() }
