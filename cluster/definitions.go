@@ -83,12 +83,39 @@ func outcomeOf(o catalog.Outcome) txn.Outcome {
 }
 
 // askOutcome asks the anchor of a prepared transaction: a fragment, or the catalog.
-func (h *Host) askOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
-	if anchor != txn.CatalogFragment {
-		return h.peers.AskOutcome(ctx, anchor, id, C)
+func (h *Host) askOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (out txn.Outcome, err error) {
+	if anchor == txn.CatalogFragment {
+		out, err := h.cfg.Catalog.Outcome(ctx, id)
+		return outcomeOf(out), err
 	}
-	out, err := h.cfg.Catalog.Outcome(ctx, id)
-	return outcomeOf(out), err
+	err = h.ask(ctx, anchor, func(l leader) (err error) {
+		out, err = l.Outcome(ctx, id, C)
+		return err
+	})
+	return out, err
+}
+
+// askPrepared asks a writer whether it has prepared at C.
+func (h *Host) askPrepared(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (yes bool, err error) {
+	err = h.ask(ctx, f, func(l leader) (err error) {
+		yes, err = l.HasPrepared(ctx, id, C)
+		return err
+	})
+	return yes, err
+}
+
+// sendResolve tells a writer the anchor's decision.
+func (h *Host) sendResolve(ctx context.Context, f txn.FragmentID, d txn.Decision) error {
+	return h.ask(ctx, f, func(l leader) error { return l.Resolve(ctx, d) })
+}
+
+// askHeld asks the home of a held transaction whether it stands.
+func (h *Host) askHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error) {
+	err = h.ask(ctx, home, func(l leader) (err error) {
+		stands, err = l.HoldStands(ctx, id)
+		return err
+	})
+	return stands, err
 }
 
 // finishDefinitions tells the writers of transactions that the catalog has decided and a crash has left, and lets the catalog forget them.
@@ -113,11 +140,7 @@ func (h *Host) finishOne(ctx context.Context, u catalog.Unforgotten) error {
 		if d, _ := h.cfg.Catalog.View().Fragment(id); d == nil {
 			continue // its database was dropped
 		}
-		r, err := h.Replica(id)
-		if err == nil {
-			err = r.Resolve(txn.Decision{ID: u.ID, C: txn.Timestamp(u.CommitTS), Outcome: txn.Committed})
-		}
-		if err != nil {
+		if err := h.sendResolve(ctx, id, txn.Decision{ID: u.ID, C: txn.Timestamp(u.CommitTS), Outcome: txn.Committed}); err != nil {
 			return err
 		}
 	}

@@ -111,12 +111,12 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 		err = holdAll(ctx, others, r)
 	}
 	if err != nil {
-		t.drop(home, others)
+		t.drop(context.WithoutCancel(ctx), home, others)
 		return err
 	}
 	if len(others) > 0 {
-		if err = h.HoldComplete(); err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
-			t.drop(home, others)
+		if err = h.HoldComplete(ctx); err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+			t.drop(context.WithoutCancel(ctx), home, others)
 			return err
 		}
 	}
@@ -146,15 +146,15 @@ func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
 }
 
 // drop undoes a hold that did not come to stand, the home first. What fails here is left to those who ask the home. Called with mu held.
-func (t *Transaction) drop(home txn.FragmentID, others []part) {
+func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []part) {
 	h := t.parts[home]
 	h.Rollback()
-	err := h.unhold()
+	err := h.unhold(ctx)
 	h.Detach()
 	for _, p := range others {
 		p.Rollback()
 		if err == nil {
-			_ = p.unhold()
+			_ = p.unhold(ctx)
 		}
 		p.Detach()
 	}

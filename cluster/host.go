@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage"
@@ -26,6 +27,7 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
 	Logger  *slog.Logger
+	Door    *door.Door     // to the other nodes; nil: there are none
 	Storage storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 }
 
@@ -34,7 +36,7 @@ type Host struct {
 	cfg         Config
 	coordinator txn.Coordinator
 	deadlocks   *txn.Detector
-	peers       *storage.Peers // the same replicas, as they find each other
+	links       *links // nil: there are no other nodes
 	log         *raftlog.Device
 
 	mu       sync.RWMutex
@@ -48,16 +50,37 @@ type Host struct {
 	done sync.WaitGroup
 }
 
-// Open opens the replicas that the catalog places on this node, in parallel, and follows the catalog from then on.
+// Open makes a Host and starts it.
 func Open(ctx context.Context, cfg Config) (*Host, error) {
-	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), peers: storage.NewPeers(), replicas: map[txn.FragmentID]*storage.Replica{}}
-	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
-	h.jobs = jobs{host: h, running: map[uint64]bool{}}
-	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger})
-	if err != nil {
+	h := New(cfg)
+	if err := h.Start(ctx); err != nil {
 		return nil, err
 	}
+	return h, nil
+}
+
+// New makes a Host. Until it is started it has no replicas, and can be registered with what the node serves to others.
+func New(cfg Config) *Host {
+	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
+	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
+	h.jobs = jobs{host: h, running: map[uint64]bool{}}
+	if cfg.Door != nil {
+		h.links = newLinks(h, cfg.Door)
+	}
+	return h
+}
+
+// Start opens the replicas that the catalog places on this node, in parallel, and follows the catalog from then on. After an error the Host is
+// closed.
+func (h *Host) Start(ctx context.Context) error {
+	cfg := &h.cfg
+	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger})
+	if err != nil {
+		h.links.close()
+		return err
+	}
 	h.log = log
+	h.links.start()
 	err = h.forgetDropped()
 	if err == nil {
 		err = h.abandonBuilds(ctx)
@@ -66,7 +89,8 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		err = h.follow(ctx, cfg.Catalog.View())
 	}
 	if err != nil {
-		return nil, errors.Join(err, h.closeReplicas(), log.Close())
+		h.links.close()
+		return errors.Join(err, h.closeReplicas(), log.Close())
 	}
 	watch, stop := context.WithCancel(context.Background())
 	h.stop = stop
@@ -76,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		defer h.done.Done()
 		h.finishDefinitions(watch)
 	}()
-	return h, nil
+	return nil
 }
 
 // watch opens and drops replicas, and runs jobs, as the catalog changes.
@@ -140,7 +164,7 @@ func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
-	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.peers.AskPrepared, h.peers.SendResolve, h.peers.AskHeld
+	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err
@@ -151,7 +175,6 @@ func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
 	h.mu.Lock()
 	h.replicas[id] = r
 	h.mu.Unlock()
-	h.peers.Add(r)
 	return nil
 }
 
@@ -163,7 +186,6 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 		if !wanted[id] {
 			gone[id] = r
 			delete(h.replicas, id)
-			h.peers.Remove(id)
 		}
 	}
 	h.mu.Unlock()
@@ -219,9 +241,14 @@ func (h *Host) Deadlocks() *txn.Detector { return h.deadlocks }
 
 // Close closes all replicas.
 func (h *Host) Close() error {
+	if h.stop == nil { // it was not started
+		h.links.close()
+		return nil
+	}
 	h.stop()
 	h.done.Wait()
 	h.jobs.done.Wait()
+	h.links.close()
 	return errors.Join(h.closeReplicas(), h.log.Close())
 }
 

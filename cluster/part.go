@@ -4,28 +4,31 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
-// part is a transaction's handle on one fragment: led here, or by another node. What it tells of its stage (HasWrites, Mark and the like) costs no
-// round trip.
+// part is a transaction's handle on one fragment: led here (localPart), or by another node (remotePart), or by whoever does (handle). What it tells
+// of its stage (HasWrites, Mark and the like) costs no round trip.
 type part interface {
 	exec.Fragment
 	txn.Participant
 	Mark() txn.Mark
 	// RollbackTo, Restart and Rollback of one elsewhere are sent and not waited for; the next call comes after them.
 	RollbackTo(m txn.Mark)
-	Restart(m txn.Mark)
-	ForgetReads()
+	Restart(m txn.Mark, forgetReads bool)
 	SetLockTimeout(d time.Duration)
 	// width gives how many buckets at least are written.
 	width() int
+	// staged tells whether there is a stage, or may be; lost that it is lost, or may be.
+	staged() bool
+	lost() bool
 	// Hold, HoldComplete, unhold and Detach are the steps of PREPARE TRANSACTION.
 	Hold(ctx context.Context, req storage.HoldRequest) error
-	HoldComplete() error
-	unhold() error
+	HoldComplete(ctx context.Context) error
+	unhold(ctx context.Context) error
 	Detach()
 }
 
@@ -35,18 +38,50 @@ type localPart struct {
 	replica *storage.Replica
 }
 
-var _ part = (*localPart)(nil)
+var (
+	_ part = (*localPart)(nil)
+	_ part = (*remotePart)(nil)
+)
 
-func (t *Transaction) newLocalPart(r *storage.Replica) *localPart {
+func newLocalPart(r *storage.Replica, t *Transaction, o exec.TransactionOptions) *localPart {
 	p := &localPart{Stage: Stage{Tx: r.Tx(t.id), of: t}, replica: r}
-	p.SetSession(t.options.Session)
-	p.SetLockTimeout(t.options.LockTimeout)
-	if t.options.Isolation == txn.Serializable {
+	p.SetSession(o.Session)
+	p.SetLockTimeout(o.LockTimeout)
+	if o.Isolation == txn.Serializable {
 		p.TrackReads()
 	}
 	return p
 }
 
-func (p *localPart) width() int { return p.places.count() }
+// Restart drops what was staged since m and keeps the locks.
+func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
+	if p.Stage.Restart(m); forgetReads {
+		p.ForgetReads()
+	}
+}
 
-func (p *localPart) unhold() error { return p.replica.Unhold(p.ID()) }
+func (p *localPart) width() int   { return p.places.count() }
+func (p *localPart) staged() bool { return p.Term() != 0 || p.HasReads() }
+func (p *localPart) lost() bool   { return p.Term() != 0 && p.Term() != p.replica.Term() }
+
+// HoldComplete makes what is held stand.
+func (p *localPart) HoldComplete(context.Context) error { return p.Tx.HoldComplete() }
+
+func (p *localPart) unhold(context.Context) error { return p.replica.Unhold(p.ID()) }
+
+// remotePart is a part in a fragment that another node leads.
+type remotePart struct {
+	*remote.Part
+	leader remote.Leader
+}
+
+func (p *remotePart) width() int   { return p.Width() }
+func (p *remotePart) staged() bool { return p.Staged() }
+func (p *remotePart) lost() bool   { return p.Broken() }
+
+// Settle implements txn.Participant; who holds this part decides or resolves itself.
+func (p *remotePart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
+}
+
+func (p *remotePart) unhold(ctx context.Context) error { return p.leader.Unhold(ctx, p.ID()) }

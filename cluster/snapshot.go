@@ -1,15 +1,121 @@
 package cluster
 
-import "github.com/sherddb/sherd/txn"
+import (
+	"context"
+	"sync"
+
+	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// snapshot asks fragments for the timestamp of a statement that may reach them all: the largest answer (T6). Nodes are asked in parallel, and each
+// once for all its fragments.
+func (h *Host) snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
+	if h.links == nil {
+		return h.snapshotHere(ctx, fragments)
+	}
+	var T txn.Timestamp
+	left := fragments
+	for pause := (patience{}); ; {
+		got, failed, err := h.snapshotOnce(ctx, left)
+		T = max(T, got)
+		if err != nil || len(failed) == 0 {
+			return T, err
+		}
+		left = left[:0:0]
+		for f, err := range failed {
+			if !moved(err) && !cutOff(err) {
+				return 0, err
+			}
+			h.heed(f, err)
+			left = append(left, f)
+		}
+		if err := pause.wait(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (h *Host) snapshotHere(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
+	var T txn.Timestamp
+	for _, id := range fragments {
+		r, err := h.Replica(id)
+		if err != nil {
+			return 0, err
+		}
+		s, err := r.Snapshot(ctx)
+		if err != nil {
+			return 0, err
+		}
+		T = max(T, s)
+	}
+	return T, nil
+}
+
+// snapshotOnce asks each fragment once; failed are those that gave no timestamp.
+func (h *Host) snapshotOnce(ctx context.Context, fragments []txn.FragmentID) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
+	var here []*storage.Replica
+	there := map[*remote.Node][]txn.FragmentID{}
+	for _, f := range fragments {
+		p, err := h.find(ctx, f)
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case p.replica != nil:
+			here = append(here, p.replica)
+		default:
+			there[p.node] = append(there[p.node], f)
+		}
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	took := func(got txn.Timestamp, errs map[txn.FragmentID]error) {
+		mu.Lock()
+		defer mu.Unlock()
+		T = max(T, got)
+		for f, err := range errs {
+			if failed == nil {
+				failed = map[txn.FragmentID]error{}
+			}
+			failed[f] = err
+		}
+	}
+	local := func(r *storage.Replica) {
+		got, err := r.Snapshot(ctx)
+		if err != nil {
+			took(0, map[txn.FragmentID]error{r.ID(): err})
+			return
+		}
+		took(got, nil)
+	}
+	if len(here) == 1 && len(there) == 0 {
+		local(here[0])
+		return T, failed, nil
+	}
+	for _, r := range here {
+		wg.Go(func() { local(r) })
+	}
+	for n, list := range there {
+		wg.Go(func() {
+			got, errs, err := n.Snapshot(ctx, list)
+			if err != nil {
+				errs = map[txn.FragmentID]error{}
+				for _, f := range list {
+					errs[f] = err
+				}
+			}
+			took(got, errs)
+		})
+	}
+	wg.Wait()
+	return T, failed, nil
+}
 
 // HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
 func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
 	for _, id := range fragments {
-		r, err := t.host.Replica(id)
-		if err != nil {
-			return err
-		}
-		release, err := r.Hold(T)
+		release, err := t.host.keep(context.Background(), id, t.id, T)
 		if err != nil {
 			return err
 		}
@@ -18,6 +124,15 @@ func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) 
 		t.mu.Unlock()
 	}
 	return nil
+}
+
+// keep keeps what is visible at T readable, for a transaction, until release is called.
+func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp) (release func(), err error) {
+	err = h.ask(ctx, f, func(l leader) error {
+		release, err = l.Keep(ctx, id, T)
+		return err
+	})
+	return release, err
 }
 
 // letGo ends the holds, with the transaction.

@@ -37,11 +37,16 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	if p := t.parts[id]; p != nil {
 		return p, nil
 	}
-	r, err := t.host.Replica(id)
-	if err != nil {
-		return nil, err
+	var p part
+	if t.host.links == nil {
+		r, err := t.host.Replica(id)
+		if err != nil {
+			return nil, err
+		}
+		p = newLocalPart(r, t, t.options)
+	} else {
+		p = &handle{of: t, fragment: id, options: t.options}
 	}
-	p := t.newLocalPart(r)
 	if len(t.parts) == 0 {
 		t.host.atWork.Store(t.id, true)
 	}
@@ -51,19 +56,7 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 
 // Snapshot asks the fragments for the timestamp of a statement that may reach them all: the largest answer (T6).
 func (t *Transaction) Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
-	var T txn.Timestamp
-	for _, id := range fragments {
-		r, err := t.host.Replica(id)
-		if err != nil {
-			return 0, err
-		}
-		s, err := r.Snapshot(ctx)
-		if err != nil {
-			return 0, err
-		}
-		T = max(T, s)
-	}
-	return T, nil
+	return t.host.snapshot(ctx, fragments)
 }
 
 // Configure says what the transaction is.
@@ -156,9 +149,7 @@ func (t *Transaction) Restart(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		if p.Restart(m[id]); len(m) == 0 {
-			p.ForgetReads()
-		}
+		p.Restart(m[id], len(m) == 0)
 	}
 }
 

@@ -13,3 +13,10 @@ func StageLost(err error) bool { return errors.Is(err, errStageLost) }
 
 // TermEnded tells whether an error says that the replica led when it put an entry into the log, and did no longer when it was to be applied.
 func TermEnded(err error) bool { return errors.Is(err, errTermEnded) }
+
+// Term gives the term of the transaction's stage; 0 where it has none yet.
+func (t *Tx) Term() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.term
+}

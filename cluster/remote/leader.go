@@ -213,9 +213,18 @@ func (l Leader) BucketStats(ctx context.Context, table uint32) ([]storage.Bucket
 	return out, nil
 }
 
-// KeepSnapshot keeps what is visible at T readable until the transaction ends.
-func (l Leader) KeepSnapshot(ctx context.Context, id txn.ID, T txn.Timestamp) error {
-	return l.staged(l.node.client.KeepSnapshot(ctx, &pb.KeepSnapshotRequest{Header: l.node.header(l.fragment, id), T: uint64(T)}))
+// Keep keeps what is visible at T readable until release is called, or the transaction ends there.
+func (l Leader) Keep(ctx context.Context, id txn.ID, T txn.Timestamp) (release func(), err error) {
+	err = l.staged(l.node.client.KeepSnapshot(ctx, &pb.KeepSnapshotRequest{Header: l.node.header(l.fragment, id), T: uint64(T)}))
+	return func() {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), returnTime)
+			defer cancel()
+			if err := l.End(ctx, id); err != nil && l.node.nodes.cfg.Over != nil {
+				l.node.nodes.cfg.Over(l.node.id, id)
+			}
+		}()
+	}, err
 }
 
 // End ends the snapshots kept for a transaction, and its stage.

@@ -37,6 +37,9 @@ func (n *Node) Part(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Par
 	return p
 }
 
+// ID gives the transaction's id.
+func (p *Part) ID() txn.ID { return p.id }
+
 // Node is where it is.
 func (p *Part) Node() uint32 { return p.node.id }
 

@@ -150,8 +150,8 @@ func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
 }
 
 // HoldComplete is the last step, at the home.
-func (p *Part) HoldComplete() error {
-	return p.leader().holdStep(context.Background(), p.id, pb.HoldStepRequest_COMPLETE)
+func (p *Part) HoldComplete(ctx context.Context) error {
+	return p.leader().holdStep(ctx, p.id, pb.HoldStepRequest_COMPLETE)
 }
 
 // Detach leaves what is held to the log.

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/failure"
+	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	// leaderTime is how long one waits for a fragment to have a leader, where nothing else bounds it.
+	leaderTime = 30 * time.Second
+	// findPause is how long one waits before looking again where nothing was heard.
+	findPause = 20 * time.Millisecond
+	maxPause  = 250 * time.Millisecond
+)
+
+// place is where a fragment is led: here, or at another node.
+type place struct {
+	replica *storage.Replica // nil: elsewhere
+	node    *remote.Node
+}
+
+// find tells who leads a fragment, and waits while nobody does: 57P03 in the end.
+func (h *Host) find(ctx context.Context, f txn.FragmentID) (place, error) {
+	if h.links == nil {
+		r, err := h.Replica(f)
+		return place{replica: r}, err
+	}
+	if p, ok := h.leading(f); ok {
+		return p, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaderTime)
+	defer cancel()
+	for {
+		changed := h.links.presence.Changed()
+		if p, ok := h.leading(f); ok {
+			return p, nil
+		}
+		select {
+		case <-changed:
+		case <-time.After(findPause): // a replica here says nothing when it leads
+		case <-ctx.Done():
+			return place{}, h.leaderless(f, context.Cause(ctx))
+		}
+	}
+}
+
+// leading tells who leads a fragment as far as is known now.
+func (h *Host) leading(f txn.FragmentID) (place, bool) {
+	r := h.replica(f)
+	if r != nil && r.Term() != 0 {
+		return place{replica: r}, true
+	}
+	l, ok := h.links.presence.Leader(f)
+	if !ok {
+		return place{}, false
+	}
+	n, err := h.links.nodes.Node(l.Node)
+	return place{node: n}, err == nil
+}
+
+func (h *Host) leaderless(f txn.FragmentID, cause error) error {
+	if pgerr.Is(cause, pgerr.QueryCanceled) { // statement_timeout, or a cancelled statement
+		return cause
+	}
+	if errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return pgerr.New(pgerr.CannotConnectNow, "fragment %s has no leader at present", h.fragmentName(f)).
+		WithDetail("The majority of its replicas does not answer.").WithHint("Try again in a moment.")
+}
+
+func (h *Host) fragmentName(id txn.FragmentID) string {
+	if d, f := h.cfg.Catalog.View().Fragment(id); f != nil {
+		return d.FragmentName(f)
+	}
+	return "?"
+}
+
+// moved tells whether an error says no more than that the one asked does not lead the fragment, or gives no answer.
+func moved(err error) bool {
+	var leader *failure.NotLeader
+	var silent *remote.NoAnswer
+	return errors.As(err, &leader) || errors.As(err, &silent) || storage.NotLed(err)
+}
+
+// cutOff tells whether an error leaves open what became of the request.
+func cutOff(err error) bool {
+	var silent *remote.NoAnswer
+	return errors.As(err, &silent) || pgerr.Is(err, pgerr.StatementCompletionUnknown) || storage.TermEnded(err)
+}
+
+// heed takes what an error says of the leader.
+func (h *Host) heed(f txn.FragmentID, err error) {
+	var x *failure.NotLeader
+	if h.links != nil && errors.As(err, &x) && x.Leader != 0 {
+		h.links.presence.Hint(f, presence.Leadership{Node: x.Leader, Term: x.Term})
+	}
+}
+
+// patience is the pauses between attempts.
+type patience struct{ next time.Duration }
+
+func (p *patience) wait(ctx context.Context) error {
+	p.next = min(max(2*p.next, findPause), maxPause)
+	t := time.NewTimer(p.next)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,413 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// handle is a transaction's part in a fragment of a cluster of several nodes: it finds who leads, and holds on to that as long as something is
+// staged there. What happens when the leader changes is decided here (docs/decisions/2026-11-21-node-protocol.md has the table).
+type handle struct {
+	of       *Transaction
+	fragment txn.FragmentID
+
+	mu      sync.Mutex
+	options exec.TransactionOptions // guarded by mu
+	cur     part                    // where the leader was found; nil: it was not needed yet; guarded by mu
+	anchor  txn.FragmentID          // of the last Prepare; guarded by mu
+}
+
+var _ part = (*handle)(nil)
+
+// known gives the part that there is.
+func (x *handle) known() part {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cur
+}
+
+// at gives the part at the leader, and waits while there is none.
+func (x *handle) at(ctx context.Context) (part, error) {
+	if p := x.known(); p != nil {
+		return p, nil
+	}
+	where, err := x.of.host.find(ctx, x.fragment)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.cur != nil {
+		return x.cur, nil
+	}
+	if where.replica != nil {
+		x.cur = newLocalPart(where.replica, x.of, x.options)
+	} else {
+		x.cur = &remotePart{where.node.Part(x.fragment, x.of.id, x.options), where.node.Leader(x.fragment)}
+	}
+	return x.cur, nil
+}
+
+// leave forgets a part in which nothing is staged, so that the leader is looked for again.
+func (x *handle) leave(p part) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.cur == p {
+		x.cur = nil
+	}
+}
+
+// Run implements exec.Fragment. A task that was cut off is run again, unless something was staged or rows were passed on.
+func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	passed := false
+	watched := func(row exec.Row) error {
+		passed = true
+		return emit(row)
+	}
+	for pause := (patience{}); ; {
+		p, err := x.at(ctx)
+		if err != nil {
+			return exec.Result{}, err
+		}
+		res, err := p.Run(ctx, task, watched)
+		if err == nil {
+			return res, x.judge(p)
+		}
+		if again, err := x.recover(ctx, p, passed, err); !again {
+			return res, err
+		}
+		if pause.wait(ctx) != nil {
+			return res, err
+		}
+	}
+}
+
+// recover tells whether a task that failed is to be run again, or what its error is.
+func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (bool, error) {
+	var lost *txn.LostError
+	switch {
+	case ctx.Err() != nil:
+		return false, err
+	case errors.As(err, &lost):
+		return false, err
+	case storage.StageLost(err):
+		return false, txn.NewLost(x.fragment, true)
+	case !moved(err) && !cutOff(err):
+		return false, err
+	case p.staged():
+		return false, txn.NewLost(x.fragment, true)
+	}
+	x.of.host.heed(x.fragment, err)
+	x.leave(p)
+	if passed {
+		return false, txn.NewLost(x.fragment, false)
+	}
+	return true, nil
+}
+
+// judge holds what was staged elsewhere against the transaction's scope.
+func (x *handle) judge(p part) error {
+	if _, here := p.(*localPart); here {
+		return nil // looked at write by write
+	}
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	return x.of.checkScope()
+}
+
+// Fragment implements txn.Participant.
+func (x *handle) Fragment() txn.FragmentID { return x.fragment }
+
+// HasWrites implements txn.Participant.
+func (x *handle) HasWrites() bool {
+	p := x.known()
+	return p != nil && p.HasWrites()
+}
+
+// HasPins implements txn.Participant.
+func (x *handle) HasPins() bool {
+	p := x.known()
+	return p != nil && p.HasPins()
+}
+
+// HasReads implements txn.Participant.
+func (x *handle) HasReads() bool {
+	p := x.known()
+	return p != nil && p.HasReads()
+}
+
+// Promised implements txn.Participant.
+func (x *handle) Promised() txn.Timestamp {
+	if p := x.known(); p != nil {
+		return p.Promised()
+	}
+	return 0
+}
+
+// Mark gives the place to which RollbackTo and Restart return.
+func (x *handle) Mark() txn.Mark {
+	if p := x.known(); p != nil {
+		return p.Mark()
+	}
+	return txn.Mark{}
+}
+
+// RollbackTo drops what was staged since m, and the locks taken since. What is lost stays lost, unless all of it was to be dropped.
+func (x *handle) RollbackTo(m txn.Mark) {
+	p := x.known()
+	switch {
+	case p == nil:
+	case m == txn.Mark{} && p.lost() && !p.HasReads():
+		p.Rollback()
+		x.leave(p)
+	default:
+		p.RollbackTo(m)
+	}
+}
+
+// Restart drops what was staged since m and keeps the locks. What is lost stays lost, unless all of it was to be dropped.
+func (x *handle) Restart(m txn.Mark, forgetReads bool) {
+	p := x.known()
+	switch {
+	case p == nil:
+	case m.Writes == 0 && p.lost() && (forgetReads || !p.HasReads()):
+		p.Rollback()
+		x.leave(p)
+	default:
+		p.Restart(m, forgetReads)
+	}
+}
+
+// Rollback implements txn.Participant.
+func (x *handle) Rollback() {
+	if p := x.known(); p != nil {
+		p.Rollback()
+	}
+}
+
+// SetLockTimeout bounds the waits for locks from now on.
+func (x *handle) SetLockTimeout(d time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.options.LockTimeout = d
+	if x.cur != nil {
+		x.cur.SetLockTimeout(d)
+	}
+}
+
+func (x *handle) width() int {
+	if p := x.known(); p != nil {
+		return p.width()
+	}
+	return 0
+}
+
+func (x *handle) staged() bool {
+	p := x.known()
+	return p != nil && p.staged()
+}
+
+func (x *handle) lost() bool {
+	p := x.known()
+	return p != nil && p.lost()
+}
+
+// decisionTime bounds the attempts to reach a leader for what decides about a transaction.
+const decisionTime = 30 * time.Second
+
+func decisive(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), decisionTime)
+}
+
+// Commit implements txn.Participant. A lost answer is asked for.
+func (x *handle) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	p, err := x.at(ctx)
+	if err != nil {
+		return 0, err
+	}
+	C, err := p.Commit(ctx, req)
+	switch {
+	case err == nil:
+		return C, nil
+	case cutOff(err):
+		return x.recall(ctx, err)
+	case moved(err), storage.StageLost(err):
+		return 0, txn.NewLost(x.fragment, true)
+	}
+	return 0, err
+}
+
+// recall asks what became of a commit that was not answered. A leader that has applied an entry of its own term and does not know it as committed
+// never will: what an earlier one has put into the log lies before that entry, or is gone, and a stage that is still there is ended first.
+func (x *handle) recall(ctx context.Context, cause error) (txn.Timestamp, error) {
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	id := x.of.id
+	for pause := (patience{}); ; {
+		var out txn.Outcome
+		var C txn.Timestamp
+		err := x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
+			if out, C, err = l.Recall(ctx, id); err == nil && out == txn.InProgress {
+				err = l.End(ctx, id)
+			}
+			return err
+		})
+		switch {
+		case err == nil && out == txn.Committed:
+			return C, nil
+		case err == nil && out != txn.InProgress:
+			return 0, txn.NewLost(x.fragment, true)
+		case pause.wait(ctx) != nil:
+			if pgerr.Is(cause, pgerr.StatementCompletionUnknown) {
+				return 0, cause
+			}
+			return 0, txn.Unanswered(id, cause)
+		}
+	}
+}
+
+// Check implements txn.Participant.
+func (x *handle) Check(ctx context.Context, C txn.Timestamp) error {
+	p, err := x.at(ctx)
+	if err == nil {
+		err = p.Check(ctx, C)
+	}
+	if err != nil && (moved(err) || cutOff(err) || storage.StageLost(err)) {
+		return txn.NewLost(x.fragment, true)
+	}
+	return err
+}
+
+// Prepare implements txn.Participant. Where there is no answer, the leader is asked whether it is prepared; if not, it never will be at this C.
+func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	x.mu.Lock()
+	x.anchor = req.Anchor
+	x.mu.Unlock()
+	p, err := x.at(ctx)
+	if err == nil {
+		err = p.Prepare(ctx, req)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case cutOff(err):
+		cause := err
+		ctx, cancel := decisive(ctx)
+		defer cancel()
+		yes := false
+		err := x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
+			yes, err = l.HasPrepared(ctx, x.of.id, req.C)
+			return err
+		})
+		switch {
+		case err != nil:
+			return txn.Unanswered(x.of.id, cause)
+		case !yes:
+			return txn.NewLost(x.fragment, true)
+		}
+		return nil
+	case moved(err), storage.StageLost(err):
+		return txn.NewLost(x.fragment, true)
+	}
+	return err
+}
+
+// Decide implements txn.Participant: the same decision again, until it is answered. The first counts (T7).
+func (x *handle) Decide(ctx context.Context, d txn.Decision) (out txn.Outcome, err error) {
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	if p := x.known(); p != nil {
+		if out, err = p.Decide(ctx, d); err == nil || !moved(err) && !cutOff(err) {
+			return out, err
+		}
+	}
+	err = x.of.host.ask(ctx, x.fragment, func(l leader) (err error) {
+		out, err = l.Decide(ctx, d)
+		return err
+	})
+	return out, err
+}
+
+// Resolve implements txn.Participant.
+func (x *handle) Resolve(ctx context.Context, d txn.Decision) error {
+	if p := x.known(); p != nil {
+		if err := p.Resolve(ctx, d); err == nil || !moved(err) && !cutOff(err) {
+			return err
+		}
+	}
+	return x.of.host.ask(ctx, x.fragment, func(l leader) error { return l.Resolve(ctx, d) })
+}
+
+// Settle implements txn.Participant.
+func (x *handle) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	x.mu.Lock()
+	p, decides := x.cur, x.anchor == x.fragment
+	x.mu.Unlock()
+	again := func() {
+		if decides {
+			then(x.Decide(context.Background(), d))
+			return
+		}
+		ctx, cancel := decisive(context.Background())
+		defer cancel()
+		then(d.Outcome, x.Resolve(ctx, d))
+	}
+	local, here := p.(*localPart)
+	if !here {
+		go again()
+		return
+	}
+	local.Settle(d, func(out txn.Outcome, err error) {
+		if err != nil && (moved(err) || cutOff(err)) {
+			go again()
+			return
+		}
+		then(out, err)
+	})
+}
+
+// Forget implements txn.Participant. What is not forgotten now is when it expires.
+func (x *handle) Forget(ctx context.Context, d txn.Decision) {
+	if p := x.known(); p != nil {
+		p.Forget(ctx, d)
+	}
+}
+
+// Hold is the first step of PREPARE TRANSACTION.
+func (x *handle) Hold(ctx context.Context, req storage.HoldRequest) error {
+	p, err := x.at(ctx)
+	if err == nil {
+		err = p.Hold(ctx, req)
+	}
+	if err != nil && (moved(err) || storage.StageLost(err)) {
+		return txn.NewLost(x.fragment, true)
+	}
+	return err
+}
+
+// HoldComplete is the last, at the home.
+func (x *handle) HoldComplete(ctx context.Context) error {
+	p, err := x.at(ctx)
+	if err != nil {
+		return err
+	}
+	return p.HoldComplete(ctx)
+}
+
+func (x *handle) unhold(ctx context.Context) error {
+	return x.of.host.ask(ctx, x.fragment, func(l leader) error { return l.Unhold(ctx, x.of.id) })
+}
+
+// Detach leaves what is held to the log.
+func (x *handle) Detach() {
+	if p := x.known(); p != nil {
+		p.Detach()
+	}
+}

@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// leader is the leader of a fragment, here or elsewhere, for what belongs to no stage.
+type leader interface {
+	Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error)
+	Resolve(ctx context.Context, d txn.Decision) error
+	Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
+	Recall(ctx context.Context, id txn.ID) (txn.Outcome, txn.Timestamp, error)
+	HasPrepared(ctx context.Context, id txn.ID, C txn.Timestamp) (bool, error)
+	// InDoubt tells what is known of a transaction that is prepared.
+	InDoubt(ctx context.Context, id txn.ID) (d txn.Decision, anchor txn.FragmentID, implied, prepared bool, err error)
+	HoldStands(ctx context.Context, id txn.ID) (bool, error)
+	Unhold(ctx context.Context, id txn.ID) error
+	Held(ctx context.Context) ([]txn.HeldTransaction, error)
+	HeldTables(ctx context.Context, id txn.ID) ([]uint32, error)
+	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
+	// Keep keeps what is visible at T readable, for a transaction, until release is called.
+	Keep(ctx context.Context, id txn.ID, T txn.Timestamp) (release func(), err error)
+	// End drops what a transaction has staged and the snapshots kept for it.
+	End(ctx context.Context, id txn.ID) error
+}
+
+var (
+	_ leader = localLeader{}
+	_ leader = remote.Leader{}
+)
+
+// localLeader is a fragment that is led here.
+type localLeader struct{ r *storage.Replica }
+
+func (l localLeader) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
+	return l.r.Decide(d)
+}
+
+func (l localLeader) Resolve(_ context.Context, d txn.Decision) error { return l.r.Resolve(d) }
+
+func (l localLeader) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	return l.r.Outcome(ctx, id, C)
+}
+
+func (l localLeader) Recall(_ context.Context, id txn.ID) (txn.Outcome, txn.Timestamp, error) {
+	return l.r.Recall(id)
+}
+
+func (l localLeader) HasPrepared(_ context.Context, id txn.ID, C txn.Timestamp) (bool, error) {
+	return l.r.HasPrepared(id, C)
+}
+
+func (l localLeader) InDoubt(_ context.Context, id txn.ID) (d txn.Decision, anchor txn.FragmentID, implied, prepared bool, err error) {
+	d, anchor, prepared = l.r.Prepared(id)
+	if prepared {
+		_, _, implied = l.r.Implied(id)
+	}
+	return d, anchor, implied, prepared, nil
+}
+
+func (l localLeader) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
+	return l.r.HoldStands(ctx, id)
+}
+
+func (l localLeader) Unhold(_ context.Context, id txn.ID) error { return l.r.Unhold(id) }
+
+func (l localLeader) Held(context.Context) ([]txn.HeldTransaction, error) { return l.r.Held() }
+
+func (l localLeader) HeldTables(_ context.Context, id txn.ID) ([]uint32, error) {
+	return l.r.HeldTables(id)
+}
+
+func (l localLeader) BucketStats(_ context.Context, table uint32) ([]storage.BucketStat, error) {
+	return l.r.BucketStats(table), nil
+}
+
+func (l localLeader) Keep(_ context.Context, _ txn.ID, T txn.Timestamp) (func(), error) {
+	return l.r.Hold(T)
+}
+
+func (l localLeader) End(_ context.Context, id txn.ID) error {
+	l.r.Tx(id).Rollback()
+	return nil
+}
+
+// leader gives the leader of a fragment, and waits while there is none.
+func (h *Host) leader(ctx context.Context, f txn.FragmentID) (leader, error) {
+	p, err := h.find(ctx, f)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.replica != nil:
+		return localLeader{p.replica}, nil
+	}
+	return p.node.Leader(f), nil
+}
+
+// ask does something with a fragment's leader, and does it again with another one where that was not the leader or gave no answer: what is done
+// twice must be as if it were done once.
+func (h *Host) ask(ctx context.Context, f txn.FragmentID, do func(leader) error) error {
+	for p := (patience{}); ; {
+		l, err := h.leader(ctx, f)
+		if err != nil {
+			return err
+		}
+		err = do(l)
+		if err == nil || h.links == nil || !moved(err) && !cutOff(err) {
+			return err
+		}
+		h.heed(f, err)
+		if p.wait(ctx) != nil {
+			return err
+		}
+	}
+}

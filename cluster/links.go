@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync"
+
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc"
+)
+
+// links are what a Host has of the other nodes; nil where the node stands alone.
+type links struct {
+	presence *presence.Presence
+	nodes    *remote.Nodes
+	closing  sync.Once
+
+	// Said of gateways whose stages here may go; nil: nobody keeps any.
+	lost  func(node uint32, incarnation uint64)
+	ended func(node uint32, transactions []txn.ID)
+}
+
+func newLinks(h *Host, d *door.Door) *links {
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		panic("cluster: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
+	}
+	incarnation := binary.LittleEndian.Uint64(seed[:]) | 1
+	l := &links{}
+	cfg := &h.cfg
+	l.presence = presence.New(presence.Config{
+		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger,
+		Nodes: h.nodeNumbers, Leads: h.terms,
+		Over: func(id txn.ID) bool {
+			_, open := h.atWork.Load(id)
+			return !open
+		},
+		Lost: func(node uint32, incarnation uint64) {
+			if l.lost != nil {
+				l.lost(node, incarnation)
+			}
+		},
+		Ended: func(node uint32, ids []txn.ID) {
+			if l.ended != nil {
+				l.ended(node, ids)
+			}
+		},
+	})
+	l.nodes = remote.New(remote.Config{
+		Incarnation: incarnation, Catalog: cfg.Catalog, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Over: l.presence.SayOver,
+	})
+	return l
+}
+
+func (l *links) start() {
+	if l != nil {
+		l.presence.Start()
+	}
+}
+
+func (l *links) close() {
+	if l != nil {
+		l.closing.Do(func() {
+			l.presence.Close()
+			l.nodes.Close()
+		})
+	}
+}
+
+// Register adds what a Host serves to the other nodes, before the port is open.
+func (h *Host) Register(s grpc.ServiceRegistrar) {
+	if h.links != nil {
+		pb.RegisterPresenceServer(s, h.links.presence)
+	}
+}
+
+// OnGateways says who keeps stages of other nodes' transactions, before Start: lost is called where those of a gateway's process may go, ended
+// where those of some of its transactions may.
+func (h *Host) OnGateways(lost func(node uint32, incarnation uint64), ended func(node uint32, transactions []txn.ID)) {
+	if h.links != nil {
+		h.links.lost, h.links.ended = lost, ended
+	}
+}
+
+// AskAlive asks a gateway about transactions of which a stage here was not used for long. Those that are over come to OnGateways.
+func (h *Host) AskAlive(node uint32, ids []txn.ID) {
+	if h.links != nil {
+		h.links.presence.AskAlive(node, ids)
+	}
+}
+
+// Health gives what is known of the other nodes; nothing where the node stands alone.
+func (h *Host) Health() []presence.Health {
+	if h.links == nil {
+		return nil
+	}
+	return h.links.presence.Health()
+}
+
+func (h *Host) nodeNumbers() []uint32 {
+	var out []uint32
+	for n := range h.cfg.Catalog.View().Nodes() {
+		out = append(out, n.ID)
+	}
+	return out
+}
+
+// terms gives the fragments that are led here.
+func (h *Host) terms() map[txn.FragmentID]uint64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	out := make(map[txn.FragmentID]uint64, len(h.replicas))
+	for id, r := range h.replicas {
+		if term := r.Term(); term != 0 {
+			out[id] = term
+		}
+	}
+	return out
+}
