@@ -27,6 +27,7 @@ type world struct {
 	host   *cluster.Host
 	pids   atomic.Uint32
 	log    *logged
+	cfg    sql.Config
 }
 
 // logged keeps what sessions log.
@@ -49,6 +50,7 @@ func (l *logged) String() string {
 
 func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
 
+// newWorldOf makes a world of that many fragments. One is asked directly, several as if they were other nodes'.
 func newWorldOf(t *testing.T, fragments int) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
@@ -69,9 +71,19 @@ func newWorldOf(t *testing.T, fragments int) *world {
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}
-	return &world{t: t, host: h, log: log, server: sql.NewServer(sql.Config{
-		Catalog: c, Fragments: h, Clock: clock, Logger: slog.New(slog.NewTextHandler(log, nil)), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
-	})}
+	var fragmentsOf sql.Fragments = h
+	if fragments > 1 {
+		fragmentsOf = sent{h, c}
+	}
+	cfg := sql.Config{
+		Catalog: c, Fragments: fragmentsOf, Clock: clock, Logger: slog.New(slog.NewTextHandler(log, nil)), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
+	}
+	return &world{t: t, host: h, log: log, cfg: cfg, server: sql.NewServer(cfg)}
+}
+
+// another is another server over the same catalog and fragments.
+func (w *world) another() *world {
+	return &world{t: w.t, host: w.host, log: w.log, cfg: w.cfg, server: sql.NewServer(w.cfg)}
 }
 
 func must(t *testing.T, err error) {

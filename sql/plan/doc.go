@@ -13,7 +13,8 @@
 //
 //	R1  A route only ever saves work: a scan keeps all its conditions, so that a route left out is never a wrong answer.
 //	R2  Content routes and co-location by policy need a validated, immutable policy; co-location also a Range of 1.
-//	R3  Subqueries and volatile targets run at the gateway, never in a fragment.
+//	R3  Subqueries and volatile targets run at the gateway, never in a fragment; so does what asks or changes the session, its node or the catalog
+//	    (stays.go, builtin.PlaceOf), but in ON CONFLICT. What it says once for the statement is asked before it and goes below as a parameter.
 //	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to the other side.
 //	R5  An index is used where the conditions give its first columns values, or bound one on both sides, and contain its predicate; never one
 //	    that is being built (index_scan.go). A route by a global index is looked up when the plan runs.
