@@ -5,13 +5,19 @@ import (
 	"slices"
 )
 
+// Clone copies a fragment so that it can be changed (K1).
+func (f *Fragment) Clone() *Fragment {
+	c := *f
+	c.Nodes, c.Joining, c.Leaving = slices.Clone(f.Nodes), slices.Clone(f.Joining), slices.Clone(f.Leaving)
+	return &c
+}
+
 // Clone copies a database so that it can be changed (K1); the bucket map, itself immutable, is shared.
 func (d *Database) Clone() *Database {
 	c := *d
 	c.Fragments = slices.Clone(d.Fragments)
 	for i := range c.Fragments {
-		f := &c.Fragments[i]
-		f.Nodes, f.Joining, f.Leaving = slices.Clone(f.Nodes), slices.Clone(f.Joining), slices.Clone(f.Leaving)
+		c.Fragments[i] = *c.Fragments[i].Clone()
 	}
 	c.Settings = maps.Clone(d.Settings)
 	return &c
@@ -63,6 +69,7 @@ func (n *Node) Clone() *Node {
 func (j *Job) Clone() *Job {
 	c := *j
 	c.Payload = slices.Clone(j.Payload)
+	c.Swept = slices.Clone(j.Swept)
 	return &c
 }
 

@@ -157,7 +157,7 @@ func decodeRole(r *pb.Role) *Role {
 func decodeJob(j *pb.Job) *Job {
 	return &Job{
 		ID: j.GetId(), Kind: j.GetKind(), State: JobState(j.GetState()), Database: j.GetDatabase(), Table: j.GetTable(), Payload: j.GetPayload(),
-		Done: j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(), UpdatedMicros: j.GetUpdatedMicros(),
+		Done: j.GetDone(), Total: j.GetTotal(), Error: j.GetError(), StartedMicros: j.GetStartedMicros(), UpdatedMicros: j.GetUpdatedMicros(), Node: j.GetNode(), Swept: j.GetSwept(),
 	}
 }
 

@@ -134,7 +134,7 @@ func encodeRole(r *Role) *pb.Role {
 func encodeJob(j *Job) *pb.Job {
 	return &pb.Job{
 		Id: j.ID, Kind: j.Kind, State: string(j.State), Database: j.Database, Table: j.Table, Payload: j.Payload, Done: j.Done, Total: j.Total,
-		Error: j.Error, StartedMicros: j.StartedMicros, UpdatedMicros: j.UpdatedMicros,
+		Error: j.Error, StartedMicros: j.StartedMicros, UpdatedMicros: j.UpdatedMicros, Node: j.Node, Swept: j.Swept,
 	}
 }
 

@@ -27,6 +27,8 @@ type Job struct {
 	Error         string
 	StartedMicros int64 // since 1970 UTC, by the proposer's clock
 	UpdatedMicros int64
+	Node          uint32   // that runs it, and takes it with it; 0: any, or the only one
+	Swept         []uint32 // fragments that are done with it
 }
 
 // DropStorageJob is the kind of a job that deletes the rows and indexes of a table that no definition names any more.

@@ -45,7 +45,8 @@ func replicaOps() []op {
 		OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1}), ReplicationFactor: 3,
 		Fragments: []Fragment{{ID: 1, Nodes: []uint32{1, 2, 3, 4}, Joining: []uint32{2, 4}, Leaving: []uint32{3}}},
 	}
-	return []op{{kind: putOp, key: keyOf(d), desc: d}}
+	j := &Job{ID: 1, Kind: DropStorageJob, State: JobRunning, Payload: []byte{1}, Node: 3, Swept: []uint32{1, 7}}
+	return []op{{kind: putOp, key: keyOf(d), desc: d}, {kind: putOp, key: keyOf(j), desc: j}}
 }
 
 func TestReplicaFormat(t *testing.T) {

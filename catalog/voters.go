@@ -128,6 +128,14 @@ func (c *Catalog) Leader() uint32 {
 // Leads tells whether this node leads the catalog.
 func (c *Catalog) Leads() bool { return c.group.Term() != 0 }
 
+// Self is this node's number, 0 where the catalog has no replicas elsewhere.
+func (c *Catalog) Self() uint32 {
+	if c.opts.Forward == nil {
+		return 0
+	}
+	return nodeOf(c.group.ID())
+}
+
 // Voters gives the nodes that decide about the catalog, as far as is known here.
 func (c *Catalog) Voters() []uint32 {
 	var out []uint32

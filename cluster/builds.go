@@ -12,12 +12,17 @@ import (
 const keepFailed = 24 * time.Hour
 
 // abandonBuilds takes away the indexes that a dead process was building: who asked for them got no answer, and finds the reason in sherd.jobs and
-// in the log. It runs before anybody writes, so nobody keeps them any more.
+// in the log. It runs before this node writes; whoever writes elsewhere is told by the catalog that they are not kept any more.
 func (h *Host) abandonBuilds(ctx context.Context) error {
+	return h.abandonBuildsOf(ctx, func(j *catalog.Job) bool { return j.Node == 0 || j.Node == h.cfg.Catalog.Self() })
+}
+
+// abandonBuildsOf is abandonBuilds for the processes that are known to be dead.
+func (h *Host) abandonBuildsOf(ctx context.Context, dead func(*catalog.Job) bool) error {
 	for j := range h.cfg.Catalog.View().Jobs() {
 		var err error
 		switch _, _, index, building := j.BuiltIndex(); {
-		case building:
+		case building && dead(j):
 			err = h.abandonBuild(ctx, j, index)
 		case j.State == catalog.JobFailed && time.Since(time.UnixMicro(j.UpdatedMicros)) > keepFailed:
 			_, err = h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {

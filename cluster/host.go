@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -27,8 +28,10 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
 	Logger  *slog.Logger
-	Door    *door.Door     // to the other nodes; nil: there are none
-	Storage storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
+	Door    *door.Door // to the other nodes; nil: there are none
+	// Transport gives the transport of a Raft group; nil: no fragment has replicas on other nodes.
+	Transport func(group uint64) raft.Transport
+	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 }
 
 // Host holds the replicas of this node.
@@ -61,6 +64,9 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 
 // New makes a Host. Until it is started it has no replicas, and can be registered with what the node serves to others.
 func New(cfg Config) *Host {
+	if cfg.Storage.Pace == nil {
+		cfg.Storage.Pace = storage.NewPace()
+	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
@@ -130,26 +136,30 @@ func (h *Host) follow(ctx context.Context, view *catalog.View) error {
 	var missing []txn.FragmentID
 	for d := range view.Databases() {
 		for _, f := range d.Fragments {
+			if !h.places(&f) {
+				continue
+			}
 			wanted[f.ID] = true
 			if h.replica(f.ID) == nil {
 				missing = append(missing, f.ID)
 			}
 		}
 	}
-	if err := h.openAll(ctx, missing); err != nil {
+	if err := h.openAll(ctx, view, missing); err != nil {
 		return err
 	}
+	h.look()
 	return h.dropUnwanted(wanted)
 }
 
-func (h *Host) openAll(ctx context.Context, ids []txn.FragmentID) error {
+func (h *Host) openAll(ctx context.Context, view *catalog.View, ids []txn.FragmentID) error {
 	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i] = h.open(ctx, id)
+			errs[i] = h.open(ctx, view, id)
 		}()
 	}
 	wg.Wait()
@@ -160,21 +170,23 @@ func (h *Host) folder(id txn.FragmentID) string {
 	return filepath.Join(h.cfg.Dir, strconv.FormatUint(uint64(id), 10))
 }
 
-func (h *Host) open(ctx context.Context, id txn.FragmentID) error {
+func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
+	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
 	r, err := storage.Open(c)
 	if err != nil {
 		return err
 	}
-	if err := r.WaitReady(ctx); err != nil {
+	if err := h.waitServing(ctx, r); err != nil {
 		return errors.Join(fmt.Errorf("fragment %d: %w", id, err), r.Close())
 	}
 	h.mu.Lock()
 	h.replicas[id] = r
 	h.mu.Unlock()
+	h.steer(id, r)
 	return nil
 }
 
@@ -225,7 +237,7 @@ func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
 // WaitFragments waits until all fragments of a database serve.
 func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 	for _, f := range d.Fragments {
-		for h.replica(f.ID) == nil {
+		for h.places(&f) && h.replica(f.ID) == nil {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -233,6 +245,7 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 			}
 		}
 	}
+	h.waitJoined(ctx, d.OID)
 	return nil
 }
 
@@ -248,6 +261,11 @@ func (h *Host) Close() error {
 	h.stop()
 	h.done.Wait()
 	h.jobs.done.Wait()
+	if h.several() {
+		if err := h.HandOver(context.Background()); err != nil { // the others find a leader by themselves
+			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)
+		}
+	}
 	h.links.close()
 	return errors.Join(h.closeReplicas(), h.log.Close())
 }

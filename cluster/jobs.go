@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,12 +67,20 @@ func droppedSpan(j *catalog.Job) (txn.Span, bool) {
 	return txn.Span{}, false
 }
 
-// dropStorage deletes a table's or an index's span in all fragments of its database, and tries until it has.
+// dropStorage deletes a table's or an index's span in all fragments of its database that are led here, and tries until all are done, here and
+// elsewhere.
 func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, span txn.Span) {
 	for ctx.Err() == nil {
 		err := r.deleteSpan(ctx, j, span)
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil || err == nil && r.current(j) == nil {
 			return
+		}
+		if err == nil { // another node has something left to do, or leads no more what it has not done
+			select {
+			case <-time.After(jobRetry):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		r.host.cfg.Logger.Warn("cannot delete what a dropped table or index left; trying again", "job", j.ID, "error", err)
 		select {
@@ -82,8 +91,17 @@ func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, span txn.Span) {
 }
 
 func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) error {
-	if d := r.host.cfg.Catalog.View().Database(j.Database); d != nil {
+	now := r.current(j)
+	if now == nil {
+		return nil
+	}
+	d := r.host.cfg.Catalog.View().Database(j.Database)
+	swept := slices.Clone(now.Swept)
+	if d != nil {
 		for _, f := range d.Fragments {
+			if slices.Contains(swept, f.ID) || r.host.several() && !r.host.leads(f.ID) {
+				continue
+			}
 			replica, err := r.host.Replica(f.ID)
 			if err != nil {
 				return err
@@ -95,13 +113,52 @@ func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) er
 			if err := replica.DeleteSpan(ctx, span); err != nil {
 				return err
 			}
+			swept = append(swept, f.ID)
 		}
 	}
-	_, err := r.host.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
-		if now := v.Job(j.ID); now != nil {
-			return ch.Swept(now, time.Now().UnixMicro())
-		}
+	return r.swept(ctx, now, swept)
+}
+
+// current gives a job as it is now, nil where it is done; what it then stands for is another's.
+func (r *jobs) current(j *catalog.Job) *catalog.Job {
+	now := r.host.cfg.Catalog.View().Job(j.ID)
+	if now == nil || now.Kind != j.Kind || now.State != catalog.JobRunning {
 		return nil
+	}
+	return now
+}
+
+// swept writes down which fragments are done, and ends the job when all are.
+func (r *jobs) swept(ctx context.Context, j *catalog.Job, fragments []uint32) error {
+	if len(fragments) == len(j.Swept) && r.host.cfg.Catalog.View().Database(j.Database) != nil {
+		return nil
+	}
+	_, err := r.host.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		now := v.Job(j.ID)
+		if now == nil || now.Kind != j.Kind {
+			return nil
+		}
+		now = now.Clone()
+		for _, f := range fragments {
+			if !slices.Contains(now.Swept, f) {
+				now.Swept = append(now.Swept, f)
+			}
+		}
+		now.UpdatedMicros = time.Now().UnixMicro()
+		if d := v.Database(j.Database); d != nil {
+			for _, f := range d.Fragments {
+				if !slices.Contains(now.Swept, f.ID) {
+					return ch.PutJob(now)
+				}
+			}
+		}
+		return ch.Swept(now, now.UpdatedMicros)
 	})
 	return err
+}
+
+// leads tells whether a fragment is led here.
+func (h *Host) leads(id txn.FragmentID) bool {
+	r := h.replica(id)
+	return r != nil && r.Term() != 0
 }

@@ -177,6 +177,7 @@ func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
 		return err
 	}
 	job := catalog.NewBuildIndexJob(id, p.next, x, time.Now().UnixMicro())
+	job.Node = cat.Self()
 	building := p.next.Clone()
 	building.Index(x.OID).State = catalog.IndexBuilding
 	if err := p.put(ctx, building, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job) }); err != nil {

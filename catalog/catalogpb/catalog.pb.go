@@ -2417,6 +2417,8 @@ type Job struct {
 	Error         string                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
 	StartedMicros int64                  `protobuf:"varint,10,opt,name=started_micros,json=startedMicros,proto3" json:"started_micros,omitempty"`
 	UpdatedMicros int64                  `protobuf:"varint,11,opt,name=updated_micros,json=updatedMicros,proto3" json:"updated_micros,omitempty"`
+	Node          uint32                 `protobuf:"varint,12,opt,name=node,proto3" json:"node,omitempty"`          // that runs it; 0: any
+	Swept         []uint32               `protobuf:"varint,13,rep,packed,name=swept,proto3" json:"swept,omitempty"` // fragments that are done with it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2526,6 +2528,20 @@ func (x *Job) GetUpdatedMicros() int64 {
 		return x.UpdatedMicros
 	}
 	return 0
+}
+
+func (x *Job) GetNode() uint32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *Job) GetSwept() []uint32 {
+	if x != nil {
+		return x.Swept
+	}
+	return nil
 }
 
 // Snapshot is the whole state.
@@ -3160,7 +3176,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x0ecreated_micros\x18\x03 \x01(\x10R\rcreatedMicros\x12%\n" +
 	"\x0eexpires_micros\x18\x04 \x01(\x10R\rexpiresMicros\x12\x12\n" +
 	"\x04node\x18\x05 \x01(\rR\x04node\x12\x17\n" +
-	"\aused_by\x18\x06 \x01(\fR\x06usedBy\"\x99\x02\n" +
+	"\aused_by\x18\x06 \x01(\fR\x06usedBy\"\xc3\x02\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -3173,7 +3189,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\tR\x05error\x12%\n" +
 	"\x0estarted_micros\x18\n" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
-	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\"\xe7\x03\n" +
+	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
+	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\xe7\x03\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +

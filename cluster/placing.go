@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Where a fragment's replicas shall be is in the catalog (catalog.Fragment). Each node opens and drops its own; the fragment's leader changes the
+// Raft group to what is wanted, a replica at a time, and writes into the catalog how far that is:
+//
+//	catalog                        group of the fragment
+//	nodes 1 2 3 4, 4 joining,      1 2 3      4 is added, filled, and made a voter
+//	    3 leaving                  1 2 3 4
+//	nodes 1 2 3 4, 3 leaving       1 2 4      3 is taken out
+//	nodes 1 2 4                               node 3 drops its replica
+//
+// A fragment's first replica, the only one that does not join, founds the group; the others are brought in. A node that has lost its data
+// founds nothing again, for by then others are named.
+
+const (
+	handOverTime = 3 * time.Second
+	joinTime     = 10 * time.Second // how long the answer to CREATE DATABASE waits for the replicas of its fragments
+)
+
+// several tells whether fragments may have replicas on other nodes.
+func (h *Host) several() bool { return h.cfg.Transport != nil }
+
+// places tells whether this node shall hold a replica.
+func (h *Host) places(f *catalog.Fragment) bool {
+	return !h.several() || slices.Contains(f.Nodes, h.cfg.Node)
+}
+
+// group says how the replica of a fragment is a member of its Raft group.
+func (h *Host) group(c *storage.Config, view *catalog.View, id txn.FragmentID) {
+	if !h.several() {
+		return
+	}
+	c.Node, c.Transport = raft.ServerID(strconv.FormatUint(uint64(h.cfg.Node), 10)), h.cfg.Transport(uint64(id))
+	_, f := view.Fragment(uint32(id))
+	c.Join = f == nil || !slices.Equal(without(f.Nodes, f.Joining), []uint32{h.cfg.Node})
+}
+
+func without(nodes, some []uint32) (out []uint32) {
+	for _, n := range nodes {
+		if !slices.Contains(some, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// waitServing waits for a replica that nobody else can lead; others come when a majority is there.
+func (h *Host) waitServing(ctx context.Context, r *storage.Replica) error {
+	if h.several() && !r.Alone() {
+		return nil
+	}
+	return r.WaitReady(ctx)
+}
+
+// steer has the group of a fragment follow the catalog, while it is led here.
+func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
+	if !h.several() {
+		return
+	}
+	r.Follow(func() storage.Placement { return placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
+}
+
+// placementOf gives where the catalog wants the replicas of a fragment, the leader on the first node that stays and is not being drained.
+func placementOf(view *catalog.View, id txn.FragmentID) (p storage.Placement) {
+	_, f := view.Fragment(uint32(id))
+	if f == nil {
+		return p
+	}
+	p.Nodes = without(f.Nodes, f.Leaving)
+	for _, n := range without(p.Nodes, f.Joining) {
+		if node := view.Node(n); node != nil && node.State == catalog.NodeActive {
+			p.Leader = n
+			break
+		}
+	}
+	return p
+}
+
+// placed writes into the catalog which replicas have joined and left.
+func (h *Host) placed(id txn.FragmentID, members []storage.Member) {
+	_, f := h.cfg.Catalog.View().Fragment(uint32(id))
+	if f == nil || !arrived(f.Clone(), members) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), joinTime)
+	defer cancel()
+	_, err := h.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+		d, f := v.Fragment(uint32(id))
+		if f == nil {
+			return nil
+		}
+		d = d.Clone()
+		if !arrived(d.FragmentByID(uint32(id)), members) {
+			return nil
+		}
+		return ch.PutDatabase(d)
+	})
+	if err != nil {
+		h.cfg.Logger.Debug("how far the replicas of a fragment are could not be written down; trying again", "fragment", id, "error", err)
+	}
+}
+
+// arrived changes f to what its group has come to, and tells whether that is a change.
+func arrived(f *catalog.Fragment, members []storage.Member) bool {
+	votes := map[uint32]bool{}
+	for _, m := range members {
+		votes[m.Node] = m.Voter
+	}
+	joining := slices.DeleteFunc(slices.Clone(f.Joining), func(n uint32) bool { return votes[n] })
+	left := slices.DeleteFunc(slices.Clone(f.Leaving), func(n uint32) bool {
+		_, there := votes[n]
+		return there
+	})
+	if len(joining) == len(f.Joining) && len(left) == 0 || len(members) == 0 {
+		return false
+	}
+	f.Joining, f.Nodes, f.Leaving = joining, without(f.Nodes, left), without(f.Leaving, left)
+	return true
+}
+
+// look has all replicas led here look at where they shall be.
+func (h *Host) look() {
+	if !h.several() {
+		return
+	}
+	for _, r := range h.all() {
+		r.Look()
+	}
+}
+
+// HandOver lets other nodes lead what this one leads, where they can; it is about to go.
+func (h *Host) HandOver(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, handOverTime)
+	defer cancel()
+	all := h.all()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, r := range all {
+		wg.Go(func() {
+			if err := r.HandOver(ctx); err != nil {
+				errs[i] = fmt.Errorf("fragment %d: %w", r.ID(), err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// waitJoined waits, for a while, until the replicas of a new database's fragments have joined: what is written then survives the loss of a node.
+func (h *Host) waitJoined(ctx context.Context, oid catalog.OID) {
+	if !h.several() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	_ = h.cfg.Catalog.Watch(ctx, func(v *catalog.View) error {
+		d := v.Database(oid)
+		if d == nil || !slices.ContainsFunc(d.Fragments, func(f catalog.Fragment) bool { return len(f.Joining) > 0 }) {
+			return errJoined
+		}
+		return nil
+	})
+}
+
+var errJoined = errors.New("all have joined")
