@@ -204,11 +204,20 @@ type copyInput struct {
 	lines   lineNumbers
 }
 
+// copyTable finds the table that is copied to or from.
+func (s *Session) copyTable(view *catalog.View, rv *pg_query.RangeVar, direction string) (*catalog.Table, error) {
+	t, err := analyze.Table(s.analysis(view, s.query), rv)
+	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" { // what kind it is of
+		return nil, pgerr.New(pgerr.WrongObjectType, `cannot copy %s sequence "%s"`, direction, rv.Relname)
+	}
+	return t, err
+}
+
 // copyTarget makes the program that inserts: defaults, constraints and placement are those of INSERT.
 func (s *Session) copyTarget(ctx context.Context, n *pg_query.CopyStmt) (*copyInput, error) {
 	for {
 		view := s.view()
-		t, err := analyze.Table(s.analysis(view, s.query), n.Relation)
+		t, err := s.copyTable(view, n.Relation, "to")
 		if err != nil {
 			return nil, err
 		}
@@ -446,7 +455,7 @@ func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.Co
 
 func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
 	view := s.view()
-	t, err := analyze.Table(s.analysis(view, s.query), n.Relation)
+	t, err := s.copyTable(view, n.Relation, "from")
 	if err != nil {
 		return "", err
 	}

@@ -128,7 +128,7 @@ func noBlock(t *transaction, what string) error {
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
-		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows,
+		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows, Sequence: s.sequenceAt,
 		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {

@@ -120,6 +120,9 @@ func (t *transaction) define() {
 	for table, next := range t.newIDs {
 		t.draft.change.StartIDs(table, next)
 	}
+	for storage, n := range t.sequences {
+		t.draft.change.SetSequence(n.oid, storage, n.state.value, n.state.called)
+	}
 	t.parts.Define(t.draft.change)
 }
 

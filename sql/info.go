@@ -115,24 +115,7 @@ func (i info) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) 
 
 // RelationColumns implements builtin.CatalogInfo.
 func (i info) RelationColumns(oid uint32) ([]builtin.Column, bool) {
-	if r := pgcatalog.RelationByOID(oid); r != nil {
-		out := make([]builtin.Column, len(r.Columns))
-		for k, c := range r.Columns {
-			out[k] = builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod}
-		}
-		return out, true
-	}
-	t := i.view().Table(oid)
-	if t == nil || t.Database != i.database {
-		return nil, false
-	}
-	var out []builtin.Column
-	for _, c := range t.Columns {
-		if !c.Dropped {
-			out = append(out, builtin.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
-		}
-	}
-	return out, true
+	return i.names().RelationColumns(oid)
 }
 
 // FormatType implements builtin.CatalogInfo.
@@ -166,36 +149,28 @@ func (i info) Expression(node string, relation uint32, pretty bool) (string, boo
 	return i.spell(relation, node, pretty), true
 }
 
-// SerialSequence implements builtin.DefinitionInfo: there are no sequences yet, so no column owns one.
+// SerialSequence implements builtin.DefinitionInfo.
 func (i info) SerialSequence(relation uint32, column string) (string, bool, error) {
-	columns, ok := i.RelationColumns(relation)
+	att, ok := i.ColumnNumber(relation, column)
 	if !ok {
-		return "", false, nil
-	}
-	for _, c := range columns {
-		if c.Name == column {
+		_, name, known := i.ObjectName(builtin.ObjRelation, relation)
+		if !known {
 			return "", false, nil
 		}
+		return "", false, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, column, name)
 	}
-	_, name, _ := i.ObjectName(builtin.ObjRelation, relation)
-	return "", false, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, column, name)
+	view := i.view()
+	t := view.Table(relation)
+	if t == nil {
+		return "", false, nil
+	}
+	for _, s := range view.OwnedSequences(t) {
+		if s.Sequence.Column == att {
+			return builtin.QuoteIdent(view.Schema(s.Schema).Name) + "." + builtin.QuoteIdent(s.Name), true, nil
+		}
+	}
+	return "", false, nil
 }
-
-func noSequences() error { return pgerr.Unsupported("sequences are not supported yet") }
-
-// NextValue implements builtin.SequenceInfo.
-func (i info) NextValue(uint32) (int64, error) { return 0, noSequences() }
-
-// CurrentValue implements builtin.SequenceInfo.
-func (i info) CurrentValue(uint32) (int64, error) { return 0, noSequences() }
-
-// LastValue implements builtin.SequenceInfo.
-func (i info) LastValue() (int64, error) {
-	return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
-}
-
-// SetValue implements builtin.SequenceInfo.
-func (i info) SetValue(uint32, int64, bool) error { return noSequences() }
 
 // StartTime implements builtin.ActivityInfo.
 func (i info) StartTime() time.Time { return i.db.started }

@@ -38,10 +38,16 @@ func (i info) RouteAddress(table uint32, key string) (string, error) {
 	return i.db.cfg.Addr, nil
 }
 
+// sequenceSize is what PostgreSQL says of a sequence: a page.
+const sequenceSize = 8192
+
 // RelationSize implements builtin.PlacementInfo.
 func (i info) RelationSize(oid uint32) (bytes int64, ok bool, err error) {
 	names := i.names()
 	if t := names.View.Table(oid); t != nil && t.Database == i.database {
+		if t.Sequence != nil {
+			return sequenceSize, true, nil
+		}
 		_, bytes, err = i.tableSize(names.Database, t.StorageID)
 		return bytes, true, err
 	}

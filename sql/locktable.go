@@ -50,6 +50,9 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 
 // notLockable says why a relation that was not found as a table cannot be locked. LOCK TABLE's errors have no position.
 func (s *Session) notLockable(rv *pg_query.RangeVar, err error) error {
+	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" {
+		return pgerr.New(pgerr.WrongObjectType, `cannot lock relation "%s"`, rv.Relname).WithDetail("%s", pgerr.From(err).Detail)
+	}
 	if pgerr.Is(err, pgerr.WrongObjectType) {
 		return pgerr.Unsupported(`LOCK TABLE of system relation "%s" is not supported`, rv.Relname).
 			WithHint("The system's relations are made anew for each statement: there is nothing to be kept still.")

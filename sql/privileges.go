@@ -35,6 +35,9 @@ func checkTable(view *catalog.View, database catalog.OID, me *catalog.Role, t *c
 	if s := view.Schema(t.Schema); s != nil && s.Name != publicSchema && !ddl.Owns(view, database, me, s.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", s.Name)
 	}
+	if t.Sequence != nil {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for sequence %s", t.Name)
+	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Name)
 }
 

@@ -28,21 +28,24 @@ type Config struct {
 	Addr      string        // the clients' door, HOST:PORT, as sherd.route names it
 	NodeName  string
 	Block     string // ends ids that the server completes: orders/17-A
+	// JoinToken makes a token that lets a new node in, or the one of that number; nil: there can be no other nodes.
+	JoinToken func(ctx context.Context, life time.Duration, node uint32) (string, error)
 	TempDir   string // of files that statements need while they run, made when needed; "" is the system's
 }
 
 // Server is the part of a node that serves sessions.
 type Server struct {
-	cfg      Config
-	trees    *parse.Cache
-	programs *programCache
-	exprs    *analyze.TableCache // defaults and constraints of tables, analysed
-	locks    *locks.Manager
-	ids      *idBlocks
-	exports  exports // snapshots
-	storages storages
-	started  time.Time
-	drafts   atomic.Uint64 // numbers the drafts of definitions
+	cfg       Config
+	trees     *parse.Cache
+	programs  *programCache
+	exprs     *analyze.TableCache // defaults and constraints of tables, analysed
+	locks     *locks.Manager
+	ids       *idBlocks
+	sequences *sequences
+	exports   exports // snapshots
+	storages  storages
+	started   time.Time
+	drafts    atomic.Uint64 // numbers the drafts of definitions
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
@@ -65,6 +68,7 @@ func NewServer(cfg Config) *Server {
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
 	s.storages.observeAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
+	s.sequences = newSequences(s)
 	return s
 }
 

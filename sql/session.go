@@ -49,6 +49,7 @@ type Session struct {
 	counters         *counters       // of the database
 	running          context.Context // of the running statement, for functions that act through the session
 	random           *rand.Rand      // of random(); nothing secret comes from it
+	sequenceUse      sequenceUse
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {

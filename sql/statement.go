@@ -130,9 +130,12 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 		clear(s.statements)
 		s.locks.UnlockAll()
 		s.vars.resetAll(0)
+		s.sequenceUse.reset()
 		if err := s.settingsChanged(w); err != nil {
 			return err
 		}
+	case pg_query.DiscardMode_DISCARD_SEQUENCES:
+		s.sequenceUse.reset()
 	}
 	return w.Complete(tag)
 }

@@ -1,7 +1,10 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -9,13 +12,17 @@ import (
 
 // systemRows gives the rows of a view of pg_catalog, information_schema or sherd.
 func (s *Session) systemRows(name string, emit exec.Emit) error {
+	if strings.HasPrefix(name, analyze.SequencePrefix) {
+		return s.sequenceRow(name, emit)
+	}
 	return sysview.Rows(name, s.systemEnv(), emit)
 }
 
 func (s *Session) systemEnv() *sysview.Env {
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
-		Setting: s.settingSource, Stats: s.fragmentStats, Sessions: s.db.activity, Locks: s.lockRows,
+		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
+		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.db.activity, Locks: s.lockRows,
 		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }

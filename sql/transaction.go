@@ -57,13 +57,14 @@ type transaction struct {
 	read       txn.Timestamp // the largest of its reads
 	locks      *locks.Owner  // of tables and advisory; nil before the first
 	gateway    exec.Gateway
-	named      bool                   // it has asked for the id that clients see
-	draft      *draft                 // what it has changed of the definitions, nil: nothing
-	newIDs     map[catalog.OID]uint64 // the next number for ids of tables that it has made
-	seen       uint64                 // storages of tables that were known when the one snapshot was taken
-	past       bool                   // it reads at a time of the past
-	deferrals  deferrals              // of constraints
-	exported   []string               // snapshots that others may import while it runs
+	named      bool                    // it has asked for the id that clients see
+	draft      *draft                  // what it has changed of the definitions, nil: nothing
+	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
+	sequences  map[uint32]*newSequence // whose storage it has made, by storage
+	seen       uint64                  // storages of tables that were known when the one snapshot was taken
+	past       bool                    // it reads at a time of the past
+	deferrals  deferrals               // of constraints
+	exported   []string                // snapshots that others may import while it runs
 }
 
 // begin opens a transaction.
@@ -204,6 +205,7 @@ func (s *Session) commit(ctx context.Context) error {
 	}
 	if t.draft != nil {
 		s.db.storages.observeAll(s.db.cfg.Catalog.View())
+		s.db.sequences.forget(s.db.cfg.Catalog.View())
 	}
 	s.floor = max(s.floor, ts)
 	s.counters.commits.Add(1)

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -150,8 +151,10 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 		case t != nil && t.Kind == catalog.KindIndex:
 			return nil, "", s.errorf(rv.Location, pgerr.WrongObjectType, "cannot open relation %q", rv.Relname).
 				WithDetail("This operation is not supported for indexes.")
-		case t != nil && t.Kind != catalog.KindTable:
-			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views and sequences are not supported yet", rv.Relname)
+		case t != nil && t.Kind == catalog.KindSequence && !s.ctx.Storage:
+			return sequenceRel(t, schema), schema, nil
+		case t != nil && t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence:
+			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views are not supported yet", rv.Relname)
 		case t != nil:
 			rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}
 			var err error
@@ -167,6 +170,17 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 			WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
 	}
 	return nil, "", e
+}
+
+// SequencePrefix begins the name of what gives the row of a sequence, before its OID.
+const SequencePrefix = "sequence "
+
+// sequenceRel is a sequence in FROM. Its row is given at the gateway, which knows what was given of the values that are stored as taken.
+func sequenceRel(t *catalog.Table, schema string) *query.Rel {
+	return &query.Rel{
+		Kind: query.RelSystem, System: SequencePrefix + strconv.FormatUint(uint64(t.OID), 10), Table: t, SchemaName: schema,
+		Columns: columnsOfTable(t)[:catalog.SequenceShown],
+	}
 }
 
 // searchPath is the effective path: pg_catalog comes first unless it is listed.

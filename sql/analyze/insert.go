@@ -34,7 +34,7 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 	case isPlainValues(sel):
 		columns, err = s.insertValues(sel, columns, locs, len(in.Cols) > 0, exprs)
 	default:
-		columns, err = s.insertSelect(in.SelectStmt, columns, locs, len(in.Cols) > 0)
+		columns, err = s.insertSelect(in.SelectStmt, columns, locs, len(in.Cols) > 0, exprs)
 	}
 	if err != nil {
 		return err
@@ -141,6 +141,11 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 			if out[i], err = s.assign(columns[i], v.expr, v.loc); err != nil {
 				return nil, err
 			}
+			if s.overridden(columns[i]) {
+				if out[i], err = s.defaultOf(columns[i], exprs); err != nil {
+					return nil, err
+				}
+			}
 		}
 		src.q.Values[r] = out
 	}
@@ -171,8 +176,13 @@ func (s *scope) checkOverriding(col int) error {
 	return nil
 }
 
+// overridden tells whether a value that is given for a column does not count: OVERRIDING USER VALUE.
+func (s *scope) overridden(col int) bool {
+	return s.q.Overriding == 'u' && s.q.Rels[s.q.Result].Table.Columns[col].Identity != 0
+}
+
 // insertSelect makes any other query the source.
-func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, named bool) ([]int, error) {
+func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, named bool, exprs *tableExprs) ([]int, error) {
 	src := s.child()
 	if err := src.selectNode(n, false); err != nil {
 		return nil, err
@@ -208,6 +218,9 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 		t := targets[i].Expr
 		v := &query.Var{T: query.T{OID: t.Type(), Mod: t.Typmod()}, Rel: len(s.q.Rels), Col: i, Name: targets[i].Name}
 		e, err := s.assign(col, v, targetLocation(sel, i))
+		if err == nil && s.overridden(col) {
+			e, err = s.defaultOf(col, exprs)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +253,7 @@ func (s *scope) insertDefaults(given []int, exprs *tableExprs) error {
 		if c.Dropped || c.Generated != "" || containsInt(given, i) {
 			continue
 		}
-		if exprs.defaults[i] == nil && c.Identity == 0 {
+		if exprs.defaults[i] == nil {
 			continue
 		}
 		e, err := s.defaultOf(i, exprs)

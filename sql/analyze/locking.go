@@ -83,6 +83,9 @@ func lockAll(q *query.Query, lock query.RowLock) error {
 	}
 	lock.Rels = nil
 	for i, r := range q.Rels {
+		if err := noSequence(r); err != nil {
+			return err
+		}
 		switch r.Kind {
 		case query.RelTable:
 			lock.Rels = append(lock.Rels, i)
@@ -93,6 +96,14 @@ func lockAll(q *query.Query, lock query.RowLock) error {
 		}
 	}
 	addLock(q, lock)
+	return nil
+}
+
+// noSequence refuses to lock the row of a sequence.
+func noSequence(r *query.Rel) error {
+	if r.Kind == query.RelSystem && r.Table != nil {
+		return pgerr.New(pgerr.WrongObjectType, "cannot lock rows in sequence %q", r.Table.Name)
+	}
 	return nil
 }
 
@@ -110,6 +121,9 @@ func (s *scope) lockNamed(lock *query.RowLock, name *pg_query.RangeVar) error {
 	for i, r := range s.q.Rels {
 		if r.Alias != name.Relname {
 			continue
+		}
+		if err := noSequence(r); err != nil {
+			return err
 		}
 		switch r.Kind {
 		case query.RelTable:

@@ -16,6 +16,9 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	if rel.Kind == query.RelSystem && rel.Table != nil {
+		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot change sequence %q", rv.Relname)
+	}
 	if rel.Kind != query.RelTable {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
 	}
@@ -69,9 +72,6 @@ func (s *scope) defaultOf(col int, exprs *tableExprs) (query.Expr, error) {
 	c := s.q.Rels[s.q.Result].Table.Columns[col]
 	if e := exprs.defaults[col]; e != nil {
 		return e, nil
-	}
-	if c.Identity != 0 {
-		return nil, pgerr.Unsupported("identity columns are not supported yet")
 	}
 	return &query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}}, nil
 }

@@ -25,6 +25,8 @@ type Context struct {
 	Env *types.Env
 	// Tables keeps the analysed defaults and constraints of tables; nil analyses them each time.
 	Tables *TableCache
+	// Storage shows sequences as the tables in which their state is stored: for the server's own statements.
+	Storage bool
 	// NoParams refuses $1 and its kin, where it stands: nobody can give them a value.
 	NoParams bool
 

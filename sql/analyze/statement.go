@@ -76,6 +76,9 @@ func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rel.Table != nil && rel.Kind != query.RelTable {
+		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname).WithDetail("This operation is not supported for sequences.")
+	}
 	if rel.Kind != query.RelTable {
 		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname)
 	}

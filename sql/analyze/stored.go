@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"strconv"
 	"sync"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -202,6 +203,14 @@ func (s *scope) tableExprs(t *catalog.Table) (*tableExprs, error) {
 	return e, err
 }
 
+// defaultText is the expression by which a column gets a value that nobody gave: its default, or the next value of its sequence.
+func defaultText(c *catalog.Column) string {
+	if c.Identity == 0 {
+		return c.Default
+	}
+	return "nextval('" + strconv.FormatUint(uint64(c.Sequence), 10) + "'::regclass)"
+}
+
 // analyzeTable reads what the catalog keeps as text. Stored text names everything outside pg_catalog with its schema.
 func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
@@ -211,8 +220,8 @@ func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 		if c.Dropped {
 			continue
 		}
-		if c.Default != "" {
-			src, err := ParseExpression(c.Default)
+		if text := defaultText(&c); text != "" {
+			src, err := ParseExpression(text)
 			if err != nil {
 				return nil, err
 			}

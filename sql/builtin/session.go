@@ -113,6 +113,17 @@ type SequenceInfo interface {
 	CurrentValue(sequence uint32) (int64, error)
 	LastValue() (int64, error)
 	SetValue(sequence uint32, value int64, called bool) error
+	// SequenceState gives the last value of a sequence, and whether it was given to anybody; SequenceParameters what it counts by.
+	SequenceState(sequence uint32) (value int64, called bool, err error)
+	SequenceParameters(sequence uint32) (SequenceParameters, error)
+}
+
+// SequenceParameters is what pg_sequence_parameters gives.
+type SequenceParameters struct {
+	Start, Min, Max, Increment int64
+	Cycle                      bool
+	Cache                      int64
+	Type                       uint32
 }
 
 // PlacementInfo says where documents lie.

@@ -147,3 +147,32 @@ func noObject(kind ObjectKind, name string) error {
 	}
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
+
+// sequenceLastValue is pg_sequence_last_value: null where no value was given.
+func sequenceLastValue(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	n, called, err := s.SequenceState(a[0].Oid())
+	if err != nil || !called {
+		return types.Null, err
+	}
+	return types.NewInt(n), nil
+}
+
+func sequenceParameters(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	p, err := s.SequenceParameters(a[0].Oid())
+	if err != nil {
+		return types.Null, err
+	}
+	int8, oid := types.Int8, types.Oid
+	return types.NewRecord([]types.OID{int8, int8, int8, int8, types.Bool, int8, oid}, []types.Datum{
+		types.NewInt(p.Start), types.NewInt(p.Min), types.NewInt(p.Max), types.NewInt(p.Increment), types.NewBool(p.Cycle), types.NewInt(p.Cache),
+		types.NewOid(p.Type),
+	}), nil
+}

@@ -23,6 +23,7 @@ var sysSize = map[string]Func{
 	"sherd_bucket": sherdBucket, "sherd_bucket_of": sherdBucketOf, "sherd_route": sherdRoute, "sherd_fragment": sherdFragment,
 	"sherd_version": sessionText(func(s SessionInfo) string { return s.SherdVersion() }), "sherd_set_policy": sherdSetPolicy,
 	"nextval_oid": nextval, "currval_oid": currval, "lastval": onSession(lastval), "setval_oid": setval, "setval3_oid": setval,
+	"pg_sequence_last_value": sequenceLastValue, "pg_sequence_parameters": sequenceParameters,
 }
 
 var sysSets = map[string]SetFunc{

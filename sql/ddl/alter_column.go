@@ -124,6 +124,9 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool {
 		return k.Kind == catalog.Check && slices.Contains(k.Columns, att)
 	})
+	if err := d.dropOwned(att, k.Behavior); err != nil {
+		return err
+	}
 	delete(d.t.ColumnComments, att)
 	*col = catalog.Column{AttNum: att, Name: col.Name, Type: col.Type, Typmod: col.Typmod, Dropped: true}
 	return nil
@@ -229,11 +232,21 @@ func (d *draft) columnDefault(k *pg_query.AlterTableCmd) error {
 		}
 		return e
 	}
+	if col.Identity != 0 {
+		if k.Def == nil {
+			return d.isIdentity(col).WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+		}
+		return d.isIdentity(col)
+	}
 	col.Default = ""
 	if k.Def == nil {
 		return nil
 	}
-	return d.settleDefault(columnExpr{att: col.AttNum, node: k.Def})
+	err = d.settleDefault(columnExpr{att: col.AttNum, node: k.Def})
+	if e := pgerr.From(err); e != nil {
+		e.Position = 0 // PostgreSQL gives none here
+	}
+	return err
 }
 
 func (d *draft) setNotNull(k *pg_query.AlterTableCmd) error {
@@ -250,6 +263,9 @@ func (d *draft) dropNotNull(k *pg_query.AlterTableCmd) error {
 	col, err := d.liveColumn(k.Name)
 	if err != nil {
 		return err
+	}
+	if col.Identity != 0 {
+		return d.isIdentity(col)
 	}
 	pk := d.t.PrimaryKey()
 	if pk != nil && slices.Contains(pk.Columns, col.AttNum) || d.key != nil && slices.Contains(d.key.columns, col.Name) {

@@ -15,6 +15,9 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if n.Objtype == pg_query.ObjectType_OBJECT_INDEX {
 		return r.alterIndex(n)
 	}
+	if done, err := r.alterSequenceOwner(n); done {
+		return err
+	}
 	if n.Objtype != pg_query.ObjectType_OBJECT_TABLE {
 		return r.alterOther(n)
 	}
@@ -204,8 +207,12 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 		return pgerr.Unsupported("row security is not supported yet").WithHint("Only a table's owner and superusers may use it for now.")
 	case pg_query.AlterTableType_AT_DisableRowSecurity, pg_query.AlterTableType_AT_NoForceRowSecurity:
 		return nil
-	case pg_query.AlterTableType_AT_AddIdentity, pg_query.AlterTableType_AT_SetIdentity, pg_query.AlterTableType_AT_DropIdentity:
-		return unsupportedConstraint(&pg_query.Constraint{Contype: pg_query.ConstrType_CONSTR_IDENTITY})
+	case pg_query.AlterTableType_AT_AddIdentity:
+		return d.addIdentity(k)
+	case pg_query.AlterTableType_AT_SetIdentity:
+		return d.setIdentity(k)
+	case pg_query.AlterTableType_AT_DropIdentity:
+		return d.dropIdentity(k)
 	case pg_query.AlterTableType_AT_AlterConstraint:
 		return d.alterConstraint(k.Def.GetConstraint())
 	}
@@ -322,6 +329,16 @@ func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", d.t.Name)
 	}
 	d.t.Owner = role.OID
+	for _, s := range d.view.OwnedSequences(d.t) {
+		if err := d.own(s); err != nil {
+			return err
+		}
+		s = s.Clone()
+		s.Owner = role.OID
+		if err := d.ch.PutTable(s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -56,6 +56,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.convertDefault(col, next.Type, next.Typmod); err != nil {
 		return err
 	}
+	if err := d.retypeIdentity(col, next.Type); err != nil {
+		return err
+	}
 	col.Type, col.Typmod, col.Collation = next.Type, next.Typmod, next.Collation
 	d.retyped = true
 	return nil

@@ -25,6 +25,7 @@ type change struct {
 	proveLater []proof // when the rows have been stored anew
 	fills      []fill
 	cut        map[catalog.OID][]catalog.OID // foreign keys that go with what they refer to, by table
+	lost       map[catalog.OID][]int16       // columns that lose their default with a sequence, by table; each table is in cut too
 }
 
 // fill is an index that is to have the entries of the rows that are there.
@@ -100,7 +101,7 @@ func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find f
 	for {
 		v := r.View()
 		c := &change{runner: r, view: v, me: v.Role(r.Role)}
-		tables := find(c)
+		tables := c.withOwned(find(c))
 		err := r.whileLocked(lock, tables, f)
 		if !errors.Is(err, errMoved) {
 			return err

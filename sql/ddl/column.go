@@ -19,21 +19,20 @@ const maxColumns = 1600
 // systemColumns are the names that every table has already.
 var systemColumns = map[string]bool{"ctid": true, "xmin": true, "cmin": true, "xmax": true, "cmax": true, "tableoid": true}
 
-// serials are the names that stand for a column with a sequence.
-var serials = map[string]bool{"serial": true, "serial2": true, "serial4": true, "serial8": true, "smallserial": true, "bigserial": true}
-
 // column adds the column that a definition describes; added tells that the table is there already.
 func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
 	if len(n.Fdwoptions) > 0 {
 		return pgerr.Unsupported("foreign tables are not supported")
 	}
-	if names := texts(n.TypeName.GetNames()); len(names) == 1 && serials[names[0]] {
-		return pgerr.Unsupported("type %s is not supported yet: there are no sequences", names[0]).At(d.pos(n.TypeName.Location)).
-			WithHint("Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().")
-	}
-	oid, typmod, err := analyze.TypeName(d.analysis(), d.source, n.TypeName)
+	serial, err := d.serialType(n.TypeName)
 	if err != nil {
 		return err
+	}
+	oid, typmod := serial, int32(-1)
+	if serial == 0 {
+		if oid, typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
+			return err
+		}
 	}
 	collation, err := d.collation(oid, n.CollClause)
 	if err != nil {
@@ -43,7 +42,12 @@ func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
 		AttNum: d.t.NextAttNum, Name: n.Colname, Type: oid, Typmod: typmod, Collation: collation,
 	})
 	d.t.NextAttNum++
-	return d.columnConstraints(n, added)
+	if serial != 0 {
+		if err := d.serial(&d.t.Columns[len(d.t.Columns)-1], added); err != nil {
+			return err
+		}
+	}
+	return d.columnConstraints(n, serial != 0, added)
 }
 
 // checkColumns holds the table's columns against the rules of CheckAttributeNamesTypes, from the given position on.
@@ -118,13 +122,18 @@ func (d *draft) collation(oid types.OID, n *pg_query.CollateClause) (catalog.OID
 }
 
 // columnConstraints reads what follows a column's type.
-func (d *draft) columnConstraints(n *pg_query.ColumnDef, added bool) error {
+func (d *draft) columnConstraints(n *pg_query.ColumnDef, serial, added bool) error {
 	col := &d.t.Columns[len(d.t.Columns)-1]
-	var null, notNull, hasDefault, generated bool
+	var null, notNull, hasDefault, generated, identity bool
+	notNull, hasDefault = serial, serial
 	for _, node := range n.Constraints {
 		k := node.GetConstraint()
 		at := func(code, format string) error {
-			return pgerr.New(code, format, n.Colname, d.t.Name).At(d.pos(k.Location))
+			e := pgerr.New(code, format, n.Colname, d.t.Name)
+			if !serial { // the default and NOT NULL of a serial column stand nowhere
+				e.At(d.pos(k.Location))
+			}
+			return e
 		}
 		switch k.Contype {
 		case pg_query.ConstrType_CONSTR_NULL:
@@ -143,6 +152,14 @@ func (d *draft) columnConstraints(n *pg_query.ColumnDef, added bool) error {
 			}
 			generated = true
 			d.defaults = append(d.defaults, columnExpr{att: col.AttNum, node: k.RawExpr, generated: true, added: added})
+		case pg_query.ConstrType_CONSTR_IDENTITY:
+			if identity {
+				return at(pgerr.SyntaxError, `multiple identity specifications for column "%s" of table "%s"`)
+			}
+			if err := d.identity(col, k, added); err != nil {
+				return err
+			}
+			identity, notNull = true, true
 		default:
 			if err := d.constraint(k, n.Colname); err != nil {
 				return err
@@ -153,6 +170,12 @@ func (d *draft) columnConstraints(n *pg_query.ColumnDef, added bool) error {
 		}
 		if hasDefault && generated {
 			return at(pgerr.SyntaxError, `both default and generation expression specified for column "%s" of table "%s"`)
+		}
+		if hasDefault && identity {
+			return at(pgerr.SyntaxError, `both default and identity specified for column "%s" of table "%s"`)
+		}
+		if identity && generated {
+			return at(pgerr.SyntaxError, `both identity and generation expression specified for column "%s" of table "%s"`)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 	case pg_query.ObjectType_OBJECT_SCHEMA, pg_query.ObjectType_OBJECT_DATABASE, pg_query.ObjectType_OBJECT_ROLE:
 		name := n.Object.GetString_().GetSval()
 		return r.update(func(c *change) error { return c.commentOnNamed(n.Objtype, name, n.Comment) })
-	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_COLUMN,
+	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_COLUMN,
 		pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
 	}
@@ -83,7 +83,9 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 		switch {
 		case n.Objtype == pg_query.ObjectType_OBJECT_INDEX && f.index == nil:
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, rv.Relname)
-		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && f.index != nil:
+		case n.Objtype == pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence == nil):
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, rv.Relname)
+		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence != nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 		}
 		if err := setComment(t, f.index, n.Objtype, part, n.Comment); err != nil {

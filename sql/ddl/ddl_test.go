@@ -58,9 +58,12 @@ func newWorld(t *testing.T) *world {
 			_, err := c.Update(ctx, plan)
 			return err
 		},
-		Query:        func(context.Context, *catalog.View, string, func([]types.Datum) error) error { return nil },
-		Fill:         func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil },
-		Rewrite:      func(context.Context, *catalog.View, ddl.Rewrite) error { return nil },
+		Query:   func(context.Context, *catalog.View, string, func([]types.Datum) error) error { return nil },
+		Fill:    func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil },
+		Rewrite: func(context.Context, *catalog.View, ddl.Rewrite) error { return nil },
+		Sequence: func(_ context.Context, s *catalog.Table) (int64, bool, error) {
+			return s.Sequence.Value, s.Sequence.Called, nil
+		},
 		Setting:      func(_, value string) (string, error) { return value, nil },
 		WaitDatabase: func(context.Context, *catalog.Database) error { return nil },
 		Disconnect:   func(context.Context, catalog.OID, bool) (int, error) { return 0, nil },

@@ -36,6 +36,17 @@ func (c *change) release(what string, many bool, list []dependent, behavior pg_q
 	for _, d := range list {
 		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
 	}
+	if err := c.cascade(what, many, lines, gone, behavior); err != nil {
+		return err
+	}
+	return c.sever(list)
+}
+
+// cascade lets go what depends on what is dropped, or says that it stops it: lines say who depends on what, gone who goes.
+func (c *change) cascade(what string, many bool, lines, gone []string, behavior pg_query.DropBehavior) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		it := "it"
 		if many {
@@ -45,7 +56,7 @@ func (c *change) release(what string, many bool, list []dependent, behavior pg_q
 			WithDetail("%s", reported(lines)).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	c.cascades(gone)
-	return c.sever(list)
+	return nil
 }
 
 // cascades tells what goes with what is dropped.
@@ -86,6 +97,9 @@ func (c *change) severed(but ...catalog.OID) error {
 		}
 		t = t.Clone()
 		cutKeys(t, keys)
+		for _, att := range c.lost[table] {
+			t.ColumnByNum(att).Default = ""
+		}
 		if err := c.ch.PutTable(t); err != nil {
 			return err
 		}
@@ -115,7 +129,7 @@ func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehav
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
 	}
-	return c.referringTables(tables)
+	return c.withUsers(c.referringTables(tables))
 }
 
 // cascadesIn tells whether one of the commands drops something with CASCADE.
@@ -148,7 +162,21 @@ func (c *change) releaseTables(list []*catalog.Table, behavior pg_query.DropBeha
 	for _, t := range list {
 		deps = append(deps, c.referrersOf(t, list)...)
 	}
-	return c.release("table "+c.visibleName(list[0]), len(list) > 1, deps, behavior)
+	owned, err := c.ownedBy(list)
+	if err != nil {
+		return err
+	}
+	lines, gone, users := c.orphaned(owned, func(u usingDefault) bool { return slices.Contains(list, u.table) })
+	for _, d := range deps {
+		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
+	}
+	if err := c.cascade("table "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
+		return err
+	}
+	if err := c.sever(deps); err != nil {
+		return err
+	}
+	return c.undefaultSevered(users)
 }
 
 // keyReferrers lists the foreign keys that refer to the table as it is now, the draft's own included, and that which picks.

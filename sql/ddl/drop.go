@@ -50,7 +50,9 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, r.dropTables(n)
 	case pg_query.ObjectType_OBJECT_SCHEMA:
 		return tag, true, r.dropSchemas(n)
-	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_SEQUENCE,
+	case pg_query.ObjectType_OBJECT_SEQUENCE:
+		return tag, true, r.dropSequences(n)
+	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW,
 		pg_query.ObjectType_OBJECT_MATVIEW, pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
 	}
@@ -85,10 +87,8 @@ func (r *runner) dropTables(n *pg_query.DropStmt) error {
 		if err := c.releaseTables(list, n.Behavior); err != nil {
 			return err
 		}
-		for _, t := range list {
-			if err := c.dropTable(t); err != nil {
-				return err
-			}
+		if err := c.dropWithSequences(list); err != nil {
+			return err
 		}
 		return c.severed()
 	})
@@ -124,7 +124,7 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 	if f.system != nil {
 		return found{}, systemCatalog(f.system.Name)
 	}
-	if kind == "table" {
+	if kind == "table" || kind == "sequence" {
 		if err := c.mustOwn(f.table); err != nil {
 			return found{}, err
 		}
@@ -137,6 +137,8 @@ func (f found) kind() string {
 	switch {
 	case f.index != nil:
 		return "index"
+	case f.table != nil && f.table.Sequence != nil:
+		return "sequence"
 	case f.system != nil && f.system.Kind == 'v':
 		return "view"
 	case f.system != nil && f.system.Kind == 'i':
@@ -155,7 +157,7 @@ func article(kind string) string {
 // dropRelations is DROP INDEX, and answers DROP of relations that cannot be made yet: they do not exist.
 func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 	kind := map[pg_query.ObjectType]string{
-		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view", pg_query.ObjectType_OBJECT_SEQUENCE: "sequence",
+		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view",
 		pg_query.ObjectType_OBJECT_MATVIEW: "materialized view", pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
 	names := objectNames(n)
@@ -244,6 +246,18 @@ func (r *runner) truncate(n *pg_query.TruncateStmt) error {
 				return err
 			}
 		}
+		if !n.RestartSeqs {
+			return nil
+		}
+		owned, err := c.ownedBy(list)
+		if err != nil {
+			return err
+		}
+		for _, s := range owned {
+			if err := c.restart(s); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }
@@ -257,7 +271,7 @@ func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) 
 		return nil, systemCatalog(f.system.Name)
 	case f.table == nil:
 		return nil, undefinedRelation(rv)
-	case f.index != nil:
+	case f.index != nil || f.table.Sequence != nil:
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 	case !c.owns(f.table.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)

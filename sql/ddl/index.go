@@ -30,6 +30,10 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.TableSpace)
 	}
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		if c.sequenceNamed(n.Relation) != nil {
+			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
+				WithDetail("This operation is not supported for sequences.")
+		}
 		t, err := c.table(n.Relation)
 		if err != nil {
 			return err

@@ -103,6 +103,8 @@ func (c *change) table(rv *pg_query.RangeVar) (*catalog.Table, error) {
 		return nil, undefinedRelation(rv)
 	case f.index != nil:
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).WithDetail("This operation is not supported for indexes.")
+	case f.table.Sequence != nil:
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).WithDetail("This operation is not supported for sequences.")
 	}
 	if err := c.mustOwn(f.table); err != nil {
 		return nil, err

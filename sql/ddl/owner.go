@@ -10,10 +10,19 @@ import (
 // setSchema is ALTER TABLE … SET SCHEMA.
 func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, error) {
 	tag := "ALTER " + kindWord(n.ObjectType)
+	if n.ObjectType == pg_query.ObjectType_OBJECT_SEQUENCE {
+		return tag, true, r.alterSequenceAs(n.Relation, n.MissingOk, func(c *change, t *catalog.Table) error { return c.setSequenceSchema(t, n.Newschema) })
+	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE {
 		return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
 	}
 	return tag, true, r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		if t := c.sequenceNamed(n.Relation); t != nil {
+			if _, err := c.sequence(n.Relation); err != nil {
+				return err
+			}
+			return c.setSequenceSchema(t, n.Newschema)
+		}
 		t, err := c.table(n.Relation)
 		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
 			c.skip(e)
@@ -29,14 +38,16 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 		if s.OID == t.Schema {
 			return nil
 		}
-		t = t.Clone()
-		t.Schema = s.OID
-		for _, name := range append([]string{t.Name}, indexNames(t)...) {
-			if other, _ := c.view.Relation(s.OID, name); other != nil {
-				return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists in schema "%s"`, name, s.Name)
+		owned, err := c.ownedBy([]*catalog.Table{t})
+		if err != nil {
+			return err
+		}
+		for _, x := range append([]*catalog.Table{t}, owned...) {
+			if err := c.moveTo(x, s); err != nil {
+				return err
 			}
 		}
-		return c.ch.PutTable(t)
+		return nil
 	})
 }
 

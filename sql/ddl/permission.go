@@ -30,7 +30,11 @@ func (c *change) mustOwn(t *catalog.Table) error {
 	if s := c.view.Schema(t.Schema); s != nil && c.owns(s.Owner) {
 		return nil // as PostgreSQL lets a schema's owner drop, rename and move; other changes need the table's owner
 	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	kind := "table"
+	if t.Sequence != nil {
+		kind = "sequence"
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, t.Name)
 }
 
 func (c *change) mustOwnSchema(s *catalog.Schema) error {

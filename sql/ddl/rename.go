@@ -25,6 +25,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "table")
 	case pg_query.ObjectType_OBJECT_INDEX:
 		return tag, true, r.renameRelation(n, "index")
+	case pg_query.ObjectType_OBJECT_SEQUENCE:
+		return tag, true, r.renameRelation(n, "sequence")
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT || n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
 			return "ALTER TABLE", true, r.renamePart(n)
@@ -46,6 +48,9 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 		}
 		if kind == "index" && f.index == nil {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, n.Relation.Relname)
+		}
+		if kind == "sequence" && (f.index != nil || f.table.Sequence == nil) {
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, n.Relation.Relname)
 		}
 		if other, _ := c.view.Relation(f.table.Schema, n.Newname); other != nil {
 			return relationExists(n.Newname)

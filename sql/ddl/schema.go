@@ -178,16 +178,20 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 			if err := c.own(t); err != nil {
 				return err
 			}
-			gone = append(gone, "table "+c.visibleName(t))
-			detail = append(detail, "table "+c.visibleName(t)+" depends on schema "+s.Name)
+			if !c.ownedAmong(t, dropped) {
+				what := found{table: t}.kind() + " " + c.visibleName(t)
+				gone, detail = append(gone, what), append(detail, what+" depends on schema "+s.Name)
+			}
 			refs := c.referrersOf(t, dropped)
 			for _, d := range refs {
 				gone, detail = append(gone, c.constraintWords(d.Referrer)), append(detail, c.dependsText(d))
 			}
+			lines, defaults, users := c.orphanedBy(t, dropped)
+			gone, detail = append(gone, defaults...), append(detail, lines...)
 			if !cascade {
 				continue
 			}
-			if err := errors.Join(c.sever(refs), c.dropTable(t)); err != nil {
+			if err := errors.Join(c.sever(refs), c.undefaultSevered(users), c.dropTable(t)); err != nil {
 				return err
 			}
 		}

@@ -43,6 +43,8 @@ type Env struct {
 	// Rewrite stores the rows of a table anew as view defines it: those that are committed now and the transaction's own, in the transaction. The
 	// caller has the table to itself.
 	Rewrite func(ctx context.Context, view *catalog.View, w Rewrite) error
+	// Sequence tells where a sequence is, that the caller has to itself: its last value, and whether that was given.
+	Sequence func(ctx context.Context, sequence *catalog.Table) (value int64, called bool, err error)
 	// Setting checks a configuration parameter and gives the value to keep.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
@@ -87,6 +89,10 @@ type runner struct {
 
 func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 	switch x := n.Node.(type) {
+	case *pg_query.Node_CreateSeqStmt:
+		return "CREATE SEQUENCE", true, r.createSequence(x.CreateSeqStmt)
+	case *pg_query.Node_AlterSeqStmt:
+		return "ALTER SEQUENCE", true, r.alterSequence(x.AlterSeqStmt)
 	case *pg_query.Node_CreateStmt:
 		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
 	case *pg_query.Node_IndexStmt:

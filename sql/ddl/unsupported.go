@@ -10,8 +10,6 @@ import (
 // hints say what to do instead, by the statement's name.
 var hints = map[string]string{
 	"CREATE VIEW":              "Put the query into a WITH clause.",
-	"CREATE SEQUENCE":          "Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().",
-	"ALTER SEQUENCE":           "There are no sequences yet.",
 	"CREATE FUNCTION":          "Run the logic in the client; each statement is atomic.",
 	"CREATE TRIGGER":           "Run the logic in the client; each statement is atomic.",
 	"CREATE RULE":              "Rewrite the statement in the client.",
@@ -70,9 +68,6 @@ func unsupportedConstraint(k *pg_query.Constraint) *pgerr.Error {
 	switch k.Contype {
 	case pg_query.ConstrType_CONSTR_EXCLUSION:
 		return pgerr.Unsupported("EXCLUDE constraints are not supported yet").WithHint("Use a primary key or a CHECK constraint.")
-	case pg_query.ConstrType_CONSTR_IDENTITY:
-		return pgerr.Unsupported("identity columns are not supported yet: there are no sequences").
-			WithHint("Let the server complete text ids (insert 'orders/' to get 'orders/17-A'), or use uuid DEFAULT gen_random_uuid().")
 	}
 	return pgerr.Unsupported("this kind of constraint is not supported yet").WithHint("NOT NULL, CHECK, DEFAULT, UNIQUE, PRIMARY KEY and REFERENCES are.")
 }

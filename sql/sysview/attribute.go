@@ -35,7 +35,7 @@ func fixedAttributes(b *builder) error {
 }
 
 func pgAttribute(b *builder) error {
-	return b.tables(func(t *catalog.Table) error { return tableAttributes(b, t) })
+	return b.relations(func(t *catalog.Table) error { return tableAttributes(b, t) })
 }
 
 func systemAttributes(b *builder, relation uint32) error {
@@ -52,6 +52,9 @@ func tableAttributes(b *builder, t *catalog.Table) error {
 		return err
 	}
 	for i := range t.Columns {
+		if t.Sequence != nil && i == catalog.SequenceShown {
+			break
+		}
 		if err := columnAttribute(b, t, &t.Columns[i]).send(); err != nil {
 			return err
 		}

@@ -16,6 +16,16 @@ const (
 
 // tables calls f for the database's tables.
 func (b *builder) tables(f func(t *catalog.Table) error) error {
+	return b.relations(func(t *catalog.Table) error {
+		if t.Kind != catalog.KindTable {
+			return nil
+		}
+		return f(t)
+	})
+}
+
+// relations calls f for the database's tables and sequences.
+func (b *builder) relations(f func(t *catalog.Table) error) error {
 	for t := range b.env.View.Tables(b.env.Database.OID) {
 		if err := f(t); err != nil {
 			return err
@@ -76,7 +86,10 @@ var (
 )
 
 func pgClass(b *builder) error {
-	return b.tables(func(t *catalog.Table) error {
+	return b.relations(func(t *catalog.Table) error {
+		if t.Sequence != nil {
+			return sequenceClass(b, t)
+		}
 		if err := tableClass(b, t); err != nil {
 			return err
 		}

@@ -37,7 +37,10 @@ func pgDepend(b *builder) error {
 			return err
 		}
 	}
-	return b.tables(func(t *catalog.Table) error {
+	return b.relations(func(t *catalog.Table) error {
+		if t.Sequence != nil {
+			return b.sequenceDepends(t)
+		}
 		table := object{relationClass, t.OID, 0}
 		rowType := object{typeClass, RowType(t.OID), 0}
 		edges := []edge{
@@ -46,6 +49,7 @@ func pgDepend(b *builder) error {
 		for i := range t.Columns {
 			if c := &t.Columns[i]; !c.Dropped && c.Default+c.Generated != "" {
 				edges = append(edges, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0}, object{relationClass, t.OID, c.AttNum}, 'a'})
+				edges = append(edges, b.env.defaultEdges(t, c)...)
 			}
 		}
 		for _, c := range constraints(t) {
@@ -152,8 +156,8 @@ func pgDescription(b *builder) error {
 			return err
 		}
 	}
-	return b.tables(func(t *catalog.Table) error {
-		if err := send(relationClass, t.OID, 0, t.Comment); err != nil {
+	return b.relations(func(t *catalog.Table) error {
+		if err := send(relationClass, t.OID, 0, t.Comment); err != nil || t.Sequence != nil {
 			return err
 		}
 		for i := range t.Columns {

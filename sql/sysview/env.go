@@ -21,6 +21,8 @@ type Env struct {
 	Reset func(d *settings.Definition) string
 	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets.
 	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
+	// SequenceValue tells where a sequence is, and whether that value has been given.
+	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
 	// Sessions lists the sessions of this node.
 	Sessions func() []Session
 	// Locks lists the locks of all kinds, Transactions the open transactions of this node.

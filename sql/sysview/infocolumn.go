@@ -94,13 +94,12 @@ func (r *record) origin(table uint32, c *catalog.Column) {
 	if c.Identity == 'a' {
 		how = "ALWAYS"
 	}
-	limits := map[types.OID]string{types.Int2: "32767", types.Int4: "2147483647"}
-	last, ok := limits[c.Type]
-	if !ok {
-		last = "9223372036854775807"
+	r.text("is_identity", "YES").text("identity_generation", how)
+	if s := r.b.env.table(c.Sequence); s != nil && s.Sequence != nil {
+		q := s.Sequence
+		r.number("identity_start", q.Start).number("identity_increment", q.Increment).number("identity_maximum", q.Max).
+			number("identity_minimum", q.Min).text("identity_cycle", yesNo(q.Cycle))
 	}
-	r.text("is_identity", "YES").text("identity_generation", how).text("identity_start", "1").text("identity_increment", "1").
-		text("identity_maximum", last).text("identity_minimum", "1")
 }
 
 func elementTypes(b *builder) error {

@@ -16,6 +16,7 @@ func schemaSources() map[string]source {
 		"enabled_roles": enabledRoles, "applicable_roles": applicableRoles, "administrable_role_authorizations": administrableRoles,
 		"table_privileges": tablePrivileges, "role_table_grants": tablePrivileges, "column_privileges": columnPrivileges, "role_column_grants": columnPrivileges,
 		"routines": routines, "parameters": parameters, "referential_constraints": referentialConstraints,
+		"sequences": schemaSequences,
 	}
 }
 
@@ -25,7 +26,7 @@ var emptySchema = map[string]bool{
 	"_pg_user_mappings": true, "foreign_data_wrapper_options": true, "foreign_data_wrappers": true, "foreign_server_options": true,
 	"foreign_servers": true, "foreign_table_options": true, "foreign_tables": true, "user_mapping_options": true, "user_mappings": true,
 	"column_options": true, "attributes": true, "user_defined_types": true, "check_constraint_routine_usage": true,
-	"sequences": true, "triggers": true, "triggered_update_columns": true, "transforms": true,
+	"triggers": true, "triggered_update_columns": true, "transforms": true,
 	"routine_column_usage": true, "routine_routine_usage": true, "routine_sequence_usage": true, "routine_table_usage": true,
 	"role_udt_grants": true,
 }

@@ -59,6 +59,11 @@ func testEnv(t testing.TB) *Env {
 		if err := ch.PutTable(orders); err != nil {
 			return err
 		}
+		for _, s := range sequenceTables(lines, oid) {
+			if err := ch.PutTable(s); err != nil {
+				return err
+			}
+		}
 		if err := ch.PutTable(lines); err != nil {
 			return err
 		}
@@ -92,7 +97,8 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e := &Env{
 		Names: Names{View: view, Database: view.Database(catalog.PostgresDB), Path: []string{"postgres", "public"}},
 		Role:  view.Role(catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start, NodeName: "n1",
-		Setting: func(d *settings.Definition) (string, string) { return d.Default, "default" },
+		Setting:       func(d *settings.Definition) (string, string) { return d.Default, "default" },
+		SequenceValue: func(s *catalog.Table) (int64, bool, error) { return s.Sequence.Value, s.Sequence.Called, nil },
 		Sessions: func() []Session {
 			return []Session{{
 				PID: 7, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, Application: "psql", ClientHost: "127.0.0.1", ClientPort: 4000,
@@ -182,6 +188,22 @@ func ordersTable(t testing.TB, oid func() catalog.OID) *catalog.Table {
 		},
 		Indexes: []catalog.Index{{OID: index, Name: "orders_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true}},
 	}
+}
+
+// sequenceTables are the sequence of the table's identity column, and one for itself.
+func sequenceTables(lines *catalog.Table, oid func() catalog.OID) []*catalog.Table {
+	own := catalog.NewSequenceTable(oid(), oid(), catalog.Sequence{
+		Type: types.Int4, Start: 1, Increment: 1, Min: 1, Max: 2147483647, Cache: 1, Table: lines.OID, Column: 2, Internal: true, Value: 1,
+	})
+	free := catalog.NewSequenceTable(oid(), oid(), catalog.Sequence{
+		Type: types.Int8, Start: 10, Increment: -5, Min: -100, Max: 10, Cache: 20, Cycle: true, Value: 5, Called: true,
+	})
+	own.Name, free.Name, free.Comment = "lines_no_seq", "numbers", "counts down"
+	lines.Columns[1].Sequence = own.OID
+	for _, s := range []*catalog.Table{own, free} {
+		s.Database, s.Schema, s.Owner = lines.Database, lines.Schema, lines.Owner
+	}
+	return []*catalog.Table{own, free}
 }
 
 func linesTable(schema catalog.OID, oid func() catalog.OID) *catalog.Table {

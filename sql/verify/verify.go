@@ -92,7 +92,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 	var tables []*table
 	defs := map[*table]*catalog.Table{}
 	for def := range view.Tables(db.OID) {
-		if def.Kind != catalog.KindTable {
+		if def.Kind == catalog.KindView {
 			continue
 		}
 		rows, err := exec.NewRowCheck(def)

@@ -1,0 +1,265 @@
+package ddl
+
+import (
+	"strconv"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// serials are the names that stand for a column with a sequence, and the column's type.
+var serials = map[string]types.OID{
+	"smallserial": types.Int2, "serial2": types.Int2, "serial": types.Int4, "serial4": types.Int4, "bigserial": types.Int8, "serial8": types.Int8,
+}
+
+// serialType tells what a serial column is of; 0 for a type that is none.
+func (d *draft) serialType(n *pg_query.TypeName) (types.OID, error) {
+	names := texts(n.GetNames())
+	if len(names) != 1 || n.GetPctType() {
+		return 0, nil
+	}
+	oid := serials[names[0]]
+	if oid != 0 && len(n.ArrayBounds) > 0 {
+		return 0, pgerr.Unsupported("array of serial is not implemented").At(d.pos(n.Location))
+	}
+	return oid, nil
+}
+
+// serial gives a new column its sequence and default.
+func (d *draft) serial(col *catalog.Column, added bool) error {
+	s, err := d.columnSequence(col, nil, false)
+	if err != nil {
+		return err
+	}
+	col.NotNull = true
+	return d.defaultNext(col, s, added)
+}
+
+// nextOf is the text of the expression that gives a sequence's next value. Stored expressions name objects by their numbers.
+func nextOf(sequence catalog.OID) string {
+	return "nextval('" + strconv.FormatUint(uint64(sequence), 10) + "'::regclass)"
+}
+
+// defaultNext makes the values of a sequence the default of a serial column.
+func (d *draft) defaultNext(col *catalog.Column, s *catalog.Table, added bool) error {
+	e, err := d.nextValue(col, s.OID)
+	if err != nil {
+		return err
+	}
+	col.Default = analyze.Deparse(e)
+	d.becoming(col, e, added)
+	return nil
+}
+
+// becoming gives the rows that are there the values of a new column.
+func (d *draft) becoming(col *catalog.Column, e query.Expr, added bool) {
+	if added {
+		d.becomes[col.AttNum], d.restored = e, true
+	}
+}
+
+// nextValue is the next value of a sequence as a column takes it.
+func (d *draft) nextValue(col *catalog.Column, sequence catalog.OID) (query.Expr, error) {
+	src, err := analyze.ParseExpression(nextOf(sequence))
+	if err != nil {
+		return nil, err
+	}
+	return analyze.Default(d.analysis(), src, query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod})
+}
+
+// columnSequence makes the sequence that a column owns.
+func (d *draft) columnSequence(col *catalog.Column, options []*pg_query.Node, identity bool) (*catalog.Table, error) {
+	name, rest, err := d.sequenceName(col, options)
+	if err != nil {
+		return nil, err
+	}
+	if identity && !isInteger(col.Type) {
+		return nil, wrongIdentityType()
+	}
+	as := &pg_query.DefElem{Defname: "as", Location: -1, Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(col.Type)}}}
+	x, err := d.sequenceOptions(append([]*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}}, rest...), nil, identity)
+	if err != nil {
+		return nil, err
+	}
+	x.to.Table, x.to.Column, x.to.Internal = d.t.OID, col.AttNum, identity
+	s, err := d.newSequence(d.t.Schema, name, d.t.Owner, x.to)
+	if err != nil {
+		return nil, err
+	}
+	return s, d.ch.PutTable(s)
+}
+
+func isInteger(oid types.OID) bool {
+	return oid == types.Int2 || oid == types.Int4 || oid == types.Int8
+}
+
+func wrongIdentityType() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
+}
+
+// sequenceName takes SEQUENCE NAME out of the options, or chooses a name.
+func (d *draft) sequenceName(col *catalog.Column, options []*pg_query.Node) (name string, rest []*pg_query.Node, err error) {
+	for _, o := range options {
+		e := o.GetDefElem()
+		if e.GetDefname() != "sequence_name" {
+			rest = append(rest, o)
+			continue
+		}
+		if name != "" {
+			return "", nil, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options").At(d.pos(e.Location))
+		}
+		rv := rangeVarOf(e.Arg.GetList().GetItems())
+		if rv.Schemaname != "" {
+			if s := d.view.SchemaByName(d.Database, rv.Schemaname); s == nil || s.OID != d.t.Schema {
+				return "", nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")
+			}
+		}
+		name = rv.Relname
+	}
+	if name == "" {
+		name = d.chooseName(d.t.Schema, d.t, col.Name, "seq", true)
+	} else if d.relationTaken(d.t.Schema, d.t, name) {
+		return "", nil, relationExists(name)
+	}
+	d.taken[name] = true
+	return name, rest, nil
+}
+
+// typeNameOf is a type of integers as the parser has it.
+func typeNameOf(oid types.OID) *pg_query.TypeName {
+	name := map[types.OID]string{types.Int2: "int2", types.Int4: "int4", types.Int8: "int8"}[oid]
+	return &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1, Location: -1}
+}
+
+// identity makes a column an identity column.
+func (d *draft) identity(col *catalog.Column, k *pg_query.Constraint, added bool) error {
+	s, err := d.columnSequence(col, k.Options, true)
+	if err != nil {
+		return err
+	}
+	col.Identity, col.Sequence, col.NotNull = k.GeneratedWhen[0], s.OID, true
+	if !added {
+		return nil
+	}
+	e, err := d.nextValue(col, s.OID)
+	if err != nil {
+		return err
+	}
+	d.becoming(col, e, true)
+	return nil
+}
+
+// addIdentity is ALTER COLUMN … ADD GENERATED … AS IDENTITY.
+func (d *draft) addIdentity(k *pg_query.AlterTableCmd) error {
+	col, err := d.liveColumn(k.Name)
+	if err != nil {
+		return err
+	}
+	is := func(format string) error {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, format, k.Name, d.t.Name)
+	}
+	switch {
+	case !isInteger(col.Type):
+		return wrongIdentityType()
+	case !col.NotNull:
+		return is(`column "%s" of relation "%s" must be declared NOT NULL before identity can be added`)
+	case col.Identity != 0:
+		return is(`column "%s" of relation "%s" is already an identity column`)
+	case col.Default != "" || col.Generated != "":
+		return is(`column "%s" of relation "%s" already has a default value`)
+	}
+	return d.identity(col, k.Def.GetConstraint(), false)
+}
+
+func (d *draft) notIdentity(name string) *pgerr.Error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `column "%s" of relation "%s" is not an identity column`, name, d.t.Name)
+}
+
+// setIdentity is ALTER COLUMN … SET GENERATED, SET options of its sequence, RESTART.
+func (d *draft) setIdentity(k *pg_query.AlterTableCmd) error {
+	col, err := d.liveColumn(k.Name)
+	if err != nil {
+		return err
+	}
+	if col.Identity == 0 {
+		return d.notIdentity(k.Name)
+	}
+	var rest []*pg_query.Node
+	said := false
+	for _, o := range k.Def.GetList().GetItems() {
+		e := o.GetDefElem()
+		if e.GetDefname() != "generated" {
+			rest = append(rest, o)
+			continue
+		}
+		if said {
+			return pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
+		}
+		said = true
+		col.Identity = byte(e.Arg.GetInteger().GetIval())
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	s, err := d.ownedSequence(col.Sequence)
+	if err != nil {
+		return err
+	}
+	return d.changeSequence(s, rest, true)
+}
+
+// ownedSequence finds a sequence that goes with the table, and is locked with it.
+func (d *draft) ownedSequence(oid catalog.OID) (*catalog.Table, error) {
+	s := d.view.Table(oid)
+	if s == nil {
+		return nil, errMoved
+	}
+	return s, d.own(s)
+}
+
+// dropIdentity is ALTER COLUMN … DROP IDENTITY.
+func (d *draft) dropIdentity(k *pg_query.AlterTableCmd) error {
+	col, err := d.liveColumn(k.Name)
+	if err != nil {
+		return err
+	}
+	if col.Identity == 0 {
+		if k.MissingOk {
+			d.skip(d.notIdentity(k.Name))
+			return nil
+		}
+		return d.notIdentity(k.Name)
+	}
+	s, err := d.ownedSequence(col.Sequence)
+	if err != nil {
+		return err
+	}
+	col.Identity, col.Sequence = 0, 0
+	return d.dropTable(s)
+}
+
+// isIdentity refuses what cannot be done to an identity column.
+func (d *draft) isIdentity(col *catalog.Column) *pgerr.Error {
+	return pgerr.New(pgerr.SyntaxError, `column "%s" of relation "%s" is an identity column`, col.Name, d.t.Name)
+}
+
+// retypeIdentity gives the sequence of an identity column the column's new type.
+func (d *draft) retypeIdentity(col *catalog.Column, to types.OID) error {
+	if col.Identity == 0 || col.Type == to {
+		return nil
+	}
+	s, err := d.ownedSequence(col.Sequence)
+	if err != nil {
+		return err
+	}
+	if !isInteger(to) {
+		return wrongIdentityType()
+	}
+	as := &pg_query.DefElem{Defname: "as", Location: -1, Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(to)}}}
+	return d.changeSequence(s, []*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}}, true)
+}

@@ -1,0 +1,256 @@
+package ddl
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// usingDefault is a column whose default takes values of a sequence that is to be dropped.
+type usingDefault struct {
+	table *catalog.Table
+	att   int16
+}
+
+// names tells whether a stored default names a sequence. Stored text names objects by their numbers.
+func names(text string, sequence catalog.OID) bool {
+	return strings.Contains(text, "'"+strconv.FormatUint(uint64(sequence), 10)+"'::regclass")
+}
+
+// users lists the columns that have values of a sequence as their default.
+func (c *change) users(sequence *catalog.Table) []usingDefault {
+	var out []usingDefault
+	for t := range c.view.Tables(sequence.Database) {
+		for i := range t.Columns {
+			if col := &t.Columns[i]; !col.Dropped && names(col.Default, sequence.OID) {
+				out = append(out, usingDefault{t, col.AttNum})
+			}
+		}
+	}
+	return out
+}
+
+// withOwned adds to tables the sequences that they own, for their locks.
+func (c *change) withOwned(tables []catalog.OID) []catalog.OID {
+	out := slices.Clone(tables)
+	for _, oid := range tables {
+		if t := c.view.Table(oid); t != nil && t.Kind == catalog.KindTable {
+			for _, s := range c.view.OwnedSequences(t) {
+				if !slices.Contains(out, s.OID) {
+					out = append(out, s.OID)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// withUsers adds to relations the tables that have defaults from a sequence among them, or from one that they own.
+func (c *change) withUsers(relations []catalog.OID) []catalog.OID {
+	out := slices.Clone(relations)
+	for _, oid := range c.withOwned(relations) {
+		t := c.view.Table(oid)
+		if t == nil || t.Sequence == nil {
+			continue
+		}
+		for _, u := range c.users(t) {
+			if !slices.Contains(out, u.table.OID) {
+				out = append(out, u.table.OID)
+			}
+		}
+	}
+	return out
+}
+
+// orphaned gives what depends on sequences that are dropped, but for columns that are dropped with them.
+func (c *change) orphaned(list []*catalog.Table, with func(usingDefault) bool) (lines, gone []string, users []usingDefault) {
+	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
+		for _, u := range c.users(s) {
+			if with(u) || slices.Contains(users, u) {
+				continue
+			}
+			what := "default value for column " + u.table.ColumnByNum(u.att).Name + " of table " + c.visibleName(u.table)
+			lines = append(lines, what+" depends on sequence "+c.visibleName(s))
+			gone, users = append(gone, what), append(users, u)
+		}
+	}
+	return lines, gone, users
+}
+
+// undefault takes defaults away; tables that the statement drops or puts itself are not among them.
+func (c *change) undefault(users []usingDefault) error {
+	changed := map[catalog.OID]*catalog.Table{}
+	for _, u := range users {
+		if err := c.own(u.table); err != nil {
+			return err
+		}
+		t := changed[u.table.OID]
+		if t == nil {
+			t = u.table.Clone()
+			changed[u.table.OID] = t
+		}
+		t.ColumnByNum(u.att).Default = ""
+	}
+	for _, t := range changed {
+		if err := c.ch.PutTable(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undefaultSevered is undefault for tables of which foreign keys may go too.
+func (c *change) undefaultSevered(users []usingDefault) error {
+	for _, u := range users {
+		if err := c.own(u.table); err != nil {
+			return err
+		}
+		if c.lost == nil {
+			c.lost = map[catalog.OID][]int16{}
+		}
+		if c.cut == nil {
+			c.cut = map[catalog.OID][]catalog.OID{}
+		}
+		c.lost[u.table.OID] = append(c.lost[u.table.OID], u.att)
+		c.cut[u.table.OID] = append(c.cut[u.table.OID], 0) // no key has that number
+	}
+	return nil
+}
+
+// dropSequences is DROP SEQUENCE.
+func (r *runner) dropSequences(n *pg_query.DropStmt) error {
+	names := objectNames(n)
+	return r.exclusively(func(c *change) []catalog.OID {
+		if n.Behavior == pg_query.DropBehavior_DROP_CASCADE {
+			return c.withUsers(c.find(names...))
+		}
+		return c.find(names...)
+	}, func(c *change) error {
+		var list []*catalog.Table
+		for _, rv := range names {
+			f, err := c.toDrop(rv, "sequence", n.MissingOk)
+			if err != nil {
+				return err
+			}
+			if f.table == nil || slices.Contains(list, f.table) {
+				continue
+			}
+			if err := c.own(f.table); err != nil {
+				return err
+			}
+			list = append(list, f.table)
+		}
+		for _, s := range list {
+			if t := c.view.Table(s.Sequence.Table); s.Sequence.Internal && t != nil {
+				col := "column " + t.ColumnByNum(s.Sequence.Column).Name + " of table " + c.visibleName(t)
+				return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because %s requires it", c.visibleName(s), col).
+					WithHint("You can drop %s instead.", col)
+			}
+		}
+		return c.dropSequenceList(list, n.Behavior)
+	})
+}
+
+func (c *change) dropSequenceList(list []*catalog.Table, behavior pg_query.DropBehavior) error {
+	if len(list) == 0 {
+		return nil
+	}
+	lines, gone, users := c.orphaned(list, func(usingDefault) bool { return false })
+	if err := c.cascade("sequence "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
+		return err
+	}
+	if err := c.undefault(users); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if err := c.dropTable(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropOwned drops the sequences that a column of the draft owns; att 0 stands for all columns.
+func (d *draft) dropOwned(att int16, behavior pg_query.DropBehavior) error {
+	var list []*catalog.Table
+	for _, s := range d.view.OwnedSequences(d.t) {
+		if s.Sequence.Column == att {
+			if err := d.own(s); err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	lines, gone, users := d.orphaned(list, func(u usingDefault) bool { return u.table.OID == d.t.OID && u.att == att })
+	what := "column " + d.t.ColumnByNum(att).Name + " of table " + d.t.Name
+	if err := d.cascade(what, false, lines, gone, behavior); err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(users, func(u usingDefault) bool {
+		if u.table.OID == d.t.OID {
+			d.t.ColumnByNum(u.att).Default = ""
+		}
+		return u.table.OID == d.t.OID
+	})
+	if err := d.undefault(others); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if err := d.dropTable(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownedBy lists the sequences that tables own, all of them locked.
+func (c *change) ownedBy(tables []*catalog.Table) ([]*catalog.Table, error) {
+	var out []*catalog.Table
+	for _, t := range tables {
+		if t.Kind != catalog.KindTable {
+			continue
+		}
+		for _, s := range c.view.OwnedSequences(t) {
+			if err := c.own(s); err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// dropWithSequences drops tables with the sequences that they own. That nothing else needs these was seen to before.
+func (c *change) dropWithSequences(list []*catalog.Table) error {
+	owned, err := c.ownedBy(list)
+	if err != nil {
+		return err
+	}
+	for _, t := range append(slices.Clone(list), owned...) {
+		if err := c.dropTable(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownedAmong tells whether a relation is a sequence of one of the tables, and so goes with it.
+func (c *change) ownedAmong(t *catalog.Table, tables []*catalog.Table) bool {
+	return t.Sequence != nil && slices.ContainsFunc(tables, func(o *catalog.Table) bool { return o.OID == t.Sequence.Table })
+}
+
+// orphanedBy is orphaned for a relation that is dropped with others.
+func (c *change) orphanedBy(t *catalog.Table, dropped []*catalog.Table) (lines, gone []string, users []usingDefault) {
+	if t.Sequence == nil {
+		return nil, nil, nil
+	}
+	return c.orphaned([]*catalog.Table{t}, func(u usingDefault) bool { return slices.Contains(dropped, u.table) })
+}
