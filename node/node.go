@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/sql"
@@ -29,7 +30,9 @@ type Node struct {
 	port     port
 	catalog  *catalog.Catalog
 	register *member.Register
+	clock    *txn.Clock
 	host     *cluster.Host
+	tasks    *taskserver.Server
 	server   *sql.Server
 	wire     *pgwire.Server
 	listener net.Listener
@@ -82,6 +85,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	n.port.asks.Serve(n.catalog)
 	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Now}
 	n.register.Host(n.cfg.Logger).Register(n.port.joining, n.port.members)
+	n.buildFragments()
 	n.port.open()
 	if err = n.port.awaitCatalog(ctx, n); err != nil {
 		return err
@@ -109,19 +113,15 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 
 // openSessions opens what stands on the catalog: the fragments here, and what serves clients.
 func (n *Node) openSessions(ctx context.Context) (err error) {
-	clock := txn.NewClock(n.cfg.Now, maxClockAhead)
 	self := n.catalog.View().Node(n.dir.NodeID)
 	if self == nil {
 		return fmt.Errorf("node %d is not in the cluster's list of nodes", n.dir.NodeID)
 	}
-	n.host, err = cluster.Open(ctx, cluster.Config{
-		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: clock, Logger: n.cfg.Logger,
-	})
-	if err != nil {
+	if err = n.host.Start(ctx); err != nil {
 		return err
 	}
 	n.server = sql.NewServer(sql.Config{
-		Catalog: n.catalog, Fragments: n.host, Clock: clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
+		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
 		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {

@@ -125,7 +125,11 @@ const renewalTick = time.Hour
 // attend keeps what the node knows of others as the catalog says it: where they are reached, whom to trust, who was removed. It renews the node's own
 // certificate when that is due. It ends with ctx.
 func (n *Node) attend(ctx context.Context) {
-	n.background.Add(2)
+	n.background.Add(3)
+	go func() {
+		defer n.background.Done()
+		n.askForIdle(ctx)
+	}()
 	go func() {
 		defer n.background.Done()
 		t := time.NewTicker(renewalTick)

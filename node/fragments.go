@@ -1,0 +1,47 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/cluster"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/taskserver"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	idleStage = 30 * time.Second // after which a gateway is asked whether its transaction is over
+	idleTick  = 10 * time.Second
+)
+
+// buildFragments makes what serves the fragments, to sessions here and to other nodes. Nothing of it is open yet.
+func (n *Node) buildFragments() {
+	n.clock = txn.NewClock(n.cfg.Now, maxClockAhead)
+	n.host = cluster.New(cluster.Config{
+		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
+		Door: n.port.door,
+	})
+	n.tasks = taskserver.New(taskserver.Config{
+		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
+	})
+	n.host.OnGateways(n.tasks.DropGateway, n.tasks.DropTransactions)
+	n.host.Register(n.port.members)
+	pb.RegisterFragmentsServer(n.port.members, n.tasks)
+}
+
+// askForIdle asks other nodes about transactions of theirs that have left something here and seem to be over. It ends with ctx.
+func (n *Node) askForIdle(ctx context.Context) {
+	t := time.NewTicker(idleTick)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			for node, ids := range n.tasks.Idle(idleStage) {
+				n.host.AskAlive(node, ids)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
