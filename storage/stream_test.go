@@ -146,3 +146,40 @@ func TestDamagedStreamIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowerIsStreamedToWhileWritten adds a replica under writes: the stream is of one moment, and the log from there on is kept for it.
+func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
+	addrA, transA := raft.NewInmemTransport("a")
+	addrB, transB := raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	transB.Connect(addrA, transA)
+	a := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+	})
+	fillAndCut(t, a)
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; b.restores.Load() == 0 || b.Applied() == 0; i++ {
+		commitRow(t, a, rowKey(i%300), fmt.Sprint(i, string(bytes.Repeat([]byte("y"), 10_000))))
+		if i%20 == 0 {
+			if err := a.group.Snapshot(); err != nil { // whoever cut the log now would have the stream begin again
+				t.Fatal(err)
+			}
+		}
+	}
+	catchUp(t, a, b)
+	same(t, a, b)
+	if n := b.restores.Load(); n != 1 {
+		t.Errorf("%d streams", n)
+	}
+	v := &View{r: b, restores: 0}
+	if v.intact(nil) == nil {
+		t.Error("a view of before the stream is taken for whole")
+	}
+}
