@@ -61,10 +61,26 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// Command says how a node is started.
+type Command struct {
+	Via     []string // what the command is started with, as a network namespace wants it
+	Binary  string
+	Data    string
+	SQLAddr string
+	Flags   []string
+}
+
 // Launch starts a process and returns at once; it may be killed before it is ready.
 func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, error) {
-	p := &Process{Data: data, log: &lockedBuffer{}, exited: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"start", "--data", data, "--sql-addr", "127.0.0.1:0", "--node-addr", "127.0.0.1:0"}, flags...)...)
+	return LaunchCommand(Command{Binary: binary, Data: data, SQLAddr: "127.0.0.1:0", Flags: flags})
+}
+
+// LaunchCommand is Launch with all that can be said.
+func LaunchCommand(c Command) (*Process, *bufio.Reader, error) {
+	p := &Process{Data: c.Data, log: &lockedBuffer{}, exited: make(chan struct{})}
+	words := append(append([]string{}, c.Via...), c.Binary, "start", "--data", c.Data, "--sql-addr", c.SQLAddr, "--node-addr", "127.0.0.1:0")
+	words = append(words, c.Flags...)
+	p.cmd = exec.Command(words[0], words[1:]...)
 	p.cmd.Stderr = p.log
 	// A pipe of our own: StdoutPipe would be closed by Wait under the reader.
 	out, in, err := os.Pipe()
@@ -85,7 +101,12 @@ func Launch(binary, data string, flags ...string) (*Process, *bufio.Reader, erro
 
 // Start starts a process and waits for its ready line.
 func Start(binary, data string, flags ...string) (*Process, error) {
-	p, out, err := Launch(binary, data, flags...)
+	return StartCommand(Command{Binary: binary, Data: data, SQLAddr: "127.0.0.1:0", Flags: flags})
+}
+
+// StartCommand is Start with all that can be said.
+func StartCommand(c Command) (*Process, error) {
+	p, out, err := LaunchCommand(c)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,9 @@
 //
 // PostgreSQL runs with its default settings (and durability), made with initdb -E UTF8 --locale=C.UTF-8; it is installed from Debian's packages
 // where it is missing. Sherd runs with three fragments. Each round measures both, one after the other; medians of the rounds are quoted.
+//
+// With -cluster it compares what a replicated write costs: PostgreSQL alone and with one synchronous standby, Sherd as one node and as three,
+// each with all replicas on this machine, so that processor time counts and throughput does not.
 package main
 
 import (
@@ -14,7 +17,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ type options struct {
 	only    []string
 	orders  int
 	docs    int
+	cluster bool
 }
 
 func main() {
@@ -39,6 +42,7 @@ func main() {
 	flag.IntVar(&o.orders, "orders", 1_000_000, "orders of 250 bytes for COPY and the aggregate")
 	flag.IntVar(&o.docs, "docs", 100_000, "documents of 1 KB for the point workloads")
 	flag.StringVar(&only, "only", "", "workloads to run, separated by commas: "+strings.Join(names(), ", "))
+	flag.BoolVar(&o.cluster, "cluster", false, "compare PostgreSQL with a synchronous standby, one node and three nodes: latency and processor time of an operation")
 	flag.Parse()
 	if only != "" {
 		o.only = strings.Split(only, ",")
@@ -60,21 +64,25 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Printf("%s/%s, %d processors, PostgreSQL and Sherd in turn, %d rounds of %d s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.seconds)
-	pg, err := startPostgres(ctx, filepath.Join(dir, "postgres"))
+	bin, err := buildSherd(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("start PostgreSQL: %w", err)
+		return err
 	}
-	defer pg.stop()
-	sherd, err := startSherd(ctx, filepath.Join(dir, "sherd"))
-	if err != nil {
-		return fmt.Errorf("start Sherd: %w", err)
+	b := &bench{options: o, dir: dir}
+	defer b.stop()
+	for _, start := range b.subjects(bin) {
+		s, err := start(ctx)
+		if s != nil {
+			b.servers = append(b.servers, s)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	defer sherd.stop()
-	b := &bench{options: o, dir: dir, servers: []*server{pg, sherd}}
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("%-28s %8s %14s %14s %8s\n", "workload", "clients", "PostgreSQL", "Sherd", "ratio")
+	b.head()
 	for _, w := range workloads {
 		if len(o.only) > 0 && !slices.Contains(o.only, w.name) {
 			continue

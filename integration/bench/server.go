@@ -17,20 +17,24 @@ import (
 	"time"
 )
 
-// server is a running database.
+// server is a running database, of one process and its children, or of several.
 type server struct {
 	name string
-	port int
-	cmd  *exec.Cmd
+	port int // where clients connect
+	pids []int
+	stop func()
 }
 
 func (s *server) args() []string {
 	return []string{"-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres"}
 }
 
-func (s *server) stop() {
-	s.cmd.Process.Signal(syscall.SIGTERM)
-	s.cmd.Wait()
+// newServer is a server of one command, which runs.
+func newServer(name string, port int, cmd *exec.Cmd) *server {
+	return &server{name, port, []int{cmd.Process.Pid}, func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+	}}
 }
 
 // command makes a command that runs as the user postgres where we are root, which PostgreSQL refuses to run as.
@@ -76,34 +80,56 @@ func startPostgres(ctx context.Context, dir string) (*server, error) {
 	if err := installPostgres(ctx); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := postgresDir(ctx, dir); err != nil {
 		return nil, err
 	}
-	if os.Getuid() == 0 {
-		if out, err := exec.CommandContext(ctx, "chown", "postgres", dir).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w", out, err)
-		}
+	if err := asPostgres(ctx, "initdb", "-D", dir, "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U", "postgres"); err != nil {
+		return nil, err
 	}
-	initdb, err := command(ctx, true, filepath.Join(postgresBin, "initdb"), "-D", dir, "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust", "-U", "postgres")
+	return runPostgres(ctx, "PostgreSQL", dir)
+}
+
+// postgresDir makes a directory that PostgreSQL takes.
+func postgresDir(ctx context.Context, dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil || os.Getuid() != 0 {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, "chown", "postgres", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	return nil
+}
+
+// asPostgres runs one of PostgreSQL's programs to its end.
+func asPostgres(ctx context.Context, program string, args ...string) error {
+	cmd, err := command(ctx, true, filepath.Join(postgresBin, program), args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %s: %w", out, err)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %s: %w", program, out, err)
 	}
+	return nil
+}
+
+// runPostgres starts PostgreSQL over a directory and waits until it takes clients.
+func runPostgres(ctx context.Context, name, dir string, settings ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := command(ctx, true, filepath.Join(postgresBin, "postgres"), "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "timezone=UTC", "-c", "logging_collector=off")
+	args := []string{"-D", dir, "-p", strconv.Itoa(port)}
+	for _, s := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "timezone=UTC", "logging_collector=off"}, settings...) {
+		args = append(args, "-c", s)
+	}
+	cmd, err := command(ctx, true, filepath.Join(postgresBin, "postgres"), args...)
 	if err != nil {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{"PostgreSQL", port, cmd}
+	s := newServer(name, port, cmd)
 	return s, s.wait(ctx)
 }
 
@@ -130,14 +156,19 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// startSherd builds the binary of this tree and starts it.
-func startSherd(ctx context.Context, dir string) (*server, error) {
-	bin := dir + "-bin"
+// buildSherd builds the binary of this tree.
+func buildSherd(ctx context.Context, dir string) (string, error) {
+	bin := filepath.Join(dir, "sherd-bin")
 	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/sherddb/sherd/cmd/sherd")
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %s: %w", out, err)
+		return "", fmt.Errorf("build: %s: %w", out, err)
 	}
-	args := []string{"start", "--data", dir, "--sql-addr", "127.0.0.1:0"}
+	return bin, nil
+}
+
+// startSherd starts one node.
+func startSherd(ctx context.Context, bin, dir string) (*server, error) {
+	args := []string{"start", "--data", dir, "--sql-addr", "127.0.0.1:0", "--node-addr", "127.0.0.1:0"}
 	if addr := os.Getenv("BENCH_HTTP_ADDR"); addr != "" { // to profile the server
 		args = append(args, "--http-addr", addr)
 	}
@@ -159,5 +190,5 @@ func startSherd(ctx context.Context, dir string) (*server, error) {
 		return nil, err
 	}
 	port, err := strconv.Atoi(u.Port())
-	return &server{"Sherd", port, cmd}, err
+	return newServer("Sherd", port, cmd), err
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -104,7 +105,7 @@ func (b *bench) prepare(ctx context.Context) error {
 				return err
 			}
 		}
-		if s.name == "PostgreSQL" {
+		if strings.HasPrefix(s.name, "PostgreSQL") {
 			if err := b.psql(ctx, s, "VACUUM ANALYZE"); err != nil {
 				return err
 			}
@@ -171,7 +172,7 @@ func (b *bench) load(ctx context.Context, s *server, table string) error {
 	return b.psql(ctx, s, fmt.Sprintf(`\copy %s FROM '%s'`, table, filepath.Join(b.dir, table+".csv")))
 }
 
-// measure runs a workload on both servers, round by round, and prints the medians.
+// measure runs a workload on all servers, round by round, and prints the medians.
 func (b *bench) measure(ctx context.Context, w workload) error {
 	if w.script == "" {
 		return b.measureCopy(ctx, w)
@@ -181,62 +182,52 @@ func (b *bench) measure(ctx context.Context, w workload) error {
 		return err
 	}
 	for _, clients := range b.clients {
-		rates := make([][]float64, len(b.servers))
+		figures := make([][]figure, len(b.servers))
 		for range b.rounds {
 			for i, s := range b.servers {
-				tps, err := b.pgbench(ctx, s, file, clients)
+				f, err := b.pgbench(ctx, s, file, clients)
 				if err != nil {
 					return err
 				}
-				rates[i] = append(rates[i], tps)
+				figures[i] = append(figures[i], f)
 			}
 		}
-		b.print(w.what, clients, rates, "tps")
+		b.print(w.what, clients, figures, "tps")
 	}
 	return nil
 }
 
-func (b *bench) print(what string, clients int, rates [][]float64, unit string) {
-	var ratios []float64
-	for i := range rates[0] {
-		ratios = append(ratios, rates[1][i]/rates[0][i])
-	}
-	fmt.Printf("%-28s %8d %10.1f %s %10.1f %s %7.2f\n", what, clients, median(rates[0]), unit, median(rates[1]), unit, median(ratios))
-}
-
-func median(x []float64) float64 {
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return s[len(s)/2]
-}
-
 var tpsLine = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (float64, error) {
+func (b *bench) pgbench(ctx context.Context, s *server, file string, clients int) (figure, error) {
 	args := append(s.args(), "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)), "-T", strconv.Itoa(b.seconds),
 		"-D", "docs="+strconv.Itoa(b.docs), "-D", "spread="+strconv.Itoa(spread), "--max-tries=1000", "-f", file, "postgres")
+	before := s.processorTime()
 	out, err := exec.CommandContext(ctx, "pgbench", args...).CombinedOutput()
+	used := s.processorTime() - before
 	m := tpsLine.FindSubmatch(out)
 	if err != nil || m == nil {
-		return 0, fmt.Errorf("%s: pgbench: %s: %w", s.name, out, err)
+		return figure{}, fmt.Errorf("%s: pgbench: %s: %w", s.name, out, err)
 	}
-	return strconv.ParseFloat(string(m[1]), 64)
+	tps, err := strconv.ParseFloat(string(m[1]), 64)
+	return figure{rate: tps, latency: float64(clients) / tps * 1000, processor: used.Seconds() * 1000 / (tps * float64(b.seconds))}, err
 }
 
 func (b *bench) measureCopy(ctx context.Context, w workload) error {
-	rates := make([][]float64, len(b.servers))
+	figures := make([][]figure, len(b.servers))
 	for range b.rounds {
 		for i, s := range b.servers {
 			if err := b.psql(ctx, s, "TRUNCATE orders"); err != nil {
 				return err
 			}
-			start := time.Now()
+			start, before := time.Now(), s.processorTime()
 			if err := b.load(ctx, s, "orders"); err != nil {
 				return err
 			}
-			rates[i] = append(rates[i], float64(b.orders)/time.Since(start).Seconds()/1000)
+			took, rows := time.Since(start).Seconds(), float64(b.orders)/1000
+			figures[i] = append(figures[i], figure{rate: rows / took, latency: took / rows * 1000, processor: (s.processorTime() - before).Seconds() * 1000 / rows})
 		}
 	}
-	b.print(w.what, 1, rates, "k/s")
+	b.print(w.what, 1, figures, "k/s")
 	return nil
 }

@@ -1,0 +1,296 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sherddb/sherd/integration"
+)
+
+// Ports of every node in a namespace of its own.
+const (
+	sqlPort  = 5433
+	nodePort = 7433
+)
+
+// Cluster is nodes, each a process, numbered from 1.
+type Cluster struct {
+	binary  string
+	dir     string
+	network Network
+	flags   []string // of every node
+
+	mu    sync.Mutex
+	nodes []*Node // guarded by mu
+}
+
+// Node is one node and where it is found, whether it runs or not.
+type Node struct {
+	Number  int
+	SQL     string // HOST:PORT
+	Peers   string // HOST:PORT of the node port
+	data    string
+	process *integration.Process // nil: it was ended
+	stopped bool                 // by SIGSTOP
+	flags   []string
+}
+
+// NewCluster starts n nodes that replicate everything on three of them.
+func NewCluster(binary, dir string, network Network, n int, flags ...string) (*Cluster, error) {
+	c := &Cluster{binary: binary, dir: dir, network: network, flags: flags}
+	for range n {
+		if _, err := c.Add(); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Add starts one node more, which joins those there are.
+func (c *Cluster) Add() (*Node, error) {
+	number := len(c.nodes) + 1
+	n := &Node{Number: number, data: filepath.Join(c.dir, "n"+strconv.Itoa(number))}
+	var err error
+	if n.SQL, err = c.port(number, sqlPort); err != nil {
+		return nil, err
+	}
+	if n.Peers, err = c.port(number, nodePort); err != nil {
+		return nil, err
+	}
+	var join []string
+	if number > 1 {
+		token, err := c.Token()
+		if err != nil {
+			return nil, err
+		}
+		join = []string{"--join", c.nodes[0].Peers, "--token", token}
+	}
+	if err := c.start(n, join...); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes = append(c.nodes, n)
+	return n, nil
+}
+
+// port gives an address of a node: on loopback a port that is free, which is then its own for good.
+func (c *Cluster) port(node, port int) (string, error) {
+	host := c.network.Address(node)
+	if c.network.Cuts() {
+		return net.JoinHostPort(host, strconv.Itoa(port)), nil
+	}
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// Token asks the first node that answers for a token with which a node may join.
+func (c *Cluster) Token() (string, error) {
+	var errs []error
+	for _, n := range c.nodes {
+		cmd := exec.Command(c.binary, "node", "token", "--url", n.URL(), "--quiet")
+		out, err := cmd.Output()
+		if err == nil {
+			return strings.TrimSpace(string(out)), nil
+		}
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
+}
+
+// URL is what a client connects to a node with.
+func (n *Node) URL() string { return "postgres://postgres@" + n.SQL + "/postgres?connect_timeout=5" }
+
+func (c *Cluster) start(n *Node, flags ...string) error {
+	p, err := integration.StartCommand(integration.Command{
+		Via: c.network.Via(n.Number), Binary: c.binary, Data: n.data, SQLAddr: n.SQL,
+		Flags: append(append([]string{"--node-addr", n.Peers, "--http-addr", ""}, flags...), append(n.flags, c.flags...)...),
+	})
+	if err != nil {
+		return fmt.Errorf("node %d: %w", n.Number, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.process, n.stopped = p, false
+	return nil
+}
+
+// Nodes gives all nodes.
+func (c *Cluster) Nodes() []*Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*Node(nil), c.nodes...)
+}
+
+// AnyURL gives where a client may connect now: a random node that runs.
+func (c *Cluster) AnyURL() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var up []*Node
+	for _, n := range c.nodes {
+		if n.process != nil && !n.stopped && !n.process.Exited() {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
+		up = c.nodes
+	}
+	return up[rand.IntN(len(up))].URL()
+}
+
+// Kill ends nodes as a power failure would.
+func (c *Cluster) Kill(nodes ...*Node) {
+	for _, n := range nodes {
+		n.process.Kill()
+	}
+}
+
+// Start starts nodes again, at once, and waits until all take clients.
+func (c *Cluster) Start(nodes ...*Node) error {
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() { errs[i] = c.start(n) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Restart ends a node as an operator would, and starts it again.
+func (c *Cluster) Restart(n *Node) error {
+	code, took, err := n.process.Terminate()
+	if err == nil && code != 0 {
+		err = fmt.Errorf("node %d ended with %d after %v:\n%s", n.Number, code, took, n.process.Log())
+	}
+	return errors.Join(err, c.start(n))
+}
+
+// Freeze stops a node's process in its tracks; Thaw lets it go on.
+func (c *Cluster) Freeze(n *Node) error { return c.signal(n, syscall.SIGSTOP) }
+
+// Thaw lets a frozen node go on.
+func (c *Cluster) Thaw(n *Node) error { return c.signal(n, syscall.SIGCONT) }
+
+func (c *Cluster) signal(n *Node, s syscall.Signal) error {
+	c.mu.Lock()
+	n.stopped = s == syscall.SIGSTOP
+	c.mu.Unlock()
+	return syscall.Kill(n.process.PID(), s)
+}
+
+// Process is the node's process of now.
+func (n *Node) Process() *integration.Process { return n.process }
+
+// Isolate cuts a node off from all others: what it sends, what it is sent, or both.
+func (c *Cluster) Isolate(n *Node, out, in bool) error {
+	return c.each(n, func(other *Node) error {
+		var errs []error
+		if out {
+			errs = append(errs, c.network.Cut(n.Number, other.Number))
+		}
+		if in {
+			errs = append(errs, c.network.Cut(other.Number, n.Number))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// Reunite takes that back.
+func (c *Cluster) Reunite(n *Node, out, in bool) error {
+	return c.each(n, func(other *Node) error {
+		var errs []error
+		if out {
+			errs = append(errs, c.network.Mend(n.Number, other.Number))
+		}
+		if in {
+			errs = append(errs, c.network.Mend(other.Number, n.Number))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (c *Cluster) each(n *Node, do func(other *Node) error) error {
+	var errs []error
+	for _, other := range c.Nodes() {
+		if other != n {
+			errs = append(errs, do(other))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// led gives the node whose number a query tells.
+func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	nodes := c.Nodes()
+	number, err := ask(ctx, nodes[rnd.IntN(len(nodes))], query)
+	if err != nil {
+		return nil, err
+	}
+	if number < 1 || number > len(nodes) {
+		return nil, fmt.Errorf("%s: there is no node %d", query, number)
+	}
+	return nodes[number-1], nil
+}
+
+// WaitWhole waits until every fragment has as many replicas as it shall, all of which have caught up.
+func (c *Cluster) WaitWhole(ctx context.Context, n *Node) error {
+	return waitFor(ctx, n, "SELECT count(*) FROM sherd.replicas WHERE NOT healthy", 0)
+}
+
+// Logs are what the nodes wrote to standard error, the last lines of each.
+func (c *Cluster) Logs(lines int) string {
+	var b strings.Builder
+	for _, n := range c.Nodes() {
+		all := strings.Split(strings.TrimSpace(n.process.Log()), "\n")
+		fmt.Fprintf(&b, "node %d:\n%s\n", n.Number, strings.Join(all[max(0, len(all)-lines):], "\n"))
+	}
+	return b.String()
+}
+
+// Close ends all nodes.
+func (c *Cluster) Close() error {
+	for _, n := range c.Nodes() {
+		if n.process != nil && !n.process.Exited() {
+			n.process.Kill()
+		}
+	}
+	return c.network.Close()
+}
+
+// waitFor asks a node until a count is as wanted.
+func waitFor(ctx context.Context, n *Node, query string, want int) error {
+	last := errors.New("not asked")
+	for ctx.Err() == nil {
+		var got int
+		if got, last = ask(ctx, n, query); last == nil {
+			if got == want {
+				return nil
+			}
+			last = fmt.Errorf("%s: %d, not %d", query, got, want)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return last
+}

@@ -1,0 +1,129 @@
+package fault
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Fault is one kind of suffering.
+type Fault struct {
+	Name string
+	Cuts bool // it wants a network that can be cut
+	// Do inflicts it for about as long as told, and ends it: all nodes run, and reach each other, when it returns.
+	Do func(c *Cluster, rnd *rand.Rand, length time.Duration) error
+}
+
+// Faults are all kinds.
+func Faults() []Fault {
+	return []Fault{
+		{Name: "kill one", Do: killSome(1)},
+		{Name: "freeze one", Do: freezeOne},
+		{Name: "kill two", Do: killSome(2)},
+		{Name: "kill all", Do: killAll},
+		{Name: "kill the catalog's leader", Do: killCatalogLeader},
+		{Name: "freeze the leader of a fragment", Do: freezeLeader},
+		{Name: "rolling restart", Do: rollingRestart},
+		{Name: "cut off", Cuts: true, Do: cut(true, true)},
+		{Name: "not heard", Cuts: true, Do: cut(true, false)},
+		{Name: "hears nothing", Cuts: true, Do: cut(false, true)},
+		{Name: "two that do not reach each other", Cuts: true, Do: cutPair},
+		{Name: "slow and lossy", Cuts: true, Do: slow},
+	}
+}
+
+func pick(c *Cluster, rnd *rand.Rand, n int) []*Node {
+	nodes := c.Nodes()
+	rnd.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	return nodes[:n]
+}
+
+func killSome(n int) func(*Cluster, *rand.Rand, time.Duration) error {
+	return func(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+		nodes := pick(c, rnd, n)
+		c.Kill(nodes...)
+		time.Sleep(length)
+		return c.Start(nodes...)
+	}
+}
+
+func killAll(c *Cluster, _ *rand.Rand, _ time.Duration) error {
+	c.Kill(c.Nodes()...)
+	return c.Start(c.Nodes()...)
+}
+
+func freeze(c *Cluster, n *Node, length time.Duration) error {
+	if err := c.Freeze(n); err != nil {
+		return err
+	}
+	time.Sleep(length)
+	return c.Thaw(n)
+}
+
+func freezeOne(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+	return freeze(c, pick(c, rnd, 1)[0], length)
+}
+
+func freezeLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+	n, err := c.led(rnd, "SELECT leader FROM sherd.fragments ORDER BY fragment LIMIT 1")
+	if err != nil {
+		return err
+	}
+	return freeze(c, n, length)
+}
+
+func killCatalogLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+	n, err := c.led(rnd, "SELECT node FROM sherd.nodes WHERE catalog = 'leader'")
+	if err != nil {
+		return err
+	}
+	c.Kill(n)
+	time.Sleep(length)
+	return c.Start(n)
+}
+
+// rollingRestart is what an upgrade does: one after the other, each as an operator ends it.
+func rollingRestart(c *Cluster, _ *rand.Rand, _ time.Duration) error {
+	for _, n := range c.Nodes() {
+		if err := c.Restart(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cut(out, in bool) func(*Cluster, *rand.Rand, time.Duration) error {
+	return func(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+		n := pick(c, rnd, 1)[0]
+		if err := c.Isolate(n, out, in); err != nil {
+			return err
+		}
+		time.Sleep(length)
+		return c.Reunite(n, out, in)
+	}
+}
+
+func cutPair(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+	nodes := pick(c, rnd, 2)
+	a, b := nodes[0].Number, nodes[1].Number
+	for _, x := range [][2]int{{a, b}, {b, a}} {
+		if err := c.network.Cut(x[0], x[1]); err != nil {
+			return err
+		}
+	}
+	time.Sleep(length)
+	for _, x := range [][2]int{{a, b}, {b, a}} {
+		if err := c.network.Mend(x[0], x[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func slow(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+	n := pick(c, rnd, 1)[0]
+	if err := c.network.Slow(n.Number, true); err != nil {
+		return err
+	}
+	time.Sleep(length)
+	return c.network.Slow(n.Number, false)
+}
