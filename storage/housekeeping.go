@@ -31,7 +31,7 @@ func (r *Replica) housekeeping() {
 		case <-r.began:
 		}
 		r.watchDisk(time.Now())
-		r.several.Store(!r.group.SoleVoter())
+		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)
 		r.cutLog()
 		if r.term.Load() == 0 {
 			gc.run() // a follower's Badger drops what the leader's watermark lets it

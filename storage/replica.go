@@ -74,7 +74,7 @@ type Replica struct {
 	diskSeen time.Time // housekeeping only
 
 	retained retention
-	several  atomic.Bool // replicas decide; as of a moment ago
+	several  atomic.Bool // replicas there are; as of a moment ago
 
 	logged atomic.Int64 // bytes of entries applied since the log was last cut
 
