@@ -36,6 +36,12 @@
 // They are kept by statements that follow a client's statement in its transaction, or its commit where they are deferred: foreignkey*.go runs them,
 // package refint words them, docs/decisions tells why. Keys that wait for the commit are in memory, and not bounded.
 //
+// # Sequences
+//
+// The state of a sequence is a row in a fragment. A node moves it ahead by a block, in a transaction of its own, before it gives the values up to
+// there (sequence_store.go), and a session takes CACHE values out of the node's block (sequence.go): none is given twice, some are skipped by a crash.
+// Values of a sequence that the running transaction has made or restarted are counted in the transaction, and its state commits with the definition.
+//
 // # What sessions tell each other
 //
 // Each says what it does (activity), for pg_stat_activity, sherd.txns and sherd.locks; what others run is told to superusers and to sessions of
