@@ -45,10 +45,10 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		// A table is made in a buffer of twice its size, and a compaction makes a dozen at a time.
 		WithBaseTableSize(min(cfg.MemTable, 1<<20)).
 		WithBaseLevelSize(16 * cfg.MemTable).
-		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of single rows ran at half the speed. From four
-		// tables on Badger may also merge level 0 into itself, for which it asks for 256 MiB at once: make large shows what that comes to.
-		WithNumLevelZeroTables(12).
-		WithNumLevelZeroTablesStall(32).
+		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of single rows ran at half the speed. Where
+		// the base level is overfull, Badger merges level 0 into itself, for which it asks for 256 MiB at once: see Pace.
+		WithNumLevelZeroTables(levelZeroTables).
+		WithNumLevelZeroTablesStall(levelZeroStall).
 		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
 		WithValueLogFileSize(16 << 20)
 	db, err := badger.OpenManaged(opt)

@@ -34,6 +34,8 @@ type Config struct {
 	Peers     []raft.Server
 	Join      bool
 
+	Pace *Pace // what the replicas of a node share; nil: one of its own
+
 	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
 	Device *raftlog.Device
 
@@ -63,6 +65,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Fault == nil {
 		c.Fault = func(string) {}
+	}
+	if c.Pace == nil {
+		c.Pace = NewPace()
 	}
 	setDefault(&c.GCTTL, 15*time.Minute)
 	setDefault(&c.RecoverAfter, 5*time.Second)

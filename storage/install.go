@@ -35,9 +35,7 @@ const (
 	installInline = 1         // a write set of so many pieces is installed by the entry that commits it
 	installBatch  = 256 << 10 // bytes that are written at once: what a small write may have to wait for
 	installKeys   = 2048      // keys of these at most
-	installTables = 18        // tables of level 0 from which on it is left to those who have less to write
-	installPause  = 5 * time.Millisecond
-	maxInstalls   = 2 // a large transaction is sent to the log when fewer wait to be installed
+	maxInstalls   = 2         // a large transaction is sent to the log when fewer wait to be installed
 )
 
 // later tells whether a committed transaction's rows are installed in the background.
@@ -94,7 +92,7 @@ func (r *reader) installing(at txn.Timestamp) (list []*install) {
 // finishInstalls writes the rows that a checkpoint or a stream has named, before anybody is served.
 func (m *machine) finishInstalls() error {
 	for _, x := range m.s.installing {
-		if err := m.r.installs.write(x); err != nil {
+		if err := m.r.installs.inTurn(x); err != nil {
 			return err
 		}
 		x.done.Store(true)
@@ -116,6 +114,7 @@ type installer struct {
 	busy bool          // guarded by mu
 	room chan struct{} // closed when jobs get fewer; guarded by mu
 	halt chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
+	turn bool          // this replica's; of the goroutine that writes
 	done sync.WaitGroup
 }
 
@@ -148,7 +147,7 @@ func (i *installer) loop() {
 		}
 		x := i.jobs[0]
 		i.mu.Unlock()
-		err := i.write(x)
+		err := i.inTurn(x)
 		if err == errHalted {
 			return // the checkpoint names it
 		}
@@ -167,14 +166,56 @@ func (i *installer) loop() {
 // errHalted says that a replica is closing, or that its data is about to be replaced.
 var errHalted = errors.New("storage: halted")
 
+// inTurn writes the rows of x when it is this replica's turn.
+func (i *installer) inTurn(x *install) error {
+	if err := i.take(); err != nil {
+		return err
+	}
+	defer i.give()
+	return i.write(x)
+}
+
+// take waits for this replica's turn.
+func (i *installer) take() error {
+	select {
+	case <-i.r.cfg.Pace.turn:
+		i.turn = true
+		return nil
+	case <-i.r.stop:
+	case <-i.halted():
+	}
+	return errHalted
+}
+
+func (i *installer) give() {
+	if i.turn {
+		i.turn = false
+		i.r.cfg.Pace.turn <- struct{}{}
+	}
+}
+
+func (i *installer) halted() chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.halt
+}
+
 // write writes the rows of x, with pauses where others have to write too.
 func (i *installer) write(x *install) error {
-	b := kvBatch{db: i.r.db}
+	b, since := kvBatch{db: i.r.db}, 0
 	flush := func() error {
 		i.r.fault("install.piece")
 		x.bytes.Add(int64(b.bytes))
+		since += b.bytes
 		if err := b.flush(); err != nil {
 			return err
+		}
+		if since > turnBytes {
+			since = 0
+			i.give()
+			if err := i.take(); err != nil {
+				return err
+			}
 		}
 		return i.rest()
 	}
@@ -201,12 +242,10 @@ func (i *installer) write(x *install) error {
 	return err
 }
 
-// rest waits while level 0 is so full that others would be held up soon.
+// rest waits while the database is crowded.
 func (i *installer) rest() error {
-	i.mu.Lock()
-	halt := i.halt
-	i.mu.Unlock()
-	for {
+	halt := i.halted()
+	for began := time.Now(); ; {
 		select {
 		case <-i.r.stop:
 			return errHalted
@@ -214,10 +253,10 @@ func (i *installer) rest() error {
 			return errHalted
 		default:
 		}
-		if levels := i.r.db.Levels(); len(levels) == 0 || levels[0].NumTables < installTables {
+		if !crowded(i.r.db.Levels()) || time.Since(began) > longestNap {
 			return nil
 		}
-		time.Sleep(installPause)
+		time.Sleep(pause)
 	}
 }
 

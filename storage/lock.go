@@ -124,6 +124,7 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.Loc
 	w.brief = req.NoWait
 	w.since, w.done = time.Now(), make(chan error, 1)
 	w.wait = txn.Wait{Waiter: t.party(), Lock: "ShareLock", Key: bytes.Clone(key), Fragment: t.r.cfg.Fragment}
+	w.wait.End = func(err error) { lt.end(s, w, err) }
 	front.enqueue(w)
 	lt.settle(front, w)
 	s.mu.Unlock()
@@ -165,6 +166,20 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 		lt.settle(front, nil)
 	}
 	return nil, 0, err
+}
+
+// end answers w with an error, unless it has its answer.
+func (lt *lockTable) end(s *lockStripe, w *lockWait, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	front := s.locks[string(w.wait.Key)]
+	if front == nil || front.crowd == nil || !slices.Contains(front.crowd.queue, w) {
+		return
+	}
+	lt.deadlock.Done(&w.wait)
+	front.leave(w)
+	w.done <- err
+	lt.settle(front, nil)
 }
 
 // endingWait bounds the wait for a transaction that is committing, of a request that shall not wait.

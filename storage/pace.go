@@ -1,0 +1,53 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Pace is what the replicas of a node share: they install the rows of large transactions one at a time, because each makes its database merge
+// tables, and what those merges hold in memory adds up.
+type Pace struct {
+	turn chan struct{} // has one token
+}
+
+// NewPace makes one for a node.
+func NewPace() *Pace {
+	p := &Pace{turn: make(chan struct{}, 1)}
+	p.turn <- struct{}{}
+	return p
+}
+
+// turnBytes is how much one installs before others may: enough for its database to merge level 0 once.
+const turnBytes = 64 << 20
+
+// An installation waits while its database has not merged what it wrote before. Badger takes tables of level 0 to the base level from
+// levelZeroTables on. Where the base level is overfull, it merges level 0 into itself instead, in a buffer of 256 MiB, and where level 0 is full
+// all writes are held up. So rows that can wait leave level 0 below the first mark while the base level is overfull, and below the second mark,
+// with room for others, in any case.
+const (
+	levelZeroTables = 12
+	levelZeroStall  = 32
+	levelZeroCalm   = levelZeroTables - 2
+	levelZeroBusy   = levelZeroTables + 2
+
+	pause      = 5 * time.Millisecond
+	longestNap = 10 * time.Second // whatever level 0 is like: somebody waits for the rows
+)
+
+// crowded tells whether a database should be left in peace.
+func crowded(levels []badger.LevelInfo) bool {
+	if len(levels) == 0 || levels[0].NumTables < levelZeroCalm {
+		return false
+	}
+	if levels[0].NumTables >= levelZeroBusy {
+		return true
+	}
+	for _, l := range levels {
+		if l.IsBaseLevel {
+			return l.Score >= 1
+		}
+	}
+	return false
+}
