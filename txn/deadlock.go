@@ -40,19 +40,26 @@ type Wait struct {
 	Key      []byte // of the row, for a row lock
 	Fragment FragmentID
 
+	// End is called where a circle over several nodes ends the wait: the keeper answers the waiter with err, unless the wait is over. It may be called
+	// late, from any goroutine, and without the detector's locks. nil: the wait cannot be ended so.
+	End func(err error)
+
+	number   uint64    // counted by the detector; guarded by its mu
 	since    time.Time // noted first; guarded by the detector's mu
 	blockers []Party   // likewise
 	noted    bool      // likewise
 	search   uint64    // the last search that came by; likewise
 }
 
-// Detector finds deadlocks among the transactions of one process: it holds who waits for whom, over all fragments and all kinds of locks.
+// Detector finds deadlocks among the waits of one process: it holds who waits for whom, over all fragments and all kinds of locks. What it tells of them
+// lets FindCircles find those over several processes.
 // The keepers of locks tell it; it calls none of them, so they may do so under their own mutexes.
 type Detector struct {
 	mu        sync.Mutex
 	byID      map[ID][]*Wait     // guarded by mu
 	bySession map[uint32][]*Wait // guarded by mu
 	searches  uint64             // guarded by mu
+	numbers   uint64             // of waits; guarded by mu
 }
 
 // NewDetector makes an empty one.
@@ -73,7 +80,8 @@ func (d *Detector) Block(w *Wait, blockers ...Party) error {
 		return deadlock(circle)
 	}
 	if !w.noted {
-		w.noted, w.since = true, time.Now()
+		d.numbers++
+		w.noted, w.since, w.number = true, time.Now(), d.numbers
 		if !w.Waiter.ID.IsZero() {
 			d.byID[w.Waiter.ID] = append(d.byID[w.Waiter.ID], w)
 		}

@@ -7,6 +7,7 @@ import (
 
 // Waiting is a wait as it is now: what pg_locks and pg_blocking_pids tell of it.
 type Waiting struct {
+	Number   uint64 // names the wait at its detector
 	Waiter   Party
 	Lock     string // the mode
 	Object   string // empty for a row lock
@@ -16,30 +17,91 @@ type Waiting struct {
 	Blockers []Party
 }
 
+// now tells of w. Called with the detector's mu held.
+func (w *Wait) now() Waiting {
+	return Waiting{
+		Number: w.number, Waiter: w.Waiter, Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment, Since: w.since,
+		Blockers: slices.Clone(w.blockers),
+	}
+}
+
 // Waits lists all waits, the oldest first.
 func (d *Detector) Waits() []Waiting {
 	d.mu.Lock()
 	var out []Waiting
-	add := func(w *Wait) {
-		out = append(out, Waiting{
-			Waiter: w.Waiter, Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment, Since: w.since, Blockers: slices.Clone(w.blockers),
-		})
+	d.each(func(w *Wait) { out = append(out, w.now()) })
+	d.mu.Unlock()
+	slices.SortFunc(out, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+// Lasting lists the waits that began before a time.
+func (d *Detector) Lasting(before time.Time) []Waiting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []Waiting
+	d.each(func(w *Wait) {
+		if w.since.Before(before) {
+			out = append(out, w.now())
+		}
+	})
+	return out
+}
+
+// WaitsOf lists the waits of some parties, of those whom they are for, and so on: up to some ten thousand.
+func (d *Detector) WaitsOf(parties []Party) []Waiting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []Waiting
+	d.searches++
+	add := func(parties []Party) {
+		for _, p := range parties {
+			for _, w := range d.waitsOf(p) {
+				if w.search != d.searches {
+					w.search = d.searches
+					out = append(out, w.now())
+				}
+			}
+		}
 	}
+	add(parties)
+	for at := 0; at < len(out) && len(out) < maxParties; at++ {
+		add(out[at].Blockers)
+	}
+	return out
+}
+
+// Break ends a wait with an error, where it still is that of the waiter. It tells whether there was one.
+func (d *Detector) Break(number uint64, waiter Party, err error) bool {
+	d.mu.Lock()
+	var found *Wait
+	for _, w := range d.waitsOf(waiter) {
+		if w.number == number && w.Waiter == waiter && w.End != nil {
+			found = w
+		}
+	}
+	d.mu.Unlock()
+	if found == nil {
+		return false
+	}
+	found.End(err)
+	return true
+}
+
+// each calls f for all waits. Called with mu held.
+func (d *Detector) each(f func(*Wait)) {
 	for _, ws := range d.byID {
 		for _, w := range ws {
-			add(w)
+			f(w)
 		}
 	}
 	for _, ws := range d.bySession {
 		for _, w := range ws {
-			if w.Waiter.ID.IsZero() { // else it is listed already
-				add(w)
+			if w.Waiter.ID.IsZero() { // else it is there already
+				f(w)
 			}
 		}
 	}
-	d.mu.Unlock()
-	slices.SortFunc(out, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
-	return out
 }
 
 // Blockers gives whom the waits of a transaction are for.

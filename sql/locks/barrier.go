@@ -47,7 +47,14 @@ func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 }
 
 func (m *Manager) pass(ctx context.Context, owner *Owner, tag Tag, b *barrier, left []*Owner) error {
+	ended := make(chan error, 1)
 	w := txn.Wait{Waiter: owner.party(), Lock: Share.String(), Object: tag.String()}
+	w.End = func(err error) {
+		select {
+		case ended <- err:
+		default:
+		}
+	}
 	blockers := make([]txn.Party, len(left))
 	for i, o := range left {
 		blockers[i] = o.party()
@@ -59,6 +66,8 @@ func (m *Manager) pass(ctx context.Context, owner *Owner, tag Tag, b *barrier, l
 	select {
 	case <-b.done:
 		return nil
+	case err := <-ended:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -145,6 +145,32 @@ func TestDeadlock(t *testing.T) {
 	must(t, <-waits)
 }
 
+// TestEndedWait: a wait that is part of a circle over several nodes is ended from outside, and whoever waits behind it goes on.
+func TestEndedWait(t *testing.T) {
+	m := newManager()
+	a, b, c := begin(m, 1), begin(m, 2), begin(m, 3)
+	must(t, a.Acquire(context.Background(), table, Request{Mode: AccessShare}))
+	exclusive := start(b, table, AccessExclusive)
+	await(t, m, 1)
+	reader := start(c, table, AccessShare)
+	await(t, m, 2)
+	barrier := make(chan error, 1)
+	go func() { barrier <- begin(m, 4).Barrier(context.Background(), table) }()
+	why := errors.New("why")
+	for ended := map[uint32]bool{}; !ended[2] || !ended[4]; {
+		for _, w := range m.detector.Waits() {
+			if pid := w.Waiter.Session; pid == 2 || pid == 4 {
+				m.detector.Break(w.Number, w.Waiter, why)
+				ended[pid] = true
+			}
+		}
+	}
+	if x, y := <-exclusive, <-barrier; x != why || y != why {
+		t.Fatal(x, y)
+	}
+	must(t, <-reader)
+}
+
 // Two that share a table and both want it alone: the second is refused at once.
 func TestUpgradeDeadlock(t *testing.T) {
 	m := newManager()

@@ -18,7 +18,8 @@ type wait struct {
 	mode    Mode
 	since   time.Time
 	granted chan struct{}
-	done    bool // granted or given up; guarded by the object's stripe
+	ended   chan error // one error: of a circle over several nodes
+	done    bool       // granted or given up; guarded by the object's stripe
 }
 
 // enqueue takes the lock if only the session itself stands in the way, or makes a wait of it. It gives neither with NoWait, and on 40P01.
@@ -35,7 +36,13 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 	}
 	w := &wait{
 		Wait: txn.Wait{Waiter: session.party(), Lock: r.Mode.String(), Object: o.tag.String()},
-		tag:  o.tag, owner: owner, session: session, mode: r.Mode, since: time.Now(), granted: make(chan struct{}),
+		tag:  o.tag, owner: owner, session: session, mode: r.Mode, since: time.Now(), granted: make(chan struct{}), ended: make(chan error, 1),
+	}
+	w.End = func(err error) {
+		select {
+		case w.ended <- err:
+		default:
+		}
 	}
 	err := m.detector.Block(&w.Wait, o.blockersOf(w, at)...)
 	if err != nil && at > 0 {
@@ -176,6 +183,7 @@ func (m *Manager) await(ctx context.Context, s *stripe, o *object, w *wait, r Re
 				recheck.Reset(max(r.Deadlock, time.Second))
 				continue
 			}
+		case err = <-w.ended:
 		case <-timeout:
 			err = pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
 		case <-ctx.Done():

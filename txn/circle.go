@@ -1,0 +1,182 @@
+package txn
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// How deadlocks over several nodes are found. Each node's detector knows the waits that its own keepers of locks have told it of, so it finds the
+// circles among them at once. A circle over several nodes shows to each of them as a wait that lasts: it then asks all nodes for the waits of those
+// whom it is for, for those whom they are for, and so on (FindCircles); each answers with all that it knows to follow from there. Nothing is kept
+// between two searches.
+//
+// Answers come one after another, so that what looks like a circle may never have been one. It is asked again as a whole: each wait in it that is still
+// there then was there when the last one was found, and in a circle of waits that all exist at one time nobody can go on.
+//
+// All nodes of a circle find it. They end the wait of the same transaction, that with the largest id in it.
+
+// Edge is a wait in the graph of all nodes.
+type Edge struct {
+	Node uint32
+	Waiting
+}
+
+// Circle is waits of which each is for the next one's waiter, and the last for the first one's. The first is the one to end.
+type Circle []Edge
+
+// maxParties bounds how many a search asks for. Who is not found now will be found when others have gone on.
+const maxParties = 10_000
+
+// FindCircles finds the circles that some waits are part of, or wait for. ask gives the waits of parties, of all nodes that answer.
+func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
+	g := &waitGraph{byID: map[ID][]*Edge{}, bySession: map[uint32][]*Edge{}, seen: map[edgeName]bool{}}
+	asked := map[Party]bool{}
+	for found := g.add(own); len(found) > 0; {
+		var wanted []Party
+		for _, e := range found {
+			for _, p := range e.Blockers {
+				if !p.ID.IsZero() {
+					p.Session = 0 // the id says it all
+				}
+				if !asked[p] && len(asked) < maxParties {
+					asked[p] = true
+					wanted = append(wanted, p)
+				}
+			}
+		}
+		if len(wanted) == 0 {
+			break
+		}
+		found = g.add(ask(wanted))
+	}
+	var out []Circle
+	for c := g.circle(own); c != nil; c = g.circle(own) {
+		c = c.fromVictim()
+		g.drop(c[0])
+		if c.confirmed(ask) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// edgeName names a wait among those of all nodes.
+type edgeName struct {
+	node   uint32
+	number uint64
+}
+
+func (e *Edge) name() edgeName { return edgeName{e.Node, e.Number} }
+
+// waitGraph is the waits that a search has found.
+type waitGraph struct {
+	byID      map[ID][]*Edge
+	bySession map[uint32][]*Edge
+	seen      map[edgeName]bool // false: it is dropped
+}
+
+// add adds edges and gives those that are new.
+func (g *waitGraph) add(edges []Edge) []*Edge {
+	var out []*Edge
+	for i := range edges {
+		e := &edges[i]
+		if _, known := g.seen[e.name()]; known {
+			continue
+		}
+		g.seen[e.name()] = true
+		if !e.Waiter.ID.IsZero() {
+			g.byID[e.Waiter.ID] = append(g.byID[e.Waiter.ID], e)
+		}
+		if e.Waiter.Session != 0 {
+			g.bySession[e.Waiter.Session] = append(g.bySession[e.Waiter.Session], e)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (g *waitGraph) drop(e Edge) { g.seen[e.name()] = false }
+
+// circle gives a circle that somebody on the way from the edges waits in, nil if there is none.
+func (g *waitGraph) circle(from []Edge) Circle {
+	const under, done = 1, 2
+	been := map[edgeName]int{}
+	var way, found Circle
+	var visit func(at *Edge) bool
+	visit = func(at *Edge) bool {
+		switch {
+		case !g.seen[at.name()] || been[at.name()] == done:
+			return false
+		case been[at.name()] == under:
+			i := slices.IndexFunc(way, func(e Edge) bool { return e.name() == at.name() })
+			found = slices.Clone(way[i:])
+			return true
+		}
+		been[at.name()] = under
+		way = append(way, *at)
+		for _, b := range at.Blockers {
+			next := g.byID[b.ID]
+			if b.ID.IsZero() {
+				next = g.bySession[b.Session]
+			}
+			if slices.ContainsFunc(next, visit) {
+				return true
+			}
+		}
+		been[at.name()] = done
+		way = way[:len(way)-1]
+		return false
+	}
+	for i := range from {
+		if visit(&from[i]) {
+			return found
+		}
+	}
+	return nil
+}
+
+// fromVictim turns a circle so that it begins with the wait of the largest id.
+func (c Circle) fromVictim() Circle {
+	at := 0
+	for i := range c {
+		if compareParties(c[i].Waiter, c[at].Waiter) > 0 {
+			at = i
+		}
+	}
+	return slices.Concat(c[at:], c[:at])
+}
+
+func compareParties(a, b Party) int {
+	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Session, b.Session))
+}
+
+// confirmed asks again for the waits of a circle, which all were there before.
+func (c Circle) confirmed(ask func([]Party) []Edge) bool {
+	var parties []Party
+	for i := range c {
+		parties = append(parties, c[i].Waiter)
+	}
+	now := map[edgeName]Edge{}
+	for _, e := range ask(parties) {
+		now[e.name()] = e
+	}
+	for i := range c {
+		e, there := now[c[i].name()]
+		next := c[(i+1)%len(c)].Waiter
+		if !there || e.Waiter != c[i].Waiter || !slices.ContainsFunc(e.Blockers, func(p Party) bool { return p.is(next) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Err is the error of the first wait.
+func (c Circle) Err() error {
+	steps := make([]blocked, len(c))
+	for i := range c {
+		e := &c[i]
+		steps[i] = blocked{&Wait{Waiter: e.Waiter, Lock: e.Lock, Object: e.Object, Key: e.Key, Fragment: e.Fragment}, c[(i+1)%len(c)].Waiter}
+	}
+	return deadlock(steps)
+}
