@@ -121,6 +121,8 @@ type transaction struct {
 	isolation txn.Isolation
 	snapshot  txn.Timestamp // 0: each statement takes one
 	gateway   uint32        // session
+	left      time.Duration // 0: no limit
+	held      bool
 
 	mu     sync.Mutex
 	stages map[txn.FragmentID]*pb.Stage // guarded by mu
@@ -138,7 +140,11 @@ func (x *transaction) stage(f txn.FragmentID) *pb.Stage {
 	return x.stages[f]
 }
 
-func (x *transaction) header(f txn.FragmentID) *pb.Header { return x.w.header(f, x.id, x.stage(f)) }
+func (x *transaction) header(f txn.FragmentID) *pb.Header {
+	h := x.w.header(f, x.id, x.stage(f))
+	h.Held = x.held
+	return h
+}
 
 // fragment is one that the other node leads.
 type fragment struct {
@@ -161,7 +167,7 @@ func (x *transaction) taskBegin(f txn.FragmentID, task *exec.Task) (*pb.TaskBegi
 	if x.waits != nil {
 		b.LockWaitsMicros = 1000
 	}
-	b.Header.Epoch = task.Epoch
+	b.Header.Epoch, b.TimeLeftMicros = task.Epoch, uint64(x.left.Microseconds())
 	for _, iv := range task.Buckets.Intervals() {
 		b.Buckets = append(b.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})
 	}
@@ -374,4 +380,15 @@ func (w *world) insert(table string, from, to int) {
 	x := w.begin()
 	x.must(fmt.Sprintf("INSERT INTO %s SELECT g, 'row ' || g FROM generate_series(%d, %d) g", table, from, to-1))
 	must(w.t, x.commit())
+	w.settled()
+}
+
+// settled waits until nobody has a stage any more: the client of an implied commit is told before the fragments are.
+func (w *world) settled() {
+	w.t.Helper()
+	until(w.t, "all transactions are settled", func() bool {
+		w.server.stages.mu.Lock()
+		defer w.server.stages.mu.Unlock()
+		return len(w.server.stages.by) == 0
+	})
 }

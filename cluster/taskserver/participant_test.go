@@ -77,7 +77,10 @@ func (p participant) Forget(ctx context.Context, d txn.Decision) {
 }
 
 func (p participant) Rollback() {
-	_, _ = p.x.w.client.Return(context.Background(), &pb.ReturnRequest{Header: p.x.header(p.f), End: true})
+	a, err := p.x.w.client.Return(context.Background(), &pb.ReturnRequest{Header: p.x.header(p.f), End: true})
+	if err := p.failed(a.GetFailure(), err); err != nil {
+		p.x.w.t.Errorf("rollback: %v", err)
+	}
 }
 
 func (x *transaction) rollback() {

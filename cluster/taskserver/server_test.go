@@ -1,7 +1,22 @@
 package taskserver
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestStatements(t *testing.T) {
@@ -30,5 +45,388 @@ func TestStatements(t *testing.T) {
 	must(t, x.commit())
 	if got := other.must("SELECT count(*) FROM notes WHERE t = 'new'"); got[0] != "10" {
 		t.Errorf("others see %v after the commit", got)
+	}
+}
+
+// until waits for what another goroutine brings about.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("in vain waited until %s", what)
+		}
+	}
+}
+
+func TestErrorsAreWhole(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	x := w.begin()
+	_, _, err := x.exec("INSERT INTO notes VALUES (100, 'x'), (7, 'y')")
+	var row *exec.RowError
+	if !errors.As(err, &row) || row.Place != 1 {
+		t.Errorf("row %+v", row)
+	}
+	if e := pgerr.From(err); e.Code != pgerr.UniqueViolation || e.Table != "notes" || e.Constraint != "notes_pkey" || !strings.Contains(e.Detail, "(k)=(7)") {
+		t.Errorf("got %+v", e)
+	}
+	if _, _, err := w.begin().exec("SELECT 1 / (k - 5) FROM notes"); !pgerr.Is(err, pgerr.DivisionByZero) {
+		t.Errorf("got %v", err)
+	}
+	a, b := w.begin(), w.begin()
+	a.isolation, b.isolation = txn.RepeatableRead, txn.RepeatableRead
+	b.must("SELECT * FROM notes WHERE k = 1")
+	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
+	must(t, a.commit())
+	var conflict *txn.ConflictError
+	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !errors.As(err, &conflict) || conflict.Other != a.id || !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCancel: what the gateway gives up ends where it runs, in a wait for a lock and in a scan that nobody takes rows of.
+func TestCancel(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 20_000)
+	a, b := w.begin(), w.begin()
+	a.gateway, b.gateway = 11, 12
+	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
+	b.waits = make(chan *pb.TaskWaiting, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.each(ctx, "UPDATE notes SET t = 'b' WHERE k = 1", func(exec.Row) error { return nil })
+		done <- err
+	}()
+	said := <-b.waits
+	if len(said.Blockers) != 1 || txn.ID(said.Blockers[0].Transaction) != a.id || said.Blockers[0].Gateway != 2 || said.Blockers[0].Session != 11 ||
+		!strings.Contains(said.Doing, `key (k)=(1) of relation "notes"`) {
+		t.Errorf("waits for %v", said)
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("a canceled statement has no error")
+	}
+	until(t, "the wait has ended", func() bool { return len(w.host.Deadlocks().Waits()) == 0 })
+
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	rows := 0
+	_, err := w.begin().each(ctx, "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+		if rows++; rows == 1 {
+			cancel()
+		}
+		return ctx.Err()
+	})
+	if err == nil || rows > 5000 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+	until(t, "the streams have ended", func() bool { return w.server.gateway(2).streams.Load() == 0 })
+}
+
+// TestSuspendedReader: rows that nobody takes stop their own task and nothing else.
+func TestSuspendedReader(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 20_000)
+	rows := 0
+	_, err := w.begin().each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+		if rows++; rows == 100 {
+			for range 20 {
+				w.begin().must("SELECT count(*) FROM notes")
+			}
+			if running := w.server.gateway(2).streams.Load(); running == 0 {
+				t.Error("the fragments have sent all their rows, though nobody took them")
+			}
+		}
+		return nil
+	})
+	if err != nil || rows != 20_000 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// TestStop: a stream whose task was stopped serves the next.
+func TestStop(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 20_000)
+	x := w.begin()
+	stream, err := w.client.Run(t.Context())
+	must(t, err)
+	f, task := x.scan("SELECT k, repeat(t, 100) FROM notes")
+	for range 3 {
+		b, err := x.taskBegin(f, task)
+		must(t, err)
+		rows := 0
+		_, err = x.run(stream, f, b, func(exec.Row) error {
+			if rows++; rows == 10 {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) || rows != 10 {
+			t.Fatalf("%d rows, %v", rows, err)
+		}
+	}
+	b, err := x.taskBegin(f, task)
+	must(t, err)
+	rows := 0
+	if _, err := x.run(stream, f, b, func(exec.Row) error { rows++; return nil }); err != nil || rows < 5000 {
+		t.Fatalf("%d rows, %v", rows, err)
+	}
+}
+
+// scan gives the task of a statement's one Gather, for the first fragment.
+func (x *transaction) scan(text string) (txn.FragmentID, *exec.Task) {
+	w := x.w
+	w.t.Helper()
+	_, p := w.plan(text)
+	g, ok := p.Root.(*plan.Gather)
+	if !ok {
+		w.t.Fatalf("%T is no Gather", p.Root)
+	}
+	d := w.catalog.View().Database(catalog.PostgresDB)
+	f := d.Fragments[0].ID
+	return f, &exec.Task{Txn: x.id, Epoch: d.Map.Epoch(), Buckets: d.Map.Owned(f), Plan: g.Child}
+}
+
+func TestStageIsLost(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	write := func() *transaction {
+		x := w.begin()
+		x.must("UPDATE notes SET t = 'x'")
+		return x
+	}
+	for name, lose := range map[string]func(*transaction){
+		"gateway gone":           func(*transaction) { w.server.DropGateway(2, incarnation) },
+		"transaction over":       func(x *transaction) { w.server.DropTransactions(2, []txn.ID{x.id}) },
+		"another of its name":    func(x *transaction) { x.stages[1].Birth++; x.stages[2].Birth++ },
+		"another leader":         func(x *transaction) { w.server.dropTerm() },
+		"begun again since then": func(x *transaction) { w.server.DropGateway(2, incarnation); w.again(x) },
+	} {
+		x := write()
+		lose(x)
+		for what, err := range map[string]error{
+			"read":  errOf(x.exec("SELECT * FROM notes")),
+			"write": errOf(x.exec("UPDATE notes SET t = 'y'")),
+		} {
+			var lost *txn.LostError
+			if !errors.As(err, &lost) || !lost.Staged || !pgerr.Is(err, pgerr.SerializationFailure) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+		if err := x.commit(); err == nil {
+			t.Errorf("%s: committed", name)
+		}
+		w.server.DropGateway(2, incarnation)
+	}
+	write().rollback() // nothing is locked any more
+	w.settled()
+	if n := len(w.server.stages.gateways); n != 0 {
+		t.Errorf("%d transactions are left", n)
+	}
+}
+
+func errOf(_ []string, _ int64, err error) error { return err }
+
+// dropTerm makes all stages those of an earlier term.
+func (s *Server) dropTerm() {
+	s.stages.mu.Lock()
+	defer s.stages.mu.Unlock()
+	for _, st := range s.stages.by {
+		st.term--
+	}
+}
+
+// again begins a transaction's stages anew, as a late request would.
+func (w *world) again(x *transaction) {
+	late := &transaction{w: w, id: x.id, stages: map[txn.FragmentID]*pb.Stage{}}
+	late.must("UPDATE notes SET t = 'late'")
+}
+
+// TestDroppedUnderWay: tasks end with their stage.
+func TestDroppedUnderWay(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	a, b := w.begin(), w.begin()
+	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
+	b.waits = make(chan *pb.TaskWaiting, 10)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.each(t.Context(), "UPDATE notes SET t = 'b' WHERE k = 1", func(exec.Row) error { return nil })
+		done <- err
+	}()
+	<-b.waits
+	w.server.DropTransactions(2, []txn.ID{b.id})
+	var lost *txn.LostError
+	if err := <-done; !errors.As(err, &lost) {
+		t.Errorf("got %v", err)
+	}
+	must(t, a.commit())
+}
+
+func TestSavepoints(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'kept' WHERE k < 10")
+	marks := map[txn.FragmentID]*pb.Mark{}
+	for f, st := range x.stages {
+		marks[f] = st.Mark
+	}
+	x.must("UPDATE notes SET t = 'dropped' WHERE k < 20")
+	for f := range x.stages {
+		a, err := w.client.Return(t.Context(), &pb.ReturnRequest{Header: x.header(f), Mark: marks[f]})
+		must(t, err)
+		must(t, failure.Decode(a.Failure, f))
+		x.stages[f] = a.Stage
+	}
+	if got := x.must("SELECT t, count(*) FROM notes WHERE k < 20 AND t IN ('kept', 'dropped') GROUP BY t"); len(got) != 1 || got[0] != "kept|10" {
+		t.Errorf("got %v", got)
+	}
+	y := w.begin()
+	y.must("UPDATE notes SET t = 'y' WHERE k = 15") // its lock is free
+	must(t, y.commit())
+	must(t, x.commit())
+}
+
+func TestPlans(t *testing.T) {
+	w := open(t, func(c *Config) { c.MaxPlans = 2 })
+	w.insert("notes", 0, 10)
+	x := w.begin()
+	f, task := x.scan("SELECT k FROM notes")
+	stream, err := w.client.Run(t.Context())
+	must(t, err)
+	run := func(number uint64, sent bool) error {
+		b, err := x.taskBegin(f, task)
+		must(t, err)
+		if b.PlanId = number; !sent {
+			b.Plan = nil
+		}
+		_, err = x.run(stream, f, b, func(exec.Row) error { return nil })
+		return err
+	}
+	if err := run(1, false); !errors.Is(err, failure.ErrUnknownPlan) {
+		t.Errorf("got %v", err)
+	}
+	must(t, run(1, true))
+	must(t, run(1, false))
+	must(t, run(2, true))
+	must(t, run(1, false))
+	must(t, run(3, true))
+	if err := run(2, false); !errors.Is(err, failure.ErrUnknownPlan) {
+		t.Errorf("the plan used longest ago: %v", err)
+	}
+	must(t, run(1, false))
+	w.putTable("others") // definitions have changed, but not those of the plan
+	must(t, run(1, false))
+	_, err = w.catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+		tab := *v.TableByName(catalog.PostgresPublic, "notes")
+		tab.Columns = append([]catalog.Column(nil), tab.Columns...)
+		tab.Columns[1].Name = "renamed"
+		return ch.PutTable(&tab)
+	})
+	must(t, err)
+	var replan *failure.Replan
+	if err := run(1, false); !errors.As(err, &replan) || replan.Version != w.catalog.View().Version() {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	w := open(t, func(c *Config) { c.MaxStreams = 2 })
+	w.insert("notes", 0, 10)
+	var streams []pb.Fragments_RunClient
+	for range 2 {
+		s, err := w.client.Run(t.Context())
+		must(t, err)
+		streams = append(streams, s)
+	}
+	until(t, "both are there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
+	third, err := w.client.Run(t.Context())
+	must(t, err)
+	if _, err := third.Recv(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("got %v", err)
+	}
+	x := w.begin()
+	f, task := x.scan("SELECT k, t FROM notes ORDER BY t")
+	b, err := x.taskBegin(f, task)
+	must(t, err)
+	b.Memory = 100
+	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Errorf("got %v", err)
+	}
+	b.Memory, b.Header.Now = 0, uint64(txn.FromTime(time.Now().Add(time.Hour)))
+	var ahead *failure.ClockAhead
+	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !errors.As(err, &ahead) {
+		t.Errorf("got %v", err)
+	}
+	b.Header = x.header(9999)
+	var leader *failure.NotLeader
+	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !errors.As(err, &leader) {
+		t.Errorf("got %v", err)
+	}
+	b.Header, b.Header.Epoch, b.Buckets[0].Hi = x.header(f), 77, shardmap.BucketCount
+	var moved *failure.Moved
+	if _, err = x.run(streams[0], f, b, func(exec.Row) error { return nil }); !errors.As(err, &moved) {
+		t.Errorf("got %v", err)
+	}
+	for name, parts := range map[string][]*pb.TaskPart{
+		"nothing":         {{}},
+		"more of nothing": {{Kind: &pb.TaskPart_More{More: &pb.TaskMore{}}}},
+		"go of nothing":   {{Kind: &pb.TaskPart_Go{Go: &pb.TaskGo{}}}},
+		"damaged writes":  {{Kind: &pb.TaskPart_Begin{Begin: &pb.TaskBegin{More: &pb.TaskMore{Writes: []byte{77}}}}}},
+	} {
+		s := streams[1]
+		for _, p := range parts {
+			must(t, s.Send(p))
+		}
+		if _, err := s.Recv(); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+		until(t, "the stream has ended", func() bool { return w.server.gateway(2).streams.Load() == 1 })
+		streams[1], err = w.client.Run(t.Context())
+		must(t, err)
+		until(t, "a new one is there", func() bool { return w.server.gateway(2).streams.Load() == 2 })
+	}
+}
+
+// TestTimeLeft: a task ends by itself a while after its time, though its gateway says nothing.
+func TestTimeLeft(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	a, b := w.begin(), w.begin()
+	a.must("UPDATE notes SET t = 'a' WHERE k = 1")
+	b.left = time.Microsecond
+	if _, _, err := b.exec("UPDATE notes SET t = 'b' WHERE k = 1"); !pgerr.Is(err, pgerr.QueryCanceled) || !strings.Contains(err.Error(), "statement timeout") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNested: the tasks of a serializable transaction, all of which change its stage, run beside each other where one waits for another's rows.
+func TestNested(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 3000)
+	x := w.begin()
+	x.isolation = txn.Serializable
+	outer := 0
+	_, err := x.each(t.Context(), "SELECT k, repeat(t, 100) FROM notes", func(exec.Row) error {
+		if outer++; outer%500 == 0 {
+			x.must("SELECT count(*) FROM notes WHERE k < 100")
+		}
+		return nil
+	})
+	if err != nil || outer != 3000 {
+		t.Fatalf("%d rows, %v", outer, err)
+	}
+	if st := x.stages[1]; !st.HasReads || st.Count == 0 {
+		t.Errorf("stage %v", st)
+	}
+	y := w.begin()
+	y.must("UPDATE notes SET t = 'y' WHERE k = 50")
+	must(t, y.commit())
+	x.must("INSERT INTO notes VALUES (9999, 'x')")
+	if err := x.commit(); !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Errorf("got %v", err)
 	}
 }

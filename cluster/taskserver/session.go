@@ -19,15 +19,7 @@ type session struct {
 
 // atGateway is what is asked of sessions at the gateway alone: the planner leaves such calls above the Gather. One that comes here nevertheless is
 // a panic, which ends the task.
-type atGateway struct {
-	builtin.PrivilegeInfo
-	builtin.SequenceInfo
-	builtin.PlacementInfo
-	builtin.PolicyInfo
-	builtin.ActivityInfo
-	builtin.TransactionInfo
-	builtin.LockInfo
-}
+type atGateway struct{ builtin.SessionInfo }
 
 var _ builtin.SessionInfo = session{}
 

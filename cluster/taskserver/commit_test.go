@@ -1,0 +1,275 @@
+package taskserver
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+func (w *world) fragments() []txn.FragmentID {
+	var out []txn.FragmentID
+	for _, f := range w.catalog.View().Database(catalog.PostgresDB).Fragments {
+		out = append(out, f.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// prepare prepares a transaction in all its fragments at one C.
+func (x *transaction) prepare(implied bool) txn.Decision {
+	x.w.t.Helper()
+	d := txn.Decision{ID: x.id, C: x.w.clock.Now(), Outcome: txn.Committed, Writers: x.w.fragments()}
+	anchor := d.Writers[x.id.AnchorOf(len(d.Writers))]
+	for _, f := range d.Writers {
+		p := participant{x, f}
+		d.C = max(d.C, p.Promised()+1)
+	}
+	for _, f := range d.Writers {
+		must(x.w.t, participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{C: d.C, Anchor: anchor, Attempt: 1, Writers: d.Writers, Implied: implied}))
+	}
+	return d
+}
+
+// TestGatewayDiesBetween: whatever a commit has reached when its gateway dies, the fragments come to one outcome among themselves, and it is the one
+// that a client may have been told.
+func TestGatewayDiesBetween(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	for name, c := range map[string]struct {
+		die  func(x *transaction)
+		want txn.Outcome
+	}{
+		"nothing prepared":       {func(*transaction) {}, txn.Unknown},
+		"all prepared":           {func(x *transaction) { x.prepare(false) }, txn.Unknown},
+		"all prepared, implied":  {func(x *transaction) { x.prepare(true) }, txn.Committed},
+		"one prepared, implied":  {func(x *transaction) { x.prepareOne() }, txn.Unknown},
+		"decided":                {func(x *transaction) { d := x.prepare(false); x.decide(d) }, txn.Committed},
+		"decided, then resolved": {func(x *transaction) { d := x.prepare(true); x.decide(d); x.resolve(d) }, txn.Committed},
+	} {
+		x := w.begin()
+		x.must("UPDATE notes SET t = 'by " + name + "'")
+		c.die(x)
+		w.server.DropGateway(2, incarnation)
+		y := w.begin() // waits for the locks
+		if _, _, err := y.exec("UPDATE notes SET t = t WHERE k < 100"); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := y.must("SELECT count(*) FROM notes WHERE t = 'by " + name + "'")[0]
+		y.rollback()
+		if want := map[bool]string{true: "100", false: "0"}[c.want == txn.Committed]; got != want {
+			t.Errorf("%s: %s rows, want %s", name, got, want)
+		}
+		for _, f := range w.fragments() {
+			a, err := w.client.Recall(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
+			must(t, err)
+			must(t, failure.Decode(a.Failure, f))
+			if txn.Outcome(a.Outcome) != c.want {
+				t.Errorf("%s: fragment %d says %s, want %s", name, f, txn.Outcome(a.Outcome), c.want)
+			}
+		}
+	}
+}
+
+func (x *transaction) prepareOne() {
+	writers := x.w.fragments()
+	anchor := writers[x.id.AnchorOf(len(writers))]
+	p := participant{x, anchor}
+	must(x.w.t, p.Prepare(x.w.t.Context(), txn.PrepareRequest{
+		C: max(x.w.clock.Now(), p.Promised()+1), Anchor: anchor, Attempt: 1, Writers: writers, Implied: true,
+	}))
+}
+
+func (x *transaction) decide(d txn.Decision) {
+	x.w.t.Helper()
+	out, err := participant{x, d.Writers[x.id.AnchorOf(len(d.Writers))]}.Decide(x.w.t.Context(), d)
+	if out != txn.Committed || err != nil {
+		x.w.t.Fatalf("decided %s, %v", out, err)
+	}
+}
+
+func (x *transaction) resolve(d txn.Decision) {
+	x.w.t.Helper()
+	anchor := x.id.AnchorOf(len(d.Writers))
+	must(x.w.t, participant{x, d.Writers[1-anchor]}.Resolve(x.w.t.Context(), d))
+}
+
+// TestAnswersLost: what a coordinator says again, since it has heard no answer, has the answer of the first time.
+func TestAnswersLost(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	for _, implied := range []bool{false, true} {
+		x := w.begin()
+		x.must("UPDATE notes SET t = 'x'")
+		d := x.prepare(implied)
+		for _, f := range d.Writers {
+			a, err := w.client.InDoubt(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
+			if err != nil || !a.Prepared || a.C != uint64(d.C) || a.Implied != implied || !slices.Equal(a.Writers, d.Writers) {
+				t.Errorf("in doubt: %v, %v", a, err)
+			}
+			yes, err := w.client.HasPrepared(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil), C: uint64(d.C)})
+			if err != nil || !yes.Yes {
+				t.Errorf("prepared: %v, %v", yes, err)
+			}
+		}
+		for range 3 {
+			x.decide(d)
+		}
+		for range 3 {
+			x.resolve(d)
+		}
+		other := d
+		other.Outcome = txn.Aborted
+		if out, err := (participant{x, d.Writers[x.id.AnchorOf(2)]}).Decide(t.Context(), other); out != txn.Committed || err != nil {
+			t.Errorf("the second decision counts: %s, %v", out, err)
+		}
+		participant{x, d.Writers[x.id.AnchorOf(2)]}.Forget(t.Context(), d)
+	}
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'one' WHERE k = 1")
+	must(t, x.commit())
+	for f := range x.stages {
+		var lost *txn.LostError
+		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{}); !errors.As(err, &lost) {
+			t.Errorf("a second commit: %v", err)
+		}
+		a, err := w.client.Recall(t.Context(), &pb.OutcomeRequest{Header: w.header(f, x.id, nil)})
+		if err != nil || txn.Outcome(a.Outcome) != txn.Committed || a.C == 0 {
+			t.Errorf("recall: %v, %v", a, err)
+		}
+	}
+}
+
+func TestLowC(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
+	for f := range x.stages {
+		var low *txn.LowError
+		if _, err := (participant{x, f}).Commit(t.Context(), txn.CommitRequest{At: 1}); !errors.As(err, &low) || low.Promised < 1 {
+			t.Errorf("got %v", err)
+		}
+	}
+	must(t, x.commit()) // the stage is still there
+}
+
+func TestHeldElsewhere(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'held'")
+	all := w.fragments()
+	at := time.UnixMicro(1_700_000_000_000_000).UTC()
+	for _, f := range all {
+		a, err := w.client.Hold(t.Context(), &pb.HoldRequest{
+			Header: x.header(f), Gid: "g", Owner: 10, Database: catalog.PostgresDB, AtMicros: at.UnixMicro(), Home: all[0], Writers: all,
+		})
+		must(t, err)
+		must(t, failure.Decode(a.Failure, f))
+	}
+	step := func(id txn.ID, f txn.FragmentID, s pb.HoldStepRequest_Step) {
+		t.Helper()
+		a, err := w.client.HoldStep(t.Context(), &pb.HoldStepRequest{Header: w.header(f, id, nil), Step: s})
+		must(t, err)
+		must(t, failure.Decode(a.Failure, f))
+	}
+	step(x.id, all[0], pb.HoldStepRequest_COMPLETE)
+	for _, f := range all {
+		step(x.id, f, pb.HoldStepRequest_DETACH)
+	}
+	w.server.DropGateway(2, incarnation) // which is nothing to it
+	held, err := w.client.ListHeld(t.Context(), &pb.ListRequest{Now: uint64(w.clock.Now()), Fragments: all})
+	if err != nil || len(held.Held) != 1 || held.Held[0].Gid != "g" || held.Held[0].AtMicros != at.UnixMicro() || !slices.Equal(held.Held[0].Fragments, all) {
+		t.Fatalf("%v, %v", held, err)
+	}
+	yes, err := w.client.HoldStands(t.Context(), &pb.OutcomeRequest{Header: w.header(all[0], x.id, nil)})
+	if err != nil || !yes.Yes {
+		t.Errorf("%v, %v", yes, err)
+	}
+	tables, err := w.client.HeldTables(t.Context(), &pb.OutcomeRequest{Header: w.header(all[1], x.id, nil)})
+	if err != nil || len(tables.Tables) != 1 {
+		t.Errorf("%v, %v", tables, err)
+	}
+	x.held = true
+	var parts []txn.Participant
+	for _, f := range all {
+		parts = append(parts, participant{x, f})
+	}
+	c := txn.Coordinator{Clock: w.clock}
+	if _, err := c.CommitHeld(t.Context(), x.id, all[0], 0, parts); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.begin().must("SELECT count(*) FROM notes WHERE t = 'held'"); got[0] != "100" {
+		t.Errorf("%v rows", got)
+	}
+}
+
+func TestViews(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	x := w.begin()
+	x.gateway = 7
+	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
+	now := uint64(w.clock.Now())
+	locks, err := w.client.RowLocks(t.Context(), &pb.ListRequest{Now: now})
+	if err != nil || locks.Total != 1 || len(locks.Locks) != 1 || locks.Locks[0].Holder.Session != 7 || locks.Locks[0].Holder.Gateway != 2 || !locks.Locks[0].Granted {
+		t.Errorf("%v, %v", locks, err)
+	}
+	txs, err := w.client.Transactions(t.Context(), &pb.ListRequest{Now: now})
+	if err != nil || txs.Total != 1 || txn.ID(txs.Transactions[0].Party.Transaction) != x.id || txs.Transactions[0].Phase != "open" {
+		t.Errorf("%v, %v", txs, err)
+	}
+	counts, err := w.client.Counts(t.Context(), &pb.ListRequest{Now: now, Fragments: append(w.fragments(), 999)})
+	if err != nil || len(counts.Failures) != 1 || counts.Failures[0].Failure.Kind != pb.Failure_NOT_LEADER {
+		t.Errorf("%v, %v", counts, err)
+	}
+	rows := int64(0)
+	for _, c := range counts.Counts {
+		rows += c.Documents
+	}
+	if rows != 100 {
+		t.Errorf("%d rows are counted", rows)
+	}
+	if idle := w.server.Idle(time.Hour); len(idle) != 0 {
+		t.Errorf("idle: %v", idle)
+	}
+	if idle := w.server.Idle(-time.Hour); len(idle[2]) != 1 || idle[2][0] != x.id {
+		t.Errorf("idle: %v", idle)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	of := []*pb.SnapshotOf{{Fragment: 999}}
+	for _, f := range w.fragments() {
+		of = append(of, &pb.SnapshotOf{Fragment: f})
+	}
+	a, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{Now: uint64(w.clock.Now()), Of: of})
+	if err != nil || a.T == 0 || len(a.Failures) != 1 || a.Failures[0].Fragment != 999 || len(a.Terms) != 3 || a.Terms[1] == 0 {
+		t.Fatalf("%v, %v", a, err)
+	}
+	x := w.begin()
+	f := w.fragments()[0]
+	k, err := w.client.KeepSnapshot(t.Context(), &pb.KeepSnapshotRequest{Header: x.header(f), T: a.T})
+	must(t, err)
+	must(t, failure.Decode(k.Failure, f))
+	x.stages[f] = k.Stage
+	x.must("SELECT count(*) FROM notes")
+	x.rollback()
+	w.settled()
+	late, err := w.client.Snapshot(t.Context(), &pb.SnapshotRequest{Now: uint64(txn.FromTime(time.Now().Add(time.Hour))), Of: of})
+	if err != nil || len(late.Failures) != 3 || late.Failures[1].Failure.Kind != pb.Failure_CLOCK {
+		t.Errorf("%v, %v", late, err)
+	}
+	if pgerr.Code(failure.Decode(late.Failures[1].Failure, f)) == "" {
+		t.Error("no error")
+	}
+}
