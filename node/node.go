@@ -123,6 +123,10 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
 		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
+		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
+			token, err := n.NewToken(ctx, life, node)
+			return token.String(), err
+		},
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {
 		return err

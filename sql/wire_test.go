@@ -84,4 +84,5 @@ type sentSession struct {
 	builtin.ActivityInfo
 	builtin.TransactionInfo
 	builtin.LockInfo
+	builtin.NodeInfo
 }

@@ -16,6 +16,7 @@ type SessionInfo interface {
 	ActivityInfo
 	TransactionInfo
 	LockInfo
+	NodeInfo
 }
 
 // IdentityInfo says who is connected to what.

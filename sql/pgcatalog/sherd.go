@@ -14,6 +14,7 @@ const (
 	int4Array   = 1007
 	textArray   = 1009
 	timestampTZ = 1184
+	intervalOID = 1186
 	regclassOID = 2205
 	voidOID     = 2278
 	jsonbOID    = 3802
@@ -54,6 +55,11 @@ func sherdProcs() []*Proc {
 		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),
 		fn(8021, "txn_outcome", "sherd_txn_outcome", 'v', textOID, textOID),
+		fn(8030, "join_token", "sherd_join_token", 'v', textOID, intervalOID),
+		fn(8031, "join_token", "sherd_join_token_for", 'v', textOID, intervalOID, textOID),
+		fn(8032, "drain_node", "sherd_drain_node", 'v', voidOID, textOID),
+		fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
+		fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	}
 }
@@ -83,7 +89,7 @@ var sherdViews = []*Relation{
 		col("database", textOID), col("fragments", int4OID), col("replication_factor", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9106, "nodes", "nodes of the cluster",
 		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
-		col("http_addr", textOID), col("labels", jsonbOID)),
+		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID), col("release", textOID)),
 	view(9107, "settings", "settings of Sherd's own",
 		col("name", textOID), col("setting", textOID), col("description", textOID)),
 	view(9108, "version", "what this server is",

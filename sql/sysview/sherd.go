@@ -163,12 +163,27 @@ func databases(b *builder) error {
 func nodes(b *builder) error {
 	for n := range b.env.View.Nodes() {
 		err := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
-			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).send()
+			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
+			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).send()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func nodeRole(n *catalog.Node) string {
+	if n.Gateway {
+		return "gateway"
+	}
+	return "all"
+}
+
+func nodeState(n *catalog.Node) string {
+	if n.State == catalog.NodeDraining {
+		return "draining"
+	}
+	return "active"
 }
 
 func sherdSettings(b *builder) error {

@@ -1,0 +1,50 @@
+package builtin
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// NodeInfo administers the list of the cluster's nodes. Nodes are named.
+type NodeInfo interface {
+	// JoinToken makes a token that lets one new node in, or, with a name, the node of that name that has lost its certificate.
+	JoinToken(life time.Duration, node string) (string, error)
+	// DrainNode has a node give its replicas and leaders to others, or undoes that.
+	DrainNode(node string, drain bool) error
+	// RemoveNode ends a node that holds no fragments.
+	RemoveNode(node string) error
+}
+
+// sysNode is the administration of nodes.
+var sysNode = map[string]Func{
+	"sherd_join_token":     func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], "") },
+	"sherd_join_token_for": func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], a[1].S) },
+	"sherd_drain_node":     onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, true) }),
+	"sherd_resume_node":    onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, false) }),
+	"sherd_remove_node":    onNode(NodeInfo.RemoveNode),
+}
+
+func joinToken(c *Ctx, life types.Datum, node string) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	now := types.TimestampOf(time.Now())
+	end, err := types.TimestampAdd(now, life, c.zone())
+	if err != nil {
+		return types.Null, err
+	}
+	token, err := s.JoinToken(time.Duration(end-now)*time.Microsecond, node)
+	return types.NewText(token), err
+}
+
+func onNode(do func(NodeInfo, string) error) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return types.Datum{K: types.KindVoid}, do(s, a[0].S)
+	}
+}

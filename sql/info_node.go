@@ -1,0 +1,99 @@
+package sql
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// administrate refuses who may not administrate the cluster's nodes.
+func (i info) administrate(function string) error {
+	if me := i.view().Role(i.role); me == nil || !me.Superuser {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
+			WithHint("Only superusers may administrate the cluster's nodes.")
+	}
+	if i.ctx == nil {
+		return pgerr.Unsupported("sherd.%s() cannot run here", function)
+	}
+	return nil
+}
+
+// nodeNamed finds a node (42704).
+func nodeNamed(v *catalog.View, name string) (*catalog.Node, error) {
+	if n := v.NodeByName(name); n != nil {
+		return n, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, `node "%s" does not exist`, name).WithHint("sherd.nodes lists them.")
+}
+
+// JoinToken implements builtin.NodeInfo.
+func (i info) JoinToken(life time.Duration, node string) (string, error) {
+	if err := i.administrate("join_token"); err != nil {
+		return "", err
+	}
+	if life <= 0 {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "a join token must hold for some time")
+	}
+	if i.db.cfg.JoinToken == nil {
+		return "", pgerr.Unsupported("nodes cannot join this server")
+	}
+	number := uint32(0)
+	if node != "" {
+		n, err := nodeNamed(i.view(), node)
+		if err != nil {
+			return "", err
+		}
+		number = n.ID
+	}
+	return i.db.cfg.JoinToken(i.ctx, life, number)
+}
+
+// DrainNode implements builtin.NodeInfo.
+func (i info) DrainNode(name string, drain bool) error {
+	function, state := "resume_node", catalog.NodeActive
+	if drain {
+		function, state = "drain_node", catalog.NodeDraining
+	}
+	if err := i.administrate(function); err != nil {
+		return err
+	}
+	_, err := i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		n, err := nodeNamed(v, name)
+		if err != nil || n.State == state {
+			return err
+		}
+		if drain && !othersHoldFragments(v, n) {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" cannot be drained: no other node can hold its fragments`, name).
+				WithHint("Add a node first: sherd node token prints how.")
+		}
+		n = n.Clone()
+		n.State = state
+		return ch.PutNode(n)
+	})
+	return err
+}
+
+func othersHoldFragments(v *catalog.View, but *catalog.Node) bool {
+	for n := range v.Nodes() {
+		if n.ID != but.ID && n.HoldsFragments() {
+			return true
+		}
+	}
+	return false
+}
+
+// RemoveNode implements builtin.NodeInfo.
+func (i info) RemoveNode(name string) error {
+	if err := i.administrate("remove_node"); err != nil {
+		return err
+	}
+	_, err := i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		n, err := nodeNamed(v, name)
+		if err != nil {
+			return err
+		}
+		return ch.RemoveNode(n)
+	})
+	return err
+}

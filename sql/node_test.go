@@ -1,0 +1,51 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql"
+)
+
+// TestAdministrateNodes is who may change the list of nodes, and how.
+func TestAdministrateNodes(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.JoinToken = func(_ context.Context, life time.Duration, node uint32) (string, error) {
+		return fmt.Sprintf("sherd-join-x for %s, node %d", life, node), nil
+	}
+	w.server = sql.NewServer(w.cfg)
+	a := w.connect(t)
+	a.want("CREATE ROLE node_bob LOGIN", "CREATE ROLE")
+	bob := w.connectAs(t, "node_bob", sql.Handle{})
+	for _, call := range []string{"join_token('1 hour')", "drain_node('n1')", "resume_node('n1')", "remove_node('n1')"} {
+		name, _, _ := strings.Cut(call, "(")
+		bob.want("SELECT sherd."+call, "permission denied for function "+name+" (SQLSTATE 42501)")
+	}
+	a.want("SELECT sherd.join_token('90 minutes')", "sherd-join-x for 1h30m0s, node 0\nSELECT 1")
+	a.want("SELECT sherd.join_token('1 day', 'n1')", "sherd-join-x for 24h0m0s, node 1\nSELECT 1")
+	a.want("SELECT sherd.join_token('1 day', 'n9')", "node \"n9\" does not exist (SQLSTATE 42704)")
+	a.want("SELECT sherd.join_token('-1 day')", "a join token must hold for some time (SQLSTATE 22023)")
+	a.want("SELECT sherd.drain_node('n1')", "node \"n1\" cannot be drained: no other node can hold its fragments (SQLSTATE 55000)")
+	a.want("SELECT sherd.remove_node('n1')", "node \"n1\" cannot be removed because it holds fragments (SQLSTATE 2BP01): It holds a replica of fragment postgres$0.")
+
+	id, err := w.cfg.Catalog.NewNodeID(t.Context())
+	must(t, err)
+	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutNode(&catalog.Node{ID: id, Name: "n2", Block: "B"})
+	})
+	must(t, err)
+	state := "SELECT name, state FROM sherd.nodes ORDER BY id"
+	a.want("SELECT sherd.drain_node('n2')", "\nSELECT 1")
+	a.want(state, "n1|active\nn2|draining\nSELECT 2")
+	a.want("SELECT sherd.drain_node('n2')", "\nSELECT 1")
+	a.want("SELECT sherd.drain_node('n1')", "node \"n1\" cannot be drained: no other node can hold its fragments (SQLSTATE 55000)")
+	a.want("SELECT sherd.resume_node('n2')", "\nSELECT 1")
+	a.want(state, "n1|active\nn2|active\nSELECT 2")
+	a.want("SELECT sherd.remove_node('n2')", "\nSELECT 1")
+	a.want(state, "n1|active\nSELECT 1")
+	a.want("SELECT sherd.remove_node('n2')", "node \"n2\" does not exist (SQLSTATE 42704)")
+}
