@@ -1,0 +1,288 @@
+package shardmap
+
+import "slices"
+
+// Site is a node as the placement of replicas sees it.
+type Site struct {
+	ID     uint32
+	Zone   string // label zone; "" is none
+	Holds  bool   // it may have replicas
+	Silent bool   // it does not answer at present: it is given nothing
+	Dead   bool   // it was silent for so long that its replicas have to be replaced
+	Drains bool   // it gives its replicas to others
+}
+
+// ReplicaSet is where the replicas of a fragment are.
+type ReplicaSet struct {
+	Fragment FragmentID
+	Want     int
+	Nodes    []uint32 // the first should lead
+	Joining  []uint32 // of Nodes
+	Leaving  []uint32 // of Nodes
+}
+
+// maxPlacing is how many fragments may have replicas on their way at a time.
+const maxPlacing = 4
+
+// NextPlacement gives a fragment's replicas as they should be next, false where all is as it should be, or enough is on its way. It looks for, in
+// this order: replicas on their way to a node that is gone, fragments with too few replicas or some that are gone, with too many, two in a zone where
+// another zone has none, nodes with more replicas than others, and leaders on nodes that have more than others.
+func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
+	p := newPlacing(sites, sets)
+	for _, s := range sets {
+		if next, ok := p.cancel(s); ok {
+			return next, true
+		}
+	}
+	if p.busy < maxPlacing {
+		for _, step := range []func(ReplicaSet) (ReplicaSet, bool){p.mend, p.shrink, p.spread, p.even} {
+			for _, s := range sets {
+				if len(s.Joining)+len(s.Leaving) > 0 || p.replacing && p.lost(s) {
+					continue
+				}
+				if next, ok := step(s); ok {
+					return next, true
+				}
+			}
+		}
+	}
+	for _, s := range sets {
+		if next, ok := p.lead(s); ok {
+			return next, true
+		}
+	}
+	return ReplicaSet{}, false
+}
+
+// FirstPlacement gives the nodes of a new fragment, the one that leads first; load tells how much each node has already.
+func FirstPlacement(sites []Site, sets []ReplicaSet, want int) []uint32 {
+	p := newPlacing(sites, sets)
+	var out []uint32
+	for len(out) < max(want, 1) {
+		n, ok := p.best(out)
+		if !ok {
+			break
+		}
+		out = append(out, n)
+	}
+	slices.SortStableFunc(out, func(a, b uint32) int { return p.leaders[a] - p.leaders[b] })
+	return out
+}
+
+// placing is a decision under way.
+type placing struct {
+	sites     map[uint32]Site
+	order     []uint32
+	replicas  map[uint32]int // by node, those that leave left out
+	leaders   map[uint32]int // by node, of those that should lead
+	busy      int
+	replacing bool // a replica of a node that is gone is being replaced
+}
+
+func newPlacing(sites []Site, sets []ReplicaSet) *placing {
+	p := &placing{sites: map[uint32]Site{}, replicas: map[uint32]int{}, leaders: map[uint32]int{}}
+	for _, s := range sites {
+		p.sites[s.ID] = s
+		p.order = append(p.order, s.ID)
+	}
+	slices.Sort(p.order)
+	for _, s := range sets {
+		for _, n := range s.staying() {
+			p.replicas[n]++
+		}
+		if len(s.Nodes) > 0 {
+			p.leaders[s.Nodes[0]]++
+		}
+		if len(s.Joining)+len(s.Leaving) > 0 {
+			p.busy++
+			p.replacing = p.replacing || p.lost(s)
+		}
+	}
+	return p
+}
+
+// staying gives the nodes that do not leave.
+func (s ReplicaSet) staying() (out []uint32) {
+	for _, n := range s.Nodes {
+		if !slices.Contains(s.Leaving, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (s ReplicaSet) with(node uint32) ReplicaSet {
+	s.Nodes, s.Joining = append(slices.Clone(s.Nodes), node), append(slices.Clone(s.Joining), node)
+	return s
+}
+
+func (s ReplicaSet) without(node uint32) ReplicaSet {
+	s.Leaving = append(slices.Clone(s.Leaving), node)
+	return s
+}
+
+// gone tells whether a node's replicas have to be replaced; those of one that nobody knows have.
+func (p *placing) gone(n uint32) bool {
+	s, ok := p.sites[n]
+	return !ok || s.Dead || s.Drains || !s.Holds
+}
+
+// takes tells whether a node may be given a replica.
+func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent }
+
+func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
+
+// best gives the node for a replica beside those on have: in a zone with the fewest of them, with the fewest replicas.
+func (p *placing) best(have []uint32) (uint32, bool) {
+	found, node := false, uint32(0)
+	for _, n := range p.order {
+		if !p.takes(n) || slices.Contains(have, n) {
+			continue
+		}
+		if !found || p.better(n, node, have) {
+			found, node = true, n
+		}
+	}
+	return node, found
+}
+
+func (p *placing) better(a, b uint32, have []uint32) bool {
+	if x, y := p.inZone(a, have), p.inZone(b, have); x != y {
+		return x < y
+	}
+	return p.replicas[a] < p.replicas[b]
+}
+
+// inZone counts the nodes of a node's zone among some.
+func (p *placing) inZone(node uint32, among []uint32) (n int) {
+	zone := p.sites[node].Zone
+	if zone == "" {
+		return 0
+	}
+	for _, o := range among {
+		if o != node && p.sites[o].Zone == zone {
+			n++
+		}
+	}
+	return n
+}
+
+// cancel gives up a replica that is being filled on a node that is gone.
+func (p *placing) cancel(s ReplicaSet) (ReplicaSet, bool) {
+	i := slices.IndexFunc(s.Joining, p.gone)
+	if i < 0 {
+		return s, false
+	}
+	n := s.Joining[i]
+	is := func(x uint32) bool { return x == n }
+	s.Joining, s.Nodes = slices.DeleteFunc(slices.Clone(s.Joining), is), slices.DeleteFunc(slices.Clone(s.Nodes), is)
+	if len(s.Nodes) == len(s.Leaving) { // what it was to replace stays
+		s.Leaving = nil
+	}
+	return s, true
+}
+
+// mend replaces a replica that is gone, or adds one that is missing.
+func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
+	live := 0
+	for _, n := range s.Nodes {
+		if !p.gone(n) {
+			live++
+		}
+	}
+	i := slices.IndexFunc(s.Nodes, p.gone)
+	node, ok := p.best(s.Nodes)
+	switch {
+	case live < s.Want && ok && i >= 0:
+		return s.with(node).without(s.Nodes[i]), true
+	case live < s.Want && ok:
+		return s.with(node), true
+	case live >= s.Want && live > 0 && i >= 0:
+		return s.without(s.Nodes[i]), true
+	}
+	// Where nobody can take its place, a node that was told to go may, if others are left; one that is dead stays, and may come back.
+	i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.gone(n) && !p.sites[n].Dead })
+	if i >= 0 && live > 0 && !ok {
+		return s.without(s.Nodes[i]), true
+	}
+	return s, false
+}
+
+// shrink takes a replica away where there are too many: of the fullest zone, of the fullest node.
+func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
+	if len(s.Nodes) <= s.Want {
+		return s, false
+	}
+	worst := s.Nodes[0]
+	for _, n := range s.Nodes[1:] {
+		if !p.better(n, worst, s.Nodes) {
+			worst = n
+		}
+	}
+	return s.without(worst), true
+}
+
+// spread moves a replica to a zone that has none, from one that has two.
+func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
+	for _, n := range s.Nodes {
+		if p.inZone(n, s.Nodes) == 0 {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint32) bool { return x == n })
+		if to, ok := p.best(s.Nodes); ok && p.inZone(to, rest) == 0 {
+			return s.with(to).without(n), true
+		}
+	}
+	return s, false
+}
+
+// even moves a replica from the node that has the most to the one that has the fewest, where they differ by two.
+func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
+	from := uint32(0)
+	for _, n := range s.Nodes {
+		if from == 0 || p.replicas[n] > p.replicas[from] {
+			from = n
+		}
+	}
+	if from == 0 {
+		return s, false
+	}
+	rest := slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint32) bool { return x == from })
+	for _, to := range p.order {
+		if !p.takes(to) || slices.Contains(s.Nodes, to) || p.replicas[from]-p.replicas[to] < 2 {
+			continue
+		}
+		if p.inZone(to, rest) <= p.inZone(from, rest) {
+			return s.with(to).without(from), true
+		}
+	}
+	return s, false
+}
+
+// lead has another replica lead, where the one that should cannot, or its node has two more than the other's.
+func (p *placing) lead(s ReplicaSet) (ReplicaSet, bool) {
+	if len(s.Nodes) == 0 {
+		return s, false
+	}
+	first := s.Nodes[0]
+	may := func(n uint32) bool {
+		return p.takes(n) && !slices.Contains(s.Leaving, n) && !slices.Contains(s.Joining, n)
+	}
+	best := uint32(0)
+	for _, n := range s.Nodes[1:] {
+		if may(n) && (best == 0 || p.leaders[n] < p.leaders[best]) {
+			best = n
+		}
+	}
+	if best == 0 || may(first) && (len(s.Joining)+len(s.Leaving) > 0 || p.leaders[first]-p.leaders[best] < 2) {
+		return s, false
+	}
+	nodes := []uint32{best}
+	for _, n := range s.Nodes {
+		if n != best {
+			nodes = append(nodes, n)
+		}
+	}
+	s.Nodes = nodes
+	return s, true
+}
