@@ -133,7 +133,10 @@ func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, e
 }
 
 // notLed says who leads a fragment that this node does not lead.
-func notLed(r *storage.Replica) error { return &failure.NotLeader{Fragment: r.ID()} }
+func notLed(r *storage.Replica) error {
+	node, term := r.Leader()
+	return &failure.NotLeader{Fragment: r.ID(), Leader: node, Term: term}
+}
 
 // failed gives the failure of a request: what storage says of lost leadership in the words of this protocol.
 func (h *header) failed(err error) *pb.Failure {
