@@ -16,6 +16,7 @@ type Change struct {
 	base *View
 	ops  []op
 	at   map[objectKey]int // index in ops
+	lock []TableLock       // of a transaction that is to be held
 }
 
 // Plan begins a change planned against the view.

@@ -26,7 +26,8 @@
 //	    of a bucket map and their nodes, the table and the key that a foreign key refers to.
 //	K6  A prepared change stays valid: what collides with it is refused until it is decided. So its decision cannot fail.
 //	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
-//	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it.
+//	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it. One that PREPARE
+//	    TRANSACTION holds is decided by the log of its home (held.go).
 //
 // Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
 // of a transaction carries its id, and applies once.

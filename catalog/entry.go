@@ -45,6 +45,7 @@ type decision struct {
 	id       TransactionID
 	commitTS uint64
 	commit   bool
+	held     bool // by the home of a held transaction
 }
 
 func encodeBatch(ops []op) ([]byte, error) {

@@ -11,11 +11,18 @@ func encodePrepare(p *prepared) ([]byte, error) {
 }
 
 func prepareOf(p *prepared) *pb.Prepare {
-	return &pb.Prepare{Transaction: p.id[:], Batch: batchOf(p.ops), Writers: p.writers}
+	out := &pb.Prepare{Transaction: p.id[:], Batch: batchOf(p.ops), Writers: p.writers}
+	if p.held != nil {
+		out.Held = &pb.Held{Home: p.held.home}
+		for _, l := range p.held.locks {
+			out.Held.Locks = append(out.Held.Locks, &pb.TableLock{Table: l.Table, Modes: l.Modes})
+		}
+	}
+	return out
 }
 
 func encodeDecision(d decision) ([]byte, error) {
-	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit, CommitTs: d.commitTS}}})
+	return marshal(&pb.Entry{Kind: &pb.Entry_Decide{Decide: &pb.Decide{Transaction: d.id[:], Commit: d.commit, CommitTs: d.commitTS, Held: d.held}}})
 }
 
 func encodeForget(id TransactionID) ([]byte, error) {
@@ -30,7 +37,7 @@ func decodeTransactional(e *pb.Entry) (logEntry, error) {
 		return logEntry{prepare: p}, err
 	case *pb.Entry_Decide:
 		id, err := decodeTransactionID(k.Decide.GetTransaction())
-		return logEntry{decide: &decision{id, k.Decide.GetCommitTs(), k.Decide.GetCommit()}}, err
+		return logEntry{decide: &decision{id, k.Decide.GetCommitTs(), k.Decide.GetCommit(), k.Decide.GetHeld()}}, err
 	case *pb.Entry_Forget:
 		id, err := decodeTransactionID(k.Forget.GetTransaction())
 		return logEntry{forget: &id}, err
@@ -47,7 +54,14 @@ func decodePrepare(p *pb.Prepare) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{id: id, writers: p.GetWriters(), ops: ops, holds: footprintOf(ops)}, nil
+	out := &prepared{id: id, writers: p.GetWriters(), ops: ops, holds: footprintOf(ops)}
+	if h := p.GetHeld(); h != nil {
+		out.held = &heldBy{home: h.GetHome()}
+		for _, l := range h.GetLocks() {
+			out.held.locks = append(out.held.locks, TableLock{l.GetTable(), l.GetModes()})
+		}
+	}
+	return out, nil
 }
 
 func decodeTransactionID(b []byte) (id TransactionID, err error) {

@@ -159,9 +159,17 @@ func TestTransactionFormats(t *testing.T) {
 	if err != nil || e.prepare == nil || e.prepare.id != id || !reflect.DeepEqual(e.prepare.ops, p.ops) || !reflect.DeepEqual(e.prepare.writers, p.writers) {
 		t.Errorf("prepare: %+v, %v", e.prepare, err)
 	}
-	d := decision{id, 1 << 60, true}
+	d := decision{id: id, commitTS: 1 << 60, commit: true}
 	if e, err := decodeEntry(golden(t, "decide.v1", encode(encodeDecision(d)))); err != nil || *e.decide != d {
 		t.Errorf("decide: %+v, %v", e.decide, err)
+	}
+	d.held = true
+	if e, err := decodeEntry(golden(t, "decide-held.v1", encode(encodeDecision(d)))); err != nil || *e.decide != d {
+		t.Errorf("decide held: %+v, %v", e.decide, err)
+	}
+	h := &prepared{id: id, held: &heldBy{3, []TableLock{{16384, 1 << 8}, {16390, 6}}}, ops: p.ops}
+	if e, err := decodeEntry(golden(t, "hold.v1", encode(encodePrepare(h)))); err != nil || e.prepare.held == nil || !reflect.DeepEqual(e.prepare.held, h.held) {
+		t.Errorf("hold: %+v, %v", e.prepare, err)
 	}
 	if e, err := decodeEntry(golden(t, "forget.v1", encode(encodeForget(id)))); err != nil || *e.forget != id {
 		t.Errorf("forget: %+v, %v", e.forget, err)
@@ -243,7 +251,7 @@ func TestDamagedFormats(t *testing.T) {
 // FuzzDecode: whatever the bytes, decoding ends in an error or in a state that reads back the same; applying never panics and keeps the
 // state's own snapshot readable.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "forget.v1", "snapshot-prepared.v1", "commit.v1", "snapshot-outcomes.v1", "members.v1"} {
+	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "hold.v1", "decide-held.v1", "forget.v1", "snapshot-prepared.v1", "commit.v1", "snapshot-outcomes.v1", "members.v1"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

@@ -41,9 +41,13 @@ func randomEntries(t *testing.T, rng *rand.Rand, m *machine, n int) [][]byte {
 		id := TransactionID{byte(rng.IntN(6))}
 		switch rng.IntN(8) {
 		case 0, 1:
-			add(encodePrepare(&prepared{id: id, writers: []uint32{1, 3}, ops: ch.ops}))
+			p := &prepared{id: id, writers: []uint32{1, 3}, ops: ch.ops}
+			if rng.IntN(3) == 0 {
+				p.writers, p.held = nil, &heldBy{home: 2, locks: []TableLock{{FirstOID, 2}}}
+			}
+			add(encodePrepare(p))
 		case 2:
-			add(encodeDecision(decision{id, rng.Uint64(), rng.IntN(2) == 0}))
+			add(encodeDecision(decision{id, rng.Uint64(), rng.IntN(2) == 0, rng.IntN(2) == 0}))
 		case 3:
 			add(encodeForget(id))
 		default:

@@ -144,10 +144,11 @@ func (c *Catalog) waitDecided(ctx context.Context, id TransactionID) error {
 // abandonAfter is how long a transaction that another process prepared is left alone: that one may be at work on it.
 const abandonAfter = 10 * time.Second
 
-// abandoned tells when a prepared transaction may be aborted: at once where this process is the only one and not at work on it, never while it is.
+// abandoned tells when a prepared transaction may be aborted: at once where this process is the only one and not at work on it, never while it is, nor
+// while it is held.
 func (c *Catalog) abandoned(id TransactionID) <-chan time.Time {
-	switch {
-	case c.isCoordinated(id):
+	switch p := c.View().findPrepared(id); {
+	case p != nil && p.held != nil, c.isCoordinated(id):
 		return nil
 	case c.opts.Forward == nil:
 		now := make(chan time.Time, 1)
@@ -179,7 +180,7 @@ func (c *Catalog) lead(ctx context.Context) {
 				since = time.Now()
 			}
 			now[p.id] = since
-			if time.Since(since) > abandonAfter && !c.isCoordinated(p.id) {
+			if time.Since(since) > abandonAfter && p.held == nil && !c.isCoordinated(p.id) {
 				if _, err := c.Outcome(ctx, p.id); err != nil && ctx.Err() == nil {
 					c.opts.Logger.Warn("cannot abort a change of definitions that was left prepared", "error", err)
 				}
@@ -199,7 +200,7 @@ func cancelledWait(ctx context.Context) error {
 // abortLeft aborts the changes that a process which is gone has prepared. Whoever would have decided them died with it.
 func (c *Catalog) abortLeft(ctx context.Context) error {
 	for _, p := range c.View().prepared {
-		if c.isCoordinated(p.id) {
+		if p.held != nil || c.isCoordinated(p.id) {
 			continue
 		}
 		if _, err := c.Outcome(ctx, p.id); err != nil {

@@ -17,8 +17,16 @@ type TransactionID = [16]byte
 type prepared struct {
 	id      TransactionID
 	writers []uint32 // fragments
+	held    *heldBy  // nil: its coordinator decides in a moment
 	ops     []op
 	holds   *footprint // derived from ops
+}
+
+// heldBy is the home of a transaction that PREPARE TRANSACTION holds. Its change waits for the home's word, however long, through restarts; nobody who
+// asks for an outcome ends it.
+type heldBy struct {
+	home  uint32
+	locks []TableLock
 }
 
 // decided is a committed transaction of which a writer may not know yet.
@@ -163,7 +171,7 @@ func (v *View) prepare(p *prepared, c counters) (*View, error) {
 }
 
 // decide gives the view after the decision of a prepared change, and what the decision is: the first one counts, and one that was never
-// prepared, or that is forgotten, is aborted (K7).
+// prepared, or that is forgotten, is aborted (K7). Of a held one only the word of its home counts; 0 where this is not it.
 func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	p := v.findPrepared(e.id)
 	if p == nil {
@@ -171,6 +179,9 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 			return v, Committed, nil
 		}
 		return v, Aborted, nil
+	}
+	if p.held != nil && !e.held {
+		return v, 0, nil
 	}
 	d := v.draft()
 	d.prepared = slices.DeleteFunc(slices.Clone(v.prepared), func(x *prepared) bool { return x == p })
@@ -181,6 +192,9 @@ func (v *View) decide(e decision, c counters) (*View, Outcome, error) {
 	d, err := d.apply(p.ops, c)
 	if err != nil {
 		return nil, 0, fmt.Errorf("catalog: a prepared change is not valid any more: %w", err) // K6
+	}
+	if p.held != nil {
+		return d, Committed, nil // nobody asks here
 	}
 	d.decided = append(slices.Clone(v.decided), &decided{p.id, e.commitTS, p.writers})
 	slices.SortFunc(d.decided, func(a, b *decided) int { return bytes.Compare(a.id[:], b.id[:]) })

@@ -12,8 +12,9 @@ type Touch struct {
 
 // Touches lists what a change touches, in one order for all, so that two transactions that take a lock on each seldom meet in a circle. Nodes and
 // jobs are left out: nobody plans with them.
-func (c *Change) Touches() []Touch {
-	f := footprintOf(c.ops)
+func (c *Change) Touches() []Touch { return c.base.touches(footprintOf(c.ops)) }
+
+func (v *View) touches(f *footprint) []Touch {
 	var out []Touch
 	add := func(keys map[objectKey]bool, changes bool) {
 		for k := range keys {
@@ -29,7 +30,7 @@ func (c *Change) Touches() []Touch {
 	add(f.changes, true)
 	add(f.needs, false)
 	for name := range f.names {
-		if holder, ok := c.base.names.Get(name); !ok || !f.changes[objectKey(holder)] {
+		if holder, ok := v.names.Get(name); !ok || !f.changes[objectKey(holder)] {
 			out = append(out, Touch{Name: name, Changes: true})
 		}
 	}

@@ -72,6 +72,39 @@ func (d *definitions) Forget(ctx context.Context, _ txn.Decision) { _ = d.catalo
 // Rollback implements txn.Participant: nothing is in the log before Prepare, and after it only Decide ends it.
 func (d *definitions) Rollback() {}
 
+// heldDefinitions is the catalog's part of a held transaction at COMMIT PREPARED. It is ready to commit at any timestamp; the home's decision is carried
+// out here as in the other fragments. An attempt that is given up leaves it held.
+type heldDefinitions struct{ definitions }
+
+// Prepare implements txn.Participant.
+func (*heldDefinitions) Prepare(context.Context, txn.PrepareRequest) error { return nil }
+
+// Resolve implements txn.Participant.
+func (d *heldDefinitions) Resolve(ctx context.Context, x txn.Decision) error {
+	if x.Outcome != txn.Committed {
+		return nil
+	}
+	return d.catalog.EndHeld(ctx, d.id, uint64(x.C), true)
+}
+
+// askHomes drops the held changes of definitions whose home is led here and does not have the transaction (any more): a crash came between the steps
+// of PREPARE TRANSACTION or ROLLBACK PREPARED.
+func (h *Host) askHomes(ctx context.Context) {
+	for _, x := range h.cfg.Catalog.View().Held() {
+		r, err := h.Replica(x.Home)
+		if err != nil {
+			continue
+		}
+		stands, err := r.HoldStands(ctx, x.ID)
+		if err == nil && !stands {
+			err = h.cfg.Catalog.EndHeld(ctx, x.ID, 0, false)
+		}
+		if err != nil {
+			h.cfg.Logger.Debug("a held change of definitions is not settled", "txn", txn.ID(x.ID), "home", x.Home, "error", err)
+		}
+	}
+}
+
 func outcomeOf(o catalog.Outcome) txn.Outcome {
 	switch o {
 	case catalog.Committed:
@@ -106,6 +139,9 @@ func (h *Host) askPrepared(ctx context.Context, f txn.FragmentID, id txn.ID, C t
 
 // sendResolve tells a writer the anchor's decision.
 func (h *Host) sendResolve(ctx context.Context, f txn.FragmentID, d txn.Decision) error {
+	if f == txn.CatalogFragment {
+		return (&heldDefinitions{definitions{catalog: h.cfg.Catalog, id: d.ID}}).Resolve(ctx, d)
+	}
 	return h.ask(ctx, f, func(l leader) error { return l.Resolve(ctx, d) })
 }
 
@@ -134,6 +170,23 @@ func (h *Host) finishDefinitions(ctx context.Context) {
 		}
 	}
 }
+
+// settleDefinitions does what a crash has left of transactions that change definitions: those that the catalog has decided, once, and those that are
+// held, now and then, since their homes may be led elsewhere at first.
+func (h *Host) settleDefinitions(ctx context.Context) {
+	h.askHomes(ctx)
+	h.finishDefinitions(ctx)
+	for {
+		select {
+		case <-time.After(homesAsked):
+			h.askHomes(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+const homesAsked = 5 * time.Second
 
 func (h *Host) finishOne(ctx context.Context, u catalog.Unforgotten) error {
 	for _, id := range u.Writers {

@@ -39,9 +39,9 @@ func TestCrashOfDefiningTransaction(t *testing.T) {
 				t.Errorf("after step %d: table %v, %d rows in fragment %d", last, there, n, f.ID)
 			}
 		}
-		for len(c2.View().Unforgotten()) > 0 {
+		for v := c2.View(); len(v.Unforgotten()) > 0; v = c2.View() {
 			select {
-			case <-c2.View().Superseded():
+			case <-v.Superseded():
 			case <-ctx.Done():
 				t.Fatalf("after step %d: the commit is not forgotten", last)
 			}

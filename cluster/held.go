@@ -46,13 +46,10 @@ func (t *Transaction) holdable(ctx context.Context, req txn.HoldRequest) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.change != nil && !t.change.Empty() {
-		return pgerr.Unsupported("PREPARE TRANSACTION cannot hold changes of definitions").WithHint("Commit them by themselves.")
-	}
 	reads, writes := false, false
 	for _, p := range t.parts {
 		reads = reads || p.HasReads()
-		writes = writes || p.HasWrites()
+		writes = writes || p.HasWrites() || t.defines()
 	}
 	if reads && writes {
 		return pgerr.Unsupported("PREPARE TRANSACTION of a SERIALIZABLE transaction that has read and written is not supported").
@@ -105,16 +102,22 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 		}
 	}
 	slices.Sort(r.Writers)
+	if t.defines() {
+		r.Writers = append(r.Writers, txn.CatalogFragment) // the largest number
+	}
 	h := t.parts[home]
 	err := h.Hold(ctx, r)
 	if err == nil {
 		err = holdAll(ctx, others, r)
 	}
+	if err == nil && t.defines() {
+		err = t.host.cfg.Catalog.Hold(ctx, t.id, t.change, home)
+	}
 	if err != nil {
 		t.drop(context.WithoutCancel(ctx), home, others)
 		return err
 	}
-	if len(others) > 0 {
+	if len(r.Writers) > 1 {
 		if err = h.HoldComplete(ctx); err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 			t.drop(context.WithoutCancel(ctx), home, others)
 			return err
@@ -125,6 +128,9 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 	}
 	return err
 }
+
+// defines tells whether definitions change. Called with mu held.
+func (t *Transaction) defines() bool { return t.change != nil && !t.change.Empty() }
 
 func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
 	errs := make([]error, len(parts))
@@ -151,6 +157,9 @@ func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []pa
 	h.Rollback()
 	err := h.unhold(ctx)
 	h.Detach()
+	if err == nil && t.defines() {
+		_ = t.host.cfg.Catalog.EndHeld(ctx, t.id, 0, false)
+	}
 	for _, p := range others {
 		p.Rollback()
 		if err == nil {
@@ -178,6 +187,9 @@ func (h *Host) Held(_ context.Context, database catalog.OID) ([]txn.HeldTransact
 		}
 		for _, x := range held {
 			for _, f := range x.Fragments {
+				if f == txn.CatalogFragment {
+					continue
+				}
 				r, err := h.Replica(f)
 				if err != nil {
 					return nil, err
@@ -232,7 +244,13 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 	}
 	defer done()
 	var parts []txn.Participant
+	var defined *heldDefinitions
 	for _, f := range x.Fragments {
+		if f == txn.CatalogFragment {
+			defined = &heldDefinitions{definitions{catalog: h.cfg.Catalog, id: x.ID}}
+			parts = append(parts, defined)
+			continue
+		}
 		r, err := h.Replica(f)
 		if err != nil {
 			return 0, err
@@ -246,10 +264,18 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 	C, err := h.coordinator.CommitHeld(ctx, x.ID, x.Home, max(floor, x.Floor), parts)
 	if err != nil {
 		for _, p := range parts {
-			p.(*storage.Tx).Detach()
+			if tx, ok := p.(*storage.Tx); ok {
+				tx.Detach()
+			}
+		}
+		return C, err
+	}
+	if defined != nil { // who is told of the commit sees the definitions
+		if err := defined.Resolve(ctx, txn.Decision{ID: x.ID, C: C, Outcome: txn.Committed}); err != nil {
+			return C, txn.Unanswered(x.ID, err)
 		}
 	}
-	return C, err
+	return C, nil
 }
 
 // RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld. The home's record is what counts: who still holds asks it.
@@ -267,9 +293,14 @@ func (h *Host) RollbackHeld(ctx context.Context, database catalog.OID, gid strin
 		return err
 	}
 	for _, f := range x.Fragments {
-		if r, err := h.Replica(f); err == nil && f != x.Home {
+		if f == txn.CatalogFragment {
+			err = h.cfg.Catalog.EndHeld(ctx, x.ID, 0, false)
+		} else if r, err := h.Replica(f); err == nil && f != x.Home {
 			_ = r.Unhold(x.ID)
 		}
+	}
+	if err != nil { // it is rolled back all the same, and askHomes will do it
+		h.cfg.Logger.Warn("the definitions of a prepared transaction are not dropped yet", "txn", x.ID, "error", err)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (h *Host) Start(ctx context.Context) error {
 	go h.watch(watch)
 	go func() {
 		defer h.done.Done()
-		h.finishDefinitions(watch)
+		h.settleDefinitions(watch)
 	}()
 	return nil
 }

@@ -153,7 +153,8 @@ func (h *Host) inDoubt(database catalog.OID, id txn.ID) (q inDoubt, err error) {
 			WithDetail("There is nothing to resolve: it is decided everywhere, or it was never prepared.").
 			WithHint("SELECT sherd.txn_outcome('%s') tells what became of it. What PREPARE TRANSACTION holds is ended by COMMIT PREPARED or ROLLBACK PREPARED.", id)
 	}
-	q.complete = q.complete && len(q.prepared) == len(q.decision.Writers)
+	fragments := slices.DeleteFunc(slices.Clone(q.decision.Writers), func(f txn.FragmentID) bool { return f == txn.CatalogFragment })
+	q.complete = q.complete && len(q.prepared) == len(fragments)
 	return q, nil
 }
 

@@ -96,20 +96,25 @@ func (t *transaction) keep(ctx context.Context, step *catalog.Change) error {
 		if x.Changes {
 			mode = locks.AccessExclusive
 		}
-		var err error
-		switch {
-		case x.Table != 0:
-			err = t.lockTable(ctx, x.Table, min(mode, locks.ShareUpdateExclusive), false)
-		case x.Name != "":
-			err = t.lock(ctx, locks.Definition(xxhash.Sum64String(x.Name)), mode, false)
-		default:
-			err = t.lock(ctx, locks.Definition(x.Object), mode, false)
+		if x.Table != 0 {
+			mode = min(mode, locks.ShareUpdateExclusive)
 		}
-		if err != nil {
+		if err := t.lock(ctx, touched(t.s.database, x), mode, false); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// touched names what a change of definitions touches to the table of locks.
+func touched(database catalog.OID, x catalog.Touch) locks.Tag {
+	switch {
+	case x.Table != 0:
+		return locks.Table(database, x.Table)
+	case x.Name != "":
+		return locks.Definition(xxhash.Sum64String(x.Name))
+	}
+	return locks.Definition(x.Object)
 }
 
 // define hands the change over to be committed with the transaction's rows.

@@ -1,7 +1,9 @@
 package sql
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -52,7 +54,7 @@ func (s *Session) dropLocks(gid string, err error) {
 }
 
 // AdoptPrepared takes, after a restart, the table locks of the prepared transactions that are still held. It knows their tables by the rows
-// that they have locked. It must be called before sessions are served.
+// that they have locked, and what they define by the catalog. It must be called before sessions are served.
 func (db *Server) AdoptPrepared(ctx context.Context) error {
 	rows, _ := db.cfg.Fragments.ListRowLocks()
 	view := db.cfg.Catalog.View()
@@ -76,9 +78,54 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 					return err
 				}
 			}
+			for _, x := range view.Held() {
+				if x.ID == h.ID {
+					if err := adoptDefinitions(ctx, owner, d.OID, x); err != nil {
+						return err
+					}
+				}
+			}
 			db.mu.Lock()
 			db.held[heldName{d.OID, h.GID}] = owner
 			db.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// tableLocks lists the transaction's locks of tables.
+func (t *transaction) tableLocks() []catalog.TableLock {
+	var out []catalog.TableLock
+	for tag, modes := range t.holder().Tables() {
+		out = append(out, catalog.TableLock{Table: tag.Object, Modes: uint32(modes)})
+	}
+	slices.SortFunc(out, func(a, b catalog.TableLock) int { return cmp.Compare(a.Table, b.Table) })
+	return out
+}
+
+// adoptDefinitions takes the locks of a prepared transaction that has changed definitions: those of tables that it had, and of what else it changes or
+// refers to.
+func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.OID, x catalog.HeldChange) error {
+	for _, l := range x.Locks {
+		for mode := locks.AccessShare; mode <= locks.AccessExclusive; mode++ {
+			if !locks.Set(l.Modes).Has(mode) {
+				continue
+			}
+			if err := owner.Acquire(ctx, locks.Table(database, l.Table), locks.Request{Mode: mode}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, touch := range x.Touches {
+		mode := locks.AccessShare
+		if touch.Changes {
+			mode = locks.AccessExclusive
+		}
+		if touch.Table != 0 {
+			continue
+		}
+		if err := owner.Acquire(ctx, touched(database, touch), locks.Request{Mode: mode}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -50,9 +50,6 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 			return pgerr.Unsupported("cannot PREPARE a transaction that has created a cursor WITH HOLD")
 		}
 	}
-	if t.draft != nil {
-		return pgerr.Unsupported("cannot PREPARE a transaction that has changed definitions").WithHint("COMMIT it.")
-	}
 	if len(t.exported) > 0 {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
 	}
@@ -63,6 +60,10 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 		return err
 	}
 	s.closePortals()
+	if t.draft != nil {
+		t.draft.change.KeepLocks(t.tableLocks())
+	}
+	t.define()
 	err := t.parts.Hold(ctx, txn.HoldRequest{
 		GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now(), Floor: max(s.floor, t.read),
 	})
@@ -92,6 +93,7 @@ func (s *Session) commitPrepared(ctx context.Context, gid string, w ResultWriter
 	if err != nil {
 		return err
 	}
+	s.db.storages.observeAll(s.db.cfg.Catalog.View())
 	s.floor = max(s.floor, ts)
 	return w.Complete(what)
 }

@@ -12,7 +12,7 @@ import (
 // before, other writers of its rows wait. One of its fragments is its home, chosen by its name:
 //
 //	claim      the home holds first, incomplete: the name is taken
-//	hold       the others hold, in parallel
+//	hold       the others hold, in parallel; then the catalog, if definitions change
 //	complete   an entry of the home's log: from here on it stands
 //
 // Whoever finds itself holding asks the home. An incomplete claim whose coordinator is gone is dropped by the asking, as an entry of the

@@ -192,6 +192,9 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()
 	}
+	if len(fragments) < len(writers) && anchor.Fragment() != CatalogFragment {
+		d.Writers = append(d.Writers, CatalogFragment) // it holds already, and has to be told
+	}
 	if anchor.Fragment() == CatalogFragment {
 		// Before any fragment: so the catalog may answer aborted for a transaction that it does not know.
 		if err := anchor.Prepare(ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}); err != nil {

@@ -10,7 +10,8 @@ import (
 // FragmentID names a fragment.
 type FragmentID = shardmap.FragmentID
 
-// CatalogFragment stands for the catalog among the participants of a transaction that changes definitions too. It is always the anchor.
+// CatalogFragment stands for the catalog among the participants of a transaction that changes definitions too. It is the anchor, but for held transactions,
+// whose home is.
 const CatalogFragment FragmentID = math.MaxUint32
 
 // Span is the half-open range of keys [Start, End); an empty End has no bound.

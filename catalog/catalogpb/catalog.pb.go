@@ -161,6 +161,7 @@ type Prepare struct {
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	Batch         *Batch                 `protobuf:"bytes,2,opt,name=batch,proto3" json:"batch,omitempty"`
 	Writers       []uint32               `protobuf:"varint,3,rep,packed,name=writers,proto3" json:"writers,omitempty"` // fragments
+	Held          *Held                  `protobuf:"bytes,4,opt,name=held,proto3" json:"held,omitempty"`               // the transaction is held; then writers is empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,19 +217,133 @@ func (x *Prepare) GetWriters() []uint32 {
 	return nil
 }
 
+func (x *Prepare) GetHeld() *Held {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// Held is what is known of a transaction that PREPARE TRANSACTION holds.
+type Held struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Home          uint32                 `protobuf:"varint,1,opt,name=home,proto3" json:"home,omitempty"`  // the fragment that keeps its name, and knows whether it stands and what became of it
+	Locks         []*TableLock           `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"` // by table
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Held) Reset() {
+	*x = Held{}
+	mi := &file_catalog_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Held) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Held) ProtoMessage() {}
+
+func (x *Held) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Held.ProtoReflect.Descriptor instead.
+func (*Held) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Held) GetHome() uint32 {
+	if x != nil {
+		return x.Home
+	}
+	return 0
+}
+
+func (x *Held) GetLocks() []*TableLock {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
+}
+
+// TableLock is the locks that a transaction holds of a table.
+type TableLock struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Modes         uint32                 `protobuf:"varint,2,opt,name=modes,proto3" json:"modes,omitempty"` // bit m stands for mode m, from 1, ACCESS SHARE, to 8, ACCESS EXCLUSIVE
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableLock) Reset() {
+	*x = TableLock{}
+	mi := &file_catalog_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableLock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableLock) ProtoMessage() {}
+
+func (x *TableLock) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableLock.ProtoReflect.Descriptor instead.
+func (*TableLock) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *TableLock) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *TableLock) GetModes() uint32 {
+	if x != nil {
+		return x.Modes
+	}
+	return 0
+}
+
 // Decide is the outcome of a prepared change, and of its transaction. The first one counts.
 type Decide struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
 	Commit        bool                   `protobuf:"varint,2,opt,name=commit,proto3" json:"commit,omitempty"`
 	CommitTs      uint64                 `protobuf:"fixed64,3,opt,name=commit_ts,json=commitTs,proto3" json:"commit_ts,omitempty"`
+	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"` // of a held transaction, by the word of its home; without it held ones stay as they are
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Decide) Reset() {
 	*x = Decide{}
-	mi := &file_catalog_proto_msgTypes[2]
+	mi := &file_catalog_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +355,7 @@ func (x *Decide) String() string {
 func (*Decide) ProtoMessage() {}
 
 func (x *Decide) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[2]
+	mi := &file_catalog_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +368,7 @@ func (x *Decide) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decide.ProtoReflect.Descriptor instead.
 func (*Decide) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{2}
+	return file_catalog_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Decide) GetTransaction() []byte {
@@ -277,6 +392,13 @@ func (x *Decide) GetCommitTs() uint64 {
 	return 0
 }
 
+func (x *Decide) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
+}
+
 // Forget ends the record of a commit that all writers have applied.
 type Forget struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -287,7 +409,7 @@ type Forget struct {
 
 func (x *Forget) Reset() {
 	*x = Forget{}
-	mi := &file_catalog_proto_msgTypes[3]
+	mi := &file_catalog_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -299,7 +421,7 @@ func (x *Forget) String() string {
 func (*Forget) ProtoMessage() {}
 
 func (x *Forget) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[3]
+	mi := &file_catalog_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -312,7 +434,7 @@ func (x *Forget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forget.ProtoReflect.Descriptor instead.
 func (*Forget) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{3}
+	return file_catalog_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Forget) GetTransaction() []byte {
@@ -334,7 +456,7 @@ type Decided struct {
 
 func (x *Decided) Reset() {
 	*x = Decided{}
-	mi := &file_catalog_proto_msgTypes[4]
+	mi := &file_catalog_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +468,7 @@ func (x *Decided) String() string {
 func (*Decided) ProtoMessage() {}
 
 func (x *Decided) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[4]
+	mi := &file_catalog_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +481,7 @@ func (x *Decided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decided.ProtoReflect.Descriptor instead.
 func (*Decided) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{4}
+	return file_catalog_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Decided) GetTransaction() []byte {
@@ -395,7 +517,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_catalog_proto_msgTypes[5]
+	mi := &file_catalog_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -407,7 +529,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[5]
+	mi := &file_catalog_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -420,7 +542,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{5}
+	return file_catalog_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Batch) GetOps() []*Op {
@@ -461,7 +583,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_catalog_proto_msgTypes[6]
+	mi := &file_catalog_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +595,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[6]
+	mi := &file_catalog_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +608,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{6}
+	return file_catalog_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Op) GetExpect() uint64 {
@@ -570,7 +692,7 @@ type Ref struct {
 
 func (x *Ref) Reset() {
 	*x = Ref{}
-	mi := &file_catalog_proto_msgTypes[7]
+	mi := &file_catalog_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +704,7 @@ func (x *Ref) String() string {
 func (*Ref) ProtoMessage() {}
 
 func (x *Ref) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[7]
+	mi := &file_catalog_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +717,7 @@ func (x *Ref) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ref.ProtoReflect.Descriptor instead.
 func (*Ref) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{7}
+	return file_catalog_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Ref) GetKind() uint32 {
@@ -627,7 +749,7 @@ type Allocate struct {
 
 func (x *Allocate) Reset() {
 	*x = Allocate{}
-	mi := &file_catalog_proto_msgTypes[8]
+	mi := &file_catalog_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +761,7 @@ func (x *Allocate) String() string {
 func (*Allocate) ProtoMessage() {}
 
 func (x *Allocate) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[8]
+	mi := &file_catalog_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +774,7 @@ func (x *Allocate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Allocate.ProtoReflect.Descriptor instead.
 func (*Allocate) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{8}
+	return file_catalog_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Allocate) GetOids() uint32 {
@@ -708,7 +830,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_catalog_proto_msgTypes[9]
+	mi := &file_catalog_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -720,7 +842,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[9]
+	mi := &file_catalog_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -733,7 +855,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{9}
+	return file_catalog_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Cluster) GetId() string {
@@ -774,7 +896,7 @@ type Database struct {
 
 func (x *Database) Reset() {
 	*x = Database{}
-	mi := &file_catalog_proto_msgTypes[10]
+	mi := &file_catalog_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +908,7 @@ func (x *Database) String() string {
 func (*Database) ProtoMessage() {}
 
 func (x *Database) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[10]
+	mi := &file_catalog_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +921,7 @@ func (x *Database) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Database.ProtoReflect.Descriptor instead.
 func (*Database) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{10}
+	return file_catalog_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Database) GetOid() uint32 {
@@ -878,7 +1000,7 @@ type Fragment struct {
 
 func (x *Fragment) Reset() {
 	*x = Fragment{}
-	mi := &file_catalog_proto_msgTypes[11]
+	mi := &file_catalog_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +1012,7 @@ func (x *Fragment) String() string {
 func (*Fragment) ProtoMessage() {}
 
 func (x *Fragment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[11]
+	mi := &file_catalog_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1025,7 @@ func (x *Fragment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fragment.ProtoReflect.Descriptor instead.
 func (*Fragment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{11}
+	return file_catalog_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Fragment) GetId() uint32 {
@@ -951,7 +1073,7 @@ type BucketMap struct {
 
 func (x *BucketMap) Reset() {
 	*x = BucketMap{}
-	mi := &file_catalog_proto_msgTypes[12]
+	mi := &file_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1085,7 @@ func (x *BucketMap) String() string {
 func (*BucketMap) ProtoMessage() {}
 
 func (x *BucketMap) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[12]
+	mi := &file_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1098,7 @@ func (x *BucketMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketMap.ProtoReflect.Descriptor instead.
 func (*BucketMap) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{12}
+	return file_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BucketMap) GetEpoch() uint64 {
@@ -1004,7 +1126,7 @@ type BucketRange struct {
 
 func (x *BucketRange) Reset() {
 	*x = BucketRange{}
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1138,7 @@ func (x *BucketRange) String() string {
 func (*BucketRange) ProtoMessage() {}
 
 func (x *BucketRange) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1151,7 @@ func (x *BucketRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketRange.ProtoReflect.Descriptor instead.
 func (*BucketRange) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{13}
+	return file_catalog_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BucketRange) GetLo() uint32 {
@@ -1066,7 +1188,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1200,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1213,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{14}
+	return file_catalog_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Schema) GetOid() uint32 {
@@ -1158,7 +1280,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1292,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1305,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{15}
+	return file_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Table) GetOid() uint32 {
@@ -1353,7 +1475,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1487,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1500,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -1486,7 +1608,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1620,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1633,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -1625,7 +1747,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1759,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1772,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -1753,7 +1875,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1887,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1900,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -1853,7 +1975,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +1987,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +2000,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2008,7 +2130,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2020,7 +2142,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2033,7 +2155,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2153,7 +2275,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2287,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2300,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2270,7 +2392,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2404,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2417,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2334,7 +2456,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2468,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2481,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -2425,7 +2547,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2559,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2572,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2565,7 +2687,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2577,7 +2699,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2590,7 +2712,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -2688,7 +2810,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +2822,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +2835,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -2752,7 +2874,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +2886,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +2899,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -2944,15 +3066,23 @@ const file_catalog_proto_rawDesc = "" +
 	"\aprepare\x18\x03 \x01(\v2\x16.sherd.catalog.PrepareH\x00R\aprepare\x12/\n" +
 	"\x06decide\x18\x04 \x01(\v2\x15.sherd.catalog.DecideH\x00R\x06decide\x12/\n" +
 	"\x06forget\x18\x05 \x01(\v2\x15.sherd.catalog.ForgetH\x00R\x06forgetB\x06\n" +
-	"\x04kind\"q\n" +
+	"\x04kind\"\x9a\x01\n" +
 	"\aPrepare\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12*\n" +
 	"\x05batch\x18\x02 \x01(\v2\x14.sherd.catalog.BatchR\x05batch\x12\x18\n" +
-	"\awriters\x18\x03 \x03(\rR\awriters\"_\n" +
+	"\awriters\x18\x03 \x03(\rR\awriters\x12'\n" +
+	"\x04held\x18\x04 \x01(\v2\x13.sherd.catalog.HeldR\x04held\"J\n" +
+	"\x04Held\x12\x12\n" +
+	"\x04home\x18\x01 \x01(\rR\x04home\x12.\n" +
+	"\x05locks\x18\x02 \x03(\v2\x18.sherd.catalog.TableLockR\x05locks\"7\n" +
+	"\tTableLock\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x14\n" +
+	"\x05modes\x18\x02 \x01(\rR\x05modes\"s\n" +
 	"\x06Decide\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\x16\n" +
 	"\x06commit\x18\x02 \x01(\bR\x06commit\x12\x1b\n" +
-	"\tcommit_ts\x18\x03 \x01(\x06R\bcommitTs\"*\n" +
+	"\tcommit_ts\x18\x03 \x01(\x06R\bcommitTs\x12\x12\n" +
+	"\x04held\x18\x04 \x01(\bR\x04held\"*\n" +
 	"\x06Forget\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\"b\n" +
 	"\aDecided\x12 \n" +
@@ -3237,90 +3367,94 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
-	(*Decide)(nil),      // 2: sherd.catalog.Decide
-	(*Forget)(nil),      // 3: sherd.catalog.Forget
-	(*Decided)(nil),     // 4: sherd.catalog.Decided
-	(*Batch)(nil),       // 5: sherd.catalog.Batch
-	(*Op)(nil),          // 6: sherd.catalog.Op
-	(*Ref)(nil),         // 7: sherd.catalog.Ref
-	(*Allocate)(nil),    // 8: sherd.catalog.Allocate
-	(*Cluster)(nil),     // 9: sherd.catalog.Cluster
-	(*Database)(nil),    // 10: sherd.catalog.Database
-	(*Fragment)(nil),    // 11: sherd.catalog.Fragment
-	(*BucketMap)(nil),   // 12: sherd.catalog.BucketMap
-	(*BucketRange)(nil), // 13: sherd.catalog.BucketRange
-	(*Schema)(nil),      // 14: sherd.catalog.Schema
-	(*Table)(nil),       // 15: sherd.catalog.Table
-	(*Sequence)(nil),    // 16: sherd.catalog.Sequence
-	(*Column)(nil),      // 17: sherd.catalog.Column
-	(*Constraint)(nil),  // 18: sherd.catalog.Constraint
-	(*Reference)(nil),   // 19: sherd.catalog.Reference
-	(*Index)(nil),       // 20: sherd.catalog.Index
-	(*Role)(nil),        // 21: sherd.catalog.Role
-	(*Node)(nil),        // 22: sherd.catalog.Node
-	(*Authority)(nil),   // 23: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 24: sherd.catalog.JoinToken
-	(*Job)(nil),         // 25: sherd.catalog.Job
-	(*Snapshot)(nil),    // 26: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 27: sherd.catalog.IDCounter
-	(*Object)(nil),      // 28: sherd.catalog.Object
-	nil,                 // 29: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 30: sherd.catalog.Database.SettingsEntry
-	nil,                 // 31: sherd.catalog.Table.OptionsEntry
-	nil,                 // 32: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 33: sherd.catalog.Index.OptionsEntry
-	nil,                 // 34: sherd.catalog.Role.SettingsEntry
-	nil,                 // 35: sherd.catalog.Node.LabelsEntry
+	(*Held)(nil),        // 2: sherd.catalog.Held
+	(*TableLock)(nil),   // 3: sherd.catalog.TableLock
+	(*Decide)(nil),      // 4: sherd.catalog.Decide
+	(*Forget)(nil),      // 5: sherd.catalog.Forget
+	(*Decided)(nil),     // 6: sherd.catalog.Decided
+	(*Batch)(nil),       // 7: sherd.catalog.Batch
+	(*Op)(nil),          // 8: sherd.catalog.Op
+	(*Ref)(nil),         // 9: sherd.catalog.Ref
+	(*Allocate)(nil),    // 10: sherd.catalog.Allocate
+	(*Cluster)(nil),     // 11: sherd.catalog.Cluster
+	(*Database)(nil),    // 12: sherd.catalog.Database
+	(*Fragment)(nil),    // 13: sherd.catalog.Fragment
+	(*BucketMap)(nil),   // 14: sherd.catalog.BucketMap
+	(*BucketRange)(nil), // 15: sherd.catalog.BucketRange
+	(*Schema)(nil),      // 16: sherd.catalog.Schema
+	(*Table)(nil),       // 17: sherd.catalog.Table
+	(*Sequence)(nil),    // 18: sherd.catalog.Sequence
+	(*Column)(nil),      // 19: sherd.catalog.Column
+	(*Constraint)(nil),  // 20: sherd.catalog.Constraint
+	(*Reference)(nil),   // 21: sherd.catalog.Reference
+	(*Index)(nil),       // 22: sherd.catalog.Index
+	(*Role)(nil),        // 23: sherd.catalog.Role
+	(*Node)(nil),        // 24: sherd.catalog.Node
+	(*Authority)(nil),   // 25: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 26: sherd.catalog.JoinToken
+	(*Job)(nil),         // 27: sherd.catalog.Job
+	(*Snapshot)(nil),    // 28: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 29: sherd.catalog.IDCounter
+	(*Object)(nil),      // 30: sherd.catalog.Object
+	nil,                 // 31: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 32: sherd.catalog.Database.SettingsEntry
+	nil,                 // 33: sherd.catalog.Table.OptionsEntry
+	nil,                 // 34: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 35: sherd.catalog.Index.OptionsEntry
+	nil,                 // 36: sherd.catalog.Role.SettingsEntry
+	nil,                 // 37: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
-	5,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
-	8,  // 1: sherd.catalog.Entry.allocate:type_name -> sherd.catalog.Allocate
+	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
+	10, // 1: sherd.catalog.Entry.allocate:type_name -> sherd.catalog.Allocate
 	1,  // 2: sherd.catalog.Entry.prepare:type_name -> sherd.catalog.Prepare
-	2,  // 3: sherd.catalog.Entry.decide:type_name -> sherd.catalog.Decide
-	3,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
-	5,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
-	6,  // 6: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	28, // 7: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
-	7,  // 8: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
-	7,  // 9: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	29, // 10: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
-	11, // 11: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
-	12, // 12: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	30, // 13: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
-	13, // 14: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	17, // 15: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	18, // 16: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	20, // 17: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	31, // 18: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	32, // 19: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	16, // 20: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	19, // 21: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	33, // 22: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	34, // 23: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	35, // 24: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	28, // 25: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	27, // 26: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 27: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	4,  // 28: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	4,  // 29: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	9,  // 30: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	10, // 31: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	14, // 32: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	15, // 33: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	21, // 34: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	22, // 35: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	25, // 36: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	23, // 37: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	24, // 38: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	4,  // 3: sherd.catalog.Entry.decide:type_name -> sherd.catalog.Decide
+	5,  // 4: sherd.catalog.Entry.forget:type_name -> sherd.catalog.Forget
+	7,  // 5: sherd.catalog.Prepare.batch:type_name -> sherd.catalog.Batch
+	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
+	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
+	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
+	30, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
+	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
+	31, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	13, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
+	14, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
+	32, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	15, // 16: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
+	19, // 17: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	20, // 18: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	22, // 19: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	33, // 20: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	34, // 21: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	18, // 22: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	21, // 23: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	35, // 24: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	36, // 25: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	37, // 26: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	30, // 27: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	29, // 28: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 29: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 30: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 31: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 32: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 33: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	16, // 34: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	17, // 35: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	23, // 36: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	24, // 37: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	27, // 38: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	25, // 39: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	26, // 40: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -3335,13 +3469,13 @@ func file_catalog_proto_init() {
 		(*Entry_Decide)(nil),
 		(*Entry_Forget)(nil),
 	}
-	file_catalog_proto_msgTypes[6].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[8].OneofWrappers = []any{
 		(*Op_Put)(nil),
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[17].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[28].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[19].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[30].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -3358,7 +3492,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -96,6 +96,19 @@ func (o *Owner) Holds(tag Tag) Set {
 	return s
 }
 
+// Tables lists the locks of tables that are held, by database and OID.
+func (o *Owner) Tables() map[Tag]Set {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[Tag]Set{}
+	for _, g := range o.log {
+		if g.o.tag.Kind == Relation {
+			out[g.o.tag] |= 1 << g.mode
+		}
+	}
+	return out
+}
+
 func (o *Owner) note(g grant) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
