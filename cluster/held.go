@@ -170,41 +170,41 @@ func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []pa
 }
 
 // Held lists the transactions held in a database, in the order of their names.
-func (h *Host) Held(_ context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
+func (h *Host) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
 	ids, err := h.fragmentsOf(database)
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex
 	var out []txn.HeldTransaction
-	for _, id := range ids {
-		r, err := h.Replica(id)
-		if err != nil {
-			return nil, err
-		}
-		held, err := r.Held()
-		if err != nil {
-			return nil, err
-		}
+	err = h.askAll(ctx, ids, func(f txn.FragmentID, l leader) error {
+		held, err := l.Held(ctx)
+		mu.Lock()
+		defer mu.Unlock()
 		for _, x := range held {
-			for _, f := range x.Fragments {
-				if f == txn.CatalogFragment {
-					continue
-				}
-				r, err := h.Replica(f)
-				if err != nil {
-					return nil, err
-				}
-				tables, err := r.HeldTables(x.ID)
-				if err != nil {
-					return nil, err
-				}
-				x.Tables = append(x.Tables, tables...)
-			}
-			slices.Sort(x.Tables)
-			x.Tables = slices.Compact(x.Tables)
-			x.Home = id
+			x.Home = f
 			out = append(out, x)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		x := &out[i]
+		fragments := slices.DeleteFunc(slices.Clone(x.Fragments), func(f txn.FragmentID) bool { return f == txn.CatalogFragment })
+		err := h.askAll(ctx, fragments, func(_ txn.FragmentID, l leader) error {
+			tables, err := l.HeldTables(ctx, x.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			x.Tables = append(x.Tables, tables...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(x.Tables)
+		x.Tables = slices.Compact(x.Tables)
 	}
 	slices.SortFunc(out, func(a, b txn.HeldTransaction) int { return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At)) })
 	return out, nil
@@ -251,21 +251,17 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 			parts = append(parts, defined)
 			continue
 		}
-		r, err := h.Replica(f)
-		if err != nil {
+		p := &heldPart{host: h, fragment: f, id: x.ID}
+		if err := p.find(ctx); err != nil {
 			return 0, err
 		}
-		tx, err := r.HeldTx(x.ID)
-		if err != nil {
-			return 0, err
-		}
-		parts = append(parts, tx)
+		parts = append(parts, p)
 	}
 	C, err := h.coordinator.CommitHeld(ctx, x.ID, x.Home, max(floor, x.Floor), parts)
 	if err != nil {
 		for _, p := range parts {
-			if tx, ok := p.(*storage.Tx); ok {
-				tx.Detach()
+			if held, ok := p.(*heldPart); ok {
+				held.detach()
 			}
 		}
 		return C, err
@@ -285,18 +281,16 @@ func (h *Host) RollbackHeld(ctx context.Context, database catalog.OID, gid strin
 		return err
 	}
 	defer done()
-	home, err := h.Replica(x.Home)
-	if err != nil {
-		return err
-	}
-	if err := home.Unhold(x.ID); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	unhold := func(l leader) error { return l.Unhold(ctx, x.ID) }
+	if err := h.ask(ctx, x.Home, unhold); err != nil {
 		return err
 	}
 	for _, f := range x.Fragments {
 		if f == txn.CatalogFragment {
 			err = h.cfg.Catalog.EndHeld(ctx, x.ID, 0, false)
-		} else if r, err := h.Replica(f); err == nil && f != x.Home {
-			_ = r.Unhold(x.ID)
+		} else if f != x.Home {
+			_ = h.askSoon(ctx, f, unhold)
 		}
 	}
 	if err != nil { // it is rolled back all the same, and askHomes will do it

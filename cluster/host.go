@@ -31,6 +31,7 @@ type Config struct {
 	Door    *door.Door // to the other nodes; nil: there are none
 	// Transport gives the transport of a Raft group; nil: no fragment has replicas on other nodes.
 	Transport func(group uint64) raft.Transport
+	Beat      time.Duration  // between what nodes say of their presence; 0 is a second
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 }
 
@@ -86,7 +87,7 @@ func (h *Host) Start(ctx context.Context) error {
 		return err
 	}
 	h.log = log
-	h.links.start()
+	h.links.start(h)
 	err = h.forgetDropped()
 	if err == nil {
 		err = h.abandonBuilds(ctx)
@@ -104,7 +105,7 @@ func (h *Host) Start(ctx context.Context) error {
 	go h.watch(watch)
 	go func() {
 		defer h.done.Done()
-		h.settleDefinitions(watch)
+		h.finishDefinitions(watch)
 	}()
 	return nil
 }
@@ -246,6 +247,14 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 		}
 	}
 	h.waitJoined(ctx, d.OID)
+	if h.links == nil {
+		return nil
+	}
+	for _, f := range d.Fragments {
+		if _, err := h.find(ctx, f.ID); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

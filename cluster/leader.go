@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/storage"
@@ -21,6 +23,8 @@ type leader interface {
 	Unhold(ctx context.Context, id txn.ID) error
 	Held(ctx context.Context) ([]txn.HeldTransaction, error)
 	HeldTables(ctx context.Context, id txn.ID) ([]uint32, error)
+	// HeldStage gives what is held, for COMMIT PREPARED.
+	HeldStage(id txn.ID) (heldStage, error)
 	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
 	// Keep keeps what is visible at T readable, for a transaction, until release is called.
 	Keep(ctx context.Context, id txn.ID, T txn.Timestamp) (release func(), err error)
@@ -28,9 +32,24 @@ type leader interface {
 	End(ctx context.Context, id txn.ID) error
 }
 
+// heldStage is what COMMIT PREPARED needs of txn.Participant.
+type heldStage interface {
+	Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error)
+	Prepare(ctx context.Context, req txn.PrepareRequest) error
+	Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error)
+	Resolve(ctx context.Context, d txn.Decision) error
+	Forget(ctx context.Context, d txn.Decision)
+	Detach()
+}
+
+// remoteLeader is a fragment that another node leads.
+type remoteLeader struct{ remote.Leader }
+
+func (l remoteLeader) HeldStage(id txn.ID) (heldStage, error) { return l.HeldPart(id), nil }
+
 var (
 	_ leader = localLeader{}
-	_ leader = remote.Leader{}
+	_ leader = remoteLeader{}
 )
 
 // localLeader is a fragment that is led here.
@@ -74,6 +93,8 @@ func (l localLeader) HeldTables(_ context.Context, id txn.ID) ([]uint32, error) 
 	return l.r.HeldTables(id)
 }
 
+func (l localLeader) HeldStage(id txn.ID) (heldStage, error) { return l.r.HeldTx(id) }
+
 func (l localLeader) BucketStats(_ context.Context, table uint32) ([]storage.BucketStat, error) {
 	return l.r.BucketStats(table), nil
 }
@@ -96,7 +117,7 @@ func (h *Host) leader(ctx context.Context, f txn.FragmentID) (leader, error) {
 	case p.replica != nil:
 		return localLeader{p.replica}, nil
 	}
-	return p.node.Leader(f), nil
+	return remoteLeader{p.node.Leader(f)}, nil
 }
 
 // ask does something with a fragment's leader, and does it again with another one where that was not the leader or gave no answer: what is done
@@ -116,4 +137,30 @@ func (h *Host) ask(ctx context.Context, f txn.FragmentID, do func(leader) error)
 			return err
 		}
 	}
+}
+
+// askTime bounds questions whose answer may as well be that a fragment is out of reach.
+const askTime = 5 * time.Second
+
+// askSoon is ask with less patience.
+func (h *Host) askSoon(ctx context.Context, f txn.FragmentID, do func(leader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return h.ask(ctx, f, do)
+}
+
+// askAll asks the leaders of several fragments at a time, and gives one of the errors.
+func (h *Host) askAll(ctx context.Context, fragments []txn.FragmentID, do func(txn.FragmentID, leader) error) error {
+	errs := make([]error, len(fragments))
+	var wg sync.WaitGroup
+	for i, f := range fragments {
+		wg.Go(func() { errs[i] = h.ask(ctx, f, func(l leader) error { return do(f, l) }) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,7 +3,9 @@ package cluster
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
@@ -18,6 +20,7 @@ type links struct {
 	presence *presence.Presence
 	nodes    *remote.Nodes
 	closing  sync.Once
+	stop     chan struct{}
 
 	// Said of gateways whose stages here may go; nil: nobody keeps any.
 	lost  func(node uint32, incarnation uint64)
@@ -30,10 +33,10 @@ func newLinks(h *Host, d *door.Door) *links {
 		panic("cluster: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
 	}
 	incarnation := binary.LittleEndian.Uint64(seed[:]) | 1
-	l := &links{}
+	l := &links{stop: make(chan struct{})}
 	cfg := &h.cfg
 	l.presence = presence.New(presence.Config{
-		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger,
+		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Beat: cfg.Beat,
 		Nodes: h.nodeNumbers, Leads: h.terms,
 		Over: func(id txn.ID) bool {
 			_, open := h.atWork.Load(id)
@@ -56,15 +59,36 @@ func newLinks(h *Host, d *door.Door) *links {
 	return l
 }
 
-func (l *links) start() {
-	if l != nil {
-		l.presence.Start()
+// leadTick is how often a node looks whether it leads something else, to tell the others at once.
+const leadTick = 25 * time.Millisecond
+
+func (l *links) start(h *Host) {
+	if l == nil {
+		return
 	}
+	l.presence.Start()
+	go func() {
+		t := time.NewTicker(leadTick)
+		defer t.Stop()
+		last := h.terms()
+		for {
+			select {
+			case <-t.C:
+				if now := h.terms(); !maps.Equal(now, last) {
+					last = now
+					l.presence.Wake()
+				}
+			case <-l.stop:
+				return
+			}
+		}
+	}()
 }
 
 func (l *links) close() {
 	if l != nil {
 		l.closing.Do(func() {
+			close(l.stop)
 			l.presence.Close()
 			l.nodes.Close()
 		})

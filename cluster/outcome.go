@@ -36,13 +36,13 @@ func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (tx
 		answer = txn.Unknown
 	}
 	for _, f := range ids {
-		out, C, err := txn.Unknown, txn.Timestamp(0), error(nil)
-		r, err := h.Replica(f)
-		if err == nil {
-			out, C, err = r.Recall(id)
-		}
+		out, C := txn.Unknown, txn.Timestamp(0)
+		err := h.askSoon(ctx, f, func(l leader) (err error) {
+			out, C, err = l.Recall(ctx, id)
+			return err
+		})
 		if err == nil && out == txn.InProgress {
-			out, C, err = h.impliedOutcome(ctx, r, id)
+			out, C, err = h.impliedOutcome(ctx, f, id)
 		}
 		switch {
 		case err == nil && out == txn.Committed:
@@ -57,33 +57,55 @@ func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (tx
 	return answer, 0, nil
 }
 
-// impliedOutcome tells of a transaction that is in progress in r whether all its writers have prepared, so that its client may have been told
+// impliedOutcome tells of a transaction that is in progress in f whether all its writers have prepared, so that its client may have been told
 // that it committed; then it has the anchor say so. It asks no writer to refuse: that is for who recovers.
-func (h *Host) impliedOutcome(ctx context.Context, r *storage.Replica, id txn.ID) (txn.Outcome, txn.Timestamp, error) {
-	d, anchor, ok := r.Implied(id)
-	if !ok {
-		return r.Recall(id) // it may have been settled meanwhile
+func (h *Host) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) (out txn.Outcome, C txn.Timestamp, err error) {
+	recall := func(f txn.FragmentID) error {
+		return h.askSoon(ctx, f, func(l leader) (err error) {
+			out, C, err = l.Recall(ctx, id)
+			return err
+		})
 	}
-	for _, f := range d.Writers {
-		w, err := h.Replica(f)
+	x, err := h.known(ctx, f, id)
+	if err != nil {
+		return txn.Unknown, 0, err
+	}
+	if !x.implied {
+		return out, C, recall(f) // it may have been settled meanwhile
+	}
+	for _, w := range x.decision.Writers {
+		y, err := h.known(ctx, w, id)
 		if err != nil {
 			return txn.Unknown, 0, err
 		}
-		if x, _, ok := w.Implied(id); ok && x.C == d.C {
+		if y.implied && y.decision.C == x.decision.C {
 			continue
 		}
-		a, err := h.Replica(anchor) // it has not prepared, or has been resolved already, and then the anchor has decided
-		if err != nil {
-			return txn.Unknown, 0, err
-		}
-		out, C, err := a.Recall(id)
+		err = recall(x.anchor) // it has not prepared, or has been resolved already, and then the anchor has decided
 		if err == nil && out == txn.Unknown {
 			out = txn.InProgress // it has not decided
 		}
 		return out, C, err
 	}
-	out, err := h.askOutcome(ctx, anchor, id, d.C)
-	return out, d.C, err
+	out, err = h.askOutcome(ctx, x.anchor, id, x.decision.C)
+	return out, x.decision.C, err
+}
+
+// knowledge is what a fragment knows of a transaction that is prepared there.
+type knowledge struct {
+	fragment          txn.FragmentID
+	decision          txn.Decision // without an outcome
+	anchor            txn.FragmentID
+	prepared, implied bool
+}
+
+func (h *Host) known(ctx context.Context, f txn.FragmentID, id txn.ID) (x knowledge, err error) {
+	err = h.askSoon(ctx, f, func(l leader) (err error) {
+		x.decision, x.anchor, x.implied, x.prepared, err = l.InDoubt(ctx, id)
+		return err
+	})
+	x.fragment = f
+	return x, err
 }
 
 // ResolveTransaction is an operator's word about a transaction that stays undecided since its anchor is out of reach (T7). Whatever a fragment
@@ -97,7 +119,7 @@ func (h *Host) ResolveTransaction(ctx context.Context, database catalog.OID, id 
 		return pgerr.New(pgerr.ObjectInUse, "transaction %s is at work in a session", id).
 			WithHint("It will be decided without an operator; pg_terminate_backend ends the session.")
 	}
-	q, err := h.inDoubt(database, id)
+	q, err := h.inDoubt(ctx, database, id)
 	if err != nil {
 		return err
 	}
@@ -107,11 +129,11 @@ func (h *Host) ResolveTransaction(ctx context.Context, database catalog.OID, id 
 		return err
 	}
 	q.decision.Outcome = said
-	for _, r := range q.prepared {
-		if r.ID() == q.anchor {
+	for _, f := range q.prepared {
+		if f == q.anchor {
 			continue
 		}
-		if err := r.Resolve(q.decision); err != nil {
+		if err := h.askSoon(ctx, f, func(l leader) error { return l.Resolve(ctx, q.decision) }); err != nil {
 			return err
 		}
 	}
@@ -126,26 +148,25 @@ func (h *Host) ResolveTransaction(ctx context.Context, database catalog.OID, id 
 type inDoubt struct {
 	decision txn.Decision // without an outcome
 	anchor   txn.FragmentID
-	prepared []*storage.Replica
+	prepared []txn.FragmentID
 	complete bool // all its writers are prepared, at one C
 	implied  bool // commit is implied where it is complete
 }
 
-func (h *Host) inDoubt(database catalog.OID, id txn.ID) (q inDoubt, err error) {
+func (h *Host) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (q inDoubt, err error) {
 	ids, err := h.fragmentsOf(database)
 	if err != nil {
 		return q, err
 	}
 	q.complete = true
 	for _, f := range ids {
-		r, err := h.Replica(f)
+		x, err := h.known(ctx, f, id)
 		if err != nil {
-			continue
+			continue // out of reach
 		}
-		if d, anchor, ok := r.Prepared(id); ok {
-			q.complete = q.complete && (len(q.prepared) == 0 || d.C == q.decision.C)
-			q.decision, q.anchor, q.prepared = d, anchor, append(q.prepared, r)
-			_, _, q.implied = r.Implied(id)
+		if x.prepared {
+			q.complete = q.complete && (len(q.prepared) == 0 || x.decision.C == q.decision.C)
+			q.decision, q.anchor, q.implied, q.prepared = x.decision, x.anchor, x.implied, append(q.prepared, f)
 		}
 	}
 	if len(q.prepared) == 0 {
@@ -165,13 +186,16 @@ func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	if q.anchor == txn.CatalogFragment {
 		return h.askOutcome(ctx, q.anchor, d.ID, d.C)
 	}
-	r, err := h.Replica(q.anchor)
-	if err != nil {
-		return h.withoutAnchor(q)
+	known, _, err := h.recallSoon(ctx, q.anchor, d.ID)
+	switch {
+	case pgerr.Is(err, pgerr.CannotConnectNow):
+		return h.withoutAnchor(ctx, q)
+	case err != nil:
+		return 0, err
 	}
 	if d.Outcome == txn.Committed && !q.complete {
-		if out, _, err := r.Recall(d.ID); err != nil || out == txn.Committed {
-			return out, err
+		if known == txn.Committed {
+			return known, nil
 		}
 		return 0, errIncomplete(q)
 	}
@@ -180,23 +204,40 @@ func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 			return out, nil
 		}
 	}
-	out, err := r.Decide(d)
+	decide := func() (out txn.Outcome, err error) {
+		err = h.askSoon(ctx, q.anchor, func(l leader) (err error) {
+			out, err = l.Decide(ctx, d)
+			return err
+		})
+		return out, err
+	}
+	out, err := decide()
 	if err == nil && out == txn.Unknown { // the anchor has nothing prepared: only an abort can be
 		d.Outcome = txn.Aborted
-		out, err = r.Decide(d)
+		out, err = decide()
 	}
 	return out, err
 }
 
+func (h *Host) recallSoon(ctx context.Context, f txn.FragmentID, id txn.ID) (out txn.Outcome, C txn.Timestamp, err error) {
+	err = h.askSoon(ctx, f, func(l leader) (err error) {
+		out, C, err = l.Recall(ctx, id)
+		return err
+	})
+	return out, C, err
+}
+
 // withoutAnchor decides where the anchor is out of reach. A writer within reach that is not prepared any more has applied the anchor's decision,
 // which it remembers if it was a commit; or it was never prepared, and then there was none.
-func (h *Host) withoutAnchor(q inDoubt) (txn.Outcome, error) {
+func (h *Host) withoutAnchor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	for _, f := range q.decision.Writers {
-		r, err := h.Replica(f)
-		if err != nil || slices.Contains(q.prepared, r) {
+		if slices.Contains(q.prepared, f) {
 			continue
 		}
-		out, _, err := r.Recall(q.decision.ID)
+		out, _, err := h.recallSoon(ctx, f, q.decision.ID)
+		if pgerr.Is(err, pgerr.CannotConnectNow) {
+			continue // out of reach
+		}
 		if err != nil || out == txn.Committed {
 			return out, err
 		}

@@ -1,22 +1,38 @@
 package cluster
 
 import (
+	"context"
+	"sync"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
 )
 
 // TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 func (h *Host) TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
+	ctx := context.Background()
+	ids := make([]txn.FragmentID, len(d.Fragments))
+	for i, f := range d.Fragments {
+		ids[i] = f.ID
+	}
+	var mu sync.Mutex
+	by := map[txn.FragmentID][]storage.BucketStat{}
+	err := h.askAll(ctx, ids, func(f txn.FragmentID, l leader) error {
+		stats, err := l.BucketStats(ctx, storageID)
+		mu.Lock()
+		defer mu.Unlock()
+		by[f] = stats
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	var out []sysview.Stat
-	for _, f := range d.Fragments {
-		r, err := h.Replica(f.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range r.BucketStats(storageID) {
-			out = append(out, sysview.Stat{
-				Fragment: f.ID, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes,
-			})
+	for _, f := range ids {
+		for _, s := range by[f] {
+			out = append(out, sysview.Stat{Fragment: f, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes})
 		}
 	}
 	return out, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/sherddb/sherd/cluster"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/taskserver"
@@ -20,7 +22,7 @@ func (n *Node) buildFragments() {
 	n.clock = txn.NewClock(n.cfg.Now, maxClockAhead)
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
-		Door: n.port.door,
+		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),

@@ -282,9 +282,12 @@ func (h *Held) Resolve(ctx context.Context, d txn.Decision) error {
 	return h.staged(h.node.client.Resolve(ctx, req))
 }
 
+// Forget lets the home forget the commit.
+func (h *Held) Forget(ctx context.Context, d txn.Decision) { _ = h.Leader.Forget(ctx, d) }
+
 // Detach leaves what is held to the log again.
-func (h *Held) Detach(ctx context.Context) {
-	ctx, cancel := unhurried(ctx)
+func (h *Held) Detach() {
+	ctx, cancel := unhurried(context.Background())
 	defer cancel()
 	_, _ = h.node.client.HoldStep(ctx, &pb.HoldStepRequest{Header: h.header(), Step: pb.HoldStepRequest_DETACH}) // the log asks by itself in time
 }

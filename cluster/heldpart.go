@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// heldPart is what a transaction holds by name in one fragment, whoever leads that, as a participant of COMMIT PREPARED. What it holds is in the log, so
+// that it does not matter when the leader changes.
+type heldPart struct {
+	host     *Host
+	fragment txn.FragmentID
+	id       txn.ID
+}
+
+var _ txn.Participant = (*heldPart)(nil)
+
+// do does something with what is held.
+func (p *heldPart) do(ctx context.Context, do func(heldStage) error) error {
+	return p.host.ask(ctx, p.fragment, func(l leader) error {
+		s, err := l.HeldStage(p.id)
+		if err != nil {
+			return err
+		}
+		return do(s)
+	})
+}
+
+// find waits for the leader; an error says that the transaction cannot be committed now.
+func (p *heldPart) find(ctx context.Context) error {
+	return p.do(ctx, func(heldStage) error { return nil })
+}
+
+func (p *heldPart) detach() {
+	l, err := p.host.leader(context.Background(), p.fragment)
+	if err != nil {
+		return
+	}
+	if s, err := l.HeldStage(p.id); err == nil {
+		s.Detach()
+	}
+}
+
+// Fragment implements txn.Participant.
+func (p *heldPart) Fragment() txn.FragmentID { return p.fragment }
+
+// HasWrites implements txn.Participant.
+func (p *heldPart) HasWrites() bool { return true }
+
+// HasPins implements txn.Participant.
+func (p *heldPart) HasPins() bool { return true }
+
+// HasReads implements txn.Participant.
+func (p *heldPart) HasReads() bool { return false }
+
+// Promised implements txn.Participant.
+func (p *heldPart) Promised() txn.Timestamp { return 0 }
+
+// Check implements txn.Participant.
+func (p *heldPart) Check(context.Context, txn.Timestamp) error { return nil }
+
+// once asks the leader that there is, and no other where it does not answer.
+func (p *heldPart) once(ctx context.Context, do func(heldStage) error) error {
+	l, err := p.host.leader(ctx, p.fragment)
+	if err != nil {
+		return err
+	}
+	s, err := l.HeldStage(p.id)
+	if err != nil {
+		return err
+	}
+	return do(s)
+}
+
+// Commit implements txn.Participant. After an error, but for 40003, it is held as before.
+func (p *heldPart) Commit(ctx context.Context, req txn.CommitRequest) (C txn.Timestamp, err error) {
+	err = p.once(ctx, func(s heldStage) (err error) {
+		C, err = s.Commit(ctx, req)
+		return err
+	})
+	if err == nil || !cutOff(err) && !moved(err) {
+		return C, err
+	}
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	cause, out := err, txn.Unknown
+	err = p.host.ask(ctx, p.fragment, func(l leader) (err error) {
+		out, C, err = l.Recall(ctx, p.id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return 0, txn.Unanswered(p.id, cause)
+	case out == txn.Committed:
+		return C, nil
+	}
+	return 0, pgerr.New(pgerr.CannotConnectNow, "the prepared transaction was not committed, because the fragment's leader changed").WithHint("Try again.")
+}
+
+// Prepare implements txn.Participant.
+func (p *heldPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	err := p.once(ctx, func(s heldStage) error { return s.Prepare(ctx, req) })
+	if err == nil || !cutOff(err) && !moved(err) {
+		return err
+	}
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	yes := false
+	err = p.host.ask(ctx, p.fragment, func(l leader) (err error) {
+		yes, err = l.HasPrepared(ctx, p.id, req.C)
+		return err
+	})
+	if err == nil && !yes {
+		err = pgerr.New(pgerr.CannotConnectNow, "the prepared transaction was not committed, because the fragment's leader changed").WithHint("Try again.")
+	}
+	return err
+}
+
+// Decide implements txn.Participant.
+func (p *heldPart) Decide(ctx context.Context, d txn.Decision) (out txn.Outcome, err error) {
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	err = p.do(ctx, func(s heldStage) (err error) {
+		out, err = s.Decide(ctx, d)
+		return err
+	})
+	return out, err
+}
+
+// Resolve implements txn.Participant.
+func (p *heldPart) Resolve(ctx context.Context, d txn.Decision) error {
+	return p.host.ask(ctx, p.fragment, func(l leader) error {
+		if s, err := l.HeldStage(p.id); err == nil {
+			return s.Resolve(ctx, d)
+		}
+		return l.Resolve(ctx, d)
+	})
+}
+
+// Settle implements txn.Participant; a commit of what is held is never implied.
+func (p *heldPart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
+	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
+}
+
+// Forget implements txn.Participant.
+func (p *heldPart) Forget(ctx context.Context, d txn.Decision) {
+	_ = p.once(ctx, func(s heldStage) error { // what is not forgotten now is when it expires
+		s.Forget(ctx, d)
+		return nil
+	})
+}
+
+// Rollback implements txn.Participant: only ROLLBACK PREPARED drops what is held.
+func (p *heldPart) Rollback() {}
