@@ -106,17 +106,24 @@ func (c *Catalog) want() raftgroup.Want {
 	return w
 }
 
-// Contact gives when a node was heard from last, as the catalog's leader knows; ok is false where this node does not lead. A node that was not heard
-// from since this one leads was last heard from when it began to.
-func (c *Catalog) Contact(node uint32) (at time.Time, ok bool) {
+// Contact is when a node was heard from, as the catalog's leader knows.
+type Contact struct {
+	Last   time.Time     // zero: not since this node leads
+	Silent time.Duration // since then, or since this node leads
+}
+
+// Contact tells when a node was heard from; ok is false where this node does not lead the catalog.
+func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 	if c.group.Term() == 0 {
-		return time.Time{}, false
+		return k, false
 	}
-	at = c.group.Progress(serverID(node)).Contact
-	if lead := time.Unix(0, c.leadSince.Load()); at.Before(lead) {
-		at = lead
+	k.Last = c.group.Progress(serverID(node)).Contact
+	from := k.Last
+	if lead := time.Unix(0, c.leadSince.Load()); from.Before(lead) {
+		k.Last, from = time.Time{}, lead
 	}
-	return at, true
+	k.Silent = time.Since(from)
+	return k, true
 }
 
 // Leader gives the node that leads the catalog as far as is known here, 0 where none is.

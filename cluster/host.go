@@ -107,6 +107,13 @@ func (h *Host) Start(ctx context.Context) error {
 		defer h.done.Done()
 		h.finishDefinitions(watch)
 	}()
+	if h.several() {
+		h.done.Add(1)
+		go func() {
+			defer h.done.Done()
+			h.placeReplicas(watch)
+		}()
+	}
 	return nil
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-
 // hostPatience is what a test gives the machine, however busy it is.
 const hostPatience = 3 * time.Minute
 
@@ -85,7 +84,7 @@ func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	c.must(cat.WaitReady(c.ctx))
 	if node.Number == 1 {
 		_, err := cat.Bootstrap(c.ctx, catalog.BootstrapOptions{
-			ClusterID: testcluster.ID, Fragments: 1, Node: catalog.Node{ID: 1, Name: "n1", Block: "1", NodeAddr: node.Addr},
+			ClusterID: testcluster.ID, Fragments: 1, Replication: 1, Node: catalog.Node{ID: 1, Name: "n1", Block: "1", NodeAddr: node.Addr},
 		})
 		c.must(err)
 		c.fragment = cat.View().Database(catalog.PostgresDB).Fragments[0].ID
@@ -118,7 +117,7 @@ func (c *hosts) place(f catalog.Fragment) {
 		_, err := c.catalogs[1].Update(c.ctx, func(v *catalog.View, ch *catalog.Change) error {
 			d := v.Database(catalog.PostgresDB).Clone()
 			f.ID, f.Ordinal = d.Fragments[0].ID, d.Fragments[0].Ordinal
-			d.Fragments[0] = f
+			d.Fragments[0], d.ReplicationFactor = f, len(f.Nodes)-len(f.Leaving)
 			return ch.PutDatabase(d)
 		})
 		return err == nil

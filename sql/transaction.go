@@ -22,6 +22,8 @@ type Fragments interface {
 	Begin() exec.Transaction
 	// WaitFragments waits until all fragments of a database serve.
 	WaitFragments(ctx context.Context, d *catalog.Database) error
+	// Silent tells whether a node does not answer.
+	Silent(node uint32) bool
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
 	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as

@@ -49,6 +49,8 @@ type Env struct {
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
 	WaitDatabase func(ctx context.Context, d *catalog.Database) error
+	// Silent tells whether a node does not answer.
+	Silent func(node uint32) bool
 	// Misplaced scans a table as defined in view for documents that its policy does not allow where they are. It takes no locks.
 	Misplaced func(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(Misplaced) error) error
 	// Disconnect gives how many other sessions use a database; with force it ends them first.

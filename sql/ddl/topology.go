@@ -169,9 +169,16 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	if d.Map, err = t.bucketMap(ids); err != nil {
 		return err
 	}
-	nodes := c.nodes()
+	sites, sets := c.sites(), c.view.ReplicaSets()
 	for i, id := range ids {
-		d.Fragments = append(d.Fragments, catalog.Fragment{ID: id, Ordinal: i, Nodes: nodes[i%len(nodes) : i%len(nodes)+1]})
+		f := catalog.Fragment{ID: id, Ordinal: i, Nodes: shardmap.FirstPlacement(sites, sets, d.ReplicationFactor)}
+		if len(f.Nodes) == 0 {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database").
+				WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
+		}
+		f.Joining = f.Nodes[1:] // the first founds the fragment and brings the others in
+		d.Fragments = append(d.Fragments, f)
+		sets = append(sets, shardmap.ReplicaSet{Fragment: id, Nodes: f.Nodes})
 	}
 	if t.replication > 0 {
 		c.noticeReplicas(d)
@@ -179,9 +186,21 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	return nil
 }
 
+// sites gives the nodes as the placement of replicas sees them.
+func (c *change) sites() []shardmap.Site {
+	sites := c.view.Sites()
+	for i := range sites {
+		sites[i].Silent = c.Silent != nil && c.Silent(sites[i].ID)
+	}
+	return sites
+}
+
+// nodes gives those that may hold fragments.
 func (c *change) nodes() (ids []uint32) {
 	for n := range c.view.Nodes() {
-		ids = append(ids, n.ID)
+		if n.HoldsFragments() {
+			ids = append(ids, n.ID)
+		}
 	}
 	return ids
 }

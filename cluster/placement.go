@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+const (
+	placeEvery = time.Second
+	silentFor  = 5 * time.Second // a node that has not answered for longer is given nothing
+	deadAfter  = 10 * time.Minute
+)
+
+// placeReplicas decides where replicas shall be (shardmap.NextPlacement), as long as the catalog is led here, a step at a time. Carrying it out is
+// for each fragment's leader. Two that decide at once do no harm: each step is conditional on where the replicas are.
+func (h *Host) placeReplicas(ctx context.Context) {
+	t := time.NewTicker(placeEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		for h.cfg.Catalog.Leads() && ctx.Err() == nil {
+			more, err := h.placeNext(ctx)
+			if err != nil && ctx.Err() == nil {
+				h.cfg.Logger.Warn("replicas cannot be placed; trying again", "error", err)
+			}
+			if err != nil || !more {
+				break
+			}
+		}
+	}
+}
+
+// placeNext does one step, and tells whether there was one.
+func (h *Host) placeNext(ctx context.Context) (more bool, err error) {
+	view := h.cfg.Catalog.View()
+	sites, sets := h.sites(view), view.ReplicaSets()
+	next, ok := shardmap.NextPlacement(sites, sets)
+	if !ok {
+		return false, nil
+	}
+	var was shardmap.ReplicaSet
+	for _, s := range sets {
+		if s.Fragment == next.Fragment {
+			was = s
+		}
+	}
+	h.cfg.Logger.Info("replicas of a fragment are placed anew", "fragment", next.Fragment, "nodes", next.Nodes, "joining", next.Joining, "leaving", next.Leaving,
+		"before", was.Nodes)
+	_, err = h.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Place(was, next) })
+	return true, err
+}
+
+// sites gives the nodes with what the catalog's leader knows of them. Where most of them seem to be dead, it is rather this node that is cut off.
+func (h *Host) sites(view *catalog.View) []shardmap.Site {
+	sites := view.Sites()
+	after, dead := deadNodeAfter(view), 0
+	for i := range sites {
+		s := &sites[i]
+		if s.ID == h.cfg.Node {
+			continue
+		}
+		c, ok := h.cfg.Catalog.Contact(s.ID)
+		s.Silent = !ok || c.Last.IsZero() || c.Silent > silentFor
+		if s.Dead = ok && after > 0 && c.Silent > after; s.Dead {
+			dead++
+		}
+	}
+	if 2*dead > len(sites) {
+		for i := range sites {
+			sites[i].Dead = false
+		}
+	}
+	return sites
+}
+
+// deadNodeAfter is sherd.dead_node_after; 0 is never.
+func deadNodeAfter(view *catalog.View) time.Duration {
+	if k := view.Cluster(); k != nil {
+		if n, err := strconv.Atoi(k.Settings["sherd.dead_node_after"]); err == nil && n >= 0 {
+			return time.Duration(n) * time.Second
+		}
+	}
+	return deadAfter
+}
+
+// Silent tells whether a node does not answer.
+func (h *Host) Silent(node uint32) bool {
+	if node == h.cfg.Node {
+		return false
+	}
+	for _, x := range h.Health() {
+		if x.Node == node {
+			return !x.Alive
+		}
+	}
+	return h.links != nil
+}
