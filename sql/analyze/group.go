@@ -308,6 +308,9 @@ func (c *groupCheck) visit(e query.Expr, depth int) {
 			c.variable(v, depth)
 			return false
 		case *query.SubLink:
+			if depth == 0 && c.isKey(v) {
+				return false
+			}
 			query.WalkQuery(v.Query, func(x query.Expr, d int) {
 				if w, ok := x.(*query.Var); ok && w.Up == depth+1+d && !insideOuterAgg(v.Query, w) {
 					c.variable(w, depth+1+d)

@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// subPlan is a subquery in an expression. An uncorrelated one keeps its result for the execution.
+// subPlan is a subquery in an expression. An uncorrelated one keeps its result for the execution, a correlated one those of the outer values that it
+// has met.
 type subPlan struct {
 	kind   query.SubLinkKind
 	op     Op
@@ -15,6 +16,7 @@ type subPlan struct {
 	test   Eval
 	elem   types.OID // SubArray
 	fixed  bool      // uncorrelated
+	memo   *subMemo  // nil: each row runs it
 	run    uint64    // execution whose result is kept
 	value  types.Datum
 	store  arena
@@ -46,6 +48,9 @@ func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
 	case query.SubAny, query.SubAll:
 		return s.compareAll, nil
 	}
+	if !s.fixed && !n.Volatile && n.Kind != query.SubRow {
+		s.memo = newSubMemo(n.Binds, free)
+	}
 	return s.single, nil
 }
 
@@ -69,6 +74,11 @@ func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
 	if again {
 		return s.value, nil
 	}
+	if s.memo != nil {
+		if d, ok := s.memo.find(c); ok {
+			return d, nil
+		}
+	}
 	switch s.kind {
 	case query.SubExists:
 		s.value, err = s.exists(c)
@@ -77,8 +87,12 @@ func (s *subPlan) single(c *Ctx, row Row) (types.Datum, error) {
 	default:
 		s.value, err = s.array(c)
 	}
-	if err == nil && s.fixed {
+	switch {
+	case err != nil:
+	case s.fixed:
 		s.run = c.run
+	case s.memo != nil:
+		s.memo.keep(c, s.value)
 	}
 	return s.value, err
 }
