@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/cluster/failure"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
@@ -92,8 +93,14 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 // recover tells whether a task that failed is to be run again, or what its error is.
 func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (bool, error) {
 	var lost *txn.LostError
+	var replan *failure.Replan
 	switch {
 	case ctx.Err() != nil:
+		return false, err
+	case errors.As(err, &replan): // who asked plans again, with the definitions that are in force there
+		if _, werr := x.of.host.cfg.Catalog.WaitVersion(ctx, replan.Version); werr != nil {
+			return false, werr
+		}
 		return false, err
 	case errors.As(err, &lost):
 		return false, err
@@ -159,28 +166,16 @@ func (x *handle) Mark() txn.Mark {
 	return txn.Mark{}
 }
 
-// RollbackTo drops what was staged since m, and the locks taken since. What is lost stays lost, unless all of it was to be dropped.
+// RollbackTo drops what was staged since m, and the locks taken since. What is lost stays lost: it may still be there, under the same id.
 func (x *handle) RollbackTo(m txn.Mark) {
-	p := x.known()
-	switch {
-	case p == nil:
-	case m == txn.Mark{} && p.lost() && !p.HasReads():
-		p.Rollback()
-		x.leave(p)
-	default:
+	if p := x.known(); p != nil {
 		p.RollbackTo(m)
 	}
 }
 
-// Restart drops what was staged since m and keeps the locks. What is lost stays lost, unless all of it was to be dropped.
+// Restart drops what was staged since m and keeps the locks.
 func (x *handle) Restart(m txn.Mark, forgetReads bool) {
-	p := x.known()
-	switch {
-	case p == nil:
-	case m.Writes == 0 && p.lost() && (forgetReads || !p.HasReads()):
-		p.Rollback()
-		x.leave(p)
-	default:
+	if p := x.known(); p != nil {
 		p.Restart(m, forgetReads)
 	}
 }
@@ -212,11 +207,6 @@ func (x *handle) width() int {
 func (x *handle) staged() bool {
 	p := x.known()
 	return p != nil && p.staged()
-}
-
-func (x *handle) lost() bool {
-	p := x.known()
-	return p != nil && p.lost()
 }
 
 // decisionTime bounds the attempts to reach a leader for what decides about a transaction.

@@ -22,9 +22,8 @@ type part interface {
 	SetLockTimeout(d time.Duration)
 	// width gives how many buckets at least are written.
 	width() int
-	// staged tells whether there is a stage, or may be; lost that it is lost, or may be.
+	// staged tells whether there is a stage, or may be.
 	staged() bool
-	lost() bool
 	// Hold, HoldComplete, unhold and Detach are the steps of PREPARE TRANSACTION.
 	Hold(ctx context.Context, req storage.HoldRequest) error
 	HoldComplete(ctx context.Context) error
@@ -62,7 +61,6 @@ func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
 
 func (p *localPart) width() int   { return p.places.count() }
 func (p *localPart) staged() bool { return p.Term() != 0 || p.HasReads() }
-func (p *localPart) lost() bool   { return p.Term() != 0 && p.Term() != p.replica.Term() }
 
 // HoldComplete makes what is held stand.
 func (p *localPart) HoldComplete(context.Context) error { return p.Tx.HoldComplete() }
@@ -77,7 +75,6 @@ type remotePart struct {
 
 func (p *remotePart) width() int   { return p.Width() }
 func (p *remotePart) staged() bool { return p.Staged() }
-func (p *remotePart) lost() bool   { return p.Broken() }
 
 // Settle implements txn.Participant; who holds this part decides or resolves itself.
 func (p *remotePart) Settle(d txn.Decision, then func(txn.Outcome, error)) {

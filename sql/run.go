@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -83,6 +84,11 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 		if err == nil || !r.again(ctx, err) {
 			return r.rows, err
 		}
+		if p.version != s.view().DefinitionVersion() { // another node has changed them
+			if p, err = s.settle(ctx, p); err != nil {
+				return r.rows, err
+			}
+		}
 	}
 }
 
@@ -128,7 +134,13 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.at != 0 || ctx.Err() != nil {
 		return false
 	}
-	if !r.lone && t.modes.isolation() != txn.ReadCommitted || t.t != 0 && !r.lone {
+	var lost *txn.LostError
+	cut := errors.As(err, &lost) // what was read can be read again at the same timestamp, what was staged is lost
+	switch {
+	case r.lone:
+	case cut && lost.Staged:
+		return false
+	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
 		return false
 	}
 	if text := err.Error() + pgerr.From(err).Detail; text == r.last {
@@ -139,7 +151,13 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	if r.n++; r.n >= maxAttempts || r.same >= maxSame {
 		return false
 	}
-	if r.writes || r.lone {
+	switch {
+	case cut && lost.Staged:
+		if t.renew(r.writes) != nil {
+			return false
+		}
+		r.mark = t.parts.Mark()
+	case r.writes || r.lone:
 		t.parts.Restart(r.mark)
 	}
 	if r.lone {

@@ -90,6 +90,16 @@ func (t *transaction) open() {
 	}
 }
 
+// renew gives a lone statement that is run again another transaction: what the one before has staged may still be there, and counts no more.
+func (t *transaction) renew(writes bool) error {
+	t.parts.Rollback()
+	t.open()
+	if writes {
+		return t.parts.Bound(t.s.scope())
+	}
+	return nil
+}
+
 func (t *transaction) configure() {
 	t.parts.Configure(exec.TransactionOptions{
 		Isolation: t.modes.isolation(), LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
