@@ -1,0 +1,94 @@
+package nodetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sherddb/sherd/catalog"
+)
+
+// replicated waits until each fragment has its replicas, on n nodes.
+func replicated(c *Cluster, n int) {
+	c.t.Helper()
+	c.Await(fmt.Sprintf("%d replicas of each fragment", n), func() bool {
+		for d := range c.Running().Catalog().View().Databases() {
+			for _, f := range d.Fragments {
+				if len(f.Nodes) != n || len(f.Joining)+len(f.Leaving) > 0 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// exec runs a statement on a node, again while the fragments it needs find a leader.
+func exec(t *testing.T, c *Cluster, node uint32, sql string, args ...any) {
+	t.Helper()
+	var last error
+	for end := time.Now().Add(Timeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if last = try(c.Node(node).URL(), sql, args...); last == nil {
+			return
+		}
+	}
+	t.Fatalf("node %d: %s: %v", node, sql, last)
+}
+
+func try(url, sql string, args ...any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, args...)
+	return err
+}
+
+func count(t *testing.T, c *Cluster, node uint32, table string) (n int) {
+	t.Helper()
+	if err := c.Node(node).Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatalf("node %d: %v", node, err)
+	}
+	return n
+}
+
+// A cluster grows from one node to three: every fragment gets three replicas, leaders are spread, and all nodes take statements. One that is lost
+// takes nothing with it.
+func TestGrowAndLoseANode(t *testing.T) {
+	c := Start(t, 1)
+	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
+	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")
+	c.Add()
+	c.Add()
+	replicated(c, 3)
+	c.Await("leaders are spread", func() bool {
+		var lead []uint32
+		for _, f := range c.Node(2).Catalog().View().Database(catalog.PostgresDB).Fragments {
+			lead = append(lead, f.Nodes[0])
+		}
+		slices.Sort(lead)
+		return slices.Equal(lead, []uint32{1, 2, 3})
+	})
+	for _, n := range []uint32{1, 2, 3} {
+		if got, want := count(t, c, n, "orders"), 300+int(n)-1; got != want {
+			t.Fatalf("node %d counts %d, not %d", n, got, want)
+		}
+		exec(t, c, n, "INSERT INTO orders VALUES ($1, 'x')", 1000+int(n))
+	}
+	c.Node(3).Stop()
+	exec(t, c, 1, "INSERT INTO orders SELECT i, 'y' FROM generate_series(2001, 2100) i")
+	if got := count(t, c, 2, "orders"); got != 403 {
+		t.Fatalf("%d rows", got)
+	}
+	c.Node(3).Restart()
+	if got := count(t, c, 3, "orders"); got != 403 {
+		t.Fatalf("%d rows", got)
+	}
+}
