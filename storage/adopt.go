@@ -12,23 +12,34 @@ func (t *Tx) packLocks(p *packer) error {
 	if t.pins == 0 {
 		return nil
 	}
+	pack := func(key []byte, mode txn.LockMode) error {
+		op, written, err := t.stage.get(key, t.stage.mark())
+		if err == nil && (!written || op.kept && mode > txn.NoKeyUpdate) {
+			p.add(lockOp(mode), key, nil)
+		}
+		return err
+	}
 	held := t.held
 	if t.set != nil {
 		held = append(slices.Clone(held), t.set.shownLocks()...)
 	}
 	for _, l := range held {
-		if !l.pinned {
+		if !l.pinned || l.filed {
 			continue
 		}
-		op, written, err := t.stage.get([]byte(l.key), t.stage.mark())
-		if err != nil {
+		if err := pack([]byte(l.key), l.mode); err != nil {
 			return err
 		}
-		if !written || op.kept && l.mode > txn.NoKeyUpdate {
-			p.add(lockOp(l.mode), []byte(l.key), nil)
-		}
 	}
-	return nil
+	if t.pinned == nil {
+		return nil
+	}
+	return t.pinned.each(func(key []byte) error {
+		if l := t.r.locks.heldBy(t, key); l != nil && l.pinned {
+			return pack(key, l.mode)
+		}
+		return nil
+	})
 }
 
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that its entries tell. Called with no locks in

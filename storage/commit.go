@@ -99,9 +99,9 @@ func (t *Tx) enter() error {
 // encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes,
 // and its statistics.
 //
-// Of a write set on disk all pieces but the last are sent as they are made, and the last alone is given.
+// Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
 func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
-	if t.stage.disk != nil {
+	if t.stage.disk != nil || t.carry && t.pinned != nil {
 		return t.sendSpilled()
 	}
 	var d deltas

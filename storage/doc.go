@@ -43,7 +43,7 @@
 // What a holder has learned of the row's newest version counts from SHARE on; beside a KEY SHARE others change what is no key. A put under
 // NO KEY UPDATE is marked so, in the log and in Badger's user byte: a KEY SHARE at a snapshot minds no such version. Locks are taken back by a
 // return to a savepoint, and kept when a statement is run again. Of a transaction with many, most are held in 8 bytes each until somebody asks
-// for the row (lockset.go).
+// for the row (lockset.go); where such locks are pinned, their keys are in a file (pins.go).
 //
 // A prepare carries writes and pinned locks with their modes, so that a new leader starts with the same (T4). Locks that are not pinned
 // protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a

@@ -44,10 +44,11 @@ type rowLock struct {
 	known   bool  // version and size are filled in
 	traced  bool  // version tells of a deletion too
 
-	mode    txn.LockMode // changed under the stripe, by the holder or while it waits
-	pinned  bool         // guarded by the holder's mu
-	changed bool         // the holder's changes name it; guarded by the holder's mu
-	number  int32        // in the order in which the holder took its locks, counted from 1; guarded by the holder's mu
+	mode   txn.LockMode // changed under the stripe, by the holder or while it waits
+	pinned bool         // guarded by the holder's mu
+	filed  bool         // pinned, and its key is in the file of such; guarded by the holder's mu
+	inSet  bool         // it was put into the table from the holder's set; set once
+	number int32        // in the order in which the holder took its locks, counted from 1; guarded by the holder's mu
 }
 
 // crowd is what a locked row has beyond one holder.
@@ -218,11 +219,11 @@ func (lt *lockTable) heldBy(t *Tx, key []byte) *rowLock {
 	if t.set == nil {
 		return nil
 	}
-	mode := t.set.holds(hash)
-	if mode == 0 {
+	x := t.set.state(hash)
+	if x.mode == 0 {
 		return nil
 	}
-	return &rowLock{key: string(key), t: t, mode: mode}
+	return &rowLock{key: string(key), t: t, mode: x.mode, pinned: x.pinned}
 }
 
 // release takes l back and grants what others wait for.

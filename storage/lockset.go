@@ -21,25 +21,30 @@ type lockSet struct {
 	lo, hi []byte     // least and greatest key that it has held; guarded by mu
 }
 
-// A slot: number(26) · mode(2) · tag(36), the tag being of the key's hash.
+// A slot: number(25) · pinned(1) · mode(2) · tag(36), the tag being of the key's hash. A lock that was made stronger or pinned has another slot
+// for that, with a number of its own, so that the return to a savepoint undoes it.
 const (
 	setTagBits   = 36
 	setModeBits  = 2
+	setPinBit    = setTagBits + setModeBits
+	setNumberAt  = setPinBit + 1
 	setTagMask   = 1<<setTagBits - 1
 	setModeMask  = 1<<setModeBits - 1
-	maxSetNumber = 1<<(64-setTagBits-setModeBits) - 1 // later locks stay in the table
+	maxSetNumber = 1<<(64-setNumberAt) - 1 // later locks stay in the table
 )
 
-func setSlot(hash uint64, mode txn.LockMode, number int32) uint64 {
-	return uint64(number)<<(setTagBits+setModeBits) | uint64(mode-1)<<setTagBits | hash>>(64-setTagBits)
+func setSlot(hash uint64, mode txn.LockMode, number int32, pins bool) uint64 {
+	return uint64(number)<<setNumberAt | uint64(boolByte(pins))<<setPinBit | uint64(mode-1)<<setTagBits | hash>>(64-setTagBits)
 }
 
 func slotMode(s uint64) txn.LockMode { return txn.LockMode(s>>setTagBits&setModeMask) + 1 }
 
-func slotNumber(s uint64) int32 { return int32(s >> (setTagBits + setModeBits)) }
+func slotPins(s uint64) bool { return s>>setPinBit&1 != 0 }
 
-// add puts a lock into the set, or makes it stronger there.
-func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32) {
+func slotNumber(s uint64) int32 { return int32(s >> setNumberAt) }
+
+// add puts a lock into the set, or what was added to it; pins: it is pinned since then.
+func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32, pins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if 4*(s.used+1) > 3*len(s.slots) {
@@ -51,13 +56,10 @@ func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32) 
 	if key > string(s.hi) {
 		s.hi = append(s.hi[:0], key...)
 	}
-	x := setSlot(hash, mode, number)
+	x := setSlot(hash, mode, number, pins)
 	i := s.home(x)
-	for ; s.slots[i] != 0; i = s.next(i) {
-		if y := s.slots[i]; (x^y)&setTagMask == 0 && slotNumber(x) == slotNumber(y) { // it was shown, and comes back
-			s.slots[i] = setSlot(hash, max(mode, slotMode(y)), number)
-			return
-		}
+	for s.slots[i] != 0 {
+		i = s.next(i)
 	}
 	s.slots[i] = x
 	s.used++
@@ -84,10 +86,17 @@ func (s *lockSet) resize(n int, drop func(slot uint64) bool) {
 	}
 }
 
-// find gives the strongest mode in which the set may hold a key, and the least number; 0 where it does not hold it. Called with mu held.
-func (s *lockSet) find(hash uint64) (mode txn.LockMode, number int32) {
+// setLock is what a set says of a lock: the strongest mode, the least number.
+type setLock struct {
+	mode   txn.LockMode
+	number int32
+	pinned bool
+}
+
+// find gives what the set may hold of a key; no mode where it does not hold it. Called with mu held.
+func (s *lockSet) find(hash uint64) (l setLock) {
 	if s.used == 0 {
-		return 0, 0
+		return l
 	}
 	tag := hash >> (64 - setTagBits)
 	for i := s.home(tag); s.slots[i] != 0; i = s.next(i) {
@@ -95,46 +104,52 @@ func (s *lockSet) find(hash uint64) (mode txn.LockMode, number int32) {
 		if x&setTagMask != tag {
 			continue
 		}
-		if n := slotNumber(x); mode == 0 || n < number {
-			number = n
+		if n := slotNumber(x); l.mode == 0 || n < l.number {
+			l.number = n
 		}
-		mode = max(mode, slotMode(x))
+		l.mode = max(l.mode, slotMode(x))
+		l.pinned = l.pinned || slotPins(x)
 	}
-	return mode, number
+	return l
 }
 
 // show gives the entry for the table of a key that the set may hold, nil if it does not.
 func (s *lockSet) show(t *Tx, hash uint64, key []byte) *rowLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mode, number := s.find(hash)
-	if mode == 0 {
+	x := s.find(hash)
+	if x.mode == 0 {
 		return nil
 	}
-	l := &rowLock{key: string(key), t: t, mode: mode, number: number}
+	l := &rowLock{key: string(key), t: t, mode: x.mode, number: x.number, pinned: x.pinned, inSet: true}
 	s.shown = append(s.shown, l)
 	return l
 }
 
-// holds gives the mode in which the set holds a key that its transaction has locked, 0 if it is not there.
-func (s *lockSet) holds(hash uint64) txn.LockMode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	mode, _ := s.find(hash)
-	return mode
+// setCut is what a return to a savepoint has dropped of a set.
+type setCut struct {
+	gone []*rowLock // locks of it that are in the table
+	pins int        // so many are not pinned any more
+	span *txn.Span  // in which the others lie, nil if there are none
 }
 
-// cut drops the locks above a number. It gives those of them that are in the table, and the span in which the others lie, nil if there are none.
-func (s *lockSet) cut(number int) (shown []*rowLock, span *txn.Span) {
+// cut drops the locks above a number.
+func (s *lockSet) cut(number int) (c setCut) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used == 0 {
-		return nil, nil
+		return c
 	}
 	before := s.used
-	s.resize(len(s.slots), func(x uint64) bool { return int(slotNumber(x)) > number })
+	s.resize(len(s.slots), func(x uint64) bool {
+		drop := int(slotNumber(x)) > number
+		if drop && slotPins(x) {
+			c.pins++
+		}
+		return drop
+	})
 	if s.used < before {
-		span = &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
+		c.span = &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
 	}
 	if s.used == 0 {
 		s.slots = nil
@@ -142,11 +157,18 @@ func (s *lockSet) cut(number int) (shown []*rowLock, span *txn.Span) {
 	s.shown = slices.DeleteFunc(s.shown, func(l *rowLock) bool {
 		gone := int(l.number) > number
 		if gone {
-			shown = append(shown, l)
+			c.gone = append(c.gone, l)
 		}
 		return gone
 	})
-	return shown, span
+	return c
+}
+
+// state gives what the set says of a key now.
+func (s *lockSet) state(hash uint64) setLock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(hash)
 }
 
 // count gives how many locks are in the set and not in the table.
@@ -212,17 +234,28 @@ func (lt *lockTable) show(s *lockStripe, hash uint64, key []byte) *rowLock {
 	return front
 }
 
-// compact moves locks of t that nobody else has asked for from the table into its set, but for those that a savepoint may change back and
-// pinned ones, which a prepare carries by key. The newest stay, since they are asked about again. Called with mu held.
+// compact moves locks of t that nobody else has asked for from the table into its set. The newest stay, since they are asked about again. Called
+// with mu held.
 func (t *Tx) compact() {
 	n := len(t.held) - t.r.cfg.WholeLocks/8
 	if t.set == nil {
 		t.set = &lockSet{}
 		t.r.locks.addSet(t)
 	}
+	changes := map[*rowLock][]lockChange{}
+	for _, c := range t.changes {
+		changes[c.l] = append(changes[c.l], c)
+	}
+	compact := func(l *rowLock) bool {
+		if !t.compactLock(l, changes[l]) {
+			return false
+		}
+		delete(changes, l)
+		return true
+	}
 	kept := t.held[:0]
 	for i, l := range t.held {
-		if i >= n || !t.r.locks.compact(l) {
+		if i >= n || !compact(l) {
 			kept = append(kept, l)
 		}
 	}
@@ -232,18 +265,40 @@ func (t *Tx) compact() {
 	shown := t.set.shown
 	t.set.shown = nil
 	t.set.mu.Unlock()
-	shown = slices.DeleteFunc(shown, t.r.locks.compact)
+	shown = slices.DeleteFunc(shown, compact)
 	t.set.mu.Lock()
 	t.set.shown = append(t.set.shown, shown...)
 	t.set.mu.Unlock()
-	t.compactAt = 2 * len(t.held)
+	t.changes = slices.DeleteFunc(t.changes, func(c lockChange) bool { return changes[c.l] == nil })
+	t.compactAt = 2 * (len(t.held) + len(t.changes))
 }
 
-// compact moves a lock from the table into the set of its transaction, if that can be. Called with the holder's mu held.
-func (lt *lockTable) compact(l *rowLock) bool {
-	if l.pinned || l.changed || l.number > maxSetNumber || l == l.t.last {
+// compactLock moves a lock with all that was changed about it into the set, if that can be. The key of one that is pinned goes into a file. Called
+// with mu held.
+func (t *Tx) compactLock(l *rowLock, changes []lockChange) bool {
+	last := l.number
+	if len(changes) > 0 {
+		last = changes[len(changes)-1].number
+	}
+	if last > maxSetNumber || l == t.last {
 		return false
 	}
+	if l.pinned {
+		since := l.number
+		for _, c := range changes {
+			if !c.pinned {
+				since = c.number // or a later one
+			}
+		}
+		if t.file(l, since) != nil {
+			return false // it keeps its memory
+		}
+	}
+	return t.r.locks.compact(l, changes)
+}
+
+// compact moves a lock from the table into the set of its transaction, if nobody else asks for it. Called with the holder's mu held.
+func (lt *lockTable) compact(l *rowLock, changes []lockChange) bool {
 	hash := lt.hashOf(l.key)
 	s := &lt.stripes[hash%lockStripes]
 	s.mu.Lock()
@@ -251,7 +306,20 @@ func (lt *lockTable) compact(l *rowLock) bool {
 	if s.locks[l.key] != l || l.crowd != nil {
 		return false
 	}
-	l.t.set.add(hash, l.key, l.mode, l.number)
+	before := func(i int) (txn.LockMode, bool) { // change i
+		if i < len(changes) {
+			return changes[i].from, changes[i].pinned
+		}
+		return l.mode, l.pinned
+	}
+	if !l.inSet {
+		mode, pinned := before(0)
+		l.t.set.add(hash, l.key, mode, l.number, pinned)
+	}
+	for i, c := range changes {
+		mode, pinned := before(i + 1)
+		l.t.set.add(hash, l.key, mode, c.number, pinned && !c.pinned)
+	}
 	delete(s.locks, l.key)
 	return true
 }

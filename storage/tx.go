@@ -33,12 +33,13 @@ type Tx struct {
 	locks     int32        // number of the lock taken last; guarded by mu
 	set       *lockSet     // most locks of a large transaction, nil: it has few; set once, guarded by mu
 	compactAt int          // so many held go into the set; guarded by mu
-	changes   []lockChange // of locks held, in order; guarded by mu
+	changes   []lockChange // of locks held, in the order of their numbers, but for those in set; guarded by mu
 	last      *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
 	stage     stage        // guarded by mu
 	phase     phase        // guarded by mu
 	heldAs    bool         // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
 	pins      int          // that many locks are pinned; guarded by mu
+	pinned    *pinFile     // keys of those that are in set, nil: none; guarded by mu
 	since     time.Time    // the stage was made; guarded by mu
 
 	// Used by the committing goroutine alone.
@@ -230,8 +231,11 @@ func (t *Tx) end() {
 	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
 	t.stage.discard()
 	if t.set != nil {
-		shown, _ := t.set.cut(0)
-		held = append(held, shown...)
+		held = append(held, t.set.cut(0).gone...)
+	}
+	if t.pinned != nil {
+		t.pinned.f.Close() // it has no name any more
+		t.pinned = nil
 	}
 	t.mu.Unlock()
 	if !began {

@@ -18,6 +18,7 @@ import (
 // lockChange notes what a lock was before it was made stronger or pinned, for savepoints.
 type lockChange struct {
 	l      *rowLock
+	number int32 // in the order of the locks
 	from   txn.LockMode
 	pinned bool
 }
@@ -113,21 +114,21 @@ func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 	if t.phase == phaseDone {
 		return false
 	}
-	pin = pin && !l.pinned
+	pin = pin && !l.pinned && (l.number == 0 || !t.carried(l))
 	if l.number == 0 {
 		t.held = append(t.held, l)
 		t.locks++
 		l.number = t.locks
 	} else if from != l.mode || pin {
-		t.changes = append(t.changes, lockChange{l, from, l.pinned})
-		l.changed = true
+		t.locks++
+		t.changes = append(t.changes, lockChange{l, t.locks, from, l.pinned})
 	}
 	if pin {
 		l.pinned = true
 		t.pins++
 	}
 	t.last = l
-	if len(t.held) >= max(t.r.cfg.WholeLocks, t.compactAt) {
+	if len(t.held)+len(t.changes) >= max(t.r.cfg.WholeLocks, t.compactAt) {
 		t.compact()
 	}
 	return true
@@ -205,7 +206,7 @@ func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return txn.Mark{Writes: t.stage.mark(), Locks: int(t.locks), Changes: len(t.changes)}
+	return txn.Mark{Writes: t.stage.mark(), Locks: int(t.locks)}
 }
 
 // Restart undoes what was staged since mark and keeps the locks.
@@ -219,25 +220,20 @@ func (t *Tx) Restart(mark txn.Mark) {
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
 	t.stage.rollbackTo(mark.Writes)
-	if t.phase != phaseOpen || mark.Locks > int(t.locks) || mark.Changes > len(t.changes) {
+	if t.phase != phaseOpen || mark.Locks > int(t.locks) {
 		t.mu.Unlock()
 		return // ended, or lost with its term
 	}
 	keep := sort.Search(len(t.held), func(i int) bool { return int(t.held[i].number) > mark.Locks })
-	gone, changes := t.held[keep:], t.changes[mark.Changes:]
+	first := sort.Search(len(t.changes), func(i int) bool { return int(t.changes[i].number) > mark.Locks })
+	gone, changes := t.held[keep:], t.changes[first:]
 	t.rememberLocked(gone, changes)
-	t.held, t.changes, t.last = t.held[:keep:keep], t.changes[:mark.Changes:mark.Changes], nil
+	t.held, t.changes, t.last = t.held[:keep:keep], t.changes[:first:first], nil
 	t.locks = int32(mark.Locks)
-	if t.set != nil {
-		shown, span := t.set.cut(mark.Locks)
-		if gone = append(slices.Clone(gone), shown...); span != nil && t.reads != nil {
-			t.reads.add(*span, txn.Timestamp(t.r.applied.Load())) // as rememberLocked, of rows whose keys are not known any more
-		}
-	}
 	for i := len(changes) - 1; i >= 0; i-- {
 		c := &changes[i]
 		if c.l.pinned && !c.pinned {
-			c.l.pinned = false
+			c.l.pinned, c.l.filed = false, false
 			t.pins--
 		}
 		c.l.known = c.l.known && c.from >= txn.Share
@@ -246,6 +242,18 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 		if l.pinned {
 			t.pins--
 		}
+	}
+	if t.pinned != nil {
+		t.pinned.cut(mark.Locks)
+	}
+	if t.set != nil {
+		c := t.set.cut(mark.Locks)
+		t.pins -= c.pins
+		if c.span != nil && t.reads != nil {
+			t.reads.add(*c.span, txn.Timestamp(t.r.applied.Load())) // as rememberLocked, of rows whose keys are not known any more
+		}
+		gone = append(slices.Clone(gone), c.gone...)
+		changes = append(t.weakenedShown(), changes...)
 	}
 	t.mu.Unlock()
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -256,6 +264,29 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 	for _, l := range gone {
 		t.r.locks.release(l)
 	}
+}
+
+// weakenedShown gives the locks of the set that are in the table, and that the set has now weaker than before a return to a savepoint: those about
+// which nothing was changed since they came into the table. Called with mu held.
+func (t *Tx) weakenedShown() (out []lockChange) {
+	changed := map[*rowLock]bool{}
+	for _, c := range t.changes {
+		changed[c.l] = true
+	}
+	for _, l := range t.set.shownLocks() {
+		x := t.set.state(t.r.locks.hashOf(l.key))
+		if changed[l] || x.mode == 0 {
+			continue
+		}
+		if !x.pinned {
+			l.pinned, l.filed = false, false
+		}
+		if x.mode < l.mode {
+			l.known = l.known && x.mode >= txn.Share
+			out = append(out, lockChange{l: l, from: x.mode})
+		}
+	}
+	return out
 }
 
 // rememberLocked notes as read what a SERIALIZABLE transaction knows of rows whose locks it gives up: until now nobody could change them.

@@ -111,6 +111,6 @@ func (i Isolation) String() string {
 	return [...]string{"read committed", "repeatable read", "serializable"}[i]
 }
 
-// Mark is a place in what a transaction has done in one fragment: in its writes, its locks, and the locks it made stronger. The zero Mark is
-// its beginning.
+// Mark is a place in what a transaction has done in one fragment: in its writes and in its locks, of which those made stronger count once more.
+// The zero Mark is its beginning. Changes is not used any more.
 type Mark struct{ Writes, Locks, Changes int }
