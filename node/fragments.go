@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/txn"
@@ -30,6 +31,20 @@ func (n *Node) buildFragments() {
 	n.host.OnGateways(n.tasks.DropGateway, n.tasks.DropTransactions)
 	n.host.Register(n.port.members)
 	pb.RegisterFragmentsServer(n.port.members, n.tasks)
+	n.deadlocks = deadlock.New(deadlock.Config{
+		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
+	}, n.port.members)
+}
+
+// others gives the other nodes that answer.
+func (n *Node) others() []uint32 {
+	var out []uint32
+	for _, h := range n.host.Health() {
+		if h.Alive {
+			out = append(out, h.Node)
+		}
+	}
+	return out
 }
 
 // askForIdle asks other nodes about transactions of theirs that have left something here and seem to be over. It ends with ctx.

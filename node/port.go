@@ -125,10 +125,14 @@ const renewalTick = time.Hour
 // attend keeps what the node knows of others as the catalog says it: where they are reached, whom to trust, who was removed. It renews the node's own
 // certificate when that is due. It ends with ctx.
 func (n *Node) attend(ctx context.Context) {
-	n.background.Add(3)
+	n.background.Add(4)
 	go func() {
 		defer n.background.Done()
 		n.askForIdle(ctx)
+	}()
+	go func() {
+		defer n.background.Done()
+		n.deadlocks.Run(ctx)
 	}()
 	go func() {
 		defer n.background.Done()

@@ -20,6 +20,7 @@ type Config struct {
 	// Authenticate gives the SCRAM verifier of a role, "" where it has no password; ok is false where there is no such role.
 	Authenticate func(user string) (verifier string, ok bool)
 
+	FirstPID       uint32        // the number before the first process number that is given (sql.FirstPID)
 	TLS            *tls.Config   // nil: SSLRequest is answered 'N'
 	MaxConnections int           // 0: 10,000
 	MaxMessage     int           // bytes of a message's body; 0: 256 MiB
@@ -88,12 +89,12 @@ func (s *Server) register(c *conn) (over int, draining bool) {
 		return 0, true
 	}
 	for {
-		s.lastPID = (s.lastPID + 1) & 0x7fffffff // drivers hold it in a signed int32
-		if _, taken := s.conns[s.lastPID]; !taken && s.lastPID != 0 {
+		s.lastPID = (s.lastPID + 1) % sql.PIDsOfNode
+		c.pid = s.cfg.FirstPID + s.lastPID
+		if _, taken := s.conns[c.pid]; !taken && s.lastPID != 0 {
 			break
 		}
 	}
-	c.pid = s.lastPID
 	s.conns[c.pid] = c
 	s.wg.Add(1)
 	return len(s.conns) - s.cfg.MaxConnections, false
