@@ -22,24 +22,34 @@ func demoCommand() *cobra.Command {
 		Long: `Run a cluster in one process on loopback with sample data: customers, orders, products and employees of a small trading house. Orders are
 sharded by their customer. The psql line to connect with is printed; Ctrl-C ends it.
 
+With --nodes 3 it is a true cluster: three nodes with data and ports of their own, which talk over the network as those of three machines do. Each
+takes any statement.
+
 Without --data the data lives in a temporary directory and is gone at the end.`,
-		Example: "  sherd demo\n  psql postgres://postgres@127.0.0.1:5433/postgres -c 'SELECT count(*) FROM orders'",
-		Args:    cobra.NoArgs,
+		Example: `  sherd demo
+  psql postgres://postgres@127.0.0.1:5433/postgres -c 'SELECT count(*) FROM orders'
+
+  sherd demo --nodes 3
+  psql postgres://postgres@127.0.0.1:5435/postgres -c 'SELECT * FROM sherd.fragments'`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if nodes != 1 {
-				return fmt.Errorf("a demo of %d nodes is not supported yet; --nodes 1 runs three fragments in one node", nodes)
+			switch {
+			case nodes < 1 || nodes > maxDemoNodes:
+				return usageError{fmt.Errorf("--nodes %d: a demo has 1 to %d nodes", nodes, maxDemoNodes)}
+			case cfg.Fragments < 1:
+				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
 			}
-			return runDemo(cmd.Context(), cfg, cmd.OutOrStdout())
+			return runDemo(cmd.Context(), cfg, nodes, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory to keep the data in; temporary if not given")
-	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT")
+	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients of the first node, HOST:PORT; the others have the ports above")
 	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database")
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "nodes of the cluster")
 	return cmd
 }
 
-func runDemo(ctx context.Context, cfg node.Config, out io.Writer) error {
+func runDemo(ctx context.Context, cfg node.Config, count int, out io.Writer) error {
 	cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if cfg.Data == "" {
 		dir, err := os.MkdirTemp("", "sherd-demo-")
@@ -52,31 +62,41 @@ func runDemo(ctx context.Context, cfg node.Config, out io.Writer) error {
 	if err := checkLoopback("--sql-addr", cfg.SQLAddr); err != nil {
 		return err
 	}
-	cfg.NodeAddr = "127.0.0.1:0"
+	configs, err := demoConfigs(cfg, count)
+	if err != nil {
+		return err
+	}
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
-		n, err := node.Open(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		return []*node.Node{n}, nil
+		return openDemo(ctx, configs)
 	}, func(ctx context.Context, nodes []*node.Node) error {
 		if err := loadSample(ctx, nodes[0].URL()); err != nil {
 			return fmt.Errorf("sample data: %w", err)
 		}
-		_, err := fmt.Fprintf(out, demoWelcome, cfg.Fragments, nodes[0].URL())
-		return err
+		return welcome(out, cfg, nodes)
 	})
 }
 
-const demoWelcome = `Sherd is running: one node, %d fragments, with customers, orders, products and employees.
+// welcome says how to connect, and what to look at.
+func welcome(out io.Writer, cfg node.Config, nodes []*node.Node) error {
+	size, lines := "one node", ""
+	if len(nodes) > 1 {
+		size = fmt.Sprintf("%d nodes", len(nodes))
+	}
+	for _, n := range nodes {
+		lines += "\n    psql " + n.URL()
+	}
+	_, err := fmt.Fprintf(out, demoWelcome, size, cfg.Fragments, lines)
+	return err
+}
 
-    psql %s
+const demoWelcome = `Sherd is running: %s, %d fragments, with customers, orders, products and employees.
+%s
 
 Try:
     SELECT id, doc->>'Company' FROM customers ORDER BY id LIMIT 5;
     SELECT doc->>'Customer', count(*), sum((doc->>'Total')::numeric) FROM orders GROUP BY 1 ORDER BY 3 DESC LIMIT 5;
     EXPLAIN SELECT * FROM orders WHERE doc->>'Customer' = 'customers/1-A';
-    SELECT * FROM sherd.bucket_map;
+    SELECT * FROM sherd.fragments;
 
 Ctrl-C ends it.
 `

@@ -39,12 +39,13 @@ func root() *cobra.Command {
 Try it:    sherd demo
            a cluster in one process with sample data; it prints the psql line to connect with
 Run it:    sherd start --data DIR
+           and on more machines what "sherd node token" prints
 Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), checkCommand(), versionCommand())
+	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), checkCommand(), nodeCommand(), versionCommand())
 	return cmd
 }
 

@@ -89,7 +89,7 @@ var sherdViews = []*Relation{
 		col("database", textOID), col("fragments", int4OID), col("replication_factor", int4OID), col("epoch", int8OID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9106, "nodes", "nodes of the cluster",
 		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
-		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID), col("release", textOID)),
+		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID), col("release", textOID), col("replicas", int4OID)),
 	view(9107, "settings", "settings of Sherd's own",
 		col("name", textOID), col("setting", textOID), col("description", textOID)),
 	view(9108, "version", "what this server is",

@@ -161,10 +161,18 @@ func databases(b *builder) error {
 }
 
 func nodes(b *builder) error {
+	replicas := map[uint32]int64{} // of all databases, by node
+	for d := range b.env.View.Databases() {
+		for i := range d.Fragments {
+			for _, n := range d.Fragments[i].Nodes {
+				replicas[n]++
+			}
+		}
+	}
 	for n := range b.env.View.Nodes() {
 		err := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
 			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
-			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).send()
+			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).send()
 		if err != nil {
 			return err
 		}
