@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/catalognet"
+	"github.com/sherddb/sherd/cluster/deadlock"
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
@@ -23,20 +24,21 @@ import (
 
 // Node is a running node. All methods may be called concurrently, but Close once.
 type Node struct {
-	cfg      Config
-	dir      *catalog.DataDir
-	keeper   *trust.Keeper
-	contacts *member.Contacts
-	port     port
-	catalog  *catalog.Catalog
-	register *member.Register
-	clock    *txn.Clock
-	host     *cluster.Host
-	tasks    *taskserver.Server
-	server   *sql.Server
-	wire     *pgwire.Server
-	listener net.Listener
-	http     *httpDoor
+	cfg       Config
+	dir       *catalog.DataDir
+	keeper    *trust.Keeper
+	contacts  *member.Contacts
+	port      port
+	catalog   *catalog.Catalog
+	register  *member.Register
+	clock     *txn.Clock
+	host      *cluster.Host
+	tasks     *taskserver.Server
+	deadlocks *deadlock.Seeker
+	server    *sql.Server
+	wire      *pgwire.Server
+	listener  net.Listener
+	http      *httpDoor
 
 	stop       context.CancelFunc // of what runs in the background; nil before it does
 	background sync.WaitGroup
@@ -137,6 +139,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			return s, nil
 		},
 		Authenticate: n.server.Authenticate,
+		FirstPID:     sql.FirstPID(n.dir.NodeID),
 		Log:          n.cfg.Logger,
 	})
 	return nil
