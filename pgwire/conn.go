@@ -148,11 +148,27 @@ func (c *conn) next() (typ byte, body []byte, err error) {
 	return typ, body, c.readError(err)
 }
 
-// await waits for the first byte of a message. Meanwhile the connection holds no pooled memory (W6) and may be ended by a shutdown.
+// await waits for the first byte of a message, and sends meanwhile what was said to the session.
 func (c *conn) await() error {
-	end, err := c.setWaiting()
-	if err != nil {
-		return err
+	since := time.Now()
+	for {
+		again, err := c.awaitOnce(since)
+		if err != nil || !again {
+			return err
+		}
+		c.sendNotifications()
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitOnce waits until there is a byte, or something was said to the session: again. Meanwhile the connection holds no pooled memory (W6) and may be
+// ended by a shutdown.
+func (c *conn) awaitOnce(since time.Time) (again bool, err error) {
+	end, said, err := c.setWaiting(since)
+	if err != nil || said {
+		return said, err
 	}
 	c.in.release()
 	c.msg = messages{} // they hold the last texts and parameters
@@ -161,20 +177,23 @@ func (c *conn) await() error {
 		c.out = nil
 	}
 	err = c.in.fill(1)
-	if end := c.clearWaiting(end != nil); end != nil {
-		return end
+	said, gone := c.clearWaiting(end != nil)
+	switch {
+	case gone != nil:
+		return false, gone
+	case said && errors.Is(err, os.ErrDeadlineExceeded):
+		return true, nil
+	case end != nil && errors.Is(err, os.ErrDeadlineExceeded):
+		return false, end
+	case err == io.EOF:
+		return false, errTerminated // a client that just goes away, as PostgreSQL sees it
 	}
-	if end != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		return end
-	}
-	if err == io.EOF {
-		return errTerminated // a client that just goes away, as PostgreSQL sees it
-	}
-	return c.readError(err)
+	return false, c.readError(err)
 }
 
-// setWaiting begins the wait. Where it is limited it gives the error that ends the connection after that.
-func (c *conn) setWaiting() (end *pgerr.Error, err error) {
+// setWaiting begins the wait, of a client that has said nothing since. Where it is limited it gives the error that ends the connection after that. said
+// tells that there is something to send first.
+func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err error) {
 	limit := time.Duration(0)
 	if c.rested {
 		limit, end = c.session.IdleLimit()
@@ -184,32 +203,40 @@ func (c *conn) setWaiting() (end *pgerr.Error, err error) {
 	defer c.intr.mu.Unlock()
 	switch {
 	case c.intr.killed != nil:
-		return nil, c.intr.killed
+		return nil, false, c.intr.killed
 	case c.intr.draining && idle:
-		return nil, adminShutdown()
+		return nil, false, adminShutdown()
+	case c.intr.notified && idle:
+		c.intr.notified = false
+		return nil, true, nil
 	}
 	c.intr.waiting = idle
 	if limit <= 0 {
-		return nil, nil
+		return nil, false, nil
 	}
-	return end, c.raw.SetReadDeadline(time.Now().Add(limit))
+	return end, false, c.raw.SetReadDeadline(since.Add(limit))
 }
 
-// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is served until it is idle again.
-func (c *conn) clearWaiting(limited bool) error {
+// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is served until it is idle again. said tells that the
+// wait was ended by what there is to send.
+func (c *conn) clearWaiting(limited bool) (said bool, err error) {
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
 	woken := c.intr.waiting && c.intr.draining
+	said = c.intr.waiting && c.intr.notified && c.in.buffered() == 0
 	c.intr.waiting = false
 	switch {
 	case c.intr.killed != nil:
-		return c.intr.killed
+		return false, c.intr.killed
 	case woken && c.in.buffered() == 0:
-		return adminShutdown()
-	case woken, limited:
+		return false, adminShutdown()
+	case woken, limited, c.intr.notified:
 		_ = c.raw.SetReadDeadline(time.Time{})
 	}
-	return nil
+	if said {
+		c.intr.notified = false
+	}
+	return said, nil
 }
 
 // readError marks the connection as lost where err comes from the socket.

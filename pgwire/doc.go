@@ -5,7 +5,7 @@
 // fields to jackc/pgproto3; a DataRow, the one message whose number follows the data, is encoded in place without that library.
 //
 // One file per conversation: startup, tls, auth, query, extended and bind, copy, cancel, errors; listener and shutdown hold the sockets,
-// reader, decode and results the bytes, interrupt what reaches a connection from outside. The conversations of testdata are played
+// reader, decode and results the bytes, interrupt and notify what reaches a connection from outside. The conversations of testdata are played
 // against this server, and with -oracle HOST:PORT against a PostgreSQL.
 //
 // The package never looks into SQL, knows no transaction, and keeps no statement or portal but for the formats that a portal was bound
@@ -27,6 +27,7 @@
 //	    without the session, measured over 10,000 connections.
 //	W7  Text from a client is valid UTF-8 without NUL before it reaches a session (22021).
 //	W8  The time-outs of a silent client (Session.IdleLimit) count from ReadyForQuery: time in a statement or a pipeline does not.
+//	W9  Notifications are sent outside of transactions only: before ReadyForQuery, or while the client says nothing, between whole messages.
 //
 // Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and SQL_ASCII; no function call messages
 // (0A000), no replication connections, no GSSAPI, no direct TLS without SSLRequest.

@@ -22,6 +22,7 @@ type interrupts struct {
 	waiting  bool                    // for the client's next message, outside a transaction; guarded by mu
 	draining bool                    // end when waiting; guarded by mu
 	killed   *pgerr.Error            // end now; guarded by mu
+	notified bool                    // look for notifications when waiting; guarded by mu
 }
 
 // begin starts a statement and gives its context. One context serves all statements until it is cancelled.

@@ -38,6 +38,7 @@ func (c *conn) endQuery(err error) error {
 // ready appends ReadyForQuery. Outside a transaction no portal is left.
 func (c *conn) ready() {
 	status := c.session.Status()
+	c.sendNotifications()
 	if status != 'T' && status != 'E' {
 		c.portals.clear()
 	}

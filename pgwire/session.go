@@ -32,6 +32,8 @@ type Session interface {
 	Status() sql.Status
 	// IdleLimit tells how long the client may leave the session waiting now, 0 for ever, and what ends the connection then.
 	IdleLimit() (time.Duration, *pgerr.Error)
+	// Notifications takes what was said on channels that the session listens to; nothing within a transaction.
+	Notifications() []sql.Notification
 	Env() *types.Env
 	Close()
 }

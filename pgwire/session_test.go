@@ -49,6 +49,7 @@ func (s *scriptSession) ReportedParameters() [][2]string {
 
 func (s *scriptSession) Status() sql.Status                       { return s.status }
 func (s *scriptSession) IdleLimit() (time.Duration, *pgerr.Error) { return 0, nil }
+func (s *scriptSession) Notifications() []sql.Notification        { return nil }
 func (s *scriptSession) Env() *types.Env                          { return &s.env }
 func (s *scriptSession) FailPipeline()                            { s.fail() }
 func (s *scriptSession) Close() {

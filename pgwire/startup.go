@@ -189,7 +189,7 @@ func (c *conn) negotiateVersion(unknown []string) {
 func (c *conn) sessionParams(m map[string]string) (sql.StartupParams, error) {
 	p := sql.StartupParams{
 		User: m["user"], Database: m["database"], Remote: remoteName(c.raw.RemoteAddr()), PID: c.pid, Secret: c.secret,
-		Handle: sql.Handle{Interrupt: c.intr.interrupt, Terminate: c.kill},
+		Handle: sql.Handle{Interrupt: c.intr.interrupt, Terminate: c.kill, Notify: c.notified},
 	}
 	if p.User == "" {
 		return p, fatal(pgerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")

@@ -12,6 +12,7 @@ import (
 type Handle struct {
 	Interrupt func(cause *pgerr.Error) // ends the statement that runs now, if one does
 	Terminate func(cause *pgerr.Error) // ends the connection
+	Notify    func()                   // tells the connection to look for Notifications when it is idle; it does not wait
 }
 
 // backend finds a session by its process number; nil where there is none.

@@ -57,9 +57,9 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 		r.rows++
 		return emit(row)
 	}
-	waiting := t.deferrals
+	waiting, said := t.deferrals, t.said
 	for {
-		t.deferrals = waiting // what an attempt has left to the commit is undone with it
+		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
 		if err := t.first(ctx); err != nil {
 			return 0, err
 		}

@@ -12,6 +12,7 @@ type savepoint struct {
 	locks     int // taken before
 	draft     *draft
 	deferrals deferrals
+	said      said
 	readOnly  bool // the mode around: a subtransaction's own ends with it
 }
 
@@ -37,7 +38,7 @@ func (s *Session) savepointStmt(name string, w ResultWriter) error {
 		return err
 	}
 	t := s.tx
-	t.savepoints = append(t.savepoints, savepoint{name: name, mark: t.parts.Mark(), locks: t.lockMark(), draft: t.draft, deferrals: t.deferrals, readOnly: t.modes.readOnly})
+	t.savepoints = append(t.savepoints, savepoint{name: name, mark: t.parts.Mark(), locks: t.lockMark(), draft: t.draft, deferrals: t.deferrals, said: t.said, readOnly: t.modes.readOnly})
 	return w.Complete("SAVEPOINT")
 }
 
@@ -97,7 +98,7 @@ func (s *Session) undoTo(i int) {
 	s.closeSince(i + 2)
 	s.settleAll()
 	t.parts.RollbackTo(p.mark)
-	t.draft, t.deferrals = p.draft, p.deferrals
+	t.draft, t.deferrals, t.said = p.draft, p.deferrals, p.said
 	t.unlockTo(p.locks)
 	t.modes.readOnly = p.readOnly
 	if s.vars.end(false, i+2) {

@@ -35,17 +35,18 @@ type Config struct {
 
 // Server is the part of a node that serves sessions.
 type Server struct {
-	cfg       Config
-	trees     *parse.Cache
-	programs  *programCache
-	exprs     *analyze.TableCache // defaults and constraints of tables, analysed
-	locks     *locks.Manager
-	ids       *idBlocks
-	sequences *sequences
-	exports   exports // snapshots
-	storages  storages
-	started   time.Time
-	drafts    atomic.Uint64 // numbers the drafts of definitions
+	cfg           Config
+	trees         *parse.Cache
+	programs      *programCache
+	exprs         *analyze.TableCache // defaults and constraints of tables, analysed
+	locks         *locks.Manager
+	ids           *idBlocks
+	sequences     *sequences
+	notifications *notifications
+	exports       exports // snapshots
+	storages      storages
+	started       time.Time
+	drafts        atomic.Uint64 // numbers the drafts of definitions
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
@@ -69,6 +70,7 @@ func NewServer(cfg Config) *Server {
 	s.storages.observeAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)
+	s.notifications = newNotifications()
 	return s
 }
 

@@ -50,6 +50,8 @@ type Session struct {
 	running          context.Context // of the running statement, for functions that act through the session
 	random           *rand.Rand      // of random(); nothing secret comes from it
 	sequenceUse      sequenceUse
+	listening        []string // channels
+	inbox            inbox    // what was said on them
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -58,7 +60,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
-	s.gone = make(chan struct{})
+	s.gone, s.inbox.wake = make(chan struct{}), p.Handle.Notify
 	s.counters = db.countersOf(database)
 	s.locks = db.locks.NewSession(p.PID)
 	s.hook = s.hooks()
@@ -235,6 +237,7 @@ func (s *Session) freshen() {
 func (s *Session) Close() {
 	s.closeAllPortals()
 	s.abandon()
+	s.unlistenAll()
 	s.locks.UnlockAll()
 	s.db.forget(s)
 }

@@ -49,6 +49,12 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 		return s.setConstraints(ctx, n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
 		return s.lockStmt(ctx, n.LockStmt, w, together)
+	case *pg_query.Node_ListenStmt:
+		return s.listenStmt(n.ListenStmt.Conditionname, true, w, together)
+	case *pg_query.Node_UnlistenStmt:
+		return s.listenStmt(n.UnlistenStmt.Conditionname, false, w, together)
+	case *pg_query.Node_NotifyStmt:
+		return s.notifyStmt(n.NotifyStmt, w, together)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
@@ -68,7 +74,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 func takesSnapshot(n *pg_query.Node) bool {
 	switch n.Node.(type) {
 	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt,
-		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt, *pg_query.Node_UnlistenStmt,
+		*pg_query.Node_LockStmt, *pg_query.Node_FetchStmt, *pg_query.Node_CheckPointStmt, *pg_query.Node_ListenStmt, *pg_query.Node_UnlistenStmt, *pg_query.Node_NotifyStmt,
 		*pg_query.Node_ExecuteStmt: // what it executes says so itself
 		return false
 	}
@@ -89,8 +95,6 @@ func accepted(n *pg_query.Node) (tag string, ok bool) {
 		return "CLUSTER", true
 	case *pg_query.Node_CheckPointStmt:
 		return "CHECKPOINT", true
-	case *pg_query.Node_UnlistenStmt: // nobody listens; pools of connections say so before they hand one on
-		return "UNLISTEN", true
 	}
 	return "", false
 }
@@ -131,6 +135,7 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w ResultWriter) error {
 		s.locks.UnlockAll()
 		s.vars.resetAll(0)
 		s.sequenceUse.reset()
+		s.unlistenAll()
 		if err := s.settingsChanged(w); err != nil {
 			return err
 		}

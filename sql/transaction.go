@@ -67,6 +67,7 @@ type transaction struct {
 	past       bool                    // it reads at a time of the past
 	deferrals  deferrals               // of constraints
 	exported   []string                // snapshots that others may import while it runs
+	said       said                    // LISTEN, UNLISTEN and NOTIFY
 }
 
 // begin opens a transaction.
@@ -208,8 +209,14 @@ func (s *Session) commit(ctx context.Context) error {
 	}
 	s.closePortals()
 	t.define()
+	ticket, err := t.announce()
+	if err != nil {
+		s.endImplicit()
+		return err
+	}
 	ts, err := t.parts.Commit(ctx, max(s.floor, t.read))
 	t.parts = nil
+	t.speak(ticket, ts, err)
 	t.release()
 	if err != nil {
 		s.endImplicit()

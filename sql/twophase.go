@@ -50,6 +50,9 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 			return pgerr.Unsupported("cannot PREPARE a transaction that has created a cursor WITH HOLD")
 		}
 	}
+	if !t.said.empty() {
+		return pgerr.Unsupported("cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY")
+	}
 	if len(t.exported) > 0 {
 		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
 	}

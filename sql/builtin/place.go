@@ -49,7 +49,7 @@ var ownPlaces = map[Place][]string{
 		"pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available", "pg_my_temp_schema", "pg_is_other_temp_schema", "pg_trigger_depth",
 		"pg_size_pretty", "pg_size_pretty_numeric", "pg_size_bytes", "PG_encoding_to_char", "PG_char_to_encoding", "pg_encoding_max_length_sql",
 		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls", "sherd_bucket", "pg_typeof",
-		"pg_options_to_table", "pg_partition_ancestors", "pg_partition_tree", "pg_tablespace_databases", "pg_listening_channels",
+		"pg_options_to_table", "pg_partition_ancestors", "pg_partition_tree", "pg_tablespace_databases",
 	},
 	AnywhereNamed: {"show_config_by_name", "show_config_by_name_missing_ok"},
 	AtGatewayOnce: {
@@ -58,6 +58,7 @@ var ownPlaces = map[Place][]string{
 	},
 	AtGateway: {
 		"set_config_by_name", "drandom", "setseed", "nextval_oid", "setval_oid", "setval3_oid", "pg_sequence_last_value", "pg_sequence_parameters",
+		"pg_notify", "pg_notification_queue_usage", "pg_listening_channels",
 		"pg_relation_size", "pg_relation_size(2205)", "pg_table_size", "pg_indexes_size", "pg_total_relation_size",
 		"pg_tablespace_size_oid", "pg_tablespace_size_name", "pg_database_size_oid", "pg_database_size_name",
 		"sherd_bucket_of", "sherd_route", "sherd_fragment", "sherd_version", "sherd_set_policy", "sherd_validate_policy", "sherd_check", "sherd_check_index",

@@ -153,6 +153,11 @@ type PolicyInfo interface {
 
 // TransactionInfo is about the running transaction, and what became of others.
 type TransactionInfo interface {
+	// Notify says something on a channel when the transaction commits.
+	Notify(channel, payload string) error
+	// ListeningChannels are those that the session listens on; NotificationUsage is how much of the room for notifications is taken, of 1.
+	ListeningChannels() []string
+	NotificationUsage() float64
 	// ExportSnapshot lets other sessions read what this transaction reads, while it is open.
 	ExportSnapshot() (id string, err error)
 	// TransactionName is the id that names the transaction for ever.

@@ -23,12 +23,13 @@ var sysSize = map[string]Func{
 	"sherd_bucket": sherdBucket, "sherd_bucket_of": sherdBucketOf, "sherd_route": sherdRoute, "sherd_fragment": sherdFragment,
 	"sherd_version": sessionText(func(s SessionInfo) string { return s.SherdVersion() }), "sherd_set_policy": sherdSetPolicy,
 	"nextval_oid": nextval, "currval_oid": currval, "lastval": onSession(lastval), "setval_oid": setval, "setval3_oid": setval,
+	"pg_notify": notify, "pg_notification_queue_usage": onSession(func(s SessionInfo) (types.Datum, error) { return types.NewFloat8(s.NotificationUsage()), nil }),
 	"pg_sequence_last_value": sequenceLastValue, "pg_sequence_parameters": sequenceParameters,
 }
 
 var sysSets = map[string]SetFunc{
 	"sherd_validate_policy": sherdValidatePolicy, "sherd_check": sherdCheck, "sherd_check_index": sherdCheckIndex, "pg_options_to_table": optionsToTable,
-	"pg_partition_ancestors": noRows, "pg_partition_tree": noRows, "pg_tablespace_databases": noRows, "pg_listening_channels": noRows,
+	"pg_partition_ancestors": noRows, "pg_partition_tree": noRows, "pg_tablespace_databases": noRows, "pg_listening_channels": listeningChannels,
 }
 
 var sizeUnits = []struct {

@@ -1,0 +1,148 @@
+package sql_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+)
+
+// heard gives what was said to a session: "channel payload", separated by commas.
+func (c *client) heard() string {
+	var out []string
+	for _, n := range c.s.Notifications() {
+		out = append(out, strings.TrimSpace(n.Channel+" "+n.Payload))
+	}
+	return strings.Join(out, ",")
+}
+
+func (c *client) wantHeard(want string) {
+	c.t.Helper()
+	if got := c.heard(); got != want {
+		c.t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+func TestNotify(t *testing.T) {
+	w := newWorld(t)
+	var woken atomic.Int32
+	a, b := w.connectAs(t, "postgres", sql.Handle{Notify: func() { woken.Add(1) }}), w.connect(t)
+	a.want("LISTEN x", "LISTEN")
+	b.want("NOTIFY x, 'one'", "NOTIFY")
+	if woken.Load() != 1 {
+		t.Error("the connection was not woken")
+	}
+	a.wantHeard("x one")
+	a.wantHeard("")
+	b.want("NOTIFY y; SELECT pg_notify('x', 'two'), pg_notify('x', NULL)", "NOTIFY\n|\nSELECT 1")
+	a.wantHeard("x two,x")
+	// At the commit, each thing once, in order; not what was rolled back.
+	b.want("BEGIN; NOTIFY x, '1'; NOTIFY x, '2'; NOTIFY x, '1'; SAVEPOINT s; NOTIFY x, '3'; NOTIFY x, '2'; ROLLBACK TO s; NOTIFY x, '4'; NOTIFY x, '3'",
+		"BEGIN\nNOTIFY\nNOTIFY\nNOTIFY\nSAVEPOINT\nNOTIFY\nNOTIFY\nROLLBACK\nNOTIFY\nNOTIFY")
+	a.wantHeard("")
+	b.want("COMMIT", "COMMIT")
+	a.wantHeard("x 1,x 2,x 4,x 3")
+	b.want("BEGIN; NOTIFY x; ROLLBACK", "BEGIN\nNOTIFY\nROLLBACK")
+	b.want("NOTIFY x; SELECT 1/0", "NOTIFY\ndivision by zero (SQLSTATE 22012)")
+	a.wantHeard("")
+	// Who is in a transaction hears it afterwards.
+	a.want("BEGIN", "BEGIN")
+	b.want("NOTIFY x, 'later'", "NOTIFY")
+	a.wantHeard("")
+	a.want("COMMIT", "COMMIT")
+	a.wantHeard("x later")
+	// To itself.
+	a.want("NOTIFY x, 'me'", "NOTIFY")
+	a.wantHeard("x me")
+	a.want("BEGIN; LISTEN y; NOTIFY y; SAVEPOINT s; LISTEN z; ROLLBACK TO s; COMMIT", "BEGIN\nLISTEN\nNOTIFY\nSAVEPOINT\nLISTEN\nROLLBACK\nCOMMIT")
+	a.wantHeard("y")
+	a.want("SELECT pg_listening_channels()", "x\ny\nSELECT 2")
+	a.want("BEGIN; UNLISTEN y; ROLLBACK; SELECT count(*) FROM pg_listening_channels()", "BEGIN\nUNLISTEN\nROLLBACK\n2\nSELECT 1")
+	b.want("NOTIFY x", "NOTIFY")
+	a.want("UNLISTEN x; SELECT pg_listening_channels()", "UNLISTEN\nx\ny\nSELECT 2") // at the commit
+	a.wantHeard("")
+	a.want("UNLISTEN *; SELECT pg_notification_queue_usage()", "UNLISTEN\n0\nSELECT 1")
+	b.want("NOTIFY y", "NOTIFY")
+	a.want("LISTEN y", "LISTEN")
+	a.wantHeard("")
+	a.want("DISCARD ALL", "DISCARD ALL")
+	b.want("NOTIFY y", "NOTIFY")
+	a.wantHeard("")
+	// Channels are of a database.
+	a.want("LISTEN y", "LISTEN")
+	w.server.Deliver([]sql.Notification{{Database: 1, Channel: "y"}, {Database: 5, Channel: "y", Payload: "from another node"}})
+	a.wantHeard("y from another node")
+	a.want("BEGIN; NOTIFY x; PREPARE TRANSACTION 'p'", "BEGIN\nNOTIFY\ncannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY (SQLSTATE 0A000)")
+}
+
+// TestNotifyOrder: of many who say things at once everybody hears the same, in the same order, and of each what it said in its order.
+func TestNotifyOrder(t *testing.T) {
+	w := newWorld(t)
+	w.connect(t).want("CREATE TABLE t (n int)", "CREATE TABLE")
+	listeners := []*client{w.connect(t), w.connect(t)}
+	for _, l := range listeners {
+		l.want("LISTEN x", "LISTEN")
+	}
+	var done sync.WaitGroup
+	const speakers, rounds = 5, 20
+	for i := range speakers {
+		c := w.connect(t)
+		done.Go(func() {
+			for r := range rounds {
+				c.want(fmt.Sprintf("BEGIN; INSERT INTO t VALUES (%d); NOTIFY x, '%d %02d'; COMMIT", r, i, r), "BEGIN\nINSERT 0 1\nNOTIFY\nCOMMIT")
+			}
+		})
+	}
+	done.Wait()
+	first, second := listeners[0].heard(), listeners[1].heard()
+	if first != second {
+		t.Errorf("one heard\n%s\nthe other\n%s", first, second)
+	}
+	last := map[string]string{}
+	words := strings.Split(first, ",")
+	for _, word := range words {
+		who, what := word[:3], word[4:]
+		if last[who] >= what {
+			t.Errorf("%s after %s", word, last[who])
+		}
+		last[who] = what
+	}
+	if len(words) != speakers*rounds {
+		t.Errorf("%d notifications", len(words))
+	}
+}
+
+// TestNotifyMissed: who may have missed something is told by the end of its connection.
+func TestNotifyMissed(t *testing.T) {
+	w := newWorld(t)
+	var ended []string
+	a := w.connectAs(t, "postgres", sql.Handle{Terminate: func(cause *pgerr.Error) { ended = append(ended, cause.Message) }})
+	w.connectAs(t, "postgres", sql.Handle{Terminate: func(*pgerr.Error) { t.Error("a session that does not listen was ended") }})
+	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")
+	w.server.Missed(pgerr.New(pgerr.AdminShutdown, "lost"))
+	if strings.Join(ended, ",") != "lost" {
+		t.Errorf("ended: %v", ended)
+	}
+}
+
+// TestNotifyQueue: what nobody takes has an end.
+func TestNotifyQueue(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("LISTEN x; LISTEN y", "LISTEN\nLISTEN")
+	a.want("BEGIN", "BEGIN")
+	b.want("SELECT count(pg_notify('x', repeat('x', 7990) || n)) FROM generate_series(1, 8400) AS n", "8400\nSELECT 1")
+	b.want("SELECT pg_notification_queue_usage() >= 1", "t\nSELECT 1")
+	b.want("NOTIFY x", "too many notifications in the NOTIFY queue (SQLSTATE 54000)")
+	b.want("INSERT INTO nowhere VALUES (1)", `relation "nowhere" does not exist (SQLSTATE 42P01)`)
+	a.want("COMMIT", "COMMIT")
+	if n := len(a.s.Notifications()); n != 8400 {
+		t.Errorf("%d notifications", n)
+	}
+	b.want("SELECT pg_notification_queue_usage(); NOTIFY x", "0\nSELECT 1\nNOTIFY")
+	a.wantHeard("x")
+}
