@@ -129,3 +129,33 @@ func TestDeferredUniqueRaces(t *testing.T) {
 	}
 	a.checked()
 }
+
+// TestLookedFirst: a SERIALIZABLE transaction that has looked for a key, and inserts it, is told to try again where another one came first; who has not looked
+// is told that it is taken.
+func TestLookedFirst(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE s (id int PRIMARY KEY, u text UNIQUE)", "CREATE TABLE")
+	for look, insert := range map[string]string{
+		"SELECT count(*) FROM s WHERE id = 1": "INSERT INTO s VALUES (1, 'x')", "SELECT count(*) FROM s WHERE u = 'x'": "INSERT INTO s VALUES (2, 'x')",
+		"SELECT count(*) FROM s": "INSERT INTO s VALUES (1, 'y')",
+	} {
+		for _, level := range []string{"SERIALIZABLE", "REPEATABLE READ"} {
+			a.answer("DELETE FROM s")
+			b.want("BEGIN ISOLATION LEVEL "+level+"; "+look, "BEGIN\n0\nSELECT 1")
+			a.want("INSERT INTO s VALUES (1, 'x')", "INSERT 0 1")
+			got := b.answer(insert)
+			if level == "SERIALIZABLE" != strings.Contains(got, "SQLSTATE 40001") || level != "SERIALIZABLE" && !strings.Contains(got, "SQLSTATE 23505") {
+				t.Errorf("%s, %s: %s", level, look, got)
+			}
+			b.want("ROLLBACK", "ROLLBACK")
+		}
+	}
+	a.answer("DELETE FROM s")
+	b.want("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT 1", "BEGIN\n1\nSELECT 1")
+	a.want("INSERT INTO s VALUES (1, 'x')", "INSERT 0 1")
+	if got := b.answer("INSERT INTO s VALUES (1, 'x')"); !strings.Contains(got, "SQLSTATE 23505") {
+		t.Error(got)
+	}
+	b.want("ROLLBACK", "ROLLBACK")
+}

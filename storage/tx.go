@@ -110,6 +110,15 @@ func (t *Tx) ForgetReads() {
 	}
 }
 
+// HasRead tells whether a SERIALIZABLE transaction has read key, or looked for it, and the timestamp of its earliest read.
+func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
+	if t.reads == nil {
+		return 0, false
+	}
+	spans, T := t.reads.all()
+	return T, contains(spans, key)
+}
+
 // HasReads implements txn.Participant.
 func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 

@@ -89,7 +89,7 @@ func (k *entryKeeper) finish(c *Ctx) error {
 	return k.pending.writes(func(_ uint32, w Write) error {
 		taken, since, err := k.rule.table.stageEntry(c, w.Key, w.Value, true)
 		if err == nil && taken {
-			err = takenBy(c, w.Key, since, k.rule.duplicateEntry(c, w.Index, w.Row, false))
+			err = k.rule.table.named(c, w.Key, takenBy(c, w.Key, since, k.rule.duplicateEntry(c, w.Index, w.Row, false)))
 		}
 		return err
 	})
@@ -180,7 +180,7 @@ func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
 	}
 	taken, since, err := o.rule.table.stageEntry(c, w.Key, w.Value, w.Exclusive)
 	if err == nil && taken {
-		err = takenBy(c, w.Key, since, o.rule.duplicateEntry(c, w.Index, w.Row, w.Building))
+		err = o.rule.table.named(c, w.Key, takenBy(c, w.Key, since, o.rule.duplicateEntry(c, w.Index, w.Row, w.Building)))
 	}
 	return err
 }

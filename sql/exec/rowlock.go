@@ -42,6 +42,9 @@ func (t *table) lockNew(c *Ctx, key []byte, req txn.LockRequest) (since txn.Time
 // takenBy adds to the error of a taken key, for which the statement has waited since, who took it. It says nothing of a writer that had
 // committed by then: its lock was only being cleared away, and to the user that row was simply there before.
 func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
+	if err := unseen(c, key); err != nil {
+		return err
+	}
 	if since == maxT {
 		return taken
 	}
@@ -54,6 +57,24 @@ func takenBy(c *Ctx, key []byte, since txn.Timestamp, taken error) error {
 	e := *marked
 	e.Detail += fmt.Sprintf(" Transaction %d wrote it, which committed at %s, while this one waited for it.", by.Other.XID(), by.Version)
 	return &e
+}
+
+// unseen is the error of a key that is taken although a SERIALIZABLE transaction has looked and not found it: in no order of the two would it be.
+func unseen(c *Ctx, key []byte) error {
+	T, ok := c.local.tx.HasRead(key)
+	if !ok {
+		return nil
+	}
+	_, err := c.local.tx.Lock(c.ctx(), key, txn.LockRequest{Mode: txn.Update, T: T})
+	var met *txn.ConflictError
+	if !errors.As(err, &met) {
+		return nil
+	}
+	own := *met
+	own.Read = true
+	own.Err = pgerr.New(pgerr.SerializationFailure, "could not serialize access due to read/write dependencies among transactions").
+		WithDetail("%s", own.Detail("Key \\x%x", key)).WithHint("The transaction might succeed if retried.")
+	return &own
 }
 
 // RowError is an error of one of the rows that an INSERT or COPY sends to the fragments; Place counts them from 0.
@@ -79,11 +100,7 @@ func ofRow(err error, place int64) error {
 func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 	var conflict *txn.ConflictError
 	if errors.As(err, &conflict) {
-		own, e := *conflict, *conflict.Err
-		e.Detail = own.Detail("%s", capital(t.nameOf(c.Env, key)))
-		e.Table = t.def.Name
-		own.Err = &e
-		return &own
+		return t.named(c, key, err)
 	}
 	marked := pgerr.From(err)
 	if marked.Code != pgerr.DeadlockDetected && marked.Code != pgerr.LockNotAvailable {
@@ -98,6 +115,19 @@ func (t *table) lockError(c *Ctx, key []byte, err error, doing string) error {
 		return &own
 	}
 	return &e
+}
+
+// named says in the DETAIL of a conflict which row it is about.
+func (t *table) named(c *Ctx, key []byte, err error) error {
+	var conflict *txn.ConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	own, e := *conflict, *conflict.Err
+	e.Detail = own.Detail("%s", capital(t.nameOf(c.Env, key)))
+	e.Table = t.def.Name
+	own.Err = &e
+	return &own
 }
 
 // rowName is a row as messages call it: key (id)=(orders/1-A) of relation "orders".

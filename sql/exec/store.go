@@ -21,6 +21,8 @@ type Tx interface {
 	Applied() txn.Timestamp
 	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
 	Newest(ctx context.Context, key []byte) ([]byte, error)
+	// HasRead tells whether a SERIALIZABLE transaction has read key, or looked for it, and the timestamp of its earliest read.
+	HasRead(key []byte) (txn.Timestamp, bool)
 	// StagedSince tells whether key was staged after a mark was taken.
 	StagedSince(key []byte, mark txn.Mark) (bool, error)
 	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.

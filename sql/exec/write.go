@@ -129,7 +129,7 @@ func (o *stageOp) insert(c *Ctx, w *Write, emit Emit) error {
 			return o.rule.notUnique(c, w.Value)
 		}
 		if o.conf == nil || !o.conf.key {
-			return takenBy(c, w.Key, since, o.rule.duplicate(c, w.Value))
+			return o.rule.table.named(c, w.Key, takenBy(c, w.Key, since, o.rule.duplicate(c, w.Value)))
 		}
 		if existing, err = o.taken(c, w.Key); err != nil {
 			return err
