@@ -113,6 +113,11 @@ func (h *Host) Start(ctx context.Context) error {
 			defer h.done.Done()
 			h.placeReplicas(watch)
 		}()
+		h.done.Add(1)
+		go func() {
+			defer h.done.Done()
+			h.watchClock(watch)
+		}()
 	}
 	return nil
 }

@@ -72,18 +72,18 @@ func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
 	if !h.several() {
 		return
 	}
-	r.Follow(func() storage.Placement { return placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
+	r.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
 }
 
-// placementOf gives where the catalog wants the replicas of a fragment, the leader on the first node that stays and is not being drained.
-func placementOf(view *catalog.View, id txn.FragmentID) (p storage.Placement) {
+// placementOf gives where the catalog wants the replicas of a fragment, the leader on the first node that stays, is not being drained, and can.
+func (h *Host) placementOf(view *catalog.View, id txn.FragmentID) (p storage.Placement) {
 	_, f := view.Fragment(uint32(id))
 	if f == nil {
 		return p
 	}
 	p.Nodes = without(f.Nodes, f.Leaving)
 	for _, n := range without(p.Nodes, f.Joining) {
-		if node := view.Node(n); node != nil && node.State == catalog.NodeActive {
+		if node := view.Node(n); node != nil && node.State == catalog.NodeActive && h.fit(n) {
 			p.Leader = n
 			break
 		}

@@ -40,6 +40,9 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 
 // stamp is offer with pmu held.
 func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
+	if err := r.cfg.Clock.Sane(); err != nil {
+		return p, 0, err
+	}
 	switch now := r.term.Load(); {
 	case now == 0:
 		return p, 0, errNoLeader

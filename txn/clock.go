@@ -16,6 +16,13 @@ type Clock struct {
 	wall  func() time.Time
 	ahead time.Duration
 	last  atomic.Uint64
+	bound atomic.Pointer[bound]
+}
+
+// bound is up to where the clock is believed. It moves on by what has passed since, whatever the wall clock says.
+type bound struct {
+	upTo  time.Time
+	since time.Time // with Go's monotonic reading
 }
 
 // NewClock makes a clock over wall (nil: time.Now) that refuses timestamps more than ahead beyond it (0: the default).
@@ -56,6 +63,35 @@ func (c *Clock) Observe(t Timestamp) {
 			return
 		}
 	}
+}
+
+// Ahead gives how far a timestamp may be ahead of the receiver's wall clock.
+func (c *Clock) Ahead() time.Duration { return c.ahead }
+
+// Believe says up to which time this node's wall clock is believed at this moment: a majority of the nodes does not refuse that (Check). The zero
+// time takes the bound away.
+func (c *Clock) Believe(upTo time.Time) {
+	if upTo.IsZero() {
+		c.bound.Store(nil)
+		return
+	}
+	c.bound.Store(&bound{upTo, time.Now()})
+}
+
+// Sane refuses to go on where this node's wall clock has run away from those of the others: a timestamp of it would be refused by them, and what it
+// was written with would be out of their reach.
+func (c *Clock) Sane() error {
+	b := c.bound.Load()
+	if b == nil {
+		return nil
+	}
+	over := c.wall().Sub(b.upTo.Add(time.Since(b.since)))
+	if over <= 0 {
+		return nil
+	}
+	return pgerr.New(pgerr.CannotConnectNow, "the clock of this node is ahead of the other nodes' clocks").
+		WithDetail("It is %s ahead of those of most nodes; sherd.max_clock_ahead is %s.", (over + c.ahead).Round(time.Millisecond), c.ahead).
+		WithHint("Set the clock right. Other nodes serve meanwhile.")
 }
 
 // Merge raises the clock to a timestamp carried on a message. One too far ahead of the wall clock is refused, so that a

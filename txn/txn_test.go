@@ -286,3 +286,24 @@ func TestCoordinator(t *testing.T) {
 		})
 	}
 }
+
+// A clock is believed up to a bound, which moves on by itself; a jump beyond it is noticed at once.
+func TestClockSane(t *testing.T) {
+	var ahead time.Duration
+	c := NewClock(func() time.Time { return time.Now().Add(ahead) }, 10*time.Second)
+	if err := c.Sane(); err != nil {
+		t.Fatal(err)
+	}
+	c.Believe(time.Now().Add(time.Hour))
+	for _, j := range []struct {
+		by   time.Duration
+		sane bool
+	}{{0, true}, {59 * time.Minute, true}, {-time.Hour, true}, {61 * time.Minute, false}} {
+		if ahead = j.by; (c.Sane() == nil) != j.sane {
+			t.Errorf("jump by %s: %v", j.by, c.Sane())
+		}
+	}
+	if c.Believe(time.Time{}); c.Sane() != nil {
+		t.Error("the bound was taken away")
+	}
+}

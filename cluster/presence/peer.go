@@ -205,7 +205,7 @@ func (q *peer) take(m *pb.Attendance, rtt time.Duration) {
 	q.mu.Lock()
 	was := q.health.Incarnation
 	h := &q.health
-	h.Incarnation, h.LastSeen, h.Offset, h.ClockError = m.Incarnation, time.Now(), offset, clockErr
+	h.Incarnation, h.LastSeen, h.Clock, h.Offset, h.ClockError = m.Incarnation, time.Now(), now, offset, clockErr
 	if rtt > 0 {
 		h.RTT = rtt
 	}

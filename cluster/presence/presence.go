@@ -43,6 +43,7 @@ type Health struct {
 	Incarnation uint64
 	Alive       bool
 	LastSeen    time.Time     // zero: never
+	Clock       txn.Timestamp // what it showed then
 	Offset      time.Duration // by how much its clock is ahead of this node's
 	RTT         time.Duration
 	ClockError  error // its clock was refused

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/presence"
+)
+
+const (
+	clockEvery = 500 * time.Millisecond
+	clockKnown = time.Minute // what a node's clock showed is taken as running on that long
+)
+
+// watchClock compares this node's clock with the others'. One that has run ahead of a majority gives no stamps (txn.Clock), and leads nothing: so a
+// jumped clock takes out its own node, and nothing of it gets into the logs.
+func (h *Host) watchClock(ctx context.Context) {
+	t := time.NewTicker(clockEvery)
+	defer t.Stop()
+	warned := false
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		h.cfg.Clock.Believe(believed(h.Health(), time.Now(), h.cfg.Clock.Ahead()))
+		err := h.cfg.Clock.Sane()
+		if err == nil {
+			warned = false
+			continue
+		}
+		if !warned {
+			warned = true
+			h.cfg.Logger.Error("the clock of this node is ahead of most others': it leads no fragments until it is right", "error", err)
+		}
+		if err := h.HandOver(ctx); err != nil && ctx.Err() == nil {
+			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)
+		}
+	}
+}
+
+// believed gives the time up to which most nodes would take a clock for right, the zero time where too few are heard of.
+func believed(others []presence.Health, now time.Time, ahead time.Duration) time.Time {
+	var clocks []time.Time
+	for _, x := range others {
+		if passed := now.Sub(x.LastSeen); !x.LastSeen.IsZero() && passed < clockKnown {
+			clocks = append(clocks, x.Clock.Time().Add(passed))
+		}
+	}
+	majority := (len(others)+1)/2 + 1
+	if len(clocks) < majority {
+		return time.Time{}
+	}
+	slices.SortFunc(clocks, time.Time.Compare)
+	return clocks[majority-1].Add(ahead)
+}
+
+// fit tells whether a node may be asked to lead: it answers, and its clock is not refused.
+func (h *Host) fit(node uint32) bool {
+	if node == h.cfg.Node {
+		return h.cfg.Clock.Sane() == nil
+	}
+	for _, x := range h.Health() {
+		if x.Node == node {
+			return x.Alive && x.ClockError == nil
+		}
+	}
+	return true // nothing is known of it yet
+}
