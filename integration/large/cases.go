@@ -34,6 +34,9 @@ var cases = []largeCase{
 	{name: "index-select", prepare: source("selected", unique), run: one("INSERT INTO selected SELECT * FROM source"), check: counts("selected", 1)},
 	{name: "index-update", prepare: filled("indexed", unique), run: one("UPDATE indexed SET n = n + 1"), check: counts("indexed", 1)},
 	{name: "index-delete", prepare: filled("indexed", unique), run: one("DELETE FROM indexed"), check: counts("indexed", 0)},
+	{name: "references", prepare: parents("NOT DEFERRABLE"), run: one("INSERT INTO child SELECT id, id, body FROM source"), check: counts("child", 1)},
+	{name: "deferred", prepare: parents("DEFERRABLE INITIALLY DEFERRED"), run: deferred, check: counts("child", 1)},
+	{name: "stronger", prepare: source("", ""), run: stronger, check: counts("source", 0)},
 	{name: "rollback", prepare: table("undone", unique), run: rollback, check: counts("undone", 0)},
 	{name: "savepoint", prepare: table("saved", plain), run: savepoint, check: counts("saved", 1)},
 	{name: "prepared", kills: true, prepare: table("held", unique), run: prepared, check: counts("held", 1)},
@@ -59,7 +62,7 @@ const bodyBytes = 226
 // table makes a table, with a secondary index and a unique one that does not have the placement fields where kind asks for them.
 func table(name, kind string) func(context.Context, *work) error {
 	return func(ctx context.Context, w *work) error {
-		texts := []string{"DROP TABLE IF EXISTS " + name, "CREATE TABLE " + name + "(id bigint PRIMARY KEY, n bigint NOT NULL, body text NOT NULL)"}
+		texts := []string{"DROP TABLE IF EXISTS " + name + " CASCADE", "CREATE TABLE " + name + "(id bigint PRIMARY KEY, n bigint NOT NULL, body text NOT NULL)"}
 		if kind == unique {
 			texts = append(texts, "CREATE UNIQUE INDEX ON "+name+"(n)", "CREATE INDEX ON "+name+"(left(body, 8))")
 		}
@@ -264,10 +267,38 @@ func savepoint(ctx context.Context, w *work) error {
 	return w.all(ctx, "COMMIT")
 }
 
+// parents makes source, and a table that refers to each row of it.
+func parents(deferral string) func(context.Context, *work) error {
+	return func(ctx context.Context, w *work) error {
+		if err := filled("source", plain)(ctx, w); err != nil {
+			return err
+		}
+		return w.all(ctx, "DROP TABLE IF EXISTS child", "CREATE TABLE child(id bigint PRIMARY KEY, n bigint NOT NULL REFERENCES source "+deferral+", body text NOT NULL)")
+	}
+}
+
+// deferred copies rows whose references are checked at the commit.
+func deferred(ctx context.Context, w *work) error {
+	if err := w.exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	if err := copies("child")(ctx, w); err != nil {
+		return err
+	}
+	return w.all(ctx, "COMMIT")
+}
+
+// stronger takes weak locks of all rows, and stronger ones behind a savepoint.
+func stronger(ctx context.Context, w *work) error {
+	w.rows, w.bytes = w.options.rows, int64(w.options.rows)*(bodyBytes+24)
+	return w.all(ctx, "BEGIN", "SELECT count(*) FROM (SELECT 1 FROM source FOR KEY SHARE) x", "SAVEPOINT s", "UPDATE source SET n = n + 1",
+		"ROLLBACK TO s", "DELETE FROM source", "COMMIT")
+}
+
 // idle waits until what is left over has been let go.
 func idle(ctx context.Context, w *work) error {
 	select {
-	case <-time.After(30 * time.Second):
+	case <-time.After(w.idle):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -31,7 +31,7 @@ func prepared(ctx context.Context, w *work) error {
 		return err
 	}
 	if u, err := w.s.usage(); err == nil {
-		fmt.Printf("%14s %d MiB\n", "prepared at", u.anon>>10)
+		fmt.Fprintf(w.out, "%14s %d MiB\n", "prepared at", u.anon>>10)
 	}
 	if err := w.restart(ctx); err != nil {
 		return err
@@ -50,7 +50,8 @@ func prepared(ctx context.Context, w *work) error {
 	return nil
 }
 
-// killed kills the process at several moments of a commit, and again while it recovers. Each time all rows are there or none.
+// killed kills the process at several moments of a commit, and of the installation that follows, and again while it recovers. Each time all rows
+// are there or none.
 func killed(ctx context.Context, w *work) error {
 	commit, err := commitTime(ctx, w)
 	if err != nil {
@@ -60,7 +61,7 @@ func killed(ctx context.Context, w *work) error {
 		if err := table("killed", plain)(ctx, w); err != nil {
 			return err
 		}
-		after := commit * time.Duration(i+1) / time.Duration(w.rounds+1)
+		after := 2 * commit * time.Duration(i+1) / time.Duration(w.rounds+1)
 		if err := killOnce(ctx, w, after); err != nil {
 			return fmt.Errorf("killed %v after COMMIT was sent: %w", after, err)
 		}
@@ -87,13 +88,14 @@ func killOnce(ctx context.Context, w *work, after time.Duration) error {
 	if err := copies("killed")(ctx, w); err != nil {
 		return err
 	}
-	answer := make(chan error, 1)
+	answer, moment := make(chan error, 1), time.After(after)
 	go func() { answer <- w.exec(ctx, "COMMIT") }()
 	var committed, answered bool
 	select {
 	case err := <-answer:
 		committed, answered = err == nil, true
-	case <-time.After(after):
+		<-moment // its rows are being installed, perhaps
+	case <-moment:
 	}
 	w.s.kill()
 	if !answered {
@@ -116,7 +118,7 @@ func killOnce(ctx context.Context, w *work, after time.Duration) error {
 		return err
 	}
 	served, own := time.Since(began), anon()
-	fmt.Printf("%14s %v: %d rows, answered %v, served after %.1fs with %d MiB\n", "killed after", after.Round(time.Millisecond), n, committed,
+	fmt.Fprintf(w.out, "%14s %v: %d rows, answered %v, served after %.1fs with %d MiB\n", "killed after", after.Round(time.Millisecond), n, committed,
 		served.Seconds(), own>>10)
 	if n != 0 && n != w.options.rows || committed && n == 0 {
 		return fmt.Errorf("%d rows of %d are there, committed: %v", n, w.options.rows, committed)

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/signal"
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sherddb/sherd/integration"
 )
@@ -36,11 +38,13 @@ type options struct {
 	postgres string
 	rounds   int // of kills
 	http     string
+	idle     time.Duration // that the process is left alone for before its memory is taken
+	out      io.Writer
 }
 
 func main() {
 	log.SetFlags(0)
-	o := options{}
+	o := options{out: os.Stdout, idle: 30 * time.Second}
 	only := ""
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of a transaction")
 	flag.Int64Var(&o.bytes, "bytes", 1<<30, "bytes of a transaction of wide rows")
@@ -90,14 +94,14 @@ func run(ctx context.Context, o options) error {
 		}
 		defer pg.close()
 	}
-	fmt.Printf("%-14s %9s %7s %7s %9s %7s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "cpu", "ratio", "peak", "anon", "disk", "small", "commit")
+	fmt.Fprintf(o.out, "%-14s %9s %7s %7s %9s %7s %7s %7s %7s %8s %7s %7s\n", "case", "rows", "MiB", "seconds", "rows/s", "cpu", "ratio", "peak", "anon", "disk", "small", "commit")
 	var failed []error
 	for _, c := range cases {
 		if len(o.only) > 0 && !slices.Contains(o.only, c.name) {
 			continue
 		}
 		if err := measure(ctx, o, s, pg, c); err != nil {
-			fmt.Printf("%-14s %v\n", c.name, err)
+			fmt.Fprintf(o.out, "%-14s %v\n", c.name, err)
 			failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
 			if s.process == nil || s.process.Exited() {
 				break
