@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sherddb/sherd/txn"
 )
@@ -14,11 +15,12 @@ import (
 // Such a lock is not in the table until anybody asks for the row; then it is put there, beside those who come (lockTable.show). So where a row
 // has an entry in the table, every transaction that holds it has one.
 type lockSet struct {
-	mu     sync.Mutex // taken under a stripe's
-	slots  []uint64   // linear probing; 0 is free; guarded by mu
-	used   int        // guarded by mu
-	shown  []*rowLock // those of the set that are in the table; guarded by mu
-	lo, hi []byte     // least and greatest key that it has held; guarded by mu
+	mu     sync.Mutex   // taken under a stripe's
+	slots  []uint64     // linear probing; 0 is free; guarded by mu
+	used   int          // guarded by mu
+	shown  []*rowLock   // those of the set that are in the table; guarded by mu
+	tabled atomic.Int32 // about len(shown)
+	lo, hi []byte       // least and greatest key that it has held; guarded by mu
 }
 
 // A slot: number(25) · pinned(1) · mode(2) · tag(36), the tag being of the key's hash. A lock that was made stronger or pinned has another slot
@@ -123,6 +125,7 @@ func (s *lockSet) show(t *Tx, hash uint64, key []byte) *rowLock {
 	}
 	l := &rowLock{key: string(key), t: t, mode: x.mode, number: x.number, pinned: x.pinned, inSet: true}
 	s.shown = append(s.shown, l)
+	s.tabled.Store(int32(len(s.shown)))
 	return l
 }
 
@@ -268,9 +271,19 @@ func (t *Tx) compact() {
 	shown = slices.DeleteFunc(shown, compact)
 	t.set.mu.Lock()
 	t.set.shown = append(t.set.shown, shown...)
+	t.set.tabled.Store(int32(len(t.set.shown)))
 	t.set.mu.Unlock()
 	t.changes = slices.DeleteFunc(t.changes, func(c lockChange) bool { return changes[c.l] == nil })
-	t.compactAt = 2 * (len(t.held) + len(t.changes))
+	t.compactAt = 2 * t.whole()
+}
+
+// whole gives how many locks and changes of them take more memory than those in the set. Called with mu held.
+func (t *Tx) whole() int {
+	n := len(t.held) + len(t.changes)
+	if t.set != nil {
+		n += int(t.set.tabled.Load())
+	}
+	return n
 }
 
 // compactLock moves a lock with all that was changed about it into the set, if that can be. The key of one that is pinned goes into a file. Called

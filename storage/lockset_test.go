@@ -41,6 +41,14 @@ func TestLockSet(t *testing.T) {
 	if _, total := r.Locks(10); total != rows {
 		t.Errorf("%d locks in all", total)
 	}
+	for i := range rows { // a second statement over the same rows
+		if err := lock(a, i, txn.NoKeyUpdate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := a.whole(); n > 300 {
+		t.Errorf("%d locks are held whole after they were asked for again", n)
+	}
 	check := func(row int, mode txn.LockMode, free bool) {
 		t.Helper()
 		err := lock(b, row, mode)

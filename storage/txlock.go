@@ -128,7 +128,7 @@ func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 		t.pins++
 	}
 	t.last = l
-	if len(t.held)+len(t.changes) >= max(t.r.cfg.WholeLocks, t.compactAt) {
+	if t.whole() >= max(t.r.cfg.WholeLocks, t.compactAt) {
 		t.compact()
 	}
 	return true
