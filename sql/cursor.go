@@ -55,10 +55,13 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0,
 		nest: s.nest(), opened: s.queryAt,
 	}
-	if p.at, err = s.tx.opened(ctx); err != nil {
+	if p.opening.at, err = s.tx.opened(ctx); err != nil {
 		return err
 	}
-	if err := s.tx.parts.HoldSnapshot(s.tx.gateway.Map.Fragments(), p.at); err != nil {
+	if err := s.tx.parts.HoldSnapshot(s.tx.gateway.Map.Fragments(), p.opening.at); err != nil {
+		return err
+	}
+	if prog, err = s.lockingLate(prog); err != nil {
 		return err
 	}
 	s.portals[n.Portalname] = p
@@ -229,18 +232,8 @@ func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w ResultWriter) error
 	return w.Complete("CLOSE CURSOR")
 }
 
-// settlePortals reads the rest of every portal that has begun, or is a cursor, before the transaction writes: a cursor shows the rows as they
-// were when it was opened.
-func (s *Session) settlePortals() error {
-	for _, p := range s.portals {
-		if err := p.keepRest(s.memory); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settleAll is settlePortals where nothing can be answered: what cannot be kept is closed.
+// settleAll reads the rest of every portal that has begun, or is a cursor, before what it reads of its own transaction is undone. What cannot be kept is
+// closed.
 func (s *Session) settleAll() {
 	for name, p := range s.portals {
 		if p.keepRest(s.memory) != nil {
@@ -290,8 +283,8 @@ func (k *keeper) add(row []types.Datum) error {
 	}
 	if k.rows = append(k.rows, own); k.budget < 0 {
 		return pgerr.New(pgerr.OutOfMemory, "out of memory").
-			WithDetail("A write in a transaction keeps what its open cursors have not fetched yet, as COMMIT does for a cursor WITH HOLD, and that is too much.").
-			WithHint("Fetch all rows or close the cursor before the write, or write in another transaction.")
+			WithDetail("COMMIT keeps what a cursor WITH HOLD has not given yet, and that is too much.").
+			WithHint("Fetch all rows or close the cursor before.")
 	}
 	return nil
 }

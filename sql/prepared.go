@@ -9,7 +9,6 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
 
 // prepared is a prepared statement, made by Parse or by PREPARE.
@@ -24,23 +23,23 @@ type prepared struct {
 
 // portal is a bound statement, perhaps half run.
 type portal struct {
-	st     *prepared
-	args   []types.Datum
-	done   bool
-	rows   int64
-	next   func() ([]types.Datum, bool)
-	stop   func()
-	scroll *scroll // of a cursor, and of a portal that FETCH has read; next goes through it
-	binary bool    // FETCH answers in the binary format
-	broken bool    // a FETCH has failed
-	kept   bool    // next gives rows that are kept here, and touches the transaction no more
-	nest   int     // of the transaction or savepoint that opened it; it closes with that
-	hold   bool    // a cursor WITH HOLD
-	opened time.Time
-	held   bool          // its transaction has committed: it closes with the session
-	at     txn.Timestamp // of its reads, where that was settled before they began
-	err    error
-	tag    func(rows int64) string
+	st      *prepared
+	args    []types.Datum
+	done    bool
+	rows    int64
+	next    func() ([]types.Datum, bool)
+	stop    func()
+	scroll  *scroll // of a cursor, and of a portal that FETCH has read; next goes through it
+	binary  bool    // FETCH answers in the binary format
+	broken  bool    // a FETCH has failed
+	kept    bool    // next gives rows that are kept here, and touches the transaction no more
+	nest    int     // of the transaction or savepoint that opened it; it closes with that
+	hold    bool    // a cursor WITH HOLD
+	opened  time.Time
+	held    bool    // its transaction has committed: it closes with the session
+	opening opening // what it reads
+	err     error
+	tag     func(rows int64) string
 }
 
 // Parse prepares a statement under a name; "" is the unnamed one, which it replaces.
@@ -282,8 +281,11 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 // open begins a portal. What writes is run to its end now, and RETURNING is given in parts.
 func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
 	if !prog.writes {
-		s.pull(ctx, p, prog)
-		return nil
+		late, err := s.lockingLate(prog)
+		if err == nil {
+			s.pull(ctx, p, late)
+		}
+		return err
 	}
 	k := keeper{budget: s.memory}
 	rows, err := s.run(ctx, prog, p.args, k.add)
@@ -299,8 +301,11 @@ var errPortalClosed = errors.New("portal closed")
 
 // pull starts the portal's program as a coroutine that stops after each row.
 func (s *Session) pull(ctx context.Context, p *portal, prog *program) {
+	if p.opening.before == nil {
+		p.opening.before = s.tx.parts.Mark()
+	}
 	seq := func(yield func([]types.Datum) bool) {
-		rows, err := s.runAt(unbounded(ctx), p.at, prog, p.args, func(row []types.Datum) error {
+		rows, err := s.runAt(unbounded(ctx), p.opening, prog, p.args, func(row []types.Datum) error {
 			if !yield(row) {
 				return errPortalClosed
 			}

@@ -27,6 +27,7 @@ type program struct {
 	version uint64     // of the definitions that it was analysed against
 	tables  []tableUse // that it reads and writes
 	writes  bool
+	late    bool // rows are locked as they are asked for
 	// references are the foreign keys that it has to keep, nil: none.
 	references *references
 }
@@ -116,9 +117,32 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 	return p, nil
 }
 
+// lockingLate gives a program that locks rows as they are fetched, for a portal that is read in parts: what is not fetched is not locked, and nothing is
+// locked in the background. One that locks none is given back.
+func (s *Session) lockingLate(p *program) (*program, error) {
+	if !p.locksRows() || p.late {
+		return p, nil
+	}
+	view := s.view()
+	q, params, err := analyze.Statement(s.analysis(view, p.stmt.Source), p.stmt.Node, p.params)
+	if err != nil {
+		return nil, err
+	}
+	late, err := s.compileAs(view, q, params, true)
+	if err == nil {
+		late.stmt = p.stmt
+	}
+	return late, err
+}
+
 // compile makes a program of a query that was analysed against view.
 func (s *Session) compile(view *catalog.View, q *query.Query, params []types.OID) (*program, error) {
+	return s.compileAs(view, q, params, false)
+}
+
+func (s *Session) compileAs(view *catalog.View, q *query.Query, params []types.OID, late bool) (*program, error) {
 	env, refs := planning(view, q)
+	env.LockLate = late
 	pl, err := plan.Build(q, env)
 	if err != nil {
 		return nil, err
@@ -129,7 +153,7 @@ func (s *Session) compile(view *catalog.View, q *query.Query, params []types.OID
 	}
 	return &program{
 		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: view.DefinitionVersion(),
-		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, references: refs,
+		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, references: refs, late: late,
 	}, nil
 }
 

@@ -17,14 +17,20 @@ import (
 // tag.
 func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit exec.Emit) (int64, error) {
 	if !p.locksRows() {
-		return s.runAt(ctx, 0, p, args, emit, nil)
+		return s.runAt(ctx, opening{}, p, args, emit, nil)
 	}
 	h := &heldAnswer{emit: emit}
-	return s.runAt(ctx, 0, p, args, h.add, h)
+	return s.runAt(ctx, opening{}, p, args, h.add, h)
 }
 
-// runAt is run with the reads at a timestamp; 0 takes a new one. Where emit keeps the answer until the end, held says so.
-func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args []types.Datum, emit exec.Emit, held *heldAnswer) (int64, error) {
+// opening is what a portal reads: at a timestamp, 0 takes a new one, and what its transaction had staged before a place, nil is all.
+type opening struct {
+	at     txn.Timestamp
+	before exec.Mark
+}
+
+// runAt is run with what is read settled by an opening. Where emit keeps the answer until the end, held says so.
+func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types.Datum, emit exec.Emit, held *heldAnswer) (int64, error) {
 	if s.tx == nil {
 		s.begin()
 	}
@@ -42,11 +48,8 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 	if err := t.readable(p.tables); err != nil {
 		return 0, err
 	}
-	r := &attempts{tx: t, at: at, held: held, lone: !t.used && !t.explicit && !t.together}
+	r := &attempts{tx: t, at: o.at, held: held, lone: !t.used && !t.explicit && !t.together}
 	if p.writes {
-		if err := s.settlePortals(); err != nil {
-			return 0, err
-		}
 		if err := t.parts.Bound(s.scope()); err != nil {
 			return 0, err
 		}
@@ -64,12 +67,14 @@ func (s *Session) runAt(ctx context.Context, at txn.Timestamp, p *program, args 
 			return 0, err
 		}
 		c := s.execution(ctx, args)
-		if at != 0 {
+		if o.at != 0 {
 			g := *c.Gateway
-			g.Snapshot = fixedSnapshot(at)
+			g.Snapshot = fixedSnapshot(o.at)
 			c.Gateway = &g
 		}
-		c.Before = r.mark
+		if c.Before = r.mark; o.before != nil {
+			c.Before, c.Steady = o.before, true
+		}
 		s.settling(ctx, p, c)
 		err := p.exec.Run(c, counted)
 		if err == nil {
@@ -204,6 +209,9 @@ func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*
 			return p, nil
 		}
 		q, err := s.program(ctx, p.stmt, p.params)
+		if err == nil && p.late {
+			q, err = s.lockingLate(q)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,8 @@ type Ctx struct {
 
 	// Before is the place in what the transaction has staged at which the statement began.
 	Before Mark
+	// Steady has the whole statement read at Before: a cursor, beside which its transaction goes on writing.
+	Steady bool
 
 	// Deferred are the unique indexes whose values may be shared by rows until the transaction commits, with the number in Keys under which such
 	// values are noted. See SettleUnique.

@@ -88,7 +88,7 @@ func (p *Program) Run(c *Ctx, emit Emit) error {
 func (c *Ctx) begin(in *instance, outers int) {
 	in.runs++
 	c.run = in.runs
-	c.Affected, c.Keys, c.parted = 0, KeyChanges{}, false
+	c.Affected, c.Keys, c.parted = 0, KeyChanges{}, c.Steady
 	if cap(c.outers) < outers {
 		c.outers = make(Row, outers)
 	}

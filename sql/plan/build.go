@@ -17,6 +17,8 @@ type Env struct {
 	Fold func(query.Expr) (types.Datum, error)
 	// Watch gives what is to be noted of rows of a table that are written, nil is nothing.
 	Watch func(*catalog.Table) []KeyWatch
+	// LockLate has rows locked one by one, as they are asked for: of a cursor.
+	LockLate bool
 }
 
 // Plan is a planned statement, immutable and shared by executions.

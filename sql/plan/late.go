@@ -58,7 +58,7 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 	if lock != nil {
 		cur = p.gather(cur, nil)
 		lock.Base, lock.Child, lock.Most = Base{cur.node.Output()}, cur.node, together(count, offset)
-		lock.OneByOne = count != nil && lock.Most == nil
+		lock.OneByOne = count != nil && lock.Most == nil || p.env.LockLate
 		cur.node = lock
 	}
 	if count != nil || offset != nil {

@@ -48,7 +48,7 @@ func keepsLocked(q *query.Query, fj *query.FromJoin) error {
 }
 
 // selectLocked plans a SELECT with locking clauses over the rows below. Without ORDER BY and LIMIT the fragments lock what they read, where
-// they read it. Else locks are taken at the gateway, where the order and the number of rows are known.
+// they read it. Else, and for a cursor, locks are taken at the gateway, where the order and the number of rows are known.
 func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, error) {
 	n := &LockRows{Base: Base{cur.node.Output()}, Child: cur.node}
 	for _, k := range locks {
@@ -63,7 +63,7 @@ func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, err
 		n.Scan = s
 	}
 	all := len(l.q.OrderBy) == 0 && l.q.Limit == nil && l.q.Offset == nil
-	if cur.local != nil && (all || n.Scan != nil && oneRow(s)) {
+	if cur.local != nil && !p.env.LockLate && (all || n.Scan != nil && oneRow(s)) {
 		cur.node = n
 		return p.output(l, cur)
 	}
