@@ -44,7 +44,7 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithNumCompactors(2).
 		// A table is made in a buffer of twice its size, and a compaction makes a dozen at a time.
 		WithBaseTableSize(min(cfg.MemTable, 1<<20)).
-		WithBaseLevelSize(16 * cfg.MemTable).
+		WithBaseLevelSize(64 * cfg.MemTable). // beyond it, the base level is overfull
 		// Each merge of level 0 rewrites the level below: with two tables before a merge updates of single rows ran at half the speed. Where
 		// the base level is overfull, Badger merges level 0 into itself, for which it asks for 256 MiB at once: see Pace.
 		WithNumLevelZeroTables(levelZeroTables).

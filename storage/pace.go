@@ -30,7 +30,7 @@ const (
 	levelZeroTables = 12
 	levelZeroStall  = 32
 	levelZeroCalm   = levelZeroTables - 2
-	levelZeroBusy   = levelZeroTables + 2
+	levelZeroBusy   = levelZeroTables + 1
 
 	pause      = 5 * time.Millisecond
 	longestNap = 10 * time.Second // whatever level 0 is like: somebody waits for the rows
