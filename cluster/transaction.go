@@ -144,12 +144,13 @@ func (t *Transaction) RollbackTo(m exec.Mark) {
 	}
 }
 
-// Restart drops what was staged since m and keeps the locks.
-func (t *Transaction) Restart(m exec.Mark) {
+// Restart drops what was staged since m and keeps the locks. A transaction that has only read has an empty mark, so the mark does not tell whether
+// its reads may be forgotten.
+func (t *Transaction) Restart(m exec.Mark, forgetReads bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.parts {
-		p.Restart(m[id], len(m) == 0)
+		p.Restart(m[id], forgetReads)
 	}
 }
 

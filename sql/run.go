@@ -163,7 +163,7 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 		}
 		r.mark = t.parts.Mark()
 	case r.writes || r.lone:
-		t.parts.Restart(r.mark)
+		t.parts.Restart(r.mark, r.lone)
 	}
 	if r.lone {
 		t.t = 0

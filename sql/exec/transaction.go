@@ -32,8 +32,9 @@ type Transaction interface {
 	Mark() Mark
 	// RollbackTo drops what was staged since a mark, and the locks taken since: ROLLBACK TO SAVEPOINT.
 	RollbackTo(m Mark)
-	// Restart drops what was staged since a mark and keeps the locks: the statement is run again.
-	Restart(m Mark)
+	// Restart drops what was staged since a mark and keeps the locks: the statement is run again. forgetReads is for a statement that is its
+	// transaction: what earlier statements have read must stay validated, and what nobody has seen must not.
+	Restart(m Mark, forgetReads bool)
 	// Rollback drops both.
 	Rollback()
 	// Bound refuses, from now on, writes that make the transaction wider than scope; 25000 where it is already.

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TestRestartKeepsReads is a statement that is run again in a transaction that has only read before: what it has read stays to be validated.
+func TestRestartKeepsReads(t *testing.T) {
+	dir := t.TempDir()
+	h := openHost(t, dir, openCatalog(t, dir))
+	defer h.Close()
+	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := h.Begin().(*Transaction)
+	defer x.Rollback()
+	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
+	p, err := x.part(fragments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	T, err := x.Snapshot(t.Context(), fragments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := stageOf(p).View(t.Context(), T)
+	if err == nil {
+		_, err = v.Get(t.Context(), heldKey(2))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Close()
+	for _, forget := range []bool{false, true} {
+		if x.Restart(x.Mark(), forget); p.HasReads() == forget {
+			t.Fatalf("reads forgotten: %v", !p.HasReads())
+		}
+	}
+}
