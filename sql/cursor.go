@@ -61,13 +61,14 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err := s.tx.parts.HoldSnapshot(s.tx.gateway.Map.Fragments(), p.opening.at); err != nil {
 		return err
 	}
-	if prog, err = s.lockingLate(prog); err != nil {
+	if prog, err = s.ofCursor(prog); err != nil {
 		return err
 	}
+	p.st.program = prog
 	s.portals[n.Portalname] = p
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	s.pull(ctx, p, prog)
-	p.through(&scroll{back: n.Options&cursorNoScroll == 0 && locking == nil, strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true})
+	p.through(&scroll{back: n.Options&cursorNoScroll == 0 && locking == nil, strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true, visible: len(prog.columns)})
 	return w.Complete("DECLARE CURSOR")
 }
 

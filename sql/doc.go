@@ -56,7 +56,8 @@
 // They read at the timestamp of their DECLARE, as far as they are fetched. One that may go backward keeps in memory what it has met, within
 // work_mem (or 256 MiB, if that is more): a SCROLL cursor that meets more is 53200, and one that says neither SCROLL nor NO SCROLL goes forward
 // only from there on. Beside a cursor its transaction goes on writing; the cursor does not see it. Before a ROLLBACK TO or, WITH HOLD, a COMMIT cursors read
-// what they have not given yet, within the same bound. What is fetched FOR UPDATE is locked as it is fetched. What opened since a savepoint closes when that is rolled back to.
+// what they have not given yet, within the same bound. What is fetched FOR UPDATE is locked as it is fetched. Behind what the client sees, rows
+// of a cursor have the primary keys that WHERE CURRENT OF goes by. What opened since a savepoint closes when that is rolled back to.
 //
 // # The past
 //
@@ -64,6 +65,4 @@
 // to the millisecond, and all commits of theirs count. Definitions are those of now, and storage that this node saw come into being later, by
 // TRUNCATE, a rewrite, a new index or its own restart, is not read (72000; 40001 for the snapshot of a transaction). Snapshots that are exported, of cursors, and of
 // transactions that read at one timestamp are held in all fragments until the transaction ends, whatever sherd.gc_ttl says.
-//
-// Limits, answered by 0A000: UPDATE and DELETE … WHERE CURRENT OF.
 package sql

@@ -108,6 +108,10 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 }
 
 func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
+	args, err := s.withCurrent(p.query, args)
+	if err != nil {
+		return nil, err
+	}
 	c := s.execution(ctx, args)
 	notes := plan.Notes{
 		Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) },

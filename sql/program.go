@@ -28,6 +28,8 @@ type program struct {
 	tables  []tableUse // that it reads and writes
 	writes  bool
 	late    bool // rows are locked as they are asked for
+	cursor  bool // it is that of a cursor
+	keys    []analyze.CursorKey
 	// references are the foreign keys that it has to keep, nil: none.
 	references *references
 }
@@ -115,6 +117,28 @@ func (s *Session) program(ctx context.Context, stmt parse.Statement, params []ty
 		s.db.programs.put(k, p)
 	}
 	return p, nil
+}
+
+// ofCursor gives the program of a cursor: its rows are locked as they are fetched, and have the keys of what UPDATE ... WHERE CURRENT OF may be about.
+func (s *Session) ofCursor(p *program) (*program, error) {
+	if p.query == nil || p.cursor {
+		return p, nil
+	}
+	view := s.view()
+	q, params, err := analyze.Statement(s.analysis(view, p.stmt.Source), p.stmt.Node, p.params)
+	if err != nil {
+		return nil, err
+	}
+	keys := analyze.CursorKeys(q)
+	out, err := s.compileAs(view, q, params, true)
+	if err != nil {
+		return nil, err
+	}
+	out.stmt, out.cursor, out.keys = p.stmt, true, keys
+	if len(keys) > 0 {
+		out.columns = out.columns[:keys[0].First]
+	}
+	return out, nil
 }
 
 // lockingLate gives a program that locks rows as they are fetched, for a portal that is read in parts: what is not fetched is not locked, and nothing is

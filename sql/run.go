@@ -48,6 +48,9 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	if err := t.readable(p.tables); err != nil {
 		return 0, err
 	}
+	if args, err = s.withCurrent(p.query, args); err != nil {
+		return 0, err
+	}
 	r := &attempts{tx: t, at: o.at, held: held, lone: !t.used && !t.explicit && !t.together}
 	if p.writes {
 		if err := t.parts.Bound(s.scope()); err != nil {
@@ -209,7 +212,10 @@ func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*
 			return p, nil
 		}
 		q, err := s.program(ctx, p.stmt, p.params)
-		if err == nil && p.late {
+		switch {
+		case err == nil && p.cursor:
+			q, err = s.ofCursor(q)
+		case err == nil && p.late:
 			q, err = s.lockingLate(q)
 		}
 		if err != nil {

@@ -20,6 +20,9 @@ type scroll struct {
 	strict bool            // SCROLL: it must be able to
 	room   int64           // bytes left for what is kept
 
+	visible int           // columns that the client sees; 0: all
+	keys    []types.Datum // what is behind them in the row that was given last
+
 	// As PostgreSQL's portal has it: pos rows were given, and the cursor is on the last of them unless it is before all or behind all.
 	pos            int64
 	atStart, atEnd bool
@@ -112,7 +115,7 @@ func (c *scroll) forward(count int64, emit func([]types.Datum) error) (int64, er
 	for n < count {
 		row, ok, err := c.at(c.pos)
 		if err == nil && ok {
-			err = emit(row)
+			err = c.give(row, emit)
 		}
 		if err != nil {
 			return n, err
@@ -144,7 +147,7 @@ func (c *scroll) backward(count int64, emit func([]types.Datum) error) (int64, e
 		on--
 		row, _, err := c.at(on - 1)
 		if err == nil {
-			err = emit(row)
+			err = c.give(row, emit)
 		}
 		if err != nil {
 			return n, err
@@ -159,6 +162,18 @@ func (c *scroll) backward(count int64, emit func([]types.Datum) error) (int64, e
 		c.atEnd = c.atEnd && n == 0
 	}
 	return n, nil
+}
+
+// give gives a row, which the cursor is on then.
+func (c *scroll) give(row []types.Datum, emit func([]types.Datum) error) error {
+	if c.visible == 0 || c.visible == len(row) {
+		return emit(row)
+	}
+	c.keys = c.keys[:0]
+	for _, d := range row[c.visible:] {
+		c.keys = append(c.keys, d.Clone())
+	}
+	return emit(row[:c.visible])
 }
 
 func errForwardOnly() error {

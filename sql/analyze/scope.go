@@ -41,6 +41,7 @@ type state struct {
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
 	locs     locations
+	current  []*query.Param // of WHERE CURRENT OF, to be numbered behind all others
 }
 
 // maxDepth bounds the nesting of the tree; the parser's own limit is lower.

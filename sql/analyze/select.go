@@ -85,6 +85,9 @@ func (s *scope) where(n *pg_query.Node) error {
 	if n == nil {
 		return nil
 	}
+	if c := n.GetCurrentOfExpr(); c != nil {
+		return s.whereCurrent(c)
+	}
 	return s.at(inWhere, func() error {
 		e, err := s.expr(n)
 		if err != nil {

@@ -26,6 +26,12 @@ func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Qu
 	if err := st.checkParams(s.q); err != nil {
 		return nil, nil, err
 	}
+	for i, p := range st.current {
+		p.N = len(st.params) + 1 + i
+	}
+	if s.q.Current != nil {
+		s.q.Current.First = len(st.params) + 1
+	}
 	return s.q, st.params, nil
 }
 
@@ -58,7 +64,7 @@ func (st *state) checkParams(q *query.Query) error {
 	}
 	var found *query.Param
 	query.WalkQuery(q, func(e query.Expr, _ int) {
-		if p, ok := e.(*query.Param); ok && found == nil && st.params[p.N-1] != p.OID {
+		if p, ok := e.(*query.Param); ok && found == nil && p.N > 0 && st.params[p.N-1] != p.OID {
 			found = p
 		}
 	})

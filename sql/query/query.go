@@ -52,10 +52,18 @@ type Query struct {
 	SourceRel  int
 	OnConflict *OnConflict
 	Returning  bool // Targets is a RETURNING list
+	Current    *Current
 	Overriding byte // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
 
 	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
 	Indexes []Index // secondary indexes of the target table, likewise
+}
+
+// Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters behind those of the client.
+type Current struct {
+	Cursor  string
+	First   int // number of the first parameter
+	Columns int // of the key
 }
 
 // Target is one output column.

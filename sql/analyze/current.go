@@ -1,0 +1,117 @@
+package analyze
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// whereCurrent is WHERE CURRENT OF cursor: the target's primary key is that of the row that the cursor is on.
+func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
+	if s.parent != nil {
+		return pgerr.Unsupported("WHERE CURRENT OF in WITH is not supported yet")
+	}
+	t := s.q.Rels[s.q.Result].Table
+	columns := keyColumns(t)
+	if columns == nil {
+		return pgerr.Unsupported("WHERE CURRENT OF on a table without a primary key is not supported").WithHint("Add a primary key.")
+	}
+	var all []query.Expr
+	for _, i := range columns {
+		p := &query.Param{T: query.T{OID: t.Columns[i].Type, Mod: -1}}
+		e, err := s.opCall([]string{"="}, tableColumn(t, s.q.Result, i), p, -1)
+		if err != nil {
+			return err
+		}
+		all, s.current = append(all, e), append(s.current, p)
+	}
+	s.q.Current = &query.Current{Cursor: c.CursorName, Columns: len(columns)}
+	if s.q.Where = all[0]; len(all) > 1 {
+		s.q.Where = &query.And{Args: all}
+	}
+	return nil
+}
+
+func tableColumn(t *catalog.Table, rel, i int) *query.Var {
+	c := &t.Columns[i]
+	return &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i, Name: c.Name}
+}
+
+// keyColumns gives the positions of the primary key's columns.
+func keyColumns(t *catalog.Table) []int {
+	pk := t.PrimaryKey()
+	if pk == nil {
+		return nil
+	}
+	var out []int
+	for _, att := range pk.Columns {
+		for i := range t.Columns {
+			if t.Columns[i].AttNum == att {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// CursorKey says where the rows of a cursor have the primary key of a table, behind what the client sees.
+type CursorKey struct {
+	Table   catalog.OID
+	First   int // column of the row
+	Columns int
+}
+
+// CursorKeys adds the primary keys of tables to what q, the query of a cursor, gives, for UPDATE and DELETE ... WHERE CURRENT OF: of those that it locks, else of
+// the only one that it reads. Where a row of q does not stand for one of a table it adds nothing.
+func CursorKeys(q *query.Query) []CursorKey {
+	if q.Command != query.Select || q.SetOp != nil || q.Values != nil || q.HasAggs || q.GroupBy != nil || q.GroupingSets != nil || q.Having != nil || q.HasWindow ||
+		q.HasSRFs || q.Distinct {
+		return nil
+	}
+	var out []CursorKey
+	for _, rel := range cursorTables(q) {
+		t := q.Rels[rel].Table
+		columns := keyColumns(t)
+		if columns == nil {
+			continue
+		}
+		k := CursorKey{Table: t.OID, First: len(visible(q)), Columns: len(columns)}
+		for _, i := range columns {
+			v := tableColumn(t, rel, i)
+			insertTarget(q, len(visible(q)), query.Target{Name: v.Name, Expr: v})
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+func cursorTables(q *query.Query) []int {
+	var out []int
+	for _, l := range q.Locking {
+		for _, rel := range l.Rels {
+			if q.Rels[rel].Kind == query.RelTable && !containsInt(out, rel) {
+				out = append(out, rel)
+			}
+		}
+	}
+	if len(q.Locking) > 0 || len(q.From) != 1 {
+		return out
+	}
+	if f, ok := q.From[0].(*query.FromRel); ok && q.Rels[f.Rel].Kind == query.RelTable {
+		out = append(out, f.Rel)
+	}
+	return out
+}
+
+// insertTarget adds a column; sort keys are named by their places.
+func insertTarget(q *query.Query, at int, t query.Target) {
+	targets := append([]query.Target{}, q.Targets[:at]...)
+	q.Targets = append(append(targets, t), q.Targets[at:]...)
+	for i := range q.OrderBy {
+		if q.OrderBy[i].Target >= at {
+			q.OrderBy[i].Target++
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// withCurrent adds the key of the row that a cursor is on to the arguments of UPDATE or DELETE ... WHERE CURRENT OF.
+func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum, error) {
+	if q == nil || q.Current == nil {
+		return args, nil
+	}
+	name, t := q.Current.Cursor, q.Rels[q.Result].Table
+	p, err := s.cursor(name)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(format string, a ...any) error { return pgerr.New(pgerr.InvalidCursorState, format, a...) }
+	prog := p.st.program
+	switch {
+	case prog == nil || prog.query == nil:
+		return nil, fail(`cursor "%s" is not a SELECT query`, name)
+	case p.held:
+		return nil, fail(`cursor "%s" is held from a previous transaction`, name)
+	}
+	var at []int
+	for i, k := range prog.keys {
+		if k.Table == t.OID {
+			at = append(at, i)
+		}
+	}
+	switch locking := len(prog.query.Locking) > 0; {
+	case len(at) == 0 && locking:
+		return nil, fail(`cursor "%s" does not have a FOR UPDATE/SHARE reference to table "%s"`, name, t.Name)
+	case len(at) > 1 && locking:
+		return nil, fail(`cursor "%s" has multiple FOR UPDATE/SHARE references to table "%s"`, name, t.Name)
+	case len(at) != 1:
+		return nil, fail(`cursor "%s" is not a simply updatable scan of table "%s"`, name, t.Name)
+	case p.scroll == nil || p.scroll.atStart || p.scroll.atEnd:
+		return nil, fail(`cursor "%s" is not positioned on a row`, name)
+	}
+	k := prog.keys[at[0]]
+	first := k.First - prog.keys[0].First
+	return append(slices.Clip(args), p.scroll.keys[first:first+k.Columns]...), nil
+}
