@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -24,7 +25,7 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 	}
 	n.cfg.Logger.Warn("the cluster was not told yet where this node is reached", "why", err)
 	n.background.Go(func() {
-		for n.register.Announce(background, n.dir.NodeID, info) != nil {
+		for n.register.Announce(background, n.dir.NodeID, info) != nil && !n.tellAnyone(background, info) {
 			select {
 			case <-time.After(announcePause):
 			case <-background.Done():
@@ -33,4 +34,42 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 		}
 	})
 	return nil
+}
+
+// tellAnyone asks the other nodes, one after another, to have the catalog say where this one is reached.
+func (n *Node) tellAnyone(ctx context.Context, info *pb.NodeInfo) bool {
+	for _, other := range n.contacts.Nodes() {
+		if other == n.dir.NodeID {
+			continue
+		}
+		if link, err := n.port.door.Link(other, door.TaskLink); err == nil && tell(ctx, link, info) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func tell(ctx context.Context, link *door.Link, info *pb.NodeInfo) error {
+	ctx, cancel := context.WithTimeout(ctx, announcePatience)
+	defer cancel()
+	_, err := pb.NewMembershipClient(link).Announce(ctx, info)
+	return err
+}
+
+// tellMoved tells another node where this one is reached now, if that is elsewhere than it was: who leads the catalog looks for it in the old place,
+// and is not known here before it finds it.
+func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
+	info, err := n.info()
+	if before, _ := n.contacts.Addr(n.dir.NodeID); err != nil || before == info.GetNodeAddr() {
+		return
+	}
+	for ctx.Err() == nil {
+		if tell(ctx, link, info) == nil {
+			return
+		}
+		select {
+		case <-time.After(announcePause / 10):
+		case <-ctx.Done():
+		}
+	}
 }

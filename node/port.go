@@ -93,7 +93,9 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 		asking.Go(func() {
 			if refused := refusal(ctx, link); refused != nil {
 				stop(fmt.Errorf("the cluster does not let this node in: %w", refused))
+				return
 			}
+			n.tellMoved(ctx, link)
 		})
 	}
 	err := n.catalog.WaitReady(ctx)

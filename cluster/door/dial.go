@@ -120,7 +120,7 @@ func explain(addr string, err error) error {
 	case errors.As(err, &plain), errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
 		return notANode(addr)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the node at %s closed the connection: it may be starting, stopping or overloaded", addr)
+		return fmt.Errorf("the node at %s closed the connection: it is starting, stopping or overloaded, or this is not its port for nodes", addr)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("what answers at %s did not complete the handshake in time: %w", addr, err)
 	}

@@ -23,6 +23,8 @@ type Host struct {
 	// Redeem takes the token that a secret belongs to (trust.Grant.Redeem), and gives the number and name of the node: a new one, or the one that the
 	// same key was given before. Both happen at once, or nothing. Its refusals are for the person at the new node.
 	Redeem func(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error)
+	// Announce has the list of nodes say of a node what it says of itself.
+	Announce func(ctx context.Context, node uint32, info *pb.NodeInfo) error
 	// Contacts gives where nodes are reached.
 	Contacts func() []*pb.Contact
 	Now      func() time.Time
@@ -115,4 +117,16 @@ func (s *memberServer) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.Renew
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return &pb.RenewResponse{Chain: chain, Roots: roots.DER()}, nil
+}
+
+// Announce implements the service.
+func (s *memberServer) Announce(ctx context.Context, info *pb.NodeInfo) (*pb.AnnounceResponse, error) {
+	who, ok := door.PeerOf(ctx)
+	if !ok {
+		return nil, status.Error(codes.PermissionDenied, "only nodes of the cluster are listed")
+	}
+	if err := s.host.Announce(ctx, who.Node, info); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return &pb.AnnounceResponse{}, nil
 }

@@ -24,7 +24,7 @@ type Register struct {
 
 // Host is what a node's port lets others in with.
 func (r *Register) Host(log *slog.Logger) *join.Host {
-	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem, Contacts: r.Contacts, Now: r.Now, Logger: log}
+	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem, Contacts: r.Contacts, Announce: r.Announce, Now: r.Now, Logger: log}
 }
 
 // Found gives what a node proves itself with, and makes it where there is nothing yet: an authority, kept beside it until Establish, and a

@@ -319,6 +319,42 @@ func (x *Contact) GetAddr() string {
 	return ""
 }
 
+type AnnounceResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnnounceResponse) Reset() {
+	*x = AnnounceResponse{}
+	mi := &file_join_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnnounceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnnounceResponse) ProtoMessage() {}
+
+func (x *AnnounceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_join_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnnounceResponse.ProtoReflect.Descriptor instead.
+func (*AnnounceResponse) Descriptor() ([]byte, []int) {
+	return file_join_proto_rawDescGZIP(), []int{4}
+}
+
 type RenewRequest struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	CertificateRequest []byte                 `protobuf:"bytes,1,opt,name=certificate_request,json=certificateRequest,proto3" json:"certificate_request,omitempty"`
@@ -328,7 +364,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_join_proto_msgTypes[4]
+	mi := &file_join_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +376,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_join_proto_msgTypes[4]
+	mi := &file_join_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +389,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_join_proto_rawDescGZIP(), []int{4}
+	return file_join_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RenewRequest) GetCertificateRequest() []byte {
@@ -373,7 +409,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_join_proto_msgTypes[5]
+	mi := &file_join_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +421,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_join_proto_msgTypes[5]
+	mi := &file_join_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +434,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_join_proto_rawDescGZIP(), []int{5}
+	return file_join_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RenewResponse) GetChain() [][]byte {
@@ -447,17 +483,19 @@ const file_join_proto_rawDesc = "" +
 	"\bcontacts\x18\x05 \x03(\v2\x13.sherd.node.ContactR\bcontacts\"1\n" +
 	"\aContact\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\rR\x04node\x12\x12\n" +
-	"\x04addr\x18\x02 \x01(\tR\x04addr\"?\n" +
+	"\x04addr\x18\x02 \x01(\tR\x04addr\"\x12\n" +
+	"\x10AnnounceResponse\"?\n" +
 	"\fRenewRequest\x12/\n" +
 	"\x13certificate_request\x18\x01 \x01(\fR\x12certificateRequest\";\n" +
 	"\rRenewResponse\x12\x14\n" +
 	"\x05chain\x18\x01 \x03(\fR\x05chain\x12\x14\n" +
 	"\x05roots\x18\x02 \x03(\fR\x05roots2A\n" +
 	"\x04Join\x129\n" +
-	"\x04Join\x12\x17.sherd.node.JoinRequest\x1a\x18.sherd.node.JoinResponse2J\n" +
+	"\x04Join\x12\x17.sherd.node.JoinRequest\x1a\x18.sherd.node.JoinResponse2\x8a\x01\n" +
 	"\n" +
 	"Membership\x12<\n" +
-	"\x05Renew\x12\x18.sherd.node.RenewRequest\x1a\x19.sherd.node.RenewResponseB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\x05Renew\x12\x18.sherd.node.RenewRequest\x1a\x19.sherd.node.RenewResponse\x12>\n" +
+	"\bAnnounce\x12\x14.sherd.node.NodeInfo\x1a\x1c.sherd.node.AnnounceResponseB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_join_proto_rawDescOnce sync.Once
@@ -471,26 +509,29 @@ func file_join_proto_rawDescGZIP() []byte {
 	return file_join_proto_rawDescData
 }
 
-var file_join_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_join_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_join_proto_goTypes = []any{
-	(*JoinRequest)(nil),   // 0: sherd.node.JoinRequest
-	(*NodeInfo)(nil),      // 1: sherd.node.NodeInfo
-	(*JoinResponse)(nil),  // 2: sherd.node.JoinResponse
-	(*Contact)(nil),       // 3: sherd.node.Contact
-	(*RenewRequest)(nil),  // 4: sherd.node.RenewRequest
-	(*RenewResponse)(nil), // 5: sherd.node.RenewResponse
-	nil,                   // 6: sherd.node.NodeInfo.LabelsEntry
+	(*JoinRequest)(nil),      // 0: sherd.node.JoinRequest
+	(*NodeInfo)(nil),         // 1: sherd.node.NodeInfo
+	(*JoinResponse)(nil),     // 2: sherd.node.JoinResponse
+	(*Contact)(nil),          // 3: sherd.node.Contact
+	(*AnnounceResponse)(nil), // 4: sherd.node.AnnounceResponse
+	(*RenewRequest)(nil),     // 5: sherd.node.RenewRequest
+	(*RenewResponse)(nil),    // 6: sherd.node.RenewResponse
+	nil,                      // 7: sherd.node.NodeInfo.LabelsEntry
 }
 var file_join_proto_depIdxs = []int32{
 	1, // 0: sherd.node.JoinRequest.info:type_name -> sherd.node.NodeInfo
-	6, // 1: sherd.node.NodeInfo.labels:type_name -> sherd.node.NodeInfo.LabelsEntry
+	7, // 1: sherd.node.NodeInfo.labels:type_name -> sherd.node.NodeInfo.LabelsEntry
 	3, // 2: sherd.node.JoinResponse.contacts:type_name -> sherd.node.Contact
 	0, // 3: sherd.node.Join.Join:input_type -> sherd.node.JoinRequest
-	4, // 4: sherd.node.Membership.Renew:input_type -> sherd.node.RenewRequest
-	2, // 5: sherd.node.Join.Join:output_type -> sherd.node.JoinResponse
-	5, // 6: sherd.node.Membership.Renew:output_type -> sherd.node.RenewResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
+	5, // 4: sherd.node.Membership.Renew:input_type -> sherd.node.RenewRequest
+	1, // 5: sherd.node.Membership.Announce:input_type -> sherd.node.NodeInfo
+	2, // 6: sherd.node.Join.Join:output_type -> sherd.node.JoinResponse
+	6, // 7: sherd.node.Membership.Renew:output_type -> sherd.node.RenewResponse
+	4, // 8: sherd.node.Membership.Announce:output_type -> sherd.node.AnnounceResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
 	3, // [3:3] is the sub-list for extension extendee
 	0, // [0:3] is the sub-list for field type_name
@@ -507,7 +548,7 @@ func file_join_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_join_proto_rawDesc), len(file_join_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -127,7 +127,8 @@ var Join_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Membership_Renew_FullMethodName = "/sherd.node.Membership/Renew"
+	Membership_Renew_FullMethodName    = "/sherd.node.Membership/Renew"
+	Membership_Announce_FullMethodName = "/sherd.node.Membership/Announce"
 )
 
 // MembershipClient is the client API for Membership service.
@@ -138,6 +139,9 @@ const (
 type MembershipClient interface {
 	// Renew certifies a new key for the node that asks: the one that its present certificate names.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewResponse, error)
+	// Announce has the list of nodes say of the one that asks what it says of itself: where it is reached now. Who has moved is not found by the
+	// catalog's leader, and does not know it.
+	Announce(ctx context.Context, in *NodeInfo, opts ...grpc.CallOption) (*AnnounceResponse, error)
 }
 
 type membershipClient struct {
@@ -158,6 +162,16 @@ func (c *membershipClient) Renew(ctx context.Context, in *RenewRequest, opts ...
 	return out, nil
 }
 
+func (c *membershipClient) Announce(ctx context.Context, in *NodeInfo, opts ...grpc.CallOption) (*AnnounceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AnnounceResponse)
+	err := c.cc.Invoke(ctx, Membership_Announce_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MembershipServer is the server API for Membership service.
 // All implementations must embed UnimplementedMembershipServer
 // for forward compatibility.
@@ -166,6 +180,9 @@ func (c *membershipClient) Renew(ctx context.Context, in *RenewRequest, opts ...
 type MembershipServer interface {
 	// Renew certifies a new key for the node that asks: the one that its present certificate names.
 	Renew(context.Context, *RenewRequest) (*RenewResponse, error)
+	// Announce has the list of nodes say of the one that asks what it says of itself: where it is reached now. Who has moved is not found by the
+	// catalog's leader, and does not know it.
+	Announce(context.Context, *NodeInfo) (*AnnounceResponse, error)
 	mustEmbedUnimplementedMembershipServer()
 }
 
@@ -178,6 +195,9 @@ type UnimplementedMembershipServer struct{}
 
 func (UnimplementedMembershipServer) Renew(context.Context, *RenewRequest) (*RenewResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Renew not implemented")
+}
+func (UnimplementedMembershipServer) Announce(context.Context, *NodeInfo) (*AnnounceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Announce not implemented")
 }
 func (UnimplementedMembershipServer) mustEmbedUnimplementedMembershipServer() {}
 func (UnimplementedMembershipServer) testEmbeddedByValue()                    {}
@@ -218,6 +238,24 @@ func _Membership_Renew_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Membership_Announce_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NodeInfo)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MembershipServer).Announce(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Membership_Announce_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MembershipServer).Announce(ctx, req.(*NodeInfo))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Membership_ServiceDesc is the grpc.ServiceDesc for Membership service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -228,6 +266,10 @@ var Membership_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Renew",
 			Handler:    _Membership_Renew_Handler,
+		},
+		{
+			MethodName: "Announce",
+			Handler:    _Membership_Announce_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
