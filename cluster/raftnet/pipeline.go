@@ -28,7 +28,7 @@ type pipeline struct {
 	t      *Transport
 	id     raft.ServerID
 	lane   *lane
-	slots  chan struct{} // one for each append that was sent and whose answer was not taken
+	slots  chan struct{} // one for each append that was sent and not answered; it must not wait for who takes the answers: raft's taker may be gone already
 	out    chan raft.AppendFuture
 	closed chan struct{}
 	once   sync.Once
@@ -105,6 +105,7 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 
 // answer hands a future on, in order, without holding up the lane.
 func (p *pipeline) answer(f *appendFuture) {
+	<-p.slots
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answered = append(p.answered, f)
@@ -127,7 +128,6 @@ func (p *pipeline) drain() {
 		p.mu.Unlock()
 		select {
 		case p.out <- f:
-			<-p.slots
 		case <-p.closed:
 			return
 		}
