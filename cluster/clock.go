@@ -13,7 +13,7 @@ const (
 	clockKnown = time.Minute // what a node's clock showed is taken as running on that long
 )
 
-// watchClock compares this node's clock with the others'. One that has run ahead of a majority gives no stamps (txn.Clock), and leads nothing: so a
+// watchClock compares this node's clock with the others'. One that is behind goes on: what it takes for right follows the others. One that has run ahead of a majority gives no stamps (txn.Clock), and leads nothing: so a
 // jumped clock takes out its own node, and nothing of it gets into the logs.
 func (h *Host) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
@@ -25,7 +25,8 @@ func (h *Host) watchClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		h.cfg.Clock.Believe(believed(h.Health(), time.Now(), h.cfg.Clock.Ahead()))
+		from, upTo := believed(h.Health(), time.Now(), h.cfg.Clock.Ahead())
+		h.cfg.Clock.Believe(from, upTo)
 		err := h.cfg.Clock.Sane()
 		if err == nil {
 			warned = false
@@ -41,8 +42,8 @@ func (h *Host) watchClock(ctx context.Context) {
 	}
 }
 
-// believed gives the time up to which most nodes would take a clock for right, the zero time where too few are heard of.
-func believed(others []presence.Health, now time.Time, ahead time.Duration) time.Time {
+// believed gives the times between which most nodes would take a clock for right, zero times where too few are heard of.
+func believed(others []presence.Health, now time.Time, ahead time.Duration) (from, upTo time.Time) {
 	var clocks []time.Time
 	for _, x := range others {
 		if passed := now.Sub(x.LastSeen); !x.LastSeen.IsZero() && passed < clockKnown {
@@ -51,10 +52,10 @@ func believed(others []presence.Health, now time.Time, ahead time.Duration) time
 	}
 	majority := (len(others)+1)/2 + 1
 	if len(clocks) < majority {
-		return time.Time{}
+		return from, upTo
 	}
 	slices.SortFunc(clocks, time.Time.Compare)
-	return clocks[majority-1].Add(ahead)
+	return clocks[len(clocks)-majority], clocks[majority-1].Add(ahead)
 }
 
 // fit tells whether a node may be asked to lead: it answers, and its clock is not refused.

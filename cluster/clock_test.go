@@ -30,9 +30,12 @@ func TestBelieved(t *testing.T) {
 		{"of five, one is ahead", heard(time.Hour, 0, 0, 0), ahead},
 		{"never heard of", append(heard(0), presence.Health{Node: 9}), -1},
 	} {
-		got := believed(c.others, now, ahead)
+		from, got := believed(c.others, now, ahead)
 		if c.want < 0 != got.IsZero() || c.want >= 0 && got.Sub(now.Add(c.want)).Abs() > time.Millisecond {
 			t.Errorf("%s: %s", c.name, got.Sub(now))
+		}
+		if c.want >= 0 && from.After(got) {
+			t.Errorf("%s: from %s", c.name, from.Sub(now))
 		}
 	}
 }

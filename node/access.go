@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Number is the node's number in the cluster.
@@ -17,6 +18,9 @@ func (n *Node) Catalog() *catalog.Catalog { return n.catalog }
 
 // Host holds the node's fragments.
 func (n *Node) Host() *cluster.Host { return n.host }
+
+// Clock is the node's.
+func (n *Node) Clock() *txn.Clock { return n.clock }
 
 // NodeAddr is where the node listens for others.
 func (n *Node) NodeAddr() string { return n.port.listener.Addr().String() }

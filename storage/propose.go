@@ -40,9 +40,6 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 
 // stamp is offer with pmu held.
 func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
-	if err := r.cfg.Clock.Sane(); err != nil {
-		return p, 0, err
-	}
 	switch now := r.term.Load(); {
 	case now == 0:
 		return p, 0, errNoLeader
@@ -59,6 +56,9 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 			if next = uint64(o.at); next <= promised {
 				return p, 0, &txn.LowError{Promised: txn.Timestamp(promised)}
 			}
+		}
+		if err := r.cfg.Clock.Sane(); err != nil { // asked after the time was
+			return p, 0, err
 		}
 		if r.promised.CompareAndSwap(promised, next) {
 			r.cfg.Clock.Observe(txn.Timestamp(next))

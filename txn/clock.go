@@ -19,10 +19,10 @@ type Clock struct {
 	bound atomic.Pointer[bound]
 }
 
-// bound is up to where the clock is believed. It moves on by what has passed since, whatever the wall clock says.
+// bound is between which times the clock is believed. It moves on by what has passed since, whatever the wall clock says.
 type bound struct {
-	upTo  time.Time
-	since time.Time // with Go's monotonic reading
+	from, upTo time.Time
+	since      time.Time // with Go's monotonic reading
 }
 
 // NewClock makes a clock over wall (nil: time.Now) that refuses timestamps more than ahead beyond it (0: the default).
@@ -43,9 +43,13 @@ func (c *Clock) Wall() Timestamp { return FromTime(c.wall()) }
 func (c *Clock) Last() Timestamp { return Timestamp(c.last.Load()) }
 
 // Now ticks: the result is above every timestamp given or merged before and not below the wall clock. A full counter carries
-// into the milliseconds.
+// into the milliseconds. Where the wall clock is not believed, the result is of no use to anybody, and the clock stays where it is: it is right again
+// when the wall clock is.
 func (c *Clock) Now() Timestamp {
 	wall := uint64(c.Wall())
+	if c.bound.Load() != nil && c.Sane() != nil {
+		return Timestamp(wall)
+	}
 	for {
 		last := c.last.Load()
 		next := max(last+1, wall)
@@ -68,14 +72,14 @@ func (c *Clock) Observe(t Timestamp) {
 // Ahead gives how far a timestamp may be ahead of the receiver's wall clock.
 func (c *Clock) Ahead() time.Duration { return c.ahead }
 
-// Believe says up to which time this node's wall clock is believed at this moment: a majority of the nodes does not refuse that (Check). The zero
-// time takes the bound away.
-func (c *Clock) Believe(upTo time.Time) {
+// Believe says between which times this node's wall clock is believed at this moment: a majority of the nodes does not refuse upTo (Check), and is not
+// before from. Zero times take the bounds away.
+func (c *Clock) Believe(from, upTo time.Time) {
 	if upTo.IsZero() {
 		c.bound.Store(nil)
 		return
 	}
-	c.bound.Store(&bound{upTo, time.Now()})
+	c.bound.Store(&bound{from, upTo, time.Now()})
 }
 
 // Sane refuses to go on where this node's wall clock has run away from those of the others: a timestamp of it would be refused by them, and what it
@@ -104,9 +108,12 @@ func (c *Clock) Merge(t Timestamp) error {
 	return nil
 }
 
-// Check refuses a timestamp too far ahead of the wall clock.
+// Check refuses a timestamp too far ahead of the wall clock, or of where most nodes are if that is behind them.
 func (c *Clock) Check(t Timestamp) error {
 	wall := c.Wall()
+	if b := c.bound.Load(); b != nil {
+		wall = max(wall, FromTime(b.from.Add(time.Since(b.since))))
+	}
 	if t <= wall || uint64(t) <= c.last.Load() || t.Time().Sub(wall.Time()) <= c.ahead {
 		return nil
 	}

@@ -294,7 +294,7 @@ func TestClockSane(t *testing.T) {
 	if err := c.Sane(); err != nil {
 		t.Fatal(err)
 	}
-	c.Believe(time.Now().Add(time.Hour))
+	c.Believe(time.Now(), time.Now().Add(time.Hour))
 	for _, j := range []struct {
 		by   time.Duration
 		sane bool
@@ -303,7 +303,16 @@ func TestClockSane(t *testing.T) {
 			t.Errorf("jump by %s: %v", j.by, c.Sane())
 		}
 	}
-	if c.Believe(time.Time{}); c.Sane() != nil {
+	before := c.Last()
+	if now := c.Now(); c.Last() != before || time.Until(now.Time()) < time.Hour {
+		t.Errorf("the clock went along to %s", c.Last())
+	}
+	ahead = -time.Hour
+	if err := c.Check(FromTime(time.Now())); err != nil {
+		t.Errorf("a clock that is behind refuses what is right: %v", err)
+	}
+	ahead = time.Hour * 2
+	if c.Believe(time.Time{}, time.Time{}); c.Sane() != nil {
 		t.Error("the bound was taken away")
 	}
 }

@@ -1,0 +1,48 @@
+package nodetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+)
+
+// One node's clock jumps ahead by an hour: nothing of that gets into the logs, the others take over what it led and go on, and it serves again once
+// its clock is right. A clock that jumps back changes nothing.
+func TestClockJumps(t *testing.T) {
+	c := Start(t, 3)
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, 0 FROM generate_series(1, 200) g")
+	replicated(c, 3)
+	jumped := uint32(2)
+	c.Await("node 2 leads something", func() bool {
+		for _, f := range c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments {
+			if r, err := c.Node(jumped).Host().Replica(f.ID); err == nil && r.Term() != 0 {
+				return true
+			}
+		}
+		return false
+	})
+	c.Node(jumped).SetClock(time.Hour)
+	exec(t, c, 1, "UPDATE acc SET n = n + 1")
+	exec(t, c, 3, "UPDATE acc SET n = n + 1")
+	for _, n := range []uint32{1, 3} {
+		if last := c.Node(n).Clock().Last().Time(); time.Until(last) > 20*time.Second {
+			t.Errorf("the clock of node %d went along, to %s", n, last)
+		}
+	}
+	err := try(c.Node(jumped).URL(), "UPDATE acc SET n = n + 1")
+	t.Logf("the node itself: %v", err)
+	if err == nil {
+		t.Error("the node with the jumped clock wrote")
+	}
+	c.Node(jumped).SetClock(0)
+	exec(t, c, jumped, "UPDATE acc SET n = n + 1")
+	c.Node(jumped).SetClock(-time.Hour)
+	exec(t, c, jumped, "UPDATE acc SET n = n + 1")
+	exec(t, c, 1, "UPDATE acc SET n = n + 1")
+	var sum int
+	if err := c.Node(3).Connect(t).QueryRow(t.Context(), "SELECT sum(n) FROM acc").Scan(&sum); err != nil || sum != 1000 {
+		t.Fatal(sum, err)
+	}
+}
