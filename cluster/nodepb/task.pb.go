@@ -801,7 +801,8 @@ type TaskBegin struct {
 	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
 	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
 	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
-	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"` // nothing follows
+	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`    // nothing follows
+	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"` // of its own transaction the task sees what was staged before; not there: all
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -967,6 +968,13 @@ func (x *TaskBegin) GetGo() bool {
 		return x.Go
 	}
 	return false
+}
+
+func (x *TaskBegin) GetSeen() *Mark {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
 }
 
 // TaskMore is a piece of what may be long.
@@ -3665,7 +3673,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\xde\x04\n" +
+	"\x04kind\"\x84\x05\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -3686,7 +3694,8 @@ const file_task_proto_rawDesc = "" +
 	"\abackend\x18\x10 \x01(\rR\abackend\x12*\n" +
 	"\x11lock_waits_micros\x18\x11 \x01(\x04R\x0flockWaitsMicros\x12(\n" +
 	"\x04more\x18\x12 \x01(\v2\x14.sherd.node.TaskMoreR\x04more\x12\x0e\n" +
-	"\x02go\x18\x13 \x01(\bR\x02go\"k\n" +
+	"\x02go\x18\x13 \x01(\bR\x02go\x12$\n" +
+	"\x04seen\x18\x14 \x01(\v2\x10.sherd.node.MarkR\x04seen\"k\n" +
 	"\bTaskMore\x12\x16\n" +
 	"\x06writes\x18\x01 \x01(\fR\x06writes\x12\x14\n" +
 	"\x05found\x18\x02 \x03(\fR\x05found\x12\x19\n" +
@@ -4005,101 +4014,102 @@ var file_task_proto_depIdxs = []int32{
 	5,  // 7: sherd.node.TaskBegin.header:type_name -> sherd.node.Header
 	8,  // 8: sherd.node.TaskBegin.buckets:type_name -> sherd.node.BucketRange
 	11, // 9: sherd.node.TaskBegin.more:type_name -> sherd.node.TaskMore
-	15, // 10: sherd.node.TaskAnswer.started:type_name -> sherd.node.TaskStarted
-	16, // 11: sherd.node.TaskAnswer.rows:type_name -> sherd.node.TaskRows
-	17, // 12: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
-	19, // 13: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
-	6,  // 14: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
-	18, // 15: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.Party
-	20, // 16: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
-	6,  // 17: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
-	15, // 18: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
-	0,  // 19: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
-	22, // 20: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
-	8,  // 21: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
-	24, // 22: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	20, // 23: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
-	5,  // 24: sherd.node.CommitRequest.header:type_name -> sherd.node.Header
-	20, // 25: sherd.node.CommitAnswer.failure:type_name -> sherd.node.Failure
-	6,  // 26: sherd.node.CommitAnswer.stage:type_name -> sherd.node.Stage
-	5,  // 27: sherd.node.CheckRequest.header:type_name -> sherd.node.Header
-	5,  // 28: sherd.node.PrepareRequest.header:type_name -> sherd.node.Header
-	20, // 29: sherd.node.StageAnswer.failure:type_name -> sherd.node.Failure
-	6,  // 30: sherd.node.StageAnswer.stage:type_name -> sherd.node.Stage
-	5,  // 31: sherd.node.DecisionRequest.header:type_name -> sherd.node.Header
-	5,  // 32: sherd.node.OutcomeRequest.header:type_name -> sherd.node.Header
-	20, // 33: sherd.node.OutcomeAnswer.failure:type_name -> sherd.node.Failure
-	5,  // 34: sherd.node.ReturnRequest.header:type_name -> sherd.node.Header
-	7,  // 35: sherd.node.ReturnRequest.mark:type_name -> sherd.node.Mark
-	20, // 36: sherd.node.YesAnswer.failure:type_name -> sherd.node.Failure
-	20, // 37: sherd.node.InDoubtAnswer.failure:type_name -> sherd.node.Failure
-	5,  // 38: sherd.node.HoldRequest.header:type_name -> sherd.node.Header
-	5,  // 39: sherd.node.HoldStepRequest.header:type_name -> sherd.node.Header
-	1,  // 40: sherd.node.HoldStepRequest.step:type_name -> sherd.node.HoldStepRequest.Step
-	40, // 41: sherd.node.HeldAnswer.held:type_name -> sherd.node.HeldTransaction
-	24, // 42: sherd.node.HeldAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	20, // 43: sherd.node.TablesAnswer.failure:type_name -> sherd.node.Failure
-	5,  // 44: sherd.node.KeepSnapshotRequest.header:type_name -> sherd.node.Header
-	44, // 45: sherd.node.CountsAnswer.counts:type_name -> sherd.node.Count
-	24, // 46: sherd.node.CountsAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	46, // 47: sherd.node.RowLocksAnswer.locks:type_name -> sherd.node.RowLock
-	24, // 48: sherd.node.RowLocksAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	18, // 49: sherd.node.RowLock.holder:type_name -> sherd.node.Party
-	18, // 50: sherd.node.RowLock.blockers:type_name -> sherd.node.Party
-	48, // 51: sherd.node.TransactionsAnswer.transactions:type_name -> sherd.node.OpenTransaction
-	24, // 52: sherd.node.TransactionsAnswer.failures:type_name -> sherd.node.SnapshotFailure
-	18, // 53: sherd.node.OpenTransaction.party:type_name -> sherd.node.Party
-	9,  // 54: sherd.node.Fragments.Run:input_type -> sherd.node.TaskPart
-	21, // 55: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
-	25, // 56: sherd.node.Fragments.Commit:input_type -> sherd.node.CommitRequest
-	27, // 57: sherd.node.Fragments.Check:input_type -> sherd.node.CheckRequest
-	28, // 58: sherd.node.Fragments.Prepare:input_type -> sherd.node.PrepareRequest
-	30, // 59: sherd.node.Fragments.Decide:input_type -> sherd.node.DecisionRequest
-	30, // 60: sherd.node.Fragments.Resolve:input_type -> sherd.node.DecisionRequest
-	30, // 61: sherd.node.Fragments.Forget:input_type -> sherd.node.DecisionRequest
-	33, // 62: sherd.node.Fragments.Return:input_type -> sherd.node.ReturnRequest
-	31, // 63: sherd.node.Fragments.Outcome:input_type -> sherd.node.OutcomeRequest
-	31, // 64: sherd.node.Fragments.Recall:input_type -> sherd.node.OutcomeRequest
-	31, // 65: sherd.node.Fragments.HasPrepared:input_type -> sherd.node.OutcomeRequest
-	31, // 66: sherd.node.Fragments.InDoubt:input_type -> sherd.node.OutcomeRequest
-	36, // 67: sherd.node.Fragments.Hold:input_type -> sherd.node.HoldRequest
-	37, // 68: sherd.node.Fragments.HoldStep:input_type -> sherd.node.HoldStepRequest
-	31, // 69: sherd.node.Fragments.HoldStands:input_type -> sherd.node.OutcomeRequest
-	38, // 70: sherd.node.Fragments.ListHeld:input_type -> sherd.node.ListRequest
-	31, // 71: sherd.node.Fragments.HeldTables:input_type -> sherd.node.OutcomeRequest
-	42, // 72: sherd.node.Fragments.KeepSnapshot:input_type -> sherd.node.KeepSnapshotRequest
-	38, // 73: sherd.node.Fragments.Counts:input_type -> sherd.node.ListRequest
-	38, // 74: sherd.node.Fragments.RowLocks:input_type -> sherd.node.ListRequest
-	38, // 75: sherd.node.Fragments.Transactions:input_type -> sherd.node.ListRequest
-	2,  // 76: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
-	14, // 77: sherd.node.Fragments.Run:output_type -> sherd.node.TaskAnswer
-	23, // 78: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
-	26, // 79: sherd.node.Fragments.Commit:output_type -> sherd.node.CommitAnswer
-	29, // 80: sherd.node.Fragments.Check:output_type -> sherd.node.StageAnswer
-	29, // 81: sherd.node.Fragments.Prepare:output_type -> sherd.node.StageAnswer
-	32, // 82: sherd.node.Fragments.Decide:output_type -> sherd.node.OutcomeAnswer
-	29, // 83: sherd.node.Fragments.Resolve:output_type -> sherd.node.StageAnswer
-	29, // 84: sherd.node.Fragments.Forget:output_type -> sherd.node.StageAnswer
-	29, // 85: sherd.node.Fragments.Return:output_type -> sherd.node.StageAnswer
-	32, // 86: sherd.node.Fragments.Outcome:output_type -> sherd.node.OutcomeAnswer
-	32, // 87: sherd.node.Fragments.Recall:output_type -> sherd.node.OutcomeAnswer
-	34, // 88: sherd.node.Fragments.HasPrepared:output_type -> sherd.node.YesAnswer
-	35, // 89: sherd.node.Fragments.InDoubt:output_type -> sherd.node.InDoubtAnswer
-	29, // 90: sherd.node.Fragments.Hold:output_type -> sherd.node.StageAnswer
-	29, // 91: sherd.node.Fragments.HoldStep:output_type -> sherd.node.StageAnswer
-	34, // 92: sherd.node.Fragments.HoldStands:output_type -> sherd.node.YesAnswer
-	39, // 93: sherd.node.Fragments.ListHeld:output_type -> sherd.node.HeldAnswer
-	41, // 94: sherd.node.Fragments.HeldTables:output_type -> sherd.node.TablesAnswer
-	29, // 95: sherd.node.Fragments.KeepSnapshot:output_type -> sherd.node.StageAnswer
-	43, // 96: sherd.node.Fragments.Counts:output_type -> sherd.node.CountsAnswer
-	45, // 97: sherd.node.Fragments.RowLocks:output_type -> sherd.node.RowLocksAnswer
-	47, // 98: sherd.node.Fragments.Transactions:output_type -> sherd.node.TransactionsAnswer
-	2,  // 99: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
-	77, // [77:100] is the sub-list for method output_type
-	54, // [54:77] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	7,  // 10: sherd.node.TaskBegin.seen:type_name -> sherd.node.Mark
+	15, // 11: sherd.node.TaskAnswer.started:type_name -> sherd.node.TaskStarted
+	16, // 12: sherd.node.TaskAnswer.rows:type_name -> sherd.node.TaskRows
+	17, // 13: sherd.node.TaskAnswer.waiting:type_name -> sherd.node.TaskWaiting
+	19, // 14: sherd.node.TaskAnswer.end:type_name -> sherd.node.TaskEnd
+	6,  // 15: sherd.node.TaskStarted.stage:type_name -> sherd.node.Stage
+	18, // 16: sherd.node.TaskWaiting.blockers:type_name -> sherd.node.Party
+	20, // 17: sherd.node.TaskEnd.failure:type_name -> sherd.node.Failure
+	6,  // 18: sherd.node.TaskEnd.stage:type_name -> sherd.node.Stage
+	15, // 19: sherd.node.TaskEnd.started:type_name -> sherd.node.TaskStarted
+	0,  // 20: sherd.node.Failure.kind:type_name -> sherd.node.Failure.Kind
+	22, // 21: sherd.node.SnapshotRequest.of:type_name -> sherd.node.SnapshotOf
+	8,  // 22: sherd.node.SnapshotOf.buckets:type_name -> sherd.node.BucketRange
+	24, // 23: sherd.node.SnapshotAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	20, // 24: sherd.node.SnapshotFailure.failure:type_name -> sherd.node.Failure
+	5,  // 25: sherd.node.CommitRequest.header:type_name -> sherd.node.Header
+	20, // 26: sherd.node.CommitAnswer.failure:type_name -> sherd.node.Failure
+	6,  // 27: sherd.node.CommitAnswer.stage:type_name -> sherd.node.Stage
+	5,  // 28: sherd.node.CheckRequest.header:type_name -> sherd.node.Header
+	5,  // 29: sherd.node.PrepareRequest.header:type_name -> sherd.node.Header
+	20, // 30: sherd.node.StageAnswer.failure:type_name -> sherd.node.Failure
+	6,  // 31: sherd.node.StageAnswer.stage:type_name -> sherd.node.Stage
+	5,  // 32: sherd.node.DecisionRequest.header:type_name -> sherd.node.Header
+	5,  // 33: sherd.node.OutcomeRequest.header:type_name -> sherd.node.Header
+	20, // 34: sherd.node.OutcomeAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 35: sherd.node.ReturnRequest.header:type_name -> sherd.node.Header
+	7,  // 36: sherd.node.ReturnRequest.mark:type_name -> sherd.node.Mark
+	20, // 37: sherd.node.YesAnswer.failure:type_name -> sherd.node.Failure
+	20, // 38: sherd.node.InDoubtAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 39: sherd.node.HoldRequest.header:type_name -> sherd.node.Header
+	5,  // 40: sherd.node.HoldStepRequest.header:type_name -> sherd.node.Header
+	1,  // 41: sherd.node.HoldStepRequest.step:type_name -> sherd.node.HoldStepRequest.Step
+	40, // 42: sherd.node.HeldAnswer.held:type_name -> sherd.node.HeldTransaction
+	24, // 43: sherd.node.HeldAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	20, // 44: sherd.node.TablesAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 45: sherd.node.KeepSnapshotRequest.header:type_name -> sherd.node.Header
+	44, // 46: sherd.node.CountsAnswer.counts:type_name -> sherd.node.Count
+	24, // 47: sherd.node.CountsAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	46, // 48: sherd.node.RowLocksAnswer.locks:type_name -> sherd.node.RowLock
+	24, // 49: sherd.node.RowLocksAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	18, // 50: sherd.node.RowLock.holder:type_name -> sherd.node.Party
+	18, // 51: sherd.node.RowLock.blockers:type_name -> sherd.node.Party
+	48, // 52: sherd.node.TransactionsAnswer.transactions:type_name -> sherd.node.OpenTransaction
+	24, // 53: sherd.node.TransactionsAnswer.failures:type_name -> sherd.node.SnapshotFailure
+	18, // 54: sherd.node.OpenTransaction.party:type_name -> sherd.node.Party
+	9,  // 55: sherd.node.Fragments.Run:input_type -> sherd.node.TaskPart
+	21, // 56: sherd.node.Fragments.Snapshot:input_type -> sherd.node.SnapshotRequest
+	25, // 57: sherd.node.Fragments.Commit:input_type -> sherd.node.CommitRequest
+	27, // 58: sherd.node.Fragments.Check:input_type -> sherd.node.CheckRequest
+	28, // 59: sherd.node.Fragments.Prepare:input_type -> sherd.node.PrepareRequest
+	30, // 60: sherd.node.Fragments.Decide:input_type -> sherd.node.DecisionRequest
+	30, // 61: sherd.node.Fragments.Resolve:input_type -> sherd.node.DecisionRequest
+	30, // 62: sherd.node.Fragments.Forget:input_type -> sherd.node.DecisionRequest
+	33, // 63: sherd.node.Fragments.Return:input_type -> sherd.node.ReturnRequest
+	31, // 64: sherd.node.Fragments.Outcome:input_type -> sherd.node.OutcomeRequest
+	31, // 65: sherd.node.Fragments.Recall:input_type -> sherd.node.OutcomeRequest
+	31, // 66: sherd.node.Fragments.HasPrepared:input_type -> sherd.node.OutcomeRequest
+	31, // 67: sherd.node.Fragments.InDoubt:input_type -> sherd.node.OutcomeRequest
+	36, // 68: sherd.node.Fragments.Hold:input_type -> sherd.node.HoldRequest
+	37, // 69: sherd.node.Fragments.HoldStep:input_type -> sherd.node.HoldStepRequest
+	31, // 70: sherd.node.Fragments.HoldStands:input_type -> sherd.node.OutcomeRequest
+	38, // 71: sherd.node.Fragments.ListHeld:input_type -> sherd.node.ListRequest
+	31, // 72: sherd.node.Fragments.HeldTables:input_type -> sherd.node.OutcomeRequest
+	42, // 73: sherd.node.Fragments.KeepSnapshot:input_type -> sherd.node.KeepSnapshotRequest
+	38, // 74: sherd.node.Fragments.Counts:input_type -> sherd.node.ListRequest
+	38, // 75: sherd.node.Fragments.RowLocks:input_type -> sherd.node.ListRequest
+	38, // 76: sherd.node.Fragments.Transactions:input_type -> sherd.node.ListRequest
+	2,  // 77: sherd.node.Presence.Attend:input_type -> sherd.node.Attendance
+	14, // 78: sherd.node.Fragments.Run:output_type -> sherd.node.TaskAnswer
+	23, // 79: sherd.node.Fragments.Snapshot:output_type -> sherd.node.SnapshotAnswer
+	26, // 80: sherd.node.Fragments.Commit:output_type -> sherd.node.CommitAnswer
+	29, // 81: sherd.node.Fragments.Check:output_type -> sherd.node.StageAnswer
+	29, // 82: sherd.node.Fragments.Prepare:output_type -> sherd.node.StageAnswer
+	32, // 83: sherd.node.Fragments.Decide:output_type -> sherd.node.OutcomeAnswer
+	29, // 84: sherd.node.Fragments.Resolve:output_type -> sherd.node.StageAnswer
+	29, // 85: sherd.node.Fragments.Forget:output_type -> sherd.node.StageAnswer
+	29, // 86: sherd.node.Fragments.Return:output_type -> sherd.node.StageAnswer
+	32, // 87: sherd.node.Fragments.Outcome:output_type -> sherd.node.OutcomeAnswer
+	32, // 88: sherd.node.Fragments.Recall:output_type -> sherd.node.OutcomeAnswer
+	34, // 89: sherd.node.Fragments.HasPrepared:output_type -> sherd.node.YesAnswer
+	35, // 90: sherd.node.Fragments.InDoubt:output_type -> sherd.node.InDoubtAnswer
+	29, // 91: sherd.node.Fragments.Hold:output_type -> sherd.node.StageAnswer
+	29, // 92: sherd.node.Fragments.HoldStep:output_type -> sherd.node.StageAnswer
+	34, // 93: sherd.node.Fragments.HoldStands:output_type -> sherd.node.YesAnswer
+	39, // 94: sherd.node.Fragments.ListHeld:output_type -> sherd.node.HeldAnswer
+	41, // 95: sherd.node.Fragments.HeldTables:output_type -> sherd.node.TablesAnswer
+	29, // 96: sherd.node.Fragments.KeepSnapshot:output_type -> sherd.node.StageAnswer
+	43, // 97: sherd.node.Fragments.Counts:output_type -> sherd.node.CountsAnswer
+	45, // 98: sherd.node.Fragments.RowLocks:output_type -> sherd.node.RowLocksAnswer
+	47, // 99: sherd.node.Fragments.Transactions:output_type -> sherd.node.TransactionsAnswer
+	2,  // 100: sherd.node.Presence.Attend:output_type -> sherd.node.Attendance
+	78, // [78:101] is the sub-list for method output_type
+	55, // [55:78] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_task_proto_init() }

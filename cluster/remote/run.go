@@ -65,6 +65,9 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 	if d, ok := ctx.Deadline(); ok {
 		b.TimeLeftMicros = uint64(max(time.Until(d), time.Microsecond) / time.Microsecond)
 	}
+	if task.Seen != nil {
+		b.Seen = markOf(*task.Seen)
+	}
 	if w := task.Limits.LockWaits; w != nil {
 		b.LockWaitsMicros = uint64(max(w.After, time.Microsecond) / time.Microsecond)
 	}

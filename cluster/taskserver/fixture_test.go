@@ -167,6 +167,9 @@ func (x *transaction) taskBegin(f txn.FragmentID, task *exec.Task) (*pb.TaskBegi
 	if x.waits != nil {
 		b.LockWaitsMicros = 1000
 	}
+	if m := task.Seen; m != nil {
+		b.Seen = &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)}
+	}
 	b.Header.Epoch, b.TimeLeftMicros = task.Epoch, uint64(x.left.Microseconds())
 	for _, iv := range task.Buckets.Intervals() {
 		b.Buckets = append(b.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})
@@ -324,6 +327,14 @@ func (x *transaction) each(ctx context.Context, text string, emit exec.Emit) (in
 		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) { return fragment{x, id}, nil },
 		Snapshot: x.takeSnapshot,
 	}
+	c.Before = exec.Mark{}
+	x.mu.Lock()
+	for f, st := range x.stages {
+		if m := st.GetMark(); m != nil {
+			c.Before[f] = txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
+		}
+	}
+	x.mu.Unlock()
 	err := x.w.program(text).Run(c, emit)
 	return c.Affected, err
 }

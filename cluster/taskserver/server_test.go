@@ -290,6 +290,22 @@ func TestSavepoints(t *testing.T) {
 	must(t, x.commit())
 }
 
+// TestWritingWith: the parts of a statement see what its transaction had staged before it.
+func TestWritingWith(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'before' WHERE k < 10")
+	got := x.must("WITH d AS (DELETE FROM notes WHERE k < 20 RETURNING k) SELECT (SELECT count(*) FROM d), (SELECT count(*) FROM notes), (SELECT count(*) FROM notes WHERE t = 'before')")
+	if len(got) != 1 || got[0] != "20|100|10" {
+		t.Errorf("got %v", got)
+	}
+	if got := x.must("SELECT count(*) FROM notes"); got[0] != "80" {
+		t.Errorf("got %v", got)
+	}
+	must(t, x.commit())
+}
+
 func TestPlans(t *testing.T) {
 	w := open(t, func(c *Config) { c.MaxPlans = 2 })
 	w.insert("notes", 0, 10)

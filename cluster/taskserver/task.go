@@ -170,6 +170,9 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 		t.task.Session = newSession(asked, v, d, t.task.Env)
 	}
 	t.task.Mem = exec.NewMemory(int64(b.Memory)).WithFiles(t.c.s.cfg.TempDir)
+	if m := b.Seen; m != nil {
+		t.task.Seen = &txn.Mark{Writes: int(m.Writes), Locks: int(m.Locks), Changes: int(m.Changes)}
+	}
 	if b.LockWaitsMicros != 0 {
 		t.task.Limits.LockWaits = t.lockWaits()
 	}
