@@ -1,10 +1,6 @@
 package raftgroup
 
-import (
-	"errors"
-
-	"github.com/hashicorp/raft"
-)
+import "github.com/hashicorp/raft"
 
 // nameKey is where the stable store has the id that this server has in the log's configurations.
 var nameKey = []byte("SherdServerID")
@@ -41,25 +37,13 @@ func (g *Group) renameOnly(store raft.LogStore, snaps raft.SnapshotStore, trans 
 	if len(now.Servers) != 1 || now.Servers[0].ID != raft.ServerID(g.name) {
 		return nil
 	}
-	last, err := store.LastIndex()
+	l, err := (&still{log: g.log, snaps: snaps}).newest()
 	if err != nil {
-		return diskError(err)
-	}
-	l := raft.Log{Term: 1}
-	if last > 0 {
-		if err := store.GetLog(last, &l); err != nil {
-			return diskError(err)
-		}
-	} else {
-		metas, err := snaps.List()
-		if err != nil || len(metas) == 0 {
-			return errors.Join(err, errors.New("a group with a configuration and neither log nor snapshot"))
-		}
-		last, l.Term = metas[0].Index, metas[0].Term
+		return err
 	}
 	servers := []raft.Server{{Suffrage: raft.Voter, ID: g.opts.ID, Address: trans.LocalAddr()}}
 	return diskError(store.StoreLog(&raft.Log{
-		Index: last + 1, Term: l.Term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
+		Index: l.Index + 1, Term: l.Term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
 	}))
 }
 

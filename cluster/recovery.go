@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Recovery begins anew with the replicas of a node that is stopped, where the majority of a group is lost for good: what that majority had acknowledged
+// and this node had not got is lost. The catalog begins anew on one node only; each fragment too, on the node whose replica has the most.
+type Recovery struct {
+	CatalogDir string
+	Dir        string // of the fragments, as in Config
+	LogDir     string
+	Node       uint32
+	Logger     *slog.Logger
+}
+
+// Remnant is a group of which this node has a replica.
+type Remnant struct {
+	Fragment txn.FragmentID // 0 is the catalog
+	Voters   []uint32
+	Last     uint64    // index of its last entry
+	At       time.Time // of that; zero: not known
+	Lost     bool      // most voters are among the lost
+}
+
+// Look lists the groups of this node, and which of them have lost their majority with some nodes.
+func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
+	var out []Remnant
+	catalog, err := raftgroup.Look(r.catalog())
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, remnant(0, catalog, lost))
+	err = r.each(func(cfg storage.Config) error {
+		got, err := storage.Remains(cfg)
+		if err == nil {
+			out = append(out, remnant(cfg.Fragment, got, lost))
+		}
+		return err
+	})
+	return out, err
+}
+
+// Begin has this node begin anew with the catalog (0) or a fragment.
+func (r *Recovery) Begin(groups []txn.FragmentID) error {
+	if slices.Contains(groups, 0) {
+		if err := raftgroup.Survive(r.catalog()); err != nil {
+			return err
+		}
+	}
+	return r.each(func(cfg storage.Config) error {
+		if !slices.Contains(groups, cfg.Fragment) {
+			return nil
+		}
+		return storage.Survive(cfg)
+	})
+}
+
+func remnant(id txn.FragmentID, r raftgroup.Remains, lost []uint32) Remnant {
+	out := Remnant{Fragment: id, Last: r.Last, At: r.At}
+	gone := 0
+	for _, s := range r.Members {
+		if s.Suffrage != raft.Voter {
+			continue
+		}
+		n, _ := strconv.ParseUint(string(s.ID), 10, 32) // 0: of a cluster of one that has never had numbers
+		out.Voters = append(out.Voters, uint32(n))
+		if slices.Contains(lost, uint32(n)) {
+			gone++
+		}
+	}
+	out.Lost = gone > 0 && 2*(len(out.Voters)-gone) <= len(out.Voters)
+	return out
+}
+
+func (r *Recovery) id() raft.ServerID { return raft.ServerID(strconv.FormatUint(uint64(r.Node), 10)) }
+
+func (r *Recovery) catalog() raftgroup.Options {
+	return raftgroup.Options{Dir: r.CatalogDir, Name: "catalog", ID: r.id(), Logger: r.Logger}
+}
+
+// each calls fn with the replicas that are here.
+func (r *Recovery) each(fn func(storage.Config) error) error {
+	log, err := raftlog.Open(raftlog.Options{Dir: r.LogDir, Logger: r.Logger})
+	if err != nil {
+		return err
+	}
+	for _, g := range log.Groups() {
+		dir := filepath.Join(r.Dir, strconv.FormatUint(g, 10))
+		if _, serr := os.Stat(dir); errors.Is(serr, os.ErrNotExist) {
+			continue // it was dropped
+		}
+		if err = fn(storage.Config{Dir: dir, Fragment: txn.FragmentID(g), Node: r.id(), Device: log, Logger: r.Logger}); err != nil {
+			err = fmt.Errorf("fragment %d: %w", g, err)
+			break
+		}
+	}
+	return errors.Join(err, log.Close())
+}

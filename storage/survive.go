@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sherddb/sherd/raftgroup"
+)
+
+// Remains tells what the replica in cfg.Dir has, which is not open. Dir, Fragment, Node and Device count.
+func Remains(cfg Config) (out raftgroup.Remains, err error) {
+	err = closed(cfg, func(o raftgroup.Options) (err error) {
+		out, err = raftgroup.Look(o)
+		return err
+	})
+	return out, err
+}
+
+// Survive makes the replica in cfg.Dir, which is not open, the only one of its fragment (raftgroup.Survive).
+func Survive(cfg Config) error { return closed(cfg, raftgroup.Survive) }
+
+func closed(cfg Config, f func(raftgroup.Options) error) error {
+	cfg.setDefaults()
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	snaps := &markerStore{dir: filepath.Join(cfg.Dir, "snapshots")}
+	if snaps.received() {
+		return errors.New("the replica was being filled when it stopped")
+	}
+	return f(raftgroup.Options{
+		Dir: filepath.Join(cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", cfg.Fragment), ID: cfg.Node, Device: cfg.Device,
+		DeviceGroup: uint64(cfg.Fragment), Snapshots: snaps, SegmentSize: cfg.LogSegment, Logger: cfg.Logger,
+	})
+}
