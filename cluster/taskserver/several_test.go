@@ -1,0 +1,193 @@
+package taskserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/internal/testcluster"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// patience is what a step may take on a busy machine.
+const patience = 2 * time.Minute
+
+// trio is three nodes, each with a replica of each of three fragments, of which each is wanted to lead one. They share a catalog, which no fault
+// reaches: what is at stake is the fragments.
+type trio struct {
+	*world
+	hosts   []*cluster.Host
+	servers []*Server
+
+	mu    sync.Mutex
+	fault func(node uint32, point string) // called at the steps of storage; guarded by mu
+}
+
+func openTrio(t *testing.T) *trio {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	if os.Getenv("SHERD_TEST_LOG") != "" {
+		logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(t.TempDir(), "catalog"), Logger: logger})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	must(t, c.WaitReady(t.Context()))
+	_, err = c.Bootstrap(t.Context(), catalog.BootstrapOptions{
+		ClusterID: testcluster.ID, Fragments: 3, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+	})
+	must(t, err)
+	x := &trio{world: &world{t: t, catalog: c, nodes: testcluster.New(t, 3, nil)}}
+	x.putTable("notes")
+	for n := uint32(2); n <= 3; n++ {
+		_, err := c.NewNodeID(t.Context())
+		must(t, err)
+		_, err = c.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+			return ch.PutNode(&catalog.Node{ID: n, Name: fmt.Sprintf("n%d", n), Block: fmt.Sprint(n)})
+		})
+		must(t, err)
+	}
+	_, err = c.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+		d := v.Database(catalog.PostgresDB).Clone()
+		for i := range d.Fragments {
+			all := []uint32{uint32(i + 1), uint32((i+1)%3 + 1), uint32((i+2)%3 + 1)}
+			d.Fragments[i].Nodes, d.Fragments[i].Joining = all, all[1:]
+		}
+		return ch.PutDatabase(d)
+	})
+	must(t, err)
+	for _, node := range x.nodes.Nodes {
+		x.open(node, logger.With("on", node.Number))
+	}
+	x.ready()
+	return x
+}
+
+func (x *trio) open(node *testcluster.Node, logger *slog.Logger) {
+	t, dir := x.t, x.t.TempDir()
+	t.Helper()
+	mux := raftnet.New(node.Door, node.Members, logger)
+	t.Cleanup(func() { mux.Close() })
+	cfg := cluster.Config{
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: node.Number, Catalog: x.catalog, Clock: txn.NewClock(nil, 0), Logger: logger,
+		Door: node.Door, Transport: func(g uint64) raft.Transport { return mux.Transport(g) }, Beat: 200 * time.Millisecond,
+	}
+	cfg.Storage.Fault = func(point string) {
+		x.mu.Lock()
+		f := x.fault
+		x.mu.Unlock()
+		if f != nil {
+			f(node.Number, point)
+		}
+	}
+	h := cluster.New(cfg)
+	s := New(Config{Host: h, Catalog: x.catalog, Clock: cfg.Clock, Logger: logger, TempDir: filepath.Join(dir, "temp")})
+	h.OnGateways(s.DropGateway, s.DropTransactions)
+	h.Register(node.Members)
+	pb.RegisterFragmentsServer(node.Members, s)
+	node.Serve()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	must(t, h.Start(ctx))
+	t.Cleanup(func() { h.Close() })
+	x.hosts, x.servers = append(x.hosts, h), append(x.servers, s)
+}
+
+// eventually waits for what other nodes bring about.
+func (x *trio) eventually(what string, ok func() bool) {
+	x.t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patience {
+			x.t.Fatalf("in vain waited until %s", what)
+		}
+	}
+}
+
+// ready waits until every fragment has its three replicas and is led where it is wanted.
+func (x *trio) ready() {
+	x.t.Helper()
+	x.eventually("each node leads its fragment", func() bool {
+		for _, f := range x.catalog.View().Database(catalog.PostgresDB).Fragments {
+			r, err := x.hosts[f.Nodes[0]-1].Replica(f.ID)
+			if len(f.Joining) > 0 || err != nil || r.Term() == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (x *trio) onFault(f func(node uint32, point string)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.fault = f
+}
+
+// client is a client's transaction at a node.
+type client struct {
+	x         *trio
+	tx        exec.Transaction
+	isolation txn.Isolation
+	snapshot  txn.Timestamp
+}
+
+func (x *trio) begin(node uint32, level txn.Isolation) *client {
+	c := &client{x: x, tx: x.hosts[node-1].Begin(), isolation: level}
+	c.tx.Configure(exec.TransactionOptions{Isolation: level})
+	return c
+}
+
+func (c *client) exec(ctx context.Context, text string) (rows []string, err error) {
+	x := c.x
+	d := x.catalog.View().Database(catalog.PostgresDB)
+	run := &exec.Ctx{Context: ctx, Mem: exec.NewMemory(64 << 20), Env: &types.Env{}, Limits: exec.Limits{Isolation: c.isolation}}
+	run.Gateway = &exec.Gateway{
+		Txn: c.tx.ID(), Map: d.Map,
+		Name:     func(id shardmap.FragmentID) string { return fmt.Sprintf("f$%d", id) },
+		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) { return c.tx.Fragment(id) },
+		Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
+			if c.snapshot != 0 {
+				return c.snapshot, nil
+			}
+			var ids []txn.FragmentID
+			for _, s := range shares {
+				ids = append(ids, s.Fragment)
+			}
+			T, err := c.tx.Snapshot(ctx, ids)
+			if c.isolation != txn.ReadCommitted {
+				c.snapshot = T
+			}
+			return T, err
+		},
+	}
+	err = x.program(text).Run(run, func(row exec.Row) error {
+		var fields []string
+		for i := range row {
+			if row[i].K == types.KindInt {
+				fields = append(fields, fmt.Sprint(row[i].N))
+				continue
+			}
+			fields = append(fields, row[i].S)
+		}
+		rows = append(rows, strings.Join(fields, "|"))
+		return nil
+	})
+	slices.Sort(rows)
+	return rows, err
+}
