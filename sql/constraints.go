@@ -17,13 +17,9 @@ import (
 type deferrals struct {
 	all     byte                 // SET CONSTRAINTS ALL: 'd' deferred, 'i' immediate, 0 as they are defined
 	modes   map[catalog.OID]bool // SET CONSTRAINTS of single ones since then; never changed, but replaced
-	pending []pendingKeys        // in the order of the statements; entries never change
-}
+	pending []int                // that have keys waiting, as the transaction numbers them; never changed, but replaced
 
-// pendingKeys are keys that one statement has written.
-type pendingKeys struct {
-	of      *reference
-	changes []exec.KeyChange
+	from, to int64 // where the keys are in the transaction's log of them, in the order of the statements
 }
 
 // deferred tells whether a constraint is checked at the commit.
@@ -42,53 +38,83 @@ func (t *transaction) deferred(con *catalog.Constraint) bool {
 }
 
 // defers leaves keys to the commit.
-func (t *transaction) defers(of *reference, changes []exec.KeyChange) {
-	t.deferrals.pending = append(t.deferrals.pending, pendingKeys{of, changes})
+func (t *transaction) defers(of *reference, changes []exec.KeyChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if t.keys == nil {
+		t.keys = exec.NewKeyLog(t.s.db.cfg.TempDir)
+	}
+	d := &t.deferrals
+	t.keys.Truncate(d.to) // what a savepoint has undone
+	n := t.number(of)
+	if err := t.keys.Add(n, changes); err != nil {
+		return err
+	}
+	if d.to = t.keys.Size(); !slices.Contains(d.pending, n) {
+		d.pending = append(slices.Clone(d.pending), n)
+	}
+	return nil
+}
+
+// number gives a constraint its number in the log of keys: the same for each statement that defers its keys.
+func (t *transaction) number(of *reference) int {
+	n := slices.IndexFunc(t.keysOf, func(x *reference) bool { return x.constraint() == of.constraint() && x.incoming == of.incoming })
+	if n < 0 {
+		n = len(t.keysOf)
+		t.keysOf = append(t.keysOf, of)
+	}
+	return n
 }
 
 // settleDeferred checks what was deferred, all of it with force, else that of constraints which are immediate now.
 func (s *Session) settleDeferred(ctx context.Context, force bool) error {
 	t := s.tx
-	var waiting, due []pendingKeys
-	for _, p := range t.deferrals.pending {
-		if force || !t.deferred(p.of.constraint()) {
-			due = append(due, p)
-		} else {
-			waiting = append(waiting, p)
-		}
-	}
-	if len(due) == 0 {
+	due := func(n int) bool { return force || !t.deferred(t.keysOf[n].constraint()) }
+	d := &t.deferrals
+	if !slices.ContainsFunc(d.pending, due) {
 		return nil
 	}
-	t.deferrals.pending = waiting
-	view := s.view()
-	programs := map[catalog.OID]*references{}
-	for _, p := range due {
-		if u := p.of.unique; u != nil {
-			if err := s.settleUnique(ctx, view, u, p.changes); err != nil {
-				return err
+	from, to, pending := d.from, d.to, d.pending
+	d.from, d.pending = d.to, nil
+	if slices.ContainsFunc(pending, func(n int) bool { return !due(n) }) { // these wait behind the others
+		err := t.keys.Each(from, to, func(n int, changes []exec.KeyChange) error {
+			if due(n) {
+				return nil
 			}
-			continue
-		}
-		key := current(view, p.of.key)
-		if key == nil {
-			continue // dropped since
-		}
-		if programs[key.Con.OID] == nil {
-			programs[key.Con.OID] = &references{programs: map[string]*program{}}
-		}
-		k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
-		var err error
-		if p.of.incoming {
-			err = k.refuse(key, catalog.NoAction, p.changes) // which asks for nothing more
-		} else {
-			err = k.check(key, p.changes)
-		}
+			return t.defers(t.keysOf[n], changes)
+		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	view := s.view()
+	programs := map[catalog.OID]*references{}
+	return t.keys.Each(from, to, func(n int, changes []exec.KeyChange) error {
+		if !due(n) {
+			return nil
+		}
+		return s.settleKeys(ctx, view, t.keysOf[n], programs, changes)
+	})
+}
+
+// settleKeys checks keys of one constraint. Programs are kept by constraint.
+func (s *Session) settleKeys(ctx context.Context, view *catalog.View, of *reference, programs map[catalog.OID]*references, changes []exec.KeyChange) error {
+	if of.unique != nil {
+		return s.settleUnique(ctx, view, of.unique, changes)
+	}
+	key := current(view, of.key)
+	if key == nil {
+		return nil // dropped since
+	}
+	if programs[key.Con.OID] == nil {
+		programs[key.Con.OID] = &references{programs: map[string]*program{}}
+	}
+	k := &keeping{s: s, ctx: ctx, view: view, of: programs[key.Con.OID]}
+	if of.incoming {
+		return k.refuse(key, catalog.NoAction, changes) // which asks for nothing more
+	}
+	return k.check(key, changes)
 }
 
 // current gives a foreign key as it is defined now, nil where it is not there any more.
@@ -192,8 +218,8 @@ func deferrableNamed(view *catalog.View, database catalog.OID, path []string, na
 
 // awaits tells whether a deferred check is about rows of a table that the transaction has written.
 func (t *transaction) awaits(table catalog.OID) bool {
-	return slices.ContainsFunc(t.deferrals.pending, func(p pendingKeys) bool {
-		of := p.of
+	return slices.ContainsFunc(t.deferrals.pending, func(n int) bool {
+		of := t.keysOf[n]
 		if of.unique != nil {
 			return of.unique.table == table
 		}

@@ -297,13 +297,11 @@ func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
 	t := k.s.tx
 	deferred := t.deferred(x.constraint())
 	if x.unique != nil {
-		t.defers(x, changes) // what was shared while it could be
-		return nil
+		return t.defers(x, changes) // what was shared while it could be
 	}
 	if !x.incoming {
 		if deferred {
-			t.defers(x, changes)
-			return nil
+			return t.defers(x, changes)
 		}
 		return k.check(x.key, changes)
 	}
@@ -314,7 +312,9 @@ func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
 		}
 		action := x.key.Action(deleted)
 		if action == catalog.NoAction && deferred {
-			t.defers(x, some)
+			if err := t.defers(x, some); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := k.act(x.key, action, deleted, some); err != nil {

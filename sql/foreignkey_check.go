@@ -74,16 +74,22 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 }
 
 // keepSome settles what an INSERT under way has noted, as far as it need not wait: of what its new rows refer to, what is there already. The rest may
-// be among rows to come.
+// be among rows to come. What is deferred goes to where it waits.
 func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
 	k := &keeping{s: s, ctx: ctx, view: s.view(), of: p.references}
 	for i := range p.references.list {
 		x := &p.references.list[i]
 		changes := c.Keys.Of(i)
-		if len(changes) == 0 || x.incoming || x.unique != nil || s.tx.deferred(x.key.Con) {
+		if len(changes) == 0 || x.incoming {
 			continue
 		}
-		left, err := k.look(x.key, changes)
+		var left []exec.KeyChange
+		var err error
+		if x.unique != nil || s.tx.deferred(x.key.Con) {
+			err = s.tx.defers(x, changes)
+		} else {
+			left, err = k.look(x.key, changes)
+		}
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ type Fragments interface {
 	// are worth looking at, and how many there are.
 	ListRowLocks() ([]txn.RowLock, int)
 	ListTransactions() ([]txn.OpenTransaction, int)
+	// ListReplicas gives the replicas of the fragments that are led here.
+	ListReplicas() []sysview.Replica
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
 	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
@@ -66,6 +68,8 @@ type transaction struct {
 	seen       uint64                  // storages of tables that were known when the one snapshot was taken
 	past       bool                    // it reads at a time of the past
 	deferrals  deferrals               // of constraints
+	keys       *exec.KeyLog            // keys that wait for deferred checks; nil: there were none
+	keysOf     []*reference            // the constraints that they are of, by their numbers there
 	exported   []string                // snapshots that others may import while it runs
 	said       said                    // LISTEN, UNLISTEN and NOTIFY
 }
@@ -188,6 +192,9 @@ func (t *transaction) rollback() {
 // release lets go of what the transaction held here.
 func (t *transaction) release() {
 	t.unlock()
+	if t.keys != nil {
+		t.keys.Close()
+	}
 	if t.exported != nil {
 		t.s.db.exports.remove(t.exported)
 		t.exported = nil

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/types"
 )
 
 // spool keeps records in the order in which they came, for one who reads them all once: in memory while they are few, then in a file. So a
@@ -140,15 +139,7 @@ type rowSpool struct {
 }
 
 func (s *rowSpool) keep(row Row) error {
-	b := s.buf[:0]
-	for i := range row {
-		d := &row[i]
-		b = append(b, byte(d.K))
-		b = binary.AppendVarint(b, int64(d.A))
-		b = binary.AppendVarint(b, d.N)
-		b = binary.AppendUvarint(b, uint64(len(d.S)))
-		b = append(b, d.S...)
-	}
+	b := appendRow(s.buf[:0], row)
 	s.buf, s.row = b, slices.Grow(s.row[:0], len(row))[:len(row)]
 	return s.add(b)
 }
@@ -160,11 +151,7 @@ func (s *rowSpool) emit(c *Ctx, emit Emit) error {
 			return err
 		}
 		r := record{b}
-		for i := range s.row {
-			k := types.Kind(r.byte())
-			a, n := r.varint(), r.varint()
-			s.row[i] = types.Datum{K: k, A: int32(a), N: n, S: aliasString(r.bytes())}
-		}
+		r.row(s.row)
 		return emit(s.row)
 	})
 }
@@ -184,11 +171,16 @@ func (r *record) varint() int64 {
 	return x
 }
 
+func (r *record) uvarint() uint64 {
+	x, n := binary.Uvarint(r.b)
+	r.b = r.b[n:]
+	return x
+}
+
 func (r *record) bytes() []byte {
-	n, k := binary.Uvarint(r.b)
-	end := k + int(n)
-	x := r.b[k:end:end]
-	r.b = r.b[end:]
+	n := int(r.uvarint())
+	x := r.b[:n:n]
+	r.b = r.b[n:]
 	return x
 }
 

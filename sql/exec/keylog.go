@@ -1,0 +1,167 @@
+package exec
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// KeyLog keeps changes of keys for later, in the order in which they came and each with the number of what it is for: few in memory, many in a
+// file. A position in it is where changes begin or end.
+type KeyLog struct {
+	dir  string
+	tail []byte // what is not in the file
+	file *os.File
+	cut  int64 // bytes in the file
+}
+
+const (
+	keyLogMemory = 256 << 10
+	keyLogWrite  = 64 << 10
+	keyLogBatch  = 1024 // changes given at once
+)
+
+// NewKeyLog makes one whose file would be in dir.
+func NewKeyLog(dir string) *KeyLog { return &KeyLog{dir: dir} }
+
+// Size is the position behind the last change.
+func (l *KeyLog) Size() int64 { return l.cut + int64(len(l.tail)) }
+
+// Add keeps changes.
+func (l *KeyLog) Add(of int, changes []KeyChange) error {
+	var b []byte
+	for i := range changes {
+		ch := &changes[i]
+		b = binary.AppendUvarint(b[:0], uint64(of))
+		b = append(binary.AppendUvarint(b, uint64(len(ch.id))), ch.id...)
+		b = appendKeyRow(appendKeyRow(b, ch.Old), ch.New)
+		l.tail = append(binary.AppendUvarint(l.tail, uint64(len(b))), b...)
+		if len(l.tail) < keyLogWrite || l.file == nil && len(l.tail) < keyLogMemory {
+			continue
+		}
+		if err := l.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendKeyRow appends values behind their number plus one; 0 is no row.
+func appendKeyRow(b []byte, row Row) []byte {
+	if row == nil {
+		return append(b, 0)
+	}
+	return appendRow(binary.AppendUvarint(b, uint64(len(row)+1)), row)
+}
+
+// write moves what is in memory to the file.
+func (l *KeyLog) write() (err error) {
+	if l.file == nil {
+		if l.file, err = (&Memory{dir: l.dir}).tempFile(); err != nil {
+			return spoolError(err)
+		}
+	}
+	if _, err := l.file.WriteAt(l.tail, l.cut); err != nil {
+		return spoolError(err)
+	}
+	l.cut += int64(len(l.tail))
+	l.tail = nil // somebody may be reading it
+	return nil
+}
+
+// Truncate forgets what is behind a position.
+func (l *KeyLog) Truncate(at int64) {
+	if at >= l.cut {
+		l.tail = l.tail[: at-l.cut : at-l.cut] // somebody may be reading the rest
+		return
+	}
+	l.tail, l.cut = nil, at // the file is overwritten
+}
+
+// Each calls fn with the changes between two positions, some at a time, which are for one thing. More may be added meanwhile.
+func (l *KeyLog) Each(from, to int64, fn func(of int, changes []KeyChange) error) error {
+	var in io.Reader = bytes.NewReader(l.tail[max(0, from-l.cut):max(0, to-l.cut)])
+	if from < l.cut {
+		in = io.MultiReader(io.NewSectionReader(l.file, from, min(to, l.cut)-from), in)
+	}
+	r := bufio.NewReaderSize(in, spoolBuffer)
+	var batch []KeyChange
+	last := 0
+	for {
+		of, ch, err := readKeyChange(r)
+		if err != nil && err != io.EOF {
+			return spoolError(err)
+		}
+		if len(batch) > 0 && (err == io.EOF || of != last || len(batch) == keyLogBatch) {
+			if err := fn(last, batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+		if err == io.EOF {
+			return nil
+		}
+		batch, last = append(batch, ch), of
+	}
+}
+
+// readKeyChange gives a change in memory of its own; io.EOF at the end.
+func readKeyChange(in *bufio.Reader) (of int, ch KeyChange, err error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return 0, ch, err
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(in, b); err != nil {
+		return 0, ch, io.ErrUnexpectedEOF
+	}
+	r := record{b}
+	of = int(r.uvarint())
+	ch.id = aliasString(r.bytes())
+	ch.Old, ch.New = r.keyRow(), r.keyRow()
+	return of, ch, nil
+}
+
+func (r *record) keyRow() Row {
+	n := r.uvarint()
+	if n == 0 {
+		return nil
+	}
+	row := make(Row, n-1)
+	r.row(row)
+	return row
+}
+
+// Close lets go of the file.
+func (l *KeyLog) Close() {
+	if l.file != nil {
+		l.file.Close() // it has no name any more
+	}
+	*l = KeyLog{dir: l.dir}
+}
+
+// appendRow appends values as spools keep them.
+func appendRow(b []byte, row Row) []byte {
+	for i := range row {
+		d := &row[i]
+		b = append(b, byte(d.K))
+		b = binary.AppendVarint(b, int64(d.A))
+		b = binary.AppendVarint(b, d.N)
+		b = binary.AppendUvarint(b, uint64(len(d.S)))
+		b = append(b, d.S...)
+	}
+	return b
+}
+
+// row reads values into row.
+func (r *record) row(row Row) {
+	for i := range row {
+		k := types.Kind(r.byte())
+		a, n := r.varint(), r.varint()
+		row[i] = types.Datum{K: k, A: int32(a), N: n, S: aliasString(r.bytes())}
+	}
+}
