@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -25,7 +27,9 @@ func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit
 }
 
 func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
-	k := &checker{host: h, database: database, limit: limit}
+	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
+	h.atWork.Store(k.id, true)
+	defer h.atWork.Delete(k.id)
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
 		return err
@@ -47,6 +51,7 @@ func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Durat
 type checker struct {
 	host     *Host
 	database catalog.OID
+	id       txn.ID        // for which snapshots are kept
 	limit    time.Duration // how long to wait for undecided transactions
 	view     *catalog.View
 	T        txn.Timestamp
@@ -85,32 +90,24 @@ func (k *checker) begin(ctx context.Context) error {
 
 // snapshot takes the timestamp of all fragments and holds it.
 func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
-	k.T = 0
-	for _, f := range d.Fragments {
-		r, err := k.host.Replica(f.ID)
-		if err != nil {
-			return err
-		}
-		T, err := r.Snapshot(ctx)
-		if err != nil {
-			return err
-		}
-		k.T = max(k.T, T)
+	ids := make([]txn.FragmentID, len(d.Fragments))
+	for i, f := range d.Fragments {
+		ids[i] = f.ID
 	}
-	for _, f := range d.Fragments {
-		if err := k.hold(f.ID, k.T); err != nil {
+	var err error
+	if k.T, err = k.host.snapshot(ctx, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := k.hold(ctx, id, k.T); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *checker) hold(id txn.FragmentID, T txn.Timestamp) error {
-	r, err := k.host.Replica(id)
-	if err != nil {
-		return err
-	}
-	release, err := r.Hold(T)
+func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
+	release, err := k.host.keep(ctx, id, k.id, T, exec.TransactionOptions{Isolation: txn.RepeatableRead})
 	if err == nil {
 		k.leases = append(k.leases, release)
 	}
@@ -119,20 +116,24 @@ func (k *checker) hold(id txn.FragmentID, T txn.Timestamp) error {
 
 // fragment has c take in one fragment. The statistics are those of a moment of their own, as near as can be.
 func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
-	r, err := k.host.Replica(id)
+	at, err := k.host.find(ctx, id)
 	if err != nil {
 		return err
 	}
+	if at.replica == nil {
+		return k.elsewhere(ctx, c, id, at.node.Leader(id))
+	}
+	r := at.replica
 	view, err := r.Tx(txn.NewID()).View(ctx, k.T)
 	if err != nil {
 		return err
 	}
 	defer view.Close()
 	census := r.Census()
-	if err := k.hold(id, census.At); err != nil {
+	if err := k.hold(ctx, id, census.At); err != nil {
 		return err
 	}
-	if undecided, err := k.waitDecided(ctx, r, max(k.T, census.At)); err != nil || len(undecided) > 0 {
+	if undecided, err := waitDecided(ctx, r, max(k.T, census.At), k.limit); err != nil || len(undecided) > 0 {
 		for _, u := range undecided {
 			c.Undecided(id, u.ID, u.C, u.Anchor)
 		}
@@ -150,8 +151,8 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 }
 
 // waitDecided gives the transactions that stay undecided.
-func (k *checker) waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp) ([]storage.Undecided, error) {
-	limited, cancel := context.WithTimeout(ctx, k.limit)
+func waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit time.Duration) ([]storage.Undecided, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := r.WaitDecided(limited, T)
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {
@@ -160,13 +161,41 @@ func (k *checker) waitDecided(ctx context.Context, r *storage.Replica, T txn.Tim
 	return r.Undecided(T), nil
 }
 
+// elsewhere is fragment for one that another node leads.
+func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, l remote.Leader) error {
+	census, err := l.Census(ctx, k.T, k.limit)
+	if err != nil {
+		return err
+	}
+	if len(census.Undecided) > 0 {
+		for _, u := range census.Undecided {
+			c.Undecided(id, u.ID, u.C, u.Anchor)
+		}
+		return nil
+	}
+	if err := k.hold(ctx, id, census.At); err != nil {
+		return err
+	}
+	return c.Fragment(ctx, &verify.Fragment{
+		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets,
+		Stats: func(context.Context) ([]verify.Stat, error) { return statList(census.Stats), nil },
+		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
+			return countIn(ctx, l.View(census.At), s)
+		},
+	})
+}
+
 func statsOf(ctx context.Context, census *storage.Census) ([]verify.Stat, error) {
 	stats, err := census.Stats(ctx)
+	return statList(stats), err
+}
+
+func statList(stats []storage.BucketStat) []verify.Stat {
 	out := make([]verify.Stat, len(stats))
 	for i, s := range stats {
 		out[i] = verify.Stat{Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes}
 	}
-	return out, err
+	return out
 }
 
 // recount counts the rows of some buckets at T.
@@ -176,6 +205,10 @@ func recount(ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.
 		return 0, 0, err
 	}
 	defer view.Close()
+	return countIn(ctx, view, s)
+}
+
+func countIn(ctx context.Context, view exec.View, s verify.Stat) (documents, bytes int64, err error) {
 	err = view.Scan(ctx, storage.BucketSpan(s.Table, s.From, s.To), false, func(key, value []byte) error {
 		documents++
 		bytes += int64(len(key) + len(value))

@@ -84,12 +84,9 @@ func (h *Host) fragmentName(id txn.FragmentID) string {
 	return "?"
 }
 
-// moved tells whether an error says no more than that the one asked does not lead the fragment, or gives no answer.
-func moved(err error) bool {
-	var leader *failure.NotLeader
-	var silent *remote.NoAnswer
-	return errors.As(err, &leader) || errors.As(err, &silent) || storage.NotLed(err)
-}
+// moved tells whether an error says no more than that the one asked does not lead the fragment, or gives no answer: 57P03, which is said only where
+// nothing was done, but for remote.NoAnswer.
+func moved(err error) bool { return pgerr.Is(err, pgerr.CannotConnectNow) }
 
 // cutOff tells whether an error leaves open what became of the request.
 func cutOff(err error) bool {
@@ -105,10 +102,21 @@ func (h *Host) heed(f txn.FragmentID, err error) {
 	}
 }
 
-// patience is the pauses between attempts.
-type patience struct{ next time.Duration }
+// patience is the pauses between attempts, and their end.
+type patience struct {
+	began time.Time
+	next  time.Duration
+}
+
+var errImpatient = errors.New("cluster: no leader was found in time")
 
 func (p *patience) wait(ctx context.Context) error {
+	if p.began.IsZero() {
+		p.began = time.Now()
+	}
+	if time.Since(p.began) > leaderTime {
+		return errImpatient
+	}
 	p.next = min(max(2*p.next, findPause), maxPause)
 	t := time.NewTimer(p.next)
 	defer t.Stop()

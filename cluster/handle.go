@@ -81,10 +81,8 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 		if err == nil {
 			return res, x.judge(p)
 		}
-		if again, err := x.recover(ctx, p, passed, err); !again {
-			return res, err
-		}
-		if pause.wait(ctx) != nil {
+		again, err := x.recover(ctx, p, passed, err)
+		if !again || pause.wait(ctx) != nil {
 			return res, err
 		}
 	}
@@ -116,7 +114,7 @@ func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (b
 	if passed {
 		return false, txn.NewLost(x.fragment, false)
 	}
-	return true, nil
+	return true, err
 }
 
 // judge holds what was staged elsewhere against the transaction's scope.

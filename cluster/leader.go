@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -27,7 +28,7 @@ type leader interface {
 	HeldStage(id txn.ID) (heldStage, error)
 	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
 	// Keep keeps what is visible at T readable, for a transaction, until release is called.
-	Keep(ctx context.Context, id txn.ID, T txn.Timestamp) (release func(), err error)
+	Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error)
 	// End drops what a transaction has staged and the snapshots kept for it.
 	End(ctx context.Context, id txn.ID) error
 }
@@ -99,7 +100,7 @@ func (l localLeader) BucketStats(_ context.Context, table uint32) ([]storage.Buc
 	return l.r.BucketStats(table), nil
 }
 
-func (l localLeader) Keep(_ context.Context, _ txn.ID, T txn.Timestamp) (func(), error) {
+func (l localLeader) Keep(_ context.Context, _ txn.ID, T txn.Timestamp, _ exec.TransactionOptions) (func(), error) {
 	return l.r.Hold(T)
 }
 

@@ -99,6 +99,7 @@ func (l *links) close() {
 func (h *Host) Register(s grpc.ServiceRegistrar) {
 	if h.links != nil {
 		pb.RegisterPresenceServer(s, h.links.presence)
+		pb.RegisterUpkeepServer(s, upkeep{h: h})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -24,14 +25,14 @@ func (h *Host) snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Ti
 			return T, err
 		}
 		left = left[:0:0]
-		for f, err := range failed {
-			if !moved(err) && !cutOff(err) {
+		for f, why := range failed {
+			if err = why; !moved(err) && !cutOff(err) {
 				return 0, err
 			}
 			h.heed(f, err)
 			left = append(left, f)
 		}
-		if err := pause.wait(ctx); err != nil {
+		if pause.wait(ctx) != nil {
 			return 0, err
 		}
 	}
@@ -114,22 +115,45 @@ func (h *Host) snapshotOnce(ctx context.Context, fragments []txn.FragmentID) (T 
 
 // HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
 func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
-	for _, id := range fragments {
-		release, err := t.host.keep(context.Background(), id, t.id, T)
+	t.mu.Lock()
+	o := t.options
+	t.mu.Unlock()
+	t.host.atWork.Store(t.id, true)
+	keep := func(id txn.FragmentID) error {
+		release, err := t.host.keep(context.Background(), id, t.id, T, o)
+		if err == nil {
+			t.mu.Lock()
+			t.holds = append(t.holds, release)
+			t.mu.Unlock()
+		}
+		return err
+	}
+	if t.host.links == nil || len(fragments) == 1 {
+		for _, id := range fragments {
+			if err := keep(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, len(fragments))
+	var wg sync.WaitGroup
+	for i, id := range fragments {
+		wg.Go(func() { errs[i] = keep(id) })
+	}
+	wg.Wait()
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}
-		t.mu.Lock()
-		t.holds = append(t.holds, release)
-		t.mu.Unlock()
 	}
 	return nil
 }
 
 // keep keeps what is visible at T readable, for a transaction, until release is called.
-func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp) (release func(), err error) {
+func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
 	err = h.ask(ctx, f, func(l leader) error {
-		release, err = l.Keep(ctx, id, T)
+		release, err = l.Keep(ctx, id, T, o)
 		return err
 	})
 	return release, err

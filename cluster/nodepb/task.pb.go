@@ -3078,6 +3078,8 @@ type KeepSnapshotRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Header        *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	T             uint64                 `protobuf:"fixed64,2,opt,name=t,proto3" json:"t,omitempty"`
+	Isolation     uint32                 `protobuf:"varint,3,opt,name=isolation,proto3" json:"isolation,omitempty"` // of the transaction, whose stage may begin with this
+	Backend       uint32                 `protobuf:"varint,4,opt,name=backend,proto3" json:"backend,omitempty"`     // the session's process number
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3122,6 +3124,20 @@ func (x *KeepSnapshotRequest) GetHeader() *Header {
 func (x *KeepSnapshotRequest) GetT() uint64 {
 	if x != nil {
 		return x.T
+	}
+	return 0
+}
+
+func (x *KeepSnapshotRequest) GetIsolation() uint32 {
+	if x != nil {
+		return x.Isolation
+	}
+	return 0
+}
+
+func (x *KeepSnapshotRequest) GetBackend() uint32 {
+	if x != nil {
+		return x.Backend
 	}
 	return 0
 }
@@ -3865,10 +3881,12 @@ const file_task_proto_rawDesc = "" +
 	"\fTablesAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x16\n" +
-	"\x06tables\x18\x03 \x03(\rR\x06tables\"O\n" +
+	"\x06tables\x18\x03 \x03(\rR\x06tables\"\x87\x01\n" +
 	"\x13KeepSnapshotRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
-	"\x01t\x18\x02 \x01(\x06R\x01t\"\x84\x01\n" +
+	"\x01t\x18\x02 \x01(\x06R\x01t\x12\x1c\n" +
+	"\tisolation\x18\x03 \x01(\rR\tisolation\x12\x18\n" +
+	"\abackend\x18\x04 \x01(\rR\abackend\"\x84\x01\n" +
 	"\fCountsAnswer\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12)\n" +
 	"\x06counts\x18\x02 \x03(\v2\x11.sherd.node.CountR\x06counts\x127\n" +

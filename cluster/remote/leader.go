@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -214,8 +215,10 @@ func (l Leader) BucketStats(ctx context.Context, table uint32) ([]storage.Bucket
 }
 
 // Keep keeps what is visible at T readable until release is called, or the transaction ends there.
-func (l Leader) Keep(ctx context.Context, id txn.ID, T txn.Timestamp) (release func(), err error) {
-	err = l.staged(l.node.client.KeepSnapshot(ctx, &pb.KeepSnapshotRequest{Header: l.node.header(l.fragment, id), T: uint64(T)}))
+func (l Leader) Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
+	err = l.staged(l.node.client.KeepSnapshot(ctx, &pb.KeepSnapshotRequest{
+		Header: l.node.header(l.fragment, id), T: uint64(T), Isolation: uint32(o.Isolation), Backend: o.Session,
+	}))
 	return func() {
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), returnTime)

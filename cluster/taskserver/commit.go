@@ -182,7 +182,7 @@ func (s *Server) KeepSnapshot(ctx context.Context, m *pb.KeepSnapshotRequest) (*
 	if err != nil {
 		return s.staged(&h, nil, err), nil
 	}
-	st, err := s.begin(&h, txn.RepeatableRead, 0)
+	st, err := s.begin(&h, txn.Isolation(m.Isolation), m.Backend)
 	if err != nil {
 		release()
 		return s.staged(&h, nil, err), nil

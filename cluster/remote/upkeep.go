@@ -1,0 +1,105 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Census is the counts of a fragment at a moment, when everything prepared by then was decided.
+type Census struct {
+	At        txn.Timestamp
+	Stats     []storage.BucketStat
+	Undecided []storage.Undecided // what stayed so; then nothing was counted
+	Dropping  []txn.Span
+}
+
+// Census waits until what is prepared at or below T is decided, no longer than limit, and counts.
+func (l Leader) Census(ctx context.Context, T txn.Timestamp, limit time.Duration) (*Census, error) {
+	a, err := l.upkeep().Census(ctx, &pb.CensusRequest{
+		Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), T: uint64(T), TimeLeftMicros: uint64(limit.Microseconds()),
+	})
+	if err != nil {
+		return nil, l.node.noAnswer(err)
+	}
+	if err := l.answer(a.Now, a.Failure); err != nil {
+		return nil, err
+	}
+	c := &Census{At: txn.Timestamp(a.At)}
+	for _, x := range a.Counts {
+		c.Stats = append(c.Stats, storage.BucketStat{Table: x.Table, From: x.From, To: x.To, Documents: x.Documents, Bytes: x.Bytes})
+	}
+	for _, x := range a.Undecided {
+		u := storage.Undecided{C: txn.Timestamp(x.C), Anchor: txn.FragmentID(x.Anchor)}
+		copy(u.ID[:], x.Transaction)
+		c.Undecided = append(c.Undecided, u)
+	}
+	for _, s := range a.Dropping {
+		c.Dropping = append(c.Dropping, txn.Span{Start: s.Start, End: s.End})
+	}
+	return c, nil
+}
+
+func (l Leader) upkeep() pb.UpkeepClient { return pb.NewUpkeepClient(l.node.link) }
+
+// View reads the fragment at a timestamp, outside of any transaction. It implements exec.View.
+type View struct {
+	l Leader
+	T txn.Timestamp
+}
+
+// View gives a reader at T.
+func (l Leader) View(T txn.Timestamp) *View { return &View{l, T} }
+
+// Get gives nil where the key has no value.
+func (v *View) Get(ctx context.Context, key []byte) (value []byte, err error) {
+	err = v.Scan(ctx, txn.Point(key), false, func(_, found []byte) error {
+		value = found
+		return nil
+	})
+	return value, err
+}
+
+// Scan calls fn with each key and value of a span.
+func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := v.l.upkeep().Read(ctx, &pb.ReadRequest{
+		Now: uint64(v.l.node.nodes.cfg.Clock.Now()), Fragment: uint32(v.l.fragment), T: uint64(v.T), Reverse: reverse,
+		Span: &pb.KeySpan{Start: span.Start, End: span.End},
+	})
+	if err != nil {
+		return v.l.node.noAnswer(err)
+	}
+	for {
+		a, err := s.Recv()
+		if err != nil {
+			return v.l.node.noAnswer(err)
+		}
+		if err := failure.Decode(a.Failure, v.l.fragment); err != nil {
+			return err
+		}
+		if len(a.Keys) == 0 { // the end
+			return nil
+		}
+		for i, key := range a.Keys {
+			err := fn(key, a.Values[i])
+			if err == storage.ErrStop {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Seen implements exec.View; there is no transaction whose own writes could be seen.
+func (v *View) Seen(txn.Mark) {}
+
+// Close implements exec.View.
+func (v *View) Close() {}

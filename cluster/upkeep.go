@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/failure"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// upkeep answers the checks of other nodes about fragments that are led here.
+type upkeep struct {
+	pb.UnimplementedUpkeepServer
+	h *Host
+}
+
+// replica gives a replica that leads.
+func (u upkeep) replica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
+	if _, ok := door.PeerOf(ctx); !ok {
+		return nil, status.Error(codes.PermissionDenied, "only nodes of the cluster may ask for fragments")
+	}
+	if err := u.h.cfg.Clock.Merge(txn.Timestamp(now)); err != nil {
+		return nil, &failure.ClockAhead{Err: err}
+	}
+	r := u.h.replica(f)
+	if r == nil || r.Term() == 0 {
+		return nil, &failure.NotLeader{Fragment: f}
+	}
+	return r, nil
+}
+
+// Census implements nodepb.UpkeepServer.
+func (u upkeep) Census(ctx context.Context, m *pb.CensusRequest) (*pb.CensusAnswer, error) {
+	a := &pb.CensusAnswer{}
+	err := u.census(ctx, m, a)
+	a.Failure, a.Now = failure.Encode(err), uint64(u.h.cfg.Clock.Now())
+	return a, nil
+}
+
+func (u upkeep) census(ctx context.Context, m *pb.CensusRequest, a *pb.CensusAnswer) error {
+	r, err := u.replica(ctx, m.Now, m.Fragment)
+	if err != nil {
+		return err
+	}
+	census := r.Census()
+	a.At = uint64(census.At)
+	undecided, err := waitDecided(ctx, r, max(txn.Timestamp(m.T), census.At), time.Duration(m.TimeLeftMicros)*time.Microsecond)
+	if err != nil {
+		return err
+	}
+	for _, x := range undecided {
+		a.Undecided = append(a.Undecided, &pb.Undecided{Transaction: x.ID[:], C: uint64(x.C), Anchor: uint32(x.Anchor)})
+	}
+	if len(undecided) > 0 {
+		return nil
+	}
+	stats, err := census.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range stats {
+		a.Counts = append(a.Counts, &pb.Count{Fragment: m.Fragment, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes})
+	}
+	dropping, err := r.Dropping()
+	for _, s := range dropping {
+		a.Dropping = append(a.Dropping, &pb.KeySpan{Start: s.Start, End: s.End})
+	}
+	return err
+}
+
+// readBatch bounds what is read before it is sent.
+const readBatch = 256 << 10
+
+// Read implements nodepb.UpkeepServer. An answer without keys is the last.
+func (u upkeep) Read(m *pb.ReadRequest, s grpc.ServerStreamingServer[pb.ReadAnswer]) error {
+	if err := u.read(m, s); err != nil {
+		return s.Send(&pb.ReadAnswer{Failure: failure.Encode(err)})
+	}
+	return s.Send(&pb.ReadAnswer{})
+}
+
+func (u upkeep) read(m *pb.ReadRequest, s grpc.ServerStreamingServer[pb.ReadAnswer]) error {
+	ctx := s.Context()
+	r, err := u.replica(ctx, m.Now, m.Fragment)
+	if err != nil {
+		return err
+	}
+	view, err := r.Tx(txn.NewID()).View(ctx, txn.Timestamp(m.T))
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	a, size := &pb.ReadAnswer{}, 0
+	send := func() error {
+		if len(a.Keys) == 0 {
+			return nil
+		}
+		err := s.Send(a)
+		a, size = &pb.ReadAnswer{}, 0
+		return err
+	}
+	err = view.Scan(ctx, txn.Span{Start: m.Span.GetStart(), End: m.Span.GetEnd()}, m.Reverse, func(key, value []byte) error {
+		a.Keys, a.Values = append(a.Keys, bytes.Clone(key)), append(a.Values, bytes.Clone(value))
+		if size += len(key) + len(value); size < readBatch {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	return send()
+}
