@@ -429,6 +429,8 @@ func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.Co
 			return err
 		}
 		inner = stmts[0]
+	} else if n.Query.GetSelectStmt() != nil && !parse.IsQuery(n.Query) {
+		return pgerr.New(pgerr.FeatureNotSupported, "COPY (SELECT INTO) is not supported")
 	} else if !parse.IsQuery(n.Query) {
 		return pgerr.Unsupported("COPY of %s is not supported yet", parse.Name(n.Query))
 	}

@@ -55,6 +55,12 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 		return s.listenStmt(n.UnlistenStmt.Conditionname, false, w, together)
 	case *pg_query.Node_NotifyStmt:
 		return s.notifyStmt(n.NotifyStmt, w, together)
+	case *pg_query.Node_CreateTableAsStmt:
+		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
+			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, together)
+		}
+	case *pg_query.Node_SelectStmt: // IsQuery says that it has an INTO
+		return s.selectInto(ctx, st, n.SelectStmt, w, together)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}

@@ -51,6 +51,9 @@ func (s *scope) setOperands(sel *pg_query.SelectStmt, between func(left *query.Q
 		}
 	}
 	right := s.child()
+	if into := sel.Rarg.IntoClause; into != nil {
+		return s.errorf(into.Rel.GetLocation(), pgerr.SyntaxError, "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT")
+	}
 	if err := right.selectStmt(sel.Rarg, false); err != nil {
 		return err
 	}

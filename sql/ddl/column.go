@@ -208,7 +208,7 @@ func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	switch {
 	case d.key != nil || d.t.PrimaryKey() != nil:
 		err := pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name)
-		if d.was == nil {
+		if d.was == nil && (d.key == nil || d.key.loc >= 0) { // the key that a LIKE brings comes last, and stands nowhere
 			err.At(d.pos(k.Location))
 		}
 		return err

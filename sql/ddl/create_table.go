@@ -92,6 +92,9 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	if err := d.settleUniques(); err != nil {
 		return nil, err
 	}
+	if err := d.settleLikes(); err != nil {
+		return nil, err
+	}
 	return d.t, d.settleForeign()
 }
 
@@ -107,7 +110,9 @@ func (d *draft) elements(n *pg_query.CreateStmt) error {
 				return err
 			}
 		case *pg_query.Node_TableLikeClause:
-			return pgerr.Unsupported("CREATE TABLE … LIKE is not supported yet").WithHint("Write the columns out.")
+			if err := d.like(x.TableLikeClause); err != nil {
+				return err
+			}
 		default:
 			return pgerr.Unsupported("this element of CREATE TABLE is not supported yet")
 		}

@@ -13,7 +13,7 @@
 // (catalog.DropStorageJob). It keeps expressions as the text that analysis deparses, and evaluates constants only, for columns that are added with
 // a default.
 //
-// Files: statement.go has the switch; change.go what all statements share; create_*.go, alter_*.go, drop.go the statements on tables;
+// Files: statement.go has the switch; change.go what all statements share; create_*.go, like.go, alter_*.go, drop.go the statements on tables;
 // index*.go and unique.go indexes; foreign_key.go and dependents.go foreign keys and what CASCADE takes with it; options.go and policy.go WITH (…);
 // sequence*.go and identity.go sequences and the columns that own them; schema.go, database.go, role.go, comment.go, rename.go, owner.go the rest.
 package ddl

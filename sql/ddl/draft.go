@@ -25,6 +25,7 @@ type draft struct {
 	key      *pendingKey
 	uniques  []pendingUnique
 	foreign  []pendingForeign
+	likes    []copied
 	proofs   []catalog.OID       // foreign keys that rows have to be held against
 	last     pg_query.ConstrType // what a DEFERRABLE that follows is about
 	scans    []scan

@@ -16,11 +16,10 @@ var hints = map[string]string{
 	"CREATE TYPE":              "Use a text column with a CHECK constraint, or a jsonb document.",
 	"CREATE DOMAIN":            "Use the base type with a CHECK constraint.",
 	"CREATE EXTENSION":         "Extensions cannot be loaded; what is built in needs none.",
-	"CREATE TABLE AS":          "Use CREATE TABLE, then INSERT … SELECT.",
 	"GRANT":                    "Only a table's owner and superusers may use it for now.",
 	"ALTER SYSTEM":             "Set the parameter for a role or a database: ALTER ROLE … SET, ALTER DATABASE … SET.",
 	"CREATE POLICY":            "Row security is not there; ALTER TABLE … SET (shard_by = …) makes a sharding policy.",
-	"CREATE MATERIALIZED VIEW": "Use CREATE TABLE, then INSERT … SELECT.",
+	"CREATE MATERIALIZED VIEW": "Use CREATE TABLE AS.",
 	"CREATE STATISTICS":        "Statistics are kept by themselves.",
 	"CREATE TABLESPACE":        "Each node keeps its data in one directory.",
 	"DO":                       "Run the logic in the client.",
@@ -47,7 +46,7 @@ func unsupported(n *pg_query.Node) error {
 		hint = hints["GRANT"]
 	case *pg_query.Node_CreateTableAsStmt:
 		if x.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_MATVIEW {
-			name = "CREATE MATERIALIZED VIEW"
+			name, hint = "CREATE MATERIALIZED VIEW", hints["CREATE MATERIALIZED VIEW"]
 		}
 	}
 	if hint == "" {

@@ -7,13 +7,24 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// IsQuery tells whether a statement is one that package analyze takes: SELECT, VALUES, TABLE, INSERT, UPDATE, DELETE, MERGE.
+// IsQuery tells whether a statement is one that package analyze takes: SELECT, VALUES, TABLE, INSERT, UPDATE, DELETE, MERGE. SELECT INTO makes a table, and
+// is none.
 func IsQuery(n *pg_query.Node) bool {
-	switch n.GetNode().(type) {
-	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
+	switch x := n.GetNode().(type) {
+	case *pg_query.Node_SelectStmt:
+		return Into(x.SelectStmt) == nil
+	case *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
 		return true
 	}
 	return false
+}
+
+// Into gives the INTO of a SELECT, which is that of its first part where there are several; nil where it has none.
+func Into(n *pg_query.SelectStmt) *pg_query.IntoClause {
+	for n.Larg != nil {
+		n = n.Larg
+	}
+	return n.IntoClause
 }
 
 // EndsTransaction tells whether a statement is allowed in a failed transaction: COMMIT, ROLLBACK, ROLLBACK TO.

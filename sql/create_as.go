@@ -1,0 +1,167 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// selectInto is SELECT … INTO: CREATE TABLE AS in other words.
+func (s *Session) selectInto(ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w ResultWriter, together bool) error {
+	n = proto.CloneOf(n) // trees are shared
+	first := n
+	for first.Larg != nil {
+		first = first.Larg
+	}
+	into := first.IntoClause
+	first.IntoClause = nil
+	query := &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: n}}
+	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true}, w, together)
+}
+
+// createTableAs is CREATE TABLE … AS: the query is analysed before its table is there, the table is made of its columns, and its rows are written as COPY
+// writes them.
+func (s *Session) createTableAs(ctx context.Context, st parse.Statement, n *pg_query.CreateTableAsStmt, w ResultWriter, together bool) error {
+	s.join(together)
+	if s.tx.isReadOnly() {
+		if n.IsSelectInto {
+			return s.tx.readOnlyError("SELECT INTO")
+		}
+		return s.tx.readOnlyError("CREATE TABLE AS")
+	}
+	s.tx.used = true
+	if exists, err := s.tableThere(n, w); err != nil {
+		return err
+	} else if exists {
+		return w.Complete("CREATE TABLE AS")
+	}
+	p, args, err := s.asQuery(ctx, st, n.Query)
+	if err != nil {
+		return err
+	}
+	if p, err = s.settleNew(ctx, p); err != nil {
+		return err
+	}
+	made, err := tableOf(p.columns, n)
+	if err != nil {
+		return err
+	}
+	table := st
+	table.Node = &pg_query.Node{Node: &pg_query.Node_CreateStmt{CreateStmt: made}}
+	if _, err := ddl.Run(ctx, s.definer(w.Notice), table); err != nil {
+		if e := pgerr.From(err); e != nil {
+			e.Position = 0 // PostgreSQL gives none here
+		}
+		return err
+	}
+	if n.Into.SkipData {
+		return w.Complete("CREATE TABLE AS")
+	}
+	rows, err := s.insertRows(ctx, n.Into.Rel, p, args)
+	if nerr := s.sendNotices(w); err == nil {
+		err = nerr
+	}
+	if err != nil {
+		return err
+	}
+	return w.Complete(fmt.Sprintf("SELECT %d", rows))
+}
+
+// tableThere tells whether IF NOT EXISTS has found the table. What is there already is an error before the query runs.
+func (s *Session) tableThere(n *pg_query.CreateTableAsStmt, w ResultWriter) (bool, error) {
+	rel := n.Into.Rel
+	names := s.names()
+	schema := rel.Schemaname
+	if schema == "" {
+		if path := names.Schemas(); len(path) > 0 {
+			schema = path[0]
+		}
+	}
+	in := s.view().SchemaByName(s.database, schema)
+	if in == nil {
+		return false, nil // the definition says it
+	}
+	if there, _ := s.view().Relation(in.OID, rel.Relname); there == nil {
+		return false, nil
+	}
+	e := pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, rel.Relname)
+	if !n.IfNotExists {
+		return false, e
+	}
+	e.Severity, e.Message = "NOTICE", e.Message+", skipping"
+	return true, w.Notice(e)
+}
+
+// asQuery gives the program of the query, or of the prepared statement, whose rows the table gets.
+func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.Node) (*program, []types.Datum, error) {
+	if x := n.GetExecuteStmt(); x != nil {
+		p, args, err := s.executed(ctx, x)
+		if err == nil && (p == nil || p.columns == nil || p.writes) {
+			err = pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
+		}
+		return p, args, err
+	}
+	st.Node = n
+	p, err := s.program(ctx, st, nil)
+	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
+		err = pgerr.Unsupported("parameters of CREATE TABLE AS are not supported yet").WithHint("Write the values into the query.")
+	}
+	return p, nil, err
+}
+
+// tableOf is the definition of a table with a query's columns.
+func tableOf(columns []Column, n *pg_query.CreateTableAsStmt) (*pg_query.CreateStmt, error) {
+	names := n.Into.ColNames
+	if len(names) > len(columns) {
+		return nil, pgerr.New(pgerr.SyntaxError, "too many column names were specified")
+	}
+	if len(columns) == 0 {
+		return nil, pgerr.Unsupported("a table without columns cannot be made of a query")
+	}
+	out := &pg_query.CreateStmt{
+		Relation: n.Into.Rel, Options: n.Into.Options, Oncommit: n.Into.OnCommit, Tablespacename: n.Into.TableSpaceName, AccessMethod: n.Into.AccessMethod,
+	}
+	for i, c := range columns {
+		name := c.Name
+		if i < len(names) {
+			name = names[i].GetString_().GetSval()
+		}
+		t := pgcatalog.TypeByOID(c.Type)
+		if t == nil {
+			return nil, pgerr.Unsupported(`column "%s" is of a type that no column can have yet`, name)
+		}
+		typ := &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode(t.Namespace), pg_query.MakeStrNode(t.Name)}, Typemod: c.Typmod, Location: -1}
+		def := &pg_query.ColumnDef{Colname: name, TypeName: typ, IsLocal: true, Location: -1}
+		out.TableElts = append(out.TableElts, &pg_query.Node{Node: &pg_query.Node_ColumnDef{ColumnDef: def}})
+	}
+	return out, nil
+}
+
+// insertRows writes a program's rows into a table that the transaction has made.
+func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *program, args []types.Datum) (int64, error) {
+	if err := s.tx.readable(p.tables); err != nil {
+		return 0, err
+	}
+	in, err := s.copyTarget(ctx, &pg_query.CopyStmt{Relation: rel})
+	if err != nil {
+		return 0, err
+	}
+	if err := s.tx.parts.Bound(s.scope()); err != nil {
+		return 0, err
+	}
+	c := s.execution(ctx, nil)
+	c.Hooks.Source = func(emit exec.Emit) error {
+		return p.exec.Run(s.execution(ctx, args), func(row []types.Datum) error { return emit(row) })
+	}
+	err = in.program.exec.Run(c, func([]types.Datum) error { return nil })
+	return c.Affected, err
+}

@@ -1,0 +1,287 @@
+package ddl
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+)
+
+// What LIKE … INCLUDING names; storage, statistics and compression have no effect here.
+const (
+	likeComments    = 1 << 0
+	likeConstraints = 1 << 2
+	likeDefaults    = 1 << 3
+	likeGenerated   = 1 << 4
+	likeIdentity    = 1 << 5
+	likeIndexes     = 1 << 6
+)
+
+// copied is what a LIKE takes over when the table has its columns.
+type copied struct {
+	from     *catalog.Table
+	comments bool
+	indexes  bool
+}
+
+// like is LIKE in CREATE TABLE: the columns of another table, and what INCLUDING names.
+func (d *draft) like(n *pg_query.TableLikeClause) error {
+	from, err := d.likeTable(n.Relation)
+	if err != nil {
+		return err
+	}
+	including := func(what uint32) bool { return n.Options&what != 0 }
+	for i := range from.Columns {
+		c := &from.Columns[i]
+		if c.Dropped {
+			continue
+		}
+		col := catalog.Column{AttNum: d.t.NextAttNum, Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation, NotNull: c.NotNull}
+		d.t.Columns = append(d.t.Columns, col)
+		d.t.NextAttNum++
+		if err := d.likeValue(&d.t.Columns[len(d.t.Columns)-1], c, including); err != nil {
+			return err
+		}
+		if text := from.ColumnComments[c.AttNum]; text != "" && including(likeComments) {
+			if d.t.ColumnComments == nil {
+				d.t.ColumnComments = map[int16]string{}
+			}
+			d.t.ColumnComments[col.AttNum] = text
+		}
+	}
+	if including(likeConstraints) {
+		if err := d.likeChecks(from); err != nil {
+			return err
+		}
+	}
+	d.likes = append(d.likes, copied{from, including(likeComments), including(likeIndexes)})
+	return d.likeKeys(from, including(likeIndexes))
+}
+
+// likeTable finds the table that LIKE names, and keeps it from changing until the transaction ends.
+func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
+	f, err := d.lookup(rv)
+	switch {
+	case pgerr.Is(err, pgerr.InvalidSchemaName):
+		return nil, pgerr.From(err).At(d.pos(rv.Location))
+	case err != nil:
+		return nil, err
+	case f == (found{}):
+		return nil, undefinedRelation(rv).At(d.pos(rv.Location))
+	case f.system != nil:
+		return nil, pgerr.Unsupported("LIKE of a system relation is not supported").At(d.pos(rv.Location)).WithHint("Write the columns out.")
+	case f.kind() != "table":
+		return nil, pgerr.New(pgerr.WrongObjectType, `relation "%s" is invalid in LIKE clause`, rv.Relname).
+			WithDetail("This operation is not supported for %s.", kindPlural(f.kind())).At(d.pos(rv.Location))
+	case !d.owns(f.table.Owner):
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
+	}
+	return f.table, d.ch.Require(f.table.OID)
+}
+
+// likeValue takes over where a column's values come from.
+func (d *draft) likeValue(col, c *catalog.Column, including func(uint32) bool) error {
+	switch {
+	case c.Identity != 0 && including(likeIdentity):
+		s := d.view.Table(c.Sequence)
+		if s == nil {
+			return errMoved
+		}
+		return d.likeIdentity(col, c.Identity, *s.Sequence)
+	case c.Generated != "" && including(likeGenerated):
+		src, err := analyze.ParseExpression(c.Generated)
+		if err != nil {
+			return err
+		}
+		d.defaults = append(d.defaults, columnExpr{att: col.AttNum, node: src.Node, generated: true})
+	case c.Default != "" && including(likeDefaults):
+		src, err := analyze.ParseExpression(c.Default)
+		if err != nil {
+			return err
+		}
+		d.defaults = append(d.defaults, columnExpr{att: col.AttNum, node: src.Node})
+	}
+	return nil
+}
+
+// likeIdentity makes an identity column with a sequence of its own that counts as another does.
+func (d *draft) likeIdentity(col *catalog.Column, kind byte, like catalog.Sequence) error {
+	name, _, err := d.sequenceName(col, nil)
+	if err != nil {
+		return err
+	}
+	like.Table, like.Column, like.Internal, like.Value, like.Called = d.t.OID, col.AttNum, true, like.Start, false
+	s, err := d.newSequence(d.t.Schema, name, d.t.Owner, like)
+	if err != nil {
+		return err
+	}
+	col.Identity, col.Sequence, col.NotNull = kind, s.OID, true
+	return d.ch.PutTable(s)
+}
+
+// likeChecks takes over the CHECK constraints, with their names.
+func (d *draft) likeChecks(from *catalog.Table) error {
+	for i := range from.Constraints {
+		k := &from.Constraints[i]
+		if k.Kind != catalog.Check {
+			continue
+		}
+		src, err := analyze.ParseExpression(k.Check)
+		if err != nil {
+			return err
+		}
+		d.checks = append(d.checks, pendingCheck{name: k.Name, node: src.Node, noInherit: k.NoInherit})
+	}
+	return nil
+}
+
+// likeKeys takes over the primary key and the UNIQUE constraints, under names of their own.
+func (d *draft) likeKeys(from *catalog.Table, including bool) error {
+	if !including {
+		return nil
+	}
+	for i := range from.Constraints {
+		k := &from.Constraints[i]
+		if k.Kind != catalog.PrimaryKey && k.Kind != catalog.Unique {
+			continue
+		}
+		n := &pg_query.Constraint{Location: -1, Deferrable: k.Deferrable, Initdeferred: k.InitiallyDeferred}
+		for _, att := range k.Columns {
+			n.Keys = append(n.Keys, pg_query.MakeStrNode(from.ColumnByNum(att).Name))
+		}
+		if k.Kind == catalog.PrimaryKey {
+			if err := d.primaryKey(n, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		if x := from.Index(k.Index); x != nil {
+			n.NullsNotDistinct, n.Options = x.NullsNotDistinct, optionNodes(x.Options)
+			for _, att := range x.Include {
+				n.Including = append(n.Including, pg_query.MakeStrNode(from.ColumnByNum(att).Name))
+			}
+		}
+		if err := d.unique(n, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func optionNodes(options map[string]string) []*pg_query.Node {
+	var out []*pg_query.Node
+	for name, value := range options {
+		e := &pg_query.DefElem{Defname: name, Arg: pg_query.MakeStrNode(value), Location: -1}
+		out = append(out, &pg_query.Node{Node: &pg_query.Node_DefElem{DefElem: e}})
+	}
+	return out
+}
+
+// settleLikes makes the indexes that belong to no constraint, and copies comments.
+func (d *draft) settleLikes() error {
+	for _, l := range d.likes {
+		for i := range l.from.Indexes {
+			x := &l.from.Indexes[i]
+			if !l.indexes || l.from.ConstraintOf(x.OID) != nil || x.State != catalog.IndexPublic {
+				continue
+			}
+			n, err := indexStmt(l.from, x)
+			if err != nil {
+				return err
+			}
+			if _, err := d.index(n); err != nil {
+				return err
+			}
+		}
+		if l.comments {
+			d.likeComments(l)
+		}
+	}
+	if d.likes == nil {
+		return nil
+	}
+	d.likes = nil
+	return d.settleScopes()
+}
+
+// likeComments copies the comments of what was taken over.
+func (d *draft) likeComments(l copied) {
+	for i := range l.from.Constraints {
+		if k := &l.from.Constraints[i]; k.Kind == catalog.Check && k.Comment != "" {
+			if own := d.t.Constraint(k.Name); own != nil {
+				own.Comment = k.Comment
+			}
+		}
+	}
+	for i := range l.from.Indexes {
+		x := &l.from.Indexes[i]
+		if x.Comment == "" {
+			continue
+		}
+		for j := range d.t.Indexes {
+			if own := &d.t.Indexes[j]; own.Comment == "" && d.sameKey(own, l.from, x) {
+				own.Comment = x.Comment
+				break
+			}
+		}
+	}
+}
+
+// sameKey tells whether an index of the draft is over the same columns and expressions as one of another table.
+func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Index) bool {
+	names := func(t *catalog.Table, list []int16) []string {
+		var out []string
+		for _, att := range list {
+			name := ""
+			if c := t.ColumnByNum(att); c != nil {
+				name = c.Name
+			}
+			out = append(out, name)
+		}
+		return out
+	}
+	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate && slices.Equal(own.Expressions, x.Expressions) &&
+		slices.Equal(own.Order, x.Order) && slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
+}
+
+// indexStmt is the CREATE INDEX that makes an index like x.
+func indexStmt(t *catalog.Table, x *catalog.Index) (*pg_query.IndexStmt, error) {
+	n := &pg_query.IndexStmt{Unique: x.Unique, NullsNotDistinct: x.NullsNotDistinct, Options: optionNodes(x.Options)}
+	expressions := x.Expressions
+	for i, att := range x.Columns {
+		e := &pg_query.IndexElem{Ordering: pg_query.SortByDir_SORTBY_ASC, NullsOrdering: pg_query.SortByNulls_SORTBY_NULLS_LAST}
+		if i < len(x.Order) {
+			if x.Order[i]&catalog.KeyDesc != 0 {
+				e.Ordering = pg_query.SortByDir_SORTBY_DESC
+			}
+			if x.Order[i]&catalog.KeyNullsFirst != 0 {
+				e.NullsOrdering = pg_query.SortByNulls_SORTBY_NULLS_FIRST
+			}
+		}
+		if att != 0 {
+			e.Name = t.ColumnByNum(att).Name
+		} else {
+			src, err := analyze.ParseExpression(expressions[0])
+			if err != nil {
+				return nil, err
+			}
+			e.Expr, expressions = src.Node, expressions[1:]
+		}
+		n.IndexParams = append(n.IndexParams, &pg_query.Node{Node: &pg_query.Node_IndexElem{IndexElem: e}})
+	}
+	for _, att := range x.Include {
+		e := &pg_query.IndexElem{Name: t.ColumnByNum(att).Name}
+		n.IndexIncludingParams = append(n.IndexIncludingParams, &pg_query.Node{Node: &pg_query.Node_IndexElem{IndexElem: e}})
+	}
+	if x.Predicate != "" {
+		src, err := analyze.ParseExpression(x.Predicate)
+		if err != nil {
+			return nil, err
+		}
+		n.WhereClause = src.Node
+	}
+	return n, nil
+}
