@@ -159,3 +159,26 @@ func TestLookedFirst(t *testing.T) {
 	}
 	b.want("ROLLBACK", "ROLLBACK")
 }
+
+// TestDoNothingLocksNothing: who finds a row there by ON CONFLICT DO NOTHING leaves it to others, at every level; a row that its snapshot has not is 40001.
+func TestDoNothingLocksNothing(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE s (id int PRIMARY KEY, u text UNIQUE, v int)", "CREATE TABLE")
+	for _, level := range []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
+		for _, target := range []string{"", "(id)", "(u)"} {
+			a.answer("DELETE FROM s; INSERT INTO s VALUES (1, 'x', 0)")
+			b.want("BEGIN ISOLATION LEVEL "+level+"; SELECT 1; INSERT INTO s VALUES (1, 'x', 9) ON CONFLICT "+target+" DO NOTHING", "BEGIN\n1\nSELECT 1\nINSERT 0 0")
+			a.want("SELECT id FROM s WHERE id = 1 FOR UPDATE NOWAIT", "1\nSELECT 1")
+			b.want("COMMIT", "COMMIT")
+			b.want("BEGIN ISOLATION LEVEL "+level+"; SELECT 1", "BEGIN\n1\nSELECT 1")
+			a.want("UPDATE s SET v = v + 1", "UPDATE 1")
+			got := b.answer("INSERT INTO s VALUES (1, 'x', 9) ON CONFLICT " + target + " DO NOTHING")
+			if level == "READ COMMITTED" && got != "INSERT 0 0" || level != "READ COMMITTED" && !strings.Contains(got, "SQLSTATE 40001") {
+				t.Errorf("%s %s: %s", level, target, got)
+			}
+			b.want("ROLLBACK", "ROLLBACK")
+		}
+	}
+	a.checked()
+}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"sync"
@@ -156,6 +157,24 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	value, _, err := t.r.newest(key)
 	return value, err
+}
+
+// ChangedSince gives a *txn.ConflictError where another transaction has changed key after T. It takes no lock, so that it may be changed at once.
+func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) error {
+	if t.hasStaged(key) {
+		return nil
+	}
+	if err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+		return err
+	}
+	value, version, err := t.r.newest(key)
+	if err == nil && value == nil {
+		version, err = t.r.lastDelete(key)
+	}
+	if err != nil || version <= T {
+		return err
+	}
+	return txn.NewConflict(bytes.Clone(key), version, T, t.r.writerAt(version), value == nil)
 }
 
 // Put stages key with value. A row's key must be locked; index entries need no lock. Both slices are copied.

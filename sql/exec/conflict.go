@@ -44,22 +44,24 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 }
 
 // taken looks whether a proposed row's key is taken, before the insertion takes the lock that a new row needs: the row that is there already
-// gets the lock of an update, and DO NOTHING at READ COMMITTED needs none. It gives the row, nil where the key is free: then a row is
+// gets the lock of an update, and DO NOTHING needs none. It gives the row, nil where the key is free: then a row is
 // perhaps about to be inserted, for which the stronger lock waits.
 //
 // READ COMMITTED goes by the newest version, whether or not the statement's snapshot has it; above that level a version that the snapshot
 // has not is 40001, for DO NOTHING too: it would answer by a row that the transaction cannot see.
 func (o *stageOp) taken(c *Ctx, key []byte) ([]byte, error) {
 	existing, err := c.local.tx.Newest(c.ctx(), key)
-	if err != nil || existing == nil || !o.conf.update && c.rechecks() {
-		return existing, err
-	}
-	req := txn.LockRequest{Mode: txn.Share, T: c.local.task.T, Recheck: c.rechecks()}
 	switch {
-	case o.conf.update && len(o.conf.keyed) > 0:
+	case err != nil || existing == nil:
+		return nil, err
+	case !o.conf.update && c.rechecks():
+		return existing, nil
+	case !o.conf.update:
+		return existing, o.rule.table.named(c, key, c.local.tx.ChangedSince(c.ctx(), key, c.local.task.T))
+	}
+	req := txn.LockRequest{Mode: txn.NoKeyUpdate, T: c.local.task.T, Recheck: c.rechecks()}
+	if len(o.conf.keyed) > 0 {
 		req.Mode = txn.Update
-	case o.conf.update:
-		req.Mode = txn.NoKeyUpdate
 	}
 	if _, err := o.rule.table.lockRow(c, key, req, "updating"); err != nil {
 		return nil, err

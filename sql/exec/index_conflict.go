@@ -184,15 +184,15 @@ func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
 	return in.out.changeEntries(in.c, rule.indexes, later, both[:width], key, both[width:], key, a.value)
 }
 
-// claim puts an exclusive entry, or answers with the one that is there. DO NOTHING at READ COMMITTED looks before it locks, so that those who
-// find a row there do not wait for each other.
+// claim puts an exclusive entry, or answers with the one that is there. DO NOTHING looks before it locks, so that those who find a row there do not
+// wait for each other.
 func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
 	tx := c.local.tx
 	existing, err := tx.Newest(c.ctx(), w.Key)
 	if err != nil {
 		return err
 	}
-	if existing == nil || o.conf.update || !c.rechecks() {
+	if existing == nil || o.conf.update {
 		if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}, "inserting"); err != nil {
 			return err
 		}
@@ -209,11 +209,17 @@ func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
 	return o.reply(emit, w, didInsert, types.Null, types.Null)
 }
 
-// upsert is ON CONFLICT of a row that was found by its entry, whose lock is held: so it is still there.
+// upsert is ON CONFLICT of a row that was found by its entry. DO UPDATE holds the entry's lock, so that it is still there; DO NOTHING does not, and may find
+// that it went.
 func (o *stageOp) upsert(c *Ctx, w *Write, emit Emit) error {
 	existing, err := o.taken(c, w.Key)
 	if err != nil {
 		return err
+	}
+	if existing == nil && !o.conf.update {
+		if err := o.rule.table.named(c, w.Key, c.local.tx.ChangedSince(c.ctx(), w.Key, c.local.task.T)); err != nil {
+			return err
+		}
 	}
 	if existing == nil {
 		return pgerr.New(pgerr.DataCorrupted, "index entry of table %q names a row that is not there", o.rule.table.def.Name)

@@ -21,6 +21,8 @@ type Tx interface {
 	Applied() txn.Timestamp
 	// Newest gives the value that holds now, staged by this transaction or committed; nil where there is none. The key is locked.
 	Newest(ctx context.Context, key []byte) ([]byte, error)
+	// ChangedSince gives a *txn.ConflictError where another transaction has changed key after t. It takes no lock.
+	ChangedSince(ctx context.Context, key []byte, t txn.Timestamp) error
 	// HasRead tells whether a SERIALIZABLE transaction has read key, or looked for it, and the timestamp of its earliest read.
 	HasRead(key []byte) (txn.Timestamp, bool)
 	// StagedSince tells whether key was staged after a mark was taken.
