@@ -1,6 +1,9 @@
 package cluster
 
-import "github.com/sherddb/sherd/txn"
+import (
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/txn"
+)
 
 // ListRowLocks is RowLocks in the words of package txn, for sessions.
 func (h *Host) ListRowLocks() ([]txn.RowLock, int) {
@@ -27,4 +30,21 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 		}
 	}
 	return out, total
+}
+
+// ListReplicas gives the replicas of the fragments that are led here, for sessions.
+func (h *Host) ListReplicas() []sysview.Replica {
+	var out []sysview.Replica
+	for _, r := range h.all() {
+		term := r.Term()
+		if term == 0 {
+			continue
+		}
+		for _, m := range r.Members() {
+			out = append(out, sysview.Replica{
+				Fragment: r.ID(), Node: m.Node, Leads: m.Node == h.cfg.Node, Voter: m.Voter, Lag: m.Lag, Contact: m.Contact, Term: term,
+			})
+		}
+	}
+	return out
 }

@@ -1,8 +1,13 @@
 package pgwire
 
-import "crypto/subtle"
+import (
+	"crypto/subtle"
 
-// Cancel cancels the statement that the connection of this pid runs, if the secret is right (W5). Nobody learns whether it was.
+	"github.com/sherddb/sherd/sql"
+)
+
+// Cancel cancels the statement that the connection of this pid runs, if the secret is right (W5). Nobody learns whether it was. It concerns
+// connections of this server alone.
 func (s *Server) Cancel(pid, secret uint32) {
 	s.mu.Lock()
 	c := s.conns[pid]
@@ -11,4 +16,13 @@ func (s *Server) Cancel(pid, secret uint32) {
 		return
 	}
 	c.intr.interrupt(userCancel())
+}
+
+// cancelAnywhere brings a client's request to the node of the connection: a balancer may have sent it here.
+func (s *Server) cancelAnywhere(pid, secret uint32) {
+	if other := s.cfg.CancelElsewhere; other != nil && sql.NodeOfPID(pid) != sql.NodeOfPID(s.cfg.FirstPID) {
+		other(pid, secret)
+		return
+	}
+	s.Cancel(pid, secret)
 }

@@ -20,6 +20,9 @@ type Config struct {
 	// Authenticate gives the SCRAM verifier of a role, "" where it has no password; ok is false where there is no such role.
 	Authenticate func(user string) (verifier string, ok bool)
 
+	// CancelElsewhere brings a request to cancel to the node of another process number; it does not wait. nil: there are no other nodes.
+	CancelElsewhere func(pid, secret uint32)
+
 	FirstPID       uint32        // the number before the first process number that is given (sql.FirstPID)
 	TLS            *tls.Config   // nil: SSLRequest is answered 'N'
 	MaxConnections int           // 0: 10,000

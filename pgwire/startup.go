@@ -87,7 +87,7 @@ func (c *conn) startupMessage(ctx context.Context) (map[string]string, error) {
 		switch {
 		case code == cancelCode:
 			if len(body) == cancelBodySize {
-				c.server.Cancel(binary.BigEndian.Uint32(body[4:]), binary.BigEndian.Uint32(body[8:]))
+				c.server.cancelAnywhere(binary.BigEndian.Uint32(body[4:]), binary.BigEndian.Uint32(body[8:]))
 			}
 			return nil, errTerminated
 		case code == sslCode && !askedSSL:

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -101,19 +100,4 @@ func (s *Session) look() sysview.Session {
 		row.WaitType, row.Wait = "Client", "ClientRead"
 	}
 	return row
-}
-
-// activity lists the sessions of this node, by process number.
-func (db *Server) activity() []sysview.Session {
-	var out []sysview.Session
-	waits := db.rowWaits()
-	db.eachSession(func(s *Session) {
-		row := s.look()
-		if waits[row.PID] {
-			row.WaitType, row.Wait = "Lock", "transactionid"
-		}
-		out = append(out, row)
-	})
-	slices.SortFunc(out, func(a, b sysview.Session) int { return int(int64(a.PID) - int64(b.PID)) })
-	return out
 }

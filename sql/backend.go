@@ -30,64 +30,99 @@ func adminTerminate() *pgerr.Error {
 	return &pgerr.Error{Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection due to administrator command"}
 }
 
-// target finds the session that a function acts on, and whether the role may; nil, and a warning, where there is none.
-func (i info) target(pid int32, superuser, other string) (*Session, error) {
-	s := i.db.backend(uint32(pid))
-	if s == nil || pid <= 0 {
-		i.warn(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid)
-		return nil, nil
+// Signal is what pg_cancel_backend and pg_terminate_backend ask for.
+type Signal struct {
+	PID       uint32
+	Terminate bool
+	Patience  time.Duration // how long the end is waited for; 0 is not at all
+	Role      catalog.OID   // who asks
+}
+
+// SignalResult says what became of it.
+type SignalResult struct {
+	Known bool // there is such a session
+	Done  bool // false: it has not ended in time
+}
+
+// Signal cancels the statement of a session of this node, or ends the session. Who may not is refused with 42501.
+func (db *Server) Signal(ctx context.Context, x Signal) (SignalResult, error) {
+	s := db.backend(x.PID)
+	if s == nil {
+		return SignalResult{}, nil
 	}
-	view := i.view()
-	me, him := view.Role(i.role), view.Role(s.role)
+	if err := db.maySignal(x, s.role); err != nil {
+		return SignalResult{Known: true}, err
+	}
+	if !x.Terminate {
+		s.interrupt(userCancel())
+		return SignalResult{true, true}, nil
+	}
+	s.terminate(adminTerminate())
+	if x.Patience == 0 {
+		return SignalResult{true, true}, nil
+	}
+	timer := time.NewTimer(x.Patience)
+	defer timer.Stop()
+	select {
+	case <-s.gone:
+		return SignalResult{true, true}, nil
+	case <-timer.C:
+		return SignalResult{Known: true}, nil
+	case <-ctx.Done():
+		return SignalResult{Known: true}, cancelled(ctx)
+	}
+}
+
+func (db *Server) maySignal(x Signal, role catalog.OID) error {
+	view := db.cfg.Catalog.View()
+	me, him := view.Role(x.Role), view.Role(role)
+	doing, whose := "cancel superuser query", "whose query is being canceled"
+	if x.Terminate {
+		doing, whose = "terminate superuser process", "whose process is being terminated"
+	}
 	switch {
 	case me != nil && me.Superuser:
 	case him != nil && him.Superuser:
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "%s", superuser)
-	case s.role != i.role:
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "%s", other)
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be a superuser to %s", doing)
+	case x.Role != role:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role %s or member of pg_signal_backend", whose)
 	}
-	return s, nil
+	return nil
+}
+
+// signal finds the session wherever it is.
+func (i info) signal(x Signal) (bool, error) {
+	x.Role = i.role
+	send := i.db.Signal
+	if others := i.db.cfg.Others; others != nil && NodeOfPID(x.PID) != NodeOfPID(i.start.PID) {
+		send = others.Signal
+	}
+	r, err := send(i.ctx, x)
+	switch {
+	case err != nil:
+		return false, err
+	case !r.Known:
+		i.warn(pgerr.Warning, "PID %d is not a PostgreSQL backend process", int32(x.PID))
+	case !r.Done:
+		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", x.PID, x.Patience.Milliseconds())
+	}
+	return r.Done, nil
 }
 
 // CancelBackend implements builtin.LockInfo.
 func (i info) CancelBackend(pid int32) (bool, error) {
-	s, err := i.target(pid, "must be a superuser to cancel superuser query",
-		"must be a member of the role whose query is being canceled or member of pg_signal_backend")
-	switch {
-	case s == nil:
-		return false, err
-	case s == i.Session:
+	if uint32(pid) == i.start.PID {
 		return false, userCancel()
 	}
-	s.interrupt(userCancel())
-	return true, nil
+	return i.signal(Signal{PID: uint32(pid)})
 }
 
 // TerminateBackend implements builtin.LockInfo.
 func (i info) TerminateBackend(pid int32, patience time.Duration) (bool, error) {
-	s, err := i.target(pid, "must be a superuser to terminate superuser process",
-		"must be a member of the role whose process is being terminated or member of pg_signal_backend")
-	switch {
-	case s == nil:
-		return false, err
-	case s == i.Session:
+	if uint32(pid) == i.start.PID {
 		return false, adminTerminate()
 	}
-	s.terminate(adminTerminate())
-	if patience == 0 {
-		return true, nil
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-s.gone:
-		return true, nil
-	case <-timer.C:
-		i.warn(pgerr.Warning, "backend with PID %d did not terminate within %d milliseconds", pid, patience.Milliseconds())
-		return false, nil
-	case <-i.ctx.Done():
-		return false, cancelled(i.ctx)
-	}
+	return i.signal(Signal{PID: uint32(pid), Terminate: true, Patience: patience})
 }
 
 func (s *Session) interrupt(cause *pgerr.Error) {
@@ -159,7 +194,7 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 // BlockingPIDs implements builtin.LockInfo.
 func (i info) BlockingPIDs(pid int32) ([]int32, error) {
 	var out []int32
-	for _, p := range i.db.blockers(i.db.cfg.Deadlocks.Waits())[uint32(pid)] {
+	for _, p := range blockers(i.reports(WantWaits).Waits)[uint32(pid)] {
 		out = append(out, int32(p))
 	}
 	return out, nil

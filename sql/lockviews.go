@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -14,7 +13,7 @@ import (
 )
 
 // blockers gives the backends that a backend's wait for a lock of any kind is for, by the oldest wait.
-func (db *Server) blockers(waits []txn.Waiting) map[uint32][]uint32 {
+func blockers(waits []txn.Waiting) map[uint32][]uint32 {
 	out := map[uint32][]uint32{}
 	for _, w := range waits {
 		for _, b := range w.Blockers {
@@ -28,37 +27,22 @@ func (db *Server) blockers(waits []txn.Waiting) map[uint32][]uint32 {
 
 // lockRows lists the locks of all kinds.
 func (s *Session) lockRows() ([]sysview.Lock, error) {
-	waits := s.db.cfg.Deadlocks.Waits()
-	blockers := s.db.blockers(waits)
-	out := s.transactionLocks()
-	for _, l := range s.db.locks.Locks() {
-		x := sysview.Lock{
-			Type: l.Tag.Kind.String(), Database: l.Tag.Database, PID: l.PID, Mode: l.Mode.String(), Granted: l.Granted, Since: l.Since,
-		}
-		if !l.Owner.IsZero() {
-			x.Txn, x.TxnXID = l.Owner.String(), l.Owner.XID()
-		}
-		switch l.Tag.Kind {
-		case locks.Relation:
-			x.Relation = l.Tag.Object
-		default:
-			x.Class, x.Object, x.Sub = l.Tag.Class, l.Tag.Object, l.Tag.Sub
-		}
-		if l.Tag.Kind == locks.Advisory {
-			x.Key = l.Tag.KeyText()
-		}
+	all := s.reports(WantSessions | WantLocks | WantRows | WantWaits)
+	waits := blockers(all.Waits)
+	out := transactionLocks(all.Sessions)
+	for _, l := range all.Locks {
 		if !l.Granted {
-			x.Blockers = blockers[l.PID]
+			l.Blockers = waits[l.PID]
 		}
-		out = append(out, x)
+		out = append(out, l)
 	}
-	return append(out, s.rowLocks()...), nil
+	return append(out, s.rowLocks(all.Rows)...), nil
 }
 
 // transactionLocks lists the locks that transactions hold on themselves.
-func (s *Session) transactionLocks() []sysview.Lock {
+func transactionLocks(sessions []sysview.Session) []sysview.Lock {
 	var out []sysview.Lock
-	for _, a := range s.db.activity() {
+	for _, a := range sessions {
 		if a.TxnID == "" {
 			continue
 		}
@@ -74,12 +58,8 @@ func (s *Session) transactionLocks() []sysview.Lock {
 	return out
 }
 
-// rowLocks lists the row locks, and the waits for them as PostgreSQL has them too.
-func (s *Session) rowLocks() []sysview.Lock {
-	list, total := s.db.cfg.Fragments.ListRowLocks()
-	if total > len(list) {
-		info{Session: s}.warn(pgerr.Warning, "only %d of %d row locks are listed", len(list), total)
-	}
+// rowLocks shows row locks, and the waits for them as PostgreSQL has them too.
+func (s *Session) rowLocks(list []txn.RowLock) []sysview.Lock {
 	tables := storedTables(s.view())
 	out := make([]sysview.Lock, 0, len(list))
 	var queued []byte // the row whose queue has begun
@@ -150,16 +130,13 @@ func storedTables(view *catalog.View) map[storedIn]*catalog.Table {
 
 // transactionRows lists the open transactions: those of sessions, and those that have none any more.
 func (s *Session) transactionRows() ([]sysview.Transaction, error) {
-	list, total := s.db.cfg.Fragments.ListTransactions()
-	if total > len(list) {
-		info{Session: s}.warn(pgerr.Warning, "only %d of %d transactions are listed", len(list), total)
-	}
+	all := s.reports(WantSessions | WantTransactions)
 	stored := map[string]txn.OpenTransaction{}
-	for _, t := range list {
+	for _, t := range all.Transactions {
 		stored[t.Party.ID.String()] = t
 	}
 	var out []sysview.Transaction
-	for _, a := range s.db.activity() {
+	for _, a := range all.Sessions {
 		if a.TxnID == "" {
 			continue
 		}
@@ -218,15 +195,4 @@ func (s *Session) databaseOf(fragments []txn.FragmentID) catalog.OID {
 		}
 	}
 	return 0
-}
-
-// rowWaits tells which backends wait for row locks.
-func (db *Server) rowWaits() map[uint32]bool {
-	out := map[uint32]bool{}
-	for _, w := range db.cfg.Deadlocks.Waits() {
-		if w.Object == "" {
-			out[w.Waiter.Session] = true
-		}
-	}
-	return out
 }

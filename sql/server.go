@@ -30,7 +30,8 @@ type Config struct {
 	Block     string // ends ids that the server completes: orders/17-A
 	// JoinToken makes a token that lets a new node in, or the one of that number; nil: there can be no other nodes.
 	JoinToken func(ctx context.Context, life time.Duration, node uint32) (string, error)
-	TempDir   string // of files that statements need while they run, made when needed; "" is the system's
+	Others    *Others // nil: there are none
+	TempDir   string  // of files that statements need while they run, made when needed; "" is the system's
 }
 
 // Server is the part of a node that serves sessions.

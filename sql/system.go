@@ -22,7 +22,8 @@ func (s *Session) systemEnv() *sysview.Env {
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
-		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.db.activity, Locks: s.lockRows,
+		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
+		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Health: s.health,
 		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }

@@ -87,7 +87,7 @@ func (s *Session) lockWaits() *exec.LockWaits {
 		After: max(s.milliseconds("deadlock_timeout"), time.Millisecond),
 		Still: func(doing string, waited time.Duration) {
 			logger.Info("still waiting for a lock", "pid", pid, "lock", "row", "object", doing, "waited", waited,
-				"blocked_by", s.db.blockers(waits.Waits())[pid])
+				"blocked_by", blockers(waits.Waits())[pid])
 		},
 		Over: func(doing string, waited time.Duration, err error) {
 			logger.Info("the wait for a lock is over", "pid", pid, "lock", "row", "object", doing, "waited", waited, "error", err)

@@ -23,9 +23,12 @@ type Env struct {
 	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
 	// SequenceValue tells where a sequence is, and whether that value has been given.
 	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
-	// Sessions lists the sessions of this node.
+	// Sessions lists the sessions of all nodes.
 	Sessions func() []Session
-	// Locks lists the locks of all kinds, Transactions the open transactions of this node.
+	// Replicas lists the replicas of all fragments that have a leader, Health what is known of the other nodes.
+	Replicas func() []Replica
+	Health   func() []Health
+	// Locks lists the locks of all kinds, Transactions the open transactions, of all nodes.
 	Locks        func() ([]Lock, error)
 	Transactions func() ([]Transaction, error)
 	// Counters counts what has happened in a database since the start.

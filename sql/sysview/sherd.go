@@ -16,7 +16,7 @@ func sherdSources() map[string]source {
 	return map[string]source{
 		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
 		"databases": databases, "nodes": nodes, "settings": sherdSettings, "version": sherdVersion,
-		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows,
+		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows,
 	}
 }
 
@@ -56,17 +56,16 @@ func fragments(b *builder) error {
 	if err != nil {
 		return err
 	}
+	replicas := b.env.Replicas()
 	for i := range d.Fragments {
 		f := &d.Fragments[i]
 		docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == f.ID })
 		names := b.env.nodeNames(f.Nodes)
 		owned := d.Map.Owned(f.ID)
+		leader, state := b.env.fragmentHealth(f, replicas)
 		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
 			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.ReplicationFactor)).
-			text("state", replicaState(len(f.Nodes), d.ReplicationFactor))
-		if len(names) == 1 {
-			r.text("leader", names[0])
-		}
+			text("state", state).optional("leader", leader)
 		if err := r.send(); err != nil {
 			return err
 		}
@@ -74,7 +73,7 @@ func fragments(b *builder) error {
 	return nil
 }
 
-// replicaState tells whether a fragment has the replicas that it shall have.
+// replicaState tells whether as many of a fragment's replicas answer as there shall be.
 func replicaState(have, want int) string {
 	if have < want {
 		return fmt.Sprintf("serving, %d of %d replicas", have, want)
@@ -158,40 +157,6 @@ func databases(b *builder) error {
 		}
 	}
 	return nil
-}
-
-func nodes(b *builder) error {
-	replicas := map[uint32]int64{} // of all databases, by node
-	for d := range b.env.View.Databases() {
-		for i := range d.Fragments {
-			for _, n := range d.Fragments[i].Nodes {
-				replicas[n]++
-			}
-		}
-	}
-	for n := range b.env.View.Nodes() {
-		err := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
-			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
-			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).send()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func nodeRole(n *catalog.Node) string {
-	if n.Gateway {
-		return "gateway"
-	}
-	return "all"
-}
-
-func nodeState(n *catalog.Node) string {
-	if n.State == catalog.NodeDraining {
-		return "draining"
-	}
-	return "active"
 }
 
 func sherdSettings(b *builder) error {

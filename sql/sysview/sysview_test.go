@@ -105,6 +105,19 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 				Started: start, QueryStarted: start, State: "active", Query: "SELECT 1",
 			}}
 		},
+		Replicas: func() (out []Replica) {
+			for i := range view.Database(catalog.PostgresDB).Fragments {
+				f := view.Database(catalog.PostgresDB).Fragments[i].ID
+				if i == 1 {
+					continue // it has no leader
+				}
+				out = append(out, Replica{Fragment: f, Node: 1, Leads: true, Voter: true, Term: 3}, Replica{Fragment: f, Node: 2, Lag: 70})
+			}
+			return out
+		},
+		Health: func() []Health {
+			return []Health{{Node: 2, Alive: true, LastSeen: start, Ahead: -time.Millisecond, RTT: 300 * time.Microsecond}}
+		},
 		Prepared: func() []Prepared {
 			return []Prepared{{Name: "p", Text: "PREPARE p AS SELECT $1", At: start, Params: []types.OID{types.Int4}, FromSQL: true}}
 		},

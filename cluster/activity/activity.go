@@ -1,0 +1,165 @@
+package activity
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql"
+)
+
+// askTimeout bounds an answer. Reports are made of what is in memory.
+const askTimeout = 3 * time.Second
+
+// Config says whose side it is. All fields are required.
+type Config struct {
+	Self  uint32
+	Door  *door.Door
+	Nodes func() []uint32 // those that can be asked; this one may be among them
+}
+
+// Sessions is what a Net serves to others: a node's sessions.
+type Sessions struct {
+	Server *sql.Server
+	Cancel func(pid, secret uint32) // a client's request
+}
+
+// Net is a node's side. All methods may be called concurrently.
+type Net struct {
+	pb.UnimplementedActivityServer
+	cfg      Config
+	sessions atomic.Pointer[Sessions]
+}
+
+// New makes the net of a node and registers its service.
+func New(cfg Config, members grpc.ServiceRegistrar) *Net {
+	n := &Net{cfg: cfg}
+	pb.RegisterActivityServer(members, n)
+	return n
+}
+
+// Serve lets other nodes ask.
+func (n *Net) Serve(s Sessions) { n.sessions.Store(&s) }
+
+func (n *Net) served() (*Sessions, error) {
+	if s := n.sessions.Load(); s != nil {
+		return s, nil
+	}
+	return nil, status.Error(codes.Unavailable, "the node is starting")
+}
+
+func (n *Net) client(node uint32) (pb.ActivityClient, error) {
+	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	if err != nil {
+		return nil, err
+	}
+	return pb.NewActivityClient(link), nil
+}
+
+// Reports asks all other nodes at the same time.
+func (n *Net) Reports(ctx context.Context, wanted sql.Wanted) []sql.Report {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	nodes := slices.DeleteFunc(slices.Clone(n.cfg.Nodes()), func(x uint32) bool { return x == n.cfg.Self })
+	answers := make([]*pb.ReportAnswer, len(nodes))
+	var asking sync.WaitGroup
+	for i, node := range nodes {
+		asking.Go(func() {
+			if client, err := n.client(node); err == nil {
+				answers[i], _ = client.Report(ctx, &pb.ReportRequest{Wanted: uint32(wanted)})
+			}
+		})
+	}
+	asking.Wait()
+	var out []sql.Report
+	for _, a := range answers {
+		if a != nil {
+			out = append(out, fromReport(a))
+		}
+	}
+	return out
+}
+
+// Report implements the service.
+func (n *Net) Report(_ context.Context, r *pb.ReportRequest) (*pb.ReportAnswer, error) {
+	s, err := n.served()
+	if err != nil {
+		return nil, err
+	}
+	report := s.Server.Report(sql.Wanted(r.Wanted))
+	return toReport(&report), nil
+}
+
+// Send brings a signal to the node of a session. 57P03 where that does not answer.
+func (n *Net) Send(ctx context.Context, x sql.Signal) (sql.SignalResult, error) {
+	node := sql.NodeOfPID(x.PID)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout+x.Patience)
+	defer cancel()
+	client, err := n.client(node)
+	if err != nil {
+		return sql.SignalResult{}, nil // there is no such node
+	}
+	a, err := client.Signal(ctx, &pb.SignalRequest{
+		Session: x.PID, Terminate: x.Terminate, PatienceMicros: x.Patience.Microseconds(), Role: x.Role,
+	})
+	switch {
+	case err != nil:
+		return sql.SignalResult{}, pgerr.New(pgerr.CannotConnectNow, "node %d, to which process %d belongs, does not answer", node, x.PID)
+	case a.Sqlstate != "":
+		return sql.SignalResult{}, pgerr.New(a.Sqlstate, "%s", a.Message)
+	}
+	return sql.SignalResult{Known: a.Known, Done: a.Done}, nil
+}
+
+// Signal implements the service.
+func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer, error) {
+	s, err := n.served()
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Server.Signal(ctx, sql.Signal{
+		PID: r.Session, Terminate: r.Terminate, Patience: time.Duration(r.PatienceMicros) * time.Microsecond, Role: r.Role,
+	})
+	a := &pb.SignalAnswer{Known: done.Known, Done: done.Done}
+	if err != nil {
+		e := pgerr.From(err)
+		a.Sqlstate, a.Message = e.Code, e.Message
+	}
+	return a, nil
+}
+
+// Forward brings a client's request to cancel to the node of its session. It does not wait; nobody hears what becomes of it.
+func (n *Net) Forward(pid, secret uint32) {
+	node := sql.NodeOfPID(pid)
+	if node == n.cfg.Self {
+		return
+	}
+	client, err := n.client(node)
+	if err != nil {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+		defer cancel()
+		_, _ = client.CancelRequest(ctx, &pb.ClientCancel{Session: pid, Secret: secret})
+	}()
+}
+
+// CancelRequest implements the service.
+func (n *Net) CancelRequest(_ context.Context, r *pb.ClientCancel) (*pb.ClientCancelAnswer, error) {
+	s, err := n.served()
+	if err != nil {
+		return nil, err
+	}
+	s.Cancel(r.Session, r.Secret)
+	return &pb.ClientCancelAnswer{}, nil
+}

@@ -1,0 +1,163 @@
+package sysview
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Replica is a replica of a fragment, as the node that leads the fragment sees it.
+type Replica struct {
+	Fragment uint32
+	Node     uint32
+	Leads    bool
+	Voter    bool
+	Lag      uint64    // entries of the log that it has not said to have
+	Contact  time.Time // of its last answer; zero: none to this leader
+	Term     uint64
+}
+
+// Health is what a node knows of another.
+type Health struct {
+	Node     uint32
+	Alive    bool
+	LastSeen time.Time     // zero: never
+	Ahead    time.Duration // of its clock
+	RTT      time.Duration
+}
+
+// nodes is sherd.nodes.
+func nodes(b *builder) error {
+	replicas, leads := map[uint32]int64{}, map[uint32]int64{} // of all databases, by node
+	for d := range b.env.View.Databases() {
+		for i := range d.Fragments {
+			for _, n := range d.Fragments[i].Nodes {
+				replicas[n]++
+			}
+		}
+	}
+	for _, r := range b.env.Replicas() {
+		if r.Leads {
+			leads[r.Node]++
+		}
+	}
+	health := map[uint32]Health{}
+	for _, h := range b.env.Health() {
+		health[h.Node] = h
+	}
+	for n := range b.env.View.Nodes() {
+		r := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
+			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
+			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).
+			int("leads", leads[n.ID])
+		h, other := health[n.ID]
+		switch {
+		case other:
+			r.bool("alive", h.Alive).time("last_seen", h.LastSeen).set("rtt", interval(h.RTT)).set("clock_ahead", interval(h.Ahead))
+		default:
+			r.bool("alive", n.Name == b.env.NodeName)
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func interval(d time.Duration) types.Datum { return types.NewInterval(0, 0, d.Microseconds()) }
+
+func nodeRole(n *catalog.Node) string {
+	if n.Gateway {
+		return "gateway"
+	}
+	return "all"
+}
+
+func nodeState(n *catalog.Node) string {
+	if n.State == catalog.NodeDraining {
+		return "draining"
+	}
+	return "active"
+}
+
+const (
+	silence = 5 * time.Second // after which a replica counts as one that does not answer
+	behind  = 1000            // entries: some are always under way
+)
+
+// replicaRows is sherd.replicas: those that the leaders have, and of fragments without one those that the catalog has.
+func replicaRows(b *builder) error {
+	led := map[uint32]bool{}
+	d := b.env.Database
+	for _, x := range b.env.Replicas() {
+		f := d.FragmentByID(x.Fragment)
+		if f == nil {
+			continue
+		}
+		led[x.Fragment] = true
+		role, state := "voter", "up to date"
+		switch {
+		case x.Leads:
+			role = "leader"
+		case !x.Voter:
+			role = "learner"
+		}
+		switch {
+		case x.Leads:
+		case time.Since(x.Contact) > silence:
+			state = "no answer"
+		case x.Lag > behind:
+			state = "behind"
+		}
+		r := b.replica(f, x.Node).text("role", role).text("state", state).int("lag", int64(x.Lag)).int("term", int64(x.Term))
+		if !x.Leads {
+			r.time("last_contact", x.Contact)
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	for i := range d.Fragments {
+		f := &d.Fragments[i]
+		if led[f.ID] {
+			continue
+		}
+		for _, n := range f.Nodes {
+			if err := b.replica(f, n).text("role", "voter").text("state", "no leader").send(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *builder) replica(f *catalog.Fragment, node uint32) *record {
+	r := b.row().text("fragment", b.env.Database.FragmentName(f))
+	if n := b.env.View.Node(node); n != nil {
+		r.text("node", n.Name)
+	}
+	return r
+}
+
+// fragmentHealth tells who leads a fragment, and how it is.
+func (e *Env) fragmentHealth(f *catalog.Fragment, replicas []Replica) (leader, state string) {
+	answering := 0
+	for _, r := range replicas {
+		if r.Fragment != f.ID {
+			continue
+		}
+		if r.Leads {
+			if n := e.View.Node(r.Node); n != nil {
+				leader = n.Name
+			}
+		}
+		if r.Leads || time.Since(r.Contact) <= silence {
+			answering++
+		}
+	}
+	if leader == "" {
+		return "", "no leader"
+	}
+	return leader, replicaState(answering, e.Database.ReplicationFactor)
+}
