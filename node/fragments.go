@@ -7,9 +7,11 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/taskserver"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -34,6 +36,16 @@ func (n *Node) buildFragments() {
 	n.deadlocks = deadlock.New(deadlock.Config{
 		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
+	n.activity = activity.New(activity.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.others}, n.port.members)
+}
+
+// health is what is known of the other nodes, for sessions.
+func (n *Node) health() []sysview.Health {
+	var out []sysview.Health
+	for _, h := range n.host.Health() {
+		out = append(out, sysview.Health{Node: h.Node, Alive: h.Alive, LastSeen: h.LastSeen, Ahead: h.Offset, RTT: h.RTT})
+	}
+	return out
 }
 
 // others gives the other nodes that answer.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	"github.com/sherddb/sherd/cluster/member"
@@ -35,6 +36,7 @@ type Node struct {
 	host      *cluster.Host
 	tasks     *taskserver.Server
 	deadlocks *deadlock.Seeker
+	activity  *activity.Net
 	server    *sql.Server
 	wire      *pgwire.Server
 	listener  net.Listener
@@ -121,7 +123,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
-		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
+		Others: &sql.Others{Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health},
+		Addr:   self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -139,9 +142,10 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			return s, nil
 		},
 		Authenticate: n.server.Authenticate,
-		FirstPID:     sql.FirstPID(n.dir.NodeID),
-		Log:          n.cfg.Logger,
+		FirstPID:     sql.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
+		Log: n.cfg.Logger,
 	})
+	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
 	return nil
 }
 
