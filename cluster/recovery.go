@@ -29,7 +29,7 @@ type Recovery struct {
 
 // Remnant is a group of which this node has a replica.
 type Remnant struct {
-	Fragment txn.FragmentID // 0 is the catalog
+	Fragment txn.FragmentID // txn.CatalogFragment is the catalog
 	Voters   []uint32
 	Last     uint64    // index of its last entry
 	At       time.Time // of that; zero: not known
@@ -43,7 +43,7 @@ func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, remnant(0, catalog, lost))
+	out = append(out, remnant(txn.CatalogFragment, catalog, lost))
 	err = r.each(func(cfg storage.Config) error {
 		got, err := storage.Remains(cfg)
 		if err == nil {
@@ -54,9 +54,9 @@ func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	return out, err
 }
 
-// Begin has this node begin anew with the catalog (0) or a fragment.
+// Begin has this node begin anew with fragments, or the catalog (txn.CatalogFragment).
 func (r *Recovery) Begin(groups []txn.FragmentID) error {
-	if slices.Contains(groups, 0) {
+	if slices.Contains(groups, txn.CatalogFragment) {
 		if err := raftgroup.Survive(r.catalog()); err != nil {
 			return err
 		}

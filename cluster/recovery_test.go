@@ -45,7 +45,7 @@ func TestRecovery(t *testing.T) {
 	if err != nil || len(left) != 2 || !left[0].Lost || !left[1].Lost || left[1].Fragment != c.fragment || left[1].Last == 0 {
 		t.Fatalf("%+v, %v", left, err)
 	}
-	c.must(r.Begin([]txn.FragmentID{0, c.fragment}))
+	c.must(r.Begin([]txn.FragmentID{txn.CatalogFragment, c.fragment}))
 
 	again := testcluster.New(t, 3, nil)
 	node := again.Nodes[2]
