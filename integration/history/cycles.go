@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 type edgeKind byte
@@ -274,8 +275,13 @@ func (c *checker) show(g *graph, cycle []int) string {
 	fmt.Fprintf(&b, "%d", c.txns[cycle[0]].ID)
 	for _, i := range cycle {
 		t := c.txns[i]
-		fmt.Fprintf(&b, "\n  %d %v:", t.ID, t.Level)
+		fmt.Fprintf(&b, "\n  %d %v, from %v to %v:", t.ID, t.Level, t.Start.Round(time.Millisecond), t.End.Round(time.Millisecond))
+		last := time.Duration(-1)
 		for _, op := range t.Ops {
+			if op.Start != last {
+				fmt.Fprintf(&b, " (%v)", op.Start.Round(time.Millisecond))
+				last = op.Start
+			}
 			if op.Append {
 				fmt.Fprintf(&b, " %s+=%d", op.Key, op.Value)
 			} else {

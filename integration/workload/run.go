@@ -82,6 +82,9 @@ func (r *Run) Start(ctx context.Context) (wait func()) {
 	return wg.Wait
 }
 
+// Now is the time since Start.
+func (r *Run) Now() time.Duration { return time.Since(r.began) }
+
 // Verify reads what there is in the end and tells what is wrong with the history, sherd.check() last.
 func (r *Run) Verify(ctx context.Context, conn *pgx.Conn) (Report, []string, error) {
 	final, err := finalLists(ctx, conn)
