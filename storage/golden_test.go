@@ -78,6 +78,7 @@ func goldenLines() (lines []string) {
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
 	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	add("checkpoint-5", s.encode())
+	add("edges", append(ownKey(ownEdge), lowEdge...))
 	return lines
 }
 

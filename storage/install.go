@@ -207,6 +207,11 @@ func (i *installer) write(x *install) error {
 		i.r.fault("install.piece")
 		x.bytes.Add(int64(b.bytes))
 		since += b.bytes
+		for _, edge := range [][]byte{lowEdge, ownKey(ownEdge)} {
+			if err := b.add(opDelete, edge, nil, uint64(x.version)); err != nil {
+				return err
+			}
+		}
 		if err := b.flush(); err != nil {
 			return err
 		}

@@ -89,7 +89,11 @@ const (
 	ownHold     = 'H' // · id(16): a held transaction
 	ownChunk    = 'C' // · key · number(2): a piece of a large row
 	ownPiece    = 'P' // · id(16) · number(4): operations of a transaction that has been open for long
+	ownEdge     = '~' // nothing: behind all others, see Pace
 )
+
+// lowEdge is below every key, as ownEdge's is above; table 0 is none.
+var lowEdge = make([]byte, 8)
 
 // ownSpace is where the replica's own keys begin; no scan goes beyond.
 var ownSpace = []byte{0xff, 0xff, 0xff, 0xff}

@@ -26,6 +26,10 @@ const turnBytes = 64 << 20
 // levelZeroTables on. Where the base level is overfull, it merges level 0 into itself instead, in a buffer of 256 MiB, and where level 0 is full
 // all writes are held up. So rows that can wait leave level 0 below the first mark while the base level is overfull, and below the second mark,
 // with room for others, in any case.
+//
+// A table of level 0 that lies apart from others is taken to the base level alone; while that goes on, Badger merges the others into themselves
+// too, if they have been there for ten seconds. So what is installed at once is given both edges of the keys, as tables have that small
+// transactions write: all of them overlap, and go to the base level together.
 const (
 	levelZeroTables = 12
 	levelZeroStall  = 32
