@@ -9,5 +9,8 @@
 // nothing is undecided. TestEveryRuleIsNeeded drops one rule at a time and must find a state that is wrong, so the silence of the whole says
 // something; the shortest way there is what the text of the rule rests on.
 //
+// A second model is of one replica that installs the rows of a large commit in the background, with checkpoints, a log that is cut, compactions and
+// a crash: install_test.go.
+//
 // Not modelled: clocks, reads, and anything but commit times about logs: an entry is an atomic step. Those are the rules T1 to T6.
 package model

@@ -1,0 +1,281 @@
+package model
+
+import (
+	"strings"
+	"testing"
+)
+
+// The second model is of one replica that installs the rows of a large commit in the background (storage/install.go). Its log has three entries:
+// the large transaction's part, its commit at time 1, which puts rows a and b, and a small commit at time 2, which deletes a. What the replica
+// writes to its database is a sequence of which a crash leaves some beginning; checkpoints are in it. A leader makes the small transaction's entry
+// after it has locked and read row a; a follower finds it in its log.
+
+// installRules can be dropped, one at a time.
+type installRules struct {
+	reader     bool // a read does not wait for rows that are on their way
+	locker     bool // neither does one who has locked such a row
+	checkpoint bool // a checkpoint does not name what is not installed yet
+	log        bool // the log is cut without regard to it
+	restart    bool // a restart serves before it has gone on
+	discard    bool // versions are discarded above it
+	done       bool // it counts as installed before its last row is written
+}
+
+// What is written to the database.
+const (
+	rowA1 uint8 = iota + 1
+	rowB1
+	rowA2     // the deletion
+	dropA2    // a compaction has dropped it, with all that is older
+	saved     // a checkpoint of the first entries; + 4 where it names the installation
+	maxWrites = 10
+)
+
+const (
+	entryPart = iota + 1
+	entryLarge
+	entrySmall
+)
+
+// replica is everything.
+type replica struct {
+	db         [maxWrites]uint8 // in the order of the writes
+	n          uint8            // of db
+	durable    uint8            // the first of these are in tables
+	logged     uint8            // entries in the log
+	cut        uint8            // of which the first are gone
+	applied    uint8
+	rows       uint8 // of the large commit, that the installer has written
+	installing bool
+	follower   bool
+	crashed    bool // once
+	restarted  bool // it has not gone on with what the checkpoint named
+	stale      bool // the small transaction has deleted a row that it has not seen
+	broken     bool // a restart finds too little
+}
+
+func (s *replica) write(x uint8) {
+	if s.n < maxWrites {
+		s.db[s.n] = x
+		s.n++
+	}
+}
+
+// visible tells which rows a read at time T finds.
+func (s *replica) visible(T uint8) (a, b bool) {
+	deleted := false
+	for _, x := range s.db[:s.n] {
+		switch x {
+		case rowA1:
+			a = true
+		case rowB1:
+			b = true
+		case rowA2:
+			deleted = true
+		case dropA2:
+			a, deleted = false, false
+		}
+	}
+	return a && (T < 2 || !deleted), b
+}
+
+// waits tells whether who comes upon a row of the large commit has to wait.
+func (s *replica) waits() bool { return s.installing }
+
+func (s *replica) apply() {
+	s.applied++
+	switch s.applied {
+	case entryLarge:
+		s.installing, s.rows = true, 0
+	case entrySmall:
+		s.write(rowA2)
+	}
+}
+
+func (s *replica) install(r installRules) {
+	switch s.rows {
+	case 0:
+		s.write(rowA1)
+	case 1:
+		s.write(rowB1)
+	}
+	if s.rows++; s.rows == 2 || r.done && s.rows == 1 {
+		s.installing = s.rows < 2 && !r.done
+	}
+}
+
+func (s *replica) save(r installRules) {
+	x := saved + s.applied
+	if s.installing && !r.checkpoint {
+		x += 4
+	}
+	s.write(x)
+}
+
+// last gives the newest durable checkpoint: entries, and whether it names the installation.
+func (s *replica) last() (entries uint8, names bool) {
+	for _, x := range s.db[:s.durable] {
+		if x >= saved {
+			entries, names = (x-saved)%4, (x-saved) >= 4
+		}
+	}
+	return entries, names
+}
+
+// crash leaves what is durable, and starts again from the checkpoint there.
+func (s *replica) crash(r installRules) {
+	s.n = s.durable
+	for i := s.n; i < maxWrites; i++ {
+		s.db[i] = 0
+	}
+	s.crashed, s.rows = true, 0
+	s.applied, s.installing = s.last()
+	if s.installing || s.applied < entryLarge {
+		s.broken = s.broken || s.cut >= entryPart // its rows are in the log
+	}
+	s.broken = s.broken || s.cut > s.applied
+	s.restarted = s.installing
+	if s.installing && !r.restart { // it goes on before it serves
+		for s.installing {
+			s.install(installRules{})
+		}
+		s.restarted = false
+	}
+	if r.restart {
+		s.installing = false // nobody is told to wait
+	}
+}
+
+// cutLog lets the log go as far as a durable checkpoint allows.
+func (s *replica) cutLog(r installRules) {
+	entries, names := s.last()
+	if (names || entries < entryLarge) && !r.log {
+		return // the part is read again
+	}
+	s.cut = max(s.cut, entries)
+}
+
+type installDo func(text string, change func(*replica))
+
+func (s replica) next(r installRules, do installDo) {
+	if s.broken {
+		return
+	}
+	if s.logged < entryLarge || s.follower && s.logged < entrySmall {
+		do("an entry is logged", func(t *replica) { t.logged++ })
+	}
+	if s.logged == entryLarge && s.applied == entryLarge && !s.follower && (!s.waits() || r.locker) {
+		do("the small transaction locks a, reads it, and commits", func(t *replica) {
+			a, _ := t.visible(1)
+			t.stale = !a
+			t.logged++
+		})
+	}
+	if s.applied < s.logged && s.applied >= s.cut {
+		do("an entry is applied", func(t *replica) { t.apply() })
+	}
+	if s.rows < 2 && (s.installing || s.applied >= entryLarge && (r.done || s.restarted)) {
+		do("a row is installed", func(t *replica) { t.install(r) })
+	}
+	if s.n > 0 && s.durable < s.n {
+		do("a write is in tables", func(t *replica) { t.durable++ })
+	}
+	if s.applied > 0 && s.n < maxWrites-4 && (s.n == 0 || s.db[s.n-1] < saved) {
+		do("a checkpoint", func(t *replica) { t.save(r) })
+	}
+	if entries, _ := s.last(); entries > s.cut {
+		do("the log is cut", func(t *replica) { t.cutLog(r) })
+	}
+	if s.applied == entrySmall && (!s.installing || r.discard) && s.n < maxWrites-2 && s.db[s.n-1] == rowA2 {
+		do("a compaction drops the deletion", func(t *replica) { t.write(dropA2) })
+	}
+	if !s.crashed {
+		do("a crash", func(t *replica) { t.crash(r) })
+	}
+}
+
+// wrong reads a and b at both times.
+func (s *replica) wrong(r installRules) string {
+	switch {
+	case s.broken:
+		return "a restart does not find the rows in the log"
+	case s.stale:
+		return "the small transaction has not seen row a"
+	case s.applied < entryLarge || s.waits() && !r.reader:
+		return ""
+	}
+	dropped := false
+	for _, x := range s.db[:s.n] {
+		dropped = dropped || x == dropA2 // then nobody reads at 1 any more
+	}
+	if a, b := s.visible(1); !dropped && (!a || !b) {
+		return "a read at 1 does not see all rows of the large commit"
+	}
+	if a, b := s.visible(2); s.applied == entrySmall && (a || !b) {
+		return "a read at 2 sees what was deleted, or misses a row"
+	}
+	return ""
+}
+
+func exploreInstall(r installRules) (states int, way []string) {
+	type from struct {
+		s  replica
+		by string
+	}
+	seen := map[replica]from{}
+	var queue []replica
+	for _, follower := range []bool{false, true} {
+		s := replica{follower: follower}
+		seen[s] = from{}
+		queue = append(queue, s)
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		s := queue[0]
+		if what := s.wrong(r); what != "" {
+			way = []string{what}
+			for seen[s].by != "" {
+				way, s = append(way, seen[s].by), seen[s].s
+			}
+			return len(seen), way
+		}
+		s.next(r, func(text string, change func(*replica)) {
+			t := s
+			if change(&t); t == s {
+				return
+			}
+			if _, known := seen[t]; !known {
+				seen[t] = from{s, text}
+				queue = append(queue, t)
+			}
+		})
+	}
+	return len(seen), nil
+}
+
+func TestInstallation(t *testing.T) {
+	states, way := exploreInstall(installRules{})
+	if way != nil {
+		t.Fatalf("after %d states:%s", states, report(way))
+	}
+	t.Logf("%d states", states)
+	for name, r := range map[string]installRules{
+		"readers wait":                    {reader: true},
+		"lockers wait":                    {locker: true},
+		"checkpoints name it":             {checkpoint: true},
+		"the log is held":                 {log: true},
+		"a restart goes on":               {restart: true},
+		"nothing is discarded above it":   {discard: true},
+		"it ends with the last row alone": {done: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			states, way := exploreInstall(r)
+			if way == nil {
+				t.Fatal("nothing goes wrong without the rule")
+			}
+			if strings.Contains(way[0], "row a") && !r.locker {
+				t.Errorf("another rule fails: %s", way[0])
+			}
+			t.Logf("%d states:%s", states, report(way))
+		})
+	}
+}
