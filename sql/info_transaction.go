@@ -21,7 +21,9 @@ func (i info) TransactionID(assign bool) (id uint64, ok bool, err error) {
 		return 0, false, nil
 	}
 	n := t.parts.ID()
-	return binary.BigEndian.Uint64(n[len(n)-8:])>>2 | 1<<61, true, nil
+	id = binary.BigEndian.Uint64(n[len(n)-8:])>>2 | 1<<61
+	i.db.told.note(id, n)
+	return id, true, nil
 }
 
 // Snapshot implements builtin.ActivityInfo: a snapshot is a timestamp, so nothing is in progress within it.
@@ -52,9 +54,12 @@ func (i info) TransactionName() string {
 
 // TransactionOutcome implements builtin.TransactionInfo.
 func (i info) TransactionOutcome(name string) (string, error) {
-	id, err := txn.ParseID(name)
-	if err != nil {
+	id, known, err := i.db.told.parse(name)
+	switch {
+	case err != nil:
 		return "", err
+	case !known:
+		return txn.Unknown.String(), nil
 	}
 	if i.tx != nil && i.tx.parts != nil && i.tx.parts.ID() == id {
 		return txn.InProgress.String(), nil

@@ -45,6 +45,7 @@ type Server struct {
 	sequences     *sequences
 	notifications *notifications
 	exports       exports // snapshots
+	told          toldIDs
 	storages      storages
 	started       time.Time
 	drafts        atomic.Uint64 // numbers the drafts of definitions

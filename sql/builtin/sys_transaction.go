@@ -1,7 +1,8 @@
 package builtin
 
 import (
-	"github.com/sherddb/sherd/internal/pgerr"
+	"strconv"
+
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -17,7 +18,7 @@ var sysTransaction = map[string]Func{
 	"sherd_resolve_transaction": resolveTransaction,
 }
 
-// xactStatus knows the running transaction alone: 64 bits do not name another one for sure.
+// xactStatus knows the running transaction, and others whose ids this server has told; null: it does not know, as PostgreSQL of old ones.
 func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {
@@ -27,11 +28,14 @@ func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	if !ok || uint64(a[0].N) != id {
-		return types.Null, pgerr.Unsupported("the status of another transaction is not known by this id").
-			WithHint("Use sherd.txn_id() in the transaction, and sherd.txn_outcome(id) afterwards.")
+	if ok && uint64(a[0].N) == id {
+		return types.NewText("in progress"), nil
 	}
-	return types.NewText("in progress"), nil
+	outcome, err := s.TransactionOutcome(strconv.FormatUint(uint64(a[0].N), 10))
+	if err != nil || outcome == "unknown" {
+		return types.Null, err
+	}
+	return types.NewText(outcome), nil
 }
 
 func txnOutcome(c *Ctx, a []types.Datum) (types.Datum, error) {
