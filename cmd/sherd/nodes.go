@@ -27,7 +27,7 @@ All but recover talk to a running node, at --url.`
 
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "node", Short: "List, add and remove nodes", Long: nodeLong, Args: cobra.NoArgs}
-	cmd.AddCommand(nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand())
+	cmd.AddCommand(nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand(), nodeRecoverCommand())
 	return cmd
 }
 

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/txn"
+)
+
+const nodeRecoverLong = `Begin anew with the replicas of a node that is stopped, where most replicas are lost for good.
+
+A fragment, and the catalog, goes on while most of the nodes that decide about it are there. Where most are lost and will not come back, name them:
+
+    sherd node recover --data ./data --lost 1,2           says what is here and what would be lost
+    sherd node recover --data ./data --lost 1,2 --yes     makes this node's replicas the new beginning
+
+What was acknowledged and had not reached this node is lost then. Do it on one node for the catalog, and for each fragment on one that has a replica
+of it: the one with the largest LAST, where there are several (--only says which). Start the node as always afterwards. Nodes that were lost must
+never be started again with their old data: most of them together would go on as the cluster that was. Let them join as new ones, with empty
+directories, and remove the old ones with "sherd node remove".`
+
+// catalogName is how the command calls the catalog.
+const catalogName = "catalog"
+
+func nodeRecoverCommand() *cobra.Command {
+	var data, lost, only string
+	yes := false
+	cmd := &cobra.Command{
+		Use: "recover", Short: "Begin anew where most replicas are lost for good", Long: nodeRecoverLong, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			gone, err := numbers(lost)
+			if err != nil || len(gone) == 0 {
+				return errors.Join(err, errors.New("--lost names the nodes that are lost for good, by their numbers: --lost 1,2"))
+			}
+			return nodeRecover(cmd.OutOrStdout(), data, gone, only, yes)
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "", "data directory of the stopped node (required)")
+	cmd.Flags().StringVar(&lost, "lost", "", "numbers of the nodes that are lost for good (required)")
+	cmd.Flags().StringVar(&only, "only", "", "only these: numbers of fragments, and "+catalogName)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without, it is only said")
+	_ = cmd.MarkFlagRequired("data")
+	return cmd
+}
+
+// numbers reads a list such as 1,2.
+func numbers(list string) ([]uint32, error) {
+	var out []uint32
+	for _, s := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.ParseUint(s, 10, 32)
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("%q is not a number", s)
+		}
+		out = append(out, uint32(n))
+	}
+	return out, nil
+}
+
+func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes bool) error {
+	dir, err := catalog.OpenDataDir(data, settings.Version, func(string) (catalog.Identity, error) {
+		return catalog.Identity{}, fmt.Errorf("%s holds no data", data)
+	})
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if slices.Contains(lost, dir.NodeID) {
+		return fmt.Errorf("%s is the directory of node %d, which is among those lost", data, dir.NodeID)
+	}
+	r := cluster.Recovery{
+		CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"), Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
+	}
+	found, err := r.Look(lost)
+	if err != nil {
+		return err
+	}
+	chosen, err := chooseRemnants(found, only)
+	if err != nil {
+		return err
+	}
+	if err := tellRemnants(out, found, chosen); err != nil || len(chosen) == 0 {
+		return err
+	}
+	if !yes {
+		_, err = fmt.Fprintln(out, "\nWhat was acknowledged after that and is not here would be lost. Nothing was done; --yes does it.")
+		return err
+	}
+	if err := r.Begin(chosen); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "\nDone. Start this node; never start the lost ones again with their old data.")
+	return err
+}
+
+// chooseRemnants gives what is to begin anew: what has lost its majority, or what of it the user named.
+func chooseRemnants(found []cluster.Remnant, only string) ([]txn.FragmentID, error) {
+	var named []string
+	if only != "" {
+		named = strings.FieldsFunc(only, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	var out []txn.FragmentID
+	for _, g := range found {
+		i := slices.Index(named, remnantName(g))
+		if i >= 0 {
+			named = slices.Delete(named, i, i+1)
+		}
+		if only != "" && i < 0 {
+			continue
+		}
+		if g.Lost {
+			out = append(out, g.Fragment)
+		} else if i >= 0 {
+			return nil, fmt.Errorf("%s has not lost the majority of its nodes: %v", remnantName(g), g.Voters)
+		}
+	}
+	if len(named) > 0 {
+		return nil, fmt.Errorf("this node has no replica of %s", strings.Join(named, ", "))
+	}
+	return out, nil
+}
+
+func remnantName(g cluster.Remnant) string {
+	if g.Fragment == txn.CatalogFragment {
+		return catalogName
+	}
+	return strconv.FormatUint(uint64(g.Fragment), 10)
+}
+
+func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FRAGMENT\tDECIDE\tLAST\tOF\tHERE")
+	for _, g := range found {
+		at, what := "", "has its majority"
+		if !g.At.IsZero() {
+			at = g.At.UTC().Format(time.DateTime) + " UTC"
+		}
+		switch {
+		case slices.Contains(chosen, g.Fragment):
+			what = "begins anew"
+		case g.Lost:
+			what = "has no majority"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", remnantName(g), strings.Trim(fmt.Sprint(g.Voters), "[]"), g.Last, at, what)
+	}
+	return w.Flush()
+}
