@@ -12,6 +12,11 @@
 //		return c.PutTable(t)
 //	})
 //
+// On several nodes there is a replica on each; one leads, up to five decide (voters.go). A change is planned anywhere against the view there, goes to
+// the node that leads (Forward, Answer; lead.go), and is waited for here. Requests are made so that they may be repeated: an answer may be lost.
+// Who leads is chosen by Raft; without a majority the views stay, also over a restart, since how far the log was applied is on disk (mark.go), and
+// changes are refused with 57P03 after ten seconds.
+//
 // It never holds documents, never evaluates an expression (defaults and checks are text), and never talks to a fragment.
 //
 // Invariants:
@@ -25,6 +30,7 @@
 //	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments
 //	    of a bucket map and their nodes, the table and the key that a foreign key refers to.
 //	K6  A prepared change stays valid: what collides with it is refused until it is decided. So its decision cannot fail.
+//	K8  A replica shows only what was decided: after a restart what it had applied, then what a leader tells it was.
 //	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
 //	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it. One that PREPARE
 //	    TRANSACTION holds is decided by the log of its home (held.go).

@@ -4,6 +4,11 @@
 // databases come and go, and gives sessions their Transactions: one handle over any number of fragments, each used as the executor's
 // Fragment. The node protocol will stand beside it as a second implementation of the same seam.
 //
+// Which nodes have replicas of a fragment is in the catalog (placing.go says how that and the Raft groups follow each other). The node that leads the catalog
+// decides where they shall be (placement.go, over shardmap.NextPlacement): as many as the replication factor says, over zones, evenly, those of a node
+// that was silent for sherd.dead_node_after elsewhere; a step at a time, each conditional on the last. A node whose clock has run ahead of most others'
+// leads nothing (clock.go). What is left on a node when a majority is lost for good can begin anew (recovery.go).
+//
 // Transactions may be held by name beyond their session (held.go), and what became of one can be asked for (outcome.go), by what the
 // fragments' logs and the catalog's have. An operator may end one that stays undecided because its anchor is lost (Host.ResolveTransaction);
 // whatever a fragment within reach knows of a decision goes before the operator's word.

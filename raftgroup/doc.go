@@ -17,6 +17,14 @@
 //	resp, index, err := g.Apply(ctx, entry)   // resp is what FSM.Apply returned
 //	err = g.Confirm(ctx)                      // T5: still leader, by a quorum round that started after the call
 //
+// Steer brings the members of a group, one at a time, to what is wanted, wherever it is led:
+//
+//	g.Steer(func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }, looked)
+//	g.Leader(), g.LeaderChanged(), g.Progress(id)   // who leads, and how far the others are
+//
+// A server is added without a vote, filled, and given its vote when its log is nearly the leader's; others lose theirs only when all those wanted have
+// one. Where the majority of a group is lost for good, Survive lets a replica that is not open begin anew, alone.
+//
 // With no Transport the group has one voter, this process, and elects itself at once; several groups may be opened in
 // parallel. A transport and a list of peers make it a replicated group without any other change.
 //
@@ -26,6 +34,8 @@
 //   - An error of Apply tells whether the entry may still take effect: 40003 where it may, 57P03 where it never entered the
 //     log, 53100 where the disk was full and the log refused it.
 //   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been applied here.
+//   - An entry of ProposeIn names its term. The state machine refuses it in any other (TermOf): what a leader was given is not carried over to when it
+//     leads again, after another has.
 //   - T5: a round of Confirm serves the callers that arrived before it started. A group whose only voter is this process
 //     needs none: nobody else can have been elected. It does not count as the only one from before another is added.
 //

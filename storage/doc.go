@@ -99,6 +99,14 @@
 // keys.go has the layout; storage itself looks only at the table, index and bucket of a row's key, for statistics. Rows above
 // 256 KiB are cut into chunks under the replica's own keys, so that no value goes to Badger's value log.
 //
+// # Replicas
+//
+// Members, Leader, LeaderChanged and Follow are the fragment's Raft group as others see it (members.go). A follower applies, checkpoints, cuts its log and
+// drops old versions as the leader does, and answers nobody. An entry counts only in the term in which it was given (propose.go): a stage of an
+// earlier term cannot come in when its leader leads again. A stream to a follower is of one stamp, so that writers go on; the log behind its marker is
+// kept for it, as are 16,384 entries or 128 MiB for those that were away (retain.go). A view of a replica that led and is then streamed anew
+// under it fails (restores). A node whose clock has run away from the others' gives no stamps (txn.Clock.Sane).
+//
 // # Garbage
 //
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
