@@ -30,10 +30,10 @@
 //	K5  References hold in every view: a table's schema, a schema's database, an owner, the fragments
 //	    of a bucket map and their nodes, the table and the key that a foreign key refers to.
 //	K6  A prepared change stays valid: what collides with it is refused until it is decided. So its decision cannot fail.
-//	K8  A replica shows only what was decided: after a restart what it had applied, then what a leader tells it was.
 //	K7  A transaction that changes definitions and writes to fragments is decided by the catalog's log: the first decision counts, and what
 //	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it. One that PREPARE
 //	    TRANSACTION holds is decided by the log of its home (held.go).
+//	K8  A replica shows only what was decided: after a restart what it had applied, then what a leader tells it was.
 //
 // Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
 // of a transaction carries its id, and applies once.

@@ -1,8 +1,8 @@
 // Package cluster hosts the fragments of a node and leads every operation on a fragment to where the fragment is.
 //
-// For now that is always this process: a Host opens a storage replica for each fragment that the catalog places here, follows the catalog as
-// databases come and go, and gives sessions their Transactions: one handle over any number of fragments, each used as the executor's
-// Fragment. The node protocol will stand beside it as a second implementation of the same seam.
+// A Host opens a storage replica for each fragment that the catalog places here, follows the catalog as databases come and go, and gives sessions
+// their Transactions: one handle over any number of fragments, each used as the executor's Fragment. A fragment that is led here is used as it is,
+// one that another node leads through that node's server of tasks (packages remote, taskserver).
 //
 // Which nodes have replicas of a fragment is in the catalog (placing.go says how that and the Raft groups follow each other). The node that leads the catalog
 // decides where they shall be (placement.go, over shardmap.NextPlacement): as many as the replication factor says, over zones, evenly, those of a node
