@@ -62,6 +62,27 @@ func TestKillSequences(t *testing.T) {
 	}
 }
 
+// TestSequencesOverRestart: a node that is stopped in peace skips nothing.
+func TestSequencesOverRestart(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for n := range int64(3) {
+		p := StartT(t, binary, data)
+		conn := Connect(t, p.URL)
+		if n == 0 {
+			Exec(t, conn, "CREATE TABLE t (id serial)")
+		}
+		if id := One[int64](t, conn, "INSERT INTO t DEFAULT VALUES RETURNING id"); id != n+1 {
+			t.Errorf("%d after %d restarts", id, n)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if code, _, err := p.Terminate(); code != 0 || err != nil {
+			t.Errorf("exit code %d, %v", code, err)
+		}
+	}
+}
+
 // TestGeneratedKeys: what ORMs ask for after an INSERT.
 func TestGeneratedKeys(t *testing.T) {
 	conn := Connect(t, sharedURL(t))

@@ -194,6 +194,12 @@ func (n *Node) Close(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, n.http.close(ctx))
+	if n.server != nil {
+		if err := n.server.Close(ctx); err != nil {
+			n.cfg.Logger.Info("values of sequences that were taken in advance are skipped", "error", err)
+		}
+	}
+	n.handOver()
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
 	}

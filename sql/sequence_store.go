@@ -2,6 +2,9 @@ package sql
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +95,36 @@ func (x *sequences) forget(view *catalog.View) {
 			delete(x.blocks, id)
 		}
 	}
+}
+
+// giveBack stores what was given as the state of each sequence, where no other node has moved it since: what follows is not skipped.
+func (x *sequences) giveBack(ctx context.Context) error {
+	view := x.db.cfg.Catalog.View()
+	x.mu.Lock()
+	ids := slices.Sorted(maps.Keys(x.blocks))
+	x.mu.Unlock()
+	var errs []error
+	for _, id := range ids {
+		if t := view.TableByStorage(id); t != nil && t.Sequence != nil {
+			errs = append(errs, x.giveBackOne(ctx, t))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (x *sequences) giveBackOne(ctx context.Context, t *catalog.Table) error {
+	b, err := x.hold(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer b.release()
+	if !b.known || b.left == 0 {
+		return nil
+	}
+	from, to := b.stored, b.given
+	_, err = x.store(ctx, 0, t, b, &from, to)
+	b.known = false
+	return err
 }
 
 // take gives the next values of a sequence: n, or fewer where the block, or the sequence, ends. Error: 2200H at the end of a sequence.

@@ -84,6 +84,21 @@ func TestSequenceOfTwoServers(t *testing.T) {
 	b.want("SELECT nextval('s')", `relation "s" does not exist (SQLSTATE 42P01)`)
 }
 
+// TestSequenceGivenBack: a server that ends in peace gives back what it has not given, unless another has gone on from there.
+func TestSequenceGivenBack(t *testing.T) {
+	w := newWorld(t)
+	a, other := w.connect(t), w.another()
+	b := other.connect(t)
+	a.want("CREATE SEQUENCE s; CREATE SEQUENCE unused; CREATE SEQUENCE shared", "CREATE SEQUENCE\nCREATE SEQUENCE\nCREATE SEQUENCE")
+	a.want("SELECT nextval('s'), nextval('s'), nextval('shared')", "1|2|1\nSELECT 1")
+	b.want("SELECT nextval('shared')", "34\nSELECT 1")
+	must(t, w.server.Close(t.Context()))
+	b.want("SELECT * FROM s", "2|0|t\nSELECT 1")
+	b.want("SELECT nextval('s'), nextval('shared'), nextval('unused')", "3|35|1\nSELECT 1")
+	must(t, other.server.Close(t.Context()))
+	a.want("SELECT nextval('s'), nextval('shared'), nextval('unused')", "4|36|2\nSELECT 1")
+}
+
 // TestSequenceLocks: who has taken values keeps others from changing the sequence, to the end of the transaction.
 func TestSequenceLocks(t *testing.T) {
 	w := newWorld(t)

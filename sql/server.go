@@ -78,6 +78,16 @@ func NewServer(cfg Config) *Server {
 
 const cachedStatements = 2048
 
+// closeTime bounds what Close waits for fragments.
+const closeTime = 2 * time.Second
+
+// Close gives back what the server has taken in advance and not given, the values of sequences. The sessions have ended. An error loses nothing.
+func (db *Server) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return db.sequences.giveBack(ctx)
+}
+
 // Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.
 func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 	r := db.cfg.Catalog.View().RoleByName(user)
