@@ -17,6 +17,14 @@ const (
 	heapWatch    = 100 * time.Millisecond
 )
 
+// What a large transaction has taken is given back to the system once nothing much has been allocated for a while: the runtime alone would keep
+// the garbage for minutes.
+const (
+	heapQuiet  = 3 * time.Second
+	heapLittle = 1 << 20   // bytes between two looks
+	heapWorth  = 256 << 20 // bytes allocated since memory was given back last
+)
+
 // limitMemory holds the heap small until ctx ends, unless the environment says otherwise (GOMEMLIMIT).
 func limitMemory(ctx context.Context) {
 	if os.Getenv("GOMEMLIMIT") != "" {
@@ -26,8 +34,9 @@ func limitMemory(ctx context.Context) {
 	go func() {
 		t := time.NewTicker(heapWatch)
 		defer t.Stop()
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 		limit := int64(heapLimit)
+		var rest rest
 		for {
 			select {
 			case <-ctx.Done():
@@ -41,6 +50,28 @@ func limitMemory(ctx context.Context) {
 				limit = next
 				debug.SetMemoryLimit(limit)
 			}
+			if rest.due(time.Now(), sample[1].Value.Uint64()) {
+				debug.FreeOSMemory()
+			}
 		}
 	}()
+}
+
+// rest finds the moments at which memory is to be given back.
+type rest struct {
+	busy  time.Time // much was allocated last
+	seen  uint64    // allocated then
+	freed uint64    // allocated when memory was given back
+}
+
+func (r *rest) due(now time.Time, allocated uint64) bool {
+	if allocated-r.seen > heapLittle {
+		r.busy = now
+	}
+	r.seen = allocated
+	if now.Sub(r.busy) < heapQuiet || allocated-r.freed < heapWorth {
+		return false
+	}
+	r.freed = allocated
+	return true
 }

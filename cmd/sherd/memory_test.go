@@ -1,0 +1,40 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// TestRest gives memory back once after much was allocated, when it has become quiet.
+func TestRest(t *testing.T) {
+	var r rest
+	now, allocated, given := time.Unix(1000, 0), uint64(0), 0
+	pass := func(d time.Duration, each uint64) {
+		for range d / heapWatch {
+			now, allocated = now.Add(heapWatch), allocated+each
+			if r.due(now, allocated) {
+				given++
+			}
+		}
+	}
+	for _, step := range []struct {
+		d    time.Duration
+		each uint64
+		want int
+	}{
+		{10 * time.Second, 1 << 10, 0},  // idle
+		{10 * time.Second, 10 << 20, 0}, // busy
+		{2 * time.Second, 1 << 10, 0},   // a pause
+		{time.Second, 10 << 20, 0},
+		{10 * time.Second, 1 << 10, 1}, // quiet
+		{time.Minute, 1 << 10, 1},
+		{time.Second, 2 << 20, 1}, // little
+		{time.Minute, 1 << 10, 1},
+		{5 * time.Second, 10 << 20, 1},
+		{time.Minute, 1 << 10, 2},
+	} {
+		if pass(step.d, step.each); given != step.want {
+			t.Fatalf("after %v of %d bytes each: given back %d times, not %d", step.d, step.each, given, step.want)
+		}
+	}
+}
