@@ -92,3 +92,39 @@ func TestGrowAndLoseANode(t *testing.T) {
 		t.Fatalf("%d rows", got)
 	}
 }
+
+// A node that is silent for sherd.dead_node_after has its replicas elsewhere; when it comes back it has none of them, and is given some again.
+func TestDeadNodeIsReplaced(t *testing.T) {
+	c := Start(t, 4)
+	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
+	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")
+	replicated(c, 3)
+	if _, err := c.Node(1).Catalog().Update(c.context(), func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutSetting(catalog.Setting{Name: "sherd.dead_node_after", Value: "3"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	held := func(node uint32) (n int) {
+		for d := range c.Running().Catalog().View().Databases() {
+			for _, f := range d.Fragments {
+				if slices.Contains(f.Nodes, node) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	c.Await("node 3 has replicas", func() bool { return held(3) > 0 })
+	c.Node(3).Stop()
+	c.Await("node 3 has none", func() bool { return held(3) == 0 })
+	replicated(c, 3)
+	exec(t, c, 2, "UPDATE orders SET note = note || '!'")
+	c.Node(3).Restart()
+	c.Await("node 3 has replicas again", func() bool { return held(3) > 0 })
+	replicated(c, 3)
+	c.Await("all rows are there", func() bool {
+		var n int
+		err := c.Node(3).Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM orders WHERE note LIKE '%!'").Scan(&n)
+		return err == nil && n == 300
+	})
+}
