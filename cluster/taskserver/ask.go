@@ -12,7 +12,8 @@ import (
 )
 
 // Snapshot implements nodepb.FragmentsServer: the fragments are asked in parallel, for each may wait for a quorum (T5).
-func (s *Server) Snapshot(ctx context.Context, m *pb.SnapshotRequest) (*pb.SnapshotAnswer, error) {
+func (s *Server) Snapshot(ctx context.Context, m *pb.SnapshotRequest) (_ *pb.SnapshotAnswer, err error) {
+	defer s.guard(&err)
 	if _, err := caller(ctx); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,8 @@ func bucketsOf(list []*pb.BucketRange) (shardmap.BucketSet, error) {
 }
 
 // Outcome implements nodepb.FragmentsServer.
-func (s *Server) Outcome(ctx context.Context, m *pb.OutcomeRequest) (*pb.OutcomeAnswer, error) {
+func (s *Server) Outcome(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.OutcomeAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.OutcomeAnswer{C: m.C}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {
@@ -99,7 +101,8 @@ func (s *Server) Outcome(ctx context.Context, m *pb.OutcomeRequest) (*pb.Outcome
 }
 
 // Recall implements nodepb.FragmentsServer.
-func (s *Server) Recall(ctx context.Context, m *pb.OutcomeRequest) (*pb.OutcomeAnswer, error) {
+func (s *Server) Recall(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.OutcomeAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.OutcomeAnswer{}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {
@@ -113,7 +116,8 @@ func (s *Server) Recall(ctx context.Context, m *pb.OutcomeRequest) (*pb.OutcomeA
 }
 
 // HasPrepared implements nodepb.FragmentsServer.
-func (s *Server) HasPrepared(ctx context.Context, m *pb.OutcomeRequest) (*pb.YesAnswer, error) {
+func (s *Server) HasPrepared(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.YesAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.YesAnswer{}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {
@@ -124,7 +128,8 @@ func (s *Server) HasPrepared(ctx context.Context, m *pb.OutcomeRequest) (*pb.Yes
 }
 
 // InDoubt implements nodepb.FragmentsServer.
-func (s *Server) InDoubt(ctx context.Context, m *pb.OutcomeRequest) (*pb.InDoubtAnswer, error) {
+func (s *Server) InDoubt(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.InDoubtAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.InDoubtAnswer{}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {

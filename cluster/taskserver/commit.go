@@ -32,7 +32,8 @@ func (s *Server) participant(ctx context.Context, m *pb.Header) (header, *stage,
 }
 
 // Commit implements nodepb.FragmentsServer. The stage is gone afterwards, but for *txn.LowError.
-func (s *Server) Commit(ctx context.Context, m *pb.CommitRequest) (*pb.CommitAnswer, error) {
+func (s *Server) Commit(ctx context.Context, m *pb.CommitRequest) (_ *pb.CommitAnswer, err error) {
+	defer s.guard(&err)
 	h, st, tx, err := s.participant(ctx, m.Header)
 	a := &pb.CommitAnswer{}
 	if err == nil {
@@ -53,7 +54,8 @@ func (s *Server) Commit(ctx context.Context, m *pb.CommitRequest) (*pb.CommitAns
 }
 
 // Check implements nodepb.FragmentsServer.
-func (s *Server) Check(ctx context.Context, m *pb.CheckRequest) (*pb.StageAnswer, error) {
+func (s *Server) Check(ctx context.Context, m *pb.CheckRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, st, tx, err := s.participant(ctx, m.Header)
 	if err == nil {
 		err = tx.Check(ctx, txn.Timestamp(m.C))
@@ -62,7 +64,8 @@ func (s *Server) Check(ctx context.Context, m *pb.CheckRequest) (*pb.StageAnswer
 }
 
 // Prepare implements nodepb.FragmentsServer.
-func (s *Server) Prepare(ctx context.Context, m *pb.PrepareRequest) (*pb.StageAnswer, error) {
+func (s *Server) Prepare(ctx context.Context, m *pb.PrepareRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, st, tx, err := s.participant(ctx, m.Header)
 	if err == nil {
 		err = tx.Prepare(ctx, txn.PrepareRequest{
@@ -109,7 +112,8 @@ func (s *Server) settle(ctx context.Context, m *pb.DecisionRequest, do func(*hea
 }
 
 // Decide implements nodepb.FragmentsServer.
-func (s *Server) Decide(ctx context.Context, m *pb.DecisionRequest) (*pb.OutcomeAnswer, error) {
+func (s *Server) Decide(ctx context.Context, m *pb.DecisionRequest) (_ *pb.OutcomeAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.OutcomeAnswer{C: m.C}
 	h, err := s.settle(ctx, m, func(h *header, tx *storage.Tx, d txn.Decision) error {
 		var out txn.Outcome
@@ -127,13 +131,15 @@ func (s *Server) Decide(ctx context.Context, m *pb.DecisionRequest) (*pb.Outcome
 }
 
 // Resolve implements nodepb.FragmentsServer.
-func (s *Server) Resolve(ctx context.Context, m *pb.DecisionRequest) (*pb.StageAnswer, error) {
+func (s *Server) Resolve(ctx context.Context, m *pb.DecisionRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.settle(ctx, m, func(_ *header, tx *storage.Tx, d txn.Decision) error { return tx.Resolve(ctx, d) })
 	return s.staged(&h, nil, err), nil
 }
 
 // Forget implements nodepb.FragmentsServer.
-func (s *Server) Forget(ctx context.Context, m *pb.DecisionRequest) (*pb.StageAnswer, error) {
+func (s *Server) Forget(ctx context.Context, m *pb.DecisionRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.settle(ctx, m, func(_ *header, tx *storage.Tx, d txn.Decision) error {
 		tx.Forget(ctx, d)
 		return nil
@@ -142,7 +148,8 @@ func (s *Server) Forget(ctx context.Context, m *pb.DecisionRequest) (*pb.StageAn
 }
 
 // Return implements nodepb.FragmentsServer. That the stage to be ended is gone is no failure.
-func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (*pb.StageAnswer, error) {
+func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.open(ctx, m.Header)
 	if err != nil {
 		return s.staged(&h, nil, err), nil
@@ -161,6 +168,9 @@ func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (*pb.StageAnsw
 	if m.Mark != nil {
 		at = txn.Mark{Writes: int(m.Mark.Writes), Locks: int(m.Mark.Locks), Changes: int(m.Mark.Changes)}
 	}
+	if now := st.Mark(); at.Writes < 0 || at.Locks < 0 || at.Changes < 0 || at.Writes > now.Writes {
+		return s.staged(&h, nil, txn.NewLost(h.fragment, true)), nil // a mark of what is not there any more
+	}
 	if m.KeepLocks {
 		st.Restart(at)
 	} else {
@@ -173,7 +183,8 @@ func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (*pb.StageAnsw
 }
 
 // KeepSnapshot implements nodepb.FragmentsServer: the stage keeps it, made for it where there is none.
-func (s *Server) KeepSnapshot(ctx context.Context, m *pb.KeepSnapshotRequest) (*pb.StageAnswer, error) {
+func (s *Server) KeepSnapshot(ctx context.Context, m *pb.KeepSnapshotRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.open(ctx, m.Header)
 	if err != nil {
 		return s.staged(&h, nil, err), nil

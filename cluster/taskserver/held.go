@@ -11,7 +11,8 @@ import (
 )
 
 // Hold implements nodepb.FragmentsServer. The home holds the name even where the transaction has done nothing there.
-func (s *Server) Hold(ctx context.Context, m *pb.HoldRequest) (*pb.StageAnswer, error) {
+func (s *Server) Hold(ctx context.Context, m *pb.HoldRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.open(ctx, m.Header)
 	if err != nil {
 		return s.staged(&h, nil, err), nil
@@ -29,7 +30,8 @@ func (s *Server) Hold(ctx context.Context, m *pb.HoldRequest) (*pb.StageAnswer, 
 }
 
 // HoldStep implements nodepb.FragmentsServer.
-func (s *Server) HoldStep(ctx context.Context, m *pb.HoldStepRequest) (*pb.StageAnswer, error) {
+func (s *Server) HoldStep(ctx context.Context, m *pb.HoldStepRequest) (_ *pb.StageAnswer, err error) {
+	defer s.guard(&err)
 	h, err := s.open(ctx, m.Header)
 	if err != nil {
 		return s.staged(&h, nil, err), nil
@@ -58,7 +60,8 @@ func (s *Server) HoldStep(ctx context.Context, m *pb.HoldStepRequest) (*pb.Stage
 }
 
 // HoldStands implements nodepb.FragmentsServer.
-func (s *Server) HoldStands(ctx context.Context, m *pb.OutcomeRequest) (*pb.YesAnswer, error) {
+func (s *Server) HoldStands(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.YesAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.YesAnswer{}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {
@@ -69,7 +72,8 @@ func (s *Server) HoldStands(ctx context.Context, m *pb.OutcomeRequest) (*pb.YesA
 }
 
 // HeldTables implements nodepb.FragmentsServer.
-func (s *Server) HeldTables(ctx context.Context, m *pb.OutcomeRequest) (*pb.TablesAnswer, error) {
+func (s *Server) HeldTables(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.TablesAnswer, err error) {
+	defer s.guard(&err)
 	a := &pb.TablesAnswer{}
 	h, err := s.open(ctx, m.Header)
 	if err == nil {

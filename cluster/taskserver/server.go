@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -149,6 +151,18 @@ func (h *header) failed(err error) *pb.Failure {
 		err = txn.NewLost(h.fragment, true)
 	}
 	return failure.Encode(err)
+}
+
+// guard makes a panic below a call the call's error: a fragment whose files are damaged must not take the process with it.
+func (s *Server) guard(err *error) {
+	if p := recover(); p != nil {
+		*err = s.panicked(p)
+	}
+}
+
+func (s *Server) panicked(p any) error {
+	s.cfg.Logger.Error("panic in a request of another node", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return pgerr.New(pgerr.InternalError, "internal error: %v", p).WithHint("The log of the node that leads the fragment has the details.")
 }
 
 func (s *Server) now() uint64 { return uint64(s.cfg.Clock.Now()) }

@@ -3,8 +3,6 @@ package taskserver
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -76,6 +74,7 @@ func (t *task) start() *pb.TaskStarted {
 // run does what the request asks for.
 func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	s, b := t.c.s, t.begin
+	defer s.guard(&err)
 	if t.h, err = s.open(ctx, b.Header); err != nil {
 		return res, err
 	}
@@ -107,12 +106,6 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 			return res, err
 		}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.cfg.Logger.Error("panic in a task of another node", "node", t.c.node, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = pgerr.New(pgerr.InternalError, "internal error: %v", p).WithHint("The log of the node that leads the fragment has the details.")
-		}
-	}()
 	res, err = on.Run(ctx, t.task.WithProgram(program), t.emit)
 	if t.stage == nil && on.Mark() != (txn.Mark{}) {
 		on.Rollback()

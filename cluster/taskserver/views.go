@@ -18,7 +18,8 @@ func limitOf(m *pb.ListRequest) int {
 }
 
 // Counts implements nodepb.FragmentsServer.
-func (s *Server) Counts(ctx context.Context, m *pb.ListRequest) (*pb.CountsAnswer, error) {
+func (s *Server) Counts(ctx context.Context, m *pb.ListRequest) (_ *pb.CountsAnswer, err error) {
+	defer s.guard(&err)
 	replicas, failures, err := s.listed(ctx, m)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func (s *Server) Counts(ctx context.Context, m *pb.ListRequest) (*pb.CountsAnswe
 }
 
 // RowLocks implements nodepb.FragmentsServer.
-func (s *Server) RowLocks(ctx context.Context, m *pb.ListRequest) (*pb.RowLocksAnswer, error) {
+func (s *Server) RowLocks(ctx context.Context, m *pb.ListRequest) (_ *pb.RowLocksAnswer, err error) {
+	defer s.guard(&err)
 	replicas, failures, err := s.listed(ctx, m)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,8 @@ func (s *Server) RowLocks(ctx context.Context, m *pb.ListRequest) (*pb.RowLocksA
 }
 
 // Transactions implements nodepb.FragmentsServer.
-func (s *Server) Transactions(ctx context.Context, m *pb.ListRequest) (*pb.TransactionsAnswer, error) {
+func (s *Server) Transactions(ctx context.Context, m *pb.ListRequest) (_ *pb.TransactionsAnswer, err error) {
+	defer s.guard(&err)
 	replicas, failures, err := s.listed(ctx, m)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,8 @@ func (s *Server) Transactions(ctx context.Context, m *pb.ListRequest) (*pb.Trans
 }
 
 // ListHeld implements nodepb.FragmentsServer.
-func (s *Server) ListHeld(ctx context.Context, m *pb.ListRequest) (*pb.HeldAnswer, error) {
+func (s *Server) ListHeld(ctx context.Context, m *pb.ListRequest) (_ *pb.HeldAnswer, err error) {
+	defer s.guard(&err)
 	replicas, failures, err := s.listed(ctx, m)
 	if err != nil {
 		return nil, err
