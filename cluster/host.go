@@ -31,8 +31,8 @@ type Config struct {
 	Door    *door.Door // to the other nodes; nil: there are none
 	// Transport gives the transport of a Raft group; nil: no fragment has replicas on other nodes.
 	Transport func(group uint64) raft.Transport
-	Beat      time.Duration  // between what nodes say of their presence; 0 is a second
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
+	Beat      time.Duration  // between what nodes say of their presence; 0 is a second
 }
 
 // Host holds the replicas of this node.
@@ -105,7 +105,7 @@ func (h *Host) Start(ctx context.Context) error {
 	go h.watch(watch)
 	go func() {
 		defer h.done.Done()
-		h.finishDefinitions(watch)
+		h.settleDefinitions(watch)
 	}()
 	if h.several() {
 		h.done.Add(1)
@@ -293,20 +293,19 @@ func (h *Host) Close() error {
 
 func (h *Host) closeReplicas() error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	errs := make([]error, 0, len(h.replicas))
+	closing := h.replicas
+	h.replicas = map[txn.FragmentID]*storage.Replica{}
+	h.mu.Unlock() // what a replica waits for before it is closed may look for others
+	errs := make([]error, 0, len(closing))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for id, r := range h.replicas {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+	for _, r := range closing {
+		wg.Go(func() {
 			err := r.Close()
 			mu.Lock()
+			defer mu.Unlock()
 			errs = append(errs, err)
-			mu.Unlock()
-		}()
-		delete(h.replicas, id)
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
