@@ -130,7 +130,7 @@ func (d *attNumDecoder) constraint(c *pb.Constraint) Constraint {
 	return Constraint{
 		OID: c.GetOid(), Name: c.GetName(), Kind: ConstraintKind(c.GetKind()), Columns: d.nums(c.GetColumns()), Check: c.GetCheck(),
 		NoInherit: c.GetNoInherit(), Valid: c.GetValid(), Index: c.GetIndex(), Comment: c.GetComment(),
-		Deferrable: c.GetDeferrable(), InitiallyDeferred: c.GetInitiallyDeferred(), Reference: d.reference(c.GetReference()),
+		Deferrable: c.GetDeferrable(), InitiallyDeferred: c.GetInitiallyDeferred(), Primary: c.GetPrimary(), Reference: d.reference(c.GetReference()),
 	}
 }
 

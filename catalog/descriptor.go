@@ -127,7 +127,9 @@ type Constraint struct {
 	// checked at the end of the statement.
 	Deferrable        bool
 	InitiallyDeferred bool
-	Reference         *Reference // of a foreign key, nil for all others
+	// Primary: a UNIQUE is called the primary key. That is DEFERRABLE, so that rows cannot be stored under it.
+	Primary   bool
+	Reference *Reference // of a foreign key, nil for all others
 }
 
 // Role is a user or group.

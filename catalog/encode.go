@@ -99,7 +99,7 @@ func encodeConstraint(c *Constraint) *pb.Constraint {
 	return &pb.Constraint{
 		Oid: c.OID, Name: c.Name, Kind: uint32(c.Kind), Columns: encodeAttNums(c.Columns), Check: c.Check, NoInherit: c.NoInherit, Valid: c.Valid,
 		Index: c.Index, Comment: c.Comment, Deferrable: c.Deferrable,
-		InitiallyDeferred: c.InitiallyDeferred, Reference: encodeReference(c.Reference),
+		InitiallyDeferred: c.InitiallyDeferred, Primary: c.Primary, Reference: encodeReference(c.Reference),
 	}
 }
 

@@ -83,3 +83,13 @@ func NodeBlock(n uint32) string {
 	slices.Reverse(b)
 	return string(b)
 }
+
+// DeferrableKey gives the primary key of a table whose rows are not stored under it, nil if it has none.
+func (t *Table) DeferrableKey() *Constraint {
+	for i := range t.Constraints {
+		if t.Constraints[i].Primary {
+			return &t.Constraints[i]
+		}
+	}
+	return nil
+}

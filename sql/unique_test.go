@@ -11,10 +11,18 @@ import (
 // TestDeferredUniqueModel runs random transactions on a table whose UNIQUE is checked at the commit, and compares what they leave, and which of them
 // are refused, with a model. u lies in a global index; (g, w) in a local one, where the policy's field g places rows.
 func TestDeferredUniqueModel(t *testing.T) {
-	for _, fragments := range []int{1, 3} {
-		t.Run(fmt.Sprint(fragments, " fragments"), func(t *testing.T) {
+	for _, x := range []struct {
+		fragments  int
+		columns    string
+		constraint string
+	}{
+		{1, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"}, {3, "id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED", "r_u_key"},
+		{3, "id int UNIQUE, u int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED", "r_pkey"},
+	} {
+		fragments := x.fragments
+		t.Run(fmt.Sprint(fragments, " fragments ", x.constraint), func(t *testing.T) {
 			a := newWorldOf(t, fragments).connect(t)
-			a.want("CREATE TABLE r (id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED, w int UNIQUE DEFERRABLE)", "CREATE TABLE")
+			a.want("CREATE TABLE r ("+x.columns+", w int UNIQUE DEFERRABLE)", "CREATE TABLE")
 			rnd := rand.New(rand.NewPCG(uint64(fragments), 3))
 			m, refused := map[int]int{}, 0
 			for range 150 {
@@ -30,7 +38,7 @@ func TestDeferredUniqueModel(t *testing.T) {
 				switch got := a.answer("COMMIT"); {
 				case len(us) == len(next) && got == "COMMIT":
 					m = next
-				case len(us) < len(next) && strings.HasPrefix(got, `duplicate key value violates unique constraint "r_u_key" (SQLSTATE 23505): Key (u)=(`):
+				case len(us) < len(next) && strings.HasPrefix(got, `duplicate key value violates unique constraint "`+x.constraint+`" (SQLSTATE 23505): Key (u)=(`):
 					refused++
 				default:
 					t.Fatalf("COMMIT of %v: %s", next, got)

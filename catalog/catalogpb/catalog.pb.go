@@ -1741,6 +1741,7 @@ type Constraint struct {
 	Deferrable        bool                   `protobuf:"varint,10,opt,name=deferrable,proto3" json:"deferrable,omitempty"`
 	InitiallyDeferred bool                   `protobuf:"varint,11,opt,name=initially_deferred,json=initiallyDeferred,proto3" json:"initially_deferred,omitempty"`
 	Reference         *Reference             `protobuf:"bytes,12,opt,name=reference,proto3" json:"reference,omitempty"` // of a foreign key
+	Primary           bool                   `protobuf:"varint,13,opt,name=primary,proto3" json:"primary,omitempty"`    // a UNIQUE that is the primary key, which is DEFERRABLE: rows are not stored under it
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1857,6 +1858,13 @@ func (x *Constraint) GetReference() *Reference {
 		return x.Reference
 	}
 	return nil
+}
+
+func (x *Constraint) GetPrimary() bool {
+	if x != nil {
+		return x.Primary
+	}
+	return false
 }
 
 // Reference is what a foreign key refers to, and what becomes of its rows.
@@ -3210,7 +3218,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06adding\x18\f \x01(\bR\x06adding\x12\x1a\n" +
 	"\bsequence\x18\r \x01(\rR\bsequenceB\n" +
 	"\n" +
-	"\b_missing\"\xe2\x02\n" +
+	"\b_missing\"\xfc\x02\n" +
 	"\n" +
 	"Constraint\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
@@ -3228,7 +3236,8 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\bR\n" +
 	"deferrable\x12-\n" +
 	"\x12initially_deferred\x18\v \x01(\bR\x11initiallyDeferred\x126\n" +
-	"\treference\x18\f \x01(\v2\x18.sherd.catalog.ReferenceR\treference\"\xc8\x01\n" +
+	"\treference\x18\f \x01(\v2\x18.sherd.catalog.ReferenceR\treference\x12\x18\n" +
+	"\aprimary\x18\r \x01(\bR\aprimary\"\xc8\x01\n" +
 	"\tReference\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
 	"\acolumns\x18\x02 \x03(\x05R\acolumns\x12\x14\n" +

@@ -268,6 +268,9 @@ func (d *draft) dropNotNull(k *pg_query.AlterTableCmd) error {
 		return d.isIdentity(col)
 	}
 	pk := d.t.PrimaryKey()
+	if pk == nil {
+		pk = d.t.DeferrableKey()
+	}
 	if pk != nil && slices.Contains(pk.Columns, col.AttNum) || d.key != nil && slices.Contains(d.key.columns, col.Name) {
 		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" is in a primary key`, k.Name)
 	}

@@ -206,19 +206,17 @@ func (d *draft) constraint(k *pg_query.Constraint, column string) error {
 
 func (d *draft) primaryKey(k *pg_query.Constraint, column string) error {
 	switch {
-	case d.key != nil || d.t.PrimaryKey() != nil:
+	case d.key != nil || d.t.PrimaryKey() != nil || d.t.DeferrableKey() != nil:
 		err := pgerr.New(pgerr.InvalidTableDefinition, `multiple primary keys for table "%s" are not allowed`, d.t.Name)
 		if d.was == nil && (d.key == nil || d.key.loc >= 0) { // the key that a LIKE brings comes last, and stands nowhere
 			err.At(d.pos(k.Location))
 		}
 		return err
-	case k.Deferrable || k.Initdeferred:
-		return pgerr.Unsupported("deferrable constraints are not supported yet").At(d.pos(k.Location)).WithHint("Leave DEFERRABLE out.")
 	case len(k.Including) > 0:
 		return pgerr.Unsupported("INCLUDE in a primary key is not supported yet").At(d.pos(k.Location)).
 			WithHint("Leave INCLUDE out: a row lies with its key anyway.")
 	}
-	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), using: k.Indexname, loc: k.Location}
+	key := &pendingKey{name: k.Conname, columns: texts(k.Keys), using: k.Indexname, loc: k.Location, deferrable: k.Deferrable || k.Initdeferred, deferred: k.Initdeferred}
 	if column != "" {
 		key.columns = []string{column}
 	}
@@ -233,6 +231,9 @@ func (d *draft) settleKey() error {
 		return nil
 	}
 	d.key = nil
+	if key.deferrable {
+		return d.settleLateKey(key)
+	}
 	d.rekeyed, d.restored = true, true
 	if key.using != "" {
 		return d.keyUsing(key)

@@ -41,8 +41,11 @@ func (d *draft) attribute(k *pg_query.Constraint) error {
 			return pgerr.New(pgerr.SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE").At(d.pos(k.Location))
 		}
 	case pg_query.ConstrType_CONSTR_PRIMARY:
-		if deferrable || deferred {
-			return unsupportedDeferral().At(d.pos(k.Location))
+		f := d.key
+		f.deferrable, f.deferred = f.deferrable || deferrable || deferred, f.deferred || deferred
+		f.fixed = f.fixed || k.Contype == pg_query.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE
+		if f.fixed && f.deferred {
+			return pgerr.New(pgerr.SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE").At(d.pos(k.Location))
 		}
 	default:
 		return pgerr.New(pgerr.SyntaxError, "misplaced %s clause", attributeNames[k.Contype]).At(d.pos(k.Location))
@@ -50,6 +53,23 @@ func (d *draft) attribute(k *pg_query.Constraint) error {
 	return nil
 }
 
-func unsupportedDeferral() *pgerr.Error {
-	return pgerr.Unsupported("primary keys that are DEFERRABLE are not supported yet").WithHint("Use UNIQUE DEFERRABLE with NOT NULL.")
+// settleLateKey makes a primary key that is DEFERRABLE: rows may share it until it is checked, so they are not stored under it. It is a UNIQUE constraint
+// whose columns are NOT NULL.
+func (d *draft) settleLateKey(key *pendingKey) error {
+	if key.using != "" {
+		x, err := d.usable(key.using, key.loc)
+		if err != nil {
+			return err
+		}
+		for _, att := range x.Columns {
+			key.columns = append(key.columns, d.t.ColumnByNum(att).Name)
+		}
+	}
+	if _, err := d.keyColumns(key); err != nil {
+		return err
+	}
+	k := &pg_query.Constraint{Conname: key.name, Indexname: key.using, Location: key.loc, Deferrable: true, Initdeferred: key.deferred}
+	u := pendingUnique{k: k, columns: key.columns, deferrable: true, deferred: key.deferred, primary: true}
+	d.uniques = append([]pendingUnique{u}, d.uniques...)
+	return nil
 }

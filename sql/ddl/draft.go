@@ -58,6 +58,8 @@ type pendingKey struct {
 	columns []string
 	using   string // the index that is to be the key's, or ""
 	loc     int32
+
+	deferrable, deferred, fixed bool
 }
 
 // scan is something that must hold of the rows that are there.

@@ -190,6 +190,9 @@ func foreignColumns(t *catalog.Table, list []string) ([]int16, error) {
 // referredKey finds the columns that a foreign key refers to and what keeps them unique.
 func (d *draft) referredKey(t *catalog.Table, k *pg_query.Constraint, ref *catalog.Reference) error {
 	pk := t.PrimaryKey()
+	if pk == nil {
+		pk = t.DeferrableKey()
+	}
 	if len(k.PkAttrs) == 0 {
 		if pk == nil {
 			return pgerr.New(pgerr.UndefinedObject, `there is no primary key for referenced table "%s"`, t.Name)

@@ -152,7 +152,7 @@ func (d *draft) likeKeys(from *catalog.Table, including bool) error {
 		for _, att := range k.Columns {
 			n.Keys = append(n.Keys, pg_query.MakeStrNode(from.ColumnByNum(att).Name))
 		}
-		if k.Kind == catalog.PrimaryKey {
+		if k.Kind == catalog.PrimaryKey || k.Primary {
 			if err := d.primaryKey(n, ""); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ type pendingUnique struct {
 	deferrable bool
 	deferred   bool
 	fixed      bool // NOT DEFERRABLE
+	primary    bool // it is called the primary key
 }
 
 // unique notes a UNIQUE of the table, or of the named column.
@@ -39,6 +40,9 @@ func (d *draft) settleUniques() error {
 		}
 		if err != nil {
 			return err
+		}
+		if u.primary {
+			d.t.Constraints[len(d.t.Constraints)-1].Primary = true
 		}
 	}
 	d.uniques = nil
@@ -65,7 +69,9 @@ func (d *draft) settleUnique(u pendingUnique) error {
 	if x.Options, err = d.indexOptions(u.k.Options, false); err != nil {
 		return err
 	}
-	if x.Name = u.k.Conname; x.Name == "" {
+	if x.Name = u.k.Conname; x.Name == "" && u.primary {
+		x.Name = d.chooseName(d.t.Schema, d.t, "", "pkey", true)
+	} else if x.Name == "" {
 		x.Name = d.chooseIndexName(names, "key")
 	} else if err := d.freeConstraintName(x.Name); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 func pgConstraint(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
 		for _, c := range constraints(t) {
-			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(c.Kind)).
+			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(kindShown(c))).
 				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
 				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable).bool("condeferred", c.InitiallyDeferred)
 			if c.Reference != nil {
@@ -33,6 +33,14 @@ func pgConstraint(b *builder) error {
 	})
 }
 
+// kindShown is pg_constraint.contype.
+func kindShown(c *catalog.Constraint) catalog.ConstraintKind {
+	if c.Primary {
+		return catalog.PrimaryKey
+	}
+	return c.Kind
+}
+
 // checkText is what pg_get_expr(conbin) shows.
 func checkText(t *catalog.Table, c *catalog.Constraint) string {
 	if c.OID == partOID(t.OID, 0) {
@@ -50,7 +58,7 @@ func pgIndex(b *builder) error {
 		}
 		con, ready := t.ConstraintOf(ix.OID), ix.State == catalog.IndexPublic
 		r := b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n+len(ix.Include))).int("indnkeyatts", int64(n)).
-			bool("indisunique", ix.Unique).bool("indnullsnotdistinct", ix.NullsNotDistinct).bool("indisprimary", ix.Primary).
+			bool("indisunique", ix.Unique).bool("indnullsnotdistinct", ix.NullsNotDistinct).bool("indisprimary", ix.Primary || con != nil && con.Primary).
 			bool("indimmediate", con == nil || !con.Deferrable).bool("indisvalid", ready).bool("indisready", true).bool("indislive", true).
 			numbers("indkey", append(slices.Clip(ix.Columns), ix.Include...)).oids("indcollation", collations).
 			oids("indclass", classes).numbers("indoption", options)

@@ -60,7 +60,7 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 	switch {
 	case c.OID == partOID(t.OID, 0):
 		b.WriteString(t.Policy.Definition())
-	case c.Kind == catalog.PrimaryKey:
+	case c.Kind == catalog.PrimaryKey, c.Primary:
 		b.WriteString("PRIMARY KEY (" + columnList(t, c.Columns) + ")")
 	case c.Kind == catalog.Unique:
 		b.WriteString(uniqueText(t, c))
