@@ -10,7 +10,9 @@ import (
 	"github.com/sherddb/sherd/cluster/activity"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/taskserver"
+	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -36,7 +38,14 @@ func (n *Node) buildFragments() {
 	n.deadlocks = deadlock.New(deadlock.Config{
 		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
-	n.activity = activity.New(activity.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.others}, n.port.members)
+	n.notices = notify.New(notify.Config{
+		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
+		Deliver: func(list []sql.Notification) { n.server.Deliver(list) }, Missed: func() { n.server.Missed() },
+	}, n.port.members)
+	n.activity = activity.New(activity.Config{
+		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.others,
+		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
+	}, n.port.members)
 }
 
 // health is what is known of the other nodes, for sessions.

@@ -22,9 +22,10 @@ const askTimeout = 3 * time.Second
 
 // Config says whose side it is. All fields are required.
 type Config struct {
-	Self  uint32
-	Door  *door.Door
-	Nodes func() []uint32 // those that can be asked; this one may be among them
+	Self   uint32
+	Door   *door.Door
+	Nodes  func() []uint32        // those that can be asked; this one may be among them
+	Exists func(node uint32) bool // whether the cluster has the node
 }
 
 // Sessions is what a Net serves to others: a node's sessions.
@@ -102,11 +103,14 @@ func (n *Net) Report(_ context.Context, r *pb.ReportRequest) (*pb.ReportAnswer, 
 // Send brings a signal to the node of a session. 57P03 where that does not answer.
 func (n *Net) Send(ctx context.Context, x sql.Signal) (sql.SignalResult, error) {
 	node := sql.NodeOfPID(x.PID)
+	if !n.cfg.Exists(node) {
+		return sql.SignalResult{}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout+x.Patience)
 	defer cancel()
 	client, err := n.client(node)
 	if err != nil {
-		return sql.SignalResult{}, nil // there is no such node
+		return sql.SignalResult{}, err
 	}
 	a, err := client.Signal(ctx, &pb.SignalRequest{
 		Session: x.PID, Terminate: x.Terminate, PatienceMicros: x.Patience.Microseconds(), Role: x.Role,
@@ -140,7 +144,7 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 // Forward brings a client's request to cancel to the node of its session. It does not wait; nobody hears what becomes of it.
 func (n *Net) Forward(pid, secret uint32) {
 	node := sql.NodeOfPID(pid)
-	if node == n.cfg.Self {
+	if node == n.cfg.Self || !n.cfg.Exists(node) {
 		return
 	}
 	client, err := n.client(node)
