@@ -38,13 +38,13 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 		return p, nil
 	}
 	var p part
-	if t.host.links == nil {
-		r, err := t.host.Replica(id)
-		if err != nil {
-			return nil, err
-		}
+	switch r := t.host.replica(id); {
+	case r != nil && (t.host.links == nil || t.host.links.presence.Alone()): // nobody else can lead it
 		p = newLocalPart(r, t, t.options)
-	} else {
+	case t.host.links == nil:
+		_, err := t.host.Replica(id)
+		return nil, err
+	default:
 		p = &handle{of: t, fragment: id, options: t.options}
 	}
 	if len(t.parts) == 0 {

@@ -52,8 +52,10 @@ var shared struct {
 // sharedURL is the server for tests of SQL: a process that they share, or the one they are to be compared with.
 func sharedURL(t *testing.T) string {
 	t.Helper()
-	if url := os.Getenv("SHERD_COMPARE_URL"); url != "" {
-		return url
+	for _, name := range []string{"SHERD_COMPARE_URL", "SHERD_TEST_URL"} { // the latter is a node that runs already, as one of a cluster
+		if url := os.Getenv(name); url != "" {
+			return url
+		}
 	}
 	return sharedProcess(t).URL
 }

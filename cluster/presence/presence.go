@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/cluster/door"
@@ -59,6 +60,7 @@ type Presence struct {
 	leaders map[txn.FragmentID]Leadership // of the other nodes; guarded by mu
 	changed chan struct{}                 // closed when leaders or who is alive changes; guarded by mu
 	closed  bool                          // guarded by mu
+	others  atomic.Int32                  // nodes in the cluster
 	stop    chan struct{}
 	done    sync.WaitGroup
 }
@@ -71,9 +73,11 @@ func New(cfg Config) *Presence {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Presence{
+	p := &Presence{
 		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
+	p.others.Store(1) // until they were counted
+	return p
 }
 
 // Start begins to attend to the other nodes.
@@ -110,6 +114,7 @@ func (p *Presence) Close() {
 // follow begins with nodes that have come, and ends with those that have gone.
 func (p *Presence) follow() {
 	nodes := p.cfg.Nodes()
+	p.others.Store(int32(len(nodes) - 1))
 	var gone []*peer
 	p.mu.Lock()
 	for _, n := range nodes {
@@ -153,6 +158,9 @@ func (p *Presence) peer(node uint32) *peer {
 	defer p.mu.Unlock()
 	return p.peerOf(node)
 }
+
+// Alone tells whether the cluster has no other node.
+func (p *Presence) Alone() bool { return p.others.Load() <= 0 }
 
 // Wake has the others told at once: what this node leads has changed.
 func (p *Presence) Wake() {

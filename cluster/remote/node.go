@@ -111,7 +111,7 @@ type Node struct {
 	mu    sync.Mutex
 	idle  []*stream       // the longest idle first; guarded by mu
 	open  int             // streams, borrowed ones too; guarded by mu
-	known map[uint64]bool // plans that were sent; guarded by mu
+	known map[uint64]bool // plans that it has; guarded by mu
 }
 
 // ID is the node's number.
@@ -119,18 +119,21 @@ func (n *Node) ID() uint32 { return n.id }
 
 const maxKnown = 10_000
 
-// knows tells whether a plan was sent to the node, and notes that it is now.
+// knows tells whether the node has a plan.
 func (n *Node) knows(plan uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[plan] {
-		return true
-	}
+	return n.known[plan]
+}
+
+// learnt notes that the node has a plan: it has answered a task that brought it.
+func (n *Node) learnt(plan uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if len(n.known) >= maxKnown {
 		clear(n.known)
 	}
 	n.known[plan] = true
-	return false
 }
 
 func (n *Node) forgetPlan(plan uint64) {

@@ -73,15 +73,6 @@ func (p *Part) learn(s *pb.Stage) {
 	}
 }
 
-// unstaged notes that the leader has no stage.
-func (p *Part) unstaged() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stage != nil {
-		p.broken = true
-	}
-}
-
 // lose notes that the stage is lost, or may be.
 func (p *Part) lose() {
 	p.mu.Lock()

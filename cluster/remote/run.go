@@ -32,10 +32,14 @@ func (p *Part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.R
 		}
 		r := &run{part: p, ctx: ctx, task: task, emit: emit, changes: changes}
 		begin := p.begin(ctx, task, plan, changes)
-		if p.node.knows(plan.number) && !again {
+		known := p.node.knows(plan.number) && !again
+		if known {
 			begin.Plan = nil
 		}
 		res, err := r.do(begin)
+		if err == nil && !known {
+			p.node.learnt(plan.number)
+		}
 		if errors.Is(err, failure.ErrUnknownPlan) && !again {
 			p.node.forgetPlan(plan.number)
 			continue
@@ -225,8 +229,6 @@ func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 	p := r.part
 	if x.Stage != nil {
 		p.learn(x.Stage)
-	} else if r.changes {
-		p.unstaged()
 	}
 	r.started(x.Started)
 	r.pass(x.Rows)

@@ -61,7 +61,7 @@ func (c *conn) run(req *request) *pb.TaskEnd {
 	if !t.started && t.task.T != 0 {
 		end.Started = t.start()
 	}
-	if pgerr.Is(err, pgerr.InternalError) {
+	if pgerr.Is(err, pgerr.InternalError) && !errors.Is(err, failure.ErrUnknownPlan) {
 		c.s.cfg.Logger.Warn("a task of another node failed", "node", c.node, "fragment", t.h.fragment, "error", err)
 	}
 	return end
