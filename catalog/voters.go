@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -130,6 +131,14 @@ func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 func (c *Catalog) Leader() uint32 {
 	id, _ := c.group.Leader()
 	return nodeOf(id)
+}
+
+// HandOver lets another voter lead, where this node leads and there is another.
+func (c *Catalog) HandOver(ctx context.Context) error {
+	if c.opts.Transport == nil || c.group.Term() == 0 || len(c.Voters()) < 2 {
+		return nil
+	}
+	return c.group.Transfer(ctx, nil)
 }
 
 // Leads tells whether this node leads the catalog.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -143,21 +142,17 @@ func (h *Host) look() {
 	}
 }
 
-// HandOver lets other nodes lead what this one leads, where they can; it is about to go.
+// HandOver lets other nodes lead what this one leads, where they can; it is about to go. One fragment after another: each waits for its transactions to
+// end, and two of them that need each other's fragment would wait for nothing.
 func (h *Host) HandOver(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, handOverTime)
 	defer cancel()
-	all := h.all()
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, r := range all {
-		wg.Go(func() {
-			if err := r.HandOver(ctx); err != nil {
-				errs[i] = fmt.Errorf("fragment %d: %w", r.ID(), err)
-			}
-		})
+	var errs []error
+	for _, r := range h.all() {
+		if err := r.HandOver(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("fragment %d: %w", r.ID(), err))
+		}
 	}
-	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -52,6 +52,9 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 // Transfer hands leadership to another voter. It ends when that has been told to stand for election, at which this server stops to lead; nil leaves
 // the choice to the group: a voter that has everything.
 func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
+	if g.opts.BeforeTransfer != nil {
+		defer g.opts.BeforeTransfer(ctx)()
+	}
 	if !g.enter() {
 		return g.errClosed()
 	}

@@ -1,6 +1,7 @@
 package raftgroup
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -57,6 +58,9 @@ type Options struct {
 	// OnFollower when it has lost leadership. Calls come one after another, in order.
 	OnLeader   func(term uint64)
 	OnFollower func()
+
+	// BeforeTransfer, if set, is called before leadership is handed to another server, and what it gives when that was done or has failed.
+	BeforeTransfer func(ctx context.Context) (after func())
 
 	Logger *slog.Logger // default slog.Default()
 }

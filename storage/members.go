@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -77,6 +79,48 @@ func (r *Replica) Follow(want func() Placement, looked func([]Member)) {
 
 // Look has what Follow was given looked at now.
 func (r *Replica) Look() { r.group.Nudge() }
+
+// yieldTime is how long a leader that gives way waits for the transactions that have staged something here; a session may sit in one for hours.
+const yieldTime = 2 * time.Second
+
+const yieldLook = 2 * time.Millisecond
+
+// yield waits until nothing is staged that would be lost with this term, and lets nobody begin to: who comes now is told that this is not the leader,
+// and looks for who is, which is the next one some moments later.
+func (r *Replica) yield(ctx context.Context) (after func()) {
+	r.yielding.Add(1)
+	ctx, cancel := context.WithTimeout(ctx, yieldTime)
+	defer cancel()
+	t := time.NewTicker(yieldLook)
+	defer t.Stop()
+	for r.hasStages() {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return func() { r.yielding.Add(-1) }
+		}
+	}
+	return func() { r.yielding.Add(-1) }
+}
+
+// Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.
+func (r *Replica) Yielding() bool { return r.yielding.Load() > 0 }
+
+// hasStages tells whether a transaction has something here that ends with the term.
+func (r *Replica) hasStages() bool {
+	r.tmu.Lock()
+	txs := slices.Collect(maps.Values(r.txs))
+	r.tmu.Unlock()
+	for _, t := range txs {
+		t.mu.Lock()
+		open := t.term != 0 && (t.phase == phaseOpen || t.phase == phaseBusy)
+		t.mu.Unlock()
+		if open {
+			return true
+		}
+	}
+	return false
+}
 
 // HandOver lets another replica lead, if this one does and there is another.
 func (r *Replica) HandOver(ctx context.Context) error {

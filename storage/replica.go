@@ -49,6 +49,7 @@ type Replica struct {
 	lastProposed uint64        // largest stamp enqueued; guarded by pmu
 	inflight     inflight      // the newest proposals; guarded by pmu
 	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
+	yielding     atomic.Int32  // not 0: it is about to let another lead, and nothing is staged any more
 
 	smu        sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by smu
@@ -144,7 +145,7 @@ func (r *Replica) open() (err error) {
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, Logger: r.cfg.Logger,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Logger: r.cfg.Logger,
 	})
 	return err
 }

@@ -86,6 +86,8 @@ func (t *Tx) begin() error {
 		return errNoLeader
 	case t.phase != phaseOpen:
 		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
+	case t.term == 0 && t.r.yielding.Load() > 0:
+		return errNoLeader
 	case t.term == 0:
 		t.term, t.since = now, time.Now()
 		t.r.tmu.Lock()

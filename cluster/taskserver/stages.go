@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -92,6 +93,9 @@ func (s *Server) begin(h *header, o txn.Isolation, backend uint32) (*stage, erro
 	st, err := s.find(h)
 	if st != nil || err != nil {
 		return st, err
+	}
+	if h.replica.Yielding() {
+		return nil, &failure.NotLeader{Fragment: h.fragment}
 	}
 	s.stages.mu.Lock()
 	defer s.stages.mu.Unlock()

@@ -159,13 +159,16 @@ func (c *Cluster) Isolate(number uint32) {
 func (c *Cluster) Heal() { c.Net.Heal() }
 
 // Stop ends the node without waiting for its clients.
-func (n *Node) Stop() {
+func (n *Node) Stop() { n.StopWithin(0) }
+
+// StopWithin ends the node as an operator does: its clients may finish their transactions for so long.
+func (n *Node) StopWithin(drain time.Duration) {
 	if n.Node == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := n.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	if err := n.Close(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		n.cluster.t.Errorf("node %d does not end well: %v", n.number, err)
 	}
 	<-n.serving
