@@ -115,7 +115,7 @@ type installer struct {
 	room chan struct{} // closed when jobs get fewer; guarded by mu
 	halt chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
 	turn bool          // this replica's; of the goroutine that writes
-	done sync.WaitGroup
+	idle chan struct{} // closed when busy ends; guarded by mu
 }
 
 func newInstaller(r *Replica) *installer {
@@ -130,26 +130,27 @@ func (i *installer) start(list []*install) {
 	defer i.mu.Unlock()
 	i.jobs = append(i.jobs, list...)
 	if !i.busy {
-		i.busy = true
-		i.done.Add(1)
+		i.busy, i.idle = true, make(chan struct{})
 		go i.loop()
 	}
 }
 
 func (i *installer) loop() {
-	defer i.done.Done()
 	for {
 		i.mu.Lock()
 		if len(i.jobs) == 0 {
-			i.busy = false
+			i.rested()
 			i.mu.Unlock()
 			return
 		}
 		x := i.jobs[0]
 		i.mu.Unlock()
 		err := i.inTurn(x)
-		if err == errHalted {
-			return // the checkpoint names it
+		if err == errHalted { // the checkpoint names it
+			i.mu.Lock()
+			i.rested()
+			i.mu.Unlock()
+			return
 		}
 		if err != nil { // as where an entry cannot be applied
 			panic(fmt.Sprintf("fragment %d: cannot install transaction %s: %v", i.r.cfg.Fragment, x.o.id, err))
@@ -161,6 +162,12 @@ func (i *installer) loop() {
 		i.room = make(chan struct{})
 		i.mu.Unlock()
 	}
+}
+
+// rested is called with mu held.
+func (i *installer) rested() {
+	i.busy = false
+	close(i.idle)
 }
 
 // errHalted says that a replica is closing, or that its data is about to be replaced.
@@ -289,15 +296,22 @@ func (i *installer) abandon() {
 	i.mu.Lock()
 	close(i.halt)
 	i.mu.Unlock()
-	i.done.Wait()
+	i.wait()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	close(i.room)
-	i.jobs, i.busy, i.room, i.halt = nil, false, make(chan struct{}), make(chan struct{})
+	i.jobs, i.room, i.halt = nil, make(chan struct{}), make(chan struct{})
 }
 
 // wait returns when no install is going on: all are done, or the replica is closing.
-func (i *installer) wait() { i.done.Wait() }
+func (i *installer) wait() {
+	i.mu.Lock()
+	busy, idle := i.busy, i.idle
+	i.mu.Unlock()
+	if busy {
+		<-idle
+	}
+}
 
 // installed lets go of those who wait for the rows of x.
 func (r *Replica) installed(x *install) {
