@@ -35,6 +35,18 @@ func (h *Host) placeReplicas(ctx context.Context) {
 				break
 			}
 		}
+		if h.cfg.Catalog.Leads() {
+			h.abandonRemoved(ctx)
+		}
+	}
+}
+
+// abandonRemoved takes away the indexes that nodes were building which have been removed since.
+func (h *Host) abandonRemoved(ctx context.Context) {
+	view := h.cfg.Catalog.View()
+	gone := func(j *catalog.Job) bool { return j.Node != 0 && view.Node(j.Node) == nil }
+	if err := h.abandonBuildsOf(ctx, gone); err != nil && ctx.Err() == nil {
+		h.cfg.Logger.Warn("indexes that removed nodes were building cannot be taken away; trying again", "error", err)
 	}
 }
 
