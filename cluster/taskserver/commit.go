@@ -39,7 +39,7 @@ func (s *Server) Commit(ctx context.Context, m *pb.CommitRequest) (_ *pb.CommitA
 	if err == nil {
 		var C txn.Timestamp
 		C, err = tx.Commit(ctx, txn.CommitRequest{Floor: txn.Timestamp(m.Floor), At: txn.Timestamp(m.At)})
-		a.C = uint64(C)
+		a.C, err = uint64(C), st.dropped(err)
 		var low *txn.LowError
 		switch {
 		case st == nil:
@@ -58,7 +58,7 @@ func (s *Server) Check(ctx context.Context, m *pb.CheckRequest) (_ *pb.StageAnsw
 	defer s.guard(&err)
 	h, st, tx, err := s.participant(ctx, m.Header)
 	if err == nil {
-		err = tx.Check(ctx, txn.Timestamp(m.C))
+		err = st.dropped(tx.Check(ctx, txn.Timestamp(m.C)))
 	}
 	return s.staged(&h, st, err), nil
 }
@@ -68,11 +68,20 @@ func (s *Server) Prepare(ctx context.Context, m *pb.PrepareRequest) (_ *pb.Stage
 	defer s.guard(&err)
 	h, st, tx, err := s.participant(ctx, m.Header)
 	if err == nil {
-		err = tx.Prepare(ctx, txn.PrepareRequest{
+		err = st.dropped(tx.Prepare(ctx, txn.PrepareRequest{
 			C: txn.Timestamp(m.C), Anchor: m.Anchor, Attempt: int(m.Attempt), Writers: m.Writers, Implied: m.Implied,
-		})
+		}))
 	}
 	return s.staged(&h, st, err), nil
+}
+
+// dropped gives the error of a call under which the stage was dropped: what storage says of a transaction that has ended is nobody's fault then, and
+// nothing of it is in the log.
+func (st *stage) dropped(err error) error {
+	if st != nil && pgerr.Is(err, pgerr.InternalError) && st.gone.Err() != nil {
+		return txn.NewLost(st.fragment, true)
+	}
+	return err
 }
 
 func (s *Server) staged(h *header, st *stage, err error) *pb.StageAnswer {

@@ -273,3 +273,21 @@ func TestSnapshots(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestDroppedUnderCommit: a stage may be dropped after a commit has found it.
+func TestDroppedUnderCommit(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	x := w.begin()
+	x.must("UPDATE notes SET t = 'x' WHERE k = 1")
+	w.server.stages.mu.Lock()
+	for _, st := range w.server.stages.by {
+		st.drop(txn.NewLost(st.fragment, true))
+		st.Rollback()
+	}
+	w.server.stages.mu.Unlock()
+	var lost *txn.LostError
+	if err := x.commit(); !errors.As(err, &lost) {
+		t.Errorf("got %v", err)
+	}
+}
