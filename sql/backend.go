@@ -151,6 +151,8 @@ func (db *Server) connectedTo(database catalog.OID, but *Session) []*Session {
 // Sessions that are just going are waited for, as PostgreSQL does.
 const leavingPatience = 5 * time.Second
 
+const leavingLook = 100 * time.Millisecond // and looked for
+
 // disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
 // transactions are not ended: 55006.
 func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
@@ -173,22 +175,51 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 	defer deadline.Stop()
 	for {
 		others := s.db.connectedTo(database, s)
-		if len(others) == 0 {
-			return 0, nil
+		elsewhere, err := s.connectedElsewhere(ctx, database, force)
+		if n := len(others) + elsewhere; err != nil || n == 0 {
+			return n, err
 		}
 		if force {
 			for _, o := range others {
 				o.terminate(adminTerminate())
 			}
 		}
+		var gone <-chan struct{}
+		if len(others) > 0 {
+			gone = others[0].gone
+		}
 		select {
-		case <-others[0].gone:
+		case <-gone:
+		case <-time.After(leavingLook): // nobody tells of those of other nodes
 		case <-deadline.C:
-			return len(others), nil
+			return len(others) + elsewhere, nil
 		case <-ctx.Done():
-			return len(others), cancelled(ctx)
+			return len(others) + elsewhere, cancelled(ctx)
 		}
 	}
+}
+
+// connectedElsewhere counts the sessions of a database at other nodes; force ends them, whosever they are: who may was asked before.
+func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, force bool) (n int, err error) {
+	others := s.db.cfg.Others
+	if others == nil {
+		return 0, nil
+	}
+	for _, r := range others.Reports(ctx, WantSessions) {
+		for _, x := range r.Sessions {
+			if x.Database != database {
+				continue
+			}
+			n++
+			if !force {
+				continue
+			}
+			if _, err := others.Signal(ctx, Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole}); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
 }
 
 // BlockingPIDs implements builtin.LockInfo.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sherddb/sherd/node"
@@ -92,6 +94,32 @@ func TestCancelRequestElsewhere(t *testing.T) {
 	var pg *pgconn.PgError
 	if err := <-ended; !errors.As(err, &pg) || pg.Code != "57014" {
 		t.Error(err)
+	}
+}
+
+// TestDropDatabaseInUse ends the sessions that another node has in a database.
+func TestDropDatabaseInUse(t *testing.T) {
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
+	defer cancel()
+	db := c.Node(1).Connect(t)
+	if _, err := db.Exec(ctx, "CREATE DATABASE other"); err != nil {
+		t.Fatal(err)
+	}
+	var in *pgx.Conn
+	for in == nil { // the other node may not know the database yet
+		var err error
+		if in, err = pgx.Connect(ctx, strings.TrimSuffix(c.Node(2).URL(), "postgres")+"other"); err != nil && ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	defer in.Close(context.WithoutCancel(ctx))
+	if _, err := db.Exec(ctx, "DROP DATABASE other WITH (FORCE)"); err != nil {
+		t.Fatal(err)
+	}
+	var pg *pgconn.PgError
+	if _, err := in.Exec(ctx, "SELECT 1"); err == nil || errors.As(err, &pg) && pg.Code != "57P01" {
+		t.Errorf("the session goes on: %v", err)
 	}
 }
 
