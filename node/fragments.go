@@ -12,7 +12,6 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/taskserver"
-	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -38,10 +37,7 @@ func (n *Node) buildFragments() {
 	n.deadlocks = deadlock.New(deadlock.Config{
 		Self: n.dir.NodeID, Waits: n.host.Deadlocks(), Door: n.port.door, Nodes: n.others, Logger: n.cfg.Logger,
 	}, n.port.members)
-	n.notices = notify.New(notify.Config{
-		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members,
-		Deliver: func(list []sql.Notification) { n.server.Deliver(list) }, Missed: func() { n.server.Missed() },
-	}, n.port.members)
+	n.notices = notify.New(notify.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
 		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.others,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },

@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/cluster/deadlock"
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
@@ -37,6 +38,7 @@ type Node struct {
 	tasks     *taskserver.Server
 	deadlocks *deadlock.Seeker
 	activity  *activity.Net
+	notices   *notify.Net
 	server    *sql.Server
 	wire      *pgwire.Server
 	listener  net.Listener
@@ -109,6 +111,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	background, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.attend(background)
+	n.background.Go(func() { n.notices.Run(background) })
 	return n.announce(ctx, background, info)
 }
 
@@ -123,8 +126,10 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
-		Others: &sql.Others{Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health},
-		Addr:   self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
+		Others: &sql.Others{
+			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
+		},
+		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -145,6 +150,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		FirstPID:     sql.FirstPID(n.dir.NodeID), CancelElsewhere: n.activity.Forward,
 		Log: n.cfg.Logger,
 	})
+	n.notices.Serve(n.server)
 	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
 	return nil
 }
@@ -194,6 +200,9 @@ func (n *Node) Close(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, n.http.close(ctx))
+	if n.notices != nil {
+		n.notices.End(ctx)
+	}
 	if n.server != nil {
 		if err := n.server.Close(ctx); err != nil {
 			n.cfg.Logger.Info("values of sequences that were taken in advance are skipped", "error", err)

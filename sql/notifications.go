@@ -117,7 +117,11 @@ func (db *Server) Deliver(list []Notification) {
 
 // Missed ends the sessions that listen: notifications of another node may be lost. As after a crash of PostgreSQL, whoever comes back looks at
 // what there is, and listens anew.
-func (db *Server) Missed(cause *pgerr.Error) {
+func (db *Server) Missed() {
+	cause := &pgerr.Error{
+		Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection because notifications of another node may be lost",
+		Hint: "Connect again, LISTEN, and look at what there is.",
+	}
 	x := db.notifications
 	x.mu.Lock()
 	gone := map[*Session]bool{}

@@ -1,7 +1,9 @@
 package sql
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -76,9 +78,21 @@ func (s *Session) notifyStmt(n *pg_query.NotifyStmt, w ResultWriter, together bo
 	return w.Complete("NOTIFY")
 }
 
+// hearTime bounds how long LISTEN waits for other nodes. One that does not answer by then may be heard later: if it has said something meanwhile, who
+// listens is told by the end of the connection.
+const hearTime = 3 * time.Second
+
 // listenStmt is LISTEN and UNLISTEN.
-func (s *Session) listenStmt(channel string, on bool, w ResultWriter, together bool) error {
+func (s *Session) listenStmt(ctx context.Context, channel string, on bool, w ResultWriter, together bool) error {
 	s.join(together)
+	if o := s.db.cfg.Others; on && o != nil && o.Heard != nil {
+		bounded, cancel := context.WithTimeout(ctx, hearTime)
+		err := o.Heard(bounded)
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+	}
 	s.tx.said.listens = append(s.tx.said.listens, listening{channel, on})
 	if on {
 		return w.Complete("LISTEN")

@@ -41,6 +41,9 @@ type Others struct {
 	// Signal cancels the statement of a session of another node, or ends the session.
 	Signal func(ctx context.Context, s Signal) (SignalResult, error)
 	Health func() []sysview.Health
+	// Say sends what transactions have said to the other nodes, in order, and does not wait. Heard waits until what they say comes here: LISTEN.
+	Say   func([]Notification)
+	Heard func(ctx context.Context) error
 }
 
 // Report tells what this node knows.

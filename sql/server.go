@@ -73,6 +73,9 @@ func NewServer(cfg Config) *Server {
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)
 	s.notifications = newNotifications()
+	if cfg.Others != nil {
+		s.notifications.forward = cfg.Others.Say
+	}
 	return s
 }
 

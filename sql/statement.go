@@ -50,9 +50,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	case *pg_query.Node_LockStmt:
 		return s.lockStmt(ctx, n.LockStmt, w, together)
 	case *pg_query.Node_ListenStmt:
-		return s.listenStmt(n.ListenStmt.Conditionname, true, w, together)
+		return s.listenStmt(ctx, n.ListenStmt.Conditionname, true, w, together)
 	case *pg_query.Node_UnlistenStmt:
-		return s.listenStmt(n.UnlistenStmt.Conditionname, false, w, together)
+		return s.listenStmt(ctx, n.UnlistenStmt.Conditionname, false, w, together)
 	case *pg_query.Node_NotifyStmt:
 		return s.notifyStmt(n.NotifyStmt, w, together)
 	case *pg_query.Node_CreateTableAsStmt:

@@ -1,0 +1,174 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/sql"
+)
+
+// Config says whose side it is. All fields are required.
+type Config struct {
+	Self  uint32
+	Door  *door.Door
+	Nodes func() []uint32 // those of the cluster; this one may be among them
+}
+
+// Pauses between looks at the list of nodes, and before a node that did not answer is asked again.
+const (
+	lookPause  = 200 * time.Millisecond
+	retryPause = 500 * time.Millisecond
+	patience   = 10 * time.Second // with a node whose stream has broken
+)
+
+// peer is another node, as this one follows it. Its goroutine alone uses it, but for state.
+type peer struct {
+	state state // guarded by Net.mu
+	stop  context.CancelFunc
+	epoch uint64    // of its process; 0: it has not said so
+	next  uint64    // count of the message that comes next
+	ended bool      // it has said that nothing comes any more
+	lost  time.Time // since when its stream is broken; zero: it is not, or that was told
+}
+
+type state byte
+
+// States of a peer.
+const (
+	connecting state = iota
+	following
+	away // it did not answer
+)
+
+// Serve says whose sessions listen, so that Run can begin. It is called once.
+func (n *Net) Serve(s *sql.Server) {
+	n.server = s
+	close(n.serving)
+}
+
+// Run follows the other nodes until ctx ends.
+func (n *Net) Run(ctx context.Context) {
+	defer n.follows.Wait()
+	select {
+	case <-n.serving:
+	case <-ctx.Done():
+		return
+	}
+	tick := time.NewTicker(lookPause)
+	defer tick.Stop()
+	for {
+		n.look(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look begins to follow nodes that are new, and gives up those that have left.
+func (n *Net) look(ctx context.Context) {
+	nodes := n.cfg.Nodes()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, p := range n.peers {
+		if !slices.Contains(nodes, id) {
+			p.stop()
+			delete(n.peers, id)
+		}
+	}
+	for _, id := range nodes {
+		if id == n.cfg.Self || n.peers[id] != nil {
+			continue
+		}
+		p := &peer{}
+		own, stop := context.WithCancel(ctx)
+		p.stop = stop
+		n.peers[id] = p
+		n.follows.Go(func() { n.follow(own, id, p) })
+	}
+}
+
+// turn sets a peer's state.
+func (n *Net) turn(p *peer, s state) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p.state != s {
+		p.state = s
+		close(n.turned)
+		n.turned = make(chan struct{})
+	}
+}
+
+// follow follows a node until ctx ends.
+func (n *Net) follow(ctx context.Context, id uint32, p *peer) {
+	for ctx.Err() == nil {
+		was := n.followOnce(ctx, id, p)
+		if ctx.Err() != nil {
+			return
+		}
+		n.turn(p, away)
+		n.doubt(p, was)
+		timer := time.NewTimer(retryPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// doubt notes that a stream has ended without a word. A node that does not come back soon may have died with something unsaid.
+func (n *Net) doubt(p *peer, was bool) {
+	switch {
+	case was && !p.ended:
+		p.lost = time.Now()
+	case !p.lost.IsZero() && time.Since(p.lost) > patience:
+		p.lost = time.Time{}
+		n.server.Missed()
+	}
+}
+
+// followOnce takes what a node says until its stream ends, and tells whether there was one.
+func (n *Net) followOnce(ctx context.Context, id uint32, p *peer) (was bool) {
+	link, err := n.cfg.Door.Link(id, door.TaskLink)
+	if err != nil {
+		return false
+	}
+	stream, err := pb.NewNotificationsClient(link).Follow(ctx, &pb.FollowRequest{Epoch: p.epoch, Next: p.next})
+	if err != nil {
+		return false
+	}
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return was
+		}
+		if !was {
+			was = true
+			n.met(p, m)
+			n.turn(p, following)
+		}
+		if m.End {
+			p.ended = true
+			return true
+		}
+		if len(m.Notes) > 0 {
+			p.next = m.Count + 1
+			n.server.Deliver(toList(m))
+		}
+	}
+}
+
+// met takes the first message of a stream: it tells whether something was said that did not come here.
+func (n *Net) met(p *peer, m *pb.Said) {
+	same := p.epoch == m.Epoch
+	died := !same && !p.lost.IsZero() // and nobody knows what it had not sent
+	if same && m.Count != p.next || !same && m.Count != 0 || died {
+		n.server.Missed()
+	}
+	p.epoch, p.next, p.ended, p.lost = m.Epoch, m.Count, false, time.Time{}
+}
