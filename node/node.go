@@ -44,6 +44,7 @@ type Node struct {
 	listener  net.Listener
 	http      *httpDoor
 
+	removed    chan error         // why Serve ends by itself
 	stop       context.CancelFunc // of what runs in the background; nil before it does
 	background sync.WaitGroup
 }
@@ -54,7 +55,7 @@ const maxClockAhead = 10 * time.Second
 // Open builds a node from the ground up: doors, directory, catalog, fragments, sessions. Clients are taken once Serve is called.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	cfg.setDefaults()
-	n := &Node{cfg: cfg}
+	n := &Node{cfg: cfg, removed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close(ctx))
@@ -111,6 +112,7 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	background, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.attend(background)
+	n.background.Go(func() { n.watchRemoval(background) })
 	n.background.Go(func() { n.notices.Run(background) })
 	return n.announce(ctx, background, info)
 }
@@ -176,9 +178,6 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
 	}
 	return nil
 }
-
-// Serve takes clients until the node is closed.
-func (n *Node) Serve() error { return n.wire.Serve(n.listener) }
 
 // URL is what psql and drivers connect with.
 func (n *Node) URL() string {

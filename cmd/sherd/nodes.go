@@ -194,7 +194,7 @@ func awaitDrained(ctx context.Context, conn *pgx.Conn, name string, out io.Write
 			return err
 		}
 		if left != last {
-			if _, err := fmt.Fprintf(out, "%s holds %d replicas\n", name, left); err != nil || left == 0 {
+			if _, err := fmt.Fprintf(out, "replicas on %s: %d\n", name, left); err != nil || left == 0 {
 				return err
 			}
 			last = left

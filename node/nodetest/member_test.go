@@ -103,6 +103,7 @@ func TestLeaveAndRejoin(t *testing.T) {
 	})
 	exec(t, c, 1, "SELECT sherd.remove_node('n3')")
 	third := c.Node(3)
+	c.Await("node 3 ends by itself", func() bool { return len(third.serving) > 0 })
 	third.Stop()
 	refused(t, third, "node n3 (number 3) was removed from the cluster")
 	if got := count(t, c, 2, "kept"); got != 101 {
