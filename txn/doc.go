@@ -96,6 +96,7 @@
 // locks are granted and released. The detector looks for a circle at each change, so that a deadlock lasts no time at all; 40P01 goes to the
 // wait that closes it. A party is a transaction, or a session whatever its transaction, which is who holds a session's advisory lock.
 // DeadlockError and ConflictError (40001) carry keys and transactions beside the text, for upper layers to name the row and the relation.
+// A circle over several processes is found by asking them (FindCircles), once its waits last, and ended at one of them.
 //
 // # Limits
 //
