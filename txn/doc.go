@@ -101,5 +101,5 @@
 // # Limits
 //
 // A SERIALIZABLE transaction that has read and written cannot be held: its reads would have to stay valid until COMMIT
-// PREPARED. The detector sees the waits of one process; between nodes, lock time-outs end a circle.
+// PREPARED. A circle over nodes of which one cannot be asked lasts until that can, or a lock time-out ends it.
 package txn
