@@ -216,7 +216,12 @@ func TestKeepRenewed(t *testing.T) {
 	g := newGate(t, nil)
 	var ahead atomic.Int64
 	r := g.request(t, g.token(t, time.Hour))
-	r.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	looked := make(chan bool, 100) // at the clock
+	r.Now = func() time.Time {
+		now := time.Now().Add(time.Duration(ahead.Load()))
+		looked <- true
+		return now
+	}
 	j, err := Join(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +238,11 @@ func TestKeepRenewed(t *testing.T) {
 			return err
 		}, slog.New(slog.DiscardHandler))
 	}()
+	for len(looked) > 0 {
+		<-looked
+	}
 	tick <- time.Time{} // too early
+	<-looked
 	ahead.Store(int64(150 * 24 * time.Hour))
 	tick <- time.Time{}
 	tick <- time.Time{} // again, since the first failed
