@@ -9,6 +9,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -233,11 +234,15 @@ func (s *Session) closeCursor(n *pg_query.ClosePortalStmt, w ResultWriter) error
 	return w.Complete("CLOSE CURSOR")
 }
 
-// settleAll reads the rest of every portal that has begun, or is a cursor, before what it reads of its own transaction is undone. What cannot be kept is
-// closed.
-func (s *Session) settleAll() {
+// settleSince reads the rest of the portals that see what their transaction has staged since a mark, before that is undone. What cannot be kept is closed.
+// A cursor sees only what was staged before it was opened, and one opened since then is closed already; so these are portals bound before and run after.
+func (s *Session) settleSince(mark exec.Mark) {
 	for name, p := range s.portals {
-		if p.keepRest(s.memory) != nil {
+		sees := false
+		for f, m := range p.opening.before {
+			sees = sees || m.Writes > mark[f].Writes
+		}
+		if sees && p.keepRest(s.memory) != nil {
 			s.ClosePortal(name)
 		}
 	}

@@ -55,8 +55,8 @@
 //
 // They read at the timestamp of their DECLARE, as far as they are fetched. One that may go backward keeps in memory what it has met, within
 // work_mem (or 256 MiB, if that is more): a SCROLL cursor that meets more is 53200, and one that says neither SCROLL nor NO SCROLL goes forward
-// only from there on. Beside a cursor its transaction goes on writing; the cursor does not see it. Before a ROLLBACK TO or, WITH HOLD, a COMMIT cursors read
-// what they have not given yet, within the same bound. What is fetched FOR UPDATE is locked as it is fetched. Behind what the client sees, rows
+// only from there on. Beside a cursor its transaction goes on writing; the cursor does not see it. WITH HOLD, a COMMIT reads what they have not given
+// yet, within the same bound. What is fetched FOR UPDATE is locked as it is fetched. Behind what the client sees, rows
 // of a cursor have the primary keys that WHERE CURRENT OF goes by. What opened since a savepoint closes when that is rolled back to.
 //
 // # The past

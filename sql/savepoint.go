@@ -96,7 +96,7 @@ func (s *Session) rollbackToStmt(name string, w ResultWriter) error {
 func (s *Session) undoTo(i int) {
 	t, p := s.tx, &s.tx.savepoints[i]
 	s.closeSince(i + 2)
-	s.settleAll()
+	s.settleSince(p.mark)
 	t.parts.RollbackTo(p.mark)
 	t.draft, t.deferrals, t.said = p.draft, p.deferrals, p.said
 	t.unlockTo(p.locks)

@@ -36,8 +36,13 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 }
 
 // take locks a row. got is false where the row is left out: another transaction holds it, or it is no longer one that the statement asks
-// for. fresh is the row as it is now, if it has changed; valid until the next call.
+// for, or a cursor's own transaction has changed it since the cursor was opened, as PostgreSQL has it. fresh is the row as it is now, if it has changed; valid until the next call.
 func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
+	if seen := c.local.task.Seen; seen != nil {
+		if changed, err := c.local.tx.StagedSince(key, *seen); err != nil || changed {
+			return false, nil, err
+		}
+	}
 	req := txn.LockRequest{
 		Mode: txn.LockMode(r.lock.Strength), T: c.local.task.T, Recheck: r.again != nil && c.rechecks(), NoWait: r.lock.Wait != query.LockBlock, Ending: true, Pin: true,
 	}
