@@ -21,5 +21,5 @@
 //
 // The package never plans and never coordinates: it begins no transaction of its own.
 //
-// Limits: 1,000 streams and 10,000 plans of a node; 64 MiB of writes and keys in one task.
+// Limits: 1,000 streams and 10,000 plans of a node; 64 MiB of writes and keys in one task; 19 MiB in a row of an answer.
 package taskserver

@@ -73,6 +73,10 @@ func TestErrorsAreWhole(t *testing.T) {
 	if _, _, err := w.begin().exec("SELECT 1 / (k - 5) FROM notes"); !pgerr.Is(err, pgerr.DivisionByZero) {
 		t.Errorf("got %v", err)
 	}
+	f, task := w.begin().scan("SELECT repeat(t, 5000000) FROM notes")
+	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(exec.Row) error { return nil }); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+		t.Errorf("got %v", err)
+	}
 	a, b := w.begin(), w.begin()
 	a.isolation, b.isolation = txn.RepeatableRead, txn.RepeatableRead
 	b.must("SELECT * FROM notes WHERE k = 1")

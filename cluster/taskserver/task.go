@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -202,11 +203,19 @@ func (t *task) emit(row exec.Row) error {
 		}
 		w.Add(row)
 	}
-	if w.Full() {
+	switch {
+	case w.Size() > maxBatch:
+		w.Take()
+		return pgerr.New(pgerr.ProgramLimitExceeded, "row is too large to be sent from one node to another").
+			WithDetail("A row of a fragment's answer may have %d MB.", maxBatch>>20).WithHint("Read fewer, or smaller, columns at a time.")
+	case w.Full():
 		return t.flush()
 	}
 	return nil
 }
+
+// maxBatch is what fits into a message, with room for what is around it. A batch is larger than usual where a row is.
+const maxBatch = door.MaxMessage - 1<<20
 
 // flush sends a batch. It waits while the gateway takes none: the stream's window is the only bound of what is under way.
 func (t *task) flush() error {

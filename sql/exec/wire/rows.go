@@ -92,6 +92,9 @@ func (w *RowWriter) fits(row exec.Row) bool {
 // Len gives the number of rows added.
 func (w *RowWriter) Len() int { return w.rows }
 
+// Size gives the batch's size in bytes.
+func (w *RowWriter) Size() int { return len(w.buf) }
+
 // Full tells whether the batch is as large as it should become.
 func (w *RowWriter) Full() bool { return w.rows >= BatchRows || len(w.buf) >= BatchBytes }
 
