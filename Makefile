@@ -5,8 +5,9 @@
 # make kill     the long form of the kill loop: 50 rounds
 # make large    transactions of a million rows and of a GiB, with what memory they take
 # make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
+# make soak     three nodes in network namespaces, with faults at random: SOAK=30m; wants root and iproute2
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken generate static
+.PHONY: build demo test race lint bench compare kill large history broken soak generate static
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -45,6 +46,11 @@ HISTORY ?= 200s
 
 history: build
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_HISTORY=$(HISTORY) $(GO) test -count=1 -timeout 120m -v -run 'TestHistories|TestLinearizable' ./integration
+
+SOAK ?= 30m
+
+soak: build
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run TestFaults ./integration/fault
 
 broken:
 	integration/broken

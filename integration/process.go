@@ -157,8 +157,14 @@ func (p *Process) Terminate() (code int, took time.Duration, err error) {
 	case <-p.exited:
 		return p.cmd.ProcessState.ExitCode(), time.Since(started), nil
 	case <-time.After(readyTimeout):
-		p.Kill()
-		return -1, time.Since(started), fmt.Errorf("still running %v after SIGTERM; its log:\n%s", readyTimeout, p.Log())
+		took := time.Since(started)
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // its log says then what every goroutine is at
+		select {
+		case <-p.exited:
+		case <-time.After(readyTimeout):
+			p.Kill()
+		}
+		return -1, took, fmt.Errorf("still running %v after SIGTERM; its log:\n%s", readyTimeout, p.Log())
 	}
 }
 

@@ -24,6 +24,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
 		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
 		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Health: s.health,
+		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
 		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }

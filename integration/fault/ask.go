@@ -6,11 +6,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ask asks a node for a number.
-func ask(ctx context.Context, n *Node, query string) (v int, err error) {
+// ask asks a node for one value.
+func ask[T any](ctx context.Context, n *Node, query string) (v T, err error) {
 	conn, err := pgx.Connect(ctx, n.URL())
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	defer conn.Close(ctx)
 	err = conn.QueryRow(ctx, query).Scan(&v)

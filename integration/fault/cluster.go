@@ -37,10 +37,12 @@ type Cluster struct {
 // Node is one node and where it is found, whether it runs or not.
 type Node struct {
 	Number  int
-	SQL     string // HOST:PORT
+	SQL     string // HOST:PORT, as clients see it
+	listen  string // likewise, as the node does
 	Peers   string // HOST:PORT of the node port
 	data    string
 	process *integration.Process // nil: it was ended
+	forward *exec.Cmd            // for clients, in a namespace; nil: they need none
 	stopped bool                 // by SIGSTOP
 	flags   []string
 }
@@ -66,6 +68,13 @@ func (c *Cluster) Add() (*Node, error) {
 	}
 	if n.Peers, err = c.port(number, nodePort); err != nil {
 		return nil, err
+	}
+	n.listen = n.SQL
+	if c.network.Cuts() {
+		n.listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(sqlPort))
+		if n.forward, err = startForwarder(c.network.Via(number), n.SQL, n.listen); err != nil {
+			return nil, err
+		}
 	}
 	var join []string
 	if number > 1 {
@@ -99,16 +108,13 @@ func (c *Cluster) port(node, port int) (string, error) {
 
 // Token asks the first node that answers for a token with which a node may join.
 func (c *Cluster) Token() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
 	var errs []error
 	for _, n := range c.nodes {
-		cmd := exec.Command(c.binary, "node", "token", "--url", n.URL(), "--quiet")
-		out, err := cmd.Output()
+		token, err := ask[string](ctx, n, "SELECT sherd.join_token('1 hour')")
 		if err == nil {
-			return strings.TrimSpace(string(out)), nil
-		}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+			return token, nil
 		}
 		errs = append(errs, err)
 	}
@@ -120,7 +126,7 @@ func (n *Node) URL() string { return "postgres://postgres@" + n.SQL + "/postgres
 
 func (c *Cluster) start(n *Node, flags ...string) error {
 	p, err := integration.StartCommand(integration.Command{
-		Via: c.network.Via(n.Number), Binary: c.binary, Data: n.data, SQLAddr: n.SQL,
+		Via: c.network.Via(n.Number), Binary: c.binary, Data: n.data, SQLAddr: n.listen,
 		Flags: append(append([]string{"--node-addr", n.Peers, "--http-addr", ""}, flags...), append(n.flags, c.flags...)...),
 	})
 	if err != nil {
@@ -241,7 +247,7 @@ func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	nodes := c.Nodes()
-	number, err := ask(ctx, nodes[rnd.IntN(len(nodes))], query)
+	number, err := ask[int](ctx, nodes[rnd.IntN(len(nodes))], query)
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +257,10 @@ func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	return nodes[number-1], nil
 }
 
-// WaitWhole waits until every fragment has as many replicas as it shall, all of which have caught up.
+// WaitWhole waits until a node finds that every fragment has its replicas, all of which have caught up, and that every node is there.
 func (c *Cluster) WaitWhole(ctx context.Context, n *Node) error {
-	return waitFor(ctx, n, "SELECT count(*) FROM sherd.replicas WHERE NOT healthy", 0)
+	return waitFor(ctx, n, "SELECT (SELECT count(*) FROM sherd.replicas WHERE role = 'learner' OR role <> 'leader' AND state <> 'up to date')"+
+		" + (SELECT count(*) FROM sherd.nodes WHERE NOT alive) + (SELECT count(*) FROM sherd.fragments WHERE leader IS NULL OR cardinality(nodes) < replication_factor)", 0)
 }
 
 // Logs are what the nodes wrote to standard error, the last lines of each.
@@ -272,6 +279,10 @@ func (c *Cluster) Close() error {
 		if n.process != nil && !n.process.Exited() {
 			n.process.Kill()
 		}
+		if n.forward != nil {
+			_ = n.forward.Process.Kill()
+			_ = n.forward.Wait()
+		}
 	}
 	return c.network.Close()
 }
@@ -281,7 +292,7 @@ func waitFor(ctx context.Context, n *Node, query string, want int) error {
 	last := errors.New("not asked")
 	for ctx.Err() == nil {
 		var got int
-		if got, last = ask(ctx, n, query); last == nil {
+		if got, last = ask[int](ctx, n, query); last == nil {
 			if got == want {
 				return nil
 			}

@@ -64,7 +64,7 @@ func freezeOne(c *Cluster, rnd *rand.Rand, length time.Duration) error {
 }
 
 func freezeLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
-	n, err := c.led(rnd, "SELECT leader FROM sherd.fragments ORDER BY fragment LIMIT 1")
+	n, err := c.led(rnd, "SELECT n.id FROM sherd.nodes n JOIN sherd.fragments f ON f.leader = n.name LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func freezeLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
 }
 
 func killCatalogLeader(c *Cluster, rnd *rand.Rand, length time.Duration) error {
-	n, err := c.led(rnd, "SELECT node FROM sherd.nodes WHERE catalog = 'leader'")
+	n, err := c.led(rnd, "SELECT id FROM sherd.nodes WHERE catalog = 'leader'")
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ var sherdViews = []*Relation{
 	view(9106, "nodes", "nodes of the cluster",
 		col("id", int4OID), col("name", textOID), col("block", textOID), col("sql_addr", textOID), col("node_addr", textOID),
 		col("http_addr", textOID), col("labels", jsonbOID), col("role", textOID), col("state", textOID), col("release", textOID), col("replicas", int4OID),
-		col("leads", int4OID), col("alive", boolOID), col("last_seen", timestampTZ), col("rtt", intervalOID), col("clock_ahead", intervalOID)),
+		col("leads", int4OID), col("catalog", textOID), col("alive", boolOID), col("last_seen", timestampTZ), col("rtt", intervalOID), col("clock_ahead", intervalOID)),
 	view(9107, "settings", "settings of Sherd's own",
 		col("name", textOID), col("setting", textOID), col("description", textOID)),
 	view(9108, "version", "what this server is",

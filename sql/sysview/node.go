@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -46,11 +47,12 @@ func nodes(b *builder) error {
 	for _, h := range b.env.Health() {
 		health[h.Node] = h
 	}
+	leader, voters := b.env.CatalogRoles()
 	for n := range b.env.View.Nodes() {
 		r := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
 			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
 			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).
-			int("leads", leads[n.ID])
+			int("leads", leads[n.ID]).text("catalog", catalogRole(n.ID, leader, voters))
 		h, other := health[n.ID]
 		switch {
 		case other:
@@ -66,6 +68,17 @@ func nodes(b *builder) error {
 }
 
 func interval(d time.Duration) types.Datum { return types.NewInterval(0, 0, d.Microseconds()) }
+
+// catalogRole is what a node is to the catalog: every node has it, and some vote.
+func catalogRole(node, leader uint32, voters []uint32) string {
+	switch {
+	case node == leader:
+		return "leader"
+	case slices.Contains(voters, node):
+		return "voter"
+	}
+	return "learner"
+}
 
 func nodeRole(n *catalog.Node) string {
 	if n.Gateway {

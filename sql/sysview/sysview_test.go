@@ -115,6 +115,7 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 			}
 			return out
 		},
+		CatalogRoles: func() (uint32, []uint32) { return 1, []uint32{1} },
 		Health: func() []Health {
 			return []Health{{Node: 2, Alive: true, LastSeen: start, Ahead: -time.Millisecond, RTT: 300 * time.Microsecond}}
 		},
