@@ -18,12 +18,11 @@ const voterGrace = 30 * time.Second
 
 // candidate is a node as it matters to the choice of voters.
 type candidate struct {
-	id     uint32
-	zone   string
-	votes  bool // at present
-	there  bool // it answers, or has not been silent for long
-	may    bool // vote: it is no gateway and not on its way out
-	member bool // of the catalog's replicas
+	id    uint32
+	zone  string
+	votes bool // at present
+	there bool // it answers, or has not been silent for long
+	may   bool // vote: it is no gateway and not on its way out
 }
 
 // voterCount is how many of n nodes vote. Four are no safer than three.

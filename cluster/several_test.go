@@ -71,9 +71,8 @@ func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	h := New(cfg)
 	h.Register(node.Members)
 	node.Serve()
-	first := cat
 	if node.Number > 1 {
-		first = c.catalogs[0]
+		first := c.catalogs[0]
 		_, err := first.NewNodeID(c.ctx)
 		c.must(err)
 		_, err = first.Update(c.ctx, func(_ *catalog.View, ch *catalog.Change) error {
