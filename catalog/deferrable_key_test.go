@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDeferrableKeyFormat: a UNIQUE that is the primary key.
-func TestDeferrableKeyFormat(t *testing.T) {
+// deferrableKeyOps is a UNIQUE that is the primary key.
+func deferrableKeyOps() []op {
 	table := &Table{
 		OID: 16390, Database: PostgresDB, Schema: PostgresPublic, Name: "late", Owner: BootstrapRole, Kind: KindTable, StorageID: 16390,
 		Columns: []Column{{AttNum: 1, Name: "id", Type: 23, Typmod: -1, NotNull: true}},
@@ -16,7 +16,11 @@ func TestDeferrableKeyFormat(t *testing.T) {
 		}},
 		NextAttNum: 2,
 	}
-	ops := []op{{kind: putOp, key: keyOf(table), desc: table}}
+	return []op{{kind: putOp, key: keyOf(table), desc: table}}
+}
+
+func TestDeferrableKeyFormat(t *testing.T) {
+	ops := deferrableKeyOps()
 	data, err := encodeBatch(ops)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +29,7 @@ func TestDeferrableKeyFormat(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(e.ops, ops) {
 		t.Errorf("%+v, %v", e.ops, err)
 	}
-	if table.DeferrableKey() == nil || table.PrimaryKey() != nil {
+	if table := ops[0].desc.(*Table); table.DeferrableKey() == nil || table.PrimaryKey() != nil {
 		t.Error("rows are stored under it")
 	}
 }
