@@ -123,11 +123,12 @@ func (c *hosts) place(f catalog.Fragment) {
 	})
 }
 
+// placed waits until a fragment's replicas are on these nodes; which comes first, and leads, is placement's to say.
 func (c *hosts) placed(nodes ...uint32) {
 	c.t.Helper()
 	c.eventually(fmt.Sprintf("replicas on %v", nodes), func() bool {
 		_, f := c.catalogs[0].View().Fragment(c.fragment)
-		return slices.Equal(f.Nodes, nodes) && len(f.Joining)+len(f.Leaving) == 0
+		return slices.Equal(slices.Sorted(slices.Values(f.Nodes)), slices.Sorted(slices.Values(nodes))) && len(f.Joining)+len(f.Leaving) == 0
 	})
 }
 
