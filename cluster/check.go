@@ -21,7 +21,8 @@ const (
 	checkTries = 20
 )
 
-// Check proves that what a database's fragments store agrees with its definitions, all at one timestamp, while others read and write.
+// Check proves that what a database's fragments store agrees with its definitions, all at one timestamp, while others read and write,
+// and that the replicas of each fragment agree with each other.
 func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit) error {
 	return h.check(ctx, database, undecidedLimit, emit)
 }
@@ -143,11 +144,15 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	if err != nil {
 		return err
 	}
-	return c.Fragment(ctx, &verify.Fragment{
+	err = c.Fragment(ctx, &verify.Fragment{
 		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets,
 		Stats:   func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
 	})
+	if err != nil {
+		return err
+	}
+	return k.compare(ctx, c, id, census.At)
 }
 
 // waitDecided gives the transactions that stay undecided.
@@ -176,13 +181,17 @@ func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.Fragmen
 	if err := k.hold(ctx, id, census.At); err != nil {
 		return err
 	}
-	return c.Fragment(ctx, &verify.Fragment{
+	err = c.Fragment(ctx, &verify.Fragment{
 		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets,
 		Stats: func(context.Context) ([]verify.Stat, error) { return statList(census.Stats), nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
 			return countIn(ctx, l.View(census.At), s)
 		},
 	})
+	if err != nil {
+		return err
+	}
+	return k.compare(ctx, c, id, census.At)
 }
 
 func statsOf(ctx context.Context, census *storage.Census) ([]verify.Stat, error) {

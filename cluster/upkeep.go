@@ -15,23 +15,43 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// upkeep answers the checks of other nodes about fragments that are led here.
+// upkeep answers the checks of other nodes about fragments that are led here, and about replicas as such.
 type upkeep struct {
 	pb.UnimplementedUpkeepServer
 	h *Host
 }
 
-// replica gives a replica that leads.
-func (u upkeep) replica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
+// asked takes what each request has.
+func (u upkeep) asked(ctx context.Context, now uint64) error {
 	if _, ok := door.PeerOf(ctx); !ok {
-		return nil, status.Error(codes.PermissionDenied, "only nodes of the cluster may ask for fragments")
+		return status.Error(codes.PermissionDenied, "only nodes of the cluster may ask for fragments")
 	}
 	if err := u.h.cfg.Clock.Merge(txn.Timestamp(now)); err != nil {
-		return nil, &failure.ClockAhead{Err: err}
+		return &failure.ClockAhead{Err: err}
+	}
+	return nil
+}
+
+// replica gives a replica that leads.
+func (u upkeep) replica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
+	if err := u.asked(ctx, now); err != nil {
+		return nil, err
 	}
 	r := u.h.replica(f)
 	if r == nil || r.Term() == 0 {
 		return nil, &failure.NotLeader{Fragment: f}
+	}
+	return r, nil
+}
+
+// anyReplica gives a replica that need not lead: to compare it with the others, and for nothing that a client reads.
+func (u upkeep) anyReplica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
+	if err := u.asked(ctx, now); err != nil {
+		return nil, err
+	}
+	r := u.h.replica(f)
+	if r == nil {
+		return nil, errNotOpen
 	}
 	return r, nil
 }
@@ -117,4 +137,37 @@ func (u upkeep) read(m *pb.ReadRequest, s grpc.ServerStreamingServer[pb.ReadAnsw
 		return err
 	}
 	return send()
+}
+
+// Reach implements nodepb.UpkeepServer.
+func (u upkeep) Reach(ctx context.Context, m *pb.ReachRequest) (*pb.ReachAnswer, error) {
+	a := &pb.ReachAnswer{}
+	r, err := u.anyReplica(ctx, m.Now, m.Fragment)
+	if err == nil {
+		var got reach
+		got, err = reached(ctx, r, txn.Timestamp(m.T), time.Duration(m.TimeLeftMicros)*time.Microsecond)
+		a.Reached, a.Applied = got.all, uint64(got.applied)
+		for _, s := range got.dropping {
+			a.Dropping = append(a.Dropping, &pb.KeySpan{Start: s.Start, End: s.End})
+		}
+	}
+	a.Failure, a.Now = failure.Encode(err), uint64(u.h.cfg.Clock.Now())
+	return a, nil
+}
+
+// Digest implements nodepb.UpkeepServer.
+func (u upkeep) Digest(ctx context.Context, m *pb.DigestRequest) (*pb.DigestAnswer, error) {
+	a := &pb.DigestAnswer{}
+	r, err := u.anyReplica(ctx, m.Now, m.Fragment)
+	if err == nil {
+		skip := make([]txn.Span, len(m.Skip))
+		for i, s := range m.Skip {
+			skip[i] = txn.Span{Start: s.GetStart(), End: s.GetEnd()}
+		}
+		var d storage.Digest
+		d, err = r.Digest(ctx, txn.Timestamp(m.T), skip)
+		a.Keys, a.Sum = d.Keys, d.Sum[:]
+	}
+	a.Failure, a.Now = failure.Encode(err), uint64(u.h.cfg.Clock.Now())
+	return a, nil
 }

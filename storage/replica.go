@@ -228,7 +228,9 @@ func (r *Replica) Close() error {
 		return nil
 	default:
 	}
+	r.wmu.Lock()
 	close(r.stop)
+	r.wmu.Unlock()
 	r.done.Wait()
 	err := r.group.Close()
 	r.follow() // wakes whoever still waits

@@ -421,6 +421,286 @@ func (x *ReadAnswer) GetValues() [][]byte {
 	return nil
 }
 
+type ReachRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Now            uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragment       uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	T              uint64                 `protobuf:"fixed64,3,opt,name=t,proto3" json:"t,omitempty"`
+	TimeLeftMicros uint64                 `protobuf:"varint,4,opt,name=time_left_micros,json=timeLeftMicros,proto3" json:"time_left_micros,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ReachRequest) Reset() {
+	*x = ReachRequest{}
+	mi := &file_upkeep_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReachRequest) ProtoMessage() {}
+
+func (x *ReachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReachRequest.ProtoReflect.Descriptor instead.
+func (*ReachRequest) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ReachRequest) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *ReachRequest) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *ReachRequest) GetT() uint64 {
+	if x != nil {
+		return x.T
+	}
+	return 0
+}
+
+func (x *ReachRequest) GetTimeLeftMicros() uint64 {
+	if x != nil {
+		return x.TimeLeftMicros
+	}
+	return 0
+}
+
+type ReachAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Reached       bool                   `protobuf:"varint,3,opt,name=reached,proto3" json:"reached,omitempty"` // otherwise the time was over
+	Applied       uint64                 `protobuf:"fixed64,4,opt,name=applied,proto3" json:"applied,omitempty"`
+	Dropping      []*KeySpan             `protobuf:"bytes,5,rep,name=dropping,proto3" json:"dropping,omitempty"` // being deleted there
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReachAnswer) Reset() {
+	*x = ReachAnswer{}
+	mi := &file_upkeep_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReachAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReachAnswer) ProtoMessage() {}
+
+func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReachAnswer.ProtoReflect.Descriptor instead.
+func (*ReachAnswer) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ReachAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *ReachAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *ReachAnswer) GetReached() bool {
+	if x != nil {
+		return x.Reached
+	}
+	return false
+}
+
+func (x *ReachAnswer) GetApplied() uint64 {
+	if x != nil {
+		return x.Applied
+	}
+	return 0
+}
+
+func (x *ReachAnswer) GetDropping() []*KeySpan {
+	if x != nil {
+		return x.Dropping
+	}
+	return nil
+}
+
+type DigestRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragment      uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	T             uint64                 `protobuf:"fixed64,3,opt,name=t,proto3" json:"t,omitempty"`
+	Skip          []*KeySpan             `protobuf:"bytes,4,rep,name=skip,proto3" json:"skip,omitempty"` // is left out
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestRequest) Reset() {
+	*x = DigestRequest{}
+	mi := &file_upkeep_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestRequest) ProtoMessage() {}
+
+func (x *DigestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestRequest.ProtoReflect.Descriptor instead.
+func (*DigestRequest) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DigestRequest) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *DigestRequest) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *DigestRequest) GetT() uint64 {
+	if x != nil {
+		return x.T
+	}
+	return 0
+}
+
+func (x *DigestRequest) GetSkip() []*KeySpan {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+type DigestAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Keys          int64                  `protobuf:"varint,3,opt,name=keys,proto3" json:"keys,omitempty"`
+	Sum           []byte                 `protobuf:"bytes,4,opt,name=sum,proto3" json:"sum,omitempty"` // SHA-256
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestAnswer) Reset() {
+	*x = DigestAnswer{}
+	mi := &file_upkeep_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestAnswer) ProtoMessage() {}
+
+func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestAnswer.ProtoReflect.Descriptor instead.
+func (*DigestAnswer) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DigestAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *DigestAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *DigestAnswer) GetKeys() int64 {
+	if x != nil {
+		return x.Keys
+	}
+	return 0
+}
+
+func (x *DigestAnswer) GetSum() []byte {
+	if x != nil {
+		return x.Sum
+	}
+	return nil
+}
+
 var File_upkeep_proto protoreflect.FileDescriptor
 
 const file_upkeep_proto_rawDesc = "" +
@@ -457,10 +737,33 @@ const file_upkeep_proto_rawDesc = "" +
 	"ReadAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x12\n" +
 	"\x04keys\x18\x02 \x03(\fR\x04keys\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\fR\x06values2\x82\x01\n" +
+	"\x06values\x18\x03 \x03(\fR\x06values\"t\n" +
+	"\fReachRequest\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
+	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
+	"\x01t\x18\x03 \x01(\x06R\x01t\x12(\n" +
+	"\x10time_left_micros\x18\x04 \x01(\x04R\x0etimeLeftMicros\"\xb3\x01\n" +
+	"\vReachAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x18\n" +
+	"\areached\x18\x03 \x01(\bR\areached\x12\x18\n" +
+	"\aapplied\x18\x04 \x01(\x06R\aapplied\x12/\n" +
+	"\bdropping\x18\x05 \x03(\v2\x13.sherd.node.KeySpanR\bdropping\"t\n" +
+	"\rDigestRequest\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
+	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
+	"\x01t\x18\x03 \x01(\x06R\x01t\x12'\n" +
+	"\x04skip\x18\x04 \x03(\v2\x13.sherd.node.KeySpanR\x04skip\"u\n" +
+	"\fDigestAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x12\n" +
+	"\x04keys\x18\x03 \x01(\x03R\x04keys\x12\x10\n" +
+	"\x03sum\x18\x04 \x01(\fR\x03sum2\xfd\x01\n" +
 	"\x06Upkeep\x12=\n" +
 	"\x06Census\x12\x19.sherd.node.CensusRequest\x1a\x18.sherd.node.CensusAnswer\x129\n" +
-	"\x04Read\x12\x17.sherd.node.ReadRequest\x1a\x16.sherd.node.ReadAnswer0\x01B)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\x04Read\x12\x17.sherd.node.ReadRequest\x1a\x16.sherd.node.ReadAnswer0\x01\x12:\n" +
+	"\x05Reach\x12\x18.sherd.node.ReachRequest\x1a\x17.sherd.node.ReachAnswer\x12=\n" +
+	"\x06Digest\x12\x19.sherd.node.DigestRequest\x1a\x18.sherd.node.DigestAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_upkeep_proto_rawDescOnce sync.Once
@@ -474,7 +777,7 @@ func file_upkeep_proto_rawDescGZIP() []byte {
 	return file_upkeep_proto_rawDescData
 }
 
-var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_upkeep_proto_goTypes = []any{
 	(*CensusRequest)(nil), // 0: sherd.node.CensusRequest
 	(*CensusAnswer)(nil),  // 1: sherd.node.CensusAnswer
@@ -482,25 +785,37 @@ var file_upkeep_proto_goTypes = []any{
 	(*KeySpan)(nil),       // 3: sherd.node.KeySpan
 	(*ReadRequest)(nil),   // 4: sherd.node.ReadRequest
 	(*ReadAnswer)(nil),    // 5: sherd.node.ReadAnswer
-	(*Failure)(nil),       // 6: sherd.node.Failure
-	(*Count)(nil),         // 7: sherd.node.Count
+	(*ReachRequest)(nil),  // 6: sherd.node.ReachRequest
+	(*ReachAnswer)(nil),   // 7: sherd.node.ReachAnswer
+	(*DigestRequest)(nil), // 8: sherd.node.DigestRequest
+	(*DigestAnswer)(nil),  // 9: sherd.node.DigestAnswer
+	(*Failure)(nil),       // 10: sherd.node.Failure
+	(*Count)(nil),         // 11: sherd.node.Count
 }
 var file_upkeep_proto_depIdxs = []int32{
-	6, // 0: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
-	7, // 1: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
-	2, // 2: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
-	3, // 3: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
-	3, // 4: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
-	6, // 5: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
-	0, // 6: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
-	4, // 7: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
-	1, // 8: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
-	5, // 9: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
-	8, // [8:10] is the sub-list for method output_type
-	6, // [6:8] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	10, // 0: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
+	11, // 1: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
+	2,  // 2: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
+	3,  // 3: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
+	3,  // 4: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
+	10, // 5: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
+	10, // 6: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
+	3,  // 7: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
+	3,  // 8: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
+	10, // 9: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
+	0,  // 10: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
+	4,  // 11: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
+	6,  // 12: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
+	8,  // 13: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
+	1,  // 14: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
+	5,  // 15: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
+	7,  // 16: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
+	9,  // 17: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
+	14, // [14:18] is the sub-list for method output_type
+	10, // [10:14] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_upkeep_proto_init() }
@@ -515,7 +830,7 @@ func file_upkeep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_upkeep_proto_rawDesc), len(file_upkeep_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

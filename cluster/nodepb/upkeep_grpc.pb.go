@@ -21,18 +21,24 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Upkeep_Census_FullMethodName = "/sherd.node.Upkeep/Census"
 	Upkeep_Read_FullMethodName   = "/sherd.node.Upkeep/Read"
+	Upkeep_Reach_FullMethodName  = "/sherd.node.Upkeep/Reach"
+	Upkeep_Digest_FullMethodName = "/sherd.node.Upkeep/Digest"
 )
 
 // UpkeepClient is the client API for Upkeep service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Upkeep is what a check of a database asks of the nodes that lead its fragments (sherd.check).
+// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check).
 type UpkeepClient interface {
 	// Census waits until what is prepared at or below the timestamp is decided, no longer than the time given, and counts.
 	Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (*CensusAnswer, error)
 	// Read gives the keys and values of a span at a timestamp.
 	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadAnswer], error)
+	// Reach waits, no longer than the time given, until a replica, whether it leads or not, has everything that is visible at the timestamp.
+	Reach(ctx context.Context, in *ReachRequest, opts ...grpc.CallOption) (*ReachAnswer, error)
+	// Digest is the checksum of what is visible at the timestamp in a replica that has reached it.
+	Digest(ctx context.Context, in *DigestRequest, opts ...grpc.CallOption) (*DigestAnswer, error)
 }
 
 type upkeepClient struct {
@@ -72,16 +78,40 @@ func (c *upkeepClient) Read(ctx context.Context, in *ReadRequest, opts ...grpc.C
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Upkeep_ReadClient = grpc.ServerStreamingClient[ReadAnswer]
 
+func (c *upkeepClient) Reach(ctx context.Context, in *ReachRequest, opts ...grpc.CallOption) (*ReachAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReachAnswer)
+	err := c.cc.Invoke(ctx, Upkeep_Reach_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *upkeepClient) Digest(ctx context.Context, in *DigestRequest, opts ...grpc.CallOption) (*DigestAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DigestAnswer)
+	err := c.cc.Invoke(ctx, Upkeep_Digest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UpkeepServer is the server API for Upkeep service.
 // All implementations must embed UnimplementedUpkeepServer
 // for forward compatibility.
 //
-// Upkeep is what a check of a database asks of the nodes that lead its fragments (sherd.check).
+// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check).
 type UpkeepServer interface {
 	// Census waits until what is prepared at or below the timestamp is decided, no longer than the time given, and counts.
 	Census(context.Context, *CensusRequest) (*CensusAnswer, error)
 	// Read gives the keys and values of a span at a timestamp.
 	Read(*ReadRequest, grpc.ServerStreamingServer[ReadAnswer]) error
+	// Reach waits, no longer than the time given, until a replica, whether it leads or not, has everything that is visible at the timestamp.
+	Reach(context.Context, *ReachRequest) (*ReachAnswer, error)
+	// Digest is the checksum of what is visible at the timestamp in a replica that has reached it.
+	Digest(context.Context, *DigestRequest) (*DigestAnswer, error)
 	mustEmbedUnimplementedUpkeepServer()
 }
 
@@ -97,6 +127,12 @@ func (UnimplementedUpkeepServer) Census(context.Context, *CensusRequest) (*Censu
 }
 func (UnimplementedUpkeepServer) Read(*ReadRequest, grpc.ServerStreamingServer[ReadAnswer]) error {
 	return status.Error(codes.Unimplemented, "method Read not implemented")
+}
+func (UnimplementedUpkeepServer) Reach(context.Context, *ReachRequest) (*ReachAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reach not implemented")
+}
+func (UnimplementedUpkeepServer) Digest(context.Context, *DigestRequest) (*DigestAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Digest not implemented")
 }
 func (UnimplementedUpkeepServer) mustEmbedUnimplementedUpkeepServer() {}
 func (UnimplementedUpkeepServer) testEmbeddedByValue()                {}
@@ -148,6 +184,42 @@ func _Upkeep_Read_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Upkeep_ReadServer = grpc.ServerStreamingServer[ReadAnswer]
 
+func _Upkeep_Reach_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReachRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpkeepServer).Reach(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Upkeep_Reach_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpkeepServer).Reach(ctx, req.(*ReachRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Upkeep_Digest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DigestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpkeepServer).Digest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Upkeep_Digest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpkeepServer).Digest(ctx, req.(*DigestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Upkeep_ServiceDesc is the grpc.ServiceDesc for Upkeep service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -158,6 +230,14 @@ var Upkeep_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Census",
 			Handler:    _Upkeep_Census_Handler,
+		},
+		{
+			MethodName: "Reach",
+			Handler:    _Upkeep_Reach_Handler,
+		},
+		{
+			MethodName: "Digest",
+			Handler:    _Upkeep_Digest_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

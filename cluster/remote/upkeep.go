@@ -44,6 +44,36 @@ func (l Leader) Census(ctx context.Context, T txn.Timestamp, limit time.Duration
 	return c, nil
 }
 
+// Reach waits, no longer than limit, until the node's replica of a fragment, which need not lead, has everything visible at T; applied is how far it
+// is where it does not get there. It gives the spans that are being deleted there.
+func (n *Node) Reach(ctx context.Context, f txn.FragmentID, T txn.Timestamp, limit time.Duration) (applied txn.Timestamp, all bool, dropping []txn.Span, err error) {
+	a, err := n.Leader(f).upkeep().Reach(ctx, &pb.ReachRequest{
+		Now: uint64(n.nodes.cfg.Clock.Now()), Fragment: uint32(f), T: uint64(T), TimeLeftMicros: uint64(limit.Microseconds()),
+	})
+	if err != nil {
+		return 0, false, nil, n.noAnswer(err)
+	}
+	for _, s := range a.Dropping {
+		dropping = append(dropping, txn.Span{Start: s.Start, End: s.End})
+	}
+	return txn.Timestamp(a.Applied), a.Reached, dropping, n.Leader(f).answer(a.Now, a.Failure)
+}
+
+// Digest gives the checksum of what the node's replica of a fragment has at T, which it has reached.
+func (n *Node) Digest(ctx context.Context, f txn.FragmentID, T txn.Timestamp, skip []txn.Span) (storage.Digest, error) {
+	req := &pb.DigestRequest{Now: uint64(n.nodes.cfg.Clock.Now()), Fragment: uint32(f), T: uint64(T)}
+	for _, s := range skip {
+		req.Skip = append(req.Skip, &pb.KeySpan{Start: s.Start, End: s.End})
+	}
+	a, err := n.Leader(f).upkeep().Digest(ctx, req)
+	if err != nil {
+		return storage.Digest{}, n.noAnswer(err)
+	}
+	d := storage.Digest{Keys: a.Keys}
+	copy(d.Sum[:], a.Sum)
+	return d, n.Leader(f).answer(a.Now, a.Failure)
+}
+
 func (l Leader) upkeep() pb.UpkeepClient { return pb.NewUpkeepClient(l.node.link) }
 
 // View reads the fragment at a timestamp, outside of any transaction. It implements exec.View.

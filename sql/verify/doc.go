@@ -10,12 +10,15 @@
 //     validated policy in the block of its content;
 //   - index: the index in primary key order has one entry for each row, which names the row's bucket, and no other; every secondary index has
 //     the entries that follow from the rows, and no other, local ones in the row's fragment, global ones in that of their bucket;
-//   - statistics: the documents and bytes counted for each group of buckets are those of its rows.
+//   - statistics: the documents and bytes counted for each group of buckets are those of its rows;
+//   - replicas: where a fragment has several, all that answer have the same keys, versions and values at one timestamp. One that is known to be away,
+//     or is about to come or go, is named and is no fault.
 //
-// Foreign keys are proved by the session that asks, with a query for each. CHECK constraints are not evaluated. Replicas are not compared.
+// Foreign keys are proved by the session that asks, with a query for each. CHECK constraints are not evaluated.
 //
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
 //
-// The package reads through exec.View and never writes. How a fragment is read at a timestamp, and waited for, is the caller's part.
+// The package reads through exec.View and never writes. How a fragment or a replica is read at a timestamp, and
+// waited for, is the caller's part.
 package verify

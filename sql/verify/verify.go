@@ -43,6 +43,7 @@ const (
 	checkPlacement    = "placement"
 	checkIndex        = "index"
 	checkStatistics   = "statistics"
+	checkReplicas     = "replicas"
 )
 
 // maxShown is how many faults of one check and subject are named.
@@ -75,8 +76,10 @@ type topic struct{ check, subject string }
 type finding struct {
 	looked int64
 	unit   string
+	said   string // in place of a number and its unit
 	faults []string
 	more   int64
+	notes  []string // what is no fault, besides
 }
 
 // New begins a check of a database against its definitions in a view of the catalog, which must not be older than the timestamp at which
@@ -183,7 +186,7 @@ func (c *Check) Undecided(fragment txn.FragmentID, id txn.ID, at txn.Timestamp, 
 		"transaction %s, prepared at %s, is undecided; its outcome is known to %s. The fragment's rows were not checked.", id, at, c.fragmentName(anchor))
 }
 
-// Report emits a row for each topic without fault, and a row for each fault.
+// Report emits a row for each topic without fault, and a row for each fault and each note.
 func (c *Check) Report(emit Emit) error {
 	c.compareGlobals()
 	for _, k := range c.order {
@@ -203,11 +206,19 @@ func (c *Check) Report(emit Emit) error {
 				return err
 			}
 		}
+		for _, note := range f.notes {
+			if err := emit(k.check, k.subject, true, note); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 func (f *finding) describe() string {
+	if f.said != "" {
+		return f.said
+	}
 	if f.unit == "" {
 		return "none undecided"
 	}

@@ -1,0 +1,124 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// The replicas of a fragment are compared by what can be read from them at one stamp. Reach and Digest answer on replicas that do not lead, and only
+// those who verify may ask: that a replica has applied T says nothing of whether T is what a client may read (T5).
+
+// Reach waits until what is visible at T, a stamp that the leader has applied, is in this replica's database, whether it leads or not: everything
+// up to T is applied, what was prepared by then is decided, and its rows are written. It gives the spans whose keys are being deleted here; each replica
+// deletes at its own pace.
+func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (dropping []txn.Span, err error) {
+	for r.Applied() < T {
+		// A wait ends early where a term does; a follower's goes on.
+		if err := r.waitApplied(ctx, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
+			return nil, err
+		}
+	}
+	if err := r.WaitDecided(ctx, T); err != nil {
+		return nil, err
+	}
+	return r.Dropping()
+}
+
+func (r *Replica) closing() bool {
+	select {
+	case <-r.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// beginReading keeps the database open until r.done is told; false where the replica is closing.
+func (r *Replica) beginReading() bool {
+	r.wmu.Lock() // Close closes stop under it
+	defer r.wmu.Unlock()
+	if r.closing() {
+		return false
+	}
+	r.done.Add(1)
+	return true
+}
+
+// Digest is what two replicas of a fragment must have in common at a timestamp.
+type Digest struct {
+	Keys int64
+	Sum  [sha256.Size]byte // of keys, versions and values, in the order of the keys
+}
+
+// Digest reads everything visible at T, but for what lies in the spans to be left out. Reach must have returned for T, and the versions at T must be
+// held by the leader.
+func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) (Digest, error) {
+	if !r.beginReading() {
+		return Digest{}, errNoLeader
+	}
+	defer r.done.Done()
+	r.machine.mu.Lock() // no stream is taking the place of what is here
+	restores := r.restores.Load()
+	r.machine.mu.Unlock()
+	if _, err := r.Reach(ctx, T); err != nil {
+		return Digest{}, err
+	}
+	t := r.db.NewTransactionAt(uint64(T), false)
+	defer t.Discard()
+	d := digester{h: sha256.New(), skip: skip}
+	c := newCursor(t, txn.Span{End: ownSpace}, false)
+	defer c.it.Close()
+	for n := 1; c.valid(); n++ {
+		if n%ctxEvery == 0 && (ctx.Err() != nil || r.closing()) {
+			return Digest{}, cmp.Or(ctx.Err(), error(errNoLeader))
+		}
+		item := c.it.Item()
+		version := item.Version()
+		if err := emit(t, item, func(key, value []byte) error { d.add(key, version, value); return nil }); err != nil {
+			return Digest{}, err
+		}
+		c.it.Next()
+	}
+	switch {
+	case restores != r.restores.Load():
+		return Digest{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica was filled anew meanwhile")
+	case uint64(T) < r.watermark.Load():
+		return Digest{}, errTooOld(T)
+	}
+	return d.sum(), nil
+}
+
+// digester makes a Digest.
+type digester struct {
+	h    hash.Hash
+	keys int64
+	skip []txn.Span
+	head []byte
+}
+
+// add takes a key. Lengths go before bytes, so that no two lists of keys and values are the same bytes.
+func (d *digester) add(key []byte, version uint64, value []byte) {
+	if slices.ContainsFunc(d.skip, func(s txn.Span) bool { return s.Contains(key) }) {
+		return
+	}
+	d.keys++
+	d.head = binary.AppendUvarint(d.head[:0], uint64(len(key)))
+	d.head = append(d.head, key...)
+	d.head = binary.BigEndian.AppendUint64(d.head, version)
+	d.head = binary.AppendUvarint(d.head, uint64(len(value)))
+	d.h.Write(d.head)
+	d.h.Write(value)
+}
+
+func (d *digester) sum() Digest {
+	out := Digest{Keys: d.keys}
+	d.h.Sum(out.Sum[:0])
+	return out
+}

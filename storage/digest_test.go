@@ -1,0 +1,77 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+)
+
+// A digest is of one stamp, whatever is written after; a restart from a crash leaves it as it was, and damage does not.
+func TestDigest(t *testing.T) {
+	ctx, dir := testContext(t), t.TempDir()
+	r := openTest(t, dir)
+	commit := func(from, n int, value []byte) {
+		t.Helper()
+		tx := r.Tx(txn.NewID())
+		for i := from; i < from+n; i++ {
+			key := append(RowPrefix(7, uint32(i), 1), fmt.Sprint(i)...)
+			if err := tx.LockNewest(ctx, key); err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.Put(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := tx.Commit(ctx, txn.CommitRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digest := func(r *Replica, T txn.Timestamp, skip ...txn.Span) Digest {
+		t.Helper()
+		d, err := r.Digest(ctx, T, skip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	commit(0, 300, []byte("small"))
+	commit(300, 20, bytes.Repeat([]byte("large"), 100_000)) // more than one entry, and rows in pieces
+	T := r.Applied()
+	before := digest(r, T)
+	if before.Keys != 320 {
+		t.Fatalf("%d keys", before.Keys)
+	}
+	commit(0, 5, []byte("changed"))
+	if digest(r, T) != before || digest(r, r.Applied()) == before {
+		t.Error("a digest is not of its stamp")
+	}
+	if d := digest(r, T, BucketSpan(7, 10, 20)); d.Keys != 310 || d.Sum == before.Sum {
+		t.Errorf("without ten keys: %d", d.Keys)
+	}
+	copied := t.TempDir()
+	copyTree(t, dir, copied)
+	again := openTest(t, copied)
+	if digest(again, T) != before {
+		t.Error("another digest after a crash")
+	}
+	key := append(RowPrefix(7, 17, 1), "17"...)
+	w := again.db.NewManagedWriteBatch()
+	if err := w.SetEntryAt(badger.NewEntry(key, []byte("smull")), uint64(T)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if d := digest(again, T); d.Keys != 320 || d == before {
+		t.Error("damage does not show")
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := r.Digest(stopped, T.Add(1<<40), nil); err != context.Canceled {
+		t.Errorf("a stamp that nobody has given: %v", err)
+	}
+}
