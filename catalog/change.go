@@ -130,6 +130,11 @@ func (c *Change) DropSetting(name string) error {
 // DropSettings takes all settings of the cluster back, as ALTER SYSTEM RESET ALL does.
 func (c *Change) DropSettings() error { return c.editCluster(func(k *Cluster) { k.Settings = nil }) }
 
+// RaiseFormat raises the version of the cluster (V4): from then on nodes that know only older ones are refused.
+func (c *Change) RaiseFormat(to uint32) error {
+	return c.editCluster(func(k *Cluster) { k.Format = max(k.Format, to) })
+}
+
 // editCluster changes the cluster as the change has left it so far.
 func (c *Change) editCluster(edit func(*Cluster)) error {
 	k := c.base.Cluster()

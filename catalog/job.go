@@ -73,6 +73,6 @@ func (j *Job) DroppedIndex() (table, index uint32, ok bool) {
 // Cluster is what concerns the cluster as a whole. It is made once, by Bootstrap.
 type Cluster struct {
 	ID       string            // a UUID; also in DATA/VERSION of every node
-	Format   uint32            // the newest format that may be written (V4)
+	Format   uint32            // its version: of what may be written to disk, and spoken between nodes, at most (V4); only rises
 	Settings map[string]string // made by ALTER SYSTEM
 }

@@ -123,6 +123,9 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	if self == nil {
 		return fmt.Errorf("node %d is not in the cluster's list of nodes", n.dir.NodeID)
 	}
+	if at := n.clusterVersion(); at > speaks.To {
+		return fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here", at, speaks.Release, speaks.To)
+	}
 	if err = n.host.Start(ctx); err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		Others: &sql.Others{
 			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
 		},
-		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"),
+		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: speaks.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -157,6 +160,14 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	return nil
 }
 
+// clusterVersion is what the catalog here has of the cluster's version (V4); without definitions it is the newest known.
+func (n *Node) clusterVersion() uint32 {
+	if k := n.catalog.View().Cluster(); k != nil {
+		return k.Format
+	}
+	return speaks.To
+}
+
 // bootstrap makes the definitions of a new cluster.
 func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
 	first := catalog.Node{ID: n.dir.NodeID, Name: n.cfg.Name, Block: "A"}
@@ -166,7 +177,7 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
 	member.Describe(&first, info)
 	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
 		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: n.cfg.Verifier,
-		Node: first,
+		Node: first, Format: speaks.To,
 	})
 	if err != nil || created {
 		return err

@@ -42,7 +42,8 @@ func (p *port) listen(addr string) (err error) {
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
 		Keeper: n.keeper, Listener: p.listener, Version: speaks, Addr: n.contacts.Addr, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
-		Admit: func(peer trust.Peer) error { return n.register.Admit(peer) },
+		Admit:          func(peer trust.Peer) error { return n.register.Admit(peer) },
+		ClusterVersion: n.clusterVersion,
 	})
 	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
 	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)

@@ -21,7 +21,7 @@ func TestAdministrateNodes(t *testing.T) {
 	a := w.connect(t)
 	a.want("CREATE ROLE node_bob LOGIN", "CREATE ROLE")
 	bob := w.connectAs(t, "node_bob", sql.Handle{})
-	for _, call := range []string{"join_token('1 hour')", "drain_node('n1')", "resume_node('n1')", "remove_node('n1')"} {
+	for _, call := range []string{"join_token('1 hour')", "drain_node('n1')", "resume_node('n1')", "remove_node('n1')", "finalize_upgrade()"} {
 		name, _, _ := strings.Cut(call, "(")
 		bob.want("SELECT sherd."+call, "permission denied for function "+name+" (SQLSTATE 42501)")
 	}
@@ -48,4 +48,47 @@ func TestAdministrateNodes(t *testing.T) {
 	a.want("SELECT sherd.remove_node('n2')", "\nSELECT 1")
 	a.want(state, "n1|active\nSELECT 1")
 	a.want("SELECT sherd.remove_node('n2')", "node \"n2\" does not exist (SQLSTATE 42704)")
+}
+
+// TestFinalizeUpgrade: the cluster's version rises when all nodes know it, and never falls (V4).
+func TestFinalizeUpgrade(t *testing.T) {
+	w := newWorld(t)
+	at := func() uint32 { return w.cfg.Catalog.View().Cluster().Format }
+	a := w.connect(t)
+	a.want("SELECT sherd.finalize_upgrade()", "\nSELECT 1")
+	if at() != 1 {
+		t.Fatalf("version %d", at())
+	}
+	w.cfg.Speaks = 2
+	w.server = sql.NewServer(w.cfg)
+	a = w.connect(t)
+	runs := func(name, release string, speaks uint32) {
+		t.Helper()
+		_, err := w.cfg.Catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+			n := v.NodeByName(name).Clone()
+			n.Release, n.Speaks = release, speaks
+			return ch.PutNode(n)
+		})
+		must(t, err)
+	}
+	a.want("SELECT sherd.finalize_upgrade()", "the upgrade to version 2 cannot be finalized: node \"n1\" knows version 1 only (SQLSTATE 55000): It last started with an unknown release.")
+	runs("n1", "0.2.0", 2)
+	id, err := w.cfg.Catalog.NewNodeID(t.Context())
+	must(t, err)
+	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutNode(&catalog.Node{ID: id, Name: "n2", Block: "B", Release: "0.1.0", Speaks: 1})
+	})
+	must(t, err)
+	a.want("SELECT sherd.finalize_upgrade()", "the upgrade to version 2 cannot be finalized: node \"n2\" knows version 1 only (SQLSTATE 55000): It last started with Sherd 0.1.0.")
+	runs("n2", "0.2.0", 2)
+	a.want("SELECT sherd.finalize_upgrade()", "\nSELECT 1")
+	if at() != 2 {
+		t.Fatalf("version %d", at())
+	}
+	w.cfg.Speaks = 1
+	w.server = sql.NewServer(w.cfg)
+	w.connect(t).want("SELECT sherd.finalize_upgrade()", "\nSELECT 1")
+	if at() != 2 {
+		t.Fatal("the version fell")
+	}
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Block     string // ends ids that the server completes: orders/17-A
 	// JoinToken makes a token that lets a new node in, or the one of that number; nil: there can be no other nodes.
 	JoinToken func(ctx context.Context, life time.Duration, node uint32) (string, error)
+	Speaks    uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
 	Others    *Others // nil: there are none
 	TempDir   string  // of files that statements need while they run, made when needed; "" is the system's
 }

@@ -14,6 +14,8 @@ type NodeInfo interface {
 	DrainNode(node string, drain bool) error
 	// RemoveNode ends a node that holds no fragments.
 	RemoveNode(node string) error
+	// FinalizeUpgrade raises the version of the cluster to what all nodes know.
+	FinalizeUpgrade() error
 }
 
 // sysNode is the administration of nodes.
@@ -23,6 +25,13 @@ var sysNode = map[string]Func{
 	"sherd_drain_node":     onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, true) }),
 	"sherd_resume_node":    onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, false) }),
 	"sherd_remove_node":    onNode(NodeInfo.RemoveNode),
+	"sherd_finalize_upgrade": func(c *Ctx, _ []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return types.Datum{K: types.KindVoid}, s.FinalizeUpgrade()
+	},
 }
 
 func joinToken(c *Ctx, life types.Datum, node string) (types.Datum, error) {

@@ -60,6 +60,7 @@ func sherdProcs() []*Proc {
 		fn(8032, "drain_node", "sherd_drain_node", 'v', voidOID, textOID),
 		fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
 		fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
+		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	}
 }
