@@ -17,10 +17,11 @@ import (
 
 // links are what a Host has of the other nodes; nil where the node stands alone.
 type links struct {
-	presence *presence.Presence
-	nodes    *remote.Nodes
-	closing  sync.Once
-	stop     chan struct{}
+	incarnation uint64
+	presence    *presence.Presence
+	nodes       *remote.Nodes
+	closing     sync.Once
+	stop        chan struct{}
 
 	// Said of gateways whose stages here may go; nil: nobody keeps any.
 	lost  func(node uint32, incarnation uint64)
@@ -33,7 +34,7 @@ func newLinks(h *Host, d *door.Door) *links {
 		panic("cluster: no randomness: " + err.Error()) // crypto/rand never fails on a supported system
 	}
 	incarnation := binary.LittleEndian.Uint64(seed[:]) | 1
-	l := &links{stop: make(chan struct{})}
+	l := &links{incarnation: incarnation, stop: make(chan struct{})}
 	cfg := &h.cfg
 	l.presence = presence.New(presence.Config{
 		Self: cfg.Node, Incarnation: incarnation, Clock: cfg.Clock, Door: d, Logger: cfg.Logger, Beat: cfg.Beat,
@@ -124,6 +125,22 @@ func (h *Host) Health() []presence.Health {
 		return nil
 	}
 	return h.links.presence.Health()
+}
+
+// Presence is what this node knows of the others; nil where it stands alone.
+func (h *Host) Presence() *presence.Presence {
+	if h.links == nil {
+		return nil
+	}
+	return h.links.presence
+}
+
+// Incarnation is the number of this process, by which the other nodes tell it from one before; 0 where it stands alone.
+func (h *Host) Incarnation() uint64 {
+	if h.links == nil {
+		return 0
+	}
+	return h.links.incarnation
 }
 
 func (h *Host) nodeNumbers() []uint32 {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
+	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
@@ -18,6 +19,7 @@ import (
 
 const (
 	idleStage = 30 * time.Second // after which a gateway is asked whether its transaction is over
+	idleLock  = 5 * time.Second
 	idleTick  = 10 * time.Second
 )
 
@@ -31,7 +33,14 @@ func (n *Node) buildFragments() {
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
 	})
-	n.host.OnGateways(n.tasks.DropGateway, n.tasks.DropTransactions)
+	n.locks = tablelock.New(tablelock.Config{
+		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
+		Logger: n.cfg.Logger,
+	}, n.port.members)
+	n.host.OnGateways(func(node uint32, incarnation uint64) {
+		n.tasks.DropGateway(node, incarnation)
+		n.locks.DropGateway(node, incarnation)
+	}, n.tasks.DropTransactions)
 	n.host.Register(n.port.members)
 	pb.RegisterFragmentsServer(n.port.members, n.tasks)
 	n.deadlocks = deadlock.New(deadlock.Config{
@@ -71,6 +80,7 @@ func (n *Node) askForIdle(ctx context.Context) {
 	for {
 		select {
 		case <-t.C:
+			n.locks.AskForIdle(ctx, idleLock)
 			for node, ids := range n.tasks.Idle(idleStage) {
 				n.host.AskAlive(node, ids)
 			}

@@ -17,6 +17,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/raftnet"
+	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/pgwire"
@@ -38,6 +39,7 @@ type Node struct {
 	tasks     *taskserver.Server
 	deadlocks *deadlock.Seeker
 	activity  *activity.Net
+	locks     *tablelock.Net
 	notices   *notify.Net
 	server    *sql.Server
 	wire      *pgwire.Server
@@ -133,6 +135,10 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
 		Others: &sql.Others{
 			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
+			Locks: &sql.LocksElsewhere{
+				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,
+				Release: n.locks.ReleaseAll,
+			},
 		},
 		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: speaks.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
@@ -156,6 +162,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		Log: n.cfg.Logger,
 	})
 	n.notices.Serve(n.server)
+	n.locks.Serve(n.server.Locks())
 	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -96,6 +97,8 @@ func (s *Session) look() sysview.Session {
 	switch kind, _, ok := s.locks.Waiting(); {
 	case ok:
 		row.WaitType, row.Wait = "Lock", kind.String()
+	case s.elsewhere.Load():
+		row.WaitType, row.Wait = "Lock", locks.Relation.String()
 	case row.State != stateActive:
 		row.WaitType, row.Wait = "Client", "ClientRead"
 	}

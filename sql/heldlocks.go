@@ -50,6 +50,9 @@ func (s *Session) dropLocks(gid string, err error) {
 	s.db.mu.Unlock()
 	if owner != nil {
 		owner.Release()
+		if e := s.db.elsewhere(); e != nil {
+			e.Release(owner.ID())
+		}
 	}
 }
 

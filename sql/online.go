@@ -293,7 +293,7 @@ func (p *stepwise) abandon(job *catalog.Job) {
 	go func() {
 		o := db.locks.NewSession(0).Begin(txn.NewID())
 		defer o.Release()
-		err := o.Barrier(ctx, tag)
+		err := db.barrier(ctx, o, 0, tag)
 		if err == nil {
 			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Discard(job, time.Now().UnixMicro(), "") })
 		}

@@ -44,6 +44,7 @@ type Others struct {
 	// Say sends what transactions have said to the other nodes, in order, and does not wait. Heard waits until what they say comes here: LISTEN.
 	Say   func([]Notification)
 	Heard func(ctx context.Context) error
+	Locks *LocksElsewhere
 }
 
 // Report tells what this node knows.

@@ -80,6 +80,9 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
+// Locks is the node's lock table.
+func (db *Server) Locks() *locks.Manager { return db.locks }
+
 const cachedStatements = 2048
 
 // closeTime bounds what Close waits for fragments.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -28,6 +29,7 @@ type Session struct {
 	portals    map[string]*portal
 
 	locks            *locks.Session
+	elsewhere        atomic.Bool   // it takes a lock at other nodes
 	gone             chan struct{} // closed when the session has ended
 	tx               *transaction  // nil outside of any
 	floor            txn.Timestamp

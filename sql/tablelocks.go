@@ -46,6 +46,13 @@ func (t *transaction) lockTable(ctx context.Context, table catalog.OID, mode loc
 
 // lock is lockTable for any object.
 func (t *transaction) lock(ctx context.Context, tag locks.Tag, mode locks.Mode, noWait bool) error {
+	if t.concernsOthers(tag, mode) {
+		return t.lockEverywhere(ctx, tag, mode, noWait)
+	}
+	return t.lockHere(ctx, tag, mode, noWait)
+}
+
+func (t *transaction) lockHere(ctx context.Context, tag locks.Tag, mode locks.Mode, noWait bool) error {
 	o := t.holder()
 	err := o.Acquire(ctx, tag, locks.Request{Mode: mode, NoWait: true}) // only a wait needs to know the settings
 	if err == nil || noWait || !errors.Is(err, locks.ErrNotAvailable) {
@@ -56,12 +63,9 @@ func (t *transaction) lock(ctx context.Context, tag locks.Tag, mode locks.Mode, 
 
 // barrier waits until all who may still use an older definition of a table have ended, no longer than for a lock. It stops nobody.
 func (t *transaction) barrier(ctx context.Context, table catalog.OID) error {
-	if d := t.s.milliseconds("lock_timeout"); d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout"))
-		defer cancel()
-	}
-	return lockError(ctx, t.holder().Barrier(ctx, locks.Table(t.s.database, table)))
+	ctx, cancel := t.lockTimeout(ctx)
+	defer cancel()
+	return lockError(ctx, t.s.db.barrier(ctx, t.holder(), t.s.start.PID, locks.Table(t.s.database, table)))
 }
 
 // usesTable tells whether the transaction holds a lock of a table.
@@ -115,6 +119,9 @@ func (t *transaction) lockMark() int {
 func (t *transaction) unlockTo(mark int) {
 	if t.locks != nil {
 		t.locks.RollbackTo(mark)
+		if e := t.s.db.elsewhere(); e != nil {
+			e.RollbackTo(t.locks.ID(), mark)
+		}
 	}
 }
 
@@ -122,6 +129,9 @@ func (t *transaction) unlockTo(mark int) {
 func (t *transaction) unlock() {
 	if t.locks != nil {
 		t.locks.Release()
+		if e := t.s.db.elsewhere(); e != nil {
+			e.Release(t.locks.ID())
+		}
 		t.locks = nil
 	}
 }

@@ -215,6 +215,10 @@ func (s *Session) commit(ctx context.Context) error {
 		return err
 	}
 	s.closePortals()
+	if err := t.confirmLocks(ctx); err != nil {
+		s.endImplicit()
+		return err
+	}
 	t.define()
 	ticket, err := t.announce()
 	if err != nil {

@@ -63,6 +63,9 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 		return err
 	}
 	s.closePortals()
+	if err := t.confirmLocks(ctx); err != nil {
+		return err
+	}
 	if t.draft != nil {
 		t.draft.change.KeepLocks(t.tableLocks())
 	}

@@ -233,6 +233,14 @@ func (p *Presence) Alive(node uint32) bool {
 	return q != nil && q.isAlive()
 }
 
+// Forgotten tells whether a node was not heard of for so long that its stages here are gone: Config.Lost has returned.
+func (p *Presence) Forgotten(node uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.peers[node]
+	return q != nil && q.quiet.Load() > beatsOfLease // a beat more: the one before has called it
+}
+
 // Health gives what is known of the other nodes, by number.
 func (p *Presence) Health() []Health {
 	p.mu.Lock()

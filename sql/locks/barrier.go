@@ -3,14 +3,17 @@ package locks
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
 
 // barrier waits until some owners have let go of an object. Its fields are guarded by the object's stripe.
 type barrier struct {
-	left []*Owner
-	done chan struct{} // closed when nobody is left
+	owner *Owner // who waits
+	since time.Time
+	left  []*Owner
+	done  chan struct{} // closed when nobody is left
 }
 
 // Barrier returns when every other session's transaction that holds a lock on an object now has let go of it. New ones are not stopped, and
@@ -25,7 +28,7 @@ func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 		s.mu.Unlock()
 		return nil
 	}
-	b := &barrier{done: make(chan struct{})}
+	b := &barrier{owner: o, since: time.Now(), done: make(chan struct{})}
 	for _, h := range obj.holds {
 		if h.owner.session.Load() != session {
 			b.left = append(b.left, h.owner)

@@ -45,6 +45,11 @@ func (s *stripe) list(out []Lock) []Lock {
 		for _, w := range o.queue {
 			out = append(out, Lock{Tag: o.tag, Mode: w.mode, PID: w.session.pid, Owner: w.Waiter.ID, Since: w.since})
 		}
+		for _, b := range o.barriers {
+			if len(b.left) > 0 {
+				out = append(out, Lock{Tag: o.tag, Mode: Share, PID: b.owner.session.Load().pid, Owner: b.owner.id, Since: b.since})
+			}
+		}
 	}
 	return out
 }

@@ -65,6 +65,9 @@ func (s *Session) Begin(id txn.ID) *Owner {
 	return o
 }
 
+// ID is the transaction's; zero: the session itself.
+func (o *Owner) ID() txn.ID { return o.id }
+
 // party names an owner to the detector.
 func (o *Owner) party() txn.Party {
 	return txn.Party{ID: o.id, Session: o.session.Load().pid}

@@ -1,0 +1,106 @@
+package tablelock
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/presence"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	askTimeout = 2 * time.Second        // of what does not wait for a lock
+	patience   = 30 * time.Second       // with a node that cannot be asked and may be alive
+	catchUp    = 5 * time.Second        // that a lock is kept for the definitions that its holder has committed
+	look       = 100 * time.Millisecond // how often it is looked at meanwhile
+)
+
+// Config says whose side it is. All fields are required.
+type Config struct {
+	Self        uint32
+	Incarnation uint64 // of this process
+	Catalog     *catalog.Catalog
+	Door        *door.Door
+	Presence    *presence.Presence
+	Nodes       func() []uint32 // of the cluster; this one may be among them
+	Logger      *slog.Logger
+}
+
+// Net is a node's side. All methods may be called concurrently.
+type Net struct {
+	pb.UnimplementedTableLocksServer
+	cfg     Config
+	manager atomic.Pointer[locks.Manager]
+
+	mu      sync.Mutex
+	open    map[txn.ID]*taken    // what transactions of this node may hold elsewhere; guarded by mu
+	holders map[holderID]*holder // of other nodes' transactions here; guarded by mu
+}
+
+// New makes the net of a node and registers its service.
+func New(cfg Config, members grpc.ServiceRegistrar) *Net {
+	n := &Net{cfg: cfg, open: map[txn.ID]*taken{}, holders: map[holderID]*holder{}}
+	pb.RegisterTableLocksServer(members, n)
+	return n
+}
+
+// Serve lets other nodes take locks here.
+func (n *Net) Serve(m *locks.Manager) { n.manager.Store(m) }
+
+func (n *Net) client(node uint32) (pb.TableLocksClient, error) {
+	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	if err != nil {
+		return nil, err
+	}
+	return pb.NewTableLocksClient(link), nil
+}
+
+// nodes gives the nodes of the cluster, ascending.
+func (n *Net) nodes() []uint32 {
+	out := slices.Clone(n.cfg.Nodes())
+	slices.Sort(out)
+	return out
+}
+
+// Alone tells whether there is no other node.
+func (n *Net) Alone() bool {
+	return !slices.ContainsFunc(n.cfg.Nodes(), func(x uint32) bool { return x != n.cfg.Self })
+}
+
+// silent tells whether nobody who answers has heard of a node for longer than the lease of stages.
+func (n *Net) silent(ctx context.Context, node uint32) bool {
+	p := n.cfg.Presence
+	if !p.Forgotten(node) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	for _, other := range n.nodes() {
+		if other == n.cfg.Self || other == node || p.Forgotten(other) {
+			continue
+		}
+		client, err := n.client(other)
+		if err != nil {
+			return false
+		}
+		if a, err := client.Silent(ctx, &pb.SilentRequest{Node: node}); err != nil || !a.Silent {
+			return false
+		}
+	}
+	return true
+}
+
+// Silent implements the service.
+func (n *Net) Silent(_ context.Context, r *pb.SilentRequest) (*pb.SilentAnswer, error) {
+	return &pb.SilentAnswer{Silent: n.cfg.Presence.Forgotten(r.Node)}, nil
+}
