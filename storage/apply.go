@@ -302,7 +302,7 @@ func (m *machine) prepare(e *entry, index uint64) (result, error) {
 		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.attempt && o.hold == nil {
 			return resVoid, nil
 		}
-		o.prepared = true
+		o.prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
 	} else {
 		if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
 			return resVoid, nil
