@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -62,15 +63,13 @@ func (n *Node) health() []sysview.Health {
 	return out
 }
 
-// others gives the other nodes that answer.
+// others gives the other nodes, but for those that were heard once and are silent. One that was not heard yet may have sessions all the same.
 func (n *Node) others() []uint32 {
-	var out []uint32
+	silent := map[uint32]bool{n.dir.NodeID: true}
 	for _, h := range n.host.Health() {
-		if h.Alive {
-			out = append(out, h.Node)
-		}
+		silent[h.Node] = !h.Alive && !h.LastSeen.IsZero()
 	}
-	return out
+	return slices.DeleteFunc(n.members(), func(x uint32) bool { return silent[x] })
 }
 
 // askForIdle asks other nodes about transactions of theirs that have left something here and seem to be over. It ends with ctx.

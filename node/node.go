@@ -149,6 +149,12 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	if err = n.server.AdoptPrepared(ctx); err != nil {
 		return err
 	}
+	watching, stop := context.WithCancel(context.Background())
+	before := n.stop
+	n.stop = func() { stop(); before() }
+	n.background.Go(func() {
+		_ = n.catalog.Watch(watching, func(v *catalog.View) error { n.server.EndOrphans(v); return nil }) // it ends with its context
+	})
 	n.wire = pgwire.NewServer(pgwire.Config{
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
 			s, err := n.server.NewSession(ctx, p)

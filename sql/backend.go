@@ -148,6 +148,16 @@ func (db *Server) connectedTo(database catalog.OID, but *Session) []*Session {
 	return out
 }
 
+// EndOrphans ends the sessions of databases that are no more. DROP DATABASE waits for those it hears of; a node that it did not reach ends its own
+// when it learns of the drop.
+func (db *Server) EndOrphans(v *catalog.View) {
+	db.eachSession(func(s *Session) {
+		if v.Database(s.database) == nil {
+			s.terminate(adminTerminate())
+		}
+	})
+}
+
 // Sessions that are just going are waited for, as PostgreSQL does.
 const leavingPatience = 5 * time.Second
 
