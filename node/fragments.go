@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func (n *Node) buildFragments() {
 	}, n.port.members)
 	n.notices = notify.New(notify.Config{Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members}, n.port.members)
 	n.activity = activity.New(activity.Config{
-		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.others,
+		Self: n.dir.NodeID, Door: n.port.door, Nodes: n.members, Silent: n.host.Presence().Silent, Gone: n.host.Presence().Forgotten, Name: n.nameOf,
 		Exists: func(node uint32) bool { return n.catalog.View().Node(node) != nil },
 	}, n.port.members)
 }
@@ -63,13 +64,19 @@ func (n *Node) health() []sysview.Health {
 	return out
 }
 
-// others gives the other nodes, but for those that were heard once and are silent. One that was not heard yet may have sessions all the same.
+// others gives the other nodes, but for those that are silent. One that was not met yet may have sessions all the same, whether or not it was heard:
+// that it speaks does not say that it was given the time to answer.
 func (n *Node) others() []uint32 {
-	silent := map[uint32]bool{n.dir.NodeID: true}
-	for _, h := range n.host.Health() {
-		silent[h.Node] = !h.Alive && !h.LastSeen.IsZero()
+	p := n.host.Presence()
+	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })
+}
+
+// nameOf names a node as people know it.
+func (n *Node) nameOf(node uint32) string {
+	if x := n.catalog.View().Node(node); x != nil {
+		return x.Name
 	}
-	return slices.DeleteFunc(n.members(), func(x uint32) bool { return silent[x] })
+	return fmt.Sprintf("number %d", node)
 }
 
 // askForIdle asks other nodes about transactions of theirs that have left something here and seem to be over. It ends with ctx.

@@ -158,10 +158,12 @@ func (db *Server) EndOrphans(v *catalog.View) {
 	})
 }
 
-// Sessions that are just going are waited for, as PostgreSQL does.
-const leavingPatience = 5 * time.Second
-
-const leavingLook = 100 * time.Millisecond // and looked for
+// Sessions that are just going are waited for, as PostgreSQL does. A node that does not answer is waited for until nobody can hold anything there.
+const (
+	leavingPatience = 5 * time.Second
+	answerPatience  = 3 * leavingPatience
+	leavingLook     = 100 * time.Millisecond // between two looks
+)
 
 // disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
 // transactions are not ended: 55006.
@@ -181,13 +183,19 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		}
 		return 0, e.WithDetail("There are %d prepared transactions using the database.", n)
 	}
-	deadline := time.NewTimer(leavingPatience)
-	defer deadline.Stop()
+	started := time.Now()
 	for {
 		others := s.db.connectedTo(database, s)
-		elsewhere, err := s.connectedElsewhere(ctx, database, force)
-		if n := len(others) + elsewhere; err != nil || n == 0 {
+		elsewhere, absent, err := s.connectedElsewhere(ctx, database, force)
+		n := len(others) + elsewhere
+		switch waited := time.Since(started); {
+		case err != nil || n == 0 && absent == "":
 			return n, err
+		case n > 0 && waited >= leavingPatience:
+			return n, nil
+		case waited >= answerPatience:
+			return 0, pgerr.New(pgerr.CannotConnectNow, "node %s does not answer, and may have sessions that use the database", absent).
+				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is left out. sherd.nodes shows which nodes answer.")
 		}
 		if force {
 			for _, o := range others {
@@ -201,21 +209,26 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		select {
 		case <-gone:
 		case <-time.After(leavingLook): // nobody tells of those of other nodes
-		case <-deadline.C:
-			return len(others) + elsewhere, nil
 		case <-ctx.Done():
-			return len(others) + elsewhere, cancelled(ctx)
+			return n, cancelled(ctx)
 		}
 	}
 }
 
-// connectedElsewhere counts the sessions of a database at other nodes; force ends them, whosever they are: who may was asked before.
-func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, force bool) (n int, err error) {
+// connectedElsewhere counts the sessions of a database at other nodes, and names one that did not answer and may have some; force ends them, whosever
+// they are: who may was asked before.
+func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, force bool) (n int, absent string, err error) {
 	others := s.db.cfg.Others
 	if others == nil {
-		return 0, nil
+		return 0, "", nil
 	}
-	for _, r := range others.Reports(ctx, WantSessions) {
+	reports, missing := others.Reports(ctx, WantSessions)
+	for _, a := range missing {
+		if !a.Gone {
+			absent = a.Name
+		}
+	}
+	for _, r := range reports {
 		for _, x := range r.Sessions {
 			if x.Database != database {
 				continue
@@ -225,11 +238,11 @@ func (s *Session) connectedElsewhere(ctx context.Context, database catalog.OID, 
 				continue
 			}
 			if _, err := others.Signal(ctx, Signal{PID: x.PID, Terminate: true, Role: catalog.BootstrapRole}); err != nil {
-				return n, err
+				return n, absent, err
 			}
 		}
 	}
-	return n, nil
+	return n, absent, nil
 }
 
 // BlockingPIDs implements builtin.LockInfo.

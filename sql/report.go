@@ -35,9 +35,16 @@ type Report struct {
 	Replicas          []sysview.Replica
 }
 
-// Others is the other nodes of the cluster. Those that do not answer are left out.
+// Absent is a node that did not tell what it knows.
+type Absent struct {
+	Name string
+	Gone bool // nothing was heard of it for so long that its sessions hold nothing here any more
+}
+
+// Others is the other nodes of the cluster.
 type Others struct {
-	Reports func(ctx context.Context, wanted Wanted) []Report
+	// Reports asks them all, and names those that did not answer.
+	Reports func(ctx context.Context, wanted Wanted) ([]Report, []Absent)
 	// Signal cancels the statement of a session of another node, or ends the session.
 	Signal func(ctx context.Context, s Signal) (SignalResult, error)
 	Health func() []sysview.Health
@@ -100,8 +107,12 @@ func (db *Server) heldLocks() []sysview.Lock {
 func (s *Session) reports(wanted Wanted) Report {
 	all := s.db.Report(wanted)
 	if others := s.db.cfg.Others; others != nil {
-		for _, r := range others.Reports(s.running, wanted) {
+		reports, absent := others.Reports(s.running, wanted)
+		for _, r := range reports {
 			all.add(r)
+		}
+		for _, a := range absent {
+			info{Session: s}.warn(pgerr.Warning, "node %s does not answer: what it knows is missing", a.Name)
 		}
 	}
 	for what, missing := range map[string][2]int{

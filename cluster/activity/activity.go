@@ -24,7 +24,10 @@ const askTimeout = 3 * time.Second
 type Config struct {
 	Self   uint32
 	Door   *door.Door
-	Nodes  func() []uint32        // those that can be asked; this one may be among them
+	Nodes  func() []uint32        // of the cluster; this one may be among them
+	Silent func(node uint32) bool // whether it is of no use to ask a node
+	Gone   func(node uint32) bool // whether it has not been heard of for so long that what its sessions held is gone
+	Name   func(node uint32) string
 	Exists func(node uint32) bool // whether the cluster has the node
 }
 
@@ -66,35 +69,40 @@ func (n *Net) client(node uint32) (pb.ActivityClient, error) {
 	return pb.NewActivityClient(link), nil
 }
 
-// Reports asks all other nodes at the same time.
-func (n *Net) Reports(ctx context.Context, wanted sql.Wanted) []sql.Report {
+// Reports asks all other nodes at the same time, and names those that did not answer.
+func (n *Net) Reports(ctx context.Context, wanted sql.Wanted) (out []sql.Report, absent []sql.Absent) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	nodes := slices.DeleteFunc(slices.Clone(n.cfg.Nodes()), func(x uint32) bool { return x == n.cfg.Self })
 	answers := make([]*pb.ReportAnswer, len(nodes))
 	var asking sync.WaitGroup
 	for i, node := range nodes {
+		if n.cfg.Silent(node) {
+			continue
+		}
 		asking.Go(func() {
 			if client, err := n.client(node); err == nil {
-				answers[i], _ = client.Report(ctx, &pb.ReportRequest{Wanted: uint32(wanted)})
+				answers[i], _ = client.Report(ctx, &pb.ReportRequest{Wanted: uint32(wanted)}, grpc.WaitForReady(true))
 			}
 		})
 	}
 	asking.Wait()
-	var out []sql.Report
-	for _, a := range answers {
-		if a != nil {
+	for i, a := range answers {
+		switch node := nodes[i]; {
+		case a != nil:
 			out = append(out, fromReport(a))
+		case n.cfg.Exists(node): // it was not removed meanwhile
+			absent = append(absent, sql.Absent{Name: n.cfg.Name(node), Gone: n.cfg.Gone(node)})
 		}
 	}
-	return out
+	return out, absent
 }
 
 // Report implements the service.
 func (n *Net) Report(_ context.Context, r *pb.ReportRequest) (*pb.ReportAnswer, error) {
-	s, err := n.served()
-	if err != nil {
-		return nil, err
+	s := n.sessions.Load()
+	if s == nil {
+		return &pb.ReportAnswer{}, nil // the node is starting: it has no sessions yet, and serves no fragment
 	}
 	report := s.Server.Report(sql.Wanted(r.Wanted))
 	return toReport(&report), nil

@@ -93,11 +93,12 @@ func (q *peer) pause() bool {
 
 // dead resets the links to a node that does not answer.
 func (q *peer) dead() {
-	if q.alive.Swap(false) {
+	was := q.alive.Swap(false)
+	q.mu.Lock()
+	q.health.Alive, q.health.Silent = false, true
+	q.mu.Unlock()
+	if was {
 		q.p.cfg.Logger.Warn("a node does not answer", "node", q.node)
-		q.mu.Lock()
-		q.health.Alive = false
-		q.mu.Unlock()
 		q.p.mu.Lock()
 		q.p.announce()
 		q.p.mu.Unlock()
@@ -188,7 +189,7 @@ func (q *peer) answered(m *pb.Attendance, sent <-chan time.Time) {
 	q.take(m, rtt)
 	if !q.alive.Swap(true) {
 		q.mu.Lock()
-		q.health.Alive = true
+		q.health.Alive, q.health.Silent = true, false
 		q.mu.Unlock()
 		q.p.mu.Lock()
 		q.p.announce()

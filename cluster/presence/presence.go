@@ -42,8 +42,9 @@ type Leadership struct {
 type Health struct {
 	Node        uint32
 	Incarnation uint64
-	Alive       bool
-	LastSeen    time.Time     // zero: never
+	Alive       bool          // it answers what this node sends
+	Silent      bool          // it was given the time to answer, and did not; neither is true of a node that was not given it yet
+	LastSeen    time.Time     // something was heard, which need not be an answer; zero: never
 	Clock       txn.Timestamp // what it showed then
 	Offset      time.Duration // by how much its clock is ahead of this node's
 	RTT         time.Duration
@@ -231,6 +232,19 @@ func (p *Presence) Alive(node uint32) bool {
 	defer p.mu.Unlock()
 	q := p.peers[node]
 	return q != nil && q.isAlive()
+}
+
+// Silent tells whether a node was given the time to answer, and did not.
+func (p *Presence) Silent(node uint32) bool {
+	p.mu.Lock()
+	q := p.peers[node]
+	p.mu.Unlock()
+	if q == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.health.Silent
 }
 
 // Forgotten tells whether a node was not heard of for so long that its stages here are gone: Config.Lost has returned.

@@ -106,24 +106,44 @@ func TestDropDatabaseInUse(t *testing.T) {
 	if _, err := db.Exec(ctx, "CREATE DATABASE other"); err != nil {
 		t.Fatal(err)
 	}
-	var in *pgx.Conn
-	for in == nil { // the other node may not know the database yet
-		var err error
-		if in, err = pgx.Connect(ctx, strings.TrimSuffix(c.Node(2).URL(), "postgres")+"other"); err != nil && ctx.Err() != nil {
-			t.Fatal(err)
-		}
+	in, err := pgx.Connect(ctx, strings.TrimSuffix(c.Node(2).URL(), "postgres")+"other")
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer in.Close(context.WithoutCancel(ctx))
+	var pg *pgconn.PgError
+	_, err = db.Exec(ctx, "DROP DATABASE other")
+	if !errors.As(err, &pg) || pg.Code != "55006" || pg.Detail != "There is 1 other session using the database." {
+		t.Errorf("a database in use at another node: %v", err)
+	}
 	if _, err := db.Exec(ctx, "DROP DATABASE other WITH (FORCE)"); err != nil {
 		t.Fatal(err)
 	}
-	var pg *pgconn.PgError
-	var err error
-	for err == nil { // its node may learn of the drop a moment later
-		_, err = in.Exec(ctx, "SELECT 1")
-	}
-	if ctx.Err() != nil || errors.As(err, &pg) && pg.Code != "57P01" {
+	if _, err = in.Exec(ctx, "SELECT 1"); err == nil || errors.As(err, &pg) && pg.Code != "57P01" {
 		t.Errorf("the session goes on: %v", err)
+	}
+}
+
+// TestDropDatabaseAtOnce drops a database as soon as its node has heard of the other, which had no time yet to answer.
+func TestDropDatabaseAtOnce(t *testing.T) {
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
+	defer cancel()
+	if _, err := c.Node(1).Connect(t).Exec(ctx, "CREATE DATABASE other"); err != nil {
+		t.Fatal(err)
+	}
+	in, err := pgx.Connect(ctx, strings.TrimSuffix(c.Node(2).URL(), "postgres")+"other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close(context.WithoutCancel(ctx))
+	c.Node(1).Stop()
+	c.Node(1).Restart()
+	if _, err := c.Node(1).Connect(t).Exec(ctx, "DROP DATABASE other WITH (FORCE)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Ping(ctx); err == nil {
+		t.Error("the session goes on")
 	}
 }
 
