@@ -39,7 +39,8 @@ type Catalog struct {
 	machine *machine
 	group   *raftgroup.Group
 
-	leadSince atomic.Int64 // nanoseconds since 1970, of this node's leadership
+	leadSince atomic.Int64  // nanoseconds since 1970, of this node's leadership
+	applied   chan struct{} // there is something to spread
 	stop      context.CancelFunc
 	done      sync.WaitGroup
 
@@ -57,7 +58,7 @@ func Open(o Options) (*Catalog, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Catalog{opts: o, machine: newMachine(), coordinated: map[TransactionID]bool{}, stop: func() {}}
+	c := &Catalog{opts: o, machine: newMachine(), applied: make(chan struct{}, 1), coordinated: map[TransactionID]bool{}, stop: func() {}}
 	if err := c.open(); err != nil {
 		return nil, fmt.Errorf("open catalog in %s: %w", filepath.Clean(o.Dir), err)
 	}
@@ -90,11 +91,8 @@ func (c *Catalog) open() error {
 		ctx, stop := context.WithCancel(context.Background())
 		c.stop = stop
 		c.group.Steer(c.want, nil)
-		c.done.Add(1)
-		go func() {
-			defer c.done.Done()
-			c.lead(ctx)
-		}()
+		c.done.Go(func() { c.lead(ctx) })
+		c.done.Go(func() { c.spreads(ctx) })
 	}
 	return nil
 }

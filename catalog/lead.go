@@ -52,13 +52,26 @@ func (c *Catalog) here(ctx context.Context, q *pb.Request) (applied, error) {
 		if err != nil {
 			return applied{}, err
 		}
+		c.spread()
 		a := resp.(applied)
 		return a, a.err
 	case *pb.Request_Read:
-		err := c.group.Barrier(ctx)
-		return applied{version: c.View().version}, err
+		return c.newest(ctx)
 	}
 	return applied{}, errors.New("catalog: request of a kind that this release of Sherd cannot read")
+}
+
+// newest gives the version that holds every change that was acknowledged before: the one that this node has applied, while it leads.
+func (c *Catalog) newest(ctx context.Context) (applied, error) {
+	term := c.group.Term()
+	a := applied{version: c.View().version}
+	if err := c.group.Confirm(ctx); err != nil {
+		return applied{}, err
+	}
+	if term == 0 || c.group.Term() != term { // it may have missed what another leader did in between
+		return applied{}, errElsewhere
+	}
+	return a, nil
 }
 
 // ask brings a request to the node that leads.
@@ -166,6 +179,15 @@ func (c *Catalog) proposeHere(ctx context.Context, data []byte) (applied, error)
 	}
 	a := resp.(applied)
 	return a, a.err
+}
+
+// CatchUp waits until the view holds everything that was acknowledged before, by any node, if its leader says within patience what that is. It writes
+// nothing.
+func (c *Catalog) CatchUp(ctx context.Context, patience time.Duration) error {
+	if c.opts.Forward == nil {
+		return nil // this is the only replica
+	}
+	return c.barrier(ctx, patience)
 }
 
 // barrier waits until the view holds everything that was acknowledged before, by any node.

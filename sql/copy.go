@@ -160,7 +160,11 @@ func (s *Session) copyFrom(ctx context.Context, n *pg_query.CopyStmt, opts copyd
 	if s.tx.isReadOnly() {
 		return s.tx.readOnlyError("COPY FROM")
 	}
-	in, err := s.copyTarget(ctx, n)
+	var in *copyInput
+	err := s.db.knownNames(ctx, func() (err error) {
+		in, err = s.copyTarget(ctx, n)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -420,7 +424,11 @@ func shown(text []byte) string {
 func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, opts copydata.Options, w ResultWriter) error {
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
 	if n.Relation != nil {
-		text, err := s.copySelect(n)
+		var text string
+		err := s.db.knownNames(ctx, func() (err error) {
+			text, err = s.copySelect(n)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,16 @@ func (c *programCache) put(k programKey, p *program) {
 }
 
 // program gives the program of a query, cached or made now.
-func (s *Session) program(ctx context.Context, stmt parse.Statement, params []types.OID) (*program, error) {
+func (s *Session) program(ctx context.Context, stmt parse.Statement, params []types.OID) (p *program, err error) {
+	err = s.db.knownNames(ctx, func() error {
+		p, err = s.programNow(stmt, params)
+		return err
+	})
+	return p, err
+}
+
+// programNow is program by the definitions that are known here.
+func (s *Session) programNow(stmt parse.Statement, params []types.OID) (*program, error) {
 	view := s.view()
 	s.freshen()
 	k := programKey{s.database, stmt.Text(), typeKey(params), s.ambient}

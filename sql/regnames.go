@@ -1,10 +1,22 @@
 package sql
 
-import "github.com/sherddb/sherd/sql/types"
+import (
+	"context"
+
+	"github.com/sherddb/sherd/sql/types"
+)
 
 // regIn resolves the text form of a reg* type that is no number.
-func (s *Session) regIn(oid types.OID, text string) (uint32, error) {
-	return s.names().RegIn(oid, text)
+func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
+	ctx := s.running
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	err = s.db.knownNames(ctx, func() error {
+		value, err = s.names().RegIn(oid, text)
+		return err
+	})
+	return value, err
 }
 
 // regOut appends the name of an object as its reg* type prints it.

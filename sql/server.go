@@ -98,6 +98,9 @@ func (db *Server) Close(ctx context.Context) error {
 // Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.
 func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 	r := db.cfg.Catalog.View().RoleByName(user)
+	if r == nil && db.catchUp(context.Background()) {
+		r = db.cfg.Catalog.View().RoleByName(user)
+	}
 	if r == nil {
 		return "", false
 	}
@@ -118,7 +121,15 @@ func expired(validUntil string, now time.Time) bool {
 }
 
 // NewSession opens a session. Errors are fatal to the connection: 28000 role, 3D000 database.
-func (db *Server) NewSession(ctx context.Context, p StartupParams) (*Session, error) {
+func (db *Server) NewSession(ctx context.Context, p StartupParams) (s *Session, err error) {
+	err = db.knownNames(ctx, func() error {
+		s, err = db.newSession(p)
+		return err
+	})
+	return s, err
+}
+
+func (db *Server) newSession(p StartupParams) (*Session, error) {
 	view := db.cfg.Catalog.View()
 	role := view.RoleByName(p.User)
 	if role == nil {

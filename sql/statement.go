@@ -48,7 +48,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	case *pg_query.Node_ConstraintsSetStmt:
 		return s.setConstraints(ctx, n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
-		return s.lockStmt(ctx, n.LockStmt, w, together)
+		return s.db.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, together) })
 	case *pg_query.Node_ListenStmt:
 		return s.listenStmt(ctx, n.ListenStmt.Conditionname, true, w, together)
 	case *pg_query.Node_UnlistenStmt:
@@ -64,6 +64,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w ResultWrite
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	}
+	s.db.catchUp(ctx) // definitions are changed as they are in the cluster
 	if what := runsAlone(st.Node); what != "" {
 		if t := s.tx; together || t != nil && (t.explicit || t.together || t.used && !s.leads) {
 			return noBlock(t, what)
