@@ -52,6 +52,23 @@ func newLocalPart(r *storage.Replica, t *Transaction, o exec.TransactionOptions)
 	return p
 }
 
+// Run implements exec.Fragment. It takes the timestamp where that is left to the fragment.
+func (p *localPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	if task.T == 0 {
+		T, err := p.replica.Snapshot(ctx)
+		if err != nil {
+			return exec.Result{}, err
+		}
+		task.T = LeastRead(T, task.Floor)
+		task.Start(task.T)
+	}
+	return p.Stage.Run(ctx, task, emit)
+}
+
+// LeastRead gives the timestamp of a read that asked for the newest, not below floor. 0, of a fragment that holds nothing yet, would look as if none
+// had been taken.
+func LeastRead(newest, floor txn.Timestamp) txn.Timestamp { return max(newest, floor, 1) }
+
 // Restart drops what was staged since m and keeps the locks.
 func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
 	if p.Stage.Restart(m); forgetReads {

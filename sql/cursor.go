@@ -130,9 +130,11 @@ func (p *portal) through(c *scroll) {
 	}
 }
 
-// fixedSnapshot is a gateway's Snapshot that is taken already.
-func fixedSnapshot(at txn.Timestamp) func(context.Context, []shardmap.Share) (txn.Timestamp, error) {
-	return func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
+// readingAt gives a gateway whose timestamp is taken already.
+func readingAt(g exec.Gateway, at txn.Timestamp) *exec.Gateway {
+	g.Snapshot = func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
+	g.Leave = nil
+	return &g
 }
 
 // holdCursors reads what cursors WITH HOLD have not given yet, for the time after the commit.

@@ -208,9 +208,7 @@ func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text str
 	outer := s.running
 	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
-	g := t.gateway
-	g.Snapshot = fixedSnapshot(at)
-	c.Gateway = &g
+	c.Gateway = readingAt(t.gateway, at)
 	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
 	return p.exec.Run(c, emit)
 }

@@ -25,9 +25,7 @@ func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, inde
 	outer := s.running
 	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
-	g := t.gateway
-	g.Snapshot = fixedSnapshot(at)
-	c.Gateway = &g
+	c.Gateway = readingAt(t.gateway, at)
 	return fill.All(c)
 }
 

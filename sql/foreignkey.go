@@ -364,9 +364,7 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 		if err != nil {
 			return err
 		}
-		g := *c.Gateway
-		g.Snapshot = fixedSnapshot(at)
-		c.Gateway, c.Limits.Since = &g, t.t
+		c.Gateway, c.Limits.Since = readingAt(*c.Gateway, at), t.t
 	}
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }

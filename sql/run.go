@@ -71,9 +71,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		}
 		c := s.execution(ctx, args)
 		if o.at != 0 {
-			g := *c.Gateway
-			g.Snapshot = fixedSnapshot(o.at)
-			c.Gateway = &g
+			c.Gateway = readingAt(*c.Gateway, o.at)
 		}
 		if c.Before = r.mark; o.before != nil {
 			c.Before, c.Steady = o.before, true

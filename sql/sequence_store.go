@@ -293,6 +293,8 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 				floor = max(t, 1)
 				return floor, err
 			},
+			Leave: func() (txn.Timestamp, bool) { return 0, true },
+			Took:  func(T txn.Timestamp) { floor = T },
 		},
 	}
 	c.Limits.Isolation = txn.ReadCommitted

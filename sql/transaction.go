@@ -88,7 +88,7 @@ func (t *transaction) open() {
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
 	t.configure()
-	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot}
+	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took}
 	if database != nil {
 		t.gateway.Map = database.Map
 		t.gateway.Name = func(id shardmap.FragmentID) string { return fragmentName(database, id) }
@@ -135,6 +135,17 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 	}
 	return t.current(ctx, ids)
 }
+
+// leave tells whether the fragment that a statement reads may choose the timestamp of its reads, as current would ask for it: not below floor.
+func (t *transaction) leave() (floor txn.Timestamp, ok bool) {
+	if v, _ := t.s.vars.get(asOfSetting); t.t != 0 || v != "" || t.oneSnapshot() {
+		return 0, false
+	}
+	return t.s.floor, true
+}
+
+// took notes the timestamp that it has chosen.
+func (t *transaction) took(T txn.Timestamp) { t.read = max(t.read, T) }
 
 // first takes the one snapshot of a transaction that has one and has not taken it: its first query does, whatever it reads.
 func (t *transaction) first(ctx context.Context) error {

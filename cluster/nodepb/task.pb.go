@@ -801,8 +801,9 @@ type TaskBegin struct {
 	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
 	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
 	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
-	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`    // nothing follows
-	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"` // of its own transaction the task sees what was staged before; not there: all
+	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`        // nothing follows
+	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`     // of its own transaction the task sees what was staged before; not there: all
+	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"` // where the leader chooses t: not below this
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -975,6 +976,13 @@ func (x *TaskBegin) GetSeen() *Mark {
 		return x.Seen
 	}
 	return nil
+}
+
+func (x *TaskBegin) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
 }
 
 // TaskMore is a piece of what may be long.
@@ -3689,7 +3697,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\x84\x05\n" +
+	"\x04kind\"\x9a\x05\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -3711,7 +3719,8 @@ const file_task_proto_rawDesc = "" +
 	"\x11lock_waits_micros\x18\x11 \x01(\x04R\x0flockWaitsMicros\x12(\n" +
 	"\x04more\x18\x12 \x01(\v2\x14.sherd.node.TaskMoreR\x04more\x12\x0e\n" +
 	"\x02go\x18\x13 \x01(\bR\x02go\x12$\n" +
-	"\x04seen\x18\x14 \x01(\v2\x10.sherd.node.MarkR\x04seen\"k\n" +
+	"\x04seen\x18\x14 \x01(\v2\x10.sherd.node.MarkR\x04seen\x12\x14\n" +
+	"\x05floor\x18\x15 \x01(\x06R\x05floor\"k\n" +
 	"\bTaskMore\x12\x16\n" +
 	"\x06writes\x18\x01 \x01(\fR\x06writes\x12\x14\n" +
 	"\x05found\x18\x02 \x03(\fR\x05found\x12\x19\n" +

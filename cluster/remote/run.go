@@ -57,7 +57,7 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 	h := p.header()
 	h.Epoch = task.Epoch
 	b := &pb.TaskBegin{
-		Header: h, T: uint64(task.T), PlanId: plan.number, Plan: plan.bytes,
+		Header: h, T: uint64(task.T), Floor: uint64(task.Floor), PlanId: plan.number, Plan: plan.bytes,
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
 		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, plan.settings), Limits: wire.AppendLimits(nil, &task.Limits),
 		LockTimeoutMicros: uint64(p.lockTimeout.Load() / int64(time.Microsecond)), Memory: uint64(task.Mem.Left()),
@@ -183,8 +183,14 @@ func (s *stream) send(m *pb.TaskPart) error {
 }
 
 func (r *run) started(x *pb.TaskStarted) {
-	if x != nil && x.Stage != nil {
+	if x == nil {
+		return
+	}
+	if x.Stage != nil {
 		r.part.learn(x.Stage)
+	}
+	if r.task.T == 0 {
+		r.task.Start(txn.Timestamp(x.T))
 	}
 }
 

@@ -160,7 +160,7 @@ func (x *transaction) taskBegin(f txn.FragmentID, task *exec.Task) (*pb.TaskBegi
 		return nil, err
 	}
 	b := &pb.TaskBegin{
-		Header: x.header(f), T: uint64(task.T), Plan: p, Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
+		Header: x.header(f), T: uint64(task.T), Floor: uint64(task.Floor), Plan: p, Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
 		Environment: wire.AppendEnv(nil, task.Env), Limits: wire.AppendLimits(nil, &task.Limits), Isolation: uint32(x.isolation),
 		ChangesStage: x.isolation == txn.Serializable || changes(task.Plan), Backend: x.gateway, Go: true, More: &pb.TaskMore{Found: task.Found, FoundBy: uint32(task.FoundBy)},
 	}

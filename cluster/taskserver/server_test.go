@@ -450,3 +450,34 @@ func TestNested(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestTimestampOfTheLeader: a task that names no timestamp gets one at which everything acknowledged is visible, not below its floor.
+func TestTimestampOfTheLeader(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 10)
+	for _, ahead := range []time.Duration{0, time.Second} {
+		x := w.begin()
+		f, task := x.scan("SELECT t FROM notes WHERE k = 7")
+		task.T, task.Floor = 0, w.clock.Now().Add(ahead)
+		var told txn.Timestamp
+		rows := 0
+		if _, err := (fragment{x, f}).Run(t.Context(), task, func(exec.Row) error { rows++; return nil }); err != nil || rows > 1 {
+			t.Fatalf("%d rows, %v", rows, err)
+		}
+		if told = txn.Timestamp(x.starts[0].T); told < task.Floor {
+			t.Errorf("reads at %v, below %v", told, task.Floor)
+		}
+	}
+	x := w.begin()
+	f, task := x.scan("SELECT t FROM notes")
+	task.T = 0
+	w.insert("notes", 10, 30)
+	now, rows := 0, 0
+	if _, err := (fragment{x, f}).Run(t.Context(), task, func(exec.Row) error { rows++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	task.T = x.w.clock.Now()
+	if _, err := (fragment{w.begin(), f}).Run(t.Context(), task, func(exec.Row) error { now++; return nil }); err != nil || rows != now || rows == 0 {
+		t.Errorf("%d rows where there are %d, %v", rows, now, err)
+	}
+}

@@ -103,9 +103,11 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 		defer leave()
 	}
 	if t.task.T == 0 {
-		if t.task.T, err = t.h.replica.Snapshot(ctx); err != nil {
+		T, err := t.h.replica.Snapshot(ctx)
+		if err != nil {
 			return res, err
 		}
+		t.task.T = cluster.LeastRead(T, txn.Timestamp(b.Floor))
 	}
 	res, err = on.Run(ctx, t.task.WithProgram(program), t.emit)
 	if t.stage == nil && on.Mark() != (txn.Mark{}) {

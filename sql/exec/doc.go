@@ -14,7 +14,7 @@
 //	E2  An instance runs one execution at a time. Within one, no operator is entered again before it has returned, so operators and
 //	    closures keep their scratch space in themselves and allocate nothing per row.
 //	E3  All reads of a statement, in whatever fragment, are at one timestamp, taken before the first from every fragment that the
-//	    statement may reach (T6).
+//	    statement may reach (T6). Where that is one, and one Gather, the fragment takes it with the task and says it before its first row.
 //	E4  A fragment gets its bucket ranges by name and reads no other (C1).
 //	E5  What a query retains is counted by its Memory; beyond the limit it ends with 53200.
 //	E6  A statement never sees a row that it wrote itself.

@@ -25,6 +25,10 @@ type Gateway struct {
 	// Snapshot gives the timestamp at which a statement reads that may reach these buckets (T6). Within a transaction whose snapshot is
 	// taken it is always that one.
 	Snapshot func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error)
+	// Leave tells whether a statement that reads one fragment only may leave the timestamp to it: one that is not below floor (T6), which took is told
+	// before the first row. That spares the round trip of the question. nil: it may not.
+	Leave func() (floor txn.Timestamp, ok bool)
+	Took  func(T txn.Timestamp)
 }
 
 // snapshot is the timestamp of one statement, taken once before its first read (E3).
@@ -33,6 +37,24 @@ type snapshot struct {
 	t       txn.Timestamp
 	taken   bool
 	shares  [1]shardmap.Share
+	took    func(txn.Timestamp) // of the gateway, where the timestamp is left to a fragment
+}
+
+// left tells whether the fragment of a Gather's only share takes the timestamp: where nothing else is read.
+func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
+	if s.taken || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o || o.router.lateral || o.router.index != nil {
+		return 0, false
+	}
+	if floor, ok = c.Gateway.Leave(); ok {
+		s.took = c.Gateway.Took
+	}
+	return floor, ok
+}
+
+// start takes the timestamp that a fragment has chosen.
+func (s *snapshot) start(T txn.Timestamp) {
+	s.t, s.taken = T, true
+	s.took(T)
 }
 
 // at gives the statement's timestamp. Routes that hang on outer values may reach every fragment.
@@ -127,12 +149,20 @@ func (o *gatherOp) Run(c *Ctx, emit Emit) error {
 	if err := o.fanout(c, shares); err != nil {
 		return err
 	}
+	if len(shares) == 1 {
+		if floor, ok := c.reads.left(c, o); ok {
+			o.fill(&o.task, c, 0, shares[0])
+			o.task.Floor, o.task.reads = floor, c.reads
+			return o.one(c, shares[0], emit)
+		}
+	}
 	t, err := c.reads.at(c)
 	if err != nil {
 		return err
 	}
 	if len(shares) == 1 {
-		return o.one(c, t, shares[0], emit)
+		o.fill(&o.task, c, t, shares[0])
+		return o.one(c, shares[0], emit)
 	}
 	return o.many(c, t, shares, emit)
 }
@@ -165,13 +195,12 @@ func (o *gatherOp) fill(t *Task, c *Ctx, at txn.Timestamp, s shardmap.Share) {
 	}
 }
 
-// one runs in the caller's goroutine.
-func (o *gatherOp) one(c *Ctx, t txn.Timestamp, s shardmap.Share, emit Emit) error {
+// one runs the task in the caller's goroutine.
+func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 	f, err := c.Gateway.Fragment(s.Fragment)
 	if err != nil {
 		return err
 	}
-	o.fill(&o.task, c, t, s)
 	var sent *counter
 	if c.Analyze != nil {
 		sent = &counter{emit: emit}

@@ -20,8 +20,9 @@ type Fragment interface {
 // Task is what a gateway asks of one fragment: a subtree of the plan over some of its buckets, at a timestamp, within a transaction.
 type Task struct {
 	Txn     txn.ID
-	T       txn.Timestamp
-	Epoch   uint64 // of the map that the buckets were taken from
+	T       txn.Timestamp // 0: the fragment chooses, see Start
+	Floor   txn.Timestamp // where it does: not below this
+	Epoch   uint64        // of the map that the buckets were taken from
 	Buckets shardmap.BucketSet
 	Plan    plan.Node
 	Writes  []Write  // of a stage: what to write
@@ -36,7 +37,15 @@ type Task struct {
 	Mem     *Memory
 	Limits  Limits
 
-	program *Program // compiled Plan, within one process
+	program *Program  // compiled Plan, within one process
+	reads   *snapshot // of the statement, where T is left to the fragment
+}
+
+// Start says at which timestamp a task reads that has left it to the fragment, before its first row. A task that is run again may be told anew.
+func (t *Task) Start(T txn.Timestamp) {
+	if t.reads != nil {
+		t.reads.start(T)
+	}
 }
 
 // WithPlan gives the task with another form of its plan, to be compiled where it runs: one that has come from elsewhere.
