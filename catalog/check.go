@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 )
 
 // maxNameBytes is NAMEDATALEN - 1.
@@ -38,10 +39,14 @@ func checkDescriptor(d descriptor) error {
 	case *Job:
 		if d.ID == 0 || d.ID > maxObjectID || d.Kind == "" {
 			err = errors.New("a job needs a number and a kind")
+		} else if d.Kind == MoveJob {
+			_, err = d.Move()
 		}
 	case *Authority:
 		err = d.check()
 	case *JoinToken:
+		err = d.check()
+	case *Record:
 		err = d.check()
 	}
 	if err != nil {
@@ -89,6 +94,13 @@ func checkFragments(d *Database) error {
 		if !ids[id] {
 			return fmt.Errorf("the bucket map names fragment %d, which the database has not", id)
 		}
+	}
+	last := uint32(0)
+	for _, p := range d.Pins {
+		if p.Empty() || p.Lo < last || p.Hi > shardmap.BucketCount || !ids[p.Fragment] {
+			return fmt.Errorf("buckets %v, pinned to fragment %d, are none, or pinned twice", p.Interval, p.Fragment)
+		}
+		last = p.Hi
 	}
 	return nil
 }

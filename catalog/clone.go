@@ -19,7 +19,7 @@ func (d *Database) Clone() *Database {
 	for i := range c.Fragments {
 		c.Fragments[i] = *c.Fragments[i].Clone()
 	}
-	c.Settings = maps.Clone(d.Settings)
+	c.Settings, c.Pins = maps.Clone(d.Settings), slices.Clone(d.Pins)
 	return &c
 }
 

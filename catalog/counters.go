@@ -121,6 +121,9 @@ func (c counters) checkAllotted(d descriptor) error {
 		if d.ID >= c.job {
 			return fmt.Errorf("catalog: job number %d was not allotted", d.ID)
 		}
+		if m, err := d.Move(); err == nil && m.Step.Number >= c.job {
+			return fmt.Errorf("catalog: number %d of a move's step was not allotted", m.Step.Number)
+		}
 	}
 	return nil
 }

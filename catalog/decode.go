@@ -36,6 +36,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return decodeAuthority(k.Authority)
 	case *pb.Object_JoinToken:
 		return decodeJoinToken(k.JoinToken)
+	case *pb.Object_Record:
+		return decodeRecord(k.Record)
 	}
 	return nil, errors.New("object of an unknown kind")
 }
@@ -49,7 +51,13 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 		d.ReplicationFactor = DefaultReplicationFactor
 	}
 	for _, f := range p.GetFragments() {
-		d.Fragments = append(d.Fragments, Fragment{ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving()})
+		d.Fragments = append(d.Fragments, Fragment{
+			ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving(),
+			Added: f.GetAdded(), Draining: f.GetDraining(),
+		})
+	}
+	for _, x := range p.GetPins() {
+		d.Pins = append(d.Pins, Pin{shardmap.Interval{Lo: x.GetLo(), Hi: x.GetHi()}, x.GetFragment()})
 	}
 	var ranges []shardmap.Range
 	for _, r := range p.GetMap().GetRanges() {

@@ -17,6 +17,7 @@ type Database struct {
 	Comment         string
 	// ReplicationFactor is how many replicas each fragment shall have. Where there are fewer nodes it is met as nodes join.
 	ReplicationFactor int
+	Pins              []Pin // sorted; none overlaps another
 }
 
 // DefaultReplicationFactor is that of databases which name none.
@@ -29,6 +30,14 @@ type Fragment struct {
 	Nodes   []uint32 // with a replica; the first is to lead where it can
 	Joining []uint32 // of Nodes: their replicas are being filled, and do not vote yet
 	Leaving []uint32 // of Nodes: their replicas go once nobody is joining
+	// Added: to a database that was there, so it began with no bucket. Draining: it gives its buckets to others, takes none, and goes.
+	Added, Draining bool
+}
+
+// Pin keeps buckets in a fragment: nothing moves them out.
+type Pin struct {
+	shardmap.Interval
+	Fragment uint32
 }
 
 // Schema is a namespace of tables and types.

@@ -34,9 +34,12 @@
 //	    was never prepared or is forgotten is aborted. A commit is forgotten only after every writer has applied it. One that PREPARE
 //	    TRANSACTION holds is decided by the log of its home (held.go).
 //	K8  A replica shows only what was decided: after a restart what it had applied, then what a leader tells it was.
+//	K9  A step of a move flips the map at most once, and only while its job runs and it was not aborted; an aborted one never does (flip.go).
 //
 // Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
 // of a transaction carries its id, and applies once.
+//
+// Of changes of policies, topology and placement it keeps who, when and why: 10,000 of them, for 90 days (record.go).
 //
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
 //

@@ -32,6 +32,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_JoinToken{JoinToken: &pb.JoinToken{
 			Hash: d.Hash, Authority: d.Authority, CreatedMicros: d.CreatedMicros, ExpiresMicros: d.ExpiresMicros, Node: d.Node, UsedBy: d.UsedBy,
 		}}
+	case *Record:
+		o.Kind = &pb.Object_Record{Record: encodeRecord(d)}
 	default:
 		panic("catalog: no descriptor")
 	}
@@ -46,7 +48,10 @@ func encodeDatabase(d *Database) *pb.Database {
 		p.ReplicationFactor = uint32(d.ReplicationFactor)
 	}
 	for _, f := range d.Fragments {
-		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving})
+		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving, Added: f.Added, Draining: f.Draining})
+	}
+	for _, x := range d.Pins {
+		p.Pins = append(p.Pins, &pb.Pin{Lo: x.Lo, Hi: x.Hi, Fragment: x.Fragment})
 	}
 	return p
 }

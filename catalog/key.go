@@ -15,6 +15,7 @@ const (
 	jobObject       objectKind = 7
 	authorityObject objectKind = 8
 	tokenObject     objectKind = 9
+	recordObject    objectKind = 10
 )
 
 // objectKey is a kind in the top byte and the object's number below, so that objects of a kind are neighbours in number order.
@@ -29,10 +30,10 @@ func newKey(kind objectKind, id uint64) objectKey {
 func (k objectKey) kind() objectKind { return objectKind(k >> 56) }
 func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
-// isDefinition tells whether objects of the kind matter to plans; nodes, jobs and what lets nodes in do not.
+// isDefinition tells whether objects of the kind matter to plans; nodes, jobs, records and what lets nodes in do not.
 func (k objectKind) isDefinition() bool { return k < nodeObject }
 
-// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken.
+// descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority, *JoinToken, *Record.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {
@@ -55,6 +56,8 @@ func keyOf(d descriptor) objectKey {
 		return newKey(authorityObject, d.ID)
 	case *JoinToken:
 		return newKey(tokenObject, tokenID(d.Hash))
+	case *Record:
+		return newKey(recordObject, d.ID)
 	}
 	panic("catalog: no descriptor")
 }

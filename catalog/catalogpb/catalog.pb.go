@@ -681,7 +681,7 @@ func (*Op_Drop) isOp_Kind() {}
 
 func (*Op_Require) isOp_Kind() {}
 
-// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job, 8 authority, 9 join token.
+// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job, 8 authority, 9 join token, 10 record.
 type Ref struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -890,6 +890,7 @@ type Database struct {
 	Settings          map[string]string      `protobuf:"bytes,7,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Comment           string                 `protobuf:"bytes,8,opt,name=comment,proto3" json:"comment,omitempty"`
 	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0 is the default, 3
+	Pins              []*Pin                 `protobuf:"bytes,10,rep,name=pins,proto3" json:"pins,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -987,6 +988,74 @@ func (x *Database) GetReplicationFactor() uint32 {
 	return 0
 }
 
+func (x *Database) GetPins() []*Pin {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
+}
+
+// Pin keeps buckets in a fragment: neither the balancer nor a move takes them out, or puts others in their place.
+type Pin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	Fragment      uint32                 `protobuf:"varint,3,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pin) Reset() {
+	*x = Pin{}
+	mi := &file_catalog_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pin) ProtoMessage() {}
+
+func (x *Pin) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pin.ProtoReflect.Descriptor instead.
+func (*Pin) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Pin) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *Pin) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *Pin) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
 type Fragment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -994,13 +1063,15 @@ type Fragment struct {
 	Nodes         []uint32               `protobuf:"varint,3,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`     // with a replica, those that join and leave included
 	Joining       []uint32               `protobuf:"varint,4,rep,packed,name=joining,proto3" json:"joining,omitempty"` // of nodes: not of those yet that decide
 	Leaving       []uint32               `protobuf:"varint,5,rep,packed,name=leaving,proto3" json:"leaving,omitempty"` // of nodes: to go once nobody is joining
+	Added         bool                   `protobuf:"varint,6,opt,name=added,proto3" json:"added,omitempty"`            // to a database that was there: it began with no bucket
+	Draining      bool                   `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`      // it is to give its buckets to others and go
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Fragment) Reset() {
 	*x = Fragment{}
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1083,7 @@ func (x *Fragment) String() string {
 func (*Fragment) ProtoMessage() {}
 
 func (x *Fragment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1096,7 @@ func (x *Fragment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fragment.ProtoReflect.Descriptor instead.
 func (*Fragment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{13}
+	return file_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Fragment) GetId() uint32 {
@@ -1063,6 +1134,20 @@ func (x *Fragment) GetLeaving() []uint32 {
 	return nil
 }
 
+func (x *Fragment) GetAdded() bool {
+	if x != nil {
+		return x.Added
+	}
+	return false
+}
+
+func (x *Fragment) GetDraining() bool {
+	if x != nil {
+		return x.Draining
+	}
+	return false
+}
+
 type BucketMap struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
@@ -1073,7 +1158,7 @@ type BucketMap struct {
 
 func (x *BucketMap) Reset() {
 	*x = BucketMap{}
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1170,7 @@ func (x *BucketMap) String() string {
 func (*BucketMap) ProtoMessage() {}
 
 func (x *BucketMap) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1183,7 @@ func (x *BucketMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketMap.ProtoReflect.Descriptor instead.
 func (*BucketMap) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{14}
+	return file_catalog_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BucketMap) GetEpoch() uint64 {
@@ -1126,7 +1211,7 @@ type BucketRange struct {
 
 func (x *BucketRange) Reset() {
 	*x = BucketRange{}
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1223,7 @@ func (x *BucketRange) String() string {
 func (*BucketRange) ProtoMessage() {}
 
 func (x *BucketRange) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1236,7 @@ func (x *BucketRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketRange.ProtoReflect.Descriptor instead.
 func (*BucketRange) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{15}
+	return file_catalog_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BucketRange) GetLo() uint32 {
@@ -1188,7 +1273,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1285,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1298,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Schema) GetOid() uint32 {
@@ -1280,7 +1365,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1377,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1390,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Table) GetOid() uint32 {
@@ -1475,7 +1560,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1572,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1585,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -1608,7 +1693,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1705,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1718,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -1748,7 +1833,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1845,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1858,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -1883,7 +1968,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +1980,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +1993,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -1983,7 +2068,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2080,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2093,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2138,7 +2223,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2235,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2248,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2283,7 +2368,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2295,7 +2380,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2308,7 +2393,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2400,7 +2485,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2497,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2510,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2464,7 +2549,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2476,7 +2561,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2489,7 +2574,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -2555,7 +2640,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2652,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2665,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2674,6 +2759,434 @@ func (x *Job) GetSwept() []uint32 {
 	return nil
 }
 
+// Move is the payload of a job that moves buckets into a fragment.
+type Move struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	Source        uint32                 `protobuf:"varint,3,opt,name=source,proto3" json:"source,omitempty"` // 0: whoever owns them
+	Target        uint32                 `protobuf:"varint,4,opt,name=target,proto3" json:"target,omitempty"`
+	Who           string                 `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`
+	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
+	Plan          uint64                 `protobuf:"varint,7,opt,name=plan,proto3" json:"plan,omitempty"` // 0: of none
+	Step          *MoveStep              `protobuf:"bytes,8,opt,name=step,proto3" json:"step,omitempty"`
+	Steps         int64                  `protobuf:"varint,9,opt,name=steps,proto3" json:"steps,omitempty"` // flipped
+	Bytes         int64                  `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Documents     int64                  `protobuf:"varint,11,opt,name=documents,proto3" json:"documents,omitempty"`
+	BlockedMicros int64                  `protobuf:"varint,12,opt,name=blocked_micros,json=blockedMicros,proto3" json:"blocked_micros,omitempty"` // writes, all steps together
+	WorstMicros   int64                  `protobuf:"varint,13,opt,name=worst_micros,json=worstMicros,proto3" json:"worst_micros,omitempty"`       // of one fence
+	Retries       int64                  `protobuf:"varint,14,opt,name=retries,proto3" json:"retries,omitempty"`
+	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`  // bytes per second, lately
+	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"` // for what; empty: it goes on
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Move) Reset() {
+	*x = Move{}
+	mi := &file_catalog_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Move) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Move) ProtoMessage() {}
+
+func (x *Move) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Move.ProtoReflect.Descriptor instead.
+func (*Move) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Move) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *Move) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *Move) GetSource() uint32 {
+	if x != nil {
+		return x.Source
+	}
+	return 0
+}
+
+func (x *Move) GetTarget() uint32 {
+	if x != nil {
+		return x.Target
+	}
+	return 0
+}
+
+func (x *Move) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *Move) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Move) GetPlan() uint64 {
+	if x != nil {
+		return x.Plan
+	}
+	return 0
+}
+
+func (x *Move) GetStep() *MoveStep {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *Move) GetSteps() int64 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
+func (x *Move) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Move) GetDocuments() int64 {
+	if x != nil {
+		return x.Documents
+	}
+	return 0
+}
+
+func (x *Move) GetBlockedMicros() int64 {
+	if x != nil {
+		return x.BlockedMicros
+	}
+	return 0
+}
+
+func (x *Move) GetWorstMicros() int64 {
+	if x != nil {
+		return x.WorstMicros
+	}
+	return 0
+}
+
+func (x *Move) GetRetries() int64 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
+func (x *Move) GetRate() int64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *Move) GetWaits() string {
+	if x != nil {
+		return x.Waits
+	}
+	return ""
+}
+
+// MoveStep is a part of a move, a move of its own to the fragments.
+type MoveStep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Lo            uint32                 `protobuf:"varint,2,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,3,opt,name=hi,proto3" json:"hi,omitempty"`
+	Source        uint32                 `protobuf:"varint,4,opt,name=source,proto3" json:"source,omitempty"`
+	Phase         uint32                 `protobuf:"varint,5,opt,name=phase,proto3" json:"phase,omitempty"` // 1 running, 2 aborted, 3 flipped, 4 done
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveStep) Reset() {
+	*x = MoveStep{}
+	mi := &file_catalog_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveStep) ProtoMessage() {}
+
+func (x *MoveStep) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
+func (*MoveStep) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *MoveStep) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *MoveStep) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *MoveStep) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *MoveStep) GetSource() uint32 {
+	if x != nil {
+		return x.Source
+	}
+	return 0
+}
+
+func (x *MoveStep) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+// Record is a change that somebody made, kept for people to read. Its number is its time in microseconds since 1970, made unique.
+type Record struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Database      uint32                 `protobuf:"varint,3,opt,name=database,proto3" json:"database,omitempty"`
+	Subject       string                 `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
+	Change        string                 `protobuf:"bytes,5,opt,name=change,proto3" json:"change,omitempty"`
+	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"`
+	Why           string                 `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	Plan          uint64                 `protobuf:"varint,8,opt,name=plan,proto3" json:"plan,omitempty"`
+	Move          *EndedMove             `protobuf:"bytes,9,opt,name=move,proto3" json:"move,omitempty"` // of kind move
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Record) Reset() {
+	*x = Record{}
+	mi := &file_catalog_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Record) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Record) ProtoMessage() {}
+
+func (x *Record) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Record.ProtoReflect.Descriptor instead.
+func (*Record) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Record) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Record) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Record) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *Record) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Record) GetChange() string {
+	if x != nil {
+		return x.Change
+	}
+	return ""
+}
+
+func (x *Record) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *Record) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Record) GetPlan() uint64 {
+	if x != nil {
+		return x.Plan
+	}
+	return 0
+}
+
+func (x *Record) GetMove() *EndedMove {
+	if x != nil {
+		return x.Move
+	}
+	return nil
+}
+
+// EndedMove is what remains of a move's job.
+type EndedMove struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           uint64                 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	Outcome       string                 `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	StartedMicros int64                  `protobuf:"fixed64,3,opt,name=started_micros,json=startedMicros,proto3" json:"started_micros,omitempty"`
+	Move          *Move                  `protobuf:"bytes,4,opt,name=move,proto3" json:"move,omitempty"`
+	Error         string                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndedMove) Reset() {
+	*x = EndedMove{}
+	mi := &file_catalog_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndedMove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndedMove) ProtoMessage() {}
+
+func (x *EndedMove) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
+func (*EndedMove) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *EndedMove) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *EndedMove) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *EndedMove) GetStartedMicros() int64 {
+	if x != nil {
+		return x.StartedMicros
+	}
+	return 0
+}
+
+func (x *EndedMove) GetMove() *Move {
+	if x != nil {
+		return x.Move
+	}
+	return nil
+}
+
+func (x *EndedMove) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // Snapshot is the whole state.
 type Snapshot struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -2695,7 +3208,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2707,7 +3220,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2720,7 +3233,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -2818,7 +3331,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +3343,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +3356,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -2875,6 +3388,7 @@ type Object struct {
 	//	*Object_Job
 	//	*Object_Authority
 	//	*Object_JoinToken
+	//	*Object_Record
 	Kind          isObject_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2882,7 +3396,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +3408,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3421,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -3005,6 +3519,15 @@ func (x *Object) GetJoinToken() *JoinToken {
 	return nil
 }
 
+func (x *Object) GetRecord() *Record {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_Record); ok {
+			return x.Record
+		}
+	}
+	return nil
+}
+
 type isObject_Kind interface {
 	isObject_Kind()
 }
@@ -3045,6 +3568,10 @@ type Object_JoinToken struct {
 	JoinToken *JoinToken `protobuf:"bytes,10,opt,name=join_token,json=joinToken,proto3,oneof"`
 }
 
+type Object_Record struct {
+	Record *Record `protobuf:"bytes,11,opt,name=record,proto3,oneof"`
+}
+
 func (*Object_Cluster) isObject_Kind() {}
 
 func (*Object_Database) isObject_Kind() {}
@@ -3062,6 +3589,8 @@ func (*Object_Job) isObject_Kind() {}
 func (*Object_Authority) isObject_Kind() {}
 
 func (*Object_JoinToken) isObject_Kind() {}
+
+func (*Object_Record) isObject_Kind() {}
 
 var File_catalog_proto protoreflect.FileDescriptor
 
@@ -3124,7 +3653,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2$.sherd.catalog.Cluster.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9d\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc5\x03\n" +
 	"\bDatabase\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3134,16 +3663,24 @@ const file_catalog_proto_rawDesc = "" +
 	"\x10connection_limit\x18\x06 \x01(\x05R\x0fconnectionLimit\x12A\n" +
 	"\bsettings\x18\a \x03(\v2%.sherd.catalog.Database.SettingsEntryR\bsettings\x12\x18\n" +
 	"\acomment\x18\b \x01(\tR\acomment\x12-\n" +
-	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x1a;\n" +
+	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x12&\n" +
+	"\x04pins\x18\n" +
+	" \x03(\v2\x12.sherd.catalog.PinR\x04pins\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"~\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
+	"\x03Pin\x12\x0e\n" +
+	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
+	"\bfragment\x18\x03 \x01(\rR\bfragment\"\xb0\x01\n" +
 	"\bFragment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\rR\aordinal\x12\x14\n" +
 	"\x05nodes\x18\x03 \x03(\rR\x05nodes\x12\x18\n" +
 	"\ajoining\x18\x04 \x03(\rR\ajoining\x12\x18\n" +
-	"\aleaving\x18\x05 \x03(\rR\aleaving\"U\n" +
+	"\aleaving\x18\x05 \x03(\rR\aleaving\x12\x14\n" +
+	"\x05added\x18\x06 \x01(\bR\x05added\x12\x1a\n" +
+	"\bdraining\x18\a \x01(\bR\bdraining\"U\n" +
 	"\tBucketMap\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x122\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\"I\n" +
@@ -3330,7 +3867,47 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
 	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
 	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
-	"\x05swept\x18\r \x03(\rR\x05swept\"\xe7\x03\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\x93\x03\n" +
+	"\x04Move\x12\x0e\n" +
+	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\rR\x06source\x12\x16\n" +
+	"\x06target\x18\x04 \x01(\rR\x06target\x12\x10\n" +
+	"\x03who\x18\x05 \x01(\tR\x03who\x12\x10\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\x12\x12\n" +
+	"\x04plan\x18\a \x01(\x04R\x04plan\x12+\n" +
+	"\x04step\x18\b \x01(\v2\x17.sherd.catalog.MoveStepR\x04step\x12\x14\n" +
+	"\x05steps\x18\t \x01(\x03R\x05steps\x12\x14\n" +
+	"\x05bytes\x18\n" +
+	" \x01(\x03R\x05bytes\x12\x1c\n" +
+	"\tdocuments\x18\v \x01(\x03R\tdocuments\x12%\n" +
+	"\x0eblocked_micros\x18\f \x01(\x03R\rblockedMicros\x12!\n" +
+	"\fworst_micros\x18\r \x01(\x03R\vworstMicros\x12\x18\n" +
+	"\aretries\x18\x0e \x01(\x03R\aretries\x12\x12\n" +
+	"\x04rate\x18\x0f \x01(\x03R\x04rate\x12\x14\n" +
+	"\x05waits\x18\x10 \x01(\tR\x05waits\"p\n" +
+	"\bMoveStep\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
+	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x03 \x01(\rR\x02hi\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\rR\x06source\x12\x14\n" +
+	"\x05phase\x18\x05 \x01(\rR\x05phase\"\xe0\x01\n" +
+	"\x06Record\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
+	"\bdatabase\x18\x03 \x01(\rR\bdatabase\x12\x18\n" +
+	"\asubject\x18\x04 \x01(\tR\asubject\x12\x16\n" +
+	"\x06change\x18\x05 \x01(\tR\x06change\x12\x10\n" +
+	"\x03who\x18\x06 \x01(\tR\x03who\x12\x10\n" +
+	"\x03why\x18\a \x01(\tR\x03why\x12\x12\n" +
+	"\x04plan\x18\b \x01(\x04R\x04plan\x12,\n" +
+	"\x04move\x18\t \x01(\v2\x18.sherd.catalog.EndedMoveR\x04move\"\x9d\x01\n" +
+	"\tEndedMove\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x18\n" +
+	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12%\n" +
+	"\x0estarted_micros\x18\x03 \x01(\x10R\rstartedMicros\x12'\n" +
+	"\x04move\x18\x04 \x01(\v2\x13.sherd.catalog.MoveR\x04move\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\xe7\x03\n" +
 	"\bSnapshot\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12-\n" +
 	"\x12definition_version\x18\x02 \x01(\x04R\x11definitionVersion\x12\x19\n" +
@@ -3348,7 +3925,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05index\x18\f \x01(\x04R\x05index\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\xe9\x03\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\x9a\x04\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -3361,7 +3938,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\tauthority\x18\t \x01(\v2\x18.sherd.catalog.AuthorityH\x00R\tauthority\x129\n" +
 	"\n" +
 	"join_token\x18\n" +
-	" \x01(\v2\x18.sherd.catalog.JoinTokenH\x00R\tjoinTokenB\x06\n" +
+	" \x01(\v2\x18.sherd.catalog.JoinTokenH\x00R\tjoinToken\x12/\n" +
+	"\x06record\x18\v \x01(\v2\x15.sherd.catalog.RecordH\x00R\x06recordB\x06\n" +
 	"\x04kindB,Z*github.com/sherddb/sherd/catalog/catalogpbb\x06proto3"
 
 var (
@@ -3376,7 +3954,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -3391,31 +3969,36 @@ var file_catalog_proto_goTypes = []any{
 	(*Allocate)(nil),    // 10: sherd.catalog.Allocate
 	(*Cluster)(nil),     // 11: sherd.catalog.Cluster
 	(*Database)(nil),    // 12: sherd.catalog.Database
-	(*Fragment)(nil),    // 13: sherd.catalog.Fragment
-	(*BucketMap)(nil),   // 14: sherd.catalog.BucketMap
-	(*BucketRange)(nil), // 15: sherd.catalog.BucketRange
-	(*Schema)(nil),      // 16: sherd.catalog.Schema
-	(*Table)(nil),       // 17: sherd.catalog.Table
-	(*Sequence)(nil),    // 18: sherd.catalog.Sequence
-	(*Column)(nil),      // 19: sherd.catalog.Column
-	(*Constraint)(nil),  // 20: sherd.catalog.Constraint
-	(*Reference)(nil),   // 21: sherd.catalog.Reference
-	(*Index)(nil),       // 22: sherd.catalog.Index
-	(*Role)(nil),        // 23: sherd.catalog.Role
-	(*Node)(nil),        // 24: sherd.catalog.Node
-	(*Authority)(nil),   // 25: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 26: sherd.catalog.JoinToken
-	(*Job)(nil),         // 27: sherd.catalog.Job
-	(*Snapshot)(nil),    // 28: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 29: sherd.catalog.IDCounter
-	(*Object)(nil),      // 30: sherd.catalog.Object
-	nil,                 // 31: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 32: sherd.catalog.Database.SettingsEntry
-	nil,                 // 33: sherd.catalog.Table.OptionsEntry
-	nil,                 // 34: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 35: sherd.catalog.Index.OptionsEntry
-	nil,                 // 36: sherd.catalog.Role.SettingsEntry
-	nil,                 // 37: sherd.catalog.Node.LabelsEntry
+	(*Pin)(nil),         // 13: sherd.catalog.Pin
+	(*Fragment)(nil),    // 14: sherd.catalog.Fragment
+	(*BucketMap)(nil),   // 15: sherd.catalog.BucketMap
+	(*BucketRange)(nil), // 16: sherd.catalog.BucketRange
+	(*Schema)(nil),      // 17: sherd.catalog.Schema
+	(*Table)(nil),       // 18: sherd.catalog.Table
+	(*Sequence)(nil),    // 19: sherd.catalog.Sequence
+	(*Column)(nil),      // 20: sherd.catalog.Column
+	(*Constraint)(nil),  // 21: sherd.catalog.Constraint
+	(*Reference)(nil),   // 22: sherd.catalog.Reference
+	(*Index)(nil),       // 23: sherd.catalog.Index
+	(*Role)(nil),        // 24: sherd.catalog.Role
+	(*Node)(nil),        // 25: sherd.catalog.Node
+	(*Authority)(nil),   // 26: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 27: sherd.catalog.JoinToken
+	(*Job)(nil),         // 28: sherd.catalog.Job
+	(*Move)(nil),        // 29: sherd.catalog.Move
+	(*MoveStep)(nil),    // 30: sherd.catalog.MoveStep
+	(*Record)(nil),      // 31: sherd.catalog.Record
+	(*EndedMove)(nil),   // 32: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 33: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 34: sherd.catalog.IDCounter
+	(*Object)(nil),      // 35: sherd.catalog.Object
+	nil,                 // 36: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 37: sherd.catalog.Database.SettingsEntry
+	nil,                 // 38: sherd.catalog.Table.OptionsEntry
+	nil,                 // 39: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 40: sherd.catalog.Index.OptionsEntry
+	nil,                 // 41: sherd.catalog.Role.SettingsEntry
+	nil,                 // 42: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -3427,43 +4010,48 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	30, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	35, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	31, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
-	13, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
-	14, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	32, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
-	15, // 16: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	19, // 17: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	20, // 18: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	22, // 19: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	33, // 20: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	34, // 21: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	18, // 22: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	21, // 23: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	35, // 24: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	36, // 25: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	37, // 26: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	30, // 27: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	29, // 28: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 29: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 30: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 31: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 32: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 33: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	16, // 34: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	17, // 35: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	23, // 36: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	24, // 37: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	27, // 38: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	25, // 39: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	26, // 40: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	36, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	14, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
+	15, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
+	37, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	13, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
+	16, // 17: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
+	20, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	21, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	23, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	38, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	39, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	19, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	22, // 24: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	40, // 25: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	41, // 26: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	42, // 27: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	30, // 28: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	32, // 29: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	29, // 30: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	35, // 31: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	34, // 32: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 33: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 34: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 35: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 36: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 37: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	17, // 38: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	18, // 39: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	24, // 40: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	25, // 41: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	28, // 42: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	26, // 43: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	27, // 44: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	31, // 45: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -3483,8 +4071,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[19].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[30].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[20].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[35].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -3494,6 +4082,7 @@ func file_catalog_proto_init() {
 		(*Object_Job)(nil),
 		(*Object_Authority)(nil),
 		(*Object_JoinToken)(nil),
+		(*Object_Record)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3501,7 +4090,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

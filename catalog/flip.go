@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// ErrStepOver says that a step of a move may not flip any more: it was aborted, or its job was paused or cancelled.
+var ErrStepOver = errors.New("catalog: the step of the move is over")
+
+// DefinitionsChangedError says that a step cannot flip, because index entries were derived by definitions that are not in force any more.
+type DefinitionsChangedError struct{ Why string }
+
+func (e *DefinitionsChangedError) Error() string { return e.Why }
+
+// step gives the move of a job, if its step has the number.
+func (c *Change) step(job, number uint64) (RunningMove, error) {
+	m, ok := c.base.MoveOf(job)
+	if !ok || m.Step.Number != number {
+		return m, ErrStepOver
+	}
+	return m, nil
+}
+
+// Flip makes the target of a move's step the owner of its buckets: the map of the next epoch and the step as flipped, as one. Entries of indexes were
+// derived by the given versions of tables; where one has another, and where an index of the database is being built, it is refused
+// (DefinitionsChangedError). A step that is not running is ErrStepOver.
+func (c *Change) Flip(job, number uint64, derived map[OID]uint64, counters func(*Move), micros int64) error {
+	m, err := c.step(job, number)
+	if err != nil {
+		return err
+	}
+	if m.Job.State != JobRunning || m.Step.Phase != StepRunning {
+		return ErrStepOver
+	}
+	d := c.base.Database(m.Job.Database)
+	if d == nil || d.FragmentByID(m.Target) == nil || !owns(d, m.Step) {
+		return ErrStepOver
+	}
+	if err := c.requireDerived(d.OID, derived); err != nil {
+		return err
+	}
+	next, err := d.Map.Reassign(m.Step.Interval, m.Target)
+	if err != nil {
+		return err
+	}
+	d = d.Clone()
+	d.Map = next
+	m.Step.Phase, m.Waits = StepFlipped, ""
+	m.Steps++
+	counters(m.Move)
+	return errors.Join(c.PutDatabase(d), c.PutJob(m.Job.WithMove(m.Move, micros)))
+}
+
+func owns(d *Database, s MoveStep) bool {
+	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool { return r.Fragment == s.Source && r.Lo <= s.Lo && s.Hi <= r.Hi })
+}
+
+func (c *Change) requireDerived(database OID, derived map[OID]uint64) error {
+	for oid, version := range derived {
+		t := c.base.Table(oid)
+		if t == nil || t.Version != version {
+			return &DefinitionsChangedError{"a table's definition has changed"}
+		}
+		if err := c.Require(oid); err != nil {
+			return err
+		}
+	}
+	for t := range c.base.Tables(database) {
+		for i := range t.Indexes {
+			if t.Indexes[i].State == IndexBuilding {
+				return &DefinitionsChangedError{fmt.Sprintf("index %q is being built", t.Indexes[i].Name)}
+			}
+		}
+	}
+	return nil
+}
+
+// AbortStep writes down that a step never flips; nothing happens if it is not running any more.
+func (c *Change) AbortStep(job, number uint64, why string, micros int64) error {
+	m, err := c.step(job, number)
+	if err != nil || m.Step.Phase != StepRunning {
+		return nil
+	}
+	m.Step.Phase, m.Waits = StepAborted, why
+	m.Retries++
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
+}
+
+// FinishStep writes down that the fragments know that a step was aborted or has flipped; nothing happens where that was done.
+func (c *Change) FinishStep(job, number uint64, micros int64) error {
+	m, err := c.step(job, number)
+	if err != nil || m.Step.Phase != StepAborted && m.Step.Phase != StepFlipped {
+		return nil
+	}
+	m.Step.Phase = StepDone
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
+}
+
+// EndMove ends a job that has no open step, and keeps what became of it.
+func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
+	m, ok := c.base.MoveOf(job)
+	if !ok || m.Step.Open() {
+		return nil
+	}
+	c.DropJob(job)
+	r := &Record{
+		Kind: MoveRecord, Database: m.Job.Database, Subject: m.Interval.String(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
+		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
+	}
+	r.Move.Step, r.Move.Waits = MoveStep{}, ""
+	return c.Record(r, micros)
+}

@@ -1,0 +1,244 @@
+package catalog
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+func fullMove() *Move {
+	return &Move{
+		Interval: shardmap.Interval{Lo: 10, Hi: 50}, Source: 1, Target: 2, Who: "postgres", Why: "room", Plan: 9,
+		Step:  MoveStep{4, shardmap.Interval{Lo: 20, Hi: 30}, 1, StepFlipped},
+		Steps: 3, Bytes: 4, Documents: 5, Blocked: 6, Worst: 7, Retries: 8, Rate: 9, Waits: "x",
+	}
+}
+
+// moveOps are what moves of buckets brought to the catalog, with all fields set.
+func moveOps() []op {
+	d := &Database{
+		OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1, 2}), ReplicationFactor: 3,
+		Fragments: []Fragment{{ID: 1, Draining: true}, {ID: 2, Ordinal: 1, Added: true}},
+		Pins:      []Pin{{shardmap.Interval{Lo: 3, Hi: 5}, 1}, {shardmap.Interval{Lo: 5, Hi: 9}, 2}},
+	}
+	j := NewMoveJob(3, 5, fullMove(), 77)
+	ended := &EndedMove{Job: 3, Outcome: "done", StartedMicros: 5, Error: "e", Move: *fullMove()}
+	r := &Record{ID: 1<<56 - 3, Kind: MoveRecord, Database: 5, Subject: "s", Change: "c", Who: "w", Why: "y", Plan: 8, Move: ended}
+	return []op{
+		{kind: putOp, key: keyOf(d), desc: d}, {kind: putOp, key: keyOf(j), desc: j}, {kind: putOp, key: keyOf(r), desc: r},
+		{kind: dropOp, key: newKey(recordObject, 4), expect: 2},
+	}
+}
+
+func TestMoveFormat(t *testing.T) {
+	data, err := encodeBatch(moveOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "moves.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, moveOps()) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+	m, err := e.ops[1].desc.(*Job).Move()
+	if err != nil || !reflect.DeepEqual(m, fullMove()) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	zero := map[string]bool{}
+	noteFields(zero, "Move", reflect.ValueOf(fullMove()).Elem())
+	noteFields(zero, "EndedMove", reflect.ValueOf(e.ops[2].desc.(*Record).Move).Elem())
+	for path, is := range zero {
+		if is {
+			t.Errorf("%s is zero", path)
+		}
+	}
+	for _, bad := range []func(*Move){
+		func(m *Move) { m.Hi = m.Lo }, func(m *Move) { m.Hi = shardmap.BucketCount + 1 }, func(m *Move) { m.Target = 0 },
+		func(m *Move) { m.Step.Hi = 51 }, func(m *Move) { m.Step.Source = 2 }, func(m *Move) { m.Step.Phase = 0 },
+	} {
+		m := fullMove()
+		bad(m)
+		if checkDescriptor(NewMoveJob(3, 5, m, 77)) == nil {
+			t.Errorf("%+v is taken", m)
+		}
+	}
+}
+
+// movedCatalog has a database of two fragments, each with half of the buckets, and a table.
+func movedCatalog(t *testing.T) (v *View, do func(func(*View, *Change) error) error) {
+	t.Helper()
+	m := newMachine()
+	m.counters = counters{oid: 16400, fragment: 3, node: 2, job: 100}
+	do = func(f func(*View, *Change) error) error {
+		c := m.view.Load().Plan()
+		if err := f(m.view.Load(), c); err != nil {
+			return err
+		}
+		return m.apply(logEntry{ops: c.ops}).err
+	}
+	err := do(func(_ *View, c *Change) error {
+		role := &Role{OID: 10, Name: "postgres"}
+		d := &Database{
+			OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1, 2}), ReplicationFactor: 1,
+			Fragments: []Fragment{{ID: 1}, {ID: 2, Ordinal: 1}},
+		}
+		s := &Schema{OID: 16384, Database: 5, Name: "sales", Owner: 10}
+		table := &Table{OID: 16385, Database: 5, Schema: 16384, Name: "orders", Owner: 10, Kind: KindTable, StorageID: 16386, NextAttNum: 1}
+		move := &Move{Interval: shardmap.Interval{Lo: 100, Hi: 300}, Target: 2}
+		return errors.Join(c.PutRole(role), c.PutDatabase(d), c.PutSchema(s), c.PutTable(table), c.PutJob(NewMoveJob(7, 5, move, 1)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.view.Load(), do
+}
+
+func TestFlip(t *testing.T) {
+	_, do := movedCatalog(t)
+	var now *View
+	begin := func(number uint64, lo, hi uint32) error {
+		return do(func(v *View, c *Change) error {
+			m, _ := v.MoveOf(7)
+			m.Step = MoveStep{number, shardmap.Interval{Lo: lo, Hi: hi}, 1, StepRunning}
+			return c.PutJob(m.Job.WithMove(m.Move, 2))
+		})
+	}
+	flip := func(number, version uint64) error {
+		return do(func(v *View, c *Change) error {
+			now = v
+			return c.Flip(7, number, map[OID]uint64{16385: version}, func(m *Move) { m.Bytes += 10 }, 3)
+		})
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(begin(20, 100, 200))
+	var changed *DefinitionsChangedError
+	if err := flip(20, 9); !errors.As(err, &changed) {
+		t.Errorf("of another version: %v", err)
+	}
+	if err := flip(21, 1); !errors.Is(err, ErrStepOver) {
+		t.Errorf("of another step: %v", err)
+	}
+	if err := begin(100, 100, 200); err == nil {
+		t.Error("a number that was not allotted is taken")
+	}
+	must(flip(20, 1))
+	if err := flip(20, 1); !errors.Is(err, ErrStepOver) {
+		t.Errorf("twice: %v", err)
+	}
+	must(do(func(_ *View, c *Change) error { return c.AbortStep(7, 20, "late", 4) }))
+	must(do(func(v *View, c *Change) error {
+		now = v
+		return c.FinishStep(7, 20, 4)
+	}))
+	d := now.Database(5)
+	m, _ := now.MoveOf(7)
+	if d.Map.Epoch() != 2 || d.Map.Lookup(150) != 2 || d.Map.Lookup(99) != 1 || m.Step.Phase != StepFlipped || m.Bytes != 10 || m.Steps != 1 {
+		t.Errorf("map %v, %+v", d.Map.Ranges(), m.Move)
+	}
+	if rest := d.Remaining(m.Move); len(rest) != 1 || rest[0].Lo != 200 || rest[0].Hi != 300 {
+		t.Errorf("remaining: %v", rest)
+	}
+	must(begin(22, 200, 300))
+	must(do(func(_ *View, c *Change) error { return c.AbortStep(7, 22, "slow", 5) }))
+	if err := flip(22, 1); !errors.Is(err, ErrStepOver) {
+		t.Errorf("after it was aborted: %v", err)
+	}
+	must(do(func(_ *View, c *Change) error { return c.EndMove(7, "done", "", 6) }))
+	if _, ok := now.MoveOf(7); !ok {
+		t.Error("a move with an open step is gone")
+	}
+	must(do(func(_ *View, c *Change) error { return c.FinishStep(7, 22, 6) }))
+	must(do(func(_ *View, c *Change) error { return c.EndMove(7, "done", "", 6) }))
+	must(do(func(v *View, _ *Change) error {
+		now = v
+		return nil
+	}))
+	records := slices.Collect(now.Records())
+	if _, ok := now.MoveOf(7); ok || len(records) != 1 || records[0].Move.Job != 7 || records[0].Move.Retries != 1 || records[0].Subject != "[100,300)" {
+		t.Errorf("%+v", records)
+	}
+}
+
+// A move does not wait for what concerns other objects, and notices what concerns it.
+func TestFlipConflicts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		other func(v *View, c *Change) error
+		want  bool
+	}{
+		{"of the table", func(v *View, c *Change) error { return c.PutTable(v.Table(16385)) }, true},
+		{"of the database", func(v *View, c *Change) error { return c.PutDatabase(v.Database(5)) }, true},
+		{"of the job", func(v *View, c *Change) error { return c.PutJob(v.Job(7)) }, true},
+		{"of a role", func(v *View, c *Change) error { return c.PutRole(v.Role(10)) }, false},
+	} {
+		_, do := movedCatalog(t)
+		err := do(func(v *View, c *Change) error {
+			m, _ := v.MoveOf(7)
+			m.Step = MoveStep{20, shardmap.Interval{Lo: 100, Hi: 200}, 1, StepRunning}
+			return c.PutJob(m.Job.WithMove(m.Move, 2))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = do(func(v *View, mine *Change) error {
+			if err := mine.Flip(7, 20, map[OID]uint64{16385: 1}, func(*Move) {}, 3); err != nil {
+				return err
+			}
+			return do(c.other)
+		})
+		if IsConflict(err) != c.want || err != nil && !c.want {
+			t.Errorf("a change %s meanwhile: %v", c.name, err)
+		}
+	}
+}
+
+func TestRecordsAreBounded(t *testing.T) {
+	v := emptyView()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	record := func(at int64) {
+		t.Helper()
+		c := v.Plan()
+		err := errors.Join(c.Record(&Record{Kind: PinRecord}, at), c.Record(&Record{Kind: PinRecord}, at)) // two of one moment
+		if err == nil {
+			v, err = v.apply(c.ops, counters{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range int64(keepRecords/2 + 20) {
+		record(now + i)
+	}
+	if n := len(slices.Collect(v.Records())); n > keepRecords+2 || n < keepRecords-2 {
+		t.Errorf("%d are kept", n)
+	}
+	for range keepRecords/dropAtOnce + 2 {
+		record(now + keepRecordFor.Microseconds()*2)
+	}
+	for r := range v.Records() {
+		if int64(r.ID) < now+keepRecordFor.Microseconds() {
+			t.Fatalf("one of %s is kept", r.At())
+		}
+	}
+}
+
+func TestPinned(t *testing.T) {
+	d := &Database{Pins: []Pin{{shardmap.Interval{Lo: 10, Hi: 20}, 1}}}
+	for _, c := range []struct {
+		v    shardmap.Interval
+		to   uint32
+		want bool
+	}{{shardmap.Interval{Lo: 0, Hi: 10}, 2, false}, {shardmap.Interval{Lo: 19, Hi: 30}, 2, true}, {shardmap.Interval{Lo: 19, Hi: 30}, 1, false}} {
+		if _, got := d.Pinned(c.v, c.to); got != c.want {
+			t.Errorf("%v to %d: %v", c.v, c.to, got)
+		}
+	}
+}
