@@ -217,7 +217,7 @@ func recount(ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.
 	return countIn(ctx, view, s)
 }
 
-func countIn(ctx context.Context, view exec.View, s verify.Stat) (documents, bytes int64, err error) {
+func countIn(ctx context.Context, view exec.Reader, s verify.Stat) (documents, bytes int64, err error) {
 	err = view.Scan(ctx, storage.BucketSpan(s.Table, s.From, s.To), false, func(key, value []byte) error {
 		documents++
 		bytes += int64(len(key) + len(value))

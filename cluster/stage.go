@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -50,6 +51,15 @@ type taskTx struct {
 	unvalidated bool
 }
 
+// Arrival implements exec.Stays.
+func (x taskTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+
+// taskView is a view as one task uses it.
+type taskView struct{ *storage.View }
+
+// Arrival implements exec.Stays.
+func (v taskView) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+
 // View opens a reader at T.
 func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	v, err := x.Tx.View(ctx, T)
@@ -59,7 +69,7 @@ func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	if x.unvalidated {
 		v.Unvalidated()
 	}
-	return v, nil
+	return taskView{v}, nil
 }
 
 // Put stages a value.

@@ -76,7 +76,7 @@ func (n *Node) Digest(ctx context.Context, f txn.FragmentID, T txn.Timestamp, sk
 
 func (l Leader) upkeep() pb.UpkeepClient { return pb.NewUpkeepClient(l.node.link) }
 
-// View reads the fragment at a timestamp, outside of any transaction. It implements exec.View.
+// View reads the fragment at a timestamp, outside of any transaction. It implements exec.Reader.
 type View struct {
 	l Leader
 	T txn.Timestamp
@@ -127,9 +127,3 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		}
 	}
 }
-
-// Seen implements exec.View; there is no transaction whose own writes could be seen.
-func (v *View) Seen(txn.Mark) {}
-
-// Close implements exec.View.
-func (v *View) Close() {}

@@ -72,8 +72,15 @@ type fragment struct{ tx *storage.Tx }
 type stage struct{ *storage.Tx }
 
 func (s stage) View(ctx context.Context, t txn.Timestamp) (exec.View, error) {
-	return s.Tx.View(ctx, t)
+	v, err := s.Tx.View(ctx, t)
+	return view{v}, err
 }
+
+func (s stage) Arrival(shardmap.Bucket) (uint32, bool) { return 0, true }
+
+type view struct{ *storage.View }
+
+func (v view) Arrival(shardmap.Bucket) (uint32, bool) { return 0, true }
 
 // overTheWire sends the task's plan as to another node.
 func overTheWire(task *exec.Task) (*exec.Task, error) {

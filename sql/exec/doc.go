@@ -26,6 +26,8 @@
 //	E9  Entries of secondary indexes are staged with their rows, in the same transaction. An entry that no other row may have is put, removed
 //	    and claimed under the lock of its key, after the newest state was looked at; a statement puts them when it has removed all it removes
 //	    (index_write.go).
+//	     An entry of a local index says of which arrival of its bucket it is; of others it is not there for anybody, though what an earlier stay has
+//	     left may lie about (arrival.go).
 //	E10 Keys that a Modify is to watch are noted of every row that it writes, in the form in which it is written, and only of those.
 //
 // Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); what else does not fit into the query's memory is refused. Float sums merge in the order in which

@@ -22,6 +22,8 @@ import (
 //
 //	1 · bucket(3) · primary key           the key ends with its columns
 //	2 · bucket(3) · length(2)             so many last bytes of the key are the primary key
+//
+// Where the bucket has come from another fragment, its arrival stands behind it (arrival.go).
 const (
 	entryWithKey    = 1
 	entryWithLength = 2
@@ -155,26 +157,25 @@ func appendEntryValue(dst, rowKey []byte, exclusive bool) []byte {
 
 // rowOfEntry appends the key of the row that an entry leads to.
 func (t *table) rowOfEntry(dst, key, value []byte) ([]byte, error) {
-	if len(value) < 4 {
+	p, ok := placeOfEntry(value)
+	if !ok {
 		return dst, t.damagedEntry(key)
 	}
-	bucket := shardmap.Bucket(value[1])<<16 | shardmap.Bucket(value[2])<<8 | shardmap.Bucket(value[3])
 	primaryKey := value[4:]
-	switch value[0] {
-	case entryWithKey:
-	case entryWithLength:
-		if len(value) != 6 {
+	if value[0] >= entryArrivedWithKey {
+		primaryKey = primaryKey[arrivalSize:]
+	}
+	if value[0] == entryWithLength || value[0] == entryArrivedWithLength {
+		if len(primaryKey) != 2 {
 			return dst, t.damagedEntry(key)
 		}
-		n := int(binary.BigEndian.Uint16(value[4:]))
+		n := int(binary.BigEndian.Uint16(primaryKey))
 		if n > len(key)-entryAt {
 			return dst, t.damagedEntry(key)
 		}
 		primaryKey = key[len(key)-n:]
-	default:
-		return dst, t.damagedEntry(key)
 	}
-	return append(t.appendRowPrefix(dst, bucket), primaryKey...), nil
+	return append(t.appendRowPrefix(dst, p.bucket), primaryKey...), nil
 }
 
 func (t *table) damagedEntry(key []byte) error {

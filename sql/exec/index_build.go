@@ -185,11 +185,11 @@ func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 		return emit(o.next)
 	}
 	if !e.exclusive {
-		if existing, err := c.local.tx.Newest(c.ctx(), e.key); err != nil || existing != nil {
+		if existing, err := e.index.newest(c, e.key); err != nil || existing != nil {
 			return err
 		}
 	}
-	taken, _, err := o.rule.table.stageEntry(c, e.key, e.value, e.exclusive)
+	taken, _, err := e.index.stage(c, e.key, e.value, e.exclusive)
 	if err == nil && taken {
 		err = o.rule.indexes[0].notUnique(c, o.rule.schema, o.row)
 	}

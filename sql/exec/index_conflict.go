@@ -186,9 +186,8 @@ func (in *insertion) updated(later *laterEntries, key []byte, a answer) error {
 
 // claim puts an exclusive entry, or answers with the one that is there. DO NOTHING looks before it locks, so that those who find a row there do not
 // wait for each other.
-func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
-	tx := c.local.tx
-	existing, err := tx.Newest(c.ctx(), w.Key)
+func (o *stageOp) claim(c *Ctx, x *indexRule, w *Write, emit Emit) error {
+	existing, err := x.newest(c, w.Key)
 	if err != nil {
 		return err
 	}
@@ -196,14 +195,14 @@ func (o *stageOp) claim(c *Ctx, w *Write, emit Emit) error {
 		if _, err := o.rule.table.lockRow(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}, "inserting"); err != nil {
 			return err
 		}
-		if existing, err = tx.Newest(c.ctx(), w.Key); err != nil {
+		if existing, err = x.newest(c, w.Key); err != nil {
 			return err
 		}
 	}
 	if existing != nil {
 		return o.reply(emit, w, didSkip, types.Null, types.NewBytes(aliasString(existing)))
 	}
-	if err := tx.Put(w.Key, w.Value); err != nil {
+	if err := x.put(c, w.Key, w.Value); err != nil {
 		return err
 	}
 	return o.reply(emit, w, didInsert, types.Null, types.Null)

@@ -61,20 +61,19 @@ func (s *sender) noteOne(w *Write, bucket int64) error {
 }
 
 // share puts a deferred entry: the exclusive one, or beside it the row's own.
-func (o *stageOp) share(c *Ctx, w *Write, emit Emit) error {
-	tx, t := c.local.tx, o.rule.table
-	if _, err := t.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+func (o *stageOp) share(c *Ctx, x *indexRule, w *Write, emit Emit) error {
+	if _, err := x.table.lockNew(c, w.Key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 		return err
 	}
-	existing, err := tx.Newest(c.ctx(), w.Key)
+	existing, err := x.newest(c, w.Key)
 	if err != nil {
 		return err
 	}
 	if existing == nil || bytes.Equal(existing, w.Value) {
-		return tx.Put(w.Key, w.Value)
+		return x.put(c, w.Key, w.Value)
 	}
 	key, value := sharedEntry(w.Key, w.Value)
-	if err := tx.Put(key, value); err != nil {
+	if err := x.put(c, key, value); err != nil {
 		return err
 	}
 	return o.reply(emit, w, didShare, types.NewBytes(aliasString(w.Key)), types.Null)
@@ -89,25 +88,23 @@ func sharedEntry(key, value []byte) (k, v []byte) {
 }
 
 // unshare removes the entry of a row of which others may have the same values.
-func (t *table) unshare(c *Ctx, key, value []byte) error {
-	tx := c.local.tx
-	if _, err := t.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
+func (x *indexRule) unshare(c *Ctx, key, value []byte) error {
+	if _, err := x.table.lockRow(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}, "updating"); err != nil {
 		return err
 	}
-	existing, err := tx.Newest(c.ctx(), key)
+	existing, err := x.newest(c, key)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(existing, value) {
 		key, _ = sharedEntry(key, value)
 	}
-	return tx.Delete(key)
+	return c.local.tx.Delete(key)
 }
 
 // settleKey sees to it that no more than one row has a key, and that it has the exclusive entry.
-func (o *stageOp) settleKey(c *Ctx, w *Write) error {
-	tx, t := c.local.tx, o.rule.table
-	owner, err := tx.Newest(c.ctx(), w.Key)
+func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
+	owner, err := x.newest(c, w.Key)
 	if err != nil {
 		return err
 	}
@@ -124,9 +121,13 @@ func (o *stageOp) settleKey(c *Ctx, w *Write) error {
 		if len(key) == len(w.Key) {
 			return nil
 		}
+		value, err := x.standing(view, key, value)
+		if err != nil || value == nil {
+			return err
+		}
 		n++
 		shared = append(shared[:0], key...)
-		row, err = t.rowOfEntry(row[:0], key, value)
+		row, err = x.table.rowOfEntry(row[:0], key, value)
 		return err
 	})
 	switch {
@@ -137,10 +138,10 @@ func (o *stageOp) settleKey(c *Ctx, w *Write) error {
 	case shared == nil:
 		return nil
 	}
-	if err := tx.Delete(shared); err != nil {
+	if err := c.local.tx.Delete(shared); err != nil {
 		return err
 	}
-	return tx.Put(w.Key, appendEntryValue(nil, row, true))
+	return x.put(c, w.Key, appendEntryValue(nil, row, true))
 }
 
 // SettleUnique checks values of a unique index that were noted as shared, in their order. 23505 where one still is.

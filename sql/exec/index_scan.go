@@ -176,16 +176,17 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 	return f(prefix, value)
 }
 
-// follow reads the row that an entry leads to, if its bucket is the task's.
+// follow reads the row that an entry leads to, if its bucket is the task's, and the entry of its stay.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
+	p, ok := placeOfEntry(value)
+	if ok && (!c.local.task.Buckets.Contains(p.bucket) || !p.stands(view)) {
+		return c.tick()
+	}
 	row, err := o.table.rowOfEntry(o.key[:0], key, value)
 	if err != nil {
 		return err
 	}
 	o.key = row
-	if !c.local.task.Buckets.Contains(bucketOfKey(row)) {
-		return c.tick()
-	}
 	return o.present(c, view, row)
 }
 

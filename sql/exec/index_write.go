@@ -16,13 +16,13 @@ import (
 // statement, whatever the order in which they are met: the end of the statement counts, as the SQL standard has it. (PostgreSQL asks that of
 // DEFERRABLE constraints only, and refuses or not by the order of the rows on disk for the others.)
 
-// stageEntry puts an entry. taken tells that another row has it, and since whether there was a wait for that one's writer, as lockNew does.
-func (t *table) stageEntry(c *Ctx, key, value []byte, exclusive bool) (taken bool, since txn.Timestamp, err error) {
+// stage puts an entry, given in the plain form. taken tells that another row has it, and since whether there was a wait for that one's writer, as lockNew does.
+func (x *indexRule) stage(c *Ctx, key, value []byte, exclusive bool) (taken bool, since txn.Timestamp, err error) {
 	if exclusive {
-		if since, err = t.lockNew(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
+		if since, err = x.table.lockNew(c, key, txn.LockRequest{Mode: txn.Update, T: maxT}); err != nil {
 			return false, since, err
 		}
-		existing, err := c.local.tx.Newest(c.ctx(), key)
+		existing, err := x.newest(c, key)
 		if err != nil {
 			return false, since, err
 		}
@@ -30,7 +30,7 @@ func (t *table) stageEntry(c *Ctx, key, value []byte, exclusive bool) (taken boo
 			return !bytes.Equal(existing, value), since, nil
 		}
 	}
-	return false, since, c.local.tx.Put(key, value)
+	return false, since, x.put(c, key, value)
 }
 
 // unstageEntry removes an entry.
@@ -70,7 +70,7 @@ func (k *entryKeeper) change(c *Ctx, old Row, key []byte, next Row, value []byte
 				return err
 			}
 		default:
-			if _, _, err := k.rule.table.stageEntry(c, put.key, put.value, false); err != nil {
+			if _, _, err := x.stage(c, put.key, put.value, false); err != nil {
 				return err
 			}
 		}
@@ -87,7 +87,7 @@ func (k *entryKeeper) hold(c *Ctx, e entry, value []byte) error {
 // finish puts what was held back.
 func (k *entryKeeper) finish(c *Ctx) error {
 	return k.pending.writes(func(_ uint32, w Write) error {
-		taken, since, err := k.rule.table.stageEntry(c, w.Key, w.Value, true)
+		taken, since, err := k.rule.indexes[w.Index].stage(c, w.Key, w.Value, true)
 		if err == nil && taken {
 			err = k.rule.table.named(c, w.Key, takenBy(c, w.Key, since, k.rule.duplicateEntry(c, w.Index, w.Row, false)))
 		}
@@ -166,19 +166,20 @@ func (s *sender) changeEntries(c *Ctx, rules []*indexRule, later *laterEntries, 
 
 // entry stages a write of an index entry.
 func (o *stageOp) entry(c *Ctx, w *Write, emit Emit) error {
+	x := o.rule.indexes[w.Index]
 	switch {
-	case w.Kind == WriteUnentry && w.Exclusive && o.rule.indexes[w.Index].late:
-		return o.rule.table.unshare(c, w.Key, w.Value)
+	case w.Kind == WriteUnentry && w.Exclusive && x.late:
+		return x.unshare(c, w.Key, w.Value)
 	case w.Kind == WriteUnentry:
 		return o.rule.table.unstageEntry(c, w.Key, w.Exclusive)
 	case w.Kind == WriteClaim:
-		return o.claim(c, w, emit)
+		return o.claim(c, x, w, emit)
 	case w.Kind == WriteSettle:
-		return o.settleKey(c, w)
+		return o.settleKey(c, x, w)
 	case w.Deferred:
-		return o.share(c, w, emit)
+		return o.share(c, x, w, emit)
 	}
-	taken, since, err := o.rule.table.stageEntry(c, w.Key, w.Value, w.Exclusive)
+	taken, since, err := x.stage(c, w.Key, w.Value, w.Exclusive)
 	if err == nil && taken {
 		err = o.rule.table.named(c, w.Key, takenBy(c, w.Key, since, o.rule.duplicateEntry(c, w.Index, w.Row, w.Building)))
 	}

@@ -17,7 +17,7 @@ import (
 // The keys of rows and index entries, as storage lays them out:
 //
 //	table(4) · 0(4)     · bucket(3) · arrival(4) · primary key    rows
-//	table(4) · index(4) · primary key                             the index in primary key order; its value is the bucket(3)
+//	table(4) · index(4) · primary key                             the index in primary key order; its value is the bucket(3), see arrival.go
 //
 // The primary key is types.AppendKey of its columns; a table without one has a hidden id of 16 bytes there.
 const (

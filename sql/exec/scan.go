@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -241,14 +240,14 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 	prefix := len(o.table.orderPrefix(nil))
 	buckets := c.local.task.Buckets
 	return view.Scan(c.ctx(), span, o.desc, func(k, v []byte) error {
-		if len(v) < 3 {
-			return internal("index entry of table %q is damaged", o.table.def.Name)
+		p, ok := placeOfOrder(v)
+		if !ok {
+			return o.table.damagedEntry(k)
 		}
-		b := shardmap.Bucket(v[0])<<16 | shardmap.Bucket(v[1])<<8 | shardmap.Bucket(v[2])
-		if !buckets.Contains(b) {
+		if !buckets.Contains(p.bucket) || !p.stands(view) {
 			return c.tick()
 		}
-		o.key = append(o.table.appendRowPrefix(o.key[:0], b), k[prefix:]...)
+		o.key = append(o.table.appendRowPrefix(o.key[:0], p.bucket), k[prefix:]...)
 		value, err := view.Get(c.ctx(), o.key)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ const maxT = txn.MaxTimestamp
 
 // Tx is a transaction's stage in one fragment, on the node that leads it. The cluster makes it of a storage transaction.
 type Tx interface {
+	Stays
 	// View opens a reader at t that sees, besides, what this transaction had staged before the view was opened, and nothing that is staged
 	// later. That is E6: a statement that reads what it writes does all its reading first, or, where several of its parts write, at the place
 	// where it began (View.Seen).
@@ -32,11 +33,17 @@ type Tx interface {
 	Delete(key []byte) error
 }
 
-// View reads a fragment at one timestamp. Keys and values are valid until the next call or during fn only.
-type View interface {
+// Reader reads a fragment at one timestamp. Keys and values are valid until the next call or during fn only.
+type Reader interface {
 	// Get gives nil where the key has no value.
 	Get(ctx context.Context, key []byte) ([]byte, error)
 	Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error
+}
+
+// View is a Reader of a transaction.
+type View interface {
+	Reader
+	Stays // at the timestamp
 	// Seen hides what the transaction staged after a mark was taken. Before the first read.
 	Seen(mark txn.Mark)
 	Close()

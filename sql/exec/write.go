@@ -175,8 +175,14 @@ func (t *table) putOrder(tx Tx, buf *[]byte, key []byte) error {
 	if t.order == 0 {
 		return nil
 	}
-	*buf = t.appendOrderKey((*buf)[:0], key[keyAt:])
-	return tx.Put(*buf, key[bucketAt:arrivalAt])
+	arrival, err := arrivalOf(tx, bucketOfKey(key))
+	if err != nil {
+		return err
+	}
+	b := t.appendOrderKey((*buf)[:0], key[keyAt:])
+	at := len(b)
+	*buf = appendOrderValue(b, key, arrival)
+	return tx.Put((*buf)[:at:at], (*buf)[at:])
 }
 
 // dropOrder removes it.

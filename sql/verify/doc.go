@@ -19,6 +19,6 @@
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
 //
-// The package reads through exec.View and never writes. How a fragment or a replica is read at a timestamp, and
+// The package reads through exec.Reader and never writes. How a fragment or a replica is read at a timestamp, and
 // waited for, is the caller's part.
 package verify

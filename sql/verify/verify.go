@@ -25,7 +25,7 @@ type Stat struct {
 // Fragment is a fragment to take in.
 type Fragment struct {
 	ID   txn.FragmentID
-	View exec.View // at the check's timestamp
+	View exec.Reader // at the check's timestamp
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
 	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of.

@@ -1,0 +1,170 @@
+package sql_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// history is what the keys of a table's rows, or of its local entries, held: by key, the values from a step on.
+type history map[string][]exec.RowVersion
+
+func (h history) at(key string, step txn.Timestamp) []byte {
+	var value []byte
+	for _, v := range h[key] {
+		if v.At <= step {
+			value = v.Value
+		}
+	}
+	return value
+}
+
+// note notes what is there at a step.
+func (h history) note(step txn.Timestamp, now map[string][]byte) {
+	for key := range h {
+		if now[key] == nil && h.at(key, step) != nil {
+			h[key] = append(h[key], exec.RowVersion{At: step})
+		}
+	}
+	for key, value := range now {
+		if !bytes.Equal(h.at(key, step), value) {
+			h[key] = append(h[key], exec.RowVersion{At: step, Value: value})
+		}
+	}
+}
+
+// put is a write at a version, as a fragment that takes carried entries does it.
+func (h history) put(c exec.EntryChange) {
+	list, key := h[string(c.Key)], string(c.Key)
+	i, there := slices.BinarySearchFunc(list, c.At, func(v exec.RowVersion, at txn.Timestamp) int { return int(v.At) - int(at) })
+	switch {
+	case there && c.Yields && list[i].Value != nil:
+		return
+	case there:
+		list[i].Value = bytes.Clone(c.Value)
+		return
+	}
+	h[key] = slices.Insert(list, i, exec.RowVersion{At: c.At, Value: bytes.Clone(c.Value)})
+}
+
+// contents reads the rows and the local entries of a table in one fragment.
+func contents(t *testing.T, r *storage.Replica, table *catalog.Table, global map[uint32]bool) (rows, entries map[string][]byte) {
+	T, err := r.Snapshot(t.Context())
+	must(t, err)
+	v, err := r.Tx(txn.NewID()).View(t.Context(), T)
+	must(t, err)
+	defer v.Close()
+	rows, entries = map[string][]byte{}, map[string][]byte{}
+	must(t, v.Scan(t.Context(), storage.TableSpan(table.StorageID), false, func(key, value []byte) error {
+		switch index := storage.IndexOf(key); {
+		case index == 0:
+			rows[string(key)] = bytes.Clone(value)
+		case !global[index]:
+			entries[string(key)] = bytes.Clone(value)
+		}
+		return nil
+	}))
+	return rows, entries
+}
+
+// What a Deriver makes of the versions of rows, in any order and any pieces, is what the executor has written with them.
+func TestDerivedEntries(t *testing.T) {
+	w := newWorldOf(t, 2)
+	c := w.connect(t)
+	c.want(`CREATE TABLE r (k int PRIMARY KEY, u int, v int, w int);
+		CREATE UNIQUE INDEX r_u ON r (u); CREATE INDEX r_v ON r (v DESC, w); CREATE INDEX r_part ON r (w) WHERE v = 0;
+		CREATE INDEX r_expr ON r ((100 / (w + 1))); CREATE UNIQUE INDEX r_near ON r (k, v)`,
+		"CREATE TABLE\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX\nCREATE INDEX")
+	c.want(`CREATE TABLE p (hall int, k int, seat int, PRIMARY KEY (hall, k), UNIQUE (hall, seat)) WITH (shard_by = 'hall')`, "CREATE TABLE")
+	view := w.cfg.Catalog.View()
+	rnd := rand.New(rand.NewPCG(7, 11))
+	derives(t, w, view.FindTable(catalog.PostgresDB, "public", "r"), rnd, 120, func() {
+		text, _, _ := step(rnd, model{})
+		c.answer(text) // one that is refused changes nothing
+	})
+	derives(t, w, view.FindTable(catalog.PostgresDB, "public", "p"), rnd, 60, func() {
+		c.answer([]string{
+			fmt.Sprintf("INSERT INTO p VALUES (%d, %d, %d)", rnd.IntN(3), rnd.IntN(5), rnd.IntN(6)),
+			fmt.Sprintf("UPDATE p SET seat = 5 - seat WHERE hall = %d", rnd.IntN(3)), // exchanges unique values
+			fmt.Sprintf("DELETE FROM p WHERE k = %d", rnd.IntN(9)),
+		}[rnd.IntN(3)])
+	})
+}
+
+// derived is what a fragment has held, and what was derived of it.
+type derived struct{ rows, entries, derived history }
+
+// derives holds what is derived against what the statements of change have left, after each of them.
+func derives(t *testing.T, w *world, table *catalog.Table, rnd *rand.Rand, steps int, change func()) {
+	global := map[uint32]bool{}
+	for _, x := range table.Indexes {
+		global[x.StorageID] = x.Global
+	}
+	view := w.cfg.Catalog.View()
+	all := map[txn.FragmentID]*derived{}
+	for _, f := range view.Database(catalog.PostgresDB).Fragments {
+		all[f.ID] = &derived{history{}, history{}, history{}}
+	}
+	for n := range steps {
+		change()
+		for id, x := range all {
+			r, err := w.host.Replica(id)
+			must(t, err)
+			rows, entries := contents(t, r, table, global)
+			x.rows.note(txn.Timestamp(n+1), rows)
+			x.entries.note(txn.Timestamp(n+1), entries)
+		}
+	}
+	d := exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
+		return plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+	})
+	written := 0
+	for _, x := range all {
+		x.derive(t, d, rnd)
+		for key := range maps.Keys(merged(x.entries, x.derived)) {
+			written++
+			for n := range steps {
+				want, got := x.entries.at(key, txn.Timestamp(n+1)), x.derived.at(key, txn.Timestamp(n+1))
+				if !bytes.Equal(got, want) {
+					t.Fatalf("entry %x at step %d: %x, not %x", key, n+1, got, want)
+				}
+			}
+		}
+	}
+	if written < 20 || len(d.Tables()) != 1 || d.Tables()[0] != table {
+		t.Errorf("%d entries of %v", written, d.Tables())
+	}
+}
+
+func merged(a, b history) history {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// derive derives rows in any order, each in pieces.
+func (x *derived) derive(t *testing.T, d *exec.Deriver, rnd *rand.Rand) {
+	keys := slices.Sorted(maps.Keys(x.rows))
+	rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	for _, key := range keys {
+		var before []byte
+		for list := x.rows[key]; len(list) > 0; {
+			n := 1 + rnd.IntN(len(list))
+			must(t, d.Row([]byte(key), 0, before, list[:n], func(c exec.EntryChange) error {
+				x.derived.put(c)
+				return nil
+			}))
+			before, list = list[n-1].Value, list[n:]
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package exec
+
+import (
+	"encoding/binary"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Stays tells of the buckets of a fragment. A bucket that moves away and comes back has a new number of arrival each time; what an earlier stay has
+// left behind is not there for anybody.
+type Stays interface {
+	// Arrival gives the number of the bucket's arrival, 0 where it has been here from the beginning; ok is false where it is not the fragment's.
+	Arrival(bucket shardmap.Bucket) (arrival uint32, ok bool)
+}
+
+// An entry of a local index has no bucket in its key. Its value says which row of which stay it leads to, and is valid only as long as the fragment
+// has the bucket by that arrival (V1):
+//
+//	3 · bucket(3) · arrival(4) · primary key   as 1, of a bucket that has arrived
+//	4 · bucket(3) · arrival(4) · length(2)     as 2, likewise
+//	bucket(3) · arrival(4)                     of the index in primary key order, as bucket(3)
+//
+// Entries of a bucket that has been there from the beginning, and those of global indexes, which say nothing of the stay of the row, have the forms
+// without arrival. These are also the plain forms, in which entries are computed and sent: whoever stages one puts the arrival in, whoever reads one
+// takes it out.
+const (
+	entryArrivedWithKey    = 3
+	entryArrivedWithLength = 4
+
+	orderValue        = 3 // bytes of an entry's value in the index in primary key order
+	orderArrivedValue = 7
+	arrivalSize       = 4
+)
+
+// entryPlace is where the row of an entry lies.
+type entryPlace struct {
+	bucket  shardmap.Bucket
+	arrival uint32
+}
+
+// stands tells whether an entry counts: that of an earlier stay of its bucket does not.
+func (p entryPlace) stands(s Stays) bool {
+	arrival, ok := s.Arrival(p.bucket)
+	return ok && arrival == p.arrival
+}
+
+func bucketAtStart(b []byte) shardmap.Bucket {
+	return shardmap.Bucket(b[0])<<16 | shardmap.Bucket(b[1])<<8 | shardmap.Bucket(b[2])
+}
+
+// placeOfEntry reads where the row of an entry of a secondary index lies; ok is false where the value is malformed.
+func placeOfEntry(value []byte) (p entryPlace, ok bool) {
+	if len(value) < 4 {
+		return p, false
+	}
+	p.bucket = bucketAtStart(value[1:])
+	switch value[0] {
+	case entryWithKey, entryWithLength:
+		return p, true
+	case entryArrivedWithKey, entryArrivedWithLength:
+		if len(value) < 4+arrivalSize {
+			return p, false
+		}
+		p.arrival = binary.BigEndian.Uint32(value[4:])
+		return p, p.arrival != 0
+	}
+	return p, false
+}
+
+// placeOfOrder is placeOfEntry of the index in primary key order.
+func placeOfOrder(value []byte) (p entryPlace, ok bool) {
+	switch len(value) {
+	case orderArrivedValue:
+		if p.arrival = binary.BigEndian.Uint32(value[orderValue:]); p.arrival == 0 {
+			return p, false
+		}
+	case orderValue:
+	default:
+		return p, false
+	}
+	p.bucket = bucketAtStart(value)
+	return p, true
+}
+
+// appendArrived appends the form that a plain value has with an arrival.
+func appendArrived(dst, plain []byte, arrival uint32) []byte {
+	if arrival == 0 {
+		return append(dst, plain...)
+	}
+	dst = append(dst, plain[0]+entryArrivedWithKey-entryWithKey)
+	dst = append(dst, plain[1:4]...)
+	dst = binary.BigEndian.AppendUint32(dst, arrival)
+	return append(dst, plain[4:]...)
+}
+
+// appendPlain appends the plain form of a value that placeOfEntry has found well formed.
+func appendPlain(dst, value []byte) []byte {
+	if value[0] < entryArrivedWithKey {
+		return append(dst, value...)
+	}
+	dst = append(dst, value[0]-(entryArrivedWithKey-entryWithKey))
+	dst = append(dst, value[1:4]...)
+	return append(dst, value[4+arrivalSize:]...)
+}
+
+// appendOrderValue appends the value of an entry in the index in primary key order.
+func appendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
+	dst = append(dst, rowKey[bucketAt:arrivalAt]...)
+	if arrival != 0 {
+		dst = binary.BigEndian.AppendUint32(dst, arrival)
+	}
+	return dst
+}
+
+// arrivalOf gives the arrival of a bucket that is written to. One that is not here any more is no longer the transaction's.
+func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
+	arrival, ok := s.Arrival(bucket)
+	if !ok {
+		return 0, pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").WithHint("Try again.")
+	}
+	return arrival, nil
+}
+
+// standing gives the plain form of an entry that is stored, nil where it does not count.
+func (x *indexRule) standing(s Stays, key, value []byte) ([]byte, error) {
+	if value == nil || x.def.Global {
+		return value, nil
+	}
+	p, ok := placeOfEntry(value)
+	switch {
+	case !ok:
+		return nil, x.table.damagedEntry(key)
+	case !p.stands(s):
+		return nil, nil
+	case p.arrival == 0:
+		return value, nil
+	}
+	return appendPlain(nil, value), nil
+}
+
+// newest gives the entry that holds now under key, in the plain form; nil where there is none.
+func (x *indexRule) newest(c *Ctx, key []byte) ([]byte, error) {
+	value, err := c.local.tx.Newest(c.ctx(), key)
+	if err != nil {
+		return nil, err
+	}
+	return x.standing(c.local.tx, key, value)
+}
+
+// put stages an entry, given in the plain form.
+func (x *indexRule) put(c *Ctx, key, plain []byte) error {
+	if x.def.Global {
+		return c.local.tx.Put(key, plain)
+	}
+	arrival, err := arrivalOf(c.local.tx, bucketAtStart(plain[1:]))
+	if err != nil {
+		return err
+	}
+	if arrival != 0 {
+		plain = appendArrived(nil, plain, arrival)
+	}
+	return c.local.tx.Put(key, plain)
+}

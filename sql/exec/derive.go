@@ -1,0 +1,210 @@
+package exec
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// RowVersion is what a row was from a timestamp on; no value: it was deleted.
+type RowVersion struct {
+	At    txn.Timestamp
+	Value []byte
+}
+
+// EntryChange is what a version of a row means for an entry of a local index. What it holds is valid until the next call.
+type EntryChange struct {
+	At         txn.Timestamp
+	Key, Value []byte // no value: the entry is removed
+	// Yields: where the key has an entry at that very version, put by another row, it stays. A statement may give a unique value from one row to
+	// another, and the two rows are derived apart, in any order.
+	Yields bool
+}
+
+// Deriver computes the entries of local indexes that follow from rows which are carried to another fragment, version by version: those of the index
+// in primary key order and of all secondary ones that are local, whether they are public or being built. It knows the definitions of one view of the
+// catalog, and serves one goroutine.
+type Deriver struct {
+	view   *catalog.View
+	list   func(t *catalog.Table) ([]query.Index, error)
+	tables map[uint32]*derivation // by storage id
+}
+
+// derivation is what a Deriver knows of a table.
+type derivation struct {
+	table  *table
+	rules  []*indexRule
+	ctx    Ctx
+	reader types.RowReader
+	row    Row
+	order  []byte
+	sides  [2][]entry // by rule, of a version and of the next
+	bufs   [2][]byte
+	value  []byte
+}
+
+// NewDeriver makes a Deriver. indexes gives the secondary indexes of a table, as plan.TableIndexes does with the same view.
+func NewDeriver(view *catalog.View, indexes func(t *catalog.Table) ([]query.Index, error)) *Deriver {
+	return &Deriver{view: view, list: indexes, tables: map[uint32]*derivation{}}
+}
+
+// View is the view of the catalog whose definitions are used.
+func (d *Deriver) View() *catalog.View { return d.view }
+
+// Tables lists the tables, by OID, of which rows were derived so far. What was derived is right as long as these definitions stand.
+func (d *Deriver) Tables() []*catalog.Table {
+	var out []*catalog.Table
+	for _, t := range d.tables {
+		if t != nil {
+			out = append(out, t.table.def)
+		}
+	}
+	slices.SortFunc(out, func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })
+	return out
+}
+
+// Knows tells whether the view has the table that a row belongs to. Rows of others have no entries yet, or none any more.
+func (d *Deriver) Knows(storageID uint32) (bool, error) {
+	t, err := d.derivation(storageID)
+	return t != nil, err
+}
+
+func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
+	if t, ok := d.tables[storageID]; ok {
+		return t, nil
+	}
+	def := d.view.TableByStorage(storageID)
+	if def == nil || def.Kind == catalog.KindView {
+		d.tables[storageID] = nil
+		return nil, nil
+	}
+	t := &derivation{ctx: Ctx{run: 1}}
+	var err error
+	if t.table, err = newTable(def); err != nil {
+		return nil, err
+	}
+	list, err := d.list(def)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(x query.Index) bool { return x.Def.Global })
+	if t.rules, err = (&compiler{}).indexRules(t.table, list); err != nil {
+		return nil, err
+	}
+	t.row = make(Row, len(t.table.kinds))
+	for i := range t.sides {
+		t.sides[i] = make([]entry, len(t.rules))
+	}
+	d.tables[storageID] = t
+	return t, nil
+}
+
+// Row calls f with what follows from versions of the row under key, oldest first, of a bucket that arrives with a number. before is the value that held
+// before the first of them, if that was carried before; nil else. Of a table that the view does not have, nothing follows.
+func (d *Deriver) Row(key []byte, arrival uint32, before []byte, versions []RowVersion, f func(EntryChange) error) error {
+	if len(key) < keyAt {
+		return corrupted("%s is too short for a row's", KeyName(key))
+	}
+	t, err := d.derivation(storageOf(key))
+	if err != nil || t == nil {
+		return err
+	}
+	side := 0
+	if err := t.entries(side, key, before, false); err != nil {
+		return err
+	}
+	for i, v := range versions {
+		if err := t.changeOrder(key, arrival, before != nil, v, f); err != nil {
+			return err
+		}
+		if err := t.entries(1-side, key, v.Value, i == len(versions)-1); err != nil {
+			return err
+		}
+		if err := t.change(t.sides[side], t.sides[1-side], arrival, v.At, f); err != nil {
+			return err
+		}
+		side, before = 1-side, v.Value
+	}
+	return nil
+}
+
+// storageOf reads the table in any key.
+func storageOf(key []byte) uint32 {
+	return uint32(key[0])<<24 | uint32(key[1])<<16 | uint32(key[2])<<8 | uint32(key[3])
+}
+
+// changeOrder is Row of the index in primary key order, in which a row has the same entry as long as it is there.
+func (t *derivation) changeOrder(key []byte, arrival uint32, there bool, v RowVersion, f func(EntryChange) error) error {
+	if t.table.order == 0 || there == (v.Value != nil) {
+		return nil
+	}
+	t.order = t.table.appendOrderKey(t.order[:0], key[keyAt:])
+	c := EntryChange{At: v.At, Key: t.order}
+	if v.Value != nil {
+		t.value = appendOrderValue(t.value[:0], key, arrival)
+		c.Value = t.value
+	}
+	return f(c)
+}
+
+// entries computes what the indexes have of a value, into a side. Of a value that an index cannot have (its expression fails, the key is too long) it
+// has nothing: that value is older than the index. Only the newest version must not be so, of an index that is public.
+func (t *derivation) entries(side int, key, value []byte, newest bool) error {
+	list, buf := t.sides[side], t.bufs[side][:0]
+	clear(list)
+	if value == nil {
+		return nil
+	}
+	if err := t.table.decode(&t.reader, t.row, value); err != nil {
+		return err
+	}
+	for i, x := range t.rules {
+		e, rest, err := x.entry(&t.ctx, t.row, key, buf)
+		buf = rest
+		switch {
+		case err == nil:
+			list[i] = e
+		case newest && x.def.State == catalog.IndexPublic:
+			return err
+		}
+	}
+	t.bufs[side] = buf
+	return nil
+}
+
+// change calls f with what becomes of the entries.
+func (t *derivation) change(old, next []entry, arrival uint32, at txn.Timestamp, f func(EntryChange) error) error {
+	for i := range next {
+		a, b := old[i], next[i]
+		same := bytes.Equal(a.key, b.key)
+		if a.key != nil && !same {
+			if err := f(EntryChange{At: at, Key: a.key, Yields: a.exclusive}); err != nil {
+				return err
+			}
+		}
+		if b.key == nil || same && bytes.Equal(a.value, b.value) {
+			continue
+		}
+		t.value = appendArrived(t.value[:0], b.value, arrival)
+		if err := f(EntryChange{At: at, Key: b.key, Value: t.value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EntryPlace tells to which stay of which bucket an entry of a local index belongs; ok is false where it is malformed. order says that the index is
+// that in primary key order.
+func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
+	place := placeOfEntry
+	if order {
+		place = placeOfOrder
+	}
+	p, ok := place(value)
+	return uint32(p.bucket), p.arrival, ok
+}
