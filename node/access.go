@@ -32,3 +32,6 @@ func (n *Node) NewToken(ctx context.Context, life time.Duration, node uint32) (t
 
 // SQLAddr is where the node listens for clients.
 func (n *Node) SQLAddr() string { return n.listener.Addr().String() }
+
+// Certificates is what the node proves itself with, and whom it trusts.
+func (n *Node) Certificates() *trust.Keeper { return n.keeper }

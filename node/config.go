@@ -48,6 +48,8 @@ type Config struct {
 	// For tests: a network that fails, and a clock that jumps.
 	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil is TCP
 	Now  func() time.Time                                         // nil is time.Now
+	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.
+	CertificateLook time.Duration
 }
 
 func (c *Config) setDefaults() {
@@ -59,6 +61,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.CertificateLook == 0 {
+		c.CertificateLook = certificateLook
 	}
 	if c.Now == nil {
 		c.Now = time.Now

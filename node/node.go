@@ -93,7 +93,9 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	}
 	n.port.asks.Serve(n.catalog)
 	n.register = &member.Register{Catalog: n.catalog, Now: n.cfg.Now}
-	n.register.Host(n.cfg.Logger).Register(n.port.joining, n.port.members)
+	host := n.register.Host(n.cfg.Logger)
+	host.Report = n.report
+	host.Register(n.port.joining, n.port.members)
 	n.buildFragments()
 	n.port.open()
 	if err = n.port.awaitCatalog(ctx, n); err != nil {
@@ -145,6 +147,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
 		},
+		RotateAuthority: n.rotateAuthority, Authorities: n.authorities,
 	})
 	if err = n.server.AdoptPrepared(ctx); err != nil {
 		return err

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/door"
-	"github.com/sherddb/sherd/cluster/join"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/cluster/trust"
@@ -122,13 +120,12 @@ func refusal(ctx context.Context, link *door.Link) *door.Refused {
 	}
 }
 
-// renewalTick is how often the node looks whether its certificate is due.
-const renewalTick = time.Hour
-
 // attend keeps what the node knows of others as the catalog says it: where they are reached, whom to trust, who was removed. It renews the node's own
 // certificate when that is due. It ends with ctx.
 func (n *Node) attend(ctx context.Context) {
-	n.background.Add(4)
+	n.background.Go(func() { n.keepRenewed(ctx) })
+	n.background.Go(func() { n.keepRotated(ctx) })
+	n.background.Add(3)
 	go func() {
 		defer n.background.Done()
 		n.askForIdle(ctx)
@@ -136,12 +133,6 @@ func (n *Node) attend(ctx context.Context) {
 	go func() {
 		defer n.background.Done()
 		n.deadlocks.Run(ctx)
-	}()
-	go func() {
-		defer n.background.Done()
-		t := time.NewTicker(renewalTick)
-		defer t.Stop()
-		join.KeepRenewed(ctx, n.keeper, t.C, func(context.Context) error { return n.register.Renew(n.keeper) }, n.cfg.Logger)
 	}()
 	go func() {
 		defer n.background.Done()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/sysview"
 )
 
 // administrate refuses who may not administrate the cluster's nodes.
@@ -47,6 +48,25 @@ func (i info) JoinToken(life time.Duration, node string) (string, error) {
 		number = n.ID
 	}
 	return i.db.cfg.JoinToken(i.ctx, life, number)
+}
+
+// RotateAuthority implements builtin.NodeInfo.
+func (i info) RotateAuthority() error {
+	if err := i.administrate("rotate_authority"); err != nil {
+		return err
+	}
+	if i.db.cfg.RotateAuthority == nil {
+		return pgerr.Unsupported("this server has no certificate authority")
+	}
+	return i.db.cfg.RotateAuthority(i.ctx)
+}
+
+// authorities lists the authorities of the nodes' certificates.
+func (s *Session) authorities() ([]sysview.Authority, error) {
+	if s.db.cfg.Authorities == nil {
+		return nil, nil
+	}
+	return s.db.cfg.Authorities(s.running)
 }
 
 // DrainNode implements builtin.NodeInfo.

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -30,9 +31,13 @@ type Config struct {
 	Block     string // ends ids that the server completes: orders/17-A
 	// JoinToken makes a token that lets a new node in, or the one of that number; nil: there can be no other nodes.
 	JoinToken func(ctx context.Context, life time.Duration, node uint32) (string, error)
-	Speaks    uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
-	Others    *Others // nil: there are none
-	TempDir   string  // of files that statements need while they run, made when needed; "" is the system's
+	// RotateAuthority begins to replace the authority that the nodes' certificates hang on, Authorities lists it; nil: there is none.
+	RotateAuthority func(ctx context.Context) error
+	Authorities     func(ctx context.Context) ([]sysview.Authority, error)
+
+	Speaks  uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
+	Others  *Others // nil: there are none
+	TempDir string  // of files that statements need while they run, made when needed; "" is the system's
 }
 
 // Server is the part of a node that serves sessions.

@@ -228,10 +228,11 @@ func TestKeepRenewed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	tick, asked, ended := make(chan time.Time), make(chan bool, 8), make(chan bool)
-	answers := []error{errors.New("no node can be reached"), nil}
+	answers := []error{errors.New("no node can be reached"), nil, nil}
+	var replaced atomic.Bool
 	go func() {
 		defer close(ended)
-		KeepRenewed(ctx, j.Keeper, tick, func(context.Context) error {
+		KeepRenewed(ctx, j.Keeper, tick, replaced.Load, func(context.Context) error {
 			asked <- true
 			err := answers[0]
 			answers = answers[1:]
@@ -246,9 +247,12 @@ func TestKeepRenewed(t *testing.T) {
 	ahead.Store(int64(150 * 24 * time.Hour))
 	tick <- time.Time{}
 	tick <- time.Time{} // again, since the first failed
+	ahead.Store(0)
+	replaced.Store(true) // another authority signs
+	tick <- time.Time{}
 	cancel()
 	<-ended
-	if len(asked) != 2 {
+	if len(asked) != 3 {
 		t.Fatalf("asked %d times", len(asked))
 	}
 }

@@ -35,16 +35,16 @@ func Renew(ctx context.Context, k *trust.Keeper, cc grpc.ClientConnInterface) er
 	return k.SetRoots(roots)
 }
 
-// KeepRenewed renews a certificate when it is due, which it looks at whenever tick says; clocks may jump meanwhile. What fails is tried again at the
-// next tick: there are months. It ends with ctx.
-func KeepRenewed(ctx context.Context, k *trust.Keeper, tick <-chan time.Time, renew func(context.Context) error, log *slog.Logger) {
+// KeepRenewed renews a certificate when it is due, by its time or since replaced says that another authority signs now. It looks whenever tick says;
+// clocks may jump meanwhile. What fails is tried again at the next tick: there are months. It ends with ctx.
+func KeepRenewed(ctx context.Context, k *trust.Keeper, tick <-chan time.Time, replaced func() bool, renew func(context.Context) error, log *slog.Logger) {
 	for {
 		select {
 		case <-tick:
 		case <-ctx.Done():
 			return
 		}
-		if k.Now().Before(k.RenewAt()) {
+		if k.Now().Before(k.RenewAt()) && !replaced() {
 			continue
 		}
 		if err := renew(ctx); err != nil {

@@ -25,6 +25,8 @@ type Host struct {
 	Redeem func(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error)
 	// Announce has the list of nodes say of a node what it says of itself.
 	Announce func(ctx context.Context, node uint32, info *pb.NodeInfo) error
+	// Report tells what this node trusts, and by what it is trusted.
+	Report func() trust.Report
 	// Contacts gives where nodes are reached.
 	Contacts func() []*pb.Contact
 	Now      func() time.Time
@@ -129,4 +131,33 @@ func (s *memberServer) Announce(ctx context.Context, info *pb.NodeInfo) (*pb.Ann
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
 	return &pb.AnnounceResponse{}, nil
+}
+
+// Certificates implements the service.
+func (s *memberServer) Certificates(context.Context, *pb.CertificatesRequest) (*pb.CertificatesReport, error) {
+	if s.host.Report == nil {
+		return nil, status.Error(codes.Unimplemented, "this node does not report its certificates")
+	}
+	r := s.host.Report()
+	out := &pb.CertificatesReport{Issuer: r.Issuer[:]}
+	for _, f := range r.Trusts {
+		out.Trusts = append(out.Trusts, f[:])
+	}
+	return out, nil
+}
+
+// Certificates asks the node behind a connection by what it is trusted, and whom it trusts.
+func Certificates(ctx context.Context, cc grpc.ClientConnInterface, options ...grpc.CallOption) (trust.Report, error) {
+	a, err := pb.NewMembershipClient(cc).Certificates(ctx, &pb.CertificatesRequest{}, options...)
+	if err != nil {
+		return trust.Report{}, err
+	}
+	out := trust.Report{}
+	copy(out.Issuer[:], a.Issuer)
+	for _, f := range a.Trusts {
+		if len(f) == len(trust.Fingerprint{}) {
+			out.Trusts = append(out.Trusts, trust.Fingerprint(f))
+		}
+	}
+	return out, nil
 }

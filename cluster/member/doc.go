@@ -12,6 +12,7 @@
 //
 //   - N3 A token is taken, a number given and the node written down by one entry of the catalog, or none of it happens. The same key gets the
 //     same answer again.
-//   - N4 An authority is replaced step by step (Advance), each step one entry of the catalog; who drives it may change at any time.
+//   - N4 An authority is replaced step by step (Advance), each step one entry of the catalog; who drives it (package node does, on the node
+//     that leads the catalog) may change at any time.
 //   - V5 Numbers of nodes are never given twice; a crash between the number and its use leaves a gap.
 package member

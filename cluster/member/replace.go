@@ -10,12 +10,40 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
+// replaceAfter is the age from which an authority is replaced. Its own certificate holds for ten times that: a replacement waits for every node.
+const replaceAfter = 365 * 24 * time.Hour
+
+// ErrReplacing refuses a second replacement while one is under way.
+var ErrReplacing = errors.New("the cluster's authority is being replaced already")
+
+// Due tells whether the authority is so old that it is to be replaced.
+func (r *Register) Due() bool {
+	a, err := r.Signer()
+	return err == nil && r.Now().Sub(a.Cert.NotBefore) > replaceAfter
+}
+
+// Replacing tells whether an authority is being replaced.
+func (r *Register) Replacing() bool {
+	for a := range r.Catalog.View().Authorities() {
+		if a.Phase != catalog.AuthoritySigning {
+			return true
+		}
+	}
+	return false
+}
+
+// Outdated tells whether another authority signs now than has signed a node's certificate.
+func (r *Register) Outdated(k *trust.Keeper) bool {
+	a, err := r.Signer()
+	return err == nil && a.Fingerprint() != k.Self().Issuer
+}
+
 // ReplaceAuthority announces a new authority, certified by the one that signs. Advance does the rest, as nodes report.
 func (r *Register) ReplaceAuthority(ctx context.Context) error {
 	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		for a := range v.Authorities() {
 			if a.Phase != catalog.AuthoritySigning {
-				return errors.New("the cluster's authority is being replaced already")
+				return ErrReplacing
 			}
 		}
 		old := v.SigningAuthority()
@@ -38,19 +66,52 @@ func (r *Register) ReplaceAuthority(ctx context.Context) error {
 	return err
 }
 
+// Standing is an authority and how far it has come.
+type Standing struct {
+	*trust.Authority
+	Phase string // announced, signing, retiring
+}
+
+// Standing gives the cluster's authorities.
+func (r *Register) Standing() ([]Standing, error) {
+	var out []Standing
+	for a := range r.Catalog.View().Authorities() {
+		parsed, err := trust.ParseAuthority(a.Secret)
+		if err != nil {
+			return nil, err
+		}
+		phase := map[catalog.AuthorityPhase]string{
+			catalog.AuthorityAnnounced: "announced", catalog.AuthoritySigning: "signing", catalog.AuthorityRetiring: "retiring",
+		}[a.Phase]
+		out = append(out, Standing{parsed, phase})
+	}
+	return out, nil
+}
+
+// Waiting gives the next step of a replacement by the nodes' reports, and does not do it.
+func (r *Register) Waiting(reports map[uint32]trust.Report) (trust.Step, error) {
+	return r.next(r.Catalog.View(), reports)
+}
+
+func (r *Register) next(v *catalog.View, reports map[uint32]trust.Report) (trust.Step, error) {
+	standing, err := standing(v)
+	if err != nil {
+		return trust.Step{}, err
+	}
+	var nodes []uint32
+	for n := range v.Nodes() {
+		nodes = append(nodes, n.ID)
+	}
+	return trust.NextStep(standing, nodes, reports, tokensOf(v, standing), r.Now()), nil
+}
+
 // Advance does the next step of a replacement, if the nodes' reports allow it, and tells what that was or what is waited for (N4).
 func (r *Register) Advance(ctx context.Context, reports map[uint32]trust.Report) (trust.Step, error) {
 	var step trust.Step
-	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
-		standing, err := standing(v)
-		if err != nil {
+	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) (err error) {
+		if step, err = r.next(v, reports); err != nil {
 			return err
 		}
-		var nodes []uint32
-		for n := range v.Nodes() {
-			nodes = append(nodes, n.ID)
-		}
-		step = trust.NextStep(standing, nodes, reports, tokensOf(v, standing), r.Now())
 		id := number(step.Authority)
 		switch step.Kind {
 		case trust.Promote:

@@ -319,6 +319,95 @@ func (x *Contact) GetAddr() string {
 	return ""
 }
 
+type CertificatesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CertificatesRequest) Reset() {
+	*x = CertificatesRequest{}
+	mi := &file_join_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertificatesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertificatesRequest) ProtoMessage() {}
+
+func (x *CertificatesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_join_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertificatesRequest.ProtoReflect.Descriptor instead.
+func (*CertificatesRequest) Descriptor() ([]byte, []int) {
+	return file_join_proto_rawDescGZIP(), []int{4}
+}
+
+// CertificatesReport names authorities by their fingerprints.
+type CertificatesReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Trusts        [][]byte               `protobuf:"bytes,1,rep,name=trusts,proto3" json:"trusts,omitempty"`
+	Issuer        []byte                 `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"` // of the node's own certificate
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CertificatesReport) Reset() {
+	*x = CertificatesReport{}
+	mi := &file_join_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertificatesReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertificatesReport) ProtoMessage() {}
+
+func (x *CertificatesReport) ProtoReflect() protoreflect.Message {
+	mi := &file_join_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertificatesReport.ProtoReflect.Descriptor instead.
+func (*CertificatesReport) Descriptor() ([]byte, []int) {
+	return file_join_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CertificatesReport) GetTrusts() [][]byte {
+	if x != nil {
+		return x.Trusts
+	}
+	return nil
+}
+
+func (x *CertificatesReport) GetIssuer() []byte {
+	if x != nil {
+		return x.Issuer
+	}
+	return nil
+}
+
 type AnnounceResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -327,7 +416,7 @@ type AnnounceResponse struct {
 
 func (x *AnnounceResponse) Reset() {
 	*x = AnnounceResponse{}
-	mi := &file_join_proto_msgTypes[4]
+	mi := &file_join_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +428,7 @@ func (x *AnnounceResponse) String() string {
 func (*AnnounceResponse) ProtoMessage() {}
 
 func (x *AnnounceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_join_proto_msgTypes[4]
+	mi := &file_join_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +441,7 @@ func (x *AnnounceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnounceResponse.ProtoReflect.Descriptor instead.
 func (*AnnounceResponse) Descriptor() ([]byte, []int) {
-	return file_join_proto_rawDescGZIP(), []int{4}
+	return file_join_proto_rawDescGZIP(), []int{6}
 }
 
 type RenewRequest struct {
@@ -364,7 +453,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_join_proto_msgTypes[5]
+	mi := &file_join_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +465,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_join_proto_msgTypes[5]
+	mi := &file_join_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +478,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_join_proto_rawDescGZIP(), []int{5}
+	return file_join_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RenewRequest) GetCertificateRequest() []byte {
@@ -409,7 +498,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_join_proto_msgTypes[6]
+	mi := &file_join_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -421,7 +510,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_join_proto_msgTypes[6]
+	mi := &file_join_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -434,7 +523,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_join_proto_rawDescGZIP(), []int{6}
+	return file_join_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RenewResponse) GetChain() [][]byte {
@@ -483,7 +572,11 @@ const file_join_proto_rawDesc = "" +
 	"\bcontacts\x18\x05 \x03(\v2\x13.sherd.node.ContactR\bcontacts\"1\n" +
 	"\aContact\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\rR\x04node\x12\x12\n" +
-	"\x04addr\x18\x02 \x01(\tR\x04addr\"\x12\n" +
+	"\x04addr\x18\x02 \x01(\tR\x04addr\"\x15\n" +
+	"\x13CertificatesRequest\"D\n" +
+	"\x12CertificatesReport\x12\x16\n" +
+	"\x06trusts\x18\x01 \x03(\fR\x06trusts\x12\x16\n" +
+	"\x06issuer\x18\x02 \x01(\fR\x06issuer\"\x12\n" +
 	"\x10AnnounceResponse\"?\n" +
 	"\fRenewRequest\x12/\n" +
 	"\x13certificate_request\x18\x01 \x01(\fR\x12certificateRequest\";\n" +
@@ -491,11 +584,12 @@ const file_join_proto_rawDesc = "" +
 	"\x05chain\x18\x01 \x03(\fR\x05chain\x12\x14\n" +
 	"\x05roots\x18\x02 \x03(\fR\x05roots2A\n" +
 	"\x04Join\x129\n" +
-	"\x04Join\x12\x17.sherd.node.JoinRequest\x1a\x18.sherd.node.JoinResponse2\x8a\x01\n" +
+	"\x04Join\x12\x17.sherd.node.JoinRequest\x1a\x18.sherd.node.JoinResponse2\xdb\x01\n" +
 	"\n" +
 	"Membership\x12<\n" +
 	"\x05Renew\x12\x18.sherd.node.RenewRequest\x1a\x19.sherd.node.RenewResponse\x12>\n" +
-	"\bAnnounce\x12\x14.sherd.node.NodeInfo\x1a\x1c.sherd.node.AnnounceResponseB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\bAnnounce\x12\x14.sherd.node.NodeInfo\x1a\x1c.sherd.node.AnnounceResponse\x12O\n" +
+	"\fCertificates\x12\x1f.sherd.node.CertificatesRequest\x1a\x1e.sherd.node.CertificatesReportB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_join_proto_rawDescOnce sync.Once
@@ -509,29 +603,33 @@ func file_join_proto_rawDescGZIP() []byte {
 	return file_join_proto_rawDescData
 }
 
-var file_join_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_join_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_join_proto_goTypes = []any{
-	(*JoinRequest)(nil),      // 0: sherd.node.JoinRequest
-	(*NodeInfo)(nil),         // 1: sherd.node.NodeInfo
-	(*JoinResponse)(nil),     // 2: sherd.node.JoinResponse
-	(*Contact)(nil),          // 3: sherd.node.Contact
-	(*AnnounceResponse)(nil), // 4: sherd.node.AnnounceResponse
-	(*RenewRequest)(nil),     // 5: sherd.node.RenewRequest
-	(*RenewResponse)(nil),    // 6: sherd.node.RenewResponse
-	nil,                      // 7: sherd.node.NodeInfo.LabelsEntry
+	(*JoinRequest)(nil),         // 0: sherd.node.JoinRequest
+	(*NodeInfo)(nil),            // 1: sherd.node.NodeInfo
+	(*JoinResponse)(nil),        // 2: sherd.node.JoinResponse
+	(*Contact)(nil),             // 3: sherd.node.Contact
+	(*CertificatesRequest)(nil), // 4: sherd.node.CertificatesRequest
+	(*CertificatesReport)(nil),  // 5: sherd.node.CertificatesReport
+	(*AnnounceResponse)(nil),    // 6: sherd.node.AnnounceResponse
+	(*RenewRequest)(nil),        // 7: sherd.node.RenewRequest
+	(*RenewResponse)(nil),       // 8: sherd.node.RenewResponse
+	nil,                         // 9: sherd.node.NodeInfo.LabelsEntry
 }
 var file_join_proto_depIdxs = []int32{
 	1, // 0: sherd.node.JoinRequest.info:type_name -> sherd.node.NodeInfo
-	7, // 1: sherd.node.NodeInfo.labels:type_name -> sherd.node.NodeInfo.LabelsEntry
+	9, // 1: sherd.node.NodeInfo.labels:type_name -> sherd.node.NodeInfo.LabelsEntry
 	3, // 2: sherd.node.JoinResponse.contacts:type_name -> sherd.node.Contact
 	0, // 3: sherd.node.Join.Join:input_type -> sherd.node.JoinRequest
-	5, // 4: sherd.node.Membership.Renew:input_type -> sherd.node.RenewRequest
+	7, // 4: sherd.node.Membership.Renew:input_type -> sherd.node.RenewRequest
 	1, // 5: sherd.node.Membership.Announce:input_type -> sherd.node.NodeInfo
-	2, // 6: sherd.node.Join.Join:output_type -> sherd.node.JoinResponse
-	6, // 7: sherd.node.Membership.Renew:output_type -> sherd.node.RenewResponse
-	4, // 8: sherd.node.Membership.Announce:output_type -> sherd.node.AnnounceResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
+	4, // 6: sherd.node.Membership.Certificates:input_type -> sherd.node.CertificatesRequest
+	2, // 7: sherd.node.Join.Join:output_type -> sherd.node.JoinResponse
+	8, // 8: sherd.node.Membership.Renew:output_type -> sherd.node.RenewResponse
+	6, // 9: sherd.node.Membership.Announce:output_type -> sherd.node.AnnounceResponse
+	5, // 10: sherd.node.Membership.Certificates:output_type -> sherd.node.CertificatesReport
+	7, // [7:11] is the sub-list for method output_type
+	3, // [3:7] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
 	3, // [3:3] is the sub-list for extension extendee
 	0, // [0:3] is the sub-list for field type_name
@@ -548,7 +646,7 @@ func file_join_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_join_proto_rawDesc), len(file_join_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

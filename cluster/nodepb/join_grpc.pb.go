@@ -127,8 +127,9 @@ var Join_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Membership_Renew_FullMethodName    = "/sherd.node.Membership/Renew"
-	Membership_Announce_FullMethodName = "/sherd.node.Membership/Announce"
+	Membership_Renew_FullMethodName        = "/sherd.node.Membership/Renew"
+	Membership_Announce_FullMethodName     = "/sherd.node.Membership/Announce"
+	Membership_Certificates_FullMethodName = "/sherd.node.Membership/Certificates"
 )
 
 // MembershipClient is the client API for Membership service.
@@ -142,6 +143,8 @@ type MembershipClient interface {
 	// Announce has the list of nodes say of the one that asks what it says of itself: where it is reached now. Who has moved is not found by the
 	// catalog's leader, and does not know it.
 	Announce(ctx context.Context, in *NodeInfo, opts ...grpc.CallOption) (*AnnounceResponse, error)
+	// Certificates tells by what the node is trusted, and whom it trusts: an authority is replaced no faster than all nodes follow.
+	Certificates(ctx context.Context, in *CertificatesRequest, opts ...grpc.CallOption) (*CertificatesReport, error)
 }
 
 type membershipClient struct {
@@ -172,6 +175,16 @@ func (c *membershipClient) Announce(ctx context.Context, in *NodeInfo, opts ...g
 	return out, nil
 }
 
+func (c *membershipClient) Certificates(ctx context.Context, in *CertificatesRequest, opts ...grpc.CallOption) (*CertificatesReport, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CertificatesReport)
+	err := c.cc.Invoke(ctx, Membership_Certificates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MembershipServer is the server API for Membership service.
 // All implementations must embed UnimplementedMembershipServer
 // for forward compatibility.
@@ -183,6 +196,8 @@ type MembershipServer interface {
 	// Announce has the list of nodes say of the one that asks what it says of itself: where it is reached now. Who has moved is not found by the
 	// catalog's leader, and does not know it.
 	Announce(context.Context, *NodeInfo) (*AnnounceResponse, error)
+	// Certificates tells by what the node is trusted, and whom it trusts: an authority is replaced no faster than all nodes follow.
+	Certificates(context.Context, *CertificatesRequest) (*CertificatesReport, error)
 	mustEmbedUnimplementedMembershipServer()
 }
 
@@ -198,6 +213,9 @@ func (UnimplementedMembershipServer) Renew(context.Context, *RenewRequest) (*Ren
 }
 func (UnimplementedMembershipServer) Announce(context.Context, *NodeInfo) (*AnnounceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Announce not implemented")
+}
+func (UnimplementedMembershipServer) Certificates(context.Context, *CertificatesRequest) (*CertificatesReport, error) {
+	return nil, status.Error(codes.Unimplemented, "method Certificates not implemented")
 }
 func (UnimplementedMembershipServer) mustEmbedUnimplementedMembershipServer() {}
 func (UnimplementedMembershipServer) testEmbeddedByValue()                    {}
@@ -256,6 +274,24 @@ func _Membership_Announce_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Membership_Certificates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CertificatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MembershipServer).Certificates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Membership_Certificates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MembershipServer).Certificates(ctx, req.(*CertificatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Membership_ServiceDesc is the grpc.ServiceDesc for Membership service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -270,6 +306,10 @@ var Membership_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Announce",
 			Handler:    _Membership_Announce_Handler,
+		},
+		{
+			MethodName: "Certificates",
+			Handler:    _Membership_Certificates_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -22,12 +22,13 @@ const nodeLong = `The nodes of a cluster: who they are, how one more joins, how 
     sherd node list
     sherd node drain n3              its replicas and leaders go to the others
     sherd node remove n3             it is a node of the cluster no more
+    sherd node rotate-authority      all nodes get certificates of a new authority
 
 All but recover talk to a running node, at --url.`
 
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "node", Short: "List, add and remove nodes", Long: nodeLong, Args: cobra.NoArgs}
-	cmd.AddCommand(nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand(), nodeRecoverCommand())
+	cmd.AddCommand(nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand(), nodeRotateCommand(), nodeRecoverCommand())
 	return cmd
 }
 

@@ -10,6 +10,8 @@ import (
 type NodeInfo interface {
 	// JoinToken makes a token that lets one new node in, or, with a name, the node of that name that has lost its certificate.
 	JoinToken(life time.Duration, node string) (string, error)
+	// RotateAuthority begins to replace the authority of the nodes' certificates.
+	RotateAuthority() error
 	// DrainNode has a node give its replicas and leaders to others, or undoes that.
 	DrainNode(node string, drain bool) error
 	// RemoveNode ends a node that holds no fragments.
@@ -20,18 +22,13 @@ type NodeInfo interface {
 
 // sysNode is the administration of nodes.
 var sysNode = map[string]Func{
-	"sherd_join_token":     func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], "") },
-	"sherd_join_token_for": func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], a[1].S) },
-	"sherd_drain_node":     onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, true) }),
-	"sherd_resume_node":    onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, false) }),
-	"sherd_remove_node":    onNode(NodeInfo.RemoveNode),
-	"sherd_finalize_upgrade": func(c *Ctx, _ []types.Datum) (types.Datum, error) {
-		s, err := c.session()
-		if err != nil {
-			return types.Null, err
-		}
-		return types.Datum{K: types.KindVoid}, s.FinalizeUpgrade()
-	},
+	"sherd_join_token":       func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], "") },
+	"sherd_join_token_for":   func(c *Ctx, a []types.Datum) (types.Datum, error) { return joinToken(c, a[0], a[1].S) },
+	"sherd_drain_node":       onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, true) }),
+	"sherd_resume_node":      onNode(func(n NodeInfo, name string) error { return n.DrainNode(name, false) }),
+	"sherd_remove_node":      onNode(NodeInfo.RemoveNode),
+	"sherd_finalize_upgrade": onCluster(NodeInfo.FinalizeUpgrade),
+	"sherd_rotate_authority": onCluster(NodeInfo.RotateAuthority),
 }
 
 func joinToken(c *Ctx, life types.Datum, node string) (types.Datum, error) {
@@ -55,5 +52,15 @@ func onNode(do func(NodeInfo, string) error) Func {
 			return types.Null, err
 		}
 		return types.Datum{K: types.KindVoid}, do(s, a[0].S)
+	}
+}
+
+func onCluster(do func(NodeInfo) error) Func {
+	return func(c *Ctx, _ []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return types.Datum{K: types.KindVoid}, do(s)
 	}
 }

@@ -61,6 +61,7 @@ func sherdProcs() []*Proc {
 		fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
 		fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
 		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
+		fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	}
 }
@@ -109,6 +110,9 @@ var sherdViews = []*Relation{
 	view(9114, "replicas", "replicas of this database's fragments, as their leaders see them",
 		col("fragment", textOID), col("node", textOID), col("role", textOID), col("state", textOID), col("lag", int8OID),
 		col("last_contact", timestampTZ), col("term", int8OID)),
+	view(9115, "authorities", "authorities of the nodes' certificates: one, or while it is replaced two, and which nodes that waits for",
+		col("authority", textOID), col("phase", textOID), col("since", timestampTZ), col("expires", timestampTZ),
+		col("waits_for", textArray), col("waits_until", timestampTZ)),
 	view(9113, "indexes", "indexes of this database: where their entries lie, and whether plans use them yet",
 		col("index", regclassOID), col("collection", regclassOID), col("scope", textOID), col("unique", boolOID), col("state", textOID)),
 }

@@ -15,7 +15,7 @@ import (
 func sherdSources() map[string]source {
 	return map[string]source{
 		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
-		"databases": databases, "nodes": nodes, "settings": sherdSettings, "version": sherdVersion,
+		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
 		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows,
 	}
 }
