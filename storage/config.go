@@ -34,6 +34,11 @@ type Config struct {
 	Peers     []raft.Server
 	Join      bool
 
+	// Added: the fragment was added to its database and owned nothing at first. The same at every replica, for ever.
+	Added bool
+	// Global tells whether an index of a table is global, so that its entries' keys begin with a bucket; nil: none is.
+	Global func(table, index uint32) bool
+
 	Pace *Pace // what the replicas of a node share; nil: one of its own
 
 	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
