@@ -41,6 +41,8 @@ func checkDescriptor(d descriptor) error {
 			err = errors.New("a job needs a number and a kind")
 		} else if d.Kind == MoveJob {
 			_, err = d.Move()
+		} else if d.Kind == RemovalJob {
+			_, err = d.Removal()
 		}
 	case *Authority:
 		err = d.check()

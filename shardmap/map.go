@@ -145,3 +145,28 @@ func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
 	})
 	return NewMap(m.epoch+1, append(rs, moved))
 }
+
+// Cut gives the map of the next epoch, in which the range that holds bucket at is two, the second of which begins with it.
+func (m *Map) Cut(at uint32) (*Map, error) {
+	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
+	switch {
+	case i == len(m.ranges):
+		return nil, fmt.Errorf("there is no bucket %d", at)
+	case m.ranges[i].Lo == at:
+		return nil, fmt.Errorf("a range begins there")
+	}
+	rs := slices.Insert(slices.Clone(m.ranges), i+1, m.ranges[i])
+	rs[i].Hi, rs[i+1].Lo = at, at
+	return NewMap(m.epoch+1, rs)
+}
+
+// Join gives the map of the next epoch, in which the two ranges of one fragment that meet at bucket at are one.
+func (m *Map) Join(at uint32) (*Map, error) {
+	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
+	if i == 0 || i == len(m.ranges) || m.ranges[i].Lo != at || m.ranges[i-1].Fragment != m.ranges[i].Fragment {
+		return nil, fmt.Errorf("bucket map: no two ranges of one fragment meet at bucket %d", at)
+	}
+	rs := slices.Clone(m.ranges)
+	rs[i-1].Hi = rs[i].Hi
+	return NewMap(m.epoch+1, slices.Delete(rs, i, i+1))
+}

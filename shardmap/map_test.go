@@ -158,3 +158,24 @@ func BenchmarkLookup(b *testing.B) {
 		m.Lookup(982173)
 	}
 }
+
+func TestMapCutJoin(t *testing.T) {
+	m := NewInitialMap([]FragmentID{10, 11})
+	cut, err := m.Cut(5)
+	if err != nil || cut.Epoch() != 2 || len(cut.Ranges()) != 3 || cut.Ranges()[1].Interval != (Interval{5, BucketCount / 2}) || cut.Lookup(5) != 10 {
+		t.Fatalf("%v, %v", cut, err)
+	}
+	for _, at := range []uint32{0, 5, BucketCount / 2, BucketCount} {
+		if _, err := cut.Cut(at); err == nil {
+			t.Errorf("cut at %d", at)
+		}
+	}
+	for _, at := range []uint32{0, 4, BucketCount / 2, BucketCount} {
+		if _, err := cut.Join(at); err == nil {
+			t.Errorf("joined at %d", at)
+		}
+	}
+	if joined, err := cut.Join(5); err != nil || joined.Epoch() != 3 || len(joined.Ranges()) != 2 {
+		t.Errorf("%v, %v", joined, err)
+	}
+}

@@ -3001,6 +3001,75 @@ func (x *MoveStep) GetPhase() uint32 {
 	return 0
 }
 
+// Removal is the payload of a job that takes a fragment out of its database.
+type Removal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Who           string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
+	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	Waits         string                 `protobuf:"bytes,4,opt,name=waits,proto3" json:"waits,omitempty"` // for what; empty: it goes on
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Removal) Reset() {
+	*x = Removal{}
+	mi := &file_catalog_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Removal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Removal) ProtoMessage() {}
+
+func (x *Removal) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Removal.ProtoReflect.Descriptor instead.
+func (*Removal) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Removal) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *Removal) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *Removal) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Removal) GetWaits() string {
+	if x != nil {
+		return x.Waits
+	}
+	return ""
+}
+
 // Record is a change that somebody made, kept for people to read. Its number is its time in microseconds since 1970, made unique.
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3019,7 +3088,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3031,7 +3100,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3044,7 +3113,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3124,7 +3193,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3205,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3218,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3208,7 +3277,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3289,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3302,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -3331,7 +3400,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3343,7 +3412,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3356,7 +3425,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -3396,7 +3465,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3477,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3490,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -3891,7 +3960,12 @@ const file_catalog_proto_rawDesc = "" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x03 \x01(\rR\x02hi\x12\x16\n" +
 	"\x06source\x18\x04 \x01(\rR\x06source\x12\x14\n" +
-	"\x05phase\x18\x05 \x01(\rR\x05phase\"\xe0\x01\n" +
+	"\x05phase\x18\x05 \x01(\rR\x05phase\"_\n" +
+	"\aRemoval\x12\x1a\n" +
+	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x10\n" +
+	"\x03who\x18\x02 \x01(\tR\x03who\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\x12\x14\n" +
+	"\x05waits\x18\x04 \x01(\tR\x05waits\"\xe0\x01\n" +
 	"\x06Record\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
@@ -3954,7 +4028,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -3987,18 +4061,19 @@ var file_catalog_proto_goTypes = []any{
 	(*Job)(nil),         // 28: sherd.catalog.Job
 	(*Move)(nil),        // 29: sherd.catalog.Move
 	(*MoveStep)(nil),    // 30: sherd.catalog.MoveStep
-	(*Record)(nil),      // 31: sherd.catalog.Record
-	(*EndedMove)(nil),   // 32: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 33: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 34: sherd.catalog.IDCounter
-	(*Object)(nil),      // 35: sherd.catalog.Object
-	nil,                 // 36: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 37: sherd.catalog.Database.SettingsEntry
-	nil,                 // 38: sherd.catalog.Table.OptionsEntry
-	nil,                 // 39: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 40: sherd.catalog.Index.OptionsEntry
-	nil,                 // 41: sherd.catalog.Role.SettingsEntry
-	nil,                 // 42: sherd.catalog.Node.LabelsEntry
+	(*Removal)(nil),     // 31: sherd.catalog.Removal
+	(*Record)(nil),      // 32: sherd.catalog.Record
+	(*EndedMove)(nil),   // 33: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 34: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 35: sherd.catalog.IDCounter
+	(*Object)(nil),      // 36: sherd.catalog.Object
+	nil,                 // 37: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 38: sherd.catalog.Database.SettingsEntry
+	nil,                 // 39: sherd.catalog.Table.OptionsEntry
+	nil,                 // 40: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 41: sherd.catalog.Index.OptionsEntry
+	nil,                 // 42: sherd.catalog.Role.SettingsEntry
+	nil,                 // 43: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4010,30 +4085,30 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	35, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	36, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	36, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	37, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	14, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	15, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	37, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	38, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	16, // 17: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	20, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	21, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	23, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	38, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	39, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	39, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	40, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	19, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	22, // 24: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	40, // 25: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	41, // 26: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	42, // 27: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	41, // 25: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	42, // 26: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	43, // 27: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	30, // 28: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	32, // 29: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	33, // 29: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
 	29, // 30: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	35, // 31: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	34, // 32: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	36, // 31: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	35, // 32: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
 	1,  // 33: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
 	6,  // 34: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
 	6,  // 35: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
@@ -4046,7 +4121,7 @@ var file_catalog_proto_depIdxs = []int32{
 	28, // 42: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
 	26, // 43: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	27, // 44: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	31, // 45: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	32, // 45: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
 	46, // [46:46] is the sub-list for method output_type
 	46, // [46:46] is the sub-list for method input_type
 	46, // [46:46] is the sub-list for extension type_name
@@ -4072,7 +4147,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[20].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[35].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[36].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4090,7 +4165,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

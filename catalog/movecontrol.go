@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"errors"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// moveNamed finds a move that people name by its number.
+func (c *Change) moveNamed(id uint64) (RunningMove, error) {
+	if m, ok := c.base.MoveOf(id); ok {
+		return m, nil
+	}
+	for r := range c.base.Records() {
+		if r.Move != nil && r.Move.Job == id {
+			return RunningMove{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "move %d has ended: %s", id, r.Move.Outcome).
+				WithHint("sherd.move_history tells about it.")
+		}
+	}
+	return RunningMove{}, pgerr.New(pgerr.UndefinedObject, "move %d does not exist", id).WithHint("sherd.moves lists them.")
+}
+
+// PauseMove stops a move before its next step; the present one is undone unless it has flipped.
+func (c *Change) PauseMove(id uint64, a Author) error {
+	m, err := c.moveNamed(id)
+	switch {
+	case err != nil:
+		return err
+	case m.Job.State == JobCancelled:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "move %d is being cancelled", id)
+	case m.Job.State == JobPaused:
+		return nil
+	}
+	return c.setMove(m, JobPaused, a)
+}
+
+// ResumeMove lets a move that was paused, or has failed, go on.
+func (c *Change) ResumeMove(id uint64, a Author) error {
+	m, err := c.moveNamed(id)
+	switch {
+	case err != nil:
+		return err
+	case m.Job.State == JobCancelled:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "move %d is being cancelled", id)
+	case m.Job.State == JobRunning:
+		return nil
+	}
+	return c.setMove(m, JobRunning, a)
+}
+
+// CancelMove ends a move, or the removal of a fragment. What has arrived at its target stays there; what has not, where it is.
+func (c *Change) CancelMove(id uint64, a Author) error {
+	if j := c.base.Job(id); j != nil && j.Kind == RemovalJob {
+		r, err := j.Removal()
+		if err != nil {
+			return err
+		}
+		return c.cancelRemoval(j, r, a)
+	}
+	m, err := c.moveNamed(id)
+	if err != nil || m.Job.State == JobCancelled {
+		return err
+	}
+	if !m.Step.Open() {
+		return errors.Join(c.EndMove(id, string(JobCancelled), "", a.Micros), c.noteMove(m, JobCancelled, a))
+	}
+	return c.setMove(m, JobCancelled, a)
+}
+
+// setMove gives a move another state; a step that runs never flips where the state is none in which it may.
+func (c *Change) setMove(m RunningMove, state JobState, a Author) error {
+	m.Job = m.Job.Clone()
+	m.Job.State, m.Job.Error = state, ""
+	if state != JobRunning && m.Step.Phase == StepRunning {
+		m.Step.Phase = StepAborted
+	}
+	if m.Waits = ""; state == JobPaused {
+		m.Waits = "sherd.resume_move"
+	}
+	return errors.Join(c.PutJob(m.Job.WithMove(m.Move, a.Micros)), c.noteMove(m, state, a))
+}
+
+// noteMove keeps who paused, resumed or cancelled a move.
+func (c *Change) noteMove(m RunningMove, state JobState, a Author) error {
+	change := map[JobState]string{JobRunning: "move resumed", JobPaused: "move paused", JobCancelled: "move cancelled"}[state]
+	return c.note(a, RangeRecord, c.base.Database(m.Job.Database), m.Interval.String(), change)
+}

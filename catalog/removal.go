@@ -1,0 +1,146 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"google.golang.org/protobuf/proto"
+)
+
+// RemovalJob is the kind of a job that takes a fragment out of its database: its buckets move to others, and then it is dropped. The moves have the
+// job's number as their plan.
+const RemovalJob = "remove_fragment"
+
+// Removal is the payload of a RemovalJob.
+type Removal struct {
+	Fragment uint32
+	Who, Why string
+	Waits    string // for what; "" where it goes on
+}
+
+// NewRemovalJob makes the job of a removal; micros is the time now.
+func NewRemovalJob(id uint64, database OID, r *Removal, micros int64) *Job {
+	j := &Job{ID: id, Kind: RemovalJob, State: JobRunning, Database: database, StartedMicros: micros}
+	return j.WithRemoval(r, micros)
+}
+
+// Removal gives the payload of a RemovalJob, an error for other jobs. It is the caller's own.
+func (j *Job) Removal() (*Removal, error) {
+	if j.Kind != RemovalJob {
+		return nil, fmt.Errorf("job %d removes no fragment", j.ID)
+	}
+	var p pb.Removal
+	if err := proto.Unmarshal(j.Payload, &p); err != nil {
+		return nil, fmt.Errorf("job %d: %w", j.ID, err)
+	}
+	if p.GetFragment() == 0 {
+		return nil, fmt.Errorf("job %d names no fragment", j.ID)
+	}
+	return &Removal{p.GetFragment(), p.GetWho(), p.GetWhy(), p.GetWaits()}, nil
+}
+
+// WithRemoval gives the job with another payload; micros is the time now.
+func (j *Job) WithRemoval(r *Removal, micros int64) *Job {
+	j = j.Clone()
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Removal{Fragment: r.Fragment, Who: r.Who, Why: r.Why, Waits: r.Waits})
+	if err != nil {
+		panic("catalog: a removal cannot be encoded: " + err.Error()) // its texts are checked to be UTF-8 where they come in
+	}
+	j.Payload, j.UpdatedMicros = data, micros
+	return j
+}
+
+// removalOf gives the job that removes a fragment, nil where there is none.
+func (v *View) removalOf(fragment uint32) *Job {
+	for j := range v.Jobs() {
+		if r, err := j.Removal(); err == nil && r.Fragment == fragment {
+			return j
+		}
+	}
+	return nil
+}
+
+// RemoveFragment begins to take a fragment out of its database; id is a new number of a job.
+func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Author) error {
+	d := c.current(c.base.Database(database))
+	f := d.FragmentByID(fragment)
+	name := d.NameOf(fragment)
+	if f.Draining {
+		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" is being removed`, name).WithHint("sherd.jobs tells how far it is.")
+	}
+	others := 0
+	for i := range d.Fragments {
+		if !d.Fragments[i].Draining {
+			others++
+		}
+	}
+	if others == 1 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" cannot be removed: no other fragment of database "%s" can take its buckets`, name, d.Name).
+			WithHint("Add one first, with sherd.add_fragment('%s').", d.Name)
+	}
+	for _, p := range d.Pins {
+		if p.Fragment == fragment {
+			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: buckets %v are pinned to it`, name, p.Interval).
+				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+		}
+	}
+	for _, m := range c.base.Moves(database) {
+		if m.Target == fragment {
+			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name, m.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+		}
+	}
+	f.Draining = true
+	j := NewRemovalJob(id, database, &Removal{Fragment: fragment, Who: a.Who, Why: a.Why}, a.Micros)
+	return errors.Join(c.PutDatabase(d), c.PutJob(j), c.note(a, FragmentRecord, d, name, "removal begun"))
+}
+
+// FinishRemoval drops a fragment that owns nothing, with the job that removes it.
+func (c *Change) FinishRemoval(job uint64, micros int64) error {
+	j := c.base.Job(job)
+	if j == nil || j.State != JobRunning {
+		return nil
+	}
+	r, err := j.Removal()
+	if err != nil {
+		return err
+	}
+	d := c.current(c.base.Database(j.Database))
+	name := d.NameOf(r.Fragment)
+	if !d.Map.Owned(r.Fragment).IsEmpty() {
+		return fmt.Errorf("catalog: fragment %s owns buckets", name)
+	}
+	for _, m := range c.base.Moves(j.Database) {
+		if m.Source == r.Fragment || m.Step.Source == r.Fragment && m.Step.Open() {
+			return fmt.Errorf("catalog: fragment %s is the source of move %d", name, m.Job.ID)
+		}
+	}
+	for i := range d.Fragments {
+		if d.Fragments[i].ID == r.Fragment {
+			d.Fragments = append(d.Fragments[:i], d.Fragments[i+1:]...)
+			break
+		}
+	}
+	c.DropJob(job)
+	a := Author{Who: r.Who, Why: r.Why, Plan: job, Micros: micros}
+	return errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, name, "removed"))
+}
+
+// cancelRemoval lets a fragment stay, with what it still owns.
+func (c *Change) cancelRemoval(j *Job, r *Removal, a Author) error {
+	d := c.current(c.base.Database(j.Database))
+	if f := d.FragmentByID(r.Fragment); f != nil {
+		f.Draining = false
+	}
+	for _, m := range c.base.Moves(j.Database) {
+		if m.Plan == j.ID && m.Source == r.Fragment {
+			if err := c.setMove(m, JobCancelled, a); err != nil {
+				return err
+			}
+		}
+	}
+	c.DropJob(j.ID)
+	return errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, d.NameOf(r.Fragment), "removal cancelled"))
+}

@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Author says who makes a change of the topology, and why.
+type Author struct {
+	Who, Why string
+	Plan     uint64 // that it is part of; 0: of none
+	Micros   int64  // since 1970: now
+}
+
+func (c *Change) note(a Author, kind string, d *Database, subject, change string) error {
+	r := &Record{Kind: kind, Database: d.OID, Subject: subject, Change: change, Who: a.Who, Why: a.Why, Plan: a.Plan}
+	return c.Record(r, a.Micros)
+}
+
+// current gives a database as the change leaves it so far, for the next step on it; the caller's own.
+func (c *Change) current(d *Database) *Database {
+	if i, ok := c.at[keyOf(d)]; ok && c.ops[i].kind == putOp {
+		d = c.ops[i].desc.(*Database)
+	}
+	return d.Clone()
+}
+
+// FragmentNamed looks a fragment up by its name, orders$1.
+func (d *Database) FragmentNamed(name string) (*Fragment, error) {
+	for i := range d.Fragments {
+		if f := &d.Fragments[i]; d.FragmentName(f) == name {
+			return f, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, `fragment "%s" of database "%s" does not exist`, name, d.Name).WithHint("sherd.fragments lists them.")
+}
+
+// NameOf gives the name of a fragment, "" where the database has none of that number.
+func (d *Database) NameOf(fragment uint32) string {
+	if f := d.FragmentByID(fragment); f != nil {
+		return d.FragmentName(f)
+	}
+	return ""
+}
+
+func checkBuckets(v shardmap.Interval) error {
+	if v.Empty() || v.Hi > shardmap.BucketCount {
+		return pgerr.New(pgerr.InvalidParameterValue, "there are no buckets from %d to before %d", v.Lo, v.Hi).
+			WithHint("The first bucket counts, the last does not: from 0 to %d are all of them.", shardmap.BucketCount)
+	}
+	return nil
+}
+
+// AddMove begins a move of buckets; id is a new number of a job. It is refused where the target takes none, where buckets are pinned elsewhere, where
+// another move is about them, and where there is nothing to move.
+func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
+	if err := checkBuckets(m.Interval); err != nil {
+		return err
+	}
+	d := c.base.Database(database)
+	target := d.FragmentByID(m.Target)
+	switch {
+	case target == nil:
+		return pgerr.New(pgerr.UndefinedObject, `fragment %d of database "%s" does not exist`, m.Target, d.Name)
+	case target.Draining:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, d.FragmentName(target))
+	}
+	rest := d.Remaining(m)
+	if len(rest) == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v are in fragment "%s" already`, m.Interval, d.FragmentName(target))
+	}
+	for _, r := range rest {
+		if p, ok := d.Pinned(r.Interval, m.Target); ok {
+			return pgerr.New(pgerr.ObjectInUse, `buckets %v are pinned to fragment "%s"`, p.Interval, d.NameOf(p.Fragment)).
+				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+		}
+	}
+	for _, other := range c.base.Moves(database) {
+		if !other.Intersect(m.Interval).Empty() {
+			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", other.Interval, other.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
+		}
+	}
+	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
+	return c.PutJob(NewMoveJob(id, database, m, a.Micros))
+}
+
+// AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds it. It gives the fragment's name.
+func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) (name string, err error) {
+	if len(nodes) == 0 {
+		return "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database").
+			WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
+	}
+	d := c.current(c.base.Database(database))
+	f := Fragment{ID: id, Nodes: slices.Clone(nodes), Joining: slices.Clone(nodes[1:]), Added: true}
+	for _, other := range d.Fragments {
+		f.Ordinal = max(f.Ordinal, other.Ordinal+1)
+	}
+	d.Fragments = append(d.Fragments, f)
+	name = d.FragmentName(&f)
+	return name, errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, name, "added"))
+}
+
+// SplitRange cuts the range of the bucket map that holds a bucket in two, the second of which begins with it.
+func (c *Change) SplitRange(database OID, at uint32, a Author) error {
+	d := c.current(c.base.Database(database))
+	m, err := d.Map.Cut(at)
+	if err != nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", err).
+			WithHint("sherd.bucket_map lists the ranges; name the bucket that the second part begins with.")
+	}
+	d.Map = m
+	return errors.Join(c.PutDatabase(d), c.note(a, RangeRecord, d, fmt.Sprint(at), "split"))
+}
+
+// MergeRanges makes one of the two ranges of the bucket map that meet at a bucket, with which the second begins.
+func (c *Change) MergeRanges(database OID, at uint32, a Author) error {
+	d := c.current(c.base.Database(database))
+	if at > 0 && at < shardmap.BucketCount {
+		before, after := d.Map.Lookup(shardmap.Bucket(at-1)), d.Map.Lookup(shardmap.Bucket(at))
+		if before != after {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "ranges that meet at bucket %d cannot be merged", at).
+				WithDetail(`The one before is in fragment "%s", the one from it on in "%s".`, d.NameOf(before), d.NameOf(after)).
+				WithHint("Move one of them first, with sherd.move_buckets.")
+		}
+	}
+	m, err := d.Map.Join(at)
+	if err != nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "no ranges meet at bucket %d", at).
+			WithHint("sherd.bucket_map lists the ranges; name the bucket that the second one begins with.")
+	}
+	d.Map = m
+	return errors.Join(c.PutDatabase(d), c.note(a, RangeRecord, d, fmt.Sprint(at), "merged"))
+}
+
+// Pin keeps buckets in the fragment that owns them.
+func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Author) error {
+	if err := checkBuckets(v); err != nil {
+		return err
+	}
+	d := c.current(c.base.Database(database))
+	name := d.NameOf(fragment)
+	if rest := d.Remaining(&Move{Interval: v, Target: fragment}); len(rest) > 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v are not in fragment "%s"`, rest[0].Interval, name).
+			WithHint("Move them there first, with sherd.move_buckets.")
+	}
+	for _, p := range d.Pins {
+		if !p.Intersect(v).Empty() {
+			return pgerr.New(pgerr.DuplicateObject, `buckets %v are pinned to fragment "%s" already`, p.Interval, d.NameOf(p.Fragment)).
+				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+		}
+	}
+	for _, m := range c.base.Moves(database) {
+		if !m.Intersect(v).Empty() && m.Target != fragment {
+			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+		}
+	}
+	d.Pins = append(d.Pins, Pin{v, fragment})
+	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, v.String(), fmt.Sprintf("pinned to %s", name)))
+}
+
+// Unpin ends the pins that lie within an interval. One that reaches beyond it stays, and is an error.
+func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
+	if err := checkBuckets(v); err != nil {
+		return err
+	}
+	d := c.current(c.base.Database(database))
+	gone := 0
+	for _, p := range d.Pins {
+		switch in := p.Intersect(v); {
+		case in == p.Interval:
+			gone++
+		case !in.Empty():
+			return pgerr.New(pgerr.InvalidParameterValue, "buckets %v are pinned together", p.Interval).WithHint("Unpin all of them.")
+		}
+	}
+	if gone == 0 {
+		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v)
+	}
+	d.Pins = slices.DeleteFunc(d.Pins, func(p Pin) bool { return p.Intersect(v) == p.Interval })
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, v.String(), "unpinned"))
+}
