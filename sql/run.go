@@ -48,6 +48,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	if err := t.readable(p.tables); err != nil {
 		return 0, err
 	}
+	s.db.samples.note(s.database, p, args)
 	if args, err = s.withCurrent(p.query, args); err != nil {
 		return 0, err
 	}

@@ -53,6 +53,7 @@ type Server struct {
 	exports       exports // snapshots
 	told          toldIDs
 	storages      storages
+	samples       samples
 	started       time.Time
 	drafts        atomic.Uint64 // numbers the drafts of definitions
 

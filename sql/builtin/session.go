@@ -1,6 +1,10 @@
 package builtin
 
-import "time"
+import (
+	"time"
+
+	"github.com/sherddb/sherd/sql/advice"
+)
 
 // SessionInfo is what functions ask of the session that runs them. Package sql implements it; a nil SessionInfo in Ctx makes these
 // functions answer 0A000. Methods that look something up give ok = false where it does not exist; errors are *pgerr.Error.
@@ -147,6 +151,8 @@ type PolicyInfo interface {
 	SetPolicy(table uint32, policy string) error
 	// ValidatePolicy looks for documents that lie where the policy does not allow, and trusts the policy where there are none.
 	ValidatePolicy(table uint32, emit func(id string, bucket uint32, detail string) error) error
+	// PolicyAdvice judges a policy, or for "" those worth looking at, by the documents and by statements that ran.
+	PolicyAdvice(table uint32, policy string, emit func(*advice.Report) error) error
 	// Check looks over the database; with an index that is not 0 it tells about that one only.
 	Check(index uint32, emit func(check, subject string, ok bool, detail string) error) error
 }

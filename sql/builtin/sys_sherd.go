@@ -1,10 +1,13 @@
 package builtin
 
 import (
+	"math"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/advice"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -59,6 +62,35 @@ func sherdValidatePolicy(c *Ctx, a []types.Datum, emit func([]types.Datum) error
 	}
 	return s.ValidatePolicy(a[0].Oid(), func(id string, bucket uint32, detail string) error {
 		return emit([]types.Datum{types.NewText(id), types.NewInt(int64(bucket)), types.NewText(detail)})
+	})
+}
+
+// sherdPolicyAdvice judges policies of a table: the one given, or those that its documents suggest.
+func sherdPolicyAdvice(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+	s, err := c.session()
+	if err != nil {
+		return err
+	}
+	policy := ""
+	if len(a) > 1 {
+		if policy = jsonb.Doc(a[1].S).Text(); policy == "" {
+			policy = "{}"
+		}
+	}
+	return s.PolicyAdvice(a[0].Oid(), policy, func(r *advice.Report) error {
+		doc, err := jsonb.Parse(r.Policy.JSON())
+		if err != nil {
+			return err
+		}
+		rises := types.Null
+		if r.Ordered {
+			rises = types.NewBool(r.Rises)
+		}
+		return emit([]types.Datum{
+			types.NewJSONB(string(doc)), types.NewInt(r.Documents), types.NewInt(r.Rejected), types.NewInt(r.Misplaced), types.NewInt(r.Distinct),
+			types.NewInt(r.Buckets), types.NewInt(int64(r.Largest)), types.NewInt(r.Most), types.NewInt(r.LargestBytes), types.NewFloat8(math.Round(r.Skew*1000) / 1000),
+			rises, types.NewInt(r.Looked), types.NewInt(r.One), types.NewInt(r.Now), types.NewText(r.Text()),
+		})
 	})
 }
 

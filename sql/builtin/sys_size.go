@@ -28,7 +28,7 @@ var sysSize = map[string]Func{
 }
 
 var sysSets = map[string]SetFunc{
-	"sherd_validate_policy": sherdValidatePolicy, "sherd_check": sherdCheck, "sherd_check_index": sherdCheckIndex, "pg_options_to_table": optionsToTable,
+	"sherd_validate_policy": sherdValidatePolicy, "sherd_policy_advice": sherdPolicyAdvice, "sherd_policy_advice_of": sherdPolicyAdvice, "sherd_check": sherdCheck, "sherd_check_index": sherdCheckIndex, "pg_options_to_table": optionsToTable,
 	"pg_partition_ancestors": noRows, "pg_partition_tree": noRows, "pg_tablespace_databases": noRows, "pg_listening_channels": listeningChannels,
 }
 

@@ -36,3 +36,26 @@ func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error
 	}
 	return id, bucket, p.table.checkPlace(row)
 }
+
+// Home gives the key of a row in words, the bucket that its key alone would choose, and the one in which it lies.
+func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err error) {
+	t := p.table
+	keys := t.keyValues(nil, row)
+	at, err := t.bucketOf(keys)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	if !t.def.Anchors {
+		own, err = t.ownBucket(keys)
+		return string(t.text), own, at.at, err
+	}
+	parsed, err := shardmap.ParseID(keys[0].S)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	base, err := shardmap.ParseID(parsed.Base + "$")
+	return keys[0].S, base.Bucket, at.at, err
+}
+
+// Values gives what the policy's fields are in a row.
+func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValues(row) }

@@ -11,6 +11,7 @@ const (
 	textOID     = 25
 	oidOID      = 26
 	xidOID      = 28
+	float8OID   = 701
 	int4Array   = 1007
 	textArray   = 1009
 	timestampTZ = 1184
@@ -40,6 +41,12 @@ func sherdProcs() []*Proc {
 		p.ArgNames = append(p.ArgNames, names...)
 		return p
 	}
+	advice := func(p *Proc) *Proc {
+		return table(p, []string{
+			"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket", "largest_documents", "largest_bytes", "skew",
+			"rising", "statements", "one_fragment", "one_fragment_now", "advice",
+		}, jsonbOID, int8OID, int8OID, int8OID, int8OID, int8OID, int4OID, int8OID, int8OID, float8OID, boolOID, int8OID, int8OID, int8OID, textOID)
+	}
 	return []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
@@ -51,6 +58,8 @@ func sherdProcs() []*Proc {
 			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
 		table(fn(8008, "check_index", "sherd_check_index", 'v', recordOID, regclassOID),
 			[]string{"check", "subject", "ok", "detail"}, textOID, textOID, boolOID, textOID),
+		advice(fn(8009, "policy_advice", "sherd_policy_advice", 'v', recordOID, regclassOID)),
+		advice(fn(8010, "policy_advice", "sherd_policy_advice_of", 'v', recordOID, regclassOID, jsonbOID)),
 		fn(8006, "version", "sherd_version", 's', textOID),
 		fn(8007, "fragment", "sherd_fragment", 's', textOID, regclassOID, textOID),
 		fn(8020, "txn_id", "sherd_txn_id", 's', textOID),

@@ -1,0 +1,246 @@
+package advice
+
+import (
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Document is one row as a candidate sees it.
+type Document struct {
+	ID     string
+	Own    shardmap.Bucket // of the id without what an anchor or a placement added
+	Bucket shardmap.Bucket // where it lies now
+	Values []shardmap.Value
+	Bytes  int
+}
+
+// Judge gathers what a policy would do to documents. Make it with NewJudge.
+type Judge struct {
+	policy *shardmap.Policy
+	table  string
+	now    *shardmap.Map
+
+	counts    []uint32 // documents by bucket
+	documents int64
+	bytes     int64
+	rejected  int64
+	example   string // why the first document was rejected
+	misplaced int64
+	seen      []uint64 // linear counting of values
+	seed      maphash.Seed
+	trend     trend
+}
+
+const distinctBits = 1 << 20
+
+// NewJudge makes a Judge of a policy for a table, with the bucket map of its database.
+func NewJudge(p *shardmap.Policy, table string, now *shardmap.Map) *Judge {
+	return &Judge{
+		policy: p, table: table, now: now, counts: make([]uint32, shardmap.BucketCount), seen: make([]uint64, distinctBits/64), seed: maphash.MakeSeed(),
+	}
+}
+
+// Add takes a document into account.
+func (j *Judge) Add(d Document) {
+	j.documents++
+	j.bytes += int64(d.Bytes)
+	content, err := j.policy.ContentBucket(j.table, d.Own, d.Values)
+	if err != nil {
+		if j.rejected++; j.rejected == 1 {
+			j.example = reason(d.ID, err)
+		}
+		return
+	}
+	block := j.policy.Block(content)
+	place := block.Lo + uint32(d.Own)%(block.Hi-block.Lo)
+	if j.policy.IsID() {
+		place = uint32(d.Own)
+	} else if !block.Contains(d.Bucket) {
+		j.misplaced++
+	}
+	j.counts[place]++
+	text := j.text(d)
+	h := maphash.String(j.seed, text) % distinctBits
+	j.seen[h/64] |= 1 << (h % 64)
+	if n, ok := number(d.ID); ok {
+		j.trend.add(n, text, block.Lo)
+	}
+}
+
+func reason(id string, err error) string {
+	why := pgerr.From(err).Detail
+	if why == "" {
+		why = pgerr.From(err).Message
+	}
+	return strconv.Quote(id) + ": " + why
+}
+
+// text is what makes two documents' contents the same.
+func (j *Judge) text(d Document) string {
+	if j.policy.IsID() {
+		return d.ID
+	}
+	if len(d.Values) == 1 {
+		return d.Values[0].Text
+	}
+	texts := make([]string, len(d.Values))
+	for i, v := range d.Values {
+		texts[i] = v.Text
+	}
+	return strings.Join(texts, "\x00")
+}
+
+// number gives the number in an id that a server or an application counts up: the last run of digits before any "$".
+func number(id string) (n int64, ok bool) {
+	if at := strings.LastIndexByte(id, '$'); at > 0 {
+		id = id[:at]
+	}
+	end := strings.LastIndexAny(id, "0123456789") + 1
+	start := end
+	for start > 0 && id[start-1] >= '0' && id[start-1] <= '9' {
+		start--
+	}
+	n, err := strconv.ParseInt(id[start:end], 10, 64)
+	return n, err == nil
+}
+
+// distinct estimates how many values there are.
+func (j *Judge) distinct() int64 {
+	set := 0
+	for _, w := range j.seen {
+		set += bits.OnesCount64(w)
+	}
+	if set == distinctBits {
+		set-- // the estimate has no bound any more
+	}
+	n := -distinctBits * math.Log(1-float64(set)/distinctBits)
+	return min(int64(math.Round(n)), j.documents-j.rejected)
+}
+
+// Spread is how documents lie in buckets and fragments.
+type Spread struct {
+	Buckets int64           // that hold any
+	Largest shardmap.Bucket // with Most documents
+	Most    int64
+	Skew    float64 // documents of the fullest fragment by the mean of all
+}
+
+func (j *Judge) spread() (s Spread) {
+	of := map[shardmap.FragmentID]int64{}
+	for _, r := range j.now.Ranges() {
+		for b := r.Lo; b < r.Hi; b++ {
+			n := int64(j.counts[b])
+			if n == 0 {
+				continue
+			}
+			s.Buckets++
+			of[r.Fragment] += n
+			if n > s.Most {
+				s.Largest, s.Most = shardmap.Bucket(b), n
+			}
+		}
+	}
+	if placed := j.documents - j.rejected; placed > 0 {
+		most := int64(0)
+		for _, n := range of {
+			most = max(most, n)
+		}
+		s.Skew = float64(most) * float64(len(j.now.Fragments())) / float64(placed)
+	}
+	return s
+}
+
+// trend tells whether values rise with the numbers of ids, and whether neighbours in that order go to the same block. It looks at a sample.
+type trend struct {
+	every int64
+	count int64
+	list  []point
+}
+
+type point struct {
+	order int64
+	text  string
+	block uint32
+}
+
+const trendPoints = 4096
+
+// add keeps every so manieth document, more and more rarely.
+func (t *trend) add(order int64, text string, block uint32) {
+	if t.every == 0 {
+		t.every = 1
+	}
+	if t.count++; t.count%t.every != 0 {
+		return
+	}
+	t.list = append(t.list, point{order, strings.Clone(text), block})
+	if len(t.list) < trendPoints {
+		return
+	}
+	n := 0
+	for i := 1; i < len(t.list); i += 2 {
+		t.list[n] = t.list[i]
+		n++
+	}
+	t.list, t.every = t.list[:n], 2*t.every
+}
+
+const (
+	trendLeast = 32   // points; fewer say nothing
+	trendRises = 0.98 // share of neighbours in order
+	trendHot   = 0.9  // share of neighbours in the same block
+)
+
+// judge gives whether values rise, and whether what is new goes to one block at a time; known is false where that cannot be told.
+func (t *trend) judge() (rises, hot, known bool) {
+	if len(t.list) < trendLeast {
+		return false, false, false
+	}
+	slices.SortStableFunc(t.list, func(a, b point) int { return compare(a.order, b.order) })
+	up, same, equal := 0, 0, 0
+	for i := 1; i < len(t.list); i++ {
+		c := compareTexts(t.list[i-1].text, t.list[i].text)
+		if c <= 0 {
+			up++
+		}
+		if c == 0 {
+			equal++
+		}
+		if t.list[i-1].block == t.list[i].block {
+			same++
+		}
+	}
+	n := float64(len(t.list) - 1)
+	rises = float64(up)/n >= trendRises && equal < len(t.list)-1
+	return rises, float64(same)/n >= trendHot && same < len(t.list)-1, true
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// compareTexts orders numbers by value and all else by bytes.
+func compareTexts(a, b string) int {
+	x, errA := strconv.ParseFloat(a, 64)
+	y, errB := strconv.ParseFloat(b, 64)
+	if errA == nil && errB == nil && x != y {
+		if x < y {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}

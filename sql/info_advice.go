@@ -1,0 +1,284 @@
+package sql
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/advice"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+const (
+	advisedPolicies = 6
+	lookedForPaths  = 2000 // documents in which fields are looked for
+	judgedDocuments = 1 << 20
+)
+
+// PolicyAdvice implements builtin.PolicyInfo.
+func (i info) PolicyAdvice(table uint32, policy string, emit func(*advice.Report) error) error {
+	a, err := i.adviser(table)
+	if err != nil {
+		return err
+	}
+	policies, err := a.policies(policy)
+	if err != nil {
+		return err
+	}
+	reports, err := a.judge(policies)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(reports, advice.Better)
+	for _, r := range reports {
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adviser judges policies of one table.
+type adviser struct {
+	s     *Session
+	ctx   context.Context
+	view  *catalog.View
+	table *catalog.Table
+}
+
+func (i info) adviser(table catalog.OID) (*adviser, error) {
+	if i.ctx == nil || i.tx == nil {
+		return nil, pgerr.Unsupported("sherd.policy_advice() cannot run here")
+	}
+	v := i.view()
+	t := v.Table(table)
+	switch {
+	case t == nil || t.Database != i.database || t.Kind != catalog.KindTable:
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a table of this database", table)
+	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	case t.PrimaryKey() == nil:
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
+			WithHint("Give it one: ALTER TABLE … ADD PRIMARY KEY.")
+	}
+	return &adviser{i.Session, i.ctx, v, t}, nil
+}
+
+// policies gives the policy asked about, or those worth looking at: the present one, the id, and the fields that documents have.
+func (a *adviser) policies(asked string) ([]*shardmap.Policy, error) {
+	if asked != "" {
+		p, err := shardmap.ParsePolicyJSON(asked)
+		if err != nil {
+			return nil, err
+		}
+		return []*shardmap.Policy{p}, nil
+	}
+	fields, err := a.fields()
+	if err != nil {
+		return nil, err
+	}
+	out := []*shardmap.Policy{}
+	add := func(p *shardmap.Policy) {
+		same := func(q *shardmap.Policy) bool { return p.ByString() == q.ByString() && p.Range == q.Range }
+		if len(out) < advisedPolicies && !slices.ContainsFunc(out, same) {
+			out = append(out, p)
+		}
+	}
+	if a.table.Policy != nil {
+		add(a.table.Policy)
+	}
+	for _, f := range append([]shardmap.Field{{Func: shardmap.IDFunc}}, fields...) {
+		p, err := shardmap.NewPolicy([]shardmap.Field{f}, 1, false)
+		if err != nil {
+			return nil, err
+		}
+		add(p)
+	}
+	return out, nil
+}
+
+// fields gives fields that could be a policy: those of documents, or the columns of the primary key.
+func (a *adviser) fields() ([]shardmap.Field, error) {
+	if !a.table.Anchors {
+		var out []shardmap.Field
+		for _, att := range a.table.PrimaryKey().Columns {
+			out = append(out, shardmap.Field{Path: []string{a.table.ColumnByNum(att).Name}})
+		}
+		return out, nil
+	}
+	if a.table.Document == 0 {
+		return nil, nil
+	}
+	paths := advice.NewPaths()
+	at := int(a.table.Document) - 1
+	err := a.s.queryAgainst(a.ctx, a.view, selectColumns(a.view, a.table, []int{at})+" LIMIT "+formatInt(lookedForPaths), func(row []types.Datum) error {
+		if !row[0].IsNull() {
+			paths.Add(jsonb.Doc(row[0].S))
+		}
+		return nil
+	})
+	return paths.Fields(advisedPolicies), err
+}
+
+// judge reads the table once, for all policies.
+func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
+	now, err := exec.NewPlacement(a.table)
+	if err != nil {
+		return nil, err
+	}
+	judges, places := make([]*advice.Judge, len(policies)), make([]*exec.Placement, len(policies))
+	columns := now.Columns()
+	for i, p := range policies {
+		judges[i] = advice.NewJudge(p, a.table.Name, a.s.tx.gateway.Map)
+		if places[i], err = exec.NewPlacement(withPolicy(a.table, p)); err != nil {
+			return nil, err
+		}
+		columns = append(columns, places[i].Columns()...)
+	}
+	slices.Sort(columns)
+	columns = slices.Compact(columns)
+	if err := a.read(columns, now, judges, places); err != nil {
+		return nil, err
+	}
+	samples := a.s.db.samples.of(a.s.database, a.table.OID)
+	present := a.local(a.view, samples)
+	var out []*advice.Report
+	for i, j := range judges {
+		st := advice.Statements{}
+		under, err := a.under(policies[i])
+		if err != nil {
+			return nil, err
+		}
+		for k, one := range a.local(under, samples) {
+			if one == unknownPlace || present[k] == unknownPlace {
+				continue
+			}
+			st.Looked++
+			st.One += int64(one)
+			st.Now += int64(present[k])
+		}
+		out = append(out, j.Report(st))
+	}
+	return out, nil
+}
+
+func withPolicy(t *catalog.Table, p *shardmap.Policy) *catalog.Table {
+	t = t.Clone()
+	t.Policy, t.PolicyValidated = p, !p.Mutable
+	return t
+}
+
+// under gives the definitions with a policy in force, as if all documents had been placed by it.
+func (a *adviser) under(p *shardmap.Policy) (*catalog.View, error) {
+	ch := a.view.Plan()
+	if err := ch.PutTable(withPolicy(a.table, p)); err != nil {
+		return nil, err
+	}
+	return ch.Preview()
+}
+
+func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judge, places []*exec.Placement) error {
+	step, err := a.step()
+	if err != nil {
+		return err
+	}
+	row := make([]types.Datum, len(a.table.Columns))
+	n := int64(0)
+	return a.s.queryAgainst(a.ctx, a.view, selectColumns(a.view, a.table, columns), func(got []types.Datum) error {
+		if n++; n%step != 0 {
+			return nil
+		}
+		size := 0
+		for i, at := range columns {
+			row[at] = got[i]
+			size += len(got[i].S)
+		}
+		id, own, bucket, err := now.Home(row)
+		if err != nil {
+			return err
+		}
+		for i, j := range judges {
+			j.Add(advice.Document{ID: id, Own: own, Bucket: bucket, Values: places[i].Values(row), Bytes: size})
+		}
+		return nil
+	})
+}
+
+// step says that every so manieth document is judged: of a large table, a million.
+func (a *adviser) step() (int64, error) {
+	stats, err := a.s.db.cfg.Fragments.TableStats(a.view.Database(a.s.database), a.table.StorageID)
+	documents := int64(0)
+	for _, s := range stats {
+		documents += s.Documents
+	}
+	return max(1, documents/judgedDocuments), err
+}
+
+// Whether a statement is answered by one fragment.
+const (
+	manyPlaces   = 0
+	onePlace     = 1
+	unknownPlace = 2
+)
+
+// local plans samples with the definitions of a view.
+func (a *adviser) local(view *catalog.View, list []sample) []int {
+	out := make([]int, len(list))
+	plans := map[string]*plan.Plan{}
+	for i, x := range list {
+		key := x.program.stmt.Text() + "\x00" + typeKey(x.program.params)
+		p, ok := plans[key]
+		if !ok {
+			p, _ = a.plan(view, x.program) // one that cannot be planned any more tells nothing
+			plans[key] = p
+		}
+		out[i] = unknownPlace
+		if p != nil {
+			out[i] = a.place(p, x.args)
+		}
+	}
+	return out
+}
+
+func (a *adviser) plan(view *catalog.View, p *program) (*plan.Plan, error) {
+	actx := a.s.analysis(view, p.stmt.Source)
+	actx.Tables = nil // the definitions may never come into force
+	q, _, err := analyze.Statement(actx, p.stmt.Node, p.params)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Build(q, plan.Env{Fold: exec.EvalConst})
+}
+
+// place evaluates the routes of a plan.
+func (a *adviser) place(p *plan.Plan, args []types.Datum) int {
+	c := a.s.execution(a.ctx, args)
+	m := a.s.tx.gateway.Map
+	set, where := shardmap.BucketSet{}, onePlace
+	plan.Explain(p, plan.Notes{Route: func(r *plan.Route) string {
+		if r.Table == nil {
+			return ""
+		}
+		got, known, err := exec.RouteBuckets(c, r)
+		switch {
+		case err != nil:
+			where = unknownPlace
+		case !known && where == onePlace:
+			where = manyPlaces
+		default:
+			set = set.Union(got)
+		}
+		return ""
+	}})
+	if where == onePlace && len(m.Split(set)) > 1 {
+		where = manyPlaces
+	}
+	return where
+}
