@@ -24,6 +24,6 @@
 //   - Values of columns (not documents) take part by the text of keytext.go, so that no session setting can move them.
 //   - A policy id() is true of every document, so a change to it needs no scan.
 //
-// Ranges are half-open throughout. Not here yet: key ranges (shard_by = 'range'), lookup, prefix and zone rules, forwarding,
-// balance decisions.
+// Ranges are half-open throughout. What should move is decided in package balance. Not here yet: key ranges as a policy (shard_by = 'range';
+// keyrange.go has their names), lookup, prefix and zone rules, forwarding.
 package shardmap

@@ -34,7 +34,7 @@ func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
 			return next, true
 		}
 	}
-	if p.busy < maxPlacing {
+	if p.busy < maxPlacing && !p.mostSilent() {
 		for _, step := range []func(ReplicaSet) (ReplicaSet, bool){p.mend, p.shrink, p.spread, p.even} {
 			for _, s := range sets {
 				if len(s.Joining)+len(s.Leaving) > 0 || p.replacing && p.lost(s) {
@@ -99,6 +99,17 @@ func newPlacing(sites []Site, sets []ReplicaSet) *placing {
 		}
 	}
 	return p
+}
+
+// mostSilent tells whether a majority of the nodes does not answer: then nothing is replaced, for it is rather the network, or this node, that is slow.
+func (p *placing) mostSilent() bool {
+	n := 0
+	for _, s := range p.sites {
+		if s.Silent || s.Dead {
+			n++
+		}
+	}
+	return 2*n > len(p.sites)
 }
 
 // staying gives the nodes that do not leave.

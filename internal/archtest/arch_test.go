@@ -18,6 +18,7 @@ const module = "github.com/sherddb/sherd/"
 // mayImport lists, for each folder, the folders of ours that it may import (docs/architecture.md). internal/pgerr is open to all.
 var mayImport = map[string][]string{
 	"shardmap":             {},
+	"shardmap/balance":     {"shardmap"},
 	"jsonb":                {},
 	"jsonb/jsonpath":       {"jsonb"},
 	"integration/bench":    {"integration/fault"},

@@ -1,0 +1,50 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// SegmentThreshold is by how many segments of a range table two fragments must differ for a round to begin: 2 of fewer than 20 in all, 4 up to 79, 8 from 80 on.
+func SegmentThreshold(segments int) int {
+	switch {
+	case segments < 20:
+		return 2
+	case segments < 80:
+		return 4
+	}
+	return 8
+}
+
+// SegmentMove takes one segment from a fragment to another.
+type SegmentMove struct {
+	From, To shardmap.FragmentID
+}
+
+// EvenSegments gives the moves of a round over the segments of a range table, given how many each fragment has. A round begins by SegmentThreshold, or goes on
+// where inRound says that it has begun, and ends where no two differ by two.
+func EvenSegments(count map[shardmap.FragmentID]int, inRound bool) (out []SegmentMove) {
+	ids := make([]shardmap.FragmentID, 0, len(count))
+	total := 0
+	have := map[shardmap.FragmentID]int{}
+	for id, n := range count {
+		ids, total, have[id] = append(ids, id), total+n, n
+	}
+	slices.Sort(ids)
+	if len(ids) < 2 {
+		return nil
+	}
+	by := func(a, b shardmap.FragmentID) int { return cmp.Compare(have[a], have[b]) }
+	for {
+		least, most := slices.MinFunc(ids, by), slices.MaxFunc(ids, by)
+		d := have[most] - have[least]
+		if d < 2 || !inRound && d < SegmentThreshold(total) {
+			return out
+		}
+		inRound = true
+		have[most], have[least] = have[most]-1, have[least]+1
+		out = append(out, SegmentMove{most, least})
+	}
+}
