@@ -16,8 +16,7 @@ import (
 
 // Hold is PREPARE TRANSACTION: what is staged, and the locks, survive restarts under a name, until CommitHeld or RollbackHeld. The handle is
 // done with afterwards, whether it worked or not: after an error the transaction is rolled back, except 40003. 42710 where the name is taken;
-// 0A000 where the transaction is SERIALIZABLE and has both read and written: what it read would have to stay as it is until COMMIT PREPARED,
-// which may come in a year and must not fail.
+// 40001 where the transaction is SERIALIZABLE, writes, and has read what is not so any more, or is being changed: from here on it must not fail.
 func (t *Transaction) Hold(ctx context.Context, req txn.HoldRequest) error {
 	home, err := t.host.homeOf(req)
 	if err == nil {
@@ -43,17 +42,6 @@ func (t *Transaction) holdable(ctx context.Context, req txn.HoldRequest) error {
 	}
 	if _, taken := findHeld(held, req.GID); taken {
 		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	reads, writes := false, false
-	for _, p := range t.parts {
-		reads = reads || p.HasReads()
-		writes = writes || p.HasWrites() || t.defines()
-	}
-	if reads && writes {
-		return pgerr.Unsupported("PREPARE TRANSACTION of a SERIALIZABLE transaction that has read and written is not supported").
-			WithHint("Use REPEATABLE READ with SELECT ... FOR SHARE on what must not change.")
 	}
 	return nil
 }
@@ -87,10 +75,10 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 	defer t.letGo()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := storage.HoldRequest{HoldRequest: req, Home: home}
+	r := storage.HoldRequest{HoldRequest: req, Home: home, Reads: t.options.Isolation == txn.Serializable && (t.hasWrites() || t.defines())}
 	var others []part
 	for id, p := range t.parts {
-		if id == home || p.HasWrites() || p.HasPins() {
+		if id == home || p.HasWrites() || p.HasPins() || r.Reads && p.staged() {
 			r.Writers = append(r.Writers, id)
 		}
 		if id == home {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -104,6 +105,7 @@ func TestHoldAndOutcome(t *testing.T) {
 	}
 }
 
+// TestHoldOfSerializable: a fragment in which it has only read holds too, and nobody writes there where it has read.
 func TestHoldOfSerializable(t *testing.T) {
 	dir := t.TempDir()
 	h := openHost(t, dir, openCatalog(t, dir))
@@ -114,12 +116,16 @@ func TestHoldOfSerializable(t *testing.T) {
 	}
 	x := h.Begin().(*Transaction)
 	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
-	put(t, x, fragments[:1], heldKey(1))
 	T, err := x.Snapshot(t.Context(), fragments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := stageOf(x.parts[fragments[0]]).View(t.Context(), T)
+	put(t, x, fragments[:1], heldKey(1))
+	p, err := x.part(fragments[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := stageOf(p).View(t.Context(), T)
 	if err == nil {
 		_, err = v.Get(t.Context(), heldKey(2))
 	}
@@ -127,8 +133,24 @@ func TestHoldOfSerializable(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Close()
-	if err := x.Hold(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+	if err := x.Hold(t.Context(), txn.HoldRequest{GID: "s", Database: catalog.PostgresDB}); err != nil {
+		t.Fatal(err)
+	}
+	y := h.Begin().(*Transaction)
+	put(t, y, fragments[1:2], heldKey(2))
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := stageOf(y.parts[fragments[1]]).AwaitReaders(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
+	}
+	if _, err := h.CommitHeld(t.Context(), catalog.PostgresDB, "s", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := stageOf(y.parts[fragments[1]]).AwaitReaders(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Commit(t.Context(), 0); err != nil {
+		t.Fatal(err)
 	}
 }
 

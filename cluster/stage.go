@@ -19,9 +19,13 @@ type Stage struct {
 // NewStage makes the stage of a transaction whose gateway is another node.
 func NewStage(tx *storage.Tx) *Stage { return &Stage{Tx: tx} }
 
-// Run runs a task here.
+// Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
 func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	return exec.RunTask(ctx, taskTx{s.Tx, s, task.Limits.Unvalidated}, task, emit)
+	res, err := exec.RunTask(ctx, taskTx{s.Tx, s, task.Limits.Unvalidated}, task, emit)
+	if err == nil {
+		err = s.AwaitReaders(ctx)
+	}
+	return res, err
 }
 
 // Written tells whether the stage writes, and into which buckets: the first two, since nobody asks beyond "more than one".

@@ -80,6 +80,11 @@ func (t *Transaction) SetLockTimeout(d time.Duration) {
 func (t *Transaction) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.hasWrites()
+}
+
+// hasWrites is called with mu held.
+func (t *Transaction) hasWrites() bool {
 	for _, p := range t.parts {
 		if p.HasWrites() {
 			return true

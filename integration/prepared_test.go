@@ -62,3 +62,54 @@ func sound(t *testing.T, conn *pgx.Conn) {
 		t.Errorf("sherd.check(): %s", strings.Join(all, "\n"))
 	}
 }
+
+// TestPreparedSerializable: what a SERIALIZABLE transaction has read stays true from PREPARE TRANSACTION to COMMIT PREPARED, through a kill, over one
+// fragment and over several: write skew is refused to the other, who waits if it comes later.
+func TestPreparedSerializable(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	p := StartT(t, binary, data)
+	for _, place := range placements {
+		a, b := place.ids["a"], place.ids["b"]
+		x, y := Connect(t, p.URL), Connect(t, p.URL)
+		Exec(t, x, "DROP TABLE IF EXISTS t; CREATE TABLE t (id text PRIMARY KEY, v int); CREATE INDEX ON t (v); INSERT INTO t VALUES ('"+a+"', 10), ('"+b+"', 10)")
+		for _, c := range []*pgx.Conn{x, y} {
+			Exec(t, c, "BEGIN ISOLATION LEVEL SERIALIZABLE")
+			if got := One[int](t, c, "SELECT sum(v) FROM t"); got != 20 {
+				t.Fatalf("%s: sum %d", place.name, got)
+			}
+		}
+		Exec(t, x, "UPDATE t SET v = 0 WHERE id = '"+a+"'")
+		Exec(t, y, "UPDATE t SET v = 0 WHERE id = '"+b+"'")
+		Exec(t, x, "PREPARE TRANSACTION 'x'")
+		if _, err := y.Exec(context.Background(), "COMMIT"); sqlState(err) != "40001" {
+			t.Errorf("%s: write skew: %v", place.name, err)
+		}
+		p.Kill()
+		p = StartT(t, binary, data)
+		x, y = Connect(t, p.URL), Connect(t, p.URL)
+		Exec(t, y, "SET lock_timeout = '50ms'")
+		for _, statement := range []string{
+			"UPDATE t SET v = 0 WHERE id = '" + b + "'", "INSERT INTO t VALUES ('new', 1)", "DELETE FROM t WHERE v = 10 AND id = '" + b + "'",
+			"BEGIN ISOLATION LEVEL SERIALIZABLE; INSERT INTO t VALUES ('new', 1); COMMIT", "DROP TABLE t",
+		} {
+			if _, err := y.Exec(context.Background(), statement); sqlState(err) != "55P03" {
+				t.Errorf("%s: %s: %v", place.name, statement, err)
+			}
+			Exec(t, y, "ROLLBACK")
+		}
+		if got := One[int](t, y, "SELECT sum(v) FROM t"); got != 20 {
+			t.Errorf("%s: readers see a sum of %d", place.name, got)
+		}
+		Exec(t, y, "RESET lock_timeout")
+		done := make(chan error, 1)
+		go func() {
+			_, err := y.Exec(context.Background(), "UPDATE t SET v = 0 WHERE id = '"+b+"' AND (SELECT sum(v) FROM t) > 10")
+			done <- err
+		}()
+		Exec(t, x, "COMMIT PREPARED 'x'")
+		if err := <-done; err != nil {
+			t.Errorf("%s: who has waited: %v", place.name, err)
+		}
+		sound(t, x)
+	}
+}

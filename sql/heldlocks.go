@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn"
 )
 
 // heldName names a prepared transaction.
@@ -81,6 +82,9 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 					return err
 				}
 			}
+			if err := adoptReads(ctx, owner, tables, h); err != nil {
+				return err
+			}
 			for _, x := range view.Held() {
 				if x.ID == h.ID {
 					if err := adoptDefinitions(ctx, owner, d.OID, x); err != nil {
@@ -91,6 +95,22 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 			db.mu.Lock()
 			db.held[heldName{d.OID, h.GID}] = owner
 			db.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// adoptReads takes the locks of tables that a prepared transaction has read, as far as that is to be true at its commit.
+func adoptReads(ctx context.Context, owner *locks.Owner, tables map[storedIn]*catalog.Table, h txn.HeldTransaction) error {
+	for _, id := range h.Tables {
+		for _, f := range h.Fragments {
+			t := tables[storedIn{f, id}]
+			if t == nil {
+				continue
+			}
+			if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.AccessShare}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

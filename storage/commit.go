@@ -92,6 +92,23 @@ func (t *Tx) enter() error {
 	if err := t.begin(); err != nil {
 		return err
 	}
+	if err := t.mayWrite(); err != nil {
+		return err
+	}
+	t.phase = phaseBusy
+	return nil
+}
+
+// reenter is enter for another attempt.
+func (t *Tx) reenter() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.phase != phaseOpen {
+		return nil // it was not let go
+	}
+	if err := t.mayWrite(); err != nil {
+		return err
+	}
 	t.phase = phaseBusy
 	return nil
 }
@@ -390,7 +407,7 @@ func (t *Tx) isPrepared() bool {
 // encodeStage encodes the stage and logs its parts, at the first attempt.
 func (t *Tx) encodeStage() error {
 	if t.encoded {
-		return nil
+		return t.reenter()
 	}
 	if err := t.r.room(!t.puts.Load()); err != nil {
 		return err

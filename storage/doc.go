@@ -77,7 +77,8 @@
 // # Holding
 //
 // A held transaction is an open one with a record of its own (hold.go): no C, so T3 does not apply to it, locks as those of a
-// prepared one. Its home is asked by those who hold, at the start of a term and every RecoverAfter.
+// prepared one. Its home is asked by those who hold, at the start of a term and every RecoverAfter. The reads of a SERIALIZABLE one are in the
+// record too: who would write there waits (hold_reads.go).
 //
 // # Crashes
 //

@@ -46,7 +46,14 @@ func goldenEntries() []*entry {
 		{kind: kindPrepareAll, stamp: stamp, id: id, ts: stamp, anchor: 3, attempt: 1, writers: []txn.FragmentID{1, 3}, stats: d.encode(), writes: writes},
 		{kind: kindBar, stamp: stamp, id: id, ts: stamp - 9},
 		{kind: kindSettle, stamp: stamp, settles: []settlement{{id: id, C: 9, outcome: txn.Committed, decide: true}, {C: 10, outcome: txn.Aborted}}},
+		{kind: kindHold, stamp: stamp, id: id, hold: goldenHeldReads(), writes: writes},
 	}
+}
+
+func goldenHeldReads() *hold {
+	h := goldenHold()
+	h.reads = []txn.Span{TableSpan(20000), {Start: []byte("from here"), End: []byte("from here\x00")}, {Start: []byte("from there")}}
+	return h
 }
 
 func goldenHold() *hold {
@@ -57,6 +64,9 @@ func goldenHold() *hold {
 func goldenLines() (lines []string) {
 	add := func(name string, b []byte) { lines = append(lines, name+" "+hex.EncodeToString(b)) }
 	for _, e := range goldenEntries() {
+		if e.hold != nil && e.hold.reads != nil {
+			continue // at the end
+		}
 		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
 	}
 	add("row-key", append(RowPrefix(20000, 151326, 2), "orders/1-A"...))
@@ -79,6 +89,7 @@ func goldenLines() (lines []string) {
 	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
 	add("checkpoint-5", s.encode())
 	add("edges", append(ownKey(ownEdge), lowEdge...))
+	add("hold-2", goldenHeldReads().append(nil))
 	return lines
 }
 

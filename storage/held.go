@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -37,24 +38,31 @@ type HoldRequest struct {
 	txn.HoldRequest
 	Home    txn.FragmentID
 	Writers []txn.FragmentID // all, the home included; ascending
+	Reads   bool             // what a SERIALIZABLE transaction has read is to be true at its commit (T8): it writes somewhere
 }
 
 // Hold puts the stage and the locks into the log, to survive any crash until the transaction is committed or dropped by name. The home holds
-// first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. Reads are not validated:
-// see Tx.HasReads. After an error the caller drops it everywhere, the home first (Replica.Unhold).
+// first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. What was read is validated, and
+// guarded from here on (hold_reads.go). After an error the caller drops it everywhere, the home first (Replica.Unhold).
 func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
-	t.carry = true
-	if err := t.encodeStage(); err != nil {
-		t.abandon()
-		return err
-	}
 	h := &hold{req: req.HoldRequest, home: req.Home, writers: req.Writers, complete: len(req.Writers) == 1}
-	e := &entry{kind: kindHold, id: t.id, hold: h, parts: t.parts, stats: t.delta, room: t.rest}
-	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term})
+	var reads *validation
+	if req.Reads {
+		err := t.join() // so that it is of the term in which the guard holds
+		if err == nil {
+			reads = t.validation()
+			err = t.guardReads(ctx, reads, h)
+		}
+		if err != nil {
+			t.abandon()
+			return err
+		}
+	}
+	p, err := t.offerHold(ctx, h, reads)
 	if err != nil {
+		t.r.guards.drop(t.id)
 		t.dropParts()
-		t.end()
+		t.abandon()
 		return err
 	}
 	t.mu.Lock()
@@ -62,17 +70,33 @@ func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
 	t.mu.Unlock()
 	res, err := await(p)
 	t.r.fault("hold.after")
-	switch {
-	case err != nil:
-		return err
-	case res == resTaken:
-		t.end()
-		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
-	case res == resVoid:
-		t.end()
-		return errStageLost
+	if err != nil || res == resDone {
+		return err // where that is unknown, the guard stays until the hold is dropped
 	}
-	return nil
+	t.r.guards.drop(t.id)
+	t.end()
+	if res == resTaken {
+		return pgerr.New(pgerr.DuplicateObject, "transaction identifier \"%s\" is already in use", req.GID)
+	}
+	return errStageLost
+}
+
+// join makes the stage where there is none.
+func (t *Tx) join() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.begin()
+}
+
+func (t *Tx) offerHold(ctx context.Context, h *hold, reads *validation) (raftgroup.Proposal, error) {
+	t.carry = true
+	if err := t.encodeStage(); err != nil {
+		return raftgroup.Proposal{}, err
+	}
+	e := &entry{kind: kindHold, id: t.id, hold: h, parts: t.parts, stats: t.delta, room: t.rest}
+	t.r.fault("hold.before")
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, reads: reads})
+	return p, err
 }
 
 // HoldComplete makes a held transaction stand, at its home, when all others hold.
@@ -200,6 +224,9 @@ func (r *Replica) Unhold(id txn.ID) error {
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").WithDetail("It is being committed.")
 	}
+	if err == nil {
+		r.guards.drop(id) // of one that did not get into the log
+	}
 	return err
 }
 
@@ -231,7 +258,7 @@ func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
 		WithHint("Try again in a moment.")
 }
 
-// HeldTables lists the tables, by storage id, to which a transaction held here writes or has locked rows of.
+// HeldTables lists the tables, by storage id, to which a transaction held here writes, or of which it has locked rows, or is to have read them.
 func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
 	for again := true; ; again = false {
 		r.smu.RLock()
@@ -240,9 +267,15 @@ func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
 			r.smu.RUnlock()
 			return nil, nil
 		}
-		each := h.locked.each
+		each, reads := h.locked.each, h.hold.reads
 		r.smu.RUnlock()
 		tables := map[uint32]bool{}
+		for _, x := range reads {
+			tables[TableOf(x.Start)] = true
+			if len(x.End) >= 8 { // of several tables, where there were so many reads that they were made few
+				tables[TableOf(x.End)] = true
+			}
+		}
 		err := each(func(key []byte, _ txn.LockMode) error {
 			tables[TableOf(key)] = true
 			return nil

@@ -26,13 +26,21 @@ type hold struct {
 	home     txn.FragmentID
 	writers  []txn.FragmentID // all, the home included; ascending
 	complete bool
+	reads    []txn.Span // what a SERIALIZABLE one has read here, in order and apart
 }
 
-// holdFormat is the format byte of a hold, in log entries and under ownHold.
-const holdFormat = 1
+// The format byte of a hold, in log entries and under ownHold. Without reads it is written as before there were any.
+const (
+	holdFormat      = 1
+	holdFormatReads = 2
+)
 
 func (h *hold) append(b []byte) []byte {
-	b = append(b, holdFormat)
+	format := byte(holdFormat)
+	if len(h.reads) > 0 {
+		format = holdFormatReads
+	}
+	b = append(b, format)
 	b = putBytes(b, []byte(h.req.GID))
 	b = binary.AppendUvarint(b, uint64(h.req.Owner))
 	b = binary.AppendUvarint(b, uint64(h.req.Database))
@@ -40,11 +48,16 @@ func (h *hold) append(b []byte) []byte {
 	b = putTS(b, h.req.Floor)
 	b = binary.AppendUvarint(b, uint64(h.home))
 	b = append(b, boolByte(h.complete))
-	return putFragments(b, h.writers)
+	b = putFragments(b, h.writers)
+	if format == holdFormatReads {
+		b = appendSpans(b, h.reads)
+	}
+	return b
 }
 
 func (r *reader) hold() *hold {
-	if f := r.byte(); r.err == nil && f != holdFormat {
+	f := r.byte()
+	if r.err == nil && f != holdFormat && f != holdFormatReads {
 		r.err = fmt.Errorf("%w: a hold of format %d is not known to this release", errEntry, f)
 	}
 	h := &hold{}
@@ -55,6 +68,9 @@ func (r *reader) hold() *hold {
 	h.home = txn.FragmentID(r.int())
 	h.complete = r.byte() != 0
 	h.writers = r.fragments()
+	if f == holdFormatReads {
+		h.reads = r.spans()
+	}
 	return h
 }
 

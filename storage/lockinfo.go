@@ -50,6 +50,8 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 		}
 		s.mu.Unlock()
 	}
+	waits := r.guards.waits()
+	out, total = append(out, waits...), total+len(waits)
 	if sets := r.locks.sets.Load(); sets != nil {
 		for _, t := range *sets {
 			total += t.set.count()

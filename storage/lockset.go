@@ -136,6 +136,16 @@ type setCut struct {
 	span *txn.Span  // in which the others lie, nil if there are none
 }
 
+// span gives where the locks lie, nil if there are none.
+func (s *lockSet) span() *txn.Span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used == 0 {
+		return nil
+	}
+	return &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
+}
+
 // cut drops the locks above a number.
 func (s *lockSet) cut(number int) (c setCut) {
 	s.mu.Lock()

@@ -66,6 +66,7 @@ type Replica struct {
 	txs map[txn.ID]*Tx // with locks, writes or a prepare; guarded by tmu
 
 	cmu     sync.Mutex // held while the ceiling is extended
+	guards  guards
 	leases  leases
 	forgets forgets
 	settler settler
@@ -100,6 +101,7 @@ func Open(cfg Config) (*Replica, error) {
 		txs: map[txn.ID]*Tx{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.locks.init(cfg.Deadlock)
+	r.guards.waiting = map[*Tx]LockInfo{}
 	if err := r.open(); err != nil {
 		r.closeFiles()
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
@@ -285,6 +287,7 @@ func (r *Replica) lead(term uint64) {
 	for _, h := range r.held {
 		r.adoptHeld(h, term)
 	}
+	r.guards.reset(r.held)
 	for _, d := range r.decided {
 		d.since = time.Time{} // its writers are told at once
 	}
@@ -302,6 +305,7 @@ func (r *Replica) follow() {
 	r.term.Store(0)
 	r.pmu.Unlock()
 	r.locks.reset()
+	r.guards.reset(nil) // who waits is told
 	r.wakeAll()
 }
 

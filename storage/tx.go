@@ -42,6 +42,8 @@ type Tx struct {
 	pins      int          // that many locks are pinned; guarded by mu
 	pinned    *pinFile     // keys of those that are in set, nil: none; guarded by mu
 	since     time.Time    // the stage was made; guarded by mu
+	met       []metReads   // of held transactions that have read what was staged later; guarded by mu
+	overtaken []metReads   // and earlier, so that this one may not commit before them; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int  // part entries in the log
@@ -223,6 +225,9 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 		}
 	}
 	t.stage.put(kind, key, value, old)
+	if t.r.guards.list.Load() != nil {
+		t.meetReads(key)
+	}
 	if t.stage.memory() > t.r.cfg.StageMemory {
 		return t.stage.spill(t.stageFile)
 	}

@@ -31,7 +31,7 @@ type validation struct {
 
 // validation gives what is to be validated of t's reads here, nil if there is nothing.
 func (t *Tx) validation() *validation {
-	if t.reads == nil || !rule.T8Validate {
+	if t.reads == nil || !rule.T8Validate || t.isHeld() { // what is held has been validated, and nothing has changed there
 		return nil
 	}
 	spans, T := t.reads.all()

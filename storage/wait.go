@@ -223,6 +223,7 @@ func (r *Replica) publishOpen(s *state, ef *effects) {
 	for _, id := range ef.settled {
 		r.unprepare(id)
 		delete(r.held, id)
+		r.guards.drop(id)
 	}
 	for _, o := range ef.held {
 		if s.open[o.id] == o {

@@ -81,7 +81,8 @@
 //
 // PREPARE TRANSACTION leaves writes and locks in the logs without a C (HoldRequest; storage/hold.go has the steps). COMMIT
 // PREPARED is the picture above over what is held, with the fragment that keeps the name, the home, as the anchor
-// (Coordinator.CommitHeld); where it is given up, the transaction is held as before.
+// (Coordinator.CommitHeld); where it is given up, the transaction is held as before. What a SERIALIZABLE one has read is validated when it is
+// held; from then on nobody writes there, so that it is true at the C that comes (T8; storage/hold_reads.go).
 //
 // # Errors
 //
@@ -100,6 +101,6 @@
 //
 // # Limits
 //
-// A SERIALIZABLE transaction that has read and written cannot be held: its reads would have to stay valid until COMMIT
-// PREPARED. A circle over nodes of which one cannot be asked lasts until that can, or a lock time-out ends it.
+// Who would write where a held SERIALIZABLE transaction has read waits until that has ended, which may take as long as its coordinator likes. A
+// circle over nodes of which one cannot be asked lasts until that can, or a lock time-out ends it.
 package txn

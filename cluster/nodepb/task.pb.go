@@ -2651,6 +2651,7 @@ type HoldRequest struct {
 	Floor         uint64                 `protobuf:"fixed64,6,opt,name=floor,proto3" json:"floor,omitempty"`
 	Home          uint32                 `protobuf:"varint,7,opt,name=home,proto3" json:"home,omitempty"`
 	Writers       []uint32               `protobuf:"varint,8,rep,packed,name=writers,proto3" json:"writers,omitempty"`
+	Reads         bool                   `protobuf:"varint,9,opt,name=reads,proto3" json:"reads,omitempty"` // what was read here is to be true at the commit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2739,6 +2740,13 @@ func (x *HoldRequest) GetWriters() []uint32 {
 		return x.Writers
 	}
 	return nil
+}
+
+func (x *HoldRequest) GetReads() bool {
+	if x != nil {
+		return x.Reads
+	}
+	return false
 }
 
 type HoldStepRequest struct {
@@ -3849,7 +3857,7 @@ const file_task_proto_rawDesc = "" +
 	"\x01c\x18\x04 \x01(\x06R\x01c\x12\x16\n" +
 	"\x06anchor\x18\x05 \x01(\rR\x06anchor\x12\x18\n" +
 	"\awriters\x18\x06 \x03(\rR\awriters\x12\x18\n" +
-	"\aimplied\x18\a \x01(\bR\aimplied\"\xde\x01\n" +
+	"\aimplied\x18\a \x01(\bR\aimplied\"\xf4\x01\n" +
 	"\vHoldRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\x10\n" +
 	"\x03gid\x18\x02 \x01(\tR\x03gid\x12\x14\n" +
@@ -3858,7 +3866,8 @@ const file_task_proto_rawDesc = "" +
 	"\tat_micros\x18\x05 \x01(\x03R\batMicros\x12\x14\n" +
 	"\x05floor\x18\x06 \x01(\x06R\x05floor\x12\x12\n" +
 	"\x04home\x18\a \x01(\rR\x04home\x12\x18\n" +
-	"\awriters\x18\b \x03(\rR\awriters\"\xa1\x01\n" +
+	"\awriters\x18\b \x03(\rR\awriters\x12\x14\n" +
+	"\x05reads\x18\t \x01(\bR\x05reads\"\xa1\x01\n" +
 	"\x0fHoldStepRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x124\n" +
 	"\x04step\x18\x02 \x01(\x0e2 .sherd.node.HoldStepRequest.StepR\x04step\",\n" +

@@ -141,7 +141,7 @@ func (p *Part) Hold(ctx context.Context, req storage.HoldRequest) error {
 	defer cancel()
 	a, err := p.node.client.Hold(ctx, &pb.HoldRequest{
 		Header: p.header(), Gid: req.GID, Owner: req.Owner, Database: req.Database, AtMicros: req.At.UnixMicro(), Floor: uint64(req.Floor),
-		Home: uint32(req.Home), Writers: req.Writers,
+		Home: uint32(req.Home), Writers: req.Writers, Reads: req.Reads,
 	})
 	if err != nil {
 		return p.node.noAnswer(err)

@@ -23,7 +23,7 @@ func (s *Server) Hold(ctx context.Context, m *pb.HoldRequest) (_ *pb.StageAnswer
 			HoldRequest: txn.HoldRequest{
 				GID: m.Gid, Owner: m.Owner, Database: m.Database, At: time.UnixMicro(m.AtMicros).UTC(), Floor: txn.Timestamp(m.Floor),
 			},
-			Home: m.Home, Writers: m.Writers,
+			Home: m.Home, Writers: m.Writers, Reads: m.Reads,
 		})
 	}
 	return s.staged(&h, st, err), nil

@@ -27,6 +27,7 @@
 //	sherd_no_t8_proposed   T8Proposed
 //	sherd_no_t8_prepared   T8Prepared
 //	sherd_no_t8_ceiling    T8Ceiling
+//	sherd_no_t8_held       T8Held
 //	sherd_no_stage_term    StageTerm
 //	sherd_no_commit_once   CommitOnce
 //	sherd_no_first_updater FirstUpdater
@@ -62,6 +63,7 @@ func Off() []string {
 		{"T8Proposed", T8Proposed},
 		{"T8Prepared", T8Prepared},
 		{"T8Ceiling", T8Ceiling},
+		{"T8Held", T8Held},
 		{"StageTerm", StageTerm},
 		{"CommitOnce", CommitOnce},
 		{"FirstUpdater", FirstUpdater},

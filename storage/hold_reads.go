@@ -1,0 +1,354 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// What a held SERIALIZABLE transaction has read is to be true at its C (T8), which nobody knows yet and which must not fail. So its reads are
+// validated when it is held, up to the stamp of that entry, and from before then until its end nobody writes where it has read:
+//
+//	guard      the spans are known to all who stage: who stages a key in one waits, at the end of its statement's part here, for the end of
+//	           what is held. A held transaction waits for nobody, so that these waits are in no circle
+//	look       at who has staged there already. One that is SERIALIZABLE gets 40001 when it wants to commit; others cannot be asked to
+//	           expect that, and PREPARE TRANSACTION has 40001 if they do not end in a moment; so it has where another is held
+//	validate   as at any commit; the spans are in the entry
+//
+// Guard comes before look, and who stages does so before it looks for guards, so that at least one of the two sees the other. A new leader has
+// the guards of what is held before it serves.
+type heldReads struct {
+	id    txn.ID
+	gid   string
+	spans []txn.Span    // in order and apart
+	ended chan struct{} // closed when the transaction has ended, or the term
+}
+
+func (g *heldReads) isOver() bool {
+	select {
+	case <-g.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// guards are the reads of all held transactions.
+type guards struct {
+	list atomic.Pointer[[]*heldReads] // nil: none, which is nearly always; a new list for each change
+	mu   sync.Mutex                   // held while list is changed
+	// Who waits for one; guarded by mu.
+	waiting map[*Tx]LockInfo
+}
+
+func (s *guards) all() []*heldReads {
+	if p := s.list.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (s *guards) add(g *heldReads) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(append(slices.Clone(s.all()), g))
+}
+
+// drop takes the guards of a transaction away.
+func (s *guards) drop(id txn.ID) {
+	if s.list.Load() == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(slices.DeleteFunc(slices.Clone(s.all()), func(g *heldReads) bool {
+		if g.id == id {
+			close(g.ended)
+		}
+		return g.id == id
+	}))
+}
+
+// reset ends all guards; those of what is held take their place.
+func (s *guards) reset(held map[txn.ID]*heldTxn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.all() {
+		close(g.ended)
+	}
+	var list []*heldReads
+	for _, h := range held {
+		if len(h.hold.reads) > 0 && rule.T8Held {
+			list = append(list, &heldReads{id: h.id, gid: h.hold.req.GID, spans: h.hold.reads, ended: make(chan struct{})})
+		}
+	}
+	s.set(list)
+}
+
+// set is called with mu held.
+func (s *guards) set(list []*heldReads) {
+	if len(list) == 0 {
+		s.list.Store(nil)
+		return
+	}
+	s.list.Store(&list)
+}
+
+// waits gives those who wait for a held transaction, for sherd.locks.
+func (s *guards) waits() (out []LockInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.waiting {
+		out = append(out, x)
+	}
+	return out
+}
+
+// metReads is a held transaction that has read a key which this one has staged.
+type metReads struct {
+	by  *heldReads
+	key []byte
+}
+
+// meetReads looks whether a held transaction has read key, which was staged just now. Called with mu held.
+func (t *Tx) meetReads(key []byte) {
+	for _, g := range t.r.guards.all() {
+		if g.id != t.id && contains(g.spans, key) && !slices.ContainsFunc(t.met, func(m metReads) bool { return m.by == g }) {
+			t.met = append(t.met, metReads{g, bytes.Clone(key)})
+		}
+	}
+}
+
+// AwaitReaders waits until no held SERIALIZABLE transaction is there that has read what this one has staged since; no longer than for a lock.
+func (t *Tx) AwaitReaders(ctx context.Context) error {
+	for {
+		m := t.nextReader()
+		if m.by == nil {
+			return nil
+		}
+		if err := t.awaitReader(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// nextReader gives a held transaction that is to be waited for.
+func (t *Tx) nextReader() metReads {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.met = slices.DeleteFunc(t.met, func(m metReads) bool { return m.by.isOver() })
+	for _, m := range t.met {
+		if touched, err := t.stagedWithin(m.by.spans); touched || err != nil { // else it was undone
+			return m
+		}
+	}
+	t.met = nil
+	return metReads{}
+}
+
+func (t *Tx) awaitReader(ctx context.Context, m metReads) error {
+	var timeout <-chan time.Time
+	if d := t.timeout(); d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	s := &t.r.guards
+	s.mu.Lock()
+	s.waiting[t] = LockInfo{
+		Fragment: t.r.cfg.Fragment, Holder: t.party(), Key: m.key, Mode: txn.Update, Since: time.Now(), Blockers: []txn.Party{{ID: m.by.id}},
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.waiting, t)
+		s.mu.Unlock()
+	}()
+	select {
+	case <-m.by.ended:
+		return nil
+	case <-timeout:
+		return errLockTimeout
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.r.stop:
+		return errNoLeader
+	}
+}
+
+// stagedWithin tells whether one of the keys staged is in the spans, which are in order and apart. Called with mu held.
+func (t *Tx) stagedWithin(spans []txn.Span) (found bool, err error) {
+	err = t.stage.last(func(op *stagedOp) error {
+		found = found || contains(spans, op.key)
+		return nil
+	})
+	return found, err
+}
+
+// mayWrite gives 40001 where a held transaction has read what this one is about to write. Called with mu held.
+func (t *Tx) mayWrite() error {
+	for _, list := range [][]metReads{t.met, t.overtaken} {
+		for _, m := range list {
+			if m.by.isOver() {
+				continue
+			}
+			touched, err := t.stagedWithin(m.by.spans)
+			if err != nil {
+				return err
+			}
+			if touched {
+				return pgerr.New(pgerr.SerializationFailure, readConflict).
+					WithDetail(`The prepared transaction "%s" has read what this transaction writes, or looked for it.`, m.by.gid).
+					WithHint("The transaction might succeed if retried after that has ended.")
+			}
+		}
+	}
+	return nil
+}
+
+// guardReads keeps others from writing where v has read, from before its validation until this transaction has ended.
+func (t *Tx) guardReads(ctx context.Context, v *validation, h *hold) error {
+	if t.reads == nil || !rule.T8Held {
+		return nil
+	}
+	spans, err := t.readsToGuard(v)
+	if len(spans) == 0 || err != nil {
+		return err
+	}
+	h.reads = spans
+	g := &heldReads{id: t.id, gid: h.req.GID, spans: spans, ended: make(chan struct{})}
+	t.r.guards.add(g)
+	if err = t.r.awaitWriters(ctx, g); err != nil {
+		t.r.guards.drop(t.id)
+	}
+	return err
+}
+
+// readsToGuard gives the reads to be validated, and the rows that this transaction knows by locks which do not go with what is held: neither
+// written nor pinned. Of such in the set of a large transaction, the keys are not known.
+func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
+	s := &readSet{}
+	if v != nil {
+		s = readSetOf(v.spans)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.held {
+		if !l.known || l.pinned {
+			continue
+		}
+		_, written, err := t.stage.get([]byte(l.key), t.stage.mark())
+		if err != nil {
+			return nil, err
+		}
+		if !written {
+			s.point([]byte(l.key), 0)
+		}
+	}
+	if t.set != nil {
+		if span := t.set.span(); span != nil {
+			s.add(*span, 0)
+		}
+	}
+	spans, _ := s.all()
+	return boundedSpans(spans), nil
+}
+
+// awaitWriters gives a moment to those who have staged in what g has read, and must not have 40001 for it.
+func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
+	deadline := time.Now().Add(endingWait)
+	t := time.NewTicker(yieldLook)
+	defer t.Stop()
+	for {
+		soon, err := r.writerInto(g)
+		if err == nil || !soon || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.stop:
+			return errNoLeader
+		}
+	}
+}
+
+// writerInto gives 40001 where another transaction has staged or holds a write in what g has read, and whether that may end soon. The SERIALIZABLE
+// ones that do not commit yet are told, and will have it instead.
+func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
+	r.tmu.Lock()
+	txs := make([]*Tx, 0, len(r.txs))
+	for id, t := range r.txs {
+		if id != g.id {
+			txs = append(txs, t)
+		}
+	}
+	r.tmu.Unlock()
+	for _, t := range txs {
+		if soon, err := t.overlaps(g); err != nil {
+			return soon, err
+		}
+	}
+	v := validation{spans: g.spans}
+	r.smu.RLock()
+	defer r.smu.RUnlock()
+	for _, h := range r.held {
+		if h.id != g.id && v.touchedBy(h.locked) {
+			return false, writtenBy(`the prepared transaction "%s"`, h.hold.req.GID)
+		}
+	}
+	return false, nil
+}
+
+// overlaps is writerInto for one transaction. One that is prepared is left to the validation, which waits for it.
+func (t *Tx) overlaps(g *heldReads) (soon bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.phase == phaseDone || t.phase == phasePrepared && !t.heldAs {
+		return false, nil
+	}
+	touched, err := t.stagedWithin(g.spans)
+	if !touched || err != nil {
+		return false, err
+	}
+	if t.phase == phaseOpen && t.reads != nil {
+		if !slices.ContainsFunc(t.overtaken, func(m metReads) bool { return m.by == g }) {
+			t.overtaken = append(t.overtaken, metReads{by: g})
+		}
+		return false, nil
+	}
+	return !t.heldAs, writtenBy("transaction %d", t.id.XID())
+}
+
+func writtenBy(format string, args ...any) error {
+	return pgerr.New(pgerr.SerializationFailure, readConflict).
+		WithDetail("What this transaction has read, or looked for, is written by "+format+", which has not ended.", args...).
+		WithHint("The transaction might succeed if retried.")
+}
+
+// maxHeldReads bounds what the spans take in a hold's record, which is one value.
+const maxHeldReads = 128 << 10
+
+// boundedSpans gives spans that cover the given ones and do not take too much.
+func boundedSpans(spans []txn.Span) []txn.Span {
+	s := readSetOf(spans)
+	for len(s.spans) > 1 && len(appendSpans(nil, s.spans)) > maxHeldReads {
+		s.widen()
+	}
+	return s.spans
+}
+
+// readSetOf takes spans that are in order and apart.
+func readSetOf(spans []txn.Span) *readSet {
+	s := &readSet{spans: slices.Clone(spans)}
+	s.keep(s.spans)
+	return s
+}

@@ -1,0 +1,309 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// hold is PREPARE TRANSACTION of s, with the first fragment as its home.
+func (s *serial) hold(gid string) error {
+	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: gid, At: time.UnixMicro(1e15).UTC()}, Home: 1, Reads: true}
+	for _, r := range s.c.rs {
+		req.Writers = append(req.Writers, r.cfg.Fragment)
+	}
+	var err error
+	for _, p := range s.parts {
+		if err = p.Hold(context.Background(), req); err != nil {
+			break
+		}
+	}
+	if err == nil && len(s.parts) > 1 {
+		err = s.parts[0].HoldComplete()
+	}
+	for i, p := range s.parts {
+		if err != nil {
+			p.Rollback()
+			if uerr := s.c.rs[i].Unhold(s.id); uerr != nil {
+				s.c.t.Fatal(uerr)
+			}
+		}
+		p.Detach()
+	}
+	return err
+}
+
+func (c *cluster) commitHeld(id txn.ID) {
+	c.t.Helper()
+	if _, err := c.co.CommitHeld(testContext(c.t), id, 1, 0, c.heldParts(id)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// write stages and waits as a statement does.
+func (c *cluster) write(tx *Tx, key []byte, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	err := tx.LockNewest(ctx, key)
+	if err == nil {
+		err = tx.Put(key, []byte("new"))
+	}
+	if err == nil {
+		err = tx.AwaitReaders(ctx)
+	}
+	return err
+}
+
+const shortly, long = 30 * time.Millisecond, 20 * time.Second
+
+func isBlocked(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+
+func mustConflict(t *testing.T, err error) {
+	t.Helper()
+	if !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Fatalf("got %v, want 40001", err)
+	}
+}
+
+// TestRuleT8Held: where a held transaction has read, also in a fragment where it writes nothing, and where there was nothing, nobody writes until its
+// end; elsewhere everybody does. So it is after a crash.
+func TestRuleT8Held(t *testing.T) {
+	for _, fragments := range []int{1, 2} {
+		for _, crash := range []bool{false, true} {
+			for _, commit := range []bool{false, true} {
+				t.Run(fmt.Sprint(fragments, " fragments, crash ", crash, ", commit ", commit), func(t *testing.T) {
+					c := openCluster(t, tempDirs(t, fragments), slowRecovery)
+					last := fragments - 1
+					for _, r := range c.rs {
+						commitRow(t, r, rowKey(1), "old")
+					}
+					h := c.serial()
+					h.get(last, rowKey(1))
+					h.get(last, rowKey(7)) // is not there
+					if err := h.put(0, rowKey(2), "held"); err != nil {
+						t.Fatal(err)
+					}
+					if err := h.hold("one"); err != nil {
+						t.Fatal(err)
+					}
+					if crash {
+						c = c.crash(slowRecovery)
+					}
+					for _, n := range []int{1, 7} {
+						tx := c.rs[last].Tx(txn.NewID())
+						if err := c.write(tx, rowKey(n), shortly); !isBlocked(err) {
+							t.Fatalf("row %d can be written: %v", n, err)
+						}
+						// What it has staged all the same it may not commit.
+						_, err := tx.Commit(testContext(t), txn.CommitRequest{})
+						mustConflict(t, err)
+					}
+					free := c.rs[last].Tx(txn.NewID())
+					if err := c.write(free, rowKey(3), long); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := free.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+						t.Fatal(err)
+					}
+					tx, done := c.rs[last].Tx(txn.NewID()), make(chan error, 1)
+					go func() { done <- c.write(tx, rowKey(1), long) }()
+					for deadline := time.Now().Add(long); ; time.Sleep(time.Millisecond) {
+						locks, _ := c.rs[last].Locks(100)
+						if slices.ContainsFunc(locks, func(l LockInfo) bool { return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id }) {
+							break
+						}
+						if time.Now().After(deadline) {
+							t.Fatal("nobody is seen to wait")
+						}
+					}
+					if commit {
+						c.commitHeld(h.id)
+					} else {
+						for _, r := range c.rs {
+							if err := r.Unhold(h.id); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					if err := <-done; err != nil {
+						t.Fatal(err)
+					}
+					if _, err := tx.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range c.settle().rs {
+						if n := len(r.guards.all()); n != 0 {
+							t.Fatalf("%d guards are left", n)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestHeldReadsAgainstOpenWriters: who has staged before, where a transaction that is to be held has read.
+func TestHeldReadsAgainstOpenWriters(t *testing.T) {
+	setup := func(t *testing.T) (*cluster, *serial) {
+		c := openCluster(t, tempDirs(t, 1), slowRecovery)
+		commitRow(t, c.rs[0], rowKey(1), "old")
+		commitRow(t, c.rs[0], rowKey(2), "old")
+		h := c.serial()
+		h.scan(0, TableSpan(20000), false, 0)
+		if err := h.put(0, rowKey(1), "held"); err != nil {
+			t.Fatal(err)
+		}
+		return c, h
+	}
+	t.Run("another serializable one: write skew", func(t *testing.T) {
+		c, h := setup(t)
+		w := c.serial()
+		w.scan(0, TableSpan(20000), false, 0)
+		if err := w.put(0, rowKey(2), "skew"); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.hold("first"); err != nil {
+			t.Fatal(err)
+		}
+		mustConflict(t, w.commit())
+		c.commitHeld(h.id)
+	})
+	t.Run("another that is held", func(t *testing.T) {
+		c, h := setup(t)
+		w := c.serial()
+		w.get(0, rowKey(9))
+		if err := w.put(0, rowKey(2), "skew"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.hold("first"); err != nil {
+			t.Fatal(err)
+		}
+		mustConflict(t, h.hold("second"))
+		c.commitHeld(w.id)
+		if c.isLocked(c.rs[0], rowKey(1)) {
+			t.Fatal("who was refused has kept a lock")
+		}
+	})
+	t.Run("another that is held, at a lower level", func(t *testing.T) {
+		c, h := setup(t)
+		id := txn.NewID()
+		if err := c.hold(id, "first", c.put(id, rowKey(2), "new"), true); err != nil {
+			t.Fatal(err)
+		}
+		mustConflict(t, h.hold("second"))
+		c.commitHeld(id)
+	})
+	t.Run("one at a lower level that stays open", func(t *testing.T) {
+		c, h := setup(t)
+		w := c.rs[0].Tx(txn.NewID())
+		if err := c.write(w, rowKey(2), long); err != nil {
+			t.Fatal(err)
+		}
+		mustConflict(t, h.hold("first"))
+		if _, err := w.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("one at a lower level that is rolled back soon", func(t *testing.T) {
+		c, h := setup(t)
+		w := c.rs[0].Tx(txn.NewID())
+		if err := c.write(w, rowKey(2), long); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for len(c.rs[0].guards.all()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			w.Rollback()
+		}()
+		if err := h.hold("first"); err != nil {
+			t.Fatal(err)
+		}
+		c.commitHeld(h.id)
+	})
+	t.Run("one that has committed", func(t *testing.T) {
+		c, h := setup(t)
+		commitRow(t, c.rs[0], rowKey(3), "new")
+		mustConflict(t, h.hold("first"))
+		if n := len(c.rs[0].guards.all()); n != 0 {
+			t.Fatalf("%d guards", n)
+		}
+	})
+	t.Run("what was undone", func(t *testing.T) {
+		c, h := setup(t)
+		w := c.rs[0].Tx(txn.NewID())
+		if err := c.write(w, rowKey(102), long); err != nil {
+			t.Fatal(err)
+		}
+		w.Rollback()
+		w = c.rs[0].Tx(txn.NewID())
+		other := append(RowPrefix(20001, 1, 1), "row"...)
+		if err := c.write(w, other, long); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.hold("first"); err != nil {
+			t.Fatal(err)
+		}
+		mark := w.Mark()
+		if err := c.write(w, rowKey(50), shortly); !isBlocked(err) {
+			t.Fatal(err)
+		}
+		w.RollbackTo(mark)
+		if _, err := w.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		c.commitHeld(h.id)
+	})
+}
+
+// TestHeldReadsByLock: what a transaction knows by a lock that does not go with it is guarded too.
+func TestHeldReadsByLock(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 1), slowRecovery)
+	h := c.serial()
+	h.get(0, rowKey(9))
+	if err := errors.Join(h.parts[0].LockNewest(testContext(t), rowKey(5)), h.put(0, rowKey(1), "x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.hold("one"); err != nil {
+		t.Fatal(err)
+	}
+	c = c.crash(slowRecovery)
+	if err := c.write(c.rs[0].Tx(txn.NewID()), rowKey(5), shortly); !isBlocked(err) {
+		t.Fatal(err)
+	}
+	c.commitHeld(h.id)
+}
+
+func TestHeldReadsAreBounded(t *testing.T) {
+	var s readSet
+	for i := range maxReadSpans - 1 {
+		s.point(append(rowKey(i), make([]byte, 900)...), 1)
+	}
+	spans, _ := s.all()
+	got := boundedSpans(spans)
+	if n := len(appendSpans(nil, got)); n > maxHeldReads {
+		t.Fatalf("%d bytes", n)
+	}
+	for _, x := range spans {
+		if !contains(got, x.Start) {
+			t.Fatalf("%x is not covered", x.Start)
+		}
+	}
+}
+
+func TestSpansAreCoded(t *testing.T) {
+	spans := []txn.Span{
+		{Start: []byte("aaaaaaaa"), End: []byte("aaaaaaaa\x00")}, {Start: []byte("aaaabbbb"), End: []byte("aaaac")}, {Start: []byte("zzzzzzzz")},
+	}
+	r := reader{b: appendSpans(nil, spans)}
+	if got := r.spans(); r.err != nil || len(r.b) != 0 || !reflect.DeepEqual(got, spans) {
+		t.Fatalf("%q %v", got, r.err)
+	}
+}
