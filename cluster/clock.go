@@ -36,7 +36,7 @@ func (h *Host) watchClock(ctx context.Context) {
 			warned = true
 			h.cfg.Logger.Error("the clock of this node is ahead of most others': it leads no fragments until it is right", "error", err)
 		}
-		if err := h.HandOver(ctx); err != nil && ctx.Err() == nil {
+		if err := h.HandOver(ctx, 0); err != nil && ctx.Err() == nil {
 			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)
 		}
 	}

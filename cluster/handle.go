@@ -78,7 +78,11 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 			return exec.Result{}, err
 		}
 		res, err := p.Run(ctx, task, watched)
-		if err == nil {
+		switch {
+		case err == nil && x.known() != p && p.staged(): // a task beside this one has looked for another leader meanwhile
+			p.Rollback()
+			return res, txn.NewLost(x.fragment, true)
+		case err == nil:
 			return res, x.judge(p)
 		}
 		again, err := x.recover(ctx, p, passed, err)

@@ -283,7 +283,7 @@ func (h *Host) Close() error {
 	h.done.Wait()
 	h.jobs.done.Wait()
 	if h.several() {
-		if err := h.HandOver(context.Background()); err != nil { // the others find a leader by themselves
+		if err := h.HandOver(context.Background(), 0); err != nil { // the others find a leader by themselves
 			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)
 		}
 	}

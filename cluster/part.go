@@ -22,7 +22,7 @@ type part interface {
 	SetLockTimeout(d time.Duration)
 	// width gives how many buckets at least are written.
 	width() int
-	// staged tells whether there is a stage, or may be.
+	// staged tells whether there is something that would be lost with the leader's term, or may be.
 	staged() bool
 	// Hold, HoldComplete, unhold and Detach are the steps of PREPARE TRANSACTION.
 	Hold(ctx context.Context, req storage.HoldRequest) error

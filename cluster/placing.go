@@ -27,8 +27,9 @@ import (
 // founds nothing again, for by then others are named.
 
 const (
-	handOverTime = 3 * time.Second
-	joinTime     = 10 * time.Second // how long the answer to CREATE DATABASE waits for the replicas of its fragments
+	handOverTime  = 3 * time.Second        // after what transactions are waited for
+	handOverPause = 250 * time.Millisecond // between attempts: transactions that were to begin elsewhere may begin here, and others that wait for them end
+	joinTime      = 10 * time.Second       // how long the answer to CREATE DATABASE waits for the replicas of its fragments
 )
 
 // several tells whether fragments may have replicas on other nodes.
@@ -142,18 +143,30 @@ func (h *Host) look() {
 	}
 }
 
-// HandOver lets other nodes lead what this one leads, where they can; it is about to go. One fragment after another: each waits for its transactions to
-// end, and two of them that need each other's fragment would wait for nothing.
-func (h *Host) HandOver(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, handOverTime)
+// HandOver lets other nodes lead what this one leads, where they can; it is about to go. Until patience is over a fragment waits for the transactions
+// that use it: one fragment at a time, a little each time, since transactions may need one fragment to be through with another.
+func (h *Host) HandOver(ctx context.Context, patience time.Duration) error {
+	until := time.Now().Add(patience)
+	ctx, cancel := context.WithTimeout(ctx, patience+handOverTime)
 	defer cancel()
-	var errs []error
-	for _, r := range h.all() {
-		if err := r.HandOver(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("fragment %d: %w", r.ID(), err))
+	left := h.all()
+	for {
+		var errs []error
+		var again []*storage.Replica
+		for _, r := range left {
+			if err := r.HandOver(ctx, !time.Now().Before(until)); err != nil {
+				errs = append(errs, fmt.Errorf("fragment %d: %w", r.ID(), err))
+				again = append(again, r)
+			}
+		}
+		if left = again; len(left) == 0 || ctx.Err() != nil {
+			return errors.Join(errs...)
+		}
+		select {
+		case <-time.After(handOverPause):
+		case <-ctx.Done():
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // waitJoined waits, for a while, until the replicas of a new database's fragments have joined: what is written then survives the loss of a node.

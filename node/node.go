@@ -211,9 +211,11 @@ func (n *Node) URL() string {
 	return "postgres://postgres@" + n.listener.Addr().String() + "/postgres"
 }
 
-// Close ends the node in reverse order of its building: clients first, which may finish their transaction until ctx ends.
+// Close ends the node in reverse order of its building: clients first, which may finish their transaction until ctx ends. Those of other nodes whose
+// transactions use what this node leads are then given as long.
 func (n *Node) Close(ctx context.Context) error {
 	var errs []error
+	patience := drainTime(ctx)
 	if n.wire != nil {
 		// That the time has passed is no failure: what still ran is cancelled then, and its client told so.
 		if err := n.wire.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -234,7 +236,7 @@ func (n *Node) Close(ctx context.Context) error {
 			n.cfg.Logger.Info("values of sequences that were taken in advance are skipped", "error", err)
 		}
 	}
-	n.handOver()
+	n.handOver(patience)
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
 	}

@@ -27,6 +27,7 @@ type Group struct {
 	mu    sync.Mutex
 	term  uint64        // of the leadership held and ready; 0 otherwise; guarded by mu
 	ready chan struct{} // closed while term != 0; guarded by mu
+	over  chan struct{} // closed when the term held has ended, and OnFollower has returned; nil before the first; guarded by mu
 
 	gate    sync.RWMutex
 	closing bool           // guarded by gate
@@ -182,18 +183,23 @@ func (g *Group) won() {
 	defer g.mu.Unlock()
 	if g.term == 0 {
 		close(g.ready)
+		g.over = make(chan struct{})
 	}
 	g.term = term
 }
 
 func (g *Group) lost() {
+	var over chan struct{}
 	g.mu.Lock()
 	if g.term != 0 {
-		g.term, g.ready = 0, make(chan struct{})
+		g.term, g.ready, over = 0, make(chan struct{}), g.over
 	}
 	g.mu.Unlock()
 	if g.opts.OnFollower != nil {
 		g.opts.OnFollower()
+	}
+	if over != nil {
+		close(over)
 	}
 }
 

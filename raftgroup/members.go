@@ -49,17 +49,31 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 	return nil
 }
 
-// Transfer hands leadership to another voter. It ends when that has been told to stand for election, at which this server stops to lead; nil leaves
-// the choice to the group: a voter that has everything.
+// Transfer hands leadership to another voter. It ends when that has been told to stand for election and this server does not lead any more, OnFollower
+// included; nil leaves the choice to the group: a voter that has everything.
 func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
-	if g.opts.BeforeTransfer != nil {
-		defer g.opts.BeforeTransfer(ctx)()
-	}
 	if !g.enter() {
 		return g.errClosed()
 	}
-	if to == nil {
-		return g.wait(ctx, g.raft.LeadershipTransfer())
+	g.mu.Lock()
+	over := g.over
+	if g.term == 0 {
+		over = nil
 	}
-	return g.wait(ctx, g.raft.LeadershipTransferToServer(to.ID, to.Address))
+	g.mu.Unlock()
+	transfer := g.raft.LeadershipTransfer
+	if to != nil {
+		transfer = func() raft.Future { return g.raft.LeadershipTransferToServer(to.ID, to.Address) }
+	}
+	if err := g.wait(ctx, transfer()); err != nil || over == nil {
+		return err
+	}
+	select {
+	case <-over:
+		return nil
+	case <-g.stop:
+		return g.errClosed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -59,8 +59,9 @@ type Options struct {
 	OnLeader   func(term uint64)
 	OnFollower func()
 
-	// BeforeTransfer, if set, is called before leadership is handed to another server, and what it gives when that was done or has failed.
-	BeforeTransfer func(ctx context.Context) (after func())
+	// BeforeTransfer, if set, is called before Steer hands leadership to another server; what it gives is called when that was done or has failed. An
+	// error puts it off, unless it must be: it was put off for long.
+	BeforeTransfer func(ctx context.Context, must bool) (after func(), err error)
 
 	Logger *slog.Logger // default slog.Default()
 }

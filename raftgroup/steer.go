@@ -18,9 +18,11 @@ type Want struct {
 const (
 	steerEvery   = time.Second
 	steerTimeout = 10 * time.Second
-	promoteLag   = 256             // entries that a member may lag behind to be made a voter
-	contactLimit = 3 * time.Second // a member that has not answered for longer does not count as there
-	settleLeader = 5 * time.Second // a leader leads that long before it hands over to the one wanted
+	promoteLag   = 256              // entries that a member may lag behind to be made a voter
+	contactLimit = 3 * time.Second  // a member that has not answered for longer does not count as there
+	settleLeader = 5 * time.Second  // a leader leads that long before it hands over to the one wanted
+	putOffTime   = 10 * time.Second // between attempts to hand over
+	maxPutOff    = 6                // so many attempts may be put off
 )
 
 // Steer changes the members of the group, one at a time, to what want gives, whenever this server leads. It asks every second, and when Nudge is
@@ -29,7 +31,7 @@ func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 	go func() {
 		t := time.NewTicker(steerEvery)
 		defer t.Stop()
-		var since time.Time // this server leads
+		var p pace
 		for {
 			select {
 			case <-g.stop:
@@ -38,13 +40,13 @@ func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 			case <-g.nudge:
 			}
 			if g.Term() == 0 {
-				since = time.Time{}
+				p = pace{}
 				continue
 			}
-			if since.IsZero() {
-				since = time.Now()
+			if p.since.IsZero() {
+				p.since = time.Now()
 			}
-			g.steer(want, looked, since)
+			g.steer(want, looked, &p)
 		}
 	}()
 }
@@ -57,7 +59,14 @@ func (g *Group) Nudge() {
 	}
 }
 
-func (g *Group) steer(want func() Want, looked func([]raft.Server), since time.Time) {
+// pace is when leadership may be handed over.
+type pace struct {
+	since  time.Time // this server leads
+	next   time.Time // not before; zero: at any time
+	putOff int       // attempts that came to nothing, for who uses the leader
+}
+
+func (g *Group) steer(want func() Want, looked func([]raft.Server), p *pace) {
 	for g.Term() != 0 {
 		w := want()
 		if len(w.Voters) == 0 {
@@ -69,14 +78,17 @@ func (g *Group) steer(want func() Want, looked func([]raft.Server), since time.T
 		}
 		c := nextChange(have, w, g.opts.ID, g.health)
 		if c.kind == noChange {
-			if w.Leader == "" || w.Leader == g.opts.ID || time.Since(since) < settleLeader {
+			if w.Leader == "" || w.Leader == g.opts.ID || time.Since(p.since) < settleLeader {
 				return
 			}
 			if c = handOver(have, w, g.health); c.kind == noChange {
 				return
 			}
 		}
-		if err := g.carryOut(c); err != nil {
+		if c.kind == transferChange && time.Now().Before(p.next) {
+			return
+		}
+		if err := g.carryOut(c, p); err != nil {
 			g.opts.Logger.Debug("members of a group could not be changed; trying again", "group", g.name, "change", c.kind, "server", c.id, "error", err)
 			return
 		}
@@ -87,7 +99,7 @@ func (g *Group) steer(want func() Want, looked func([]raft.Server), since time.T
 	}
 }
 
-func (g *Group) carryOut(c change) error {
+func (g *Group) carryOut(c change, p *pace) error {
 	ctx, cancel := context.WithTimeout(context.Background(), steerTimeout)
 	defer cancel()
 	addr := raft.ServerAddress(c.id)
@@ -101,9 +113,23 @@ func (g *Group) carryOut(c change) error {
 	case removeChange:
 		return g.Remove(ctx, c.id)
 	case transferChange:
-		return g.Transfer(ctx, &raft.Server{ID: c.id, Address: addr})
+		return g.giveWay(ctx, &raft.Server{ID: c.id, Address: addr}, p)
 	}
 	return nil
+}
+
+// giveWay hands leadership over once that disturbs nobody; who uses the leader for long is not waited for in the end.
+func (g *Group) giveWay(ctx context.Context, to *raft.Server, p *pace) error {
+	if before := g.opts.BeforeTransfer; before != nil {
+		after, err := before(ctx, p.putOff >= maxPutOff)
+		if err != nil {
+			p.putOff++
+			p.next = time.Now().Add(putOffTime)
+			return err
+		}
+		defer after()
+	}
+	return g.Transfer(ctx, to)
 }
 
 // health is a member's as a decision needs it.

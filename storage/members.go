@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -80,52 +81,72 @@ func (r *Replica) Follow(want func() Placement, looked func([]Member)) {
 // Look has what Follow was given looked at now.
 func (r *Replica) Look() { r.group.Nudge() }
 
-// yieldTime is how long a leader that gives way waits for the transactions that have staged something here; a session may sit in one for hours.
-const yieldTime = 2 * time.Second
+// ErrInUse says that a replica leads on, since transactions have something here that would be lost with its term.
+var ErrInUse = errors.New("storage: transactions use the fragment")
 
-const yieldLook = 2 * time.Millisecond
+const (
+	yieldTime = 500 * time.Millisecond // how long nobody may begin here at a time, while those who have are waited for; a session may sit in one for hours
+	yieldLook = 2 * time.Millisecond
+)
 
-// yield waits until nothing is staged that would be lost with this term, and lets nobody begin to: who comes now is told that this is not the leader,
-// and looks for who is, which is the next one some moments later.
-func (r *Replica) yield(ctx context.Context) (after func()) {
+// yield lets nobody begin here, until after is called, and waits for a while until nothing is here that would be lost with this term; ErrInUse where
+// something stays. Who comes meanwhile is told that this is not the leader, and looks for who is, which is the next one some moments later. must says
+// that leadership goes in any case.
+func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error) {
 	r.yielding.Add(1)
+	after = func() { r.yielding.Add(-1) }
 	ctx, cancel := context.WithTimeout(ctx, yieldTime)
 	defer cancel()
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()
-	for r.hasStages() {
+	for r.inUse() {
 		select {
 		case <-t.C:
+			continue
 		case <-ctx.Done():
-			return func() { r.yielding.Add(-1) }
 		}
+		if must {
+			break
+		}
+		after()
+		return nil, ErrInUse
 	}
-	return func() { r.yielding.Add(-1) }
+	return after, nil
 }
 
 // Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.
 func (r *Replica) Yielding() bool { return r.yielding.Load() > 0 }
 
-// hasStages tells whether a transaction has something here that ends with the term.
-func (r *Replica) hasStages() bool {
+// inUse tells whether a transaction has something here that ends with the term, or is being committed: its coordinator would find another leader at
+// each step, and that one asks at once what became of it.
+func (r *Replica) inUse() bool {
 	r.tmu.Lock()
 	txs := slices.Collect(maps.Values(r.txs))
+	for t := range r.readers {
+		txs = append(txs, t)
+	}
 	r.tmu.Unlock()
 	for _, t := range txs {
 		t.mu.Lock()
-		open := t.term != 0 && (t.phase == phaseOpen || t.phase == phaseBusy)
+		open := t.phase == phaseOpen || t.phase == phaseBusy
+		used := open && (t.term != 0 || t.reads != nil && !t.reads.empty()) || t.phase == phasePrepared && t.ending.Load() && !t.adopted.Load() && !t.heldAs
 		t.mu.Unlock()
-		if open {
+		if used {
 			return true
 		}
 	}
 	return false
 }
 
-// HandOver lets another replica lead, if this one does and there is another.
-func (r *Replica) HandOver(ctx context.Context) error {
+// HandOver lets another replica lead, if this one does and there is another: ErrInUse where transactions use this one, unless it must.
+func (r *Replica) HandOver(ctx context.Context, must bool) error {
 	if r.term.Load() == 0 || r.Alone() {
 		return nil
 	}
+	after, err := r.yield(ctx, must)
+	if err != nil {
+		return err
+	}
+	defer after()
 	return r.group.Transfer(ctx, nil)
 }

@@ -61,7 +61,9 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 			return p, 0, err
 		}
 		if r.promised.CompareAndSwap(promised, next) {
-			r.cfg.Clock.Observe(txn.Timestamp(next))
+			if o.at == 0 {
+				r.cfg.Clock.Observe(txn.Timestamp(next))
+			} // else its other fragments are to get it before their clocks are there
 			return r.enqueue(o.body, next), txn.Timestamp(next), nil
 		}
 	}

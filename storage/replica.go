@@ -49,7 +49,7 @@ type Replica struct {
 	lastProposed uint64        // largest stamp enqueued; guarded by pmu
 	inflight     inflight      // the newest proposals; guarded by pmu
 	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
-	yielding     atomic.Int32  // not 0: it is about to let another lead, and nothing is staged any more
+	yielding     atomic.Int32  // not 0: it is about to let another lead, and nobody may begin here
 
 	smu        sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by smu
@@ -62,8 +62,9 @@ type Replica struct {
 	waiting atomic.Int32 // len(waiters)
 	waiters []waiter     // for applied to reach a stamp; guarded by wmu
 
-	tmu sync.Mutex
-	txs map[txn.ID]*Tx // with locks, writes or a prepare; guarded by tmu
+	tmu     sync.Mutex
+	txs     map[txn.ID]*Tx   // with locks, writes or a prepare; guarded by tmu
+	readers map[*Tx]struct{} // with reads to be validated; guarded by tmu
 
 	cmu     sync.Mutex // held while the ceiling is extended
 	guards  guards
@@ -98,7 +99,7 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
-		txs: map[txn.ID]*Tx{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
+		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	r.locks.init(cfg.Deadlock)
 	r.guards.waiting = map[*Tx]LockInfo{}
@@ -276,7 +277,7 @@ func (r *Replica) lead(term uint64) {
 	r.inflight = inflight{cut: r.lastProposed}
 	r.locks.reset()
 	r.tmu.Lock()
-	r.txs = map[txn.ID]*Tx{}
+	r.txs, r.readers = map[txn.ID]*Tx{}, map[*Tx]struct{}{}
 	r.tmu.Unlock()
 	r.smu.Lock()
 	for _, p := range r.prepared {

@@ -44,6 +44,7 @@ type Tx struct {
 	since     time.Time    // the stage was made; guarded by mu
 	met       []metReads   // of held transactions that have read what was staged later; guarded by mu
 	overtaken []metReads   // and earlier, so that this one may not commit before them; guarded by mu
+	reading   bool         // it is one of the replica's readers; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int  // part entries in the log
@@ -88,16 +89,40 @@ func (t *Tx) begin() error {
 		return errNoLeader
 	case t.phase != phaseOpen:
 		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
-	case t.term == 0 && t.r.yielding.Load() > 0:
-		return errNoLeader
 	case t.term == 0:
-		t.term, t.since = now, time.Now()
 		t.r.tmu.Lock()
+		defer t.r.tmu.Unlock()
+		if !t.mayEnter() {
+			return errNoLeader
+		}
+		t.term, t.since = now, time.Now()
 		t.r.txs[t.id] = t
-		t.r.tmu.Unlock()
 	case t.term != now && rule.StageTerm:
 		return errStageLost
 	}
+	return nil
+}
+
+// mayEnter tells whether a transaction may have something here that it had not: not while the replica gives way, unless that waits for it already.
+// Called with mu and tmu held, so that who gives way finds all those that came before.
+func (t *Tx) mayEnter() bool {
+	return t.r.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
+}
+
+// beginReading has the replica know of a transaction whose reads are to be validated.
+func (t *Tx) beginReading() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reading && !t.reads.empty() || t.phase != phaseOpen {
+		return nil
+	}
+	t.r.tmu.Lock()
+	defer t.r.tmu.Unlock()
+	if !t.mayEnter() {
+		return errNoLeader
+	}
+	t.reading = true
+	t.r.readers[t] = struct{}{}
 	return nil
 }
 
@@ -262,7 +287,7 @@ func (t *Tx) Rollback() {
 // end releases the locks and forgets the transaction.
 func (t *Tx) end() {
 	t.mu.Lock()
-	held, began := t.held, t.term != 0
+	held, began, reading := t.held, t.term != 0, t.reading
 	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
 	t.stage.discard()
 	if t.set != nil {
@@ -273,10 +298,11 @@ func (t *Tx) end() {
 		t.pinned = nil
 	}
 	t.mu.Unlock()
-	if !began {
+	if !began && !reading {
 		return
 	}
 	t.r.tmu.Lock()
+	delete(t.r.readers, t)
 	if t.r.txs[t.id] == t {
 		delete(t.r.txs, t.id)
 	}

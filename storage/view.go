@@ -49,6 +49,11 @@ func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 // View opens a view at T.
 func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	restores := t.r.restores.Load()
+	if t.reads != nil {
+		if err := t.beginReading(); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.r.admit(ctx, T); err != nil {
 		return nil, err
 	}

@@ -84,8 +84,11 @@ type Coordinator struct {
 }
 
 const (
-	maxAttempts    = 12
+	maxAttempts    = 20
 	lead           = 200 * time.Microsecond
+	maxLead        = 9 // times it is doubled: 102 ms
+	leadTicks      = 64
+	maxTicks       = 14 // likewise
 	resolveTimeout = 30 * time.Second
 )
 
@@ -237,15 +240,15 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 // AnchorOf picks one of n writers, in the order of their fragments, so that no fragment's log takes all decisions.
 func (id ID) AnchorOf(n int) int { return int(id[0]) % n }
 
-// pickC picks a C above all the coordinator has heard of, a little ahead of the wall clock so that commits of the fragments
-// themselves seldom overtake it; further ahead with each attempt.
+// pickC picks a C above all the coordinator has heard of, and ahead of it, so that commits of the fragments themselves seldom overtake it; further
+// ahead with each attempt. Where timestamps have run ahead of the wall clock, as for some seconds after a change of leader, they pass by ticks and not by
+// time, so the lead is counted in both. The clock is not raised to C: it would take the lead back, as every fragment hears of it.
 func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) Timestamp {
-	C := max(c.Clock.Now(), floor+1, FromTime(c.Clock.wall().Add(lead<<(attempt-1))))
+	C := max(c.Clock.Now(), floor+1)
 	for _, p := range parts {
 		C = max(C, p.Promised()+1)
 	}
-	c.Clock.Observe(C)
-	return C
+	return max(C+leadTicks<<min(attempt-1, maxTicks), FromTime(c.Clock.wall().Add(lead<<min(attempt-1, maxLead))))
 }
 
 // inParallel does something with every participant. Of several errors a definite one wins over *LowError.

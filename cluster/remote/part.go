@@ -80,18 +80,16 @@ func (p *Part) lose() {
 	p.broken = true
 }
 
-// Staged tells whether there is a stage, or may be.
+// Staged tells whether something is staged, locked or read there that would be lost with the stage, or may be.
 func (p *Part) Staged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stage != nil || p.broken
-}
-
-// Broken tells whether the stage is lost, or may be.
-func (p *Part) Broken() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.broken
+	s := p.stage
+	if s == nil || p.broken {
+		return p.broken
+	}
+	m := s.Mark
+	return s.HasWrites || s.HasPins || s.HasReads || m != nil && (m.Writes != 0 || m.Locks != 0 || m.Changes != 0)
 }
 
 // settled waits until what was sent and not waited for has been answered.

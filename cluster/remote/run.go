@@ -12,6 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -302,6 +304,9 @@ func (r *run) leave() {
 func (r *run) lost(err error) error {
 	p := r.part
 	p.node.drop(r.s)
+	if status.Code(err) == codes.FailedPrecondition { // the node is about to end, and has not begun it
+		return &failure.NotLeader{Fragment: p.fragment}
+	}
 	if r.changes {
 		p.lose()
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
@@ -40,6 +41,10 @@ type Server struct {
 	cfg    Config
 	stages stages
 	births atomic.Uint64 // of the last stage
+	tasks  atomic.Int64  // under way
+
+	leave   sync.Once
+	leaving chan struct{} // closed by Drain
 
 	mu    sync.Mutex
 	nodes map[uint32]*gateway // guarded by mu
@@ -59,7 +64,7 @@ func New(cfg Config) *Server {
 	if cfg.MaxPlans == 0 {
 		cfg.MaxPlans = 10_000
 	}
-	s := &Server{cfg: cfg, nodes: map[uint32]*gateway{}}
+	s := &Server{cfg: cfg, nodes: map[uint32]*gateway{}, leaving: make(chan struct{})}
 	s.stages.by, s.stages.gateways = map[stageKey]*stage{}, map[txn.ID]gatewayRole{}
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
@@ -67,6 +72,24 @@ func New(cfg Config) *Server {
 	}
 	s.births.Store(binary.LittleEndian.Uint64(seed[:]) >> 1) // so that another process of this node gives other numbers
 	return s
+}
+
+// drainLook is how often Drain looks.
+const drainLook = 5 * time.Millisecond
+
+// Drain ends the gateways' streams, each when its task has ended, until ctx ends. Where nothing is led here any more, only tasks are left that have begun
+// to read; one that is sent after that is not begun, and its gateway knows it.
+func (s *Server) Drain(ctx context.Context) {
+	s.leave.Do(func() { close(s.leaving) })
+	t := time.NewTicker(drainLook)
+	defer t.Stop()
+	for s.tasks.Load() > 0 {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // caller gives the node that a call comes from.

@@ -81,7 +81,9 @@ func (s *Server) find(h *header) (*stage, error) {
 	case st == nil, h.birth != 0 && st.birth != h.birth, st.node != h.node, st.incarnation != h.incarnation:
 		return nil, txn.NewLost(h.fragment, true)
 	case st.term != h.term:
-		s.end(st)
+		if s.end(st); h.birth == 0 { // what its gateway does not know of cannot be missed
+			return nil, nil
+		}
 		return nil, txn.NewLost(h.fragment, true)
 	}
 	st.used.Store(time.Now().UnixNano())

@@ -36,6 +36,9 @@ type conn struct {
 	current *task // that has not ended; guarded by sending
 }
 
+// errLeaving ends a stream between two tasks: one that was sent meanwhile is not begun, and its gateway may look for another leader.
+var errLeaving = status.Error(codes.FailedPrecondition, "the node is about to end")
+
 // request is a task as it was sent.
 type request struct {
 	begin *pb.TaskBegin
@@ -66,13 +69,21 @@ func (s *Server) Run(stream grpc.BidiStreamingServer[pb.TaskPart, pb.TaskAnswer]
 	for {
 		select {
 		case req := <-c.requests:
-			if err := c.end(c.run(req)); err != nil {
+			if err := c.answer(req); err != nil {
 				return err
 			}
 		case <-c.ended:
 			return c.err
+		case <-s.leaving:
+			return errLeaving
 		}
 	}
+}
+
+func (c *conn) answer(req *request) error {
+	c.s.tasks.Add(1)
+	defer c.s.tasks.Add(-1)
+	return c.end(c.run(req))
 }
 
 // receive takes what the gateway sends: it ends the task under way when Stop comes or the stream ends.

@@ -42,6 +42,7 @@ type Node struct {
 	Peers   string // HOST:PORT of the node port
 	data    string
 	process *integration.Process // nil: it was ended
+	past    string               // what its earlier processes have logged
 	forward *exec.Cmd            // for clients, in a namespace; nil: they need none
 	stopped bool                 // by SIGSTOP
 	flags   []string
@@ -134,6 +135,9 @@ func (c *Cluster) start(n *Node, flags ...string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if n.process != nil {
+		n.past += n.process.Log()
+	}
 	n.process, n.stopped = p, false
 	return nil
 }
@@ -267,7 +271,7 @@ func (c *Cluster) WaitWhole(ctx context.Context, n *Node) error {
 func (c *Cluster) Logs(lines int) string {
 	var b strings.Builder
 	for _, n := range c.Nodes() {
-		all := strings.Split(strings.TrimSpace(n.process.Log()), "\n")
+		all := strings.Split(strings.TrimSpace(n.past+n.process.Log()), "\n")
 		fmt.Fprintf(&b, "node %d:\n%s\n", n.Number, strings.Join(all[max(0, len(all)-lines):], "\n"))
 	}
 	return b.String()
