@@ -66,6 +66,35 @@ func (h *Host) leading(f txn.FragmentID) (place, bool) {
 	return place{node: n}, err == nil
 }
 
+// LeaderOf tells who leads a fragment as far as is known now: this node with its term, or another one.
+func (h *Host) LeaderOf(f txn.FragmentID) (node uint32, term uint64, ok bool) {
+	if r := h.replica(f); r != nil {
+		if term := r.Term(); term != 0 {
+			return h.cfg.Node, term, true
+		}
+	}
+	if h.links == nil {
+		return 0, 0, false
+	}
+	l, ok := h.links.presence.Leader(f)
+	return l.Node, 0, ok
+}
+
+// ConfirmTerm proves that this node leads a fragment in a term, at some moment after the call began.
+func (h *Host) ConfirmTerm(ctx context.Context, f txn.FragmentID, term uint64) error {
+	r, err := h.Replica(f)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Snapshot(ctx); err != nil {
+		return err
+	}
+	if r.Term() != term {
+		return h.leaderless(f, nil)
+	}
+	return nil
+}
+
 func (h *Host) leaderless(f txn.FragmentID, cause error) error {
 	if pgerr.Is(cause, pgerr.QueryCanceled) { // statement_timeout, or a cancelled statement
 		return cause

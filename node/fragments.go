@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/activity"
+	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/notify"
@@ -38,6 +39,10 @@ func (n *Node) buildFragments() {
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
 		Logger: n.cfg.Logger,
+	}, n.port.members)
+	n.advisory = advisory.New(advisory.Config{
+		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Nodes: n.members, Detector: n.host.Deadlocks(),
+		Logger: n.cfg.Logger, Leader: n.host.LeaderOf, Confirm: n.host.ConfirmTerm, Incarnations: n.incarnation,
 	}, n.port.members)
 	n.host.OnGateways(func(node uint32, incarnation uint64) {
 		n.tasks.DropGateway(node, incarnation)
@@ -69,6 +74,16 @@ func (n *Node) health() []sysview.Health {
 func (n *Node) others() []uint32 {
 	p := n.host.Presence()
 	return slices.DeleteFunc(n.members(), func(x uint32) bool { return x == n.dir.NodeID || p.Silent(x) })
+}
+
+// incarnation names the process that a node runs as, 0 where it was not heard.
+func (n *Node) incarnation(node uint32) uint64 {
+	for _, h := range n.host.Health() {
+		if h.Node == node {
+			return h.Incarnation
+		}
+	}
+	return 0
 }
 
 // nameOf names a node as people know it.

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/activity"
+	"github.com/sherddb/sherd/cluster/advisory"
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/deadlock"
 	"github.com/sherddb/sherd/cluster/member"
@@ -40,6 +41,7 @@ type Node struct {
 	deadlocks *deadlock.Seeker
 	activity  *activity.Net
 	locks     *tablelock.Net
+	advisory  *advisory.Net
 	notices   *notify.Net
 	server    *sql.Server
 	wire      *pgwire.Server
@@ -141,6 +143,9 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,
 				Release: n.locks.ReleaseAll,
 			},
+			Advisory: &sql.AdvisoryLocks{
+				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo, Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
+			},
 		},
 		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: speaks.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
@@ -172,6 +177,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	})
 	n.notices.Serve(n.server)
 	n.locks.Serve(n.server.Locks())
+	n.advisory.Serve(n.server.LostAdvisory)
+	n.background.Go(func() { n.advisory.Run(watching) })
 	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
 	return nil
 }

@@ -1,11 +1,13 @@
 package sql
 
 import (
+	"context"
 	"errors"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn"
 )
 
 // advisoryTag names an advisory lock of the session's database.
@@ -23,28 +25,100 @@ func advisoryMode(shared bool) locks.Mode {
 	return locks.Exclusive
 }
 
+// AdvisoryLocks keeps advisory locks where the sessions of all nodes meet.
+type AdvisoryLocks struct {
+	// Acquire takes a lock, which it may wait for. The error is locks.ErrNotAvailable, 40P01, 57P03 while nobody keeps the locks, or the context's cause.
+	Acquire func(ctx context.Context, l AdvisoryLock) error
+	// LetGo lets go of locks.
+	LetGo func([]locks.Kept)
+	// Confirm proves that what a session and its transaction hold is kept: 40001.
+	Confirm func(ctx context.Context, pid uint32, owner txn.ID) error
+	// Locks lists those that are kept at this node.
+	Locks func() []locks.Lock
+}
+
+// AdvisoryLock is a lock that is to be kept elsewhere. What waits for it ends with the context: Request.Timeout does not count.
+type AdvisoryLock struct {
+	PID     uint32
+	Owner   txn.ID // the transaction that shall hold it; zero: the session
+	Within  txn.ID // the transaction whose statement waits
+	Tag     locks.Tag
+	Request locks.Request
+}
+
+// advisory gives who keeps the advisory locks; nil: the node's own lock table.
+func (db *Server) advisory() *AdvisoryLocks {
+	if db.cfg.Others == nil {
+		return nil
+	}
+	return db.cfg.Others.Advisory
+}
+
+// LostAdvisory ends a session that has lost an advisory lock: it must not go on to believe in it.
+func (db *Server) LostAdvisory(pid uint32) {
+	if s := db.backend(pid); s != nil {
+		e := &pgerr.Error{Severity: "FATAL", Code: pgerr.AdminShutdown, Message: "terminating connection because an advisory lock of the session was lost"}
+		s.terminate(e.WithDetail("The node that kept it was not reached for too long, or this one was not.").WithHint("Connect again, and take the lock again."))
+	}
+}
+
 // AdvisoryLock implements builtin.LockInfo.
 func (i info) AdvisoryLock(l builtin.AdvisoryLock) (bool, error) {
 	if i.tx == nil || i.ctx == nil {
 		return false, pgerr.Unsupported("advisory locks cannot be taken here")
 	}
-	// A lock of the session is waited for by the transaction too: whoever waits for its rows is in the same circle.
-	owner := i.tx.holder()
-	acquire := owner.Acquire
-	if !l.Transaction {
-		acquire = i.locks.Acquire
-	}
 	request := locks.Request{Mode: advisoryMode(l.Shared), NoWait: true}
 	if !l.Try {
 		request = i.lockRequest(request.Mode)
 	}
-	switch err := acquire(i.ctx, i.advisoryTag(l.Key), request); {
+	acquire := i.advisoryHere
+	if i.db.advisory() != nil {
+		acquire = i.advisoryElsewhere
+	}
+	switch err := acquire(i.advisoryTag(l.Key), request, l.Transaction); {
 	case errors.Is(err, locks.ErrNotAvailable):
 		return false, nil
 	case err != nil:
 		return false, lockError(i.ctx, err)
 	}
 	return true, nil
+}
+
+func (i info) advisoryHere(tag locks.Tag, r locks.Request, transaction bool) error {
+	// A lock of the session is waited for by the transaction too: whoever waits for its rows is in the same circle.
+	owner := i.tx.holder()
+	if transaction {
+		return owner.Acquire(i.ctx, tag, r)
+	}
+	return i.locks.Acquire(i.ctx, tag, r)
+}
+
+func (i info) advisoryElsewhere(tag locks.Tag, r locks.Request, transaction bool) error {
+	owner := i.tx.holder()
+	l := AdvisoryLock{PID: i.start.PID, Within: owner.ID(), Tag: tag, Request: r}
+	adopt := i.locks.Adopt
+	if transaction {
+		l.Owner, adopt = owner.ID(), owner.Adopt
+		if owner.Holds(tag).Has(r.Mode) {
+			return nil
+		}
+	} else if i.locks.Has(tag, r.Mode) {
+		adopt(tag, r.Mode)
+		return nil
+	}
+	ctx, cancel := i.tx.lockTimeout(i.ctx)
+	defer cancel()
+	if !r.NoWait {
+		i.elsewhere.Store(true)
+		defer i.elsewhere.Store(false)
+	}
+	err := i.db.advisory().Acquire(ctx, l)
+	if err == nil {
+		adopt(tag, r.Mode)
+	} else if ctx.Err() != nil && i.ctx.Err() == nil {
+		return context.Cause(ctx) // lock_timeout
+	}
+	return err
 }
 
 // AdvisoryUnlock implements builtin.LockInfo.

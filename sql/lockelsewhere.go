@@ -80,6 +80,9 @@ func (t *transaction) confirmLocks(ctx context.Context) error {
 		return nil
 	}
 	err := e.Confirm(ctx, t.locks.ID())
+	if a := t.s.db.advisory(); a != nil && err == nil {
+		err = a.Confirm(ctx, t.s.start.PID, t.locks.ID())
+	}
 	if err != nil && ctx.Err() != nil {
 		return cancelled(ctx)
 	}

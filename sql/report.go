@@ -52,6 +52,8 @@ type Others struct {
 	Say   func([]Notification)
 	Heard func(ctx context.Context) error
 	Locks *LocksElsewhere
+	// Advisory keeps the advisory locks of all nodes; nil: each node has its own.
+	Advisory *AdvisoryLocks
 }
 
 // Report tells what this node knows.
@@ -82,7 +84,11 @@ func (db *Server) Report(wanted Wanted) Report {
 // heldLocks lists the locks of this node's sessions, and those of prepared transactions.
 func (db *Server) heldLocks() []sysview.Lock {
 	var out []sysview.Lock
-	for _, l := range db.locks.Locks() {
+	list := db.locks.Locks()
+	if a := db.advisory(); a != nil {
+		list = append(list, a.Locks()...)
+	}
+	for _, l := range list {
 		x := sysview.Lock{
 			Type: l.Tag.Kind.String(), Database: l.Tag.Database, PID: l.PID, Mode: l.Mode.String(), Granted: l.Granted, Since: l.Since,
 		}

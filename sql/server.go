@@ -82,6 +82,9 @@ func NewServer(cfg Config) *Server {
 	s.notifications = newNotifications()
 	if cfg.Others != nil {
 		s.notifications.forward = cfg.Others.Say
+		if a := cfg.Others.Advisory; a != nil {
+			s.locks.LetGo(a.LetGo)
+		}
 	}
 	return s
 }

@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"cluster/deadlock":     {"cluster/door", "cluster/nodepb", "txn"},
 	"cluster/notify":       {"cluster/door", "cluster/nodepb", "sql"},
 	"cluster/activity":     {"cluster/door", "cluster/nodepb", "sql", "sql/sysview", "txn"},
+	"cluster/advisory":     {"catalog", "cluster/door", "cluster/nodepb", "sql", "sql/locks", "txn"},
 	"cluster/tablelock":    {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "sql", "sql/locks", "txn"},
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "sql/exec", "sql/exec/wire", "sql/plan", "sql/plan/wire", "storage", "txn"},
 	"cluster":              {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftgroup", "raftlog", "shardmap", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},

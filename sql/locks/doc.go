@@ -21,6 +21,7 @@
 //	K3  A wait ends by being granted, by its context, its time-out or 40P01; afterwards the detector knows nothing of it.
 //	K4  An owner that was released holds nothing, and no barrier waits for it.
 //
-// Limits: the locks are those of one node; package cluster/tablelock takes the strong ones of tables at every node. A table that many sessions lock at once costs each of them one mutex and a search through its
+// Limits: the locks are those of one node; package cluster/tablelock takes the strong ones of tables at every node, and package cluster/advisory keeps the
+// advisory ones of all nodes in one Manager, which leaves a note of them here (Adopt, LetGo). A table that many sessions lock at once costs each of them one mutex and a search through its
 // holders; the second statement of a transaction on the same table costs neither.
 package locks

@@ -23,6 +23,7 @@ const (
 type Manager struct {
 	detector *txn.Detector
 	logger   *slog.Logger
+	letGo    func([]Kept) // nil: nobody keeps any
 	stripes  [stripes]stripe
 }
 
@@ -96,11 +97,11 @@ func (o *Owner) Acquire(ctx context.Context, tag Tag, r Request) error {
 
 // Acquire takes a lock for the session, once more if it has it.
 func (s *Session) Acquire(ctx context.Context, tag Tag, r Request) error {
-	got, err := s.m.acquire(ctx, &s.own, s, tag, r)
+	_, err := s.m.acquire(ctx, &s.own, s, tag, r)
 	if err != nil {
 		return err
 	}
-	s.counted(grant{got, r.Mode})
+	s.counted(tag, r.Mode)
 	return nil
 }
 

@@ -17,8 +17,8 @@ type Session struct {
 	waiting atomic.Pointer[wait]
 
 	mu      sync.Mutex
-	counts  map[grant]int // how often each lock of own was taken; guarded by mu
-	current *Owner        // the running transaction; guarded by mu
+	counts  map[tagged]int // how often each lock of own was taken; guarded by mu
+	current *Owner         // the running transaction; guarded by mu
 }
 
 // Owner holds locks until it lets go of them all: a transaction, or the session itself.
@@ -36,6 +36,12 @@ type Owner struct {
 // grant is a mode held on an object.
 type grant struct {
 	o    *object
+	mode Mode
+}
+
+// tagged is a mode of an object that may be locked at another node.
+type tagged struct {
+	tag  Tag
 	mode Mode
 }
 
@@ -146,9 +152,14 @@ func (o *Owner) RollbackTo(mark int) {
 	}
 	o.mu.Unlock()
 	m := o.session.Load().m
+	var kept []Kept
 	for i := len(gone) - 1; i >= 0; i-- {
 		m.release(o, gone[i])
+		if t := gone[i].o.tag; t.Kind == Advisory {
+			kept = append(kept, Kept{Owner: o.id, Tag: t, Mode: gone[i].mode})
+		}
 	}
+	m.tell(kept)
 }
 
 // Release lets go of all locks: the transaction has ended.
@@ -183,35 +194,36 @@ func (s *Session) Waiting() (kind Kind, since time.Time, ok bool) {
 }
 
 // counted notes that a lock of the session was taken once more.
-func (s *Session) counted(g grant) {
+func (s *Session) counted(tag Tag, mode Mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.counts == nil {
-		s.counts = map[grant]int{}
+		s.counts = map[tagged]int{}
 	}
-	s.counts[g]++
+	s.counts[tagged{tag, mode}]++
+}
+
+// Has tells whether the session holds a lock of its own.
+func (s *Session) Has(tag Tag, mode Mode) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[tagged{tag, mode}] > 0
 }
 
 // Unlock lets go of a lock of the session once; false says that it does not have it.
 func (s *Session) Unlock(tag Tag, mode Mode) bool {
-	o := s.m.find(tag)
-	if o == nil {
-		return false
-	}
-	g := grant{o, mode}
+	k := tagged{tag, mode}
 	s.mu.Lock()
-	n := s.counts[g]
+	n := s.counts[k]
 	switch {
 	case n > 1:
-		s.counts[g] = n - 1
+		s.counts[k] = n - 1
 	case n == 1:
-		delete(s.counts, g)
-	}
-	if len(s.counts) == 0 {
+		delete(s.counts, k)
 	}
 	s.mu.Unlock()
 	if n == 1 {
-		s.m.release(&s.own, g)
+		s.letGo([]tagged{k})
 	}
 	return n > 0
 }
@@ -219,12 +231,24 @@ func (s *Session) Unlock(tag Tag, mode Mode) bool {
 // UnlockAll lets go of all locks of the session.
 func (s *Session) UnlockAll() {
 	s.mu.Lock()
-	gone := s.counts
+	var gone []tagged
+	for k := range s.counts {
+		gone = append(gone, k)
+	}
 	s.counts = nil
 	s.mu.Unlock()
-	for g := range gone {
-		s.m.release(&s.own, g)
+	s.letGo(gone)
+}
+
+func (s *Session) letGo(gone []tagged) {
+	var kept []Kept
+	for _, k := range gone {
+		if o := s.m.find(k.tag); o != nil {
+			s.m.release(&s.own, grant{o, k.mode})
+		}
+		kept = append(kept, Kept{PID: s.pid, Tag: k.tag, Mode: k.mode})
 	}
+	s.m.tell(kept)
 }
 
 // SharedWithSession tells whether the transaction holds a lock that its session holds too.
@@ -236,7 +260,7 @@ func (o *Owner) SharedWithSession() bool {
 	defer s.mu.Unlock()
 	for own := range s.counts {
 		for _, g := range o.log {
-			if g.o == own.o {
+			if g.o.tag == own.tag {
 				return true
 			}
 		}

@@ -1,0 +1,177 @@
+package advisory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/door"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	tick       = time.Second
+	lease      = 8 * time.Second  // A3
+	grace      = 12 * time.Second // A1
+	askTimeout = 3 * time.Second  // of what does not wait for a lock
+	patience   = 30 * time.Second // with a database that has no home
+	restarted  = 3 * time.Second  // a process that is not heard of, and another is, has ended
+	pause      = 20 * time.Millisecond
+)
+
+// Config says whose side it is. All fields are required.
+type Config struct {
+	Self        uint32
+	Incarnation uint64 // of this process
+	Catalog     *catalog.Catalog
+	Door        *door.Door
+	Nodes       func() []uint32 // of the cluster; this one is among them
+	Detector    *txn.Detector
+	Logger      *slog.Logger
+	// Leader tells who leads a fragment, as far as is known; term is not 0 where it is this node.
+	Leader func(f txn.FragmentID) (node uint32, term uint64, ok bool)
+	// Confirm proves that this node leads a fragment in a term, at some moment after the call began.
+	Confirm func(ctx context.Context, f txn.FragmentID, term uint64) error
+	// Incarnations tells of the process that a node runs as; 0: it is not known.
+	Incarnations func(node uint32) uint64
+}
+
+// home is a term of office.
+type home struct {
+	fragment uint32
+	term     uint64
+}
+
+func (h home) before(o home) bool {
+	return cmp.Or(cmp.Compare(h.fragment, o.fragment), cmp.Compare(h.term, o.term)) < 0
+}
+
+// lock names what is held and who holds it: a transaction, or the session itself.
+type lock struct {
+	session uint32
+	txn     txn.ID // zero: the session
+	tag     locks.Tag
+	mode    locks.Mode
+}
+
+// user is a transaction, or a session.
+type user struct {
+	session uint32
+	txn     txn.ID
+}
+
+// use is what a user holds: locks of one database.
+type use struct {
+	database uint32
+	locks    int
+}
+
+func (k lock) user() user {
+	if k.txn.IsZero() {
+		return user{session: k.session}
+	}
+	return user{txn: k.txn}
+}
+
+// errElsewhere says that the home is another node; nothing was done.
+var errElsewhere = errors.New("advisory: the database's locks are kept elsewhere")
+
+// Net is a node's side. All methods may be called concurrently.
+type Net struct {
+	pb.UnimplementedAdvisoryLocksServer
+	cfg  Config
+	lost atomic.Pointer[func(pid uint32)]
+
+	mu      sync.Mutex
+	count   uint64             // of what was asked for here; guarded by mu
+	gates   map[uint32]*gate   // by database; guarded by mu
+	users   map[user]*use      // who holds something; guarded by mu
+	lostBy  map[user]time.Time // who has lost a lock; guarded by mu
+	some    atomic.Bool        // users or lostBy have something
+	homes   sync.Mutex
+	tenures map[uint32]*tenure // by database; guarded by homes
+	since   map[uint32]timeOf  // when this node's term was noticed; guarded by homes
+}
+
+type timeOf struct {
+	home home
+	at   time.Time
+}
+
+// New makes the net of a node and registers its service.
+func New(cfg Config, members grpc.ServiceRegistrar) *Net {
+	n := &Net{
+		cfg: cfg, gates: map[uint32]*gate{}, users: map[user]*use{}, lostBy: map[user]time.Time{},
+		tenures: map[uint32]*tenure{}, since: map[uint32]timeOf{},
+	}
+	pb.RegisterAdvisoryLocksServer(members, n)
+	return n
+}
+
+// Serve says how a session is ended that has lost a lock.
+func (n *Net) Serve(lost func(pid uint32)) { n.lost.Store(&lost) }
+
+// Run keeps locks, and notices lost ones, until ctx ends.
+func (n *Net) Run(ctx context.Context) {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			n.lookHomes()
+			n.keepAll(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// first gives the fragment whose leader is the home of a database's locks: the one with the lowest number. A fragment that comes later has a higher one.
+func (n *Net) first(database uint32) (txn.FragmentID, bool) {
+	d := n.cfg.Catalog.View().Database(database)
+	if d == nil || len(d.Fragments) == 0 {
+		return 0, false
+	}
+	f := d.Fragments[0].ID
+	for i := range d.Fragments {
+		f = min(f, d.Fragments[i].ID)
+	}
+	return txn.FragmentID(f), true
+}
+
+func (n *Net) alone() bool {
+	for _, x := range n.cfg.Nodes() {
+		if x != n.cfg.Self {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Net) client(node uint32) (pb.AdvisoryLocksClient, error) {
+	link, err := n.cfg.Door.Link(node, door.TaskLink)
+	if err != nil {
+		return nil, err
+	}
+	return pb.NewAdvisoryLocksClient(link), nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

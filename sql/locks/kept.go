@@ -1,0 +1,48 @@
+package locks
+
+import "github.com/sherddb/sherd/txn"
+
+// Kept is a lock that somebody else keeps for an owner: an advisory one, where the sessions of several nodes meet.
+type Kept struct {
+	PID   uint32 // of a session that holds it itself, or 0
+	Owner txn.ID // of the transaction that does, or zero
+	Tag   Tag
+	Mode  Mode
+}
+
+// LetGo says who is told of advisory locks that their owners let go of; before the Manager is used.
+func (m *Manager) LetGo(f func([]Kept)) { m.letGo = f }
+
+func (m *Manager) tell(kept []Kept) {
+	if m.letGo != nil && len(kept) > 0 {
+		m.letGo(kept)
+	}
+}
+
+// Adopt notes that the transaction holds a lock that is kept elsewhere, until it lets go of it as of one of its own.
+func (o *Owner) Adopt(tag Tag, mode Mode) { o.note(grant{&object{tag: tag}, mode}) }
+
+// Adopt notes that the session holds, once more, a lock that is kept elsewhere.
+func (s *Session) Adopt(tag Tag, mode Mode) { s.counted(tag, mode) }
+
+// Drop lets go of one lock of a transaction.
+func (o *Owner) Drop(tag Tag, mode Mode) {
+	o.mu.Lock()
+	var gone []grant
+	kept := o.log[:0]
+	for _, g := range o.log {
+		if g.o.tag == tag && g.mode == mode {
+			gone = append(gone, g)
+		} else {
+			kept = append(kept, g)
+		}
+	}
+	o.log = kept
+	if o.index != nil {
+		o.index[tag] &^= 1 << mode
+	}
+	o.mu.Unlock()
+	for _, g := range gone {
+		o.session.Load().m.release(o, g)
+	}
+}
