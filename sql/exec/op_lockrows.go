@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -66,6 +67,7 @@ type lockRowsOp struct {
 	child    Op
 	lockers  []*rowLocker
 	programs []*Program // of the tasks that lock keys sent from the gateway, one for each lock
+	rejoin   *rejoin    // nil: a row that changed is not put together again
 	most     Eval
 }
 
@@ -75,16 +77,23 @@ func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
 		return nil, err
 	}
 	o := &lockRowsOp{node: n, child: child}
-	for _, l := range n.Locks {
-		r, err := k.rowLocker(l, n.Scan)
+	for i, l := range n.Locks {
+		scan := n.Scan
+		if n.Rejoin != nil {
+			scan = n.Rejoin.Scans[i]
+		}
+		r, err := k.rowLocker(l, scan)
 		if err != nil {
 			return nil, err
 		}
-		p, err := compileNode(plan.LockKeys{Lock: l, Scan: n.Scan}, 0)
+		p, err := compileNode(plan.LockKeys{Lock: l, Scan: scan}, 0)
 		if err != nil {
 			return nil, err
 		}
 		o.lockers, o.programs = append(o.lockers, r), append(o.programs, p)
+	}
+	if o.rejoin, err = k.rejoin(n.Rejoin); err != nil {
+		return nil, err
 	}
 	o.most, err = k.optional(n.Most)
 	return o, err
@@ -123,8 +132,9 @@ type lockBatch struct {
 	emit  Emit
 	t     txn.Timestamp
 	store *arena
-	rows  []Row // nil entries were left out
-	left  int64 // rows still wanted; below 0 is no bound
+	rows  []Row         // nil entries were left out
+	old   map[int64]Row // as they were, of those that are to be put together again; by place
+	left  int64         // rows still wanted; below 0 is no bound
 }
 
 // lockBatchRows bounds the rows of a batch.
@@ -173,9 +183,16 @@ func (b *lockBatch) flush() error {
 			return err
 		}
 	}
-	for _, row := range b.rows {
+	for i, row := range b.rows {
 		if row == nil {
 			continue
+		}
+		if old := b.old[int64(i)]; old != nil {
+			if ok, err := b.o.rejoin.holds(b.c, old, row); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
 		}
 		if b.left > 0 {
 			b.left--
@@ -184,7 +201,7 @@ func (b *lockBatch) flush() error {
 			return err
 		}
 	}
-	b.rows = b.rows[:0]
+	b.rows, b.old = b.rows[:0], nil
 	b.store.free()
 	return nil
 }
@@ -246,12 +263,31 @@ func (b *lockBatch) send(i int, p *part) error {
 			if err != nil {
 				return err
 			}
-			row = append(kept, row[len(fresh):]...)
+			if b.o.rejoin == nil {
+				row = append(kept, row[len(fresh):]...)
+			} else {
+				row = b.renew(i, at, row, kept)
+			}
 		}
 		b.rows[at] = row
 		return nil
 	})
 	return c.fault(err)
+}
+
+// renew puts what lock i has read anew into a row, and notes the row as it was.
+func (b *lockBatch) renew(i int, place int64, row, fresh Row) Row {
+	out := slices.Clone(row)
+	for n, at := range b.o.rejoin.at[i] {
+		out[at] = fresh[n]
+	}
+	if b.old[place] == nil {
+		if b.old == nil {
+			b.old = map[int64]Row{}
+		}
+		b.old[place] = row
+	}
+	return out
 }
 
 // lockKeysOp runs a plan.LockKeys.

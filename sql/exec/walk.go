@@ -50,7 +50,14 @@ func combiningExprs(n plan.Node) []query.Expr {
 	case *plan.Gather:
 		return routeExprs(&n.Route)
 	case *plan.LockRows:
-		return []query.Expr{n.Most}
+		out := []query.Expr{n.Most}
+		if r := n.Rejoin; r != nil {
+			out = append(out, r.Cond)
+			for _, u := range r.Unmatched {
+				out = append(out, u.On)
+			}
+		}
+		return out
 	case *plan.Modify:
 		out := append([]query.Expr{}, n.Returning...)
 		for _, a := range n.Assign {

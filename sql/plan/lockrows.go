@@ -67,6 +67,12 @@ func (p *planner) selectLocked(l *level, cur part, locks []lockedRel) (part, err
 		cur.node = n
 		return p.output(l, cur)
 	}
+	if p.env.LockLate && n.Scan == nil {
+		var err error
+		if n.Rejoin, err = p.rejoin(l, cur, locks); err != nil {
+			return part{}, err
+		}
+	}
 	return p.sortThenTargets(l, cur, n)
 }
 

@@ -278,6 +278,8 @@ type LockRows struct {
 	// Scan is set where a row's first slots are those of this scan of the one table that is locked: a row that changed after the statement's
 	// snapshot can be read anew and held against the scan's filter. Elsewhere the statement has to run again.
 	Scan *Scan
+	// Rejoin is for rows of which Scan is nil, at the gateway, where the statement cannot be run again; nil: it has to fail then.
+	Rejoin *Rejoin
 	// Most is how many rows are wanted, nil is all; with OneByOne it is not known in advance, but may be few. No more are locked.
 	Most     query.Expr
 	OneByOne bool

@@ -1,0 +1,61 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// rejoin runs a plan.Rejoin.
+type rejoin struct {
+	at        [][]int
+	unmatched []unmatched
+	cond      Eval
+	same      []int
+}
+
+type unmatched struct {
+	on    Eval
+	slots []int
+}
+
+func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
+	if n == nil {
+		return nil, nil
+	}
+	r := &rejoin{at: n.At, same: n.Same}
+	for _, u := range n.Unmatched {
+		on, err := k.optional(u.On)
+		if err != nil {
+			return nil, err
+		}
+		r.unmatched = append(r.unmatched, unmatched{on, u.Slots})
+	}
+	var err error
+	r.cond, err = k.optional(n.Cond)
+	return r, err
+}
+
+// holds tells whether a row, some of which is new, is still one that the join gives, and fills with nulls what is not joined to it any more.
+func (r *rejoin) holds(c *Ctx, old, row Row) (bool, error) {
+	for _, at := range r.same {
+		if old[at] != row[at] {
+			return false, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+				WithDetail("A column that a subquery of the statement looks at was changed.").
+				WithHint("A cursor that has given rows cannot be run again. The transaction might succeed if retried.")
+		}
+	}
+	for _, u := range r.unmatched {
+		ok, err := holds(c, u.on, row)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			continue
+		}
+		for _, at := range u.slots {
+			row[at] = types.Null
+		}
+	}
+	return holds(c, r.cond, row)
+}
