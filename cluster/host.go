@@ -47,6 +47,7 @@ type Host struct {
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
 
 	atWork sync.Map // transactions that have touched a fragment or change definitions, by id
+	meters sync.Map // of accesses, *heat.Meter by fragment that is or was led here
 	ending sync.Map // held transactions that are being committed or rolled back, by id
 
 	jobs jobs

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 
+	"github.com/sherddb/sherd/cluster/heat"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
@@ -13,11 +14,12 @@ import (
 type Stage struct {
 	*storage.Tx
 	places places
+	meter  *heat.Meter  // of the fragment; nil: nothing is counted
 	of     *Transaction // asked whether it may become wider; nil: its gateway is another node, which judges for itself
 }
 
 // NewStage makes the stage of a transaction whose gateway is another node.
-func NewStage(tx *storage.Tx) *Stage { return &Stage{Tx: tx} }
+func (h *Host) NewStage(tx *storage.Tx) *Stage { return &Stage{Tx: tx, meter: h.meter(tx.Fragment())} }
 
 // Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
 func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
@@ -25,6 +27,7 @@ func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.
 	if err == nil {
 		err = s.AwaitReaders(ctx)
 	}
+	s.countScan(task, res)
 	return res, err
 }
 
@@ -59,7 +62,16 @@ type taskTx struct {
 func (x taskTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
 
 // taskView is a view as one task uses it.
-type taskView struct{ *storage.View }
+type taskView struct {
+	*storage.View
+	stage *Stage
+}
+
+// Get reads a key.
+func (v taskView) Get(ctx context.Context, key []byte) ([]byte, error) {
+	v.stage.countRead(key)
+	return v.View.Get(ctx, key)
+}
 
 // Arrival implements exec.Stays.
 func (v taskView) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
@@ -73,7 +85,7 @@ func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	if x.unvalidated {
 		v.Unvalidated()
 	}
-	return taskView{v}, nil
+	return taskView{v, x.stage}, nil
 }
 
 // Put stages a value.
@@ -81,6 +93,7 @@ func (x taskTx) Put(key, value []byte) error {
 	if err := x.stage.note(key); err != nil {
 		return err
 	}
+	x.stage.countWrite(key)
 	return x.Tx.Put(key, value)
 }
 
@@ -89,6 +102,7 @@ func (x taskTx) Delete(key []byte) error {
 	if err := x.stage.note(key); err != nil {
 		return err
 	}
+	x.stage.countWrite(key)
 	return x.Tx.Delete(key)
 }
 

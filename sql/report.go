@@ -21,6 +21,7 @@ const (
 	WantTransactions
 	WantWaits
 	WantReplicas
+	WantHeat
 )
 
 // Report is what one node knows: of its sessions and their locks, of the fragments that it leads, and of the waits at both.
@@ -33,6 +34,7 @@ type Report struct {
 	TransactionsTotal int
 	Waits             []txn.Waiting
 	Replicas          []sysview.Replica
+	Heat              []sysview.Heat
 }
 
 // Absent is a node that did not tell what it knows.
@@ -77,6 +79,9 @@ func (db *Server) Report(wanted Wanted) Report {
 	}
 	if has(WantReplicas) {
 		r.Replicas = db.cfg.Fragments.ListReplicas()
+	}
+	if has(WantHeat) {
+		r.Heat = db.cfg.Fragments.ListHeat()
 	}
 	return r
 }
@@ -139,6 +144,7 @@ func (r *Report) add(x Report) {
 	r.Transactions, r.TransactionsTotal = append(r.Transactions, x.Transactions...), r.TransactionsTotal+x.TransactionsTotal
 	r.Waits = append(r.Waits, x.Waits...)
 	r.Replicas = append(r.Replicas, x.Replicas...)
+	r.Heat = append(r.Heat, x.Heat...)
 }
 
 // wholeTransactions puts together what several nodes know of a transaction.

@@ -23,7 +23,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
 		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
-		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Health: s.health, Authorities: s.authorities,
+		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Heat: s.heat, Health: s.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
 		Transactions: s.transactionRows, Counters: s.db.counted, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}

@@ -32,6 +32,8 @@ type Fragments interface {
 	ListTransactions() ([]txn.OpenTransaction, int)
 	// ListReplicas gives the replicas of the fragments that are led here.
 	ListReplicas() []sysview.Replica
+	// ListHeat gives what is used most in the fragments that are led here.
+	ListHeat() []sysview.Heat
 	// Check proves that what a database's fragments store agrees with its definitions.
 	Check(ctx context.Context, database catalog.OID, emit verify.Emit) error
 	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.

@@ -64,6 +64,9 @@ func toReport(r *sql.Report) *pb.ReportAnswer {
 			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: micros(x.Contact), Term: x.Term,
 		})
 	}
+	for _, x := range r.Heat {
+		a.Heat = append(a.Heat, &pb.HeatRow{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
+	}
 	return a
 }
 
@@ -99,6 +102,9 @@ func fromReport(a *pb.ReportAnswer) sql.Report {
 		r.Replicas = append(r.Replicas, sysview.Replica{
 			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: at(x.Contact), Term: x.Term,
 		})
+	}
+	for _, x := range a.Heat {
+		r.Heat = append(r.Heat, sysview.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
 	}
 	return r
 }

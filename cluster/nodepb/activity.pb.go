@@ -75,6 +75,7 @@ type ReportAnswer struct {
 	TransactionsTotal uint64                 `protobuf:"varint,6,opt,name=transactions_total,json=transactionsTotal,proto3" json:"transactions_total,omitempty"`
 	Waits             []*LockWait            `protobuf:"bytes,7,rep,name=waits,proto3" json:"waits,omitempty"`
 	Replicas          []*ReplicaRow          `protobuf:"bytes,8,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	Heat              []*HeatRow             `protobuf:"bytes,9,rep,name=heat,proto3" json:"heat,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -161,6 +162,13 @@ func (x *ReportAnswer) GetWaits() []*LockWait {
 func (x *ReportAnswer) GetReplicas() []*ReplicaRow {
 	if x != nil {
 		return x.Replicas
+	}
+	return nil
+}
+
+func (x *ReportAnswer) GetHeat() []*HeatRow {
+	if x != nil {
+		return x.Heat
 	}
 	return nil
 }
@@ -779,6 +787,83 @@ func (x *ReplicaRow) GetTerm() uint64 {
 	return 0
 }
 
+// HeatRow is how often something is used in a fragment that the node leads: a key, a bucket, or all of it.
+type HeatRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fragment      uint32                 `protobuf:"varint,1,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Bucket        int64                  `protobuf:"zigzag64,2,opt,name=bucket,proto3" json:"bucket,omitempty"` // -1: all of the fragment
+	Key           []byte                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`          // of a row; empty: none
+	Reads         float64                `protobuf:"fixed64,4,opt,name=reads,proto3" json:"reads,omitempty"`    // a second
+	Writes        float64                `protobuf:"fixed64,5,opt,name=writes,proto3" json:"writes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeatRow) Reset() {
+	*x = HeatRow{}
+	mi := &file_activity_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeatRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeatRow) ProtoMessage() {}
+
+func (x *HeatRow) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeatRow.ProtoReflect.Descriptor instead.
+func (*HeatRow) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *HeatRow) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *HeatRow) GetBucket() int64 {
+	if x != nil {
+		return x.Bucket
+	}
+	return 0
+}
+
+func (x *HeatRow) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *HeatRow) GetReads() float64 {
+	if x != nil {
+		return x.Reads
+	}
+	return 0
+}
+
+func (x *HeatRow) GetWrites() float64 {
+	if x != nil {
+		return x.Writes
+	}
+	return 0
+}
+
 type SignalRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Session        uint32                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -791,7 +876,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +888,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +901,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{7}
+	return file_activity_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SignalRequest) GetSession() uint32 {
@@ -859,7 +944,7 @@ type SignalAnswer struct {
 
 func (x *SignalAnswer) Reset() {
 	*x = SignalAnswer{}
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +956,7 @@ func (x *SignalAnswer) String() string {
 func (*SignalAnswer) ProtoMessage() {}
 
 func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +969,7 @@ func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalAnswer.ProtoReflect.Descriptor instead.
 func (*SignalAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{8}
+	return file_activity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SignalAnswer) GetKnown() bool {
@@ -925,7 +1010,7 @@ type ClientCancel struct {
 
 func (x *ClientCancel) Reset() {
 	*x = ClientCancel{}
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1022,7 @@ func (x *ClientCancel) String() string {
 func (*ClientCancel) ProtoMessage() {}
 
 func (x *ClientCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1035,7 @@ func (x *ClientCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancel.ProtoReflect.Descriptor instead.
 func (*ClientCancel) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{9}
+	return file_activity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ClientCancel) GetSession() uint32 {
@@ -975,7 +1060,7 @@ type ClientCancelAnswer struct {
 
 func (x *ClientCancelAnswer) Reset() {
 	*x = ClientCancelAnswer{}
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1072,7 @@ func (x *ClientCancelAnswer) String() string {
 func (*ClientCancelAnswer) ProtoMessage() {}
 
 func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1085,7 @@ func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancelAnswer.ProtoReflect.Descriptor instead.
 func (*ClientCancelAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{10}
+	return file_activity_proto_rawDescGZIP(), []int{11}
 }
 
 var File_activity_proto protoreflect.FileDescriptor
@@ -1010,7 +1095,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x0eactivity.proto\x12\n" +
 	"sherd.node\x1a\x0edeadlock.proto\"'\n" +
 	"\rReportRequest\x12\x16\n" +
-	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\x8b\x03\n" +
+	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xb4\x03\n" +
 	"\fReportAnswer\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.sherd.node.SessionRowR\bsessions\x12)\n" +
 	"\x05locks\x18\x02 \x03(\v2\x13.sherd.node.LockRowR\x05locks\x12*\n" +
@@ -1020,7 +1105,8 @@ const file_activity_proto_rawDesc = "" +
 	"\ftransactions\x18\x05 \x03(\v2\x1e.sherd.node.OpenTransactionRowR\ftransactions\x12-\n" +
 	"\x12transactions_total\x18\x06 \x01(\x04R\x11transactionsTotal\x12*\n" +
 	"\x05waits\x18\a \x03(\v2\x14.sherd.node.LockWaitR\x05waits\x122\n" +
-	"\breplicas\x18\b \x03(\v2\x16.sherd.node.ReplicaRowR\breplicas\"\xef\x03\n" +
+	"\breplicas\x18\b \x03(\v2\x16.sherd.node.ReplicaRowR\breplicas\x12'\n" +
+	"\x04heat\x18\t \x03(\v2\x13.sherd.node.HeatRowR\x04heat\"\xef\x03\n" +
 	"\n" +
 	"SessionRow\x12\x10\n" +
 	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\x1a\n" +
@@ -1086,7 +1172,13 @@ const file_activity_proto_rawDesc = "" +
 	"\x05voter\x18\x04 \x01(\bR\x05voter\x12\x10\n" +
 	"\x03lag\x18\x05 \x01(\x04R\x03lag\x12\x18\n" +
 	"\acontact\x18\x06 \x01(\x03R\acontact\x12\x12\n" +
-	"\x04term\x18\a \x01(\x04R\x04term\"\x84\x01\n" +
+	"\x04term\x18\a \x01(\x04R\x04term\"}\n" +
+	"\aHeatRow\x12\x1a\n" +
+	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x16\n" +
+	"\x06bucket\x18\x02 \x01(\x12R\x06bucket\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\fR\x03key\x12\x14\n" +
+	"\x05reads\x18\x04 \x01(\x01R\x05reads\x12\x16\n" +
+	"\x06writes\x18\x05 \x01(\x01R\x06writes\"\x84\x01\n" +
 	"\rSignalRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12\x1c\n" +
 	"\tterminate\x18\x02 \x01(\bR\tterminate\x12'\n" +
@@ -1118,7 +1210,7 @@ func file_activity_proto_rawDescGZIP() []byte {
 	return file_activity_proto_rawDescData
 }
 
-var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_activity_proto_goTypes = []any{
 	(*ReportRequest)(nil),      // 0: sherd.node.ReportRequest
 	(*ReportAnswer)(nil),       // 1: sherd.node.ReportAnswer
@@ -1127,34 +1219,36 @@ var file_activity_proto_goTypes = []any{
 	(*RowLockRow)(nil),         // 4: sherd.node.RowLockRow
 	(*OpenTransactionRow)(nil), // 5: sherd.node.OpenTransactionRow
 	(*ReplicaRow)(nil),         // 6: sherd.node.ReplicaRow
-	(*SignalRequest)(nil),      // 7: sherd.node.SignalRequest
-	(*SignalAnswer)(nil),       // 8: sherd.node.SignalAnswer
-	(*ClientCancel)(nil),       // 9: sherd.node.ClientCancel
-	(*ClientCancelAnswer)(nil), // 10: sherd.node.ClientCancelAnswer
-	(*LockWait)(nil),           // 11: sherd.node.LockWait
-	(*Waiter)(nil),             // 12: sherd.node.Waiter
+	(*HeatRow)(nil),            // 7: sherd.node.HeatRow
+	(*SignalRequest)(nil),      // 8: sherd.node.SignalRequest
+	(*SignalAnswer)(nil),       // 9: sherd.node.SignalAnswer
+	(*ClientCancel)(nil),       // 10: sherd.node.ClientCancel
+	(*ClientCancelAnswer)(nil), // 11: sherd.node.ClientCancelAnswer
+	(*LockWait)(nil),           // 12: sherd.node.LockWait
+	(*Waiter)(nil),             // 13: sherd.node.Waiter
 }
 var file_activity_proto_depIdxs = []int32{
 	2,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
 	3,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
 	4,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
 	5,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
-	11, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
+	12, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
 	6,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
-	12, // 6: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
-	12, // 7: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	12, // 8: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
-	0,  // 9: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
-	7,  // 10: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
-	9,  // 11: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
-	1,  // 12: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
-	8,  // 13: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
-	10, // 14: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	7,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
+	13, // 7: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
+	13, // 8: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
+	13, // 9: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	0,  // 10: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
+	8,  // 11: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
+	10, // 12: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
+	1,  // 13: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
+	9,  // 14: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
+	11, // 15: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_activity_proto_init() }
@@ -1169,7 +1263,7 @@ func file_activity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_activity_proto_rawDesc), len(file_activity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -106,7 +106,7 @@ func (s *Server) begin(h *header, o txn.Isolation, backend uint32) (*stage, erro
 		return st, nil
 	}
 	st = &stage{
-		Stage: cluster.NewStage(h.replica.Tx(h.id)), stageKey: key, replica: h.replica, node: h.node, incarnation: h.incarnation,
+		Stage: s.cfg.Host.NewStage(h.replica.Tx(h.id)), stageKey: key, replica: h.replica, node: h.node, incarnation: h.incarnation,
 		birth: s.births.Add(1), term: h.term,
 	}
 	st.gone, st.drop = context.WithCancelCause(context.Background())

@@ -187,7 +187,7 @@ func (t *task) enter() (on *cluster.Stage, err error) {
 	case err != nil:
 		return nil, err
 	case t.stage == nil:
-		return cluster.NewStage(t.h.replica.Tx(t.h.id)), nil
+		return s.cfg.Host.NewStage(t.h.replica.Tx(t.h.id)), nil
 	}
 	t.stage.SetLockTimeout(time.Duration(b.LockTimeoutMicros) * time.Microsecond)
 	return t.stage.Stage, nil

@@ -28,6 +28,8 @@ type Env struct {
 	// Replicas lists the replicas of all fragments that have a leader, Health what is known of the other nodes.
 	Replicas func() []Replica
 	Health   func() []Health
+	// Heat lists what is used most in all fragments.
+	Heat func() []Heat
 	// Authorities lists the authorities of the nodes' certificates.
 	Authorities func() ([]Authority, error)
 	// CatalogRoles tells who leads the catalog, as far as is known here, and who votes in it.

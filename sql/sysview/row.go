@@ -70,11 +70,12 @@ func (r *record) set(column string, d types.Datum) *record {
 	return r
 }
 
-func (r *record) text(column, s string) *record       { return r.set(column, types.NewText(s)) }
-func (r *record) oid(column string, o uint32) *record { return r.set(column, types.NewOid(o)) }
-func (r *record) int(column string, n int64) *record  { return r.set(column, types.NewInt(n)) }
-func (r *record) bool(column string, v bool) *record  { return r.set(column, types.NewBool(v)) }
-func (r *record) char(column string, c byte) *record  { return r.set(column, types.NewInt(int64(c))) }
+func (r *record) text(column, s string) *record          { return r.set(column, types.NewText(s)) }
+func (r *record) oid(column string, o uint32) *record    { return r.set(column, types.NewOid(o)) }
+func (r *record) int(column string, n int64) *record     { return r.set(column, types.NewInt(n)) }
+func (r *record) bool(column string, v bool) *record     { return r.set(column, types.NewBool(v)) }
+func (r *record) float(column string, v float64) *record { return r.set(column, types.NewFloat8(v)) }
+func (r *record) char(column string, c byte) *record     { return r.set(column, types.NewInt(int64(c))) }
 
 // optional sets a text that is null where it is empty.
 func (r *record) optional(column, s string) *record {

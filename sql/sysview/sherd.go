@@ -16,7 +16,7 @@ func sherdSources() map[string]source {
 	return map[string]source{
 		"bucket_map": bucketMap, "fragments": fragments, "buckets": buckets, "policies": policies, "collections": collectionRows,
 		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
-		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows,
+		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows, "hot_buckets": hotBuckets, "hot_keys": hotKeys,
 	}
 }
 

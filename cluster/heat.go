@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/cluster/heat"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// meter gives the meter of accesses to a fragment that is led here.
+func (h *Host) meter(id txn.FragmentID) *heat.Meter {
+	if m, ok := h.meters.Load(id); ok {
+		return m.(*heat.Meter)
+	}
+	m, _ := h.meters.LoadOrStore(id, heat.NewMeter(time.Now))
+	return m.(*heat.Meter)
+}
+
+// Of the buckets and keys of a fragment that are used most, so many are told.
+const (
+	hottestBuckets = 32
+	hottestKeys    = 32
+)
+
+// ListHeat gives the buckets and keys that are used most in the fragments that are led here, and how often each fragment is used as a whole.
+func (h *Host) ListHeat() (out []sysview.Heat) {
+	for _, r := range h.all() {
+		if r.Term() == 0 {
+			continue
+		}
+		m := h.meter(r.ID())
+		add := func(bucket int64, key []byte, x heat.Rate) {
+			out = append(out, sysview.Heat{Fragment: r.ID(), Bucket: bucket, Key: key, Reads: x.Reads, Writes: x.Writes})
+		}
+		add(-1, nil, m.Total())
+		for _, b := range m.Buckets(hottestBuckets) {
+			add(int64(b.Bucket), nil, b.Rate)
+		}
+		for _, k := range m.Keys(hottestKeys) {
+			add(int64(storage.BucketOf([]byte(k.Key))), []byte(k.Key), k.Rate)
+		}
+	}
+	return out
+}
+
+// countRead and countWrite tell the meter of rows, not of entries of indexes.
+func (s *Stage) countRead(key []byte) {
+	if s.meter != nil && storage.IsRow(key) {
+		s.meter.Read(storage.BucketOf(key), key)
+	}
+}
+
+func (s *Stage) countWrite(key []byte) {
+	if s.meter != nil && storage.IsRow(key) {
+		s.meter.Write(storage.BucketOf(key), key)
+	}
+}
+
+// scannedBuckets is how many buckets a scan may be of to be counted for them: a wider one makes none hot.
+const scannedBuckets = 16
+
+// countScan counts the rows that a task has read of few buckets, for each of them alike. Those read by key were counted by it.
+func (s *Stage) countScan(task *exec.Task, res exec.Result) {
+	n := int64(task.Buckets.Len())
+	if s.meter == nil || n == 0 || n > scannedBuckets || res.Rows < 2*n {
+		return
+	}
+	for _, v := range task.Buckets.Intervals() {
+		for b := v.Lo; b < v.Hi; b++ {
+			s.meter.Scan(b, res.Rows/n)
+		}
+	}
+}
