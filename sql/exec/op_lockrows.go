@@ -80,7 +80,7 @@ func (k *compiler) lockRows(n *plan.LockRows) (Op, error) {
 	for i, l := range n.Locks {
 		scan := n.Scan
 		if n.Rejoin != nil {
-			scan = n.Rejoin.Scans[i]
+			scan = n.Rejoin.Tables[i].Scan
 		}
 		r, err := k.rowLocker(l, scan)
 		if err != nil {
@@ -278,7 +278,7 @@ func (b *lockBatch) send(i int, p *part) error {
 // renew puts what lock i has read anew into a row, and notes the row as it was.
 func (b *lockBatch) renew(i int, place int64, row, fresh Row) Row {
 	out := slices.Clone(row)
-	for n, at := range b.o.rejoin.at[i] {
+	for n, at := range b.o.rejoin.tables[i].At {
 		out[at] = fresh[n]
 	}
 	if b.old[place] == nil {

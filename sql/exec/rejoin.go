@@ -8,7 +8,7 @@ import (
 
 // rejoin runs a plan.Rejoin.
 type rejoin struct {
-	at        [][]int
+	tables    []plan.Reread
 	unmatched []unmatched
 	cond      Eval
 	same      []int
@@ -23,7 +23,7 @@ func (k *compiler) rejoin(n *plan.Rejoin) (*rejoin, error) {
 	if n == nil {
 		return nil, nil
 	}
-	r := &rejoin{at: n.At, same: n.Same}
+	r := &rejoin{tables: n.Tables, same: n.Same}
 	for _, u := range n.Unmatched {
 		on, err := k.optional(u.On)
 		if err != nil {

@@ -9,11 +9,16 @@ import (
 // Rejoin is how a row of a join is put together again where another transaction has changed a row of a table that is locked: with that as it is
 // now, and the others as they were, as PostgreSQL does. It is for what cannot be run again: a cursor that has given rows.
 type Rejoin struct {
-	Scans     []*Scan     // for each lock, to read its row anew; what they hold it against is in Cond
-	At        [][]int     // for each lock, where the slots of its scan are in the row
+	Tables    []Reread    // for each lock
 	Unmatched []Unmatched // outer joins, inner ones first
 	Cond      query.Expr  // nil is true
 	Same      []int       // slots that a semi or anti join has looked at: if one has changed, it cannot be known what it says now
+}
+
+// Reread reads the row of a locked table anew.
+type Reread struct {
+	Scan *Scan // without a condition: that is in Rejoin.Cond
+	At   []int // where its slots are in the joined row
 }
 
 // Unmatched fills the other side of an outer join with nulls where its condition does not hold any more.
@@ -68,8 +73,8 @@ func (b *rejoiner) scan(rel int) {
 	for i, c := range positions {
 		at[i] = b.in.slots[varKey{rel, c}]
 	}
-	b.out.Scans = append(b.out.Scans, &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions})
-	b.out.At = append(b.out.At, at)
+	s := &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions}
+	b.out.Tables = append(b.out.Tables, Reread{s, at})
 }
 
 func (b *rejoiner) item(it query.From) {
