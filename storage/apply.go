@@ -56,6 +56,9 @@ type effects struct {
 	decided    []*decision
 	forgotten  []txn.ID
 	drops      []dropJob
+	owners     bool          // ownership has changed
+	fences     []uint64      // moves whose fences were applied, or were void
+	gone       []BucketRange // to another fragment
 }
 
 // empty tells whether the batch changed nothing but rows.
@@ -210,6 +213,8 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return m.commitHeld(e)
 	case kindUnhold:
 		return m.unhold(e)
+	default:
+		return m.move(e)
 	}
 	return resDone, nil
 }

@@ -31,7 +31,7 @@ func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, 
 		return 0, err
 	}
 	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: t.delta, room: t.rest}
-	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, at: req.At, reads: t.validation()})
+	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, at: req.At, reads: t.validation(), tx: t})
 	var low *txn.LowError
 	if errors.As(err, &low) {
 		t.setPhase(phaseOpen)
@@ -73,16 +73,32 @@ func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 			return err
 		}
 	}
-	t.r.pmu.Lock()
-	led := t.r.term.Load() != 0
-	if led && rule.T8Ceiling {
-		t.r.raise(uint64(C))
-	}
-	t.r.pmu.Unlock()
-	if !led {
-		return errNoLeader
+	if err := t.promise(ctx, C); err != nil {
+		return err
 	}
 	return v.advance(ctx, C)
+}
+
+// promise raises promised to C where what the transaction has read is owned and not fenced: a later fence is above C.
+func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
+	for {
+		own, err := t.intactFor(ctx)
+		if err != nil {
+			return err
+		}
+		t.r.pmu.Lock()
+		led, same := t.r.term.Load() != 0, t.r.own.Load() == own
+		if led && same && rule.T8Ceiling {
+			t.r.raise(uint64(C))
+		}
+		t.r.pmu.Unlock()
+		switch {
+		case !led:
+			return errNoLeader
+		case same:
+			return nil
+		}
+	}
 }
 
 // enter takes the stage for its commit or prepare.
@@ -384,7 +400,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		}
 		e.room, e.stats, e.parts = t.rest, t.delta, t.parts
 	}
-	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, at: e.ts, reads: t.validation()})
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, at: e.ts, reads: t.validation(), tx: t})
 	if err != nil {
 		return err // another attempt finds the parts where they are
 	}

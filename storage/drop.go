@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"time"
 
@@ -23,18 +22,19 @@ func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
 
 // dropJob is a span whose deletion has been logged and is not finished.
 type dropJob struct {
-	stamp txn.Timestamp
-	span  txn.Span
+	stamp   txn.Timestamp
+	span    txn.Span
+	left    []leftRange   // instead of span: what moves have left
+	globals []globalIndex // of these, where left is
 }
 
 func (m *machine) dropSpan(e *entry) error {
-	rest := putTS(nil, e.stamp)
-	v := putBytes(putBytes([]byte{1}, e.span.Start), e.span.End)
-	if err := m.kvs.add(opPut, ownKey(ownDrop, rest...), v, uint64(e.stamp)); err != nil {
+	job := dropJob{stamp: e.stamp, span: e.span}
+	if err := m.kvs.add(opPut, ownKey(ownDrop, putTS(nil, e.stamp)...), job.encode(), uint64(e.stamp)); err != nil {
 		return err
 	}
 	m.r.stats.drop(e.span)
-	m.effects.drops = append(m.effects.drops, dropJob{e.stamp, e.span})
+	m.effects.drops = append(m.effects.drops, job)
 	return nil
 }
 
@@ -54,15 +54,11 @@ func openDropper(r *Replica) (*dropper, error) {
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	err := eachOwn(t, ownDrop, func(rest, v []byte) error {
-		rd := reader{b: v}
-		if len(rest) != 8 || rd.byte() != 1 {
-			return damaged("malformed deletion %x", rest)
-		}
-		job := dropJob{txn.Timestamp(binary.BigEndian.Uint64(rest)), txn.Span{Start: rd.bytes(), End: rd.bytes()}}
-		if job.stamp <= r.machine.s.stamp && rd.err == nil { // a later one comes again with the log
+		job, err := decodeDrop(rest, v)
+		if err == nil && job.stamp <= r.machine.s.stamp { // a later one comes again with the log
 			d.jobs = append(d.jobs, job)
 		}
-		return rd.err
+		return err
 	})
 	return d, err
 }
@@ -101,8 +97,12 @@ func (d *dropper) loop() {
 		job := d.jobs[0]
 		d.jobs = d.jobs[1:]
 		d.mu.Unlock()
-		if err := d.run(job); err != nil {
-			d.r.cfg.Logger.Warn("cannot delete a dropped table's rows; will go on at the next start", "fragment", d.r.cfg.Fragment, "err", err)
+		run := d.run
+		if job.left != nil {
+			run = d.runLeft
+		}
+		if err := run(job); err != nil {
+			d.r.cfg.Logger.Warn("cannot delete rows in the background; will go on at the next start", "fragment", d.r.cfg.Fragment, "err", err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (d *dropper) run(job dropJob) error {
 			}
 			start := time.Now()
 			var err error
-			if span.Start, more, err = d.batch(span, job.stamp); err != nil {
+			if span.Start, more, err = d.batch(span, job.stamp, nil); err != nil {
 				return err
 			}
 			if more {
@@ -149,6 +149,11 @@ func (d *dropper) run(job dropJob) error {
 			}
 		}
 	}
+	return d.finish(job)
+}
+
+// finish removes a job's record.
+func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
 	b := kvBatch{db: d.r.db}
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
@@ -171,19 +176,22 @@ func (d *dropper) rest(worked time.Duration) {
 	}
 }
 
-// batch deletes some keys from span's start on and gives where to go on.
-func (d *dropper) batch(span txn.Span, at txn.Timestamp) (next []byte, more bool, err error) {
+// batch deletes some keys from span's start on, of those that are wanted (nil: all), and gives where to go on.
+func (d *dropper) batch(span txn.Span, at txn.Timestamp, wanted func(key []byte) bool) (next []byte, more bool, err error) {
 	t := d.r.db.NewTransactionAt(uint64(at), false)
 	defer t.Discard()
 	it := t.NewIterator(badger.IteratorOptions{Prefix: commonPrefix(span)})
 	defer it.Close()
 	b := kvBatch{db: d.r.db}
-	c := cursor{it, span.End, false}
+	c := cursor{it: it, bound: span.End}
 	n := 0
 	for it.Seek(span.Start); c.valid(); it.Next() {
 		key := it.Item().KeyCopy(nil)
 		if n++; n > dropBatch {
 			return key, true, b.flush()
+		}
+		if wanted != nil && !wanted(key) {
+			continue
 		}
 		if err := b.add(opDelete, key, nil, uint64(at)); err != nil {
 			return nil, false, err

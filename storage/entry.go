@@ -39,6 +39,16 @@ const (
 	kindHoldComplete entryKind = 17 // at its home: it stands
 	kindCommitHeld   entryKind = 18 // of a transaction held here alone; its version is the stamp
 	kindUnhold       entryKind = 19 // it is dropped
+
+	// Of a move, each with its number; owner_apply.go has their conditions.
+	kindFence   entryKind = 32 // source: reads up to the stamp alone
+	kindUnfence entryKind = 33 // source: undone
+	kindReceive entryKind = 34 // target: a new arrival begins
+	kindCarry   entryKind = 35 // target: operations with versions of their own
+	kindOwn     entryKind = 36 // target: it is the owner
+	kindGone    entryKind = 37 // source: it is not any more
+	kindClean   entryKind = 38 // source: what is left there is deleted
+	kindAbandon entryKind = 39 // target: undone
 )
 
 // entry is a decoded log entry. Which fields count depends on the kind. Slices share the entry's bytes.
@@ -62,6 +72,7 @@ type entry struct {
 	incomplete bool
 	room       []byte // if set: writes with headRoom bytes in front, of which encode makes use
 	stats      []byte // encoded deltas
+	moving     moving // of a move
 }
 
 var errEntry = errors.New("malformed log entry")
@@ -139,6 +150,8 @@ func (e *entry) head() []byte {
 	case kindDropSpan:
 		b = putBytes(b, e.span.Start)
 		b = putBytes(b, e.span.End)
+	default:
+		b = e.appendMove(b)
 	}
 	return b
 }
@@ -208,7 +221,10 @@ func decodeEntry(b []byte) (*entry, error) {
 	case kindDropSpan:
 		e.span = txn.Span{Start: r.bytes(), End: r.bytes()}
 	default:
-		return nil, fmt.Errorf("%w: kind %d is not known to this release", errEntry, e.kind)
+		if !isMove(e.kind) {
+			return nil, fmt.Errorf("%w: kind %d is not known to this release", errEntry, e.kind)
+		}
+		r.moveBody(e)
 	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("%w: kind %d", errEntry, e.kind)

@@ -73,7 +73,7 @@ func (c *collector) discard(now time.Time) {
 	}
 	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
 	if ts := min(uint64(m.stamp), c.r.watermark.Load(), uint64(c.r.oldestInstalling()-1)); ts > 0 {
-		c.r.db.SetDiscardTs(ts)
+		c.r.setDiscard(ts)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else
 		c.flat = now
@@ -81,4 +81,19 @@ func (c *collector) discard(now time.Time) {
 			c.r.cfg.Logger.Debug("flatten", "fragment", c.r.cfg.Fragment, "err", err)
 		}
 	}
+}
+
+// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received.
+func (r *Replica) setDiscard(ts uint64) {
+	r.dmu.Lock()
+	defer r.dmu.Unlock()
+	before := r.discards
+	if r.discards = max(ts, before); r.discards == 0 {
+		return
+	}
+	keep := r.discards
+	if o := r.own.Load(); o != nil {
+		keep = min(keep, uint64(o.keep))
+	}
+	r.db.SetDiscardTs(keep)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func goldenEntries() []*entry {
 	writes = appendOp(writes, opPutHead, []byte("large"), encodeChunkHead(600_000))
 	writes = appendOp(writes, opLock, []byte("locked"), nil)
 	const stamp = 0x019a_5c00_0000_0007
-	return []*entry{
+	entries := []*entry{
 		{kind: kindCeiling, stamp: stamp, ts: stamp + 1},
 		{kind: kindCommit, stamp: stamp, id: id, stats: d.encode(), writes: writes},
 		{kind: kindPart, stamp: stamp, id: id, parts: 300, writes: writes},
@@ -48,6 +49,37 @@ func goldenEntries() []*entry {
 		{kind: kindSettle, stamp: stamp, settles: []settlement{{id: id, C: 9, outcome: txn.Committed, decide: true}, {C: 10, outcome: txn.Aborted}}},
 		{kind: kindHold, stamp: stamp, id: id, hold: goldenHeldReads(), writes: writes},
 	}
+	return append(entries, goldenMoves(stamp, d.encode())...)
+}
+
+// goldenMoves are the entries of moves.
+func goldenMoves(stamp txn.Timestamp, stats []byte) []*entry {
+	m := moving{move: 300, ranges: []BucketRange{{Lo: 0, Hi: 7}, {Lo: 1000, Hi: 1 << 20}}, since: 9, globals: []globalIndex{{20000, 3}}}
+	fenced, carried := moving{move: m.move, ranges: m.ranges}, moving{move: m.move, carries: 5, deletes: true}
+	received, owned, cleaned := m, fenced, fenced
+	owned.since, cleaned.globals = 9, m.globals
+	writes := appendCarried(nil, 7, opPut, []byte("a-row-key"), []byte("value"))
+	writes = appendCarried(writes, 8, opDelete, []byte("a-row-key"), nil)
+	return []*entry{
+		{kind: kindFence, stamp: stamp, moving: fenced},
+		{kind: kindUnfence, stamp: stamp, moving: fenced},
+		{kind: kindReceive, stamp: stamp, moving: received},
+		{kind: kindCarry, stamp: stamp, moving: carried, stats: stats, writes: writes},
+		{kind: kindOwn, stamp: stamp, moving: owned},
+		{kind: kindGone, stamp: stamp, moving: fenced, stats: stats},
+		{kind: kindClean, stamp: stamp, moving: cleaned},
+		{kind: kindAbandon, stamp: stamp, moving: cleaned},
+	}
+}
+
+// goldenOwners is what a checkpoint has of moves.
+func goldenOwners() ownState {
+	x := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, left: true}
+	y := x
+	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
+	var d deltas
+	d.add(RowPrefix(20000, 7, 1), 1, 300)
+	return ownState{list: []ownRange{x, y}, arrivals: 4, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}
 }
 
 func goldenHeldReads() *hold {
@@ -87,9 +119,14 @@ func goldenLines() (lines []string) {
 	s.open[txn.ID{1}].implied = true
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
 	s.installing = []*install{{o: &openTxn{id: txn.ID{3}, own: 2, indexes: []uint64{5, 7}}, version: 4}}
-	add("checkpoint-5", s.encode())
+	lines = append(lines, "checkpoint-5 "+checkpoint5)
 	add("edges", append(ownKey(ownEdge), lowEdge...))
 	add("hold-2", goldenHeldReads().append(nil))
+	s.own = goldenOwners()
+	add("checkpoint-6", s.encode())
+	add("deletion", (&dropJob{span: TableSpan(20000)}).encode())
+	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []globalIndex{{20000, 3}}}).encode())
+	add("global-entry-key", stored(append(IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
 	return lines
 }
 
@@ -108,6 +145,26 @@ const checkpoint3 = "03090000000000000008000000000000000700000000000000060101000
 // checkpoint4 is what they wrote before rows were installed in the background.
 const checkpoint4 = "040900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000000005" +
 	"0201020102010102000000000000000000000000000000000000000000000801"
+
+// checkpoint5 is what they wrote before buckets were moved.
+const checkpoint5 = "050900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000" +
+	"00000502010201020101020000000000000000000000000000000000000000000008010103000000000000000000000000000000000000000000000402020507"
+
+func TestCheckpointOfFormat6(t *testing.T) {
+	s := newState()
+	s.own = goldenOwners()
+	got, err := decodeCheckpoint(s.encode())
+	if err != nil || !reflect.DeepEqual(got.own, s.own) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	b, err := hex.DecodeString(checkpoint5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decodeCheckpoint(b); err != nil || got.own.moved() || len(got.installing) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
 
 func TestCheckpointOfFormat5(t *testing.T) {
 	s := newState()
@@ -267,6 +324,7 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 		_ = eachOp(e.writes, func(opKind, []byte, []byte) error { return nil })
 		_ = newStatistics().apply(e.stats)
+		_ = eachCarried(e.writes, func(txn.Timestamp, opKind, []byte, []byte) error { return nil })
 	})
 }
 
@@ -282,6 +340,11 @@ func FuzzDecodeRecords(f *testing.F) {
 			}
 		}
 		_, _, _ = decodeDecision(b)
+		if j, err := decodeDrop(make([]byte, 8), b); err == nil && !bytes.Equal(j.encode(), b) {
+			if k, err := decodeDrop(make([]byte, 8), j.encode()); err != nil || !reflect.DeepEqual(j, k) {
+				t.Fatal(err)
+			}
+		}
 		_ = newState().loadHold(nil, b)
 		_, _, _ = findOutcome(b, txn.ID{})
 		_, _, _ = decodeChunkHead(b)

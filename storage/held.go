@@ -95,7 +95,7 @@ func (t *Tx) offerHold(ctx context.Context, h *hold, reads *validation) (raftgro
 	}
 	e := &entry{kind: kindHold, id: t.id, hold: h, parts: t.parts, stats: t.delta, room: t.rest}
 	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, reads: reads})
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, reads: reads, tx: t})
 	return p, err
 }
 
@@ -127,7 +127,7 @@ func (t *Tx) isHeld() bool {
 // commitHeld commits a transaction that is held in this fragment alone. If it fails, but for 40003, it is held as before.
 func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	e := &entry{kind: kindCommitHeld, id: t.id}
-	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor})
+	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, tx: t})
 	if err != nil {
 		return 0, err
 	}

@@ -51,16 +51,22 @@ func (r *Replica) Dropping() ([]txn.Span, error) {
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	var out []txn.Span
-	err := eachOwn(t, ownDrop, func(_, v []byte) error {
+	err := eachOwn(t, ownDrop, func(rest, v []byte) error {
 		if len(v) == 0 {
 			return nil // it ended while it was read: its record is deleted at its own version, in place
 		}
-		rd := reader{b: v}
-		if rd.byte() != 1 {
-			return damaged("malformed deletion")
+		job, err := decodeDrop(rest, v)
+		if err != nil || job.left == nil {
+			out = append(out, job.span)
+			return err
 		}
-		out = append(out, txn.Span{Start: rd.bytes(), End: rd.bytes()})
-		return rd.err
+		spans, err := r.leftSpans(&job, txn.MaxTimestamp)
+		for _, s := range spans {
+			if !s.chunk {
+				out = append(out, s.Span)
+			}
+		}
+		return err
 	})
 	return out, err
 }

@@ -60,6 +60,7 @@ type crowd struct {
 // lockWait is one request in a queue.
 type lockWait struct {
 	t     *Tx
+	key   string
 	mode  txn.LockMode
 	since time.Time
 	done  chan error // one answer; nil: granted
@@ -111,7 +112,7 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.Loc
 		s.mu.Unlock()
 		return own, own.mode, nil
 	}
-	w := &lockWait{t: t, mode: req.Mode, holds: own != nil}
+	w := &lockWait{t: t, key: front.key, mode: req.Mode, holds: own != nil}
 	if front.free(w, front.waiting()) {
 		front.grant(w)
 		lt.settle(front, nil) // a lock made stronger may be in the way of those who wait
@@ -124,7 +125,7 @@ func (lt *lockTable) acquire(ctx context.Context, t *Tx, key []byte, req txn.Loc
 	}
 	w.brief = req.NoWait
 	w.since, w.done = time.Now(), make(chan error, 1)
-	w.wait = txn.Wait{Waiter: t.party(), Lock: "ShareLock", Key: bytes.Clone(key), Fragment: t.r.cfg.Fragment}
+	w.wait = txn.Wait{Waiter: t.party(), Lock: "ShareLock", Key: bytes.Clone(t.r.given(key)), Fragment: t.r.cfg.Fragment}
 	w.wait.End = func(err error) { lt.end(s, w, err) }
 	front.enqueue(w)
 	lt.settle(front, w)
@@ -161,7 +162,7 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 		return w.lock, w.from, err
 	default:
 	}
-	if front := s.locks[string(w.wait.Key)]; front != nil { // else the term has ended and w is answered
+	if front := s.locks[w.key]; front != nil { // else the term has ended and w is answered
 		lt.deadlock.Done(&w.wait)
 		front.leave(w)
 		lt.settle(front, nil)
@@ -173,7 +174,7 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 func (lt *lockTable) end(s *lockStripe, w *lockWait, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	front := s.locks[string(w.wait.Key)]
+	front := s.locks[w.key]
 	if front == nil || front.crowd == nil || !slices.Contains(front.crowd.queue, w) {
 		return
 	}
@@ -263,7 +264,7 @@ func (lt *lockTable) nextFront(c *crowd) *rowLock {
 	}
 	w := c.queue[0]
 	c.queue = slices.Delete(c.queue, 0, 1)
-	w.lock = &rowLock{key: string(w.wait.Key), t: w.t, mode: w.mode}
+	w.lock = &rowLock{key: w.key, t: w.t, mode: w.mode}
 	c.join(w.lock)
 	lt.granted(w)
 	return w.lock

@@ -164,7 +164,7 @@ func (s *lockScript) show() string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if l := st.locks[string(s.key)]; l != nil {
-		for _, x := range l.list(1, nil) {
+		for _, x := range l.list(&Replica{cfg: Config{Fragment: 1}}, nil) {
 			fmt.Fprintf(&b, "%c %s %v; ", x.Holder.ID[15], x.Mode, x.Granted)
 		}
 	}

@@ -45,7 +45,7 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 				total += len(front.crowd.holders) - 1
 			}
 			if len(out) < limit {
-				out = front.list(r.cfg.Fragment, out)
+				out = front.list(r, out)
 			}
 		}
 		s.mu.Unlock()
@@ -63,8 +63,8 @@ func (r *Replica) Locks(limit int) (out []LockInfo, total int) {
 }
 
 // list appends a row's locks: holders, then the queue. Called with the stripe's mu held.
-func (l *rowLock) list(f FragmentID, out []LockInfo) []LockInfo {
-	key := []byte(l.key)
+func (l *rowLock) list(r *Replica, out []LockInfo) []LockInfo {
+	f, key := r.cfg.Fragment, r.given([]byte(l.key))
 	held := func(h *rowLock) {
 		out = append(out, LockInfo{Fragment: f, Holder: h.t.party(), Key: key, Mode: h.mode, Granted: true})
 	}

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"errors"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -37,41 +36,6 @@ type OwnedRange struct {
 	Arrival uint32        // in the keys of what is there
 	Since   txn.Timestamp // the smallest timestamp that may be read at, for the source had let older versions go
 }
-
-// Ownership lists the ranges that have been moved, or are being moved, in or out. All others are owned at arrival 0, or not owned at all where the
-// fragment was added to its database (Config.Added).
-func (r *Replica) Ownership() []OwnedRange { return nil }
-
-// Admit tells whether a task may work on buckets here: with write, or at no T, that they are owned and not fenced now; otherwise that they may be
-// read at T, which from then on holds for a view (ViewOf). It waits while they are fenced or received, 5 s at most (57P03), and gives
-// *txn.MovedError where they are not here.
-func (r *Replica) Admit(ctx context.Context, ranges []BucketRange, T txn.Timestamp, write bool) error {
-	return nil
-}
-
-// SnapshotOf is Snapshot for who names the buckets that it is about (T6): they are owned and not fenced, else it waits or fails as Admit does.
-func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Timestamp, error) {
-	return r.Snapshot(ctx)
-}
-
-// ViewOf is View for who names the buckets that it will read: they can be read at T for as long as the view is open.
-func (t *Tx) ViewOf(ctx context.Context, T txn.Timestamp, ranges []BucketRange) (*View, error) {
-	return t.View(ctx, T)
-}
-
-// OwnedOnly has scans leave out buckets that are not the fragment's at the view's timestamp, instead of failing. Before the first read.
-func (v *View) OwnedOnly() {}
-
-// Arrival gives the number with which local index entries of a bucket are written now.
-func (t *Tx) Arrival(bucket uint32) uint32 { return 0 }
-
-// Arrival gives the number that the local index entries of a bucket have here, or a larger one: those with a smaller one are left from an earlier
-// stay, and are not there.
-func (v *View) Arrival(bucket uint32) uint32 { return 0 }
-
-// Owned tells whether all that the transaction has staged, locked and (SERIALIZABLE) read here is still the fragment's; RowsMoved(err) if not. A
-// fence does not matter, since it may be lifted.
-func (t *Tx) Owned() error { return nil }
 
 var errRowsMoved = pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows that this transaction has changed have moved to another fragment").
 	WithHint("Try the transaction again.")

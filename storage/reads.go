@@ -23,6 +23,7 @@ type readSet struct {
 	spans  []txn.Span    // guarded by mu
 	sorted int           // that many at the front are in order and apart; guarded by mu
 	bytes  int           // guarded by mu
+	own    []*ownership  // by which it was read, each once; guarded by mu
 }
 
 // point notes a read of key.
@@ -121,6 +122,7 @@ func (s *readSet) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(s.spans[:0])
+	s.own = nil
 }
 
 // all gives the spans, in order and apart, and the timestamp of the earliest read.

@@ -76,6 +76,12 @@ type Replica struct {
 	minFree  atomic.Int64
 	diskSeen time.Time // housekeeping only
 
+	omu      sync.Mutex                // held while own is replaced; taken under pmu
+	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
+	recvs    sync.Mutex                // held while carried rows are counted and put into the log
+	dmu      sync.Mutex                // held while Badger is told what it may discard
+	discards uint64                    // what that is; guarded by dmu
+
 	retained retention
 	several  atomic.Bool // replicas there are; as of a moment ago
 
@@ -273,6 +279,7 @@ func (r *Replica) lead(term uint64) {
 		r.raise(r.ceiling.Load())
 	}
 	r.cfg.Clock.Observe(txn.Timestamp(r.promised.Load()))
+	r.dropPending()
 	r.lastProposed = r.applied.Load()
 	r.inflight = inflight{cut: r.lastProposed}
 	r.locks.reset()
@@ -304,6 +311,7 @@ func (r *Replica) lead(term uint64) {
 func (r *Replica) follow() {
 	r.pmu.Lock()
 	r.term.Store(0)
+	r.dropPending()
 	r.pmu.Unlock()
 	r.locks.reset()
 	r.guards.reset(nil) // who waits is told

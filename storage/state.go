@@ -29,6 +29,8 @@ type state struct {
 	unsaved   int                      // of order, from its end: not in an outcome record yet
 
 	installing []*install // committed, but for the rows; in the order of the commits
+
+	own ownState // which buckets are the fragment's
 }
 
 // openTxn is a transaction of which parts or a prepare are in the log and no outcome yet; see pieces.go for where its writes
@@ -102,8 +104,8 @@ func firstOf(first uint64, o *openTxn) uint64 {
 
 // checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
 // number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
-// a commit was applied with all its rows.
-const checkpointFormat = 5
+// a commit was applied with all its rows, before format 6 no bucket was ever moved.
+const checkpointFormat = 6
 
 // encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
 func (s *state) encode() []byte {
@@ -133,7 +135,7 @@ func (s *state) encode() []byte {
 		b = putTS(b, s.recent[id])
 	}
 	b = binary.AppendUvarint(b, uint64(s.unsaved))
-	return s.appendInstalling(b)
+	return s.own.append(s.appendInstalling(b))
 }
 
 func appendIndexes(b []byte, indexes []uint64) []byte {
@@ -193,6 +195,9 @@ func decodeCheckpoint(b []byte) (*state, error) {
 	}
 	if format > 4 {
 		s.installing = r.installing(s.stamp)
+	}
+	if format > 5 {
+		s.own = r.ownState()
 	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)

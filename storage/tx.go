@@ -32,6 +32,9 @@ type Tx struct {
 	term      uint64       // of the stage, 0 before there is one; guarded by mu
 	held      []*rowLock   // in the order of their numbers, but for those in set; guarded by mu
 	locks     int32        // number of the lock taken last; guarded by mu
+	placed    bool         // a key was placed by first, the ownership of then; guarded by mu
+	first     *ownership   // guarded by mu
+	intact    *ownership   // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
 	set       *lockSet     // most locks of a large transaction, nil: it has few; set once, guarded by mu
 	compactAt int          // so many held go into the set; guarded by mu
 	changes   []lockChange // of locks held, in the order of their numbers, but for those in set; guarded by mu
@@ -146,7 +149,7 @@ func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
 		return 0, false
 	}
 	spans, T := t.reads.all()
-	return T, contains(spans, key)
+	return T, contains(spans, t.storedNow(key))
 }
 
 // HasReads implements txn.Participant.
@@ -161,6 +164,10 @@ func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.applied.Load()) 
 
 // Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
 func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
+	key, err := t.place(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	op, ok, err := t.stage.get(key, math.MaxInt)
 	var l *rowLock
@@ -176,6 +183,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	if l == nil || l.mode < txn.Share {
 		if t.reads != nil { // under a stronger lock nobody can change it before the commit
+			t.reads.under(t.r.own.Load())
 			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
 		}
 	}
@@ -190,8 +198,10 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 
 // ChangedSince gives a *txn.ConflictError where another transaction has changed key after T. It takes no lock, so that it may be changed at once.
 func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) error {
-	if t.hasStaged(key) {
-		return nil
+	given := key
+	key, err := t.place(ctx, key)
+	if err != nil || t.hasStaged(key) {
+		return err
 	}
 	if err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
 		return err
@@ -203,7 +213,7 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 	if err != nil || version <= T {
 		return err
 	}
-	return txn.NewConflict(bytes.Clone(key), version, T, t.r.writerAt(version), value == nil)
+	return txn.NewConflict(bytes.Clone(given), version, T, t.r.writerAt(version), value == nil)
 }
 
 // Put stages key with value. A row's key must be locked; index entries need no lock. Both slices are copied.
@@ -220,6 +230,10 @@ func (t *Tx) Delete(key []byte) error { return t.put(opDelete, key, nil) }
 
 func (t *Tx) put(kind opKind, key, value []byte) error {
 	if err := checkKey(key); err != nil {
+		return err
+	}
+	key, err := t.placeNow(key)
+	if err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -261,6 +275,7 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 
 // StagedSince tells whether key was staged after a mark was taken.
 func (t *Tx) StagedSince(key []byte, mark txn.Mark) (bool, error) {
+	key = t.storedNow(key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stage.stagedSince(key, mark.Writes)

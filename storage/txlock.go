@@ -37,6 +37,10 @@ func (t *Tx) timeout() time.Duration { return time.Duration(t.lockTimeout.Load()
 // minds; unless asked to Recheck that is 40001 (*txn.ConflictError): the first updater wins. The lock is kept then too, so that a statement
 // tried again with a newer T succeeds. A KEY SHARE lock minds only versions that removed the row or changed its keys.
 func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error) {
+	given := key
+	if key, err = t.place(ctx, key); err != nil {
+		return false, err
+	}
 	l, err := t.lock(ctx, key, req)
 	if err != nil || req.T == txn.MaxTimestamp {
 		return false, err
@@ -59,7 +63,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	return false, txn.NewConflict(bytes.Clone(key), l.version, req.T, t.r.writerAt(l.version), l.size < 0)
+	return false, txn.NewConflict(bytes.Clone(given), l.version, req.T, t.r.writerAt(l.version), l.size < 0)
 }
 
 // hasStaged tells whether the transaction has a write of key. It was let in then, and has put a new row where the other has deleted one.
@@ -72,7 +76,10 @@ func (t *Tx) hasStaged(key []byte) bool {
 
 // LockNewest takes the strongest lock of key without regard to a snapshot: for unique checks, which look at the newest state at every level.
 func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
-	_, err := t.lock(ctx, key, txn.LockRequest{Mode: txn.Update})
+	key, err := t.place(ctx, key)
+	if err == nil {
+		_, err = t.lock(ctx, key, txn.LockRequest{Mode: txn.Update})
+	}
 	return err
 }
 
@@ -296,6 +303,7 @@ func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
 		return
 	}
 	now := txn.Timestamp(t.r.applied.Load())
+	t.reads.under(t.first)
 	for _, l := range gone {
 		if l.known {
 			t.reads.point([]byte(l.key), now)

@@ -101,7 +101,8 @@ func (v *validation) hit(f flying) bool {
 		return true
 	}
 	switch e.kind {
-	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindBar, kindSettle, kindHold, kindHoldComplete, kindUnhold:
+	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindBar, kindSettle, kindHold, kindHoldComplete, kindUnhold,
+		kindFence, kindUnfence, kindReceive, kindCarry, kindOwn, kindGone, kindClean, kindAbandon: // what is carried is not read yet
 		return false // what decisions make visible was prepared, and is looked at by itself
 	case kindCommit, kindPrepare, kindPrepareAll:
 		if e.id == v.own {
@@ -201,7 +202,7 @@ const readConflict = "could not serialize access due to read/write dependencies 
 
 // conflict is the error of a version that another transaction wrote where this one has read.
 func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) error {
-	c := &txn.ConflictError{Key: key, Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted, Read: true}
+	c := &txn.ConflictError{Key: v.r.given(key), Version: version, T: v.from, Other: v.r.writerAt(version), Deleted: deleted, Read: true}
 	c.Err = pgerr.New(pgerr.SerializationFailure, readConflict).WithHint("The transaction might succeed if retried.")
 	what := fmt.Sprintf("An entry of index %d of table %d", IndexOf(key), TableOf(key))
 	if IsRow(key) {
@@ -218,8 +219,12 @@ func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Prop
 		if err := o.reads.advance(ctx, txn.Timestamp(r.promised.Load())); err != nil {
 			return p, 0, err
 		}
+		own, err := o.tx.intactFor(ctx)
+		if err != nil {
+			return p, 0, err
+		}
 		r.pmu.Lock()
-		if o.reads.current() {
+		if o.reads.current() && r.own.Load() == own {
 			p, stamp, err = r.stamp(o)
 			r.pmu.Unlock()
 			return p, stamp, err

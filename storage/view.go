@@ -26,6 +26,9 @@ type View struct {
 	reads *readSet // of a SERIALIZABLE transaction
 
 	restores uint64 // of the replica when the view was opened
+
+	own     *ownership // where buckets are, at T; nil: where they always were
+	partial bool       // scans leave out what is not the fragment's
 }
 
 // Snapshot gives the timestamp for a statement in this fragment alone, or this fragment's part of the answer for a statement
@@ -61,6 +64,7 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 		return nil, errTooOld(T)
 	}
 	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores}
+	v.own = t.r.own.Load() // after T was promised: a fence that is not in it is above T
 	if t.staged.Load() {
 		mark, err := t.viewMark()
 		if err != nil {
@@ -89,12 +93,17 @@ func (v *View) Close() { v.b.Discard() }
 
 // Get gives the value of key, nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
+	key, err := v.locate(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	if v.mark > 0 {
 		if op, ok, err := v.t.stagedAt(key, v.mark); ok || err != nil {
 			return op.value, err
 		}
 	}
 	if v.reads != nil {
+		v.reads.under(v.own)
 		v.reads.point(key, v.T)
 	}
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
@@ -192,17 +201,20 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 	if span.Empty() {
 		return nil
 	}
-	if v.reads != nil {
-		c := &recorder{span: span, reverse: reverse}
-		return v.scanRecorded(ctx, c, fn)
+	if v.own != nil {
+		err := v.scanOwned(ctx, span, reverse, fn)
+		if errors.Is(err, ErrStop) {
+			err = nil
+		}
+		return err
 	}
-	return v.scan(ctx, span, reverse, fn)
+	return v.scanStored(ctx, span, reverse, nil, fn)
 }
 
 // scanRecorded notes what of the span was read: where fn ended the scan, nothing behind the last key.
-func (v *View) scanRecorded(ctx context.Context, c *recorder, fn func(key, value []byte) error) error {
+func (v *View) scanRecorded(ctx context.Context, c *recorder, wanted func([]byte) bool, fn func(key, value []byte) error) error {
 	stopped := false
-	err := v.scan(ctx, c.span, c.reverse, func(key, value []byte) error {
+	err := v.scan(ctx, c.span, c.reverse, wanted, func(key, value []byte) error {
 		c.saw(key)
 		err := fn(key, value)
 		stopped = err != nil
@@ -212,7 +224,7 @@ func (v *View) scanRecorded(ctx context.Context, c *recorder, fn func(key, value
 	return err
 }
 
-func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
 		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
 			return err
@@ -229,6 +241,7 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		}
 	}
 	c := newCursor(v.b, span, reverse)
+	c.wanted = wanted
 	defer c.it.Close()
 	var err error
 	if own == nil || !own.ok {
@@ -247,17 +260,18 @@ type cursor struct {
 	it      *badger.Iterator
 	bound   []byte // forward: stop at it; reverse: stop below it
 	reverse bool
+	wanted  func(key []byte) bool // nil: all are
 }
 
 func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
 	opt := badger.IteratorOptions{Reverse: reverse}
 	if !reverse {
 		opt.Prefix = commonPrefix(span)
-		c := &cursor{t.NewIterator(opt), span.End, false}
+		c := &cursor{it: t.NewIterator(opt), bound: span.End}
 		c.it.Seek(span.Start)
 		return c
 	}
-	c := &cursor{t.NewIterator(opt), span.Start, true}
+	c := &cursor{it: t.NewIterator(opt), bound: span.Start, reverse: true}
 	if len(span.End) == 0 {
 		c.it.Rewind()
 		return c
@@ -279,14 +293,16 @@ func commonPrefix(s txn.Span) []byte {
 }
 
 func (c *cursor) valid() bool {
-	if !c.it.Valid() {
-		return false
+	for ; c.it.Valid(); c.it.Next() {
+		key := c.it.Item().Key()
+		if len(c.bound) > 0 && (bytes.Compare(key, c.bound) < 0) == c.reverse {
+			return false
+		}
+		if c.wanted == nil || c.wanted(key) {
+			return true
+		}
 	}
-	if len(c.bound) == 0 {
-		return true
-	}
-	cmp := bytes.Compare(c.it.Item().Key(), c.bound)
-	return (cmp < 0) != c.reverse
+	return false
 }
 
 const ctxEvery = 256 // rows between looks at the context

@@ -188,6 +188,9 @@ func (r *Replica) publish(s *state, ef *effects) {
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))
 	r.watermark.Store(uint64(s.watermark))
+	if ef.owners {
+		r.publishOwners(&s.own, ef.fences)
+	}
 	r.raise(uint64(s.stamp))
 	r.wake()
 	for _, id := range ef.settled {
@@ -196,6 +199,9 @@ func (r *Replica) publish(s *state, ef *effects) {
 	r.installs.start(ef.installing)
 	for _, d := range ef.drops {
 		r.drops.start(d)
+	}
+	if len(ef.gone) > 0 {
+		r.releaseGone(ef.gone)
 	}
 }
 
@@ -259,7 +265,7 @@ func (r *Replica) unprepare(id txn.ID) {
 
 // publishAll shows the state of a checkpoint.
 func (r *Replica) publishAll(s *state) {
-	var ef effects
+	ef := effects{owners: true}
 	for _, o := range s.open {
 		if o.hold != nil {
 			ef.held = append(ef.held, o)

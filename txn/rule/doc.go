@@ -31,6 +31,12 @@
 //	sherd_no_stage_term    StageTerm
 //	sherd_no_commit_once   CommitOnce
 //	sherd_no_first_updater FirstUpdater
+//	sherd_no_move_number   MoveNumber
+//	sherd_no_move_arrival  MoveArrival
+//	sherd_no_move_fence    MoveFence
+//	sherd_no_move_stage    MoveStage
+//	sherd_no_move_proposed MoveProposed
+//	sherd_no_move_above    MoveAbove
 //
 // A tag that the protocol survives by another rule is no mistake of the checker: T2Read, for one, hides behind clocks that are carried along.
 package rule
@@ -67,6 +73,12 @@ func Off() []string {
 		{"StageTerm", StageTerm},
 		{"CommitOnce", CommitOnce},
 		{"FirstUpdater", FirstUpdater},
+		{"MoveNumber", MoveNumber},
+		{"MoveArrival", MoveArrival},
+		{"MoveFence", MoveFence},
+		{"MoveStage", MoveStage},
+		{"MoveProposed", MoveProposed},
+		{"MoveAbove", MoveAbove},
 	} {
 		if !r.on {
 			names = append(names, r.name)

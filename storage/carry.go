@@ -1,0 +1,342 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// ReadRequest asks the source for versions of what lies in ranges: rows and entries of global indexes.
+type ReadRequest struct {
+	Ranges []BucketRange
+	// Since: versions above it alone. 0: all that a reader may need, which is those above the watermark and the newest below it.
+	Since txn.Timestamp
+	T     txn.Timestamp // up to it; 0: the newest, as T6 has it
+	// Final reads up to the F of the fence that Move has made; T is not looked at.
+	Final bool
+	Move  uint64
+	// After goes on behind a version that was read, with the T that the first request gave; nil: from the start.
+	After *Version
+}
+
+// ReadResult says what a read has covered.
+type ReadResult struct {
+	T txn.Timestamp
+	// Watermark of the source: snapshots below it may not find all versions at the target (Own).
+	Watermark txn.Timestamp
+}
+
+// Version is one version of a row, or of an index entry, on its way. Keys have arrival 0.
+type Version struct {
+	Key     []byte
+	At      txn.Timestamp
+	Value   []byte
+	Deleted bool
+	Kept    bool // an update that left the row's keys as they were
+	// Before is the value of a row's version before this one, nil: it was not there; for who derives index entries. Carry does not look at it.
+	Before []byte
+}
+
+const versionBatch = 256 << 10 // bytes
+
+// ReadVersions reads at T, as a snapshot does (T2–T4): what is prepared at or below it is settled first. It calls fn with batches of some
+// 256 KiB, in the order of keys, with the versions of a key together and ascending.
+func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch []Version) error) (ReadResult, error) {
+	if !r.beginReading() {
+		return ReadResult{}, errNoLeader
+	}
+	defer r.done.Done()
+	release, err := r.Hold(txn.Timestamp(r.watermark.Load()))
+	if err != nil {
+		return ReadResult{}, err
+	}
+	defer release()
+	own, T, err := r.readAt(ctx, req)
+	if err != nil {
+		return ReadResult{}, err
+	}
+	err = r.waitSettled(ctx, T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
+	if err != nil {
+		return ReadResult{}, err
+	}
+	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
+	v.t = r.db.NewTransactionAt(uint64(T), false)
+	defer v.t.Discard()
+	v.watermark = txn.Timestamp(r.watermark.Load())
+	if err := v.read(own); err != nil {
+		return ReadResult{}, err
+	}
+	res := ReadResult{T: T, Watermark: txn.Timestamp(r.watermark.Load())}
+	if req.Since != 0 && req.Since < res.Watermark {
+		return res, errTooOld(req.Since) // some of what came after it may be gone
+	}
+	return res, nil
+}
+
+// readAt gives the timestamp of a read, made servable, and the ownership by which it is.
+func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownership, T txn.Timestamp, err error) {
+	switch {
+	case !checkRanges(req.Ranges):
+		return nil, 0, pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
+	case req.Final:
+		F, ok := r.fencedBy(req.Move, req.Ranges)
+		if !ok {
+			return nil, 0, ErrMoveVoid
+		}
+		T = F
+	case req.T != 0:
+		T = req.T
+	default:
+		if T, err = r.Snapshot(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	own, err = r.admitRanges(ctx, req.Ranges, T)
+	return own.orFirst(), T, err
+}
+
+func (r *Replica) touchesRanges(p *preparedTxn, ranges []BucketRange) bool {
+	if p.summary != nil {
+		return r.summaryTouches(p.summary, ranges)
+	}
+	return slices.ContainsFunc(p.keys(), func(key []byte) bool { return r.inRanges(key, ranges) })
+}
+
+// versionReader gathers batches.
+type versionReader struct {
+	ctx       context.Context
+	r         *Replica
+	req       ReadRequest
+	t         *badger.Txn
+	T         txn.Timestamp
+	since     txn.Timestamp
+	watermark txn.Timestamp
+	fn        func([]Version) error
+	batch     []Version
+	bytes     int
+	keys      int
+}
+
+func (v *versionReader) read(own *ownership) error {
+	it := v.t.NewIterator(badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	err := eachIndex(v.t, func(x globalIndex) error {
+		if x.index != rowIndex && !v.r.isGlobal(someKey(x)) {
+			return nil
+		}
+		for _, p := range piecesOf(own.list, v.req.Ranges, own.first) {
+			if err := v.readPiece(it, x, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.flush()
+}
+
+func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange) error {
+	span, of := storedSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
+	if after := v.req.After; after != nil {
+		from := stored(after.Key, p.Arrival)
+		if x != (globalIndex{TableOf(after.Key), IndexOf(after.Key)}) {
+			if bytes.Compare(IndexPrefix(x.table, x.index), after.Key) < 0 {
+				return nil
+			}
+		} else if b, _, _ := placeOf(from); b >= p.Hi {
+			return nil
+		} else if b >= p.Lo {
+			span.Start = maxBytes(span.Start, from)
+		}
+	}
+	for it.Seek(span.Start); it.Valid() && span.Contains(it.Item().Key()); {
+		key := it.Item().KeyCopy(nil)
+		if v.keys++; v.keys%ctxEvery == 0 && v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
+		if !of.holdsStored(key) {
+			it.Seek(append(key, 0))
+			continue
+		}
+		if err := v.readKey(it, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found is a version as the iterator finds it, the newest first.
+type found struct {
+	at      uint64
+	meta    byte
+	deleted bool
+	value   []byte // nil: to be read again, for it is large, or there are many
+}
+
+const maxKept = 1 << 20 // bytes of the values of one key
+
+// readKey takes the versions of one key, and leaves the iterator behind them.
+func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
+	var list []found
+	kept := 0
+	before := false // the last of the list is before what was asked for
+	for ; it.Valid() && bytes.Equal(it.Item().Key(), key); it.Next() {
+		item := it.Item()
+		if before {
+			continue
+		}
+		f := found{at: item.Version(), meta: item.UserMeta(), deleted: item.IsDeletedOrExpired()}
+		if v.since == 0 && f.at <= uint64(v.watermark) {
+			before = true
+			if f.deleted {
+				continue // nobody can read what it has deleted
+			}
+		} else if v.since != 0 && f.at <= uint64(v.since) {
+			before = true
+		}
+		if f.meta&headMeta == 0 && !f.deleted && kept < maxKept {
+			var err error
+			if f.value, err = item.ValueCopy([]byte{}); err != nil {
+				return readError(err)
+			}
+			kept += len(f.value)
+		}
+		list = append(list, f)
+	}
+	return v.emit(key, list, v.since != 0 && before)
+}
+
+// emit passes the versions of a key on, from the oldest; the first alone tells what was before where before is set.
+func (v *versionReader) emit(key []byte, list []found, before bool) error {
+	given := appendGiven(nil, key)
+	after := txn.Timestamp(0)
+	if a := v.req.After; a != nil && bytes.Equal(a.Key, given) {
+		after = a.At
+	}
+	if before && len(list) == 1 {
+		return nil // nothing new
+	}
+	var last []byte
+	for i := len(list) - 1; i >= 0; i-- {
+		f := &list[i]
+		value := f.value
+		if !f.deleted && value == nil {
+			t := v.r.db.NewTransactionAt(f.at, false)
+			var err error
+			value, _, err = getAt(t, key)
+			t.Discard()
+			if err != nil {
+				return err
+			}
+		}
+		f.value = nil
+		if before && i == len(list)-1 || txn.Timestamp(f.at) <= after {
+			last = value
+			continue
+		}
+		x := Version{Key: given, At: txn.Timestamp(f.at), Value: value, Deleted: f.deleted, Kept: f.meta&keptMeta != 0}
+		if IsRow(key) {
+			x.Before = last
+		}
+		last = value
+		v.batch = append(v.batch, x)
+		if v.bytes += len(given) + len(value) + 64; v.bytes >= versionBatch {
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *versionReader) flush() error {
+	if len(v.batch) == 0 {
+		return nil
+	}
+	batch := v.batch
+	v.batch, v.bytes = nil, 0
+	return v.fn(batch)
+}
+
+// someKey gives a key of an index, long enough to have a bucket.
+func someKey(x globalIndex) []byte { return append(IndexPrefix(x.table, x.index), 0, 0, 0) }
+
+// globals lists the global indexes of which there are keys here.
+func (r *Replica) globals() (out []globalIndex, err error) {
+	if !r.beginReading() {
+		return nil, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	err = eachIndex(t, func(x globalIndex) error {
+		if x.index != rowIndex && r.cfg.Global != nil && r.cfg.Global(x.table, x.index) {
+			out = append(out, x)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// countRows counts the rows that are there now of some buckets, up to a limit (0: all).
+func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, err error) {
+	if !r.beginReading() {
+		return 0, nil, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	err = eachIndex(t, func(x globalIndex) error {
+		if x.index != rowIndex {
+			return nil
+		}
+		for _, l := range of {
+			c := newCursor(t, BucketSpan(x.table, l.Lo, l.Hi), false)
+			c.wanted = l.holdsStored
+			for ; c.valid(); c.it.Next() {
+				size, err := sizeOf(c.it.Item())
+				if err != nil {
+					c.it.Close()
+					return err
+				}
+				key := c.it.Item().Key()
+				counted.add(key, 1, len(key)+size)
+				if n++; n == limit {
+					c.it.Close()
+					return ErrStop
+				}
+			}
+			c.it.Close()
+		}
+		return nil
+	})
+	if errors.Is(err, ErrStop) {
+		err = nil
+	}
+	return n, counted, err
+}
+
+// sizeOf gives the size of a row.
+func sizeOf(item *badger.Item) (size int, err error) {
+	if item.UserMeta()&headMeta == 0 {
+		return int(item.ValueSize()), nil
+	}
+	err = item.Value(func(b []byte) error { size, _, err = decodeChunkHead(b); return err })
+	return size, readError(err)
+}
+
+// minus gives the opposite.
+func (d deltas) minus() deltas {
+	out := deltas{}
+	for k, v := range d {
+		out[k] = statValue{-v.docs, -v.bytes}
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+)
+
+// What a move leaves behind, at the source or of an undone copy, is deleted as a dropped table is: in the background, at the stamp of an entry, so
+// that older snapshots still see it. It is named by buckets and their arrival; a bucket that comes back has another one. Local index entries have no
+// bucket in their keys, and stay: who reads them sees the arrival in their values.
+
+// leftRange is what was left of some buckets.
+type leftRange struct {
+	BucketRange
+	arrival uint32
+}
+
+// holdsStored tells whether a key as it is stored, of a row or a global index, is of the range.
+func (l leftRange) holdsStored(key []byte) bool {
+	b, a, ok := placeOf(key)
+	return ok && b >= l.Lo && b < l.Hi && a == l.arrival
+}
+
+// cleanLeft begins the deletion of what is left of pieces.
+func (m *machine) cleanLeft(e *entry, now []ownRange) error {
+	var left []leftRange
+	for _, p := range now {
+		if p.left {
+			left = append(left, leftRange{p.BucketRange, p.Arrival})
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	job := dropJob{stamp: e.stamp, left: left, globals: slices.Clone(e.moving.globals)}
+	if err := m.kvs.add(opPut, ownKey(ownDrop, putTS(nil, e.stamp)...), job.encode(), uint64(e.stamp)); err != nil {
+		return err
+	}
+	m.effects.drops = append(m.effects.drops, job)
+	return nil
+}
+
+// The formats of the records of deletions: of a span, of what moves have left.
+const (
+	dropOfSpan = 1
+	dropOfLeft = 2
+)
+
+func (j *dropJob) encode() []byte {
+	if j.left == nil {
+		return putBytes(putBytes([]byte{dropOfSpan}, j.span.Start), j.span.End)
+	}
+	b := binary.AppendUvarint([]byte{dropOfLeft}, uint64(len(j.left)))
+	for _, l := range j.left {
+		b = binary.AppendUvarint(b, uint64(l.Lo))
+		b = binary.AppendUvarint(b, uint64(l.Hi))
+		b = binary.AppendUvarint(b, uint64(l.arrival))
+	}
+	b = binary.AppendUvarint(b, uint64(len(j.globals)))
+	for _, g := range j.globals {
+		b = binary.AppendUvarint(b, uint64(g.table))
+		b = binary.AppendUvarint(b, uint64(g.index))
+	}
+	return b
+}
+
+func decodeDrop(rest, v []byte) (j dropJob, err error) {
+	r := reader{b: v}
+	if len(rest) != 8 {
+		return j, damaged("malformed deletion %x", rest)
+	}
+	j.stamp = txn.Timestamp(binary.BigEndian.Uint64(rest))
+	switch r.byte() {
+	case dropOfSpan:
+		j.span = txn.Span{Start: r.bytes(), End: r.bytes()}
+	case dropOfLeft:
+		n := r.int()
+		for i := 0; i < n && r.err == nil; i++ {
+			j.left = append(j.left, leftRange{BucketRange{Lo: r.bucket(), Hi: r.bucket()}, r.uint32()})
+		}
+		n = r.int()
+		for i := 0; i < n && r.err == nil; i++ {
+			j.globals = append(j.globals, globalIndex{r.uint32(), r.uint32()})
+		}
+		if n := len(j.left); n == 0 {
+			r.err = errEntry
+		}
+	default:
+		r.err = errEntry
+	}
+	if r.err != nil || len(r.b) != 0 {
+		return j, damaged("malformed deletion %x", rest)
+	}
+	return j, nil
+}
+
+// leftSpan is where keys of a leftRange may be, among others.
+type leftSpan struct {
+	txn.Span
+	of    leftRange
+	chunk bool // keys of chunks
+}
+
+func (s *leftSpan) wanted(key []byte) bool {
+	if s.chunk {
+		key = key[5:]
+	}
+	return s.of.holdsStored(key)
+}
+
+// leftSpans gives the spans of a job, as of a time; the tables are those that are found there.
+func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
+	t := r.db.NewTransactionAt(uint64(at), false)
+	defer t.Discard()
+	err = eachIndex(t, func(x globalIndex) error {
+		if x.index != rowIndex {
+			return nil
+		}
+		for _, l := range j.left {
+			rows := BucketSpan(x.table, l.Lo, l.Hi)
+			out = append(out, leftSpan{Span: rows, of: l})
+			out = append(out, leftSpan{Span: txn.Span{Start: ownKey(ownChunk, rows.Start...), End: ownKey(ownChunk, rows.End...)}, of: l, chunk: true})
+		}
+		return nil
+	})
+	for _, g := range j.globals {
+		for _, l := range j.left {
+			out = append(out, leftSpan{Span: storedSpan(g, l.BucketRange, l.arrival), of: l})
+		}
+	}
+	return out, err
+}
+
+// eachIndex calls fn for every table and index of which there is a key at t, deleted ones included, in order.
+func eachIndex(t *badger.Txn, fn func(globalIndex) error) error {
+	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for from := make([]byte, 8); ; {
+		if it.Seek(from); !it.Valid() {
+			return nil
+		}
+		key := it.Item().Key()
+		if len(key) < 8 || TableOf(key) == ownTable {
+			return nil
+		}
+		x := globalIndex{TableOf(key), IndexOf(key)}
+		if err := fn(x); err != nil {
+			return err
+		}
+		if from = txn.PrefixEnd(IndexPrefix(x.table, x.index)); from == nil {
+			return nil
+		}
+	}
+}
+
+// runLeft is run for what moves have left.
+func (d *dropper) runLeft(job dropJob) error {
+	err := d.r.waitSettled(context.Background(), job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
+	if err != nil {
+		return nil // closing: the record stays
+	}
+	spans, err := d.r.leftSpans(&job, job.stamp)
+	if err != nil {
+		return err
+	}
+	for i := range spans {
+		s := &spans[i]
+		for more := true; more; {
+			if d.r.closing() {
+				return nil
+			}
+			start := time.Now()
+			if s.Start, more, err = d.batch(s.Span, job.stamp, s.wanted); err != nil {
+				return err
+			}
+			if more {
+				d.rest(time.Since(start))
+			}
+		}
+	}
+	return d.finish(job)
+}

@@ -1,0 +1,259 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Scans where buckets have moved. What lies in a caller's span is in pieces: of rows the stored keys have the same order, and those of other arrivals
+// are left out; of a global index each range with an arrival is elsewhere among the stored keys.
+
+// locate gives the stored form of a caller's key that is to be read.
+func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
+	if v.own == nil {
+		return key, nil
+	}
+	b, ok := v.r.bucketIn(key)
+	if !ok {
+		return key, nil
+	}
+	p := v.own.find(b)
+	if p.read(v.T) != here {
+		_, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) {
+			p = o.find(b)
+			return p.read(v.T), p
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stored(key, p.Arrival), nil
+}
+
+// Arrival gives the number that the local index entries of a bucket have here, or a larger one: those with a smaller one are left from an earlier
+// stay, and are not there.
+func (v *View) Arrival(bucket uint32) uint32 {
+	if v.own == nil {
+		return 0
+	}
+	return v.own.find(bucket).Arrival
+}
+
+// OwnedOnly has scans leave out buckets that are not the fragment's at the view's timestamp, instead of failing. Before the first read.
+func (v *View) OwnedOnly() { v.partial = true }
+
+// segment is a part of a caller's span as it is stored.
+type segment struct {
+	txn.Span
+	pieces []ownRange // of the buckets, in order; nil: a local index
+}
+
+// wanted tells whether a stored key is of its bucket's arrival.
+func (s *segment) wanted(key []byte) bool {
+	b, a, ok := placeOf(key)
+	if !ok {
+		return true
+	}
+	for i := range s.pieces { // few, and the last one asked about comes again
+		if p := &s.pieces[i]; p.Contains(shardmap.Bucket(b)) {
+			if i > 0 {
+				s.pieces[0], s.pieces[i] = s.pieces[i], s.pieces[0]
+			}
+			return p.Arrival == a
+		}
+	}
+	return false
+}
+
+// scanOwned is Scan where something has moved.
+func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+	stopped := false
+	var buf []byte
+	scan := func(s *segment) error {
+		if s.pieces == nil {
+			return v.scanStored(ctx, s.Span, reverse, nil, func(key, value []byte) error {
+				err := fn(key, value)
+				stopped = err != nil
+				return err
+			})
+		}
+		return v.scanStored(ctx, s.Span, reverse, s.wanted, func(key, value []byte) error {
+			buf = appendGiven(buf[:0], key)
+			err := fn(buf, value)
+			stopped = err != nil
+			return err
+		})
+	}
+	return v.eachIndexIn(span, reverse, func(x globalIndex, part txn.Span) error {
+		segments, err := v.segments(ctx, x, part)
+		if reverse {
+			slices.Reverse(segments)
+		}
+		for i := 0; i < len(segments) && err == nil && !stopped; i++ {
+			err = scan(&segments[i])
+		}
+		if err == nil && stopped {
+			err = ErrStop
+		}
+		return err
+	})
+}
+
+// segments gives the parts of a span within one index.
+func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]segment, error) {
+	global := v.r.cfg.Global != nil && x.index != rowIndex && v.r.cfg.Global(x.table, x.index)
+	if x.index != rowIndex && !global {
+		return []segment{{Span: span}}, nil
+	}
+	asked := BucketRange{Lo: bucketBound(span.Start, false), Hi: bucketBound(span.End, true)}
+	if !inIndex(x, span.End) {
+		asked.Hi = shardmap.BucketCount
+	}
+	if asked.Empty() {
+		return nil, nil
+	}
+	own, err := v.readable(ctx, asked)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	var out []segment
+	for _, p := range own {
+		s := storedSpan(x, p.BucketRange, p.Arrival)
+		if bucketBound(span.Start, false) >= p.Lo {
+			s.Start = maxBytes(s.Start, storedBound(span.Start, p.Arrival))
+		}
+		if inIndex(x, span.End) && bucketBound(span.End, true) <= p.Hi && len(span.End) > arrivalAt {
+			s.End = storedBound(span.End, p.Arrival)
+		}
+		out = append(out, segment{s, []ownRange{p}})
+	}
+	if x.index == rowIndex { // their order is the callers': one scan will do
+		for i := range out[1:] {
+			out[0].pieces = append(out[0].pieces, own[i+1])
+		}
+		out[0].End = out[len(out)-1].End
+		out = out[:1]
+	}
+	return out, nil
+}
+
+func inIndex(x globalIndex, key []byte) bool {
+	return len(key) >= 8 && TableOf(key) == x.table && IndexOf(key) == x.index
+}
+
+func maxBytes(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// readable gives the pieces of a range that can be read at the view's timestamp; of others it waits until they can be, leaves them out, or fails.
+func (v *View) readable(ctx context.Context, r BucketRange) ([]ownRange, error) {
+	out := v.own.pieces(r)
+	say := func(p *ownRange) verdict { return p.read(v.T) }
+	if worst, _ := v.own.about([]BucketRange{r}, say); worst == here {
+		return out, nil
+	}
+	if v.partial {
+		return slices.DeleteFunc(out, func(p ownRange) bool {
+			return p.read(v.T) != here && !(p.State == Fenced && p.read(p.F) == here)
+		}), nil
+	}
+	o, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) { return o.about([]BucketRange{r}, say) })
+	if err != nil {
+		return nil, err
+	}
+	return o.pieces(r), nil
+}
+
+// eachIndexIn calls fn with the parts of a span that are of one index each, those in which there is something.
+func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x globalIndex, part txn.Span) error) error {
+	if len(span.Start) >= 8 {
+		x := globalIndex{TableOf(span.Start), IndexOf(span.Start)}
+		end := txn.PrefixEnd(IndexPrefix(x.table, x.index))
+		if inIndex(x, span.End) || end != nil && bytes.Equal(span.End, end) {
+			return fn(x, span)
+		}
+	}
+	var all []globalIndex
+	t := v.r.db.NewTransactionAt(uint64(v.T), false)
+	defer t.Discard()
+	if err := eachIndex(t, func(x globalIndex) error { all = append(all, x); return nil }); err != nil {
+		return err
+	}
+	all, err := v.stagedIndexes(all)
+	if err != nil {
+		return err
+	}
+	if reverse {
+		slices.Reverse(all)
+	}
+	for _, x := range all {
+		part := txn.Prefix(IndexPrefix(x.table, x.index))
+		part.Start = maxBytes(part.Start, span.Start)
+		if len(part.End) == 0 || len(span.End) > 0 && bytes.Compare(span.End, part.End) < 0 {
+			part.End = span.End
+		}
+		if part.Empty() {
+			continue
+		}
+		if err := fn(x, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stagedIndexes adds those indexes of which there are only staged keys.
+func (v *View) stagedIndexes(all []globalIndex) ([]globalIndex, error) {
+	if v.mark == 0 {
+		return all, nil
+	}
+	own, err := v.t.stagedIn(txn.Span{}, v.mark, false)
+	for ; err == nil && own.ok; err = own.next() {
+		x := globalIndex{TableOf(own.op.key), IndexOf(own.op.key)}
+		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b globalIndex) int {
+		return bytes.Compare(IndexPrefix(a.table, a.index), IndexPrefix(b.table, b.index))
+	})
+	return all, err
+}
+
+// scanStored scans stored keys, those that are wanted (nil: all).
+func (v *View) scanStored(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+	if span.Empty() {
+		return nil
+	}
+	inner := fn
+	if wanted != nil {
+		inner = func(key, value []byte) error {
+			if !wanted(key) { // of the stage
+				return nil
+			}
+			return fn(key, value)
+		}
+	}
+	if v.reads != nil {
+		v.reads.under(v.own)
+		return v.scanRecorded(ctx, &recorder{span: span, reverse: reverse}, wanted, inner)
+	}
+	return v.scan(ctx, span, reverse, wanted, inner)
+}
+
+// viewAt opens a view whose keys are where own says.
+func (t *Tx) viewAt(ctx context.Context, T txn.Timestamp, own *ownership) (*View, error) {
+	v, err := t.View(ctx, T)
+	if err != nil {
+		return nil, err
+	}
+	v.own = own
+	return v, nil
+}

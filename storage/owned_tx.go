@@ -1,0 +1,329 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// A transaction's stage, locks and tracked reads belong to the ownership of their buckets: before anything of it goes into the log, all of them are
+// owned, unfenced, and at the arrival that they had. Where ownership has not changed since the transaction began here, that is one comparison.
+
+// place gives the stored form of a caller's key that is to be locked or looked at in its newest state, and waits while its bucket is fenced.
+func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
+	o := t.r.own.Load()
+	if o == nil {
+		return key, nil
+	}
+	b, ok := t.r.bucketIn(key)
+	if !ok {
+		return key, nil
+	}
+	var p ownRange
+	o, err := t.r.awaitOwned(ctx, 0, func(o *ownership) (verdict, ownRange) {
+		p = o.find(b)
+		return p.write(), p
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.under(o, true)
+	return stored(key, p.Arrival), nil
+}
+
+// placeNow is place for a write, whose row is locked already: a fence holds up the commit.
+func (t *Tx) placeNow(key []byte) ([]byte, error) {
+	o := t.r.own.Load()
+	if o == nil {
+		return key, nil
+	}
+	b, ok := t.r.bucketIn(key)
+	if !ok {
+		return key, nil
+	}
+	p := o.find(b)
+	if p.State != Owned && p.State != Fenced {
+		return nil, &txn.MovedError{Fragment: t.r.cfg.Fragment, Move: p.Move}
+	}
+	t.under(o, p.State == Owned)
+	return stored(key, p.Arrival), nil
+}
+
+// storedNow gives the stored form of a caller's key by the present ownership.
+func (t *Tx) storedNow(key []byte) []byte {
+	o := t.r.own.Load()
+	if o == nil {
+		return key
+	}
+	b, ok := t.r.bucketIn(key)
+	if !ok {
+		return key
+	}
+	return stored(key, o.find(b).Arrival)
+}
+
+// under notes by which ownership a key was placed.
+func (t *Tx) under(o *ownership, owned bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.placed {
+		t.placed, t.first, t.intact = true, o, o
+	}
+	if t.intact != o || !owned {
+		t.intact = nil
+	}
+}
+
+// Arrival gives the number with which local index entries of a bucket are written now.
+func (t *Tx) Arrival(bucket uint32) uint32 {
+	o := t.r.own.Load()
+	if o == nil {
+		return 0
+	}
+	return o.find(bucket).Arrival
+}
+
+// Owned tells whether all that the transaction has staged, locked and (SERIALIZABLE) read here is still the fragment's; RowsMoved(err) if not. A
+// fence does not matter, since it may be lifted.
+func (t *Tx) Owned() error {
+	o := t.r.own.Load()
+	if o == nil {
+		return nil
+	}
+	v, err := t.look(o)
+	if err == nil && v == elsewhere {
+		return errRowsMoved
+	}
+	return err
+}
+
+// awaitIntact waits until what the transaction has here is owned and unfenced, and gives the ownership by which it is.
+func (t *Tx) awaitIntact(ctx context.Context) (*ownership, error) {
+	var failed error
+	o, err := t.r.awaitOwned(ctx, 0, func(o *ownership) (verdict, ownRange) {
+		v, err := t.look(o)
+		failed = err
+		if err != nil {
+			v = elsewhere
+		}
+		return v, ownRange{}
+	})
+	var moved *txn.MovedError
+	switch {
+	case failed != nil:
+		return nil, failed
+	case errors.As(err, &moved) || pgerr.Is(err, pgerr.CannotConnectNow) && t.r.term.Load() != 0:
+		return nil, errRowsMoved
+	}
+	return o, err
+}
+
+// intactFor is awaitIntact for an entry that may be of no transaction.
+func (t *Tx) intactFor(ctx context.Context) (*ownership, error) {
+	if t == nil || t.r.own.Load() == nil {
+		return nil, nil
+	}
+	return t.awaitIntact(ctx)
+}
+
+// look tells what o says of all that the transaction has here: here, wait or elsewhere.
+func (t *Tx) look(o *ownership) (verdict, error) {
+	if !rule.MoveStage {
+		return here, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	worst := here
+	if t.intact != o || !t.placed {
+		v, err := t.lookAtKeys(o)
+		if err != nil || v == elsewhere {
+			return v, err
+		}
+		if v == here {
+			t.intact = o
+			t.first, t.placed = t.firstOr(o), true
+		}
+		worst = v
+	}
+	if t.reads != nil {
+		worst = max(worst, t.r.lookAtReads(t.reads, o))
+	}
+	return worst, nil
+}
+
+func (t *Tx) firstOr(o *ownership) *ownership {
+	if t.placed {
+		return t.first
+	}
+	return o
+}
+
+// lookAtKeys is called with mu held.
+func (t *Tx) lookAtKeys(o *ownership) (worst verdict, err error) {
+	worst = here
+	add := func(key []byte) {
+		worst = max(worst, o.holds(t.r, key))
+	}
+	err = t.stage.each(func(key []byte) bool {
+		add(key)
+		return worst != elsewhere
+	})
+	for _, l := range t.held {
+		add([]byte(l.key))
+	}
+	if t.set != nil && worst != elsewhere {
+		t.set.mu.Lock()
+		if t.set.used > 0 {
+			span := txn.Span{Start: t.set.lo, End: append(slices.Clone(t.set.hi), 0)}
+			worst = max(worst, unmoved(t.first.orFirst(), o, t.r.bucketsOf(span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
+		}
+		t.set.mu.Unlock()
+	}
+	return worst, err
+}
+
+// holds tells what is said of a stored key: here where its bucket is owned at its arrival.
+func (o *ownership) holds(r *Replica, key []byte) verdict {
+	if IndexOf(key) != rowIndex && !r.isGlobal(key) {
+		return here // its row is there too
+	}
+	b, a, ok := placeOf(key)
+	if !ok {
+		return here
+	}
+	p := o.find(b)
+	switch {
+	case p.Arrival != a && (p.Arrival != 0 || p.Move != 0):
+		return elsewhere // an earlier stay
+	case p.State == Fenced:
+		return wait
+	case p.State == Owned:
+		return here
+	}
+	return elsewhere
+}
+
+// bucketsOf gives the buckets that a span of stored keys may be of; all of them where it is not of rows, nor of one global index.
+func (r *Replica) bucketsOf(s txn.Span) BucketRange {
+	all := shardmap.WholeSpace()
+	if len(s.Start) < 8 || IndexOf(s.Start) != rowIndex {
+		return all
+	}
+	x := globalIndex{TableOf(s.Start), IndexOf(s.Start)}
+	if !inIndex(x, s.End) {
+		return all
+	}
+	return BucketRange{Lo: bucketBound(s.Start, false), Hi: bucketBound(s.End, true)}
+}
+
+// unmoved tells whether what could be had of a range by one ownership is owned by another at the same arrival.
+func unmoved(then, now *ownership, r BucketRange, had func(*ownRange) bool) verdict {
+	worst := here
+	for _, p := range then.pieces(r) {
+		if !had(&p) {
+			continue
+		}
+		for _, q := range now.pieces(p.BucketRange) {
+			switch {
+			case q.Arrival != p.Arrival || q.State != Owned && q.State != Fenced:
+				return elsewhere
+			case q.State == Fenced:
+				worst = wait
+			}
+		}
+	}
+	return worst
+}
+
+// lookAtReads tells whether tracked reads were of what is owned still.
+func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
+	owns, spans, T := reads.owns()
+	worst := here
+	for _, then := range owns {
+		if then == now && len(now.fenced) == 0 {
+			continue
+		}
+		for _, s := range spans {
+			if worst = max(worst, unmoved(then.orFirst(), now, r.bucketsOf(s), func(p *ownRange) bool { return p.read(T) == here })); worst == elsewhere {
+				return worst
+			}
+		}
+	}
+	return worst
+}
+
+// under notes by which ownership something was read.
+func (s *readSet) under(o *ownership) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.own, o) {
+		s.own = append(s.own, o)
+	}
+}
+
+func (s *readSet) owns() ([]*ownership, []txn.Span, txn.Timestamp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.own), slices.Clone(s.spans), s.T
+}
+
+// each calls fn with the keys staged, until it is false.
+func (s *stage) each(fn func(key []byte) bool) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	for i := range s.ops {
+		if !fn(s.at(int32(i)).key) {
+			return nil
+		}
+	}
+	if s.disk == nil {
+		return nil
+	}
+	err := s.disk.last(func(op *stagedOp) error {
+		if !fn(op.key) {
+			return ErrStop
+		}
+		return nil
+	})
+	if errors.Is(err, ErrStop) {
+		err = nil
+	}
+	return err
+}
+
+// releaseGone ends the waits for locks of buckets that have moved away: nobody will get these rows here.
+func (r *Replica) releaseGone(ranges []BucketRange) {
+	r.locks.fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
+		if IndexOf(key) != rowIndex && !r.isGlobal(key) {
+			return false
+		}
+		b, _, ok := placeOf(key)
+		return ok && slices.ContainsFunc(ranges, func(r BucketRange) bool { return r.Contains(shardmap.Bucket(b)) })
+	})
+}
+
+// fail answers those who wait for some locks.
+func (lt *lockTable) fail(err error, of func(key []byte) bool) {
+	for i := range lt.stripes {
+		s := &lt.stripes[i]
+		s.mu.Lock()
+		for _, front := range s.locks {
+			if front.crowd == nil || !of([]byte(front.key)) {
+				continue
+			}
+			for _, w := range front.crowd.queue {
+				lt.deadlock.Done(&w.wait)
+				w.done <- err
+			}
+			front.crowd.queue = nil
+			front.thin()
+		}
+		s.mu.Unlock()
+	}
+}

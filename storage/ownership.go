@@ -1,0 +1,319 @@
+package storage
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// ownership is what readers and writers look at: what the log says, and the fences that are proposed and not applied. It is never changed; another
+// takes its place (Replica.own). There is none where nothing ever moved, and it costs nothing then.
+type ownership struct {
+	first   OwnState
+	applied []ownRange
+	list    []ownRange // applied, with the proposed fences
+	pending []pendingFence
+	fenced  map[uint64]time.Time // since when a move has fenced something, as this process knows
+	keep    txn.Timestamp        // versions above it are not discarded: a late batch must not bring back what a deletion has covered
+	changed chan struct{}        // closed when another has taken its place
+}
+
+// pendingFence is a fence between proposal and application.
+type pendingFence struct {
+	move   uint64
+	ranges []BucketRange
+	F      txn.Timestamp
+}
+
+// verdict is what ownership says to who wants something of a bucket.
+type verdict byte
+
+const (
+	here verdict = iota
+	wait
+	elsewhere
+	tooOld
+)
+
+// find gives what is said of a bucket; nil says the same of all.
+func (o *ownership) find(bucket uint32) ownRange {
+	i := sort.Search(len(o.list), func(i int) bool { return o.list[i].Hi > bucket })
+	if i < len(o.list) && o.list[i].Lo <= bucket {
+		return o.list[i]
+	}
+	return ownRange{OwnedRange: OwnedRange{State: o.first}}
+}
+
+func (o *ownership) pieces(r BucketRange) []ownRange { return pieces(o.list, r, o.first) }
+
+// piecesOf is pieces for who may have found no ownership, when nothing had moved.
+func (o *ownership) orFirst() *ownership {
+	if o == nil {
+		return &ownership{first: Owned}
+	}
+	return o
+}
+
+// write tells whether a bucket may be written to, or its current timestamp be asked for.
+func (p *ownRange) write() verdict {
+	switch p.State {
+	case Owned:
+		return here
+	case Fenced, Receiving:
+		return wait
+	}
+	return elsewhere
+}
+
+// read tells whether a bucket may be read at T.
+func (p *ownRange) read(T txn.Timestamp) verdict {
+	switch p.State {
+	case Owned:
+	case Receiving:
+		return wait
+	case Fenced:
+		if T > p.F && rule.MoveFence {
+			return wait
+		}
+	case Gone:
+		if T > p.F {
+			return elsewhere
+		}
+	default:
+		return elsewhere
+	}
+	if T < p.Since {
+		return tooOld
+	}
+	return here
+}
+
+// about gives the worst that is said of ranges, and the piece of which it is said.
+func (o *ownership) about(ranges []BucketRange, say func(*ownRange) verdict) (worst verdict, of ownRange) {
+	for _, r := range ranges {
+		for _, p := range o.pieces(r) {
+			if v := say(&p); v > worst {
+				worst, of = v, p
+			}
+		}
+	}
+	return worst, of
+}
+
+// longestWait bounds the wait for a move to flip or to be undone.
+const longestWait = 5 * time.Second
+
+func errMoving() error {
+	return pgerr.New(pgerr.CannotConnectNow, "rows are being moved to another fragment").WithHint("Try again in a moment.")
+}
+
+// awaitOwned waits until say has another word than wait, and gives the ownership of which it has it; nil where nothing ever moved. Other words than
+// here are errors.
+func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*ownership) (verdict, ownRange)) (*ownership, error) {
+	var timeout <-chan time.Time
+	for {
+		o := r.own.Load()
+		if o == nil {
+			return nil, nil
+		}
+		switch v, p := say(o); v {
+		case here:
+			return o, nil
+		case elsewhere:
+			return nil, &txn.MovedError{Fragment: r.cfg.Fragment, Move: p.Move}
+		case tooOld:
+			return nil, errTooOld(T)
+		}
+		if timeout == nil {
+			timer := time.NewTimer(longestWait)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		select {
+		case <-o.changed:
+		case <-timeout:
+			return nil, errMoving()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-r.stop:
+			return nil, errNoLeader
+		}
+	}
+}
+
+// publishOwners shows what the log says now. fences are the moves whose fences it has decided about.
+func (r *Replica) publishOwners(s *ownState, fences []uint64) {
+	r.omu.Lock()
+	defer r.omu.Unlock()
+	old := r.own.Load()
+	if old == nil && !s.moved() && !r.cfg.Added {
+		return
+	}
+	next := &ownership{first: r.firstState(), applied: s.list, keep: txn.MaxTimestamp}
+	for i := range s.receipts {
+		next.keep = min(next.keep, s.receipts[i].since)
+	}
+	if old != nil {
+		for _, p := range old.pending {
+			if !slices.Contains(fences, p.move) {
+				next.pending = append(next.pending, p)
+			}
+		}
+	}
+	r.replaceOwners(old, next)
+	r.setDiscard(0)
+}
+
+// replaceOwners is called with omu held.
+func (r *Replica) replaceOwners(old, next *ownership) {
+	next.list = next.applied
+	for _, f := range next.pending {
+		now := piecesOf(next.list, f.ranges, next.first)
+		for i := range now {
+			if now[i].State == Owned {
+				now[i].State, now[i].F, now[i].Move = Fenced, f.F, f.move
+			}
+		}
+		next.list = with(next.list, now)
+	}
+	next.fenced = map[uint64]time.Time{}
+	for _, p := range next.list {
+		if p.State != Fenced {
+			continue
+		}
+		next.fenced[p.Move] = time.Now()
+		if old != nil {
+			if t, ok := old.fenced[p.Move]; ok {
+				next.fenced[p.Move] = t
+			}
+		}
+	}
+	next.changed = make(chan struct{})
+	r.own.Store(next)
+	if old != nil {
+		close(old.changed)
+	}
+}
+
+// addPending shows a fence that is about to be enqueued with stamp F. Called with pmu held: whoever has been promised something above F has seen it.
+func (r *Replica) addPending(move uint64, ranges []BucketRange, F txn.Timestamp) {
+	r.omu.Lock()
+	defer r.omu.Unlock()
+	old := r.own.Load()
+	next := &ownership{first: r.firstState(), keep: txn.MaxTimestamp}
+	if old != nil {
+		next.applied, next.keep, next.pending = old.applied, old.keep, slices.Clone(old.pending)
+	}
+	next.pending = append(next.pending, pendingFence{move, ranges, F})
+	r.replaceOwners(old, next)
+}
+
+// dropPending forgets proposed fences when a term begins or ends: the log will tell of those that are in it.
+func (r *Replica) dropPending() {
+	r.omu.Lock()
+	defer r.omu.Unlock()
+	old := r.own.Load()
+	if old == nil {
+		return
+	}
+	r.replaceOwners(&ownership{changed: old.changed}, &ownership{first: old.first, applied: old.applied, keep: old.keep})
+}
+
+// Ownership lists the ranges that have been moved, or are being moved, in or out. All others are owned at arrival 0, or not owned at all where the
+// fragment was added to its database (Config.Added).
+func (r *Replica) Ownership() (out []OwnedRange) {
+	o := r.own.Load()
+	if o == nil {
+		return nil
+	}
+	for _, p := range o.list {
+		out = append(out, p.OwnedRange)
+	}
+	return out
+}
+
+// Fenced lists the fences that stand here, for who has those that are too old declared aborted.
+func (r *Replica) Fenced() (out []FencedMove) {
+	o := r.own.Load()
+	if o == nil {
+		return nil
+	}
+	for _, p := range o.list {
+		if p.State != Fenced {
+			continue
+		}
+		i := slices.IndexFunc(out, func(f FencedMove) bool { return f.Move == p.Move })
+		if i < 0 {
+			out = append(out, FencedMove{Move: p.Move, Since: o.fenced[p.Move]})
+			i = len(out) - 1
+		}
+		out[i].Ranges = append(out[i].Ranges, p.BucketRange)
+	}
+	return out
+}
+
+// Admit tells whether a task may work on buckets here: with write, or at no T, that they are owned and not fenced now; otherwise that they may be
+// read at T, which from then on holds for a view (ViewOf). It waits while they are fenced or received, 5 s at most (57P03), and gives
+// *txn.MovedError where they are not here.
+func (r *Replica) Admit(ctx context.Context, ranges []BucketRange, T txn.Timestamp, write bool) error {
+	if r.term.Load() == 0 {
+		return errNoLeader
+	}
+	if r.own.Load() == nil {
+		return nil
+	}
+	if T != 0 {
+		if _, err := r.admitRanges(ctx, ranges, T); err != nil || !write {
+			return err
+		}
+	}
+	_, err := r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) { return o.about(ranges, (*ownRange).write) })
+	return err
+}
+
+// admitRanges makes T servable for ranges. In this order: a fence that is proposed after T was promised is above it.
+func (r *Replica) admitRanges(ctx context.Context, ranges []BucketRange, T txn.Timestamp) (*ownership, error) {
+	if err := r.admit(ctx, T); err != nil {
+		return nil, err
+	}
+	return r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) {
+		return o.about(ranges, func(p *ownRange) verdict { return p.read(T) })
+	})
+}
+
+// SnapshotOf is Snapshot for who names the buckets that it is about (T6): they are owned and not fenced, else it waits or fails as Admit does.
+func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Timestamp, error) {
+	if err := r.Admit(ctx, ranges, 0, false); err != nil {
+		return 0, err
+	}
+	return r.Snapshot(ctx)
+}
+
+// ViewOf is View for who names the buckets that it will read: they can be read at T for as long as the view is open.
+func (t *Tx) ViewOf(ctx context.Context, T txn.Timestamp, ranges []BucketRange) (*View, error) {
+	own, err := t.r.admitRanges(ctx, ranges, T)
+	if err != nil {
+		return nil, err
+	}
+	return t.viewAt(ctx, T, own)
+}
+
+// MoveSize estimates the documents and bytes in ranges, from the statistics.
+func (r *Replica) MoveSize(ranges []BucketRange) (documents, bytes int64) {
+	var docs, size float64
+	for _, s := range r.BucketStats(0) {
+		group := BucketRange{Lo: s.From, Hi: min(s.To, shardmap.BucketCount)}
+		for _, m := range ranges {
+			part := float64(group.Intersect(m).Len()) / float64(max(group.Len(), 1))
+			docs += part * float64(s.Documents)
+			size += part * float64(s.Bytes)
+		}
+	}
+	return int64(docs + 0.5), int64(size + 0.5)
+}

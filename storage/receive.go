@@ -1,0 +1,177 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Carry writes versions into ranges that are being received: rows, entries of global indexes, and the entries of local indexes that the caller has
+// derived. Any order will do, and any number of times.
+func (r *Replica) Carry(ctx context.Context, move uint64, batch []Version) error {
+	r.recvs.Lock()
+	defer r.recvs.Unlock()
+	for len(batch) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.room(false); err != nil {
+			return err
+		}
+		n, err := r.carrySome(move, batch)
+		if err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	return nil
+}
+
+// received tells what has been received of a move: a copy.
+func (m *machine) received(move uint64) (receipt, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.s.own.receipt(move)
+	if x == nil {
+		return receipt{}, false
+	}
+	return *x, true
+}
+
+// carrySome puts the first versions of a batch into the log, as many as one entry takes, and gives their number. Chunks of a large row go with it.
+func (r *Replica) carrySome(move uint64, batch []Version) (int, error) {
+	for range maxCarryTries {
+		if r.term.Load() == 0 {
+			return 0, errNoLeader
+		}
+		got, ok := r.machine.received(move)
+		if !ok {
+			return 0, ErrMoveVoid
+		}
+		c := carrying{r: r, move: move, got: got, own: r.own.Load().orFirst()}
+		n, err := c.pack(batch)
+		if err != nil {
+			return 0, err
+		}
+		if err := r.cfg.Clock.Check(c.newest); err != nil {
+			return 0, err
+		}
+		if err := c.send(); err != ErrMoveVoid {
+			return n, err
+		}
+		// Another driver's came between: what was counted is looked at again.
+	}
+	return 0, ErrMoveVoid
+}
+
+const maxCarryTries = 64
+
+// carrying makes the entry of some versions.
+type carrying struct {
+	r       *Replica
+	move    uint64
+	got     receipt
+	own     *ownership
+	pieces  [][]byte
+	bytes   int
+	counted deltas
+	deletes bool
+	newest  txn.Timestamp
+}
+
+// send puts what was packed into the log. Only a version that is large by itself takes several entries; the last has the statistics.
+func (c *carrying) send() error {
+	for i, piece := range c.pieces {
+		e := &entry{kind: kindCarry, writes: piece}
+		e.moving = moving{move: c.move, carries: c.got.carries + uint64(i), deletes: c.deletes}
+		if i == len(c.pieces)-1 {
+			e.stats = c.counted.encode()
+		}
+		if err := c.r.step(e, c.newest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *carrying) pack(batch []Version) (n int, err error) {
+	for n < len(batch) && (n == 0 || c.bytes+len(batch[n].Value) < partBody) {
+		x := &batch[n]
+		if n == 0 || string(x.Key) != string(batch[n-1].Key) {
+			if err := checkKey(x.Key); err != nil {
+				return 0, err
+			}
+		}
+		key, err := c.place(x.Key)
+		if err != nil {
+			return 0, err
+		}
+		c.add(key, x)
+		n++
+		if last := n == len(batch) || string(batch[n].Key) != string(x.Key); IsRow(x.Key) && (last || c.bytes+len(batch[n].Value) >= partBody) {
+			if err := c.count(key, x); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// place gives the stored form of a key, which must be of what is being received.
+func (c *carrying) place(key []byte) ([]byte, error) {
+	b, ok := c.r.bucketIn(key)
+	if !ok {
+		return key, nil
+	}
+	p := c.own.find(b)
+	if p.State != Receiving || p.Move != c.move {
+		if p.Move > c.move {
+			return nil, ErrMoveVoid
+		}
+		return nil, pgerr.New(pgerr.InternalError, "bucket %d is not one that move %d brings here", b, c.move)
+	}
+	return stored(key, p.Arrival), nil
+}
+
+func (c *carrying) add(key []byte, x *Version) {
+	c.newest = max(c.newest, x.At)
+	c.deletes = c.deletes || x.Deleted
+	old := -1
+	if IsRow(key) && x.Before != nil {
+		old = len(x.Before)
+	}
+	op := stagedOp{key: key, value: x.Value, delete: x.Deleted, kept: x.Kept}
+	encodeOp(&op, old, func(op opKind, key, value []byte) {
+		last := len(c.pieces) - 1
+		if last < 0 || len(c.pieces[last]) > 0 && len(c.pieces[last])+len(value) > maxEntryBody {
+			c.pieces = append(c.pieces, nil)
+			last++
+		}
+		before := len(c.pieces[last])
+		c.pieces[last] = appendCarried(c.pieces[last], x.At, op, key, value)
+		c.bytes += len(c.pieces[last]) - before
+	})
+}
+
+// count counts a row by its newest version, x if there is none here that is newer.
+func (c *carrying) count(key []byte, x *Version) error {
+	value, version, err := getAt(c.r.latest, key)
+	if err == nil && value == nil && c.got.deletes {
+		version, err = c.r.lastDelete(key)
+	}
+	if err != nil || version >= x.At {
+		return err
+	}
+	docs, size := 0, 0
+	if value != nil {
+		docs, size = -1, -len(key)-len(value)
+	}
+	if !x.Deleted {
+		docs, size = docs+1, size+len(key)+len(x.Value)
+	}
+	if docs != 0 || size != 0 {
+		c.counted.add(key, docs, size)
+	}
+	return nil
+}

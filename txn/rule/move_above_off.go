@@ -1,0 +1,6 @@
+//go:build sherd_no_move_above
+
+package rule
+
+// MoveAbove is off.
+const MoveAbove = false
