@@ -13,6 +13,9 @@
 // fragments' logs and the catalog's have. An operator may end one that stays undecided because its anchor is lost (Host.ResolveTransaction);
 // whatever a fragment within reach knows of a decision goes before the operator's word.
 //
+// Reads that may be old, or of the past, are done by the nearest replica, which need not lead (near.go; T9 in
+// docs/decisions/2026-11-21-follower-reads.md).
+//
 // A check of a database (check.go) reads each fragment where it is led, and has all its replicas make a checksum of what they have at one stamp (compare.go).
 //
 // The package never parses or plans, and keeps no state that the catalog or the fragments' logs do not have.

@@ -50,6 +50,8 @@ type Host struct {
 	meters sync.Map // of accesses, *heat.Meter by fragment that is or was led here
 	ending sync.Map // held transactions that are being committed or rolled back, by id
 
+	closings sync.Map // who asks for a fragment to be closed holds its channel, by fragment
+
 	jobs jobs
 	stop context.CancelFunc
 	done sync.WaitGroup

@@ -29,6 +29,8 @@ type leader interface {
 	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
 	// Keep keeps what is visible at T readable, for a transaction, until release is called.
 	Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error)
+	// CloseAt closes a time, for replicas that do not lead (T9).
+	CloseAt(ctx context.Context, T txn.Timestamp) (storage.Closed, error)
 	// End drops what a transaction has staged and the snapshots kept for it.
 	End(ctx context.Context, id txn.ID) error
 }
@@ -102,6 +104,10 @@ func (l localLeader) BucketStats(_ context.Context, table uint32) ([]storage.Buc
 
 func (l localLeader) Keep(_ context.Context, _ txn.ID, T txn.Timestamp, _ exec.TransactionOptions) (func(), error) {
 	return l.r.Hold(T)
+}
+
+func (l localLeader) CloseAt(ctx context.Context, T txn.Timestamp) (storage.Closed, error) {
+	return l.r.CloseAt(ctx, T)
 }
 
 func (l localLeader) End(_ context.Context, id txn.ID) error {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/sql/exec"
@@ -150,6 +151,40 @@ func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) 
 	return nil
 }
 
+// HoldSoon is HoldSnapshot in the background, for what replicas that do not lead are read at: without the hold it can be read for as long as old versions
+// are kept, and who needs no leader shall not wait for one.
+func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) error {
+	if t.host.links == nil {
+		return t.HoldSnapshot(fragments, T)
+	}
+	t.mu.Lock()
+	o := t.options
+	t.mu.Unlock()
+	t.host.atWork.Store(t.id, true)
+	for _, id := range fragments {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), holdTime)
+			defer cancel()
+			release, err := t.host.keep(ctx, id, t.id, T, o)
+			if err != nil {
+				return
+			}
+			t.mu.Lock()
+			over := t.over
+			if !over {
+				t.holds = append(t.holds, release)
+			}
+			t.mu.Unlock()
+			if over {
+				release()
+			}
+		}()
+	}
+	return nil
+}
+
+const holdTime = 10 * time.Second
+
 // keep keeps what is visible at T readable, for a transaction, until release is called.
 func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
 	err = h.ask(ctx, f, func(l leader) error {
@@ -164,7 +199,7 @@ func (t *Transaction) letGo() {
 	t.host.atWork.Delete(t.id)
 	t.mu.Lock()
 	holds := t.holds
-	t.holds = nil
+	t.holds, t.over = nil, true
 	t.mu.Unlock()
 	for _, release := range holds {
 		release()

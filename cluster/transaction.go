@@ -19,6 +19,7 @@ type Transaction struct {
 	parts   map[txn.FragmentID]part // guarded by mu
 	change  *catalog.Change         // of definitions, nil: none; guarded by mu
 	holds   []func()                // let go of snapshots held; guarded by mu
+	over    bool                    // they were let go of; guarded by mu
 	scope   exec.Scope              // guarded by mu
 	options exec.TransactionOptions // guarded by mu
 }

@@ -155,6 +155,21 @@ func (u upkeep) Reach(ctx context.Context, m *pb.ReachRequest) (*pb.ReachAnswer,
 	return a, nil
 }
 
+// Close implements nodepb.UpkeepServer.
+func (u upkeep) Close(ctx context.Context, m *pb.CloseRequest) (*pb.CloseAnswer, error) {
+	a := &pb.CloseAnswer{}
+	r, err := u.replica(ctx, m.Now, m.Fragment)
+	if err == nil {
+		var c storage.Closed
+		if c, err = r.CloseAt(ctx, txn.Timestamp(m.T)); storage.NotLed(err) {
+			err = &failure.NotLeader{Fragment: m.Fragment}
+		}
+		a.T, a.Last = uint64(c.T), uint64(c.Last)
+	}
+	a.Failure, a.Now = failure.Encode(err), uint64(u.h.cfg.Clock.Now())
+	return a, nil
+}
+
 // Digest implements nodepb.UpkeepServer.
 func (u upkeep) Digest(ctx context.Context, m *pb.DigestRequest) (*pb.DigestAnswer, error) {
 	a := &pb.DigestAnswer{}

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -112,6 +113,15 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	if err != nil {
 		return nil, err
 	}
+	if o.analyze {
+		if err := s.tx.goBackAsSet(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.tx.consider(p); err != nil {
+		return nil, err
+	}
+	defer func() { s.tx.near = false }()
 	c := s.execution(ctx, args)
 	notes := plan.Notes{
 		Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) },
@@ -152,7 +162,7 @@ func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 		if f.Loops > 1 {
 			line += fmt.Sprintf(", %d loops", f.Loops)
 		}
-		out = append(out, line+", node "+s.db.cfg.NodeName)
+		out = append(out, line+", node "+cmp.Or(f.Node, s.db.cfg.NodeName))
 	}
 	return out
 }

@@ -45,6 +45,10 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	if err := t.goBackAsSet(); err != nil {
 		return 0, err
 	}
+	if err := t.consider(p); err != nil {
+		return 0, err
+	}
+	defer func() { t.near = false }()
 	if err := t.readable(p.tables); err != nil {
 		return 0, err
 	}

@@ -100,7 +100,7 @@ func (s *Session) setSnapshot(id string) error {
 	if err := t.mayImport(e); err != nil {
 		return err
 	}
-	if err := t.readAt(e.t); err != nil {
+	if err := t.readAt(e.t, t.parts.HoldSnapshot); err != nil {
 		return err
 	}
 	t.seen = e.seen
@@ -120,9 +120,9 @@ func (t *transaction) mayImport(e exported) error {
 	return nil
 }
 
-// readAt makes T the timestamp of all the transaction's reads, and keeps what is visible there.
-func (t *transaction) readAt(T txn.Timestamp) error {
-	if err := t.parts.HoldSnapshot(t.gateway.Map.Fragments(), T); err != nil {
+// readAt makes T the timestamp of all the transaction's reads, and has what is visible there kept.
+func (t *transaction) readAt(T txn.Timestamp, hold func([]txn.FragmentID, txn.Timestamp) error) error {
+	if err := hold(t.gateway.Map.Fragments(), T); err != nil {
 		return err
 	}
 	t.t, t.read, t.used, t.seen = T, max(t.read, T), true, 0
@@ -133,7 +133,7 @@ func (t *transaction) readAt(T txn.Timestamp) error {
 func (t *transaction) goBack(text string) error {
 	T, err := t.s.pastTime(text)
 	if err == nil {
-		err = t.readAt(T)
+		err = t.readAt(T, t.parts.HoldSoon)
 	}
 	t.past = err == nil
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
 )
 
 // storages notes since when this node knows the storage of each table and index. A snapshot from before cannot be read through it: TRUNCATE and
@@ -16,6 +17,7 @@ type storages struct {
 	n    uint64               // guarded by mu
 	seen map[storage]sighting // guarded by mu
 	last *catalog.View        // guarded by mu: all of it has been seen
+	at   time.Time            // of the last sighting; guarded by mu
 }
 
 // storage is a table's rows (index 0), or an index.
@@ -43,7 +45,7 @@ func (x *storages) observe(t *catalog.Table) {
 	for _, s := range storagesOf(t) {
 		if _, ok := x.seen[s]; !ok {
 			x.n++
-			x.seen[s] = sighting{x.n, now}
+			x.seen[s], x.at = sighting{x.n, now}, now
 		}
 	}
 }
@@ -89,6 +91,16 @@ func (x *storages) newest(t *catalog.Table) (last sighting) {
 		}
 	}
 	return last
+}
+
+// since gives a timestamp from which on everything seen can be read.
+func (x *storages) since() txn.Timestamp {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.at.IsZero() {
+		return 0
+	}
+	return txn.FromTime(x.at.Add(time.Millisecond))
 }
 
 // count tells how much was seen so far.

@@ -69,6 +69,8 @@ type transaction struct {
 	sequences  map[uint32]*newSequence // whose storage it has made, by storage
 	seen       uint64                  // storages of tables that were known when the one snapshot was taken
 	past       bool                    // it reads at a time of the past
+	near       bool                    // the statement under way may be served by replicas that do not lead
+	lags       bool                    // its one snapshot was taken for them
 	deferrals  deferrals               // of constraints
 	keys       *exec.KeyLog            // keys that wait for deferred checks; nil: there were none
 	keysOf     []*reference            // the constraints that they are of, by their numbers there
@@ -135,12 +137,12 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 	for _, s := range shares {
 		ids = append(ids, s.Fragment)
 	}
-	return t.current(ctx, ids)
+	return t.freshen(ctx, ids)
 }
 
 // leave tells whether the fragment that a statement reads may choose the timestamp of its reads, as current would ask for it: not below floor.
 func (t *transaction) leave() (floor txn.Timestamp, ok bool) {
-	if v, _ := t.s.vars.get(asOfSetting); t.t != 0 || v != "" || t.oneSnapshot() {
+	if v, _ := t.s.vars.get(asOfSetting); t.t != 0 || v != "" || t.near || t.oneSnapshot() {
 		return 0, false
 	}
 	return t.s.floor, true
@@ -166,6 +168,9 @@ func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 	all := t.gateway.Map.Fragments()
 	t.s.db.storages.observeAll(t.s.db.cfg.Catalog.View()) // what is in force by now is not newer than the snapshot
 	t.seen = t.s.db.storages.count()
+	if T, ok, err := t.fixNear(all); ok || err != nil {
+		return T, err
+	}
 	T, err := t.current(ctx, all)
 	if err == nil {
 		err = t.parts.HoldSnapshot(all, T)
@@ -179,6 +184,9 @@ func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 // opened gives the timestamp at which a cursor reads that is declared now, or a snapshot that is exported.
 func (t *transaction) opened(ctx context.Context) (txn.Timestamp, error) {
 	t.used = true
+	if err := t.consider(nil); err != nil {
+		return 0, err
+	}
 	return t.snapshot(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
 }
 
@@ -267,6 +275,9 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	c.Mem = exec.NewMemory(s.memory).WithFiles(s.db.cfg.TempDir)
 	if s.tx != nil {
 		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &s.tx.gateway, s.tx.isReadOnly(), s.tx.modes.isolation()
+		if s.tx.near {
+			s.tx.atReplicas(c)
+		}
 	}
 	return c
 }

@@ -104,7 +104,7 @@
 //
 // Members, Leader, LeaderChanged and Follow are the fragment's Raft group as others see it (members.go). A leader that gives way lets nobody begin, and
 // waits for those who have something here that ends with the term. A follower applies, checkpoints, cuts its log and
-// drops old versions as the leader does, and answers nobody but who verifies it (digest.go). An entry counts only in the term in which it was given (propose.go): a stage of an
+// drops old versions as the leader does, and answers who verifies it (digest.go), and readers at times that are closed there (T9, closed.go). An entry counts only in the term in which it was given (propose.go): a stage of an
 // earlier term cannot come in when its leader leads again. A stream to a follower is of one stamp, so that writers go on; the log behind its marker is
 // kept for it, as are 16,384 entries or 128 MiB for those that were away (retain.go). A view of a replica that led and is then streamed anew
 // under it fails (restores). A node whose clock has run away from the others' gives no stamps (txn.Clock.Sane).

@@ -42,6 +42,7 @@ type Replica struct {
 	watermark atomic.Uint64 // reads below are refused
 	undecided atomic.Int32  // len(prepared) + len(installing)
 	restores  atomic.Uint64 // streams of a leader that took the place of what was here
+	torn      atomic.Bool   // one is about to, or has done so in part
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
 	pmu          sync.Mutex    // held while a stamp is given and its entry enqueued (T1)
@@ -65,6 +66,8 @@ type Replica struct {
 	tmu     sync.Mutex
 	txs     map[txn.ID]*Tx   // with locks, writes or a prepare; guarded by tmu
 	readers map[*Tx]struct{} // with reads to be validated; guarded by tmu
+
+	closed closings // what is closed above applied (T9)
 
 	cmu     sync.Mutex // held while the ceiling is extended
 	guards  guards

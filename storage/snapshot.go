@@ -159,9 +159,14 @@ func (m *machine) Restore(rc io.ReadCloser) error {
 	defer rc.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.r.torn.Store(true)
 	m.r.restores.Add(1)
 	m.fresh.Store(true)
-	return m.restore(rc)
+	err := m.restore(rc)
+	if err == nil {
+		m.r.torn.Store(false)
+	}
+	return err
 }
 
 type emptySnapshot struct{}

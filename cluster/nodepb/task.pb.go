@@ -801,9 +801,10 @@ type TaskBegin struct {
 	Backend           uint32                 `protobuf:"varint,16,opt,name=backend,proto3" json:"backend,omitempty"`                                          // the session's process number
 	LockWaitsMicros   uint64                 `protobuf:"varint,17,opt,name=lock_waits_micros,json=lockWaitsMicros,proto3" json:"lock_waits_micros,omitempty"` // waits for locks are told of when they are as old; 0: never
 	More              *TaskMore              `protobuf:"bytes,18,opt,name=more,proto3" json:"more,omitempty"`
-	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`        // nothing follows
-	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`     // of its own transaction the task sees what was staged before; not there: all
-	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"` // where the leader chooses t: not below this
+	Go                bool                   `protobuf:"varint,19,opt,name=go,proto3" json:"go,omitempty"`           // nothing follows
+	Seen              *Mark                  `protobuf:"bytes,20,opt,name=seen,proto3" json:"seen,omitempty"`        // of its own transaction the task sees what was staged before; not there: all
+	Floor             uint64                 `protobuf:"fixed64,21,opt,name=floor,proto3" json:"floor,omitempty"`    // where the leader chooses t: not below this
+	Replica           bool                   `protobuf:"varint,22,opt,name=replica,proto3" json:"replica,omitempty"` // any replica may run it, once t is closed there (T9): it changes nothing
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -983,6 +984,13 @@ func (x *TaskBegin) GetFloor() uint64 {
 		return x.Floor
 	}
 	return 0
+}
+
+func (x *TaskBegin) GetReplica() bool {
+	if x != nil {
+		return x.Replica
+	}
+	return false
 }
 
 // TaskMore is a piece of what may be long.
@@ -3705,7 +3713,7 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x02 \x01(\v2\x14.sherd.node.TaskMoreH\x00R\x04more\x12$\n" +
 	"\x02go\x18\x03 \x01(\v2\x12.sherd.node.TaskGoH\x00R\x02go\x12*\n" +
 	"\x04stop\x18\x04 \x01(\v2\x14.sherd.node.TaskStopH\x00R\x04stopB\x06\n" +
-	"\x04kind\"\x9a\x05\n" +
+	"\x04kind\"\xb4\x05\n" +
 	"\tTaskBegin\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12\f\n" +
 	"\x01t\x18\x02 \x01(\x06R\x01t\x121\n" +
@@ -3728,7 +3736,8 @@ const file_task_proto_rawDesc = "" +
 	"\x04more\x18\x12 \x01(\v2\x14.sherd.node.TaskMoreR\x04more\x12\x0e\n" +
 	"\x02go\x18\x13 \x01(\bR\x02go\x12$\n" +
 	"\x04seen\x18\x14 \x01(\v2\x10.sherd.node.MarkR\x04seen\x12\x14\n" +
-	"\x05floor\x18\x15 \x01(\x06R\x05floor\"k\n" +
+	"\x05floor\x18\x15 \x01(\x06R\x05floor\x12\x18\n" +
+	"\areplica\x18\x16 \x01(\bR\areplica\"k\n" +
 	"\bTaskMore\x12\x16\n" +
 	"\x06writes\x18\x01 \x01(\fR\x06writes\x12\x14\n" +
 	"\x05found\x18\x02 \x03(\fR\x05found\x12\x19\n" +

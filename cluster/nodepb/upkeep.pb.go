@@ -21,6 +21,135 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type CloseRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragment      uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	T             uint64                 `protobuf:"fixed64,3,opt,name=t,proto3" json:"t,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseRequest) Reset() {
+	*x = CloseRequest{}
+	mi := &file_upkeep_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseRequest) ProtoMessage() {}
+
+func (x *CloseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
+func (*CloseRequest) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *CloseRequest) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *CloseRequest) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *CloseRequest) GetT() uint64 {
+	if x != nil {
+		return x.T
+	}
+	return 0
+}
+
+// CloseAnswer is a fact: nothing that is committed has, or ever will have, a stamp above last and at or below t.
+type CloseAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	T             uint64                 `protobuf:"fixed64,3,opt,name=t,proto3" json:"t,omitempty"` // not below the one asked for
+	Last          uint64                 `protobuf:"fixed64,4,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseAnswer) Reset() {
+	*x = CloseAnswer{}
+	mi := &file_upkeep_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseAnswer) ProtoMessage() {}
+
+func (x *CloseAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseAnswer.ProtoReflect.Descriptor instead.
+func (*CloseAnswer) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CloseAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *CloseAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *CloseAnswer) GetT() uint64 {
+	if x != nil {
+		return x.T
+	}
+	return 0
+}
+
+func (x *CloseAnswer) GetLast() uint64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
 type CensusRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Now            uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
@@ -33,7 +162,7 @@ type CensusRequest struct {
 
 func (x *CensusRequest) Reset() {
 	*x = CensusRequest{}
-	mi := &file_upkeep_proto_msgTypes[0]
+	mi := &file_upkeep_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +174,7 @@ func (x *CensusRequest) String() string {
 func (*CensusRequest) ProtoMessage() {}
 
 func (x *CensusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[0]
+	mi := &file_upkeep_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +187,7 @@ func (x *CensusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusRequest.ProtoReflect.Descriptor instead.
 func (*CensusRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{0}
+	return file_upkeep_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CensusRequest) GetNow() uint64 {
@@ -103,7 +232,7 @@ type CensusAnswer struct {
 
 func (x *CensusAnswer) Reset() {
 	*x = CensusAnswer{}
-	mi := &file_upkeep_proto_msgTypes[1]
+	mi := &file_upkeep_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -115,7 +244,7 @@ func (x *CensusAnswer) String() string {
 func (*CensusAnswer) ProtoMessage() {}
 
 func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[1]
+	mi := &file_upkeep_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -128,7 +257,7 @@ func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusAnswer.ProtoReflect.Descriptor instead.
 func (*CensusAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{1}
+	return file_upkeep_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CensusAnswer) GetFailure() *Failure {
@@ -184,7 +313,7 @@ type Undecided struct {
 
 func (x *Undecided) Reset() {
 	*x = Undecided{}
-	mi := &file_upkeep_proto_msgTypes[2]
+	mi := &file_upkeep_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -196,7 +325,7 @@ func (x *Undecided) String() string {
 func (*Undecided) ProtoMessage() {}
 
 func (x *Undecided) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[2]
+	mi := &file_upkeep_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -209,7 +338,7 @@ func (x *Undecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undecided.ProtoReflect.Descriptor instead.
 func (*Undecided) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{2}
+	return file_upkeep_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Undecided) GetTransaction() []byte {
@@ -243,7 +372,7 @@ type KeySpan struct {
 
 func (x *KeySpan) Reset() {
 	*x = KeySpan{}
-	mi := &file_upkeep_proto_msgTypes[3]
+	mi := &file_upkeep_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -255,7 +384,7 @@ func (x *KeySpan) String() string {
 func (*KeySpan) ProtoMessage() {}
 
 func (x *KeySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[3]
+	mi := &file_upkeep_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -268,7 +397,7 @@ func (x *KeySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeySpan.ProtoReflect.Descriptor instead.
 func (*KeySpan) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{3}
+	return file_upkeep_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *KeySpan) GetStart() []byte {
@@ -298,7 +427,7 @@ type ReadRequest struct {
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +439,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +452,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{4}
+	return file_upkeep_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReadRequest) GetNow() uint64 {
@@ -372,7 +501,7 @@ type ReadAnswer struct {
 
 func (x *ReadAnswer) Reset() {
 	*x = ReadAnswer{}
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -384,7 +513,7 @@ func (x *ReadAnswer) String() string {
 func (*ReadAnswer) ProtoMessage() {}
 
 func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -397,7 +526,7 @@ func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadAnswer.ProtoReflect.Descriptor instead.
 func (*ReadAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{5}
+	return file_upkeep_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReadAnswer) GetFailure() *Failure {
@@ -433,7 +562,7 @@ type ReachRequest struct {
 
 func (x *ReachRequest) Reset() {
 	*x = ReachRequest{}
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +574,7 @@ func (x *ReachRequest) String() string {
 func (*ReachRequest) ProtoMessage() {}
 
 func (x *ReachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +587,7 @@ func (x *ReachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachRequest.ProtoReflect.Descriptor instead.
 func (*ReachRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{6}
+	return file_upkeep_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReachRequest) GetNow() uint64 {
@@ -502,7 +631,7 @@ type ReachAnswer struct {
 
 func (x *ReachAnswer) Reset() {
 	*x = ReachAnswer{}
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +643,7 @@ func (x *ReachAnswer) String() string {
 func (*ReachAnswer) ProtoMessage() {}
 
 func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +656,7 @@ func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachAnswer.ProtoReflect.Descriptor instead.
 func (*ReachAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{7}
+	return file_upkeep_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReachAnswer) GetFailure() *Failure {
@@ -577,7 +706,7 @@ type DigestRequest struct {
 
 func (x *DigestRequest) Reset() {
 	*x = DigestRequest{}
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +718,7 @@ func (x *DigestRequest) String() string {
 func (*DigestRequest) ProtoMessage() {}
 
 func (x *DigestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +731,7 @@ func (x *DigestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestRequest.ProtoReflect.Descriptor instead.
 func (*DigestRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{8}
+	return file_upkeep_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DigestRequest) GetNow() uint64 {
@@ -645,7 +774,7 @@ type DigestAnswer struct {
 
 func (x *DigestAnswer) Reset() {
 	*x = DigestAnswer{}
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +786,7 @@ func (x *DigestAnswer) String() string {
 func (*DigestAnswer) ProtoMessage() {}
 
 func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +799,7 @@ func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestAnswer.ProtoReflect.Descriptor instead.
 func (*DigestAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{9}
+	return file_upkeep_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DigestAnswer) GetFailure() *Failure {
@@ -707,7 +836,16 @@ const file_upkeep_proto_rawDesc = "" +
 	"\n" +
 	"\fupkeep.proto\x12\n" +
 	"sherd.node\x1a\n" +
-	"task.proto\"u\n" +
+	"task.proto\"J\n" +
+	"\fCloseRequest\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
+	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
+	"\x01t\x18\x03 \x01(\x06R\x01t\"p\n" +
+	"\vCloseAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\f\n" +
+	"\x01t\x18\x03 \x01(\x06R\x01t\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\x06R\x04last\"u\n" +
 	"\rCensusRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
@@ -758,12 +896,13 @@ const file_upkeep_proto_rawDesc = "" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x12\n" +
 	"\x04keys\x18\x03 \x01(\x03R\x04keys\x12\x10\n" +
-	"\x03sum\x18\x04 \x01(\fR\x03sum2\xfd\x01\n" +
+	"\x03sum\x18\x04 \x01(\fR\x03sum2\xb9\x02\n" +
 	"\x06Upkeep\x12=\n" +
 	"\x06Census\x12\x19.sherd.node.CensusRequest\x1a\x18.sherd.node.CensusAnswer\x129\n" +
 	"\x04Read\x12\x17.sherd.node.ReadRequest\x1a\x16.sherd.node.ReadAnswer0\x01\x12:\n" +
 	"\x05Reach\x12\x18.sherd.node.ReachRequest\x1a\x17.sherd.node.ReachAnswer\x12=\n" +
-	"\x06Digest\x12\x19.sherd.node.DigestRequest\x1a\x18.sherd.node.DigestAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\x06Digest\x12\x19.sherd.node.DigestRequest\x1a\x18.sherd.node.DigestAnswer\x12:\n" +
+	"\x05Close\x12\x18.sherd.node.CloseRequest\x1a\x17.sherd.node.CloseAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_upkeep_proto_rawDescOnce sync.Once
@@ -777,45 +916,50 @@ func file_upkeep_proto_rawDescGZIP() []byte {
 	return file_upkeep_proto_rawDescData
 }
 
-var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_upkeep_proto_goTypes = []any{
-	(*CensusRequest)(nil), // 0: sherd.node.CensusRequest
-	(*CensusAnswer)(nil),  // 1: sherd.node.CensusAnswer
-	(*Undecided)(nil),     // 2: sherd.node.Undecided
-	(*KeySpan)(nil),       // 3: sherd.node.KeySpan
-	(*ReadRequest)(nil),   // 4: sherd.node.ReadRequest
-	(*ReadAnswer)(nil),    // 5: sherd.node.ReadAnswer
-	(*ReachRequest)(nil),  // 6: sherd.node.ReachRequest
-	(*ReachAnswer)(nil),   // 7: sherd.node.ReachAnswer
-	(*DigestRequest)(nil), // 8: sherd.node.DigestRequest
-	(*DigestAnswer)(nil),  // 9: sherd.node.DigestAnswer
-	(*Failure)(nil),       // 10: sherd.node.Failure
-	(*Count)(nil),         // 11: sherd.node.Count
+	(*CloseRequest)(nil),  // 0: sherd.node.CloseRequest
+	(*CloseAnswer)(nil),   // 1: sherd.node.CloseAnswer
+	(*CensusRequest)(nil), // 2: sherd.node.CensusRequest
+	(*CensusAnswer)(nil),  // 3: sherd.node.CensusAnswer
+	(*Undecided)(nil),     // 4: sherd.node.Undecided
+	(*KeySpan)(nil),       // 5: sherd.node.KeySpan
+	(*ReadRequest)(nil),   // 6: sherd.node.ReadRequest
+	(*ReadAnswer)(nil),    // 7: sherd.node.ReadAnswer
+	(*ReachRequest)(nil),  // 8: sherd.node.ReachRequest
+	(*ReachAnswer)(nil),   // 9: sherd.node.ReachAnswer
+	(*DigestRequest)(nil), // 10: sherd.node.DigestRequest
+	(*DigestAnswer)(nil),  // 11: sherd.node.DigestAnswer
+	(*Failure)(nil),       // 12: sherd.node.Failure
+	(*Count)(nil),         // 13: sherd.node.Count
 }
 var file_upkeep_proto_depIdxs = []int32{
-	10, // 0: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
-	11, // 1: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
-	2,  // 2: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
-	3,  // 3: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
-	3,  // 4: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
-	10, // 5: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
-	10, // 6: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
-	3,  // 7: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
-	3,  // 8: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
-	10, // 9: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
-	0,  // 10: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
-	4,  // 11: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
-	6,  // 12: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
-	8,  // 13: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
-	1,  // 14: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
-	5,  // 15: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
-	7,  // 16: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
-	9,  // 17: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
-	14, // [14:18] is the sub-list for method output_type
-	10, // [10:14] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	12, // 0: sherd.node.CloseAnswer.failure:type_name -> sherd.node.Failure
+	12, // 1: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
+	13, // 2: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
+	4,  // 3: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
+	5,  // 4: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
+	5,  // 5: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
+	12, // 6: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
+	12, // 7: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
+	5,  // 8: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
+	5,  // 9: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
+	12, // 10: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
+	2,  // 11: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
+	6,  // 12: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
+	8,  // 13: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
+	10, // 14: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
+	0,  // 15: sherd.node.Upkeep.Close:input_type -> sherd.node.CloseRequest
+	3,  // 16: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
+	7,  // 17: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
+	9,  // 18: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
+	11, // 19: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
+	1,  // 20: sherd.node.Upkeep.Close:output_type -> sherd.node.CloseAnswer
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_upkeep_proto_init() }
@@ -830,7 +974,7 @@ func file_upkeep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_upkeep_proto_rawDesc), len(file_upkeep_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,13 +23,14 @@ const (
 	Upkeep_Read_FullMethodName   = "/sherd.node.Upkeep/Read"
 	Upkeep_Reach_FullMethodName  = "/sherd.node.Upkeep/Reach"
 	Upkeep_Digest_FullMethodName = "/sherd.node.Upkeep/Digest"
+	Upkeep_Close_FullMethodName  = "/sherd.node.Upkeep/Close"
 )
 
 // UpkeepClient is the client API for Upkeep service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check).
+// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check), and what their replicas ask of who leads.
 type UpkeepClient interface {
 	// Census waits until what is prepared at or below the timestamp is decided, no longer than the time given, and counts.
 	Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (*CensusAnswer, error)
@@ -39,6 +40,8 @@ type UpkeepClient interface {
 	Reach(ctx context.Context, in *ReachRequest, opts ...grpc.CallOption) (*ReachAnswer, error)
 	// Digest is the checksum of what is visible at the timestamp in a replica that has reached it.
 	Digest(ctx context.Context, in *DigestRequest, opts ...grpc.CallOption) (*DigestAnswer, error)
+	// Close closes a timestamp at the leader, for readers of replicas that do not lead (T9).
+	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseAnswer, error)
 }
 
 type upkeepClient struct {
@@ -98,11 +101,21 @@ func (c *upkeepClient) Digest(ctx context.Context, in *DigestRequest, opts ...gr
 	return out, nil
 }
 
+func (c *upkeepClient) Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CloseAnswer)
+	err := c.cc.Invoke(ctx, Upkeep_Close_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UpkeepServer is the server API for Upkeep service.
 // All implementations must embed UnimplementedUpkeepServer
 // for forward compatibility.
 //
-// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check).
+// Upkeep is what a check of a database asks of the nodes that have its fragments (sherd.check), and what their replicas ask of who leads.
 type UpkeepServer interface {
 	// Census waits until what is prepared at or below the timestamp is decided, no longer than the time given, and counts.
 	Census(context.Context, *CensusRequest) (*CensusAnswer, error)
@@ -112,6 +125,8 @@ type UpkeepServer interface {
 	Reach(context.Context, *ReachRequest) (*ReachAnswer, error)
 	// Digest is the checksum of what is visible at the timestamp in a replica that has reached it.
 	Digest(context.Context, *DigestRequest) (*DigestAnswer, error)
+	// Close closes a timestamp at the leader, for readers of replicas that do not lead (T9).
+	Close(context.Context, *CloseRequest) (*CloseAnswer, error)
 	mustEmbedUnimplementedUpkeepServer()
 }
 
@@ -133,6 +148,9 @@ func (UnimplementedUpkeepServer) Reach(context.Context, *ReachRequest) (*ReachAn
 }
 func (UnimplementedUpkeepServer) Digest(context.Context, *DigestRequest) (*DigestAnswer, error) {
 	return nil, status.Error(codes.Unimplemented, "method Digest not implemented")
+}
+func (UnimplementedUpkeepServer) Close(context.Context, *CloseRequest) (*CloseAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Close not implemented")
 }
 func (UnimplementedUpkeepServer) mustEmbedUnimplementedUpkeepServer() {}
 func (UnimplementedUpkeepServer) testEmbeddedByValue()                {}
@@ -220,6 +238,24 @@ func _Upkeep_Digest_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Upkeep_Close_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CloseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpkeepServer).Close(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Upkeep_Close_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpkeepServer).Close(ctx, req.(*CloseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Upkeep_ServiceDesc is the grpc.ServiceDesc for Upkeep service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -238,6 +274,10 @@ var Upkeep_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Digest",
 			Handler:    _Upkeep_Digest_Handler,
+		},
+		{
+			MethodName: "Close",
+			Handler:    _Upkeep_Close_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

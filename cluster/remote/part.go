@@ -20,6 +20,7 @@ type Part struct {
 	fragment    txn.FragmentID
 	id          txn.ID
 	options     exec.TransactionOptions
+	replica     bool         // of the fragment's the node has any, and need not lead: for tasks that change nothing, at a time that they name
 	lockTimeout atomic.Int64 // nanoseconds
 
 	mu      sync.Mutex
@@ -34,6 +35,13 @@ type Part struct {
 func (n *Node) Part(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Part {
 	p := &Part{node: n, fragment: f, id: id, options: o}
 	p.lockTimeout.Store(int64(o.LockTimeout))
+	return p
+}
+
+// ReplicaPart makes a handle on the node's replica of a fragment, which need not lead.
+func (n *Node) ReplicaPart(f txn.FragmentID, id txn.ID, o exec.TransactionOptions) *Part {
+	p := n.Part(f, id, o)
+	p.replica = true
 	return p
 }
 

@@ -27,7 +27,7 @@ func (p *Part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.R
 	if err != nil {
 		return exec.Result{}, err
 	}
-	changes := plan.changes || p.options.Isolation == txn.Serializable && !task.Limits.Unvalidated
+	changes := plan.changes || p.options.Isolation == txn.Serializable && !task.Limits.Unvalidated && !p.replica
 	for again := false; ; again = true {
 		if err := p.settled(ctx); err != nil {
 			return exec.Result{}, err
@@ -49,7 +49,9 @@ func (p *Part) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.R
 		if errors.Is(err, failure.ErrUnknownPlan) {
 			err = p.node.noAnswer(err)
 		}
-		res.Node = p.node.name()
+		if res.Node = p.node.name(); p.replica {
+			res.Node += " (follower)"
+		}
 		return res, err
 	}
 }
@@ -63,7 +65,7 @@ func (p *Part) begin(ctx context.Context, task *exec.Task, plan *encoded, change
 		Params: wire.AppendValues(nil, task.Params), Outers: wire.AppendValues(nil, task.Outers),
 		Environment: wire.AppendEnv(nil, task.Env), Session: wire.AppendSession(nil, task.Session, plan.settings), Limits: wire.AppendLimits(nil, &task.Limits),
 		LockTimeoutMicros: uint64(p.lockTimeout.Load() / int64(time.Microsecond)), Memory: uint64(task.Mem.Left()),
-		Isolation: uint32(p.options.Isolation), ChangesStage: changes, Backend: p.options.Session,
+		Isolation: uint32(p.options.Isolation), ChangesStage: changes, Replica: p.replica, Backend: p.options.Session,
 	}
 	for _, iv := range task.Buckets.Intervals() {
 		b.Buckets = append(b.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})

@@ -74,6 +74,15 @@ func (n *Node) Digest(ctx context.Context, f txn.FragmentID, T txn.Timestamp, sk
 	return d, n.Leader(f).answer(a.Now, a.Failure)
 }
 
+// CloseAt has the leader close a timestamp, or more (T9).
+func (l Leader) CloseAt(ctx context.Context, T txn.Timestamp) (storage.Closed, error) {
+	a, err := l.upkeep().Close(ctx, &pb.CloseRequest{Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), T: uint64(T)})
+	if err != nil {
+		return storage.Closed{}, l.node.noAnswer(err)
+	}
+	return storage.Closed{T: txn.Timestamp(a.T), Last: txn.Timestamp(a.Last)}, l.answer(a.Now, a.Failure)
+}
+
 func (l Leader) upkeep() pb.UpkeepClient { return pb.NewUpkeepClient(l.node.link) }
 
 // View reads the fragment at a timestamp, outside of any transaction. It implements exec.Reader.

@@ -14,7 +14,8 @@
 //
 // Invariants:
 //
-//	S1  Nothing is done for a fragment that this node does not lead; the answer names who does, as far as that is known.
+//	S1  Nothing is done for a fragment that this node does not lead, but reads at times that are closed at its replica (T9); the answer names
+//	    who does, as far as that is known.
 //	S2  A request whose clock is too far ahead is refused before it does anything.
 //	S3  A task reads and writes the buckets that it names only, and only while they are the fragment's in the map here.
 //	S4  A task ends with its gateway: when the stream is reset, when Stop comes, or a second after the time that it was given.

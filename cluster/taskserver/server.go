@@ -132,6 +132,25 @@ func (s *Server) open(ctx context.Context, h *pb.Header) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
+	return s.opened(ctx, h, r, term)
+}
+
+// openAny is open for a replica that need not lead.
+func (s *Server) openAny(ctx context.Context, h *pb.Header) (header, error) {
+	if len(h.GetTransaction()) != len(txn.ID{}) {
+		return header{}, pgerr.New(pgerr.ProtocolViolation, "a request of another node names no transaction")
+	}
+	if err := s.cfg.Clock.Merge(txn.Timestamp(h.GetNow())); err != nil {
+		return header{}, &failure.ClockAhead{Err: err}
+	}
+	r, err := s.cfg.Host.Replica(h.GetFragment())
+	if err != nil {
+		return header{}, &failure.NotLeader{Fragment: h.GetFragment()}
+	}
+	return s.opened(ctx, h, r, 0)
+}
+
+func (s *Server) opened(ctx context.Context, h *pb.Header, r *storage.Replica, term uint64) (header, error) {
 	node, err := caller(ctx)
 	if err != nil {
 		return header{}, err

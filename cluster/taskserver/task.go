@@ -76,7 +76,11 @@ func (t *task) start() *pb.TaskStarted {
 func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	s, b := t.c.s, t.begin
 	defer s.guard(&err)
-	if t.h, err = s.open(ctx, b.Header); err != nil {
+	open := s.open
+	if b.Replica {
+		open = s.openAny
+	}
+	if t.h, err = open(ctx, b.Header); err != nil {
 		return res, err
 	}
 	view, err := s.cfg.Catalog.WaitVersion(ctx, b.Header.CatalogVersion)
@@ -93,6 +97,12 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	}
 	if err := t.decode(view, d); err != nil {
 		return res, err
+	}
+	if b.Replica {
+		if b.ChangesStage {
+			return res, pgerr.New(pgerr.ProtocolViolation, "a task for any replica changes something")
+		}
+		return s.cfg.Host.ReadReplica(ctx, t.h.replica, t.task.WithProgram(program), t.emit)
 	}
 	on, err := t.enter()
 	if err != nil {

@@ -41,6 +41,14 @@ type Transaction interface {
 	Bound(scope Scope) error
 	// HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
 	HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error
+	// HoldSoon does that in the background, for reads that need no leader; what it cannot hold it leaves.
+	HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) error
+	// Near gives a fragment for tasks that name their timestamp and change nothing, by its nearest replica: one that does not lead serves what is
+	// closed there (T9).
+	Near(id txn.FragmentID) (Fragment, error)
+	// NearTime gives the newest timestamp, least at least, at which the replicas here can be read at once; ok is false where no read needs one,
+	// since the fragments are led here.
+	NearTime(fragments []txn.FragmentID, least txn.Timestamp) (T txn.Timestamp, ok bool)
 }
 
 // TransactionOptions is what a transaction is from its beginning.

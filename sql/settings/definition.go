@@ -20,6 +20,7 @@ type Definition struct {
 	Context     string // user, superuser, backend, superuser-backend, sighup, postmaster, internal
 	Min, Max    float64
 	bounded     bool
+	zero        string // a word that stands for 0
 	Enum        []string
 	minText     string
 	maxText     string

@@ -44,6 +44,9 @@ func (d *Definition) format(n float64) string {
 
 func (d *Definition) parse(value string) (float64, error) {
 	s := strings.TrimSpace(value)
+	if d.zero != "" && strings.EqualFold(s, d.zero) {
+		return 0, nil
+	}
 	end := 0
 	for end < len(s) && strings.IndexByte("0123456789.+-eExXabcdfABCDF", s[end]) >= 0 {
 		end++

@@ -32,6 +32,8 @@ func own() []*Definition {
 			Description: "Warns of statements that reach more fragments; 0 is never."},
 		{Name: "sherd.as_of", Type: "string", Context: "user", Category: OwnCategory,
 			Description: "Makes transactions read the past, as of a time or an interval before now ('-10s'); empty reads the present."},
+		{Name: "sherd.read_staleness", Type: "integer", Default: "0", Unit: "ms", Context: "user", Category: OwnCategory, minText: "0", maxText: "86400000", Max: 86400000, bounded: true, zero: "off",
+			Description: "Allows statements that only read to be served by the nearest replica, from a state that is at most so old; 0 reads at the leaders."},
 		{Name: "sherd.session_ts", Type: "string", Context: "user", Category: OwnCategory,
 			Description: "Shows the newest state that the session has seen; set in another session, that one sees at least as much."},
 		{Name: "sherd.txn_scope", Type: "enum", Default: "cluster", Context: "user", Category: OwnCategory, Enum: []string{"bucket", "fragment", "cluster"},

@@ -1,6 +1,6 @@
 // Package rule says which rules of the transaction protocol are in force: all of them, in every build but those that are broken on purpose.
 //
-// Each constant is a clause of DESIGN 5, true unless the program is built with the tag at its side. Such a build exists for one purpose: the
+// Each constant is a clause of DESIGN 5, or of T9 (docs/decisions/2026-11-21-follower-reads.md), true unless the program is built with the tag at its side. Such a build exists for one purpose: the
 // history checker is shown to fail on it, so that its silence about the real build says something. The constants cost nothing, since the
 // compiler leaves out what cannot happen.
 //
@@ -28,6 +28,10 @@
 //	sherd_no_t8_prepared   T8Prepared
 //	sherd_no_t8_ceiling    T8Ceiling
 //	sherd_no_t8_held       T8Held
+//	sherd_no_t9            T9Closed
+//	sherd_no_t9_applied    T9Applied
+//	sherd_no_t9_promised   T9Promised
+//	sherd_no_t9_ceiling    T9Ceiling
 //	sherd_no_stage_term    StageTerm
 //	sherd_no_commit_once   CommitOnce
 //	sherd_no_first_updater FirstUpdater
@@ -70,6 +74,10 @@ func Off() []string {
 		{"T8Prepared", T8Prepared},
 		{"T8Ceiling", T8Ceiling},
 		{"T8Held", T8Held},
+		{"T9Closed", T9Closed},
+		{"T9Applied", T9Applied},
+		{"T9Promised", T9Promised},
+		{"T9Ceiling", T9Ceiling},
 		{"StageTerm", StageTerm},
 		{"CommitOnce", CommitOnce},
 		{"FirstUpdater", FirstUpdater},

@@ -1,0 +1,249 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// closeTime is how long a reader waits for a replica that does not lead to have everything up to its time. Then the leader is read.
+const closeTime = 2 * time.Second
+
+// nearPart is a fragment for tasks that read at a time which may be long ago: the nearest replica runs them, whether it leads or not (T9), and the
+// leader where that one cannot.
+type nearPart struct {
+	of       *Transaction
+	fragment txn.FragmentID
+}
+
+// Near gives a fragment for tasks that name their timestamp and change nothing.
+func (t *Transaction) Near(id txn.FragmentID) (exec.Fragment, error) {
+	if t.host.links == nil || t.host.links.presence.Alone() {
+		return t.part(id)
+	}
+	return nearPart{t, id}, nil
+}
+
+// NearTime gives the newest time at which the replicas here can be read as they are, least where that is older or where there are none; ok is false
+// where the fragments are all led here, which then need no such time.
+func (t *Transaction) NearTime(fragments []txn.FragmentID, least txn.Timestamp) (T txn.Timestamp, ok bool) {
+	h := t.host
+	if T = txn.MaxTimestamp; h.links == nil {
+		return 0, false
+	}
+	for _, id := range fragments {
+		r := h.replica(id)
+		switch {
+		case r == nil:
+			T = least
+		case r.Term() == 0:
+			T = max(min(T, r.Servable()), least)
+			h.refresh(r, least)
+		}
+	}
+	return T, T != txn.MaxTimestamp
+}
+
+// Run implements exec.Fragment.
+func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	h := x.of.host
+	passed := false
+	watched := func(row exec.Row) error {
+		passed = true
+		return emit(row)
+	}
+	res, tried, err := h.readNear(ctx, x, task, watched)
+	switch {
+	case tried && err == nil:
+		return res, nil
+	case tried && (ctx.Err() != nil || !moved(err) && !cutOff(err)):
+		return res, err
+	case passed:
+		return res, txn.NewLost(x.fragment, false)
+	}
+	p, err := x.of.part(x.fragment)
+	if err != nil {
+		return exec.Result{}, err
+	}
+	return p.Run(ctx, task, emit)
+}
+
+// readNear has the nearest replica run a task; tried is false where that is the leader, or none is nearer than it.
+func (h *Host) readNear(ctx context.Context, x nearPart, task *exec.Task, emit exec.Emit) (res exec.Result, tried bool, err error) {
+	if r := h.replica(x.fragment); r != nil {
+		if r.Term() != 0 {
+			return res, false, nil
+		}
+		res, err = h.ReadReplica(ctx, r, task, emit)
+		return res, true, err
+	}
+	id, ok := h.neighbour(x.fragment)
+	if !ok {
+		return res, false, nil
+	}
+	n, err := h.links.nodes.Node(id)
+	if err != nil {
+		return res, true, err
+	}
+	x.of.mu.Lock()
+	o := x.of.options
+	x.of.mu.Unlock()
+	res, err = n.ReplicaPart(x.fragment, x.of.id, o).Run(ctx, task, emit)
+	return res, true, err
+}
+
+// neighbour gives a node of this node's zone with a replica of a fragment, where the one that leads is in another.
+func (h *Host) neighbour(id txn.FragmentID) (uint32, bool) {
+	view := h.cfg.Catalog.View()
+	zone := zoneOf(view, h.cfg.Node)
+	_, f := view.Fragment(uint32(id))
+	if f == nil || zone == "" {
+		return 0, false
+	}
+	l, led := h.links.presence.Leader(id)
+	if led && zoneOf(view, l.Node) == zone {
+		return 0, false
+	}
+	for _, n := range f.Nodes {
+		if zoneOf(view, n) == zone && !slices.Contains(f.Joining, n) && !slices.Contains(f.Leaving, n) && h.links.presence.Alive(n) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+func zoneOf(view *catalog.View, node uint32) string {
+	if n := view.Node(node); n != nil {
+		return n.Labels["zone"]
+	}
+	return ""
+}
+
+// ReadReplica runs a task that changes nothing at a replica here, which need not lead: at its timestamp, once that is closed (T9). 57P03 where the
+// replica does not come so far; nothing was read then.
+func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	if task.T == 0 || len(task.Writes) > 0 {
+		return exec.Result{}, pgerr.New(pgerr.ProtocolViolation, "a task for any replica names no timestamp, or writes")
+	}
+	if r.Term() != 0 {
+		return h.NewStage(r.Tx(task.Txn)).Run(ctx, task, emit)
+	}
+	if err := h.closeTo(ctx, r, task.T); err != nil {
+		return exec.Result{}, err
+	}
+	res, err := exec.RunTask(ctx, closedTx{r: r, id: task.Txn}, task, emit)
+	res.Node = nodeName(h.cfg.Catalog.View(), h.cfg.Node) + " (follower)"
+	return res, err
+}
+
+// closedTx is a replica that need not lead, as a task sees it that changes nothing. What would change something panics, which ends the task: there is no
+// Tx behind it.
+type closedTx struct {
+	exec.Tx
+	r  *storage.Replica
+	id txn.ID
+}
+
+// View opens a reader at T.
+func (x closedTx) View(_ context.Context, T txn.Timestamp) (exec.View, error) {
+	v, err := x.r.ClosedView(x.id, T)
+	if err != nil {
+		return nil, err
+	}
+	return closedView{v}, nil
+}
+
+// Arrival implements exec.Stays.
+func (x closedTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+
+// closedView is a view as such a task uses it. It counts for no heat: that is the leader's, of what could move.
+type closedView struct{ *storage.View }
+
+// Arrival implements exec.Stays.
+func (v closedView) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+
+// closeTo waits until T is closed at a replica that does not lead; where it is not, the leader is asked to close it. One reader of the fragment does that
+// at a time, and what the leader closes beyond T serves the next ones.
+func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp) error {
+	if T <= r.Servable() || !rule.T9Closed {
+		return nil
+	}
+	turn := h.closing(r.ID())
+	limited, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-limited.Done():
+		return h.behind(ctx, r)
+	}
+	if T <= r.Servable() {
+		return nil
+	}
+	var c storage.Closed
+	err := h.ask(limited, r.ID(), func(l leader) (err error) {
+		c, err = l.CloseAt(limited, T)
+		return err
+	})
+	if err == nil {
+		r.LearnClosed(c)
+		err = r.WaitServable(limited, c)
+	}
+	if err != nil && (limited.Err() != nil || moved(err) || cutOff(err)) {
+		return h.behind(ctx, r)
+	}
+	return err
+}
+
+// behind is the error of a reader that has waited for a replica in vain; the statement's own where that has ended.
+func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return pgerr.New(pgerr.CannotConnectNow, "the replica of fragment %s here does not have everything up to the time to be read", h.fragmentName(r.ID())).
+		WithHint("Try again in a moment.")
+}
+
+// closing gives what one takes to ask for a fragment to be closed.
+func (h *Host) closing(id txn.FragmentID) chan struct{} {
+	if c, ok := h.closings.Load(id); ok {
+		return c.(chan struct{})
+	}
+	c, _ := h.closings.LoadOrStore(id, make(chan struct{}, 1))
+	return c.(chan struct{})
+}
+
+// refresh asks for a fragment to be closed further in good time, before readers of an idle one have to wait for that: when three quarters of the time
+// are over in which what is closed is new enough.
+func (h *Host) refresh(r *storage.Replica, least txn.Timestamp) {
+	now := h.cfg.Clock.Wall()
+	if r.Servable() >= least.Add(now.Time().Sub(least.Time())/4) {
+		return
+	}
+	turn := h.closing(r.ID())
+	select {
+	case turn <- struct{}{}:
+	default:
+		return // somebody does
+	}
+	go func() {
+		defer func() { <-turn }()
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		_ = h.ask(ctx, r.ID(), func(l leader) error {
+			c, err := l.CloseAt(ctx, least)
+			if err == nil {
+				r.LearnClosed(c)
+			}
+			return err
+		})
+	}()
+}

@@ -1,0 +1,184 @@
+package nodetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/node"
+)
+
+// rows gives what a query answers, a line for each row.
+func rows(ctx context.Context, db *pgx.Conn, query string) ([]string, error) {
+	r, err := db.Query(ctx, query, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(r, func(row pgx.CollectableRow) (string, error) {
+		v, err := row.Values()
+		return fmt.Sprint(v...), err
+	})
+}
+
+// followed waits until a node serves old reads of a query by itself, without leading, and gives the node's session.
+func followed(t *testing.T, c *Cluster, number uint32, query string) *pgx.Conn {
+	t.Helper()
+	db := c.Node(number).Connect(t)
+	ctx := c.context()
+	if _, err := db.Exec(ctx, "SET sherd.read_staleness = '1h'"); err != nil {
+		t.Fatal(err)
+	}
+	var plan []string
+	c.Await(fmt.Sprintf("node %d reads by itself", number), func() bool {
+		var err error
+		plan, err = rows(ctx, db, "EXPLAIN ANALYZE "+query)
+		return err == nil && strings.Contains(strings.Join(plan, "\n"), fmt.Sprintf("node n%d (follower)", number))
+	})
+	return db
+}
+
+// refusedWith tells whether an error has one of some SQLSTATEs.
+func refusedWith(err error, codes ...string) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && strings.Contains(strings.Join(codes, " "), e.Code)
+}
+
+// TestFollowerReads: a node that does not lead serves reads that may be old, and nothing else; cut off from the leader it serves none that are
+// older than allowed.
+func TestFollowerReads(t *testing.T) {
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 10) g")
+	replicated(c, 3)
+	ctx := c.context()
+	leader := c.Node(1).Catalog().View().Database(5).Fragments[0].Nodes[0]
+	number := leader%3 + 1
+	const query = "SELECT sum(n) FROM acc"
+	db := followed(t, c, number, query)
+	must := func(want, text string) {
+		t.Helper()
+		got, err := rows(ctx, db, text)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Fatalf("%s: %v, %v; want %s", text, got, err, want)
+		}
+	}
+	must("10", query)
+	must("", "SET sherd.read_staleness = '10s'")
+	must("", "UPDATE acc SET n = 2 WHERE id = 1")
+	must("11", query) // what the session has seen is seen
+	if _, err := rows(ctx, db, "SELECT * FROM acc FOR UPDATE"); !refusedWith(err, "0A000") {
+		t.Errorf("FOR UPDATE: %v", err)
+	}
+	must("", "BEGIN")
+	must("11", query)
+	must("2", "SELECT n FROM acc WHERE id = 1 FOR UPDATE")
+	must("", "ROLLBACK")
+	must("", "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY")
+	must("11", query)
+	exec(t, c, leader, "UPDATE acc SET n = 5 WHERE id = 1")
+	must("11", query)
+	must("", "COMMIT")
+	for _, text := range []string{"off", "0", "1.5s", "1min"} {
+		must("", "SET sherd.read_staleness = '"+text+"'")
+	}
+	if _, err := rows(ctx, db, "SET sherd.read_staleness = '-1s'"); !refusedWith(err, "22023") {
+		t.Errorf("a negative staleness: %v", err)
+	}
+
+	other := 6 - leader - number
+	c.Isolate(number)
+	exec(t, c, other, "UPDATE acc SET n = 100")
+	if got, err := rows(ctx, db, query); err != nil || got[0] != "11" && got[0] != "14" {
+		t.Errorf("cut off, within a minute: %v, %v", got, err)
+	}
+	must("", "SET sherd.read_staleness = '100ms'")
+	must("", "SET statement_timeout = '3s'")
+	if got, err := rows(ctx, db, query); !refusedWith(err, "57014", "57P03") {
+		t.Errorf("cut off, it answers as of longer ago than it may: %v, %v", got, err)
+	}
+	c.Heal()
+	c.Await("it answers again", func() bool {
+		got, err := rows(ctx, db, query)
+		if err == nil && got[0] != "1000" {
+			t.Fatalf("it answers %v", got)
+		}
+		return err == nil
+	})
+}
+
+// TestFollowersAgree: as of one time all nodes answer the same, whoever leads, while transactions over all fragments run on all nodes; and what may
+// be old is a state that there was.
+func TestFollowersAgree(t *testing.T) {
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, 10 FROM generate_series(1, 30) g")
+	replicated(c, 3)
+	const sum = 300
+	for n := uint32(1); n <= 3; n++ {
+		followed(t, c, n, "SELECT count(*) FROM acc")
+	}
+	began := time.Now().Add(time.Millisecond)
+	ctx, cancel := context.WithCancel(c.context())
+	var writers sync.WaitGroup
+	for n := uint32(1); n <= 3; n++ {
+		db := c.Node(n).Connect(t)
+		writers.Go(func() {
+			for i := int(n); ctx.Err() == nil; i += 7 {
+				from, to := i%30+1, (i*11+5)%30+1
+				_, _ = db.Exec(ctx, fmt.Sprintf("BEGIN; UPDATE acc SET n = n - 1 WHERE id = %d; UPDATE acc SET n = n + 1 WHERE id = %d; COMMIT", from, to))
+				if db.PgConn().TxStatus() != 'I' && ctx.Err() == nil {
+					_, _ = db.Exec(ctx, "ROLLBACK")
+				}
+			}
+		})
+	}
+	defer func() {
+		cancel()
+		writers.Wait()
+	}()
+	var readers []*pgx.Conn
+	for n := uint32(1); n <= 3; n++ {
+		readers = append(readers, c.Node(n).Connect(t))
+	}
+	for i := range 40 {
+		when := time.Now().Add(-time.Duration(i*i%500) * time.Millisecond)
+		if when.Before(began) { // the nodes do not know what the table was like then
+			when = began
+		}
+		at := when.UTC().Format("2006-01-02 15:04:05.000Z")
+		var want []string
+		for n, db := range readers {
+			_, err := db.Exec(ctx, "BEGIN; SET LOCAL sherd.as_of = '"+at+"'")
+			var got []string
+			if err == nil {
+				got, err = rows(ctx, db, "SELECT id, n FROM acc ORDER BY id")
+			}
+			if err == nil {
+				_, err = db.Exec(ctx, "COMMIT")
+			}
+			if err != nil {
+				t.Fatalf("node %d as of %s: %v", n+1, at, err)
+			}
+			if want == nil {
+				want = got
+			}
+			if len(got) != 30 || strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Fatalf("as of %s node %d answers\n%v\nand node 1\n%v", at, n+1, got, want)
+			}
+			got, err = rows(ctx, db, fmt.Sprintf("SET sherd.read_staleness = '%dms'", 1+i*5))
+			if err == nil {
+				got, err = rows(ctx, db, "SELECT sum(n) FROM acc")
+			}
+			if err != nil || got[0] != fmt.Sprint(sum) {
+				t.Fatalf("node %d counts %v, %v", n+1, got, err)
+			}
+		}
+	}
+}
