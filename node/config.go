@@ -48,8 +48,12 @@ type Config struct {
 	// For tests: a network that fails, and a clock that jumps.
 	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil is TCP
 	Now  func() time.Time                                         // nil is time.Now
+	// Version is what the node speaks, as another release would; zero is this release's.
+	Version door.Version
 	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.
 	CertificateLook time.Duration
+	// UpgradeLook is how often it is looked whether an upgrade can be finalized; 0 is a minute.
+	UpgradeLook time.Duration
 }
 
 func (c *Config) setDefaults() {
@@ -64,6 +68,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.CertificateLook == 0 {
 		c.CertificateLook = certificateLook
+	}
+	if c.UpgradeLook == 0 {
+		c.UpgradeLook = upgradeLook
+	}
+	if c.Version == (door.Version{}) {
+		c.Version = speaks
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -96,7 +96,7 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 	}
 	info.Name, info.Node = n.cfg.Name, as
 	joined, err := join.Join(ctx, join.Request{
-		Addrs: n.cfg.Join, Token: token, Dir: certs, Version: speaks, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
+		Addrs: n.cfg.Join, Token: token, Dir: certs, Version: n.cfg.Version, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
 	})
 	if err != nil {
 		return id, err
@@ -121,6 +121,6 @@ func (n *Node) info() (*pb.NodeInfo, error) {
 	}
 	return &pb.NodeInfo{
 		NodeAddr: nodeAddr, SqlAddr: sqlAddr, HttpAddr: n.http.addr(), Labels: n.cfg.Labels, Gateway: n.cfg.Gateway,
-		Release: speaks.Release, Speaks: speaks.To,
+		Release: n.cfg.Version.Release, Speaks: n.cfg.Version.To,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
 	"github.com/sherddb/sherd/pgwire"
+	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/txn"
 )
@@ -59,6 +61,7 @@ const maxClockAhead = 10 * time.Second
 // Open builds a node from the ground up: doors, directory, catalog, fragments, sessions. Clients are taken once Serve is called.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	cfg.setDefaults()
+	cfg.Logger = slog.New(raftgroup.Quieten(cfg.Logger.Handler()))
 	n := &Node{cfg: cfg, removed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -129,8 +132,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	if self == nil {
 		return fmt.Errorf("node %d is not in the cluster's list of nodes", n.dir.NodeID)
 	}
-	if at := n.clusterVersion(); at > speaks.To {
-		return fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here", at, speaks.Release, speaks.To)
+	if at := n.clusterVersion(); at > n.cfg.Version.To {
+		return fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here", at, n.cfg.Version.Release, n.cfg.Version.To)
 	}
 	if err = n.host.Start(ctx); err != nil {
 		return err
@@ -147,7 +150,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo, Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},
-		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: speaks.To,
+		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Version.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err
@@ -188,7 +191,7 @@ func (n *Node) clusterVersion() uint32 {
 	if k := n.catalog.View().Cluster(); k != nil {
 		return k.Format
 	}
-	return speaks.To
+	return n.cfg.Version.To
 }
 
 // bootstrap makes the definitions of a new cluster.
@@ -200,7 +203,7 @@ func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
 	member.Describe(&first, info)
 	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
 		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: n.cfg.Verifier,
-		Node: first, Format: speaks.To,
+		Node: first, Format: n.cfg.Version.To,
 	})
 	if err != nil || created {
 		return err

@@ -33,6 +33,10 @@ func level(l hclog.Level) slog.Level {
 
 // Log implements hclog.Logger.
 func (l *logger) Log(lv hclog.Level, msg string, args ...any) {
+	if q, ok := l.s.Handler().(*quiet); ok && level(lv) >= slog.LevelWarn {
+		q.log(l.s, msg, args)
+		return
+	}
 	l.s.Log(context.Background(), level(lv), msg, args...)
 }
 

@@ -123,26 +123,5 @@ func (i info) FinalizeUpgrade() error {
 	if err := i.administrate("finalize_upgrade"); err != nil {
 		return err
 	}
-	to := max(i.db.cfg.Speaks, 1)
-	_, err := i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
-		if k := v.Cluster(); k != nil && k.Format >= to {
-			return nil
-		}
-		for n := range v.Nodes() {
-			if knows := max(n.Speaks, 1); knows < to { // one of which it is not known is of the first release
-				return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the upgrade to version %d cannot be finalized: node "%s" knows version %d only`, to, n.Name, knows).
-					WithDetail("It last started with %s.", release(n)).
-					WithHint("Start it with the new release, or remove it if it is lost for good.")
-			}
-		}
-		return ch.RaiseFormat(to)
-	})
-	return err
-}
-
-func release(n *catalog.Node) string {
-	if n.Release == "" {
-		return "an unknown release"
-	}
-	return "Sherd " + n.Release
+	return i.db.cfg.Catalog.FinalizeUpgrade(i.ctx, max(i.db.cfg.Speaks, 1))
 }

@@ -66,8 +66,18 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	s.counters = db.countersOf(database)
 	s.locks = db.locks.NewSession(p.PID)
 	s.hook = s.hooks()
-	s.vars.live = s.characteristic
+	s.vars.live, s.vars.cluster = s.characteristic, db.ofCluster
 	return s
+}
+
+// ofCluster gives what ALTER SYSTEM has set.
+func (db *Server) ofCluster(name string) (string, bool) {
+	k := db.cfg.Catalog.View().Cluster()
+	if k == nil {
+		return "", false
+	}
+	value, ok := k.Settings[name]
+	return value, ok
 }
 
 // applyDefaults sets what the database, the role and the startup packet ask for, in this order.

@@ -22,6 +22,11 @@ func (v *variables) source(d *settings.Definition) (value, source string) {
 	if s, ok := v.defaults[key]; ok {
 		return s, "client"
 	}
+	if d.Context == "sighup" && v.cluster != nil {
+		if s, ok := v.cluster(d.Name); ok {
+			return s, "configuration file"
+		}
+	}
 	return d.Default, "default"
 }
 

@@ -18,6 +18,7 @@ type variables struct {
 	undo         map[string][]saved              // what open transactions and savepoints have set, the innermost last
 	placeholders map[string]bool                 // parameters of somebody's own that were set once: they stay known, and empty
 	live         func(key string) (string, bool) // parameters that are states of the session; nil before it is there
+	cluster      func(key string) (string, bool) // what ALTER SYSTEM has set; nil before the session is there
 	plain        bool                            // the role is no superuser, and it is the client that sets
 	started      bool                            // what is settled at the start is
 }
@@ -57,6 +58,11 @@ func (v *variables) get(name string) (value string, ok bool) {
 		return s, true
 	}
 	if d, ok := settings.Lookup(key); ok {
+		if d.Context == "sighup" && v.cluster != nil {
+			if s, ok := v.cluster(d.Name); ok {
+				return s, true
+			}
+		}
 		return d.Default, true
 	}
 	return "", v.placeholders[key]

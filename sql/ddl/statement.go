@@ -129,6 +129,8 @@ func (r *runner) others(n *pg_query.Node) (string, bool, error) {
 		return "ALTER DATABASE", true, r.alterDatabase(x.AlterDatabaseStmt)
 	case *pg_query.Node_AlterDatabaseSetStmt:
 		return "ALTER DATABASE", true, r.alterDatabaseSet(x.AlterDatabaseSetStmt)
+	case *pg_query.Node_AlterSystemStmt:
+		return "ALTER SYSTEM", true, r.alterSystem(x.AlterSystemStmt)
 	case *pg_query.Node_CreateRoleStmt:
 		return "CREATE ROLE", true, r.createRole(x.CreateRoleStmt)
 	case *pg_query.Node_AlterRoleStmt:

@@ -17,7 +17,6 @@ var hints = map[string]string{
 	"CREATE DOMAIN":            "Use the base type with a CHECK constraint.",
 	"CREATE EXTENSION":         "Extensions cannot be loaded; what is built in needs none.",
 	"GRANT":                    "Only a table's owner and superusers may use it for now.",
-	"ALTER SYSTEM":             "Set the parameter for a role or a database: ALTER ROLE … SET, ALTER DATABASE … SET.",
 	"CREATE POLICY":            "Row security is not there; ALTER TABLE … SET (shard_by = …) makes a sharding policy.",
 	"CREATE MATERIALIZED VIEW": "Use CREATE TABLE AS.",
 	"CREATE STATISTICS":        "Statistics are kept by themselves.",

@@ -42,6 +42,8 @@ func own() []*Definition {
 			Description: "Sets how long old versions of rows are kept."},
 		{Name: "sherd.dead_node_after", Type: "integer", Default: "600", Unit: "s", Context: "sighup", Category: OwnCategory, minText: "0", maxText: "2147483", Max: 2147483, bounded: true,
 			Description: "Sets how long a node may be silent before its replicas are replaced; 0 is for ever."},
+		{Name: "sherd.auto_finalize_upgrade", Type: "bool", Default: "on", Context: "sighup", Category: OwnCategory,
+			Description: "Finalizes an upgrade once all nodes run the new release; off waits for sherd.finalize_upgrade(), and until then there is a way back."},
 		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,
 			Description: "Sets the largest size of a row."},
 	}

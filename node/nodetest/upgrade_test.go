@@ -1,0 +1,68 @@
+package nodetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/node"
+)
+
+var (
+	firstRelease = door.Version{Release: "0.1.0", From: 1, To: 1}
+	nextRelease  = door.Version{Release: "0.2.0", From: 1, To: 2}
+	laterRelease = door.Version{Release: "0.9.0", From: 7, To: 8}
+)
+
+// A cluster is upgraded node by node; when all run the new release the upgrade becomes final by itself, after which the old release is refused, as is one
+// that is too new from the beginning.
+func TestUpgrade(t *testing.T) {
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) {
+		cfg.Fragments, cfg.Replication, cfg.Version, cfg.UpgradeLook = 1, 1, firstRelease, 20*time.Millisecond
+	})
+	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
+	exec(t, c, 1, "ALTER SYSTEM SET sherd.auto_finalize_upgrade = off")
+	refused := func(n *Node, v door.Version, says string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), Timeout)
+		defer cancel()
+		was := n.Config.Version
+		n.Config.Version = v
+		defer func() { n.Config.Version = was }()
+		if err := n.Start(ctx); err == nil || !strings.Contains(err.Error(), says) {
+			t.Fatalf("%v, not %q", err, says)
+		}
+	}
+	format := func() uint32 { return c.Node(1).Catalog().View().Cluster().Format }
+	c.Node(2).Stop()
+	refused(c.Node(2), laterRelease, "upgrade the nodes of the cluster first and call sherd.finalize_upgrade()")
+	for _, n := range c.Nodes() {
+		n.Stop()
+		n.Config.Version = nextRelease
+		n.Restart()
+		exec(t, c, 1, "INSERT INTO t SELECT count(*) FROM t")
+	}
+	c.Node(2).Stop() // there is a way back
+	n := c.Node(2)
+	n.Config.Version = firstRelease
+	n.Restart()
+	exec(t, c, 2, "INSERT INTO t SELECT count(*) FROM t")
+	var off string
+	if err := c.Node(2).Connect(t).QueryRow(t.Context(), "SHOW sherd.auto_finalize_upgrade").Scan(&off); err != nil || off != "off" {
+		t.Fatal(off, err)
+	}
+	exec(t, c, 2, "ALTER SYSTEM RESET sherd.auto_finalize_upgrade")
+	if format() != 1 {
+		t.Fatal("the upgrade is final")
+	}
+	n.Stop()
+	n.Config.Version = nextRelease
+	n.Restart()
+	c.Await("the upgrade is final", func() bool { return format() == 2 })
+	n.Stop()
+	refused(n, firstRelease, "start the newer release here")
+	n.Restart()
+	exec(t, c, 2, "INSERT INTO t SELECT count(*) FROM t")
+}

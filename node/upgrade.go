@@ -1,0 +1,51 @@
+package node
+
+import (
+	"context"
+	"time"
+)
+
+// upgradeLook is how often it is looked whether an upgrade can be finalized, and for how long that must have been so.
+const upgradeLook = time.Minute
+
+// keepUpgraded finalizes an upgrade (V4) once all nodes run this release and answer, unless sherd.auto_finalize_upgrade is off. The node that leads the
+// catalog does. It ends with ctx.
+func (n *Node) keepUpgraded(ctx context.Context) {
+	t := time.NewTicker(n.cfg.UpgradeLook)
+	defer t.Stop()
+	before := false
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		now := n.canUpgrade()
+		if now && before {
+			n.upgrade(ctx)
+			now = false
+		}
+		before = now
+	}
+}
+
+func (n *Node) canUpgrade() bool {
+	v := n.catalog.View()
+	if !n.catalog.Leads() || !v.CanRaise(n.cfg.Version.To) || v.Cluster().Settings["sherd.auto_finalize_upgrade"] == "off" {
+		return false
+	}
+	for _, other := range n.members() {
+		if other != n.dir.NodeID && !n.host.Presence().Alive(other) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Node) upgrade(ctx context.Context) {
+	if err := n.catalog.FinalizeUpgrade(ctx, n.cfg.Version.To); err != nil {
+		n.cfg.Logger.Warn("the upgrade was not finalized", "version", n.cfg.Version.To, "error", err)
+		return
+	}
+	n.cfg.Logger.Info("the upgrade is final: all nodes run the new release", "release", n.cfg.Version.Release, "version", n.cfg.Version.To)
+}

@@ -1,0 +1,53 @@
+package ddl
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/settings"
+)
+
+// alterSystem is ALTER SYSTEM, of the parameters that the cluster has as a whole: they are in force at once, at every node.
+func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
+	return r.update(func(c *change) error {
+		if !c.me.Superuser {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to execute ALTER SYSTEM command")
+		}
+		set := n.Setstmt
+		if set.Kind == pg_query.VariableSetKind_VAR_RESET_ALL {
+			return c.ch.DropSettings()
+		}
+		d, err := ofCluster(set.Name)
+		if err != nil {
+			return err
+		}
+		if set.Kind != pg_query.VariableSetKind_VAR_SET_VALUE {
+			return c.ch.DropSetting(d.Name)
+		}
+		value, err := settingText(set)
+		if err != nil {
+			return err
+		}
+		if value, err = d.Check(value); err != nil {
+			return err
+		}
+		return c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value})
+	})
+}
+
+// ofCluster finds a parameter that ALTER SYSTEM may change.
+func ofCluster(name string) (*settings.Definition, error) {
+	d, ok := settings.Lookup(name)
+	if !ok {
+		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
+	}
+	switch strings.ToLower(d.Name) {
+	case "sherd.dead_node_after", "sherd.auto_finalize_upgrade":
+		return d, nil
+	}
+	return nil, pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name).
+		WithHint("ALTER DATABASE … SET and ALTER ROLE … SET say what sessions begin with.")
+}
