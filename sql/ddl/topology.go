@@ -60,11 +60,11 @@ func count(option, text string, most int) (int, error) {
 	return n, nil
 }
 
-// rangeForm is one range of RANGES: the fragment's ordinal, which may be left out, and the half-open interval.
-var rangeForm = regexp.MustCompile(`^\s*,?\s*(?:([0-9]{1,7})\s*:\s*)?\[\s*([0-9]{1,7})\s*,\s*([0-9]{1,7})\s*\)`)
+// rangeForm is one range of RANGES: the fragment's ordinal, which may be left out, and the half-open interval, as 0-349525 or as [0,349525).
+var rangeForm = regexp.MustCompile(`^\s*,?\s*(?:([0-9]{1,7})\s*:\s*)?(?:\[\s*([0-9]{1,7})\s*,\s*([0-9]{1,7})\s*\)|([0-9]{1,7})\s*-\s*([0-9]{1,7})(?:\s|,|$))`)
 
-// readRanges reads '[0,500000) [500000,1048576)': the n-th range belongs to the n-th fragment, unless each says to which, as in
-// '0:[0,100) 1:[100,200) 0:[200,1048576)'.
+// readRanges reads '0-500000,500000-1048576' and '[0,500000) [500000,1048576)': the n-th range belongs to the n-th fragment, unless each says to which, as in
+// '0:0-100, 1:100-200, 0:200-1048576'. The end of a range is not in it, in either form.
 func readRanges(text string) ([]ordinalRange, error) {
 	var out []ordinalRange
 	rest := text
@@ -72,11 +72,11 @@ func readRanges(text string) ([]ordinalRange, error) {
 		m := rangeForm.FindStringSubmatch(rest)
 		if m == nil || len(out) > 0 && (m[1] == "") != !out[0].named() {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "ranges": "%s"`, text).
-				WithHint("Write ranges of buckets as '[0,500000) [500000,1048576)', one for each fragment, or '0:[0,100) 1:[100,1048576)'.")
+				WithHint("Write ranges of buckets as '0-500000,500000-1048576', one for each fragment, the end not included, or '0:0-100,1:100-1048576'.")
 		}
 		rest = rest[len(m[0]):]
-		lo, _ := strconv.ParseUint(m[2], 10, 32) // the form has at most seven digits
-		hi, _ := strconv.ParseUint(m[3], 10, 32)
+		lo, _ := strconv.ParseUint(m[2]+m[4], 10, 32) // the form has at most seven digits
+		hi, _ := strconv.ParseUint(m[3]+m[5], 10, 32)
 		r := ordinalRange{shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}, -len(out) - 1}
 		if m[1] != "" {
 			r.ordinal, _ = strconv.Atoi(m[1])

@@ -1,0 +1,88 @@
+package nodetest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DROP DATABASE frees its space: the folders of its fragments are gone at all nodes, and nothing in the catalog is about it.
+func TestDropDatabaseFreesSpace(t *testing.T) {
+	c := Start(t, 2)
+	exec(t, c, 1, "CREATE DATABASE shop WITH FRAGMENTS 4 REPLICATION_FACTOR 2 RANGES '0-100,100-200,200-300,300-1048576'")
+	d := c.Node(1).Catalog().View().DatabaseByName("shop")
+	if len(d.Fragments) != 4 || d.ReplicationFactor != 2 || len(d.Map.Ranges()) != 4 || d.Map.Ranges()[2].Lo != 200 {
+		t.Fatalf("the database is %+v", d)
+	}
+	shop := connectTo(t, c.Node(2), "shop")
+	for _, text := range []string{
+		"CREATE TABLE things (id bigint PRIMARY KEY, note text)", "CREATE INDEX ON things (note)",
+		"INSERT INTO things SELECT i, repeat(md5(i::text), 100) FROM generate_series(1, 2000) i",
+	} {
+		if _, err := shop.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shop.Close(t.Context())
+	folders := func(n *Node) (found []string) {
+		for _, f := range d.Fragments {
+			found = append(found, named(t, n.Config.Data, strconv.Itoa(int(f.ID)))...)
+		}
+		return found
+	}
+	for _, n := range c.Nodes() {
+		c.Await("the fragments have folders", func() bool { return len(folders(n)) >= 4 })
+	}
+	exec(t, c, 1, "DROP DATABASE shop")
+	for _, n := range c.Nodes() {
+		c.Await("the folders are gone", func() bool { return len(folders(n)) == 0 })
+		v := n.Catalog().View()
+		for j := range v.Jobs() {
+			if j.Database == d.OID {
+				t.Errorf("a job is left: %+v", j)
+			}
+		}
+		for range v.Tables(d.OID) {
+			t.Error("a table is left")
+		}
+		if _, f := v.Fragment(d.Fragments[0].ID); f != nil || v.Database(d.OID) != nil {
+			t.Error("the database is left")
+		}
+	}
+}
+
+// named finds folders of a name.
+func named(t *testing.T, root, name string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == name {
+			found = append(found, path)
+		}
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func connectTo(t *testing.T, n *Node, database string) *pgx.Conn {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(n.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Database = database
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
