@@ -43,6 +43,8 @@ func checkDescriptor(d descriptor) error {
 			_, err = d.Move()
 		} else if d.Kind == RemovalJob {
 			_, err = d.Removal()
+		} else if d.Kind == PlanJob {
+			_, err = d.Plan()
 		}
 	case *Authority:
 		err = d.check()

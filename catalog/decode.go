@@ -29,6 +29,7 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return &Node{
 			ID: n.GetId(), Name: n.GetName(), Block: n.GetBlock(), SQLAddr: n.GetSqlAddr(), NodeAddr: n.GetNodeAddr(), HTTPAddr: n.GetHttpAddr(),
 			Labels: n.GetLabels(), Gateway: n.GetGateway(), Release: n.GetRelease(), Speaks: n.GetSpeaks(), State: decodeNodeState(n.GetState()),
+			Weight: n.GetWeight(), MaxBytes: n.GetMaxBytes(),
 		}, nil
 	case *pb.Object_Job:
 		return decodeJob(k.Job), nil

@@ -188,6 +188,8 @@ type Node struct {
 	Release  string // of the program that it last started with
 	Speaks   uint32 // the newest version of the node protocol that that release knows; 0 is not known
 	State    NodeState
+	Weight   float64 // its share of data beside those of others; 0 is 1
+	MaxBytes uint64  // of all its replicas together; 0 is no limit
 }
 
 // HoldsFragments tells whether replicas may be placed on the node.

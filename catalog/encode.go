@@ -23,6 +23,7 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_Node{Node: &pb.Node{
 			Id: d.ID, Name: d.Name, Block: d.Block, SqlAddr: d.SQLAddr, NodeAddr: d.NodeAddr, HttpAddr: d.HTTPAddr, Labels: d.Labels,
 			Gateway: d.Gateway, Release: d.Release, Speaks: d.Speaks, State: uint32(d.State),
+			Weight: d.Weight, MaxBytes: d.MaxBytes,
 		}}
 	case *Job:
 		o.Kind = &pb.Object_Job{Job: encodeJob(d)}

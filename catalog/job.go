@@ -12,6 +12,7 @@ const (
 	JobCancelled JobState = "cancelled"
 	JobFailed    JobState = "failed"
 	JobDone      JobState = "done"
+	JobProposed  JobState = "proposed" // of a plan: nobody has applied it
 )
 
 // Job is resumable work in the background: a validation scan, a move, an index build. Whoever runs it records here how far it is; a

@@ -19,6 +19,7 @@ const (
 	ReplicasRecord = "replicas"
 	NodeRecord     = "node"
 	SettingRecord  = "setting"
+	PlanRecord     = "plan"
 )
 
 // Record is a change of policies, topology or placement that somebody made, kept for people to read (sherd.changelog, sherd.move_history).

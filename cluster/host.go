@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/balance"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
@@ -51,6 +52,7 @@ type Host struct {
 	ending sync.Map // held transactions that are being committed or rolled back, by id
 
 	closings sync.Map // who asks for a fragment to be closed holds its channel, by fragment
+	balancer *balance.Balancer
 
 	jobs jobs
 	stop context.CancelFunc
@@ -73,6 +75,7 @@ func New(cfg Config) *Host {
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
+	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Silent: h.Silent, Now: time.Now})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)
@@ -110,6 +113,7 @@ func (h *Host) Start(ctx context.Context) error {
 		defer h.done.Done()
 		h.settleDefinitions(watch)
 	}()
+	h.done.Go(func() { h.balancer.Run(watch, cfg.Logger) })
 	if h.several() {
 		h.done.Add(1)
 		go func() {

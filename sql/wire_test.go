@@ -85,4 +85,5 @@ type sentSession struct {
 	builtin.TransactionInfo
 	builtin.LockInfo
 	builtin.NodeInfo
+	builtin.PlanInfo
 }

@@ -2360,8 +2360,10 @@ type Node struct {
 	Labels        map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Gateway       bool                   `protobuf:"varint,8,opt,name=gateway,proto3" json:"gateway,omitempty"`
 	Release       string                 `protobuf:"bytes,9,opt,name=release,proto3" json:"release,omitempty"`
-	Speaks        uint32                 `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"` // newest version of the node protocol
-	State         uint32                 `protobuf:"varint,11,opt,name=state,proto3" json:"state,omitempty"`   // 0 active, 1 draining, 2 removed
+	Speaks        uint32                 `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"`                     // newest version of the node protocol
+	State         uint32                 `protobuf:"varint,11,opt,name=state,proto3" json:"state,omitempty"`                       // 0 active, 1 draining, 2 removed
+	Weight        float64                `protobuf:"fixed64,12,opt,name=weight,proto3" json:"weight,omitempty"`                    // its share of data beside others'; 0 is 1
+	MaxBytes      uint64                 `protobuf:"varint,13,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"` // of all its replicas together; 0 is no limit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2469,6 +2471,20 @@ func (x *Node) GetSpeaks() uint32 {
 func (x *Node) GetState() uint32 {
 	if x != nil {
 		return x.State
+	}
+	return 0
+}
+
+func (x *Node) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Node) GetMaxBytes() uint64 {
+	if x != nil {
+		return x.MaxBytes
 	}
 	return 0
 }
@@ -3894,7 +3910,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\acomment\x18\x0e \x01(\tR\acomment\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xeb\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x03\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3907,7 +3923,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\arelease\x18\t \x01(\tR\arelease\x12\x16\n" +
 	"\x06speaks\x18\n" +
 	" \x01(\rR\x06speaks\x12\x14\n" +
-	"\x05state\x18\v \x01(\rR\x05state\x1a9\n" +
+	"\x05state\x18\v \x01(\rR\x05state\x12\x16\n" +
+	"\x06weight\x18\f \x01(\x01R\x06weight\x12\x1b\n" +
+	"\tmax_bytes\x18\r \x01(\x04R\bmaxBytes\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +

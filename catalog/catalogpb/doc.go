@@ -4,4 +4,4 @@
 // one reader and writer.
 package catalogpb
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative catalog.proto proposal.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative catalog.proto plan.proto proposal.proto

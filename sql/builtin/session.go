@@ -21,6 +21,7 @@ type SessionInfo interface {
 	TransactionInfo
 	LockInfo
 	NodeInfo
+	PlanInfo
 }
 
 // IdentityInfo says who is connected to what.

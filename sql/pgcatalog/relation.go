@@ -1,6 +1,9 @@
 package pgcatalog
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Relation is a table or view of pg_catalog, information_schema or sherd.
 type Relation struct {
@@ -47,7 +50,7 @@ var relations = sync.OnceValue(func() *relationIndex {
 	if err != nil {
 		panic("pgcatalog: embedded data: " + err.Error()) // the binary itself is damaged
 	}
-	for _, rel := range sherdViews {
+	for _, rel := range slices.Concat(sherdViews, planViews) {
 		ix.add(rel)
 	}
 	return ix

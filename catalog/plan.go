@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/shardmap"
+	"google.golang.org/protobuf/proto"
+)
+
+// PlanJob is the kind of a job that is a plan of rebalancing: proposed, and once it is applied carried out step by step, each move by a MoveJob with the
+// number of the plan.
+const PlanJob = "rebalance"
+
+// StepKind says what a step of a plan does. Durable: never renumber.
+type StepKind uint8
+
+// Kinds of steps.
+const (
+	BucketsStep StepKind = 1
+	LeaderStep  StepKind = 2
+)
+
+// Plan is the payload of a PlanJob.
+type Plan struct {
+	Epoch  uint64 // of the bucket map that it was made for
+	Who    string
+	Why    string
+	Steps  []PlanStep
+	Advice []PlanAdvice // what moves cannot mend
+	Waits  string       // for what; "" where it goes on
+}
+
+// PlanStep is a step of a plan.
+type PlanStep struct {
+	Kind StepKind
+	shardmap.Interval
+	Source, Target   uint32 // of buckets
+	Fragment, Node   uint32 // of a leader
+	Bytes, Documents int64
+	Estimate         int64 // microseconds
+	Reason           string
+	Job              uint64 // the move that carries it out; 0: none was begun
+	Done             bool
+}
+
+// PlanAdvice is advice about something.
+type PlanAdvice struct{ Subject, Text string }
+
+// Bytes is what the plan moves.
+func (p *Plan) Bytes() (n int64) {
+	for i := range p.Steps {
+		n += p.Steps[i].Bytes
+	}
+	return n
+}
+
+// Done counts the steps that are done.
+func (p *Plan) Done() (n int) {
+	for i := range p.Steps {
+		if p.Steps[i].Done {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *Plan) check() error {
+	for _, s := range p.Steps {
+		switch {
+		case s.Kind == BucketsStep && !s.Empty() && s.Hi <= shardmap.BucketCount && s.Source != 0 && s.Target != 0 && s.Source != s.Target:
+		case s.Kind == LeaderStep && s.Fragment != 0 && s.Node != 0:
+		default:
+			return fmt.Errorf("a step of a plan is none: %+v", s)
+		}
+	}
+	return nil
+}
+
+// NewPlanJob makes the job of a plan, as a proposal; micros is the time now.
+func NewPlanJob(id uint64, database OID, p *Plan, micros int64) *Job {
+	j := &Job{ID: id, Kind: PlanJob, State: JobProposed, Database: database, StartedMicros: micros}
+	return j.WithPlan(p, micros)
+}
+
+// WithPlan gives the job with another payload; micros is the time now.
+func (j *Job) WithPlan(p *Plan, micros int64) *Job {
+	j = j.Clone()
+	m := &pb.Plan{Epoch: p.Epoch, Who: p.Who, Why: p.Why, Waits: p.Waits}
+	for _, s := range p.Steps {
+		m.Steps = append(m.Steps, &pb.PlanStep{
+			Kind: uint32(s.Kind), Lo: s.Lo, Hi: s.Hi, Source: s.Source, Target: s.Target, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
+			Documents: s.Documents, EstimateMicros: s.Estimate, Reason: s.Reason, Job: s.Job, Done: s.Done,
+		})
+	}
+	for _, a := range p.Advice {
+		m.Advice = append(m.Advice, &pb.PlanAdvice{Subject: a.Subject, Text: a.Text})
+	}
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		panic("catalog: a plan cannot be encoded: " + err.Error()) // its texts are checked to be UTF-8 where they come in
+	}
+	j.Payload, j.UpdatedMicros, j.Done, j.Total = data, micros, int64(p.Done()), int64(len(p.Steps))
+	return j
+}
+
+// Plan gives the payload of a PlanJob, an error for other jobs. It is the caller's own.
+func (j *Job) Plan() (*Plan, error) {
+	if j.Kind != PlanJob {
+		return nil, fmt.Errorf("job %d is no plan", j.ID)
+	}
+	var m pb.Plan
+	if err := proto.Unmarshal(j.Payload, &m); err != nil {
+		return nil, fmt.Errorf("job %d: %w", j.ID, err)
+	}
+	p := &Plan{Epoch: m.GetEpoch(), Who: m.GetWho(), Why: m.GetWhy(), Waits: m.GetWaits()}
+	for _, s := range m.GetSteps() {
+		if s.GetKind() > uint32(LeaderStep) {
+			return nil, errors.New("a step of a plan of a later release")
+		}
+		p.Steps = append(p.Steps, PlanStep{
+			Kind: StepKind(s.GetKind()), Interval: shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, Source: s.GetSource(), Target: s.GetTarget(),
+			Fragment: s.GetFragment(), Node: s.GetNode(), Bytes: s.GetBytes(), Documents: s.GetDocuments(), Estimate: s.GetEstimateMicros(),
+			Reason: s.GetReason(), Job: s.GetJob(), Done: s.GetDone(),
+		})
+	}
+	for _, a := range m.GetAdvice() {
+		p.Advice = append(p.Advice, PlanAdvice{a.GetSubject(), a.GetText()})
+	}
+	return p, p.check()
+}
+
+// RunningPlan is a plan's job with its payload.
+type RunningPlan struct {
+	Job *Job
+	*Plan
+}
+
+// Plans gives the plans of a database, of all for 0, by number.
+func (v *View) Plans(database OID) []RunningPlan {
+	var out []RunningPlan
+	for j := range v.Jobs() {
+		if j.Kind != PlanJob || database != 0 && j.Database != database {
+			continue
+		}
+		if p, err := j.Plan(); err == nil { // it was checked when it was put
+			out = append(out, RunningPlan{j, p})
+		}
+	}
+	return out
+}
+
+// PlanOf looks a plan up by its number.
+func (v *View) PlanOf(id uint64) (RunningPlan, bool) {
+	j := v.Job(id)
+	if j == nil {
+		return RunningPlan{}, false
+	}
+	p, err := j.Plan()
+	return RunningPlan{j, p}, err == nil
+}

@@ -1,0 +1,18 @@
+// Package balance makes plans of rebalancing from what fragments and nodes say, and has those carried out that were applied. What should move is
+// decided by shardmap/balance; a move is the business of package move; a plan is a job in the catalog.
+//
+// One node, the one that leads the catalog, proposes and carries out. Two that do so at once do no harm: every change is conditional on
+// the state it was planned at, and a step is begun once (its number of a job).
+//
+//	sherd.balancer  off      nothing is proposed; people may make plans and apply them
+//	                advise   what should move is proposed, one plan for each database at most (sherd.advice); a person applies it
+//	                auto     it is applied too, within sherd.balancer_windows
+//
+// Invariants:
+//
+//	P1  A plan begins only at the epoch of the bucket map that it was made for. Its own steps move the epoch on.
+//	P2  Of a pair of fragments one step runs at a time, and of a plan two.
+//	P3  What a plan of the balancer's own has begun goes on outside of the windows; nothing new begins.
+//
+// Limits: reads and writes are not counted yet, so heat is nobody's reason.
+package balance

@@ -1,0 +1,112 @@
+package balance
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/shardmap/balance"
+)
+
+// Config is what a Balancer works with.
+type Config struct {
+	Catalog *catalog.Catalog
+	// Sizes gives what each fragment of a database says that it holds.
+	Sizes func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error)
+	// Silent tells whether a node does not answer.
+	Silent func(node uint32) bool
+	Now    func() time.Time
+}
+
+// Balancer makes plans.
+type Balancer struct{ cfg Config }
+
+// New makes a Balancer.
+func New(cfg Config) *Balancer { return &Balancer{cfg} }
+
+// Plan makes a plan for a database: with fill, shares are made even however small they are. It may be empty.
+func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode, fill bool) (*catalog.Plan, error) {
+	in, err := b.picture(ctx, view, d)
+	if err != nil {
+		return nil, err
+	}
+	in.Mode, in.Fill = mode, fill
+	return planOf(balance.Decide(in)), nil
+}
+
+// picture is a database as the decision sees it.
+func (b *Balancer) picture(ctx context.Context, view *catalog.View, d *catalog.Database) (in balance.Input, err error) {
+	stats, err := b.cfg.Sizes(ctx, d)
+	if err != nil {
+		return in, err
+	}
+	in = balance.Input{Map: d.Map, Cells: balance.Clip(d.Map, stats)}
+	moving := map[uint32]bool{}
+	for _, m := range view.Moves(d.OID) {
+		moving[m.Target] = true
+		for _, r := range d.Remaining(m.Move) {
+			moving[r.Fragment] = true
+		}
+	}
+	for i := range d.Fragments {
+		f := &d.Fragments[i]
+		in.Fragments = append(in.Fragments, balance.Fragment{
+			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining, // who empties it is its removal
+		})
+	}
+	for _, p := range d.Pins {
+		in.Rules = append(in.Rules, balance.Rule{Interval: p.Interval, Fragments: []shardmap.FragmentID{p.Fragment}, Why: "a pin"})
+	}
+	in.Nodes, err = b.nodes(ctx, view)
+	return in, err
+}
+
+// nodes gives those that hold fragments. What they use is asked for only where one has a limit.
+func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance.Node, err error) {
+	limited := false
+	for n := range view.Nodes() {
+		out = append(out, balance.Node{ID: n.ID, Weight: n.Weight, MaxBytes: int64(n.MaxBytes), Silent: b.cfg.Silent(n.ID)})
+		limited = limited || n.MaxBytes > 0
+	}
+	if !limited {
+		return out, nil
+	}
+	used := map[uint32]int64{}
+	for d := range view.Databases() {
+		stats, err := b.cfg.Sizes(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stats {
+			if f := d.FragmentByID(s.Fragment); f != nil {
+				for _, n := range f.Nodes {
+					used[n] += s.Bytes
+				}
+			}
+		}
+	}
+	for i := range out {
+		out[i].Used = used[out[i].ID]
+	}
+	return out, nil
+}
+
+// planOf is a decision as the catalog keeps it.
+func planOf(p balance.Plan) *catalog.Plan {
+	out := &catalog.Plan{Epoch: p.Epoch}
+	for _, s := range p.Steps {
+		step := catalog.PlanStep{
+			Kind: catalog.BucketsStep, Interval: s.Interval, Source: s.From, Target: s.To, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
+			Documents: s.Documents, Estimate: int64(s.Seconds * 1e6), Reason: s.Reason,
+		}
+		if s.Kind == balance.MoveLeader {
+			step.Kind = catalog.LeaderStep
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	for _, a := range p.Advice {
+		out.Advice = append(out.Advice, catalog.PlanAdvice{Subject: a.Subject, Text: a.Text})
+	}
+	return out
+}

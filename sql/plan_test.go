@@ -1,0 +1,49 @@
+package sql_test
+
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Plans in SQL: a small database needs none; one that is there is shown, and refused where its map is old.
+func TestPlans(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("SELECT * FROM sherd.plan_rebalance()", "SELECT 0")
+	a.want("SELECT count(*) FROM sherd.plan_rebalance('postgres')", "0\nSELECT 1")
+	a.want("SELECT sherd.plan_rebalance('nowhere')", `database "nowhere" does not exist (SQLSTATE 3D000)`)
+	d := w.cfg.Catalog.View().Database(catalog.PostgresDB)
+	from, to := d.Fragments[0].ID, d.Fragments[1].ID
+	p := &catalog.Plan{Epoch: d.Map.Epoch(), Steps: []catalog.PlanStep{{
+		Kind: catalog.BucketsStep, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: from, Target: to, Bytes: 1 << 20, Documents: 3, Estimate: 250_000, Reason: "because",
+	}}, Advice: []catalog.PlanAdvice{{Subject: "nodes", Text: "add one"}}}
+	id, err := w.cfg.Catalog.NewJobID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		_, err := ch.ProposePlan(id, d.OID, p, catalog.Author{Who: "sherd", Micros: 1})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.want("SELECT database, state, steps, done, bytes, documents, seconds FROM sherd.plans", "postgres|proposed|1|0|1048576|3|0.3\nSELECT 1")
+	a.want("SELECT step, ranges, from_fragment, to_fragment, bytes, reason, state FROM sherd.plan_steps", "1|[100,200)|postgres$0|postgres$1|1048576|because|waiting\nSELECT 1")
+	a.want("SELECT subject, advice FROM sherd.advice WHERE remedy IS NULL", "nodes|add one\nSELECT 1")
+	a.want("SELECT sherd.apply_plan(0)", "plan 0 does not exist (SQLSTATE 42704)")
+	a.want("SELECT sherd.pause_plan(plan) FROM sherd.plans", "plan 3 was not applied (SQLSTATE 55000)")
+	a.want("SELECT sherd.cancel_plan(plan) FROM sherd.plans", "\nSELECT 1")
+	a.want("SELECT count(*) FROM sherd.plans", "0\nSELECT 1")
+	a.want("SELECT sherd.set_node('n1', 2, 1000000)", "\nSELECT 1")
+	if n := w.cfg.Catalog.View().Node(1); n.Weight != 2 || n.MaxBytes != 1_000_000 {
+		t.Errorf("node: %+v", n)
+	}
+	a.want("SELECT sherd.set_node('n1', 1)", "\nSELECT 1")
+	a.want("SELECT sherd.set_node('n1', 0)", "weight 0 of a node is not within 0 to 1000 (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_node('n1', 1, -1)", "a node cannot have -1 bytes at most (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_node('n9', 1)", `node "n9" does not exist (SQLSTATE 42704)`)
+	a.want("SELECT count(*) FROM sherd.obese_buckets", "0\nSELECT 1")
+}
