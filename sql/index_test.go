@@ -252,3 +252,20 @@ func TestIndexDefinitions(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPairsOfIndexValues: an OR that gives all columns of an index their values together looks for these, and not for each combination.
+func TestPairsOfIndexValues(t *testing.T) {
+	w := newWorldOf(t, 3)
+	a := w.connect(t)
+	a.want("CREATE TABLE p (id int PRIMARY KEY, a int, b text, UNIQUE (a, b)); CREATE INDEX p_local ON p (b, id); INSERT INTO p SELECT g, g, 'b' || g FROM generate_series(1, 500) g",
+		"CREATE TABLE\nCREATE INDEX\nINSERT 0 500")
+	a.want("SELECT id FROM p WHERE (a = 3 AND b = 'b3') OR (a = 4 AND b = 'b5') OR (a = 3 AND b = 'b3') OR (a = 500 AND b = 'b500') OR (a = NULL AND b = 'b6') ORDER BY id",
+		"3\n500\nSELECT 2")
+	a.want("SELECT a FROM p WHERE (b = 'b7' AND id = 7) OR (b = 'b8' AND id = 9) OR (id = 10 AND b = 'b10') ORDER BY a", "7\n10\nSELECT 2")
+	a.want("SELECT a FROM p WHERE b IN ('b7', 'b8') AND a IN (7, 9) AND (id = 7 OR id = 8)", "7\nSELECT 1")
+	a.want("CREATE TABLE c (id int PRIMARY KEY, a int, b text, FOREIGN KEY (a, b) REFERENCES p (a, b)); INSERT INTO c SELECT g, g, 'b' || g FROM generate_series(1, 100) g",
+		"CREATE TABLE\nINSERT 0 100")
+	if got := a.answer("INSERT INTO c SELECT g, g, 'b' || (CASE g WHEN 450 THEN 0 ELSE g END) FROM generate_series(400, 480) g"); !strings.Contains(got, "Key (a, b)=(450, b0) is not present") {
+		t.Error(got)
+	}
+}

@@ -50,6 +50,9 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 
 // tuples calls f for every combination of the first columns' values, each once; nulls match nothing. vals is valid during the call.
 func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
+	if o.scan.Paired {
+		return o.pairs(c, f)
+	}
 	lists := make([][]types.Datum, len(o.equal))
 	for i := range o.equal {
 		list, err := o.column(c, i)
@@ -73,6 +76,33 @@ func (o *indexValues) tuples(c *Ctx, f func(vals Row) error) error {
 		return nil
 	}
 	return each(0)
+}
+
+// pairs is tuples where the columns' values go together.
+func (o *indexValues) pairs(c *Ctx, f func(vals Row) error) error {
+	var seen keySet
+	vals := make(Row, len(o.equal))
+	for n := range o.equal[0] {
+		var key []byte
+		for i := range vals {
+			var err error
+			if vals[i], err = o.equal[i][n](c, nil); err != nil {
+				return err
+			}
+			key = types.AppendKey(key, o.rule.types[i], vals[i], false)
+		}
+		if anyNull(vals) {
+			continue
+		}
+		fresh, err := seen.add(key)
+		if err == nil && fresh {
+			err = f(vals)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // column gives the different values of a column.

@@ -17,6 +17,7 @@ type IndexScan struct {
 	// Equal are the values of the first columns, over Params and Outers: alternatives, or the elements of one array.
 	Equal  [][]query.Expr
 	Arrays []query.Expr // parallel to Equal, nil where that says all
+	Paired bool         // the first values of all columns go together, and the second ones and so on; else there is each combination
 	// Lo and Hi bound the column behind them; nil is open.
 	Lo, Hi       query.Expr
 	LoInc, HiInc bool
@@ -33,6 +34,9 @@ func (x *IndexScan) single() bool { return x.whole() && x.Index.Def.Unique }
 func (x *IndexScan) estimate() float64 {
 	n := 1.0
 	for i, list := range x.Equal {
+		if x.Paired && i > 0 {
+			break
+		}
 		if x.Arrays[i] != nil {
 			n *= guessArray
 		} else {
@@ -125,6 +129,7 @@ func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexS
 		}
 		x.Equal, x.Arrays = append(x.Equal, list), append(x.Arrays, array)
 	}
+	m.pair(x, ix.Keys)
 	if ix.Def.Global && !x.whole() || !x.tuples() {
 		return nil
 	}
@@ -144,20 +149,44 @@ func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexS
 	return x
 }
 
-// tuples tells whether the combinations of values are few enough.
-func (x *IndexScan) tuples() bool {
+// pair looks for an OR that gives all columns their values together, which are fewer than all combinations of them.
+func (m *matcher) pair(x *IndexScan, keys []query.Expr) {
+	if len(keys) < 2 {
+		return
+	}
+	want := make([]wanted, len(keys))
+	for i, k := range keys {
+		want[i] = m.indexKey(k)
+	}
+	rows := tuplesOfOr(m.conds, want)
+	if len(rows) == 0 || x.whole() && len(rows) >= x.combinations() {
+		return
+	}
+	x.Paired, x.Equal, x.Arrays = true, make([][]query.Expr, len(keys)), make([]query.Expr, len(keys))
+	for i := range keys {
+		for _, row := range rows {
+			x.Equal[i] = append(x.Equal[i], row[i])
+		}
+	}
+}
+
+func (x *IndexScan) combinations() int {
 	n := 1
 	for _, list := range x.Equal {
 		n *= max(1, len(list))
 	}
-	return n <= maxKeyTuples
+	return n
 }
+
+// tuples tells whether the combinations of values are few enough.
+func (x *IndexScan) tuples() bool { return x.Paired || x.combinations() <= maxKeyTuples }
 
 // usedBy lists the conditions by which entries are found.
 func (m *matcher) usedBy(x *IndexScan, keys []query.Expr) []query.Expr {
 	var out []query.Expr
 	for _, c := range m.conds {
-		used := false
+		_, used := c.(*query.Or)
+		used = used && x.Paired
 		for i := range x.Equal {
 			list, array := choices([]query.Expr{c}, m.indexKey(keys[i]))
 			used = used || list != nil || array != nil

@@ -69,8 +69,12 @@ func (m *matcher) keys(r *Route) {
 		}
 		return
 	}
-	r.Keys = m.tuples(m.conds, cols)
-	if or := m.tuplesOfOr(m.conds, cols); len(or) > 0 && len(or) < len(r.Keys) {
+	key := make([]wanted, len(cols))
+	for i, c := range cols {
+		key[i] = m.column(c)
+	}
+	r.Keys = tuples(m.conds, key)
+	if or := tuplesOfOr(m.conds, key); len(or) > 0 && len(or) < len(r.Keys) {
 		r.Keys = or
 	}
 }
@@ -80,10 +84,10 @@ const maxKeyTuples = 256
 
 // tuples gives the values that a composite key may have under conds: every combination of its columns' values, or, where an OR says so,
 // those of each of its arms.
-func (m *matcher) tuples(conds []query.Expr, cols []int) [][]query.Expr {
+func tuples(conds []query.Expr, key []wanted) [][]query.Expr {
 	out := [][]query.Expr{nil}
-	for _, c := range cols {
-		list, _ := choices(conds, m.column(c))
+	for _, w := range key {
+		list, _ := choices(conds, w)
 		var next [][]query.Expr
 		for _, t := range out {
 			for _, v := range list {
@@ -91,13 +95,13 @@ func (m *matcher) tuples(conds []query.Expr, cols []int) [][]query.Expr {
 			}
 		}
 		if out = next; len(out) == 0 || len(out) > maxKeyTuples {
-			return m.tuplesOfOr(conds, cols)
+			return tuplesOfOr(conds, key)
 		}
 	}
 	return out
 }
 
-func (m *matcher) tuplesOfOr(conds []query.Expr, cols []int) [][]query.Expr {
+func tuplesOfOr(conds []query.Expr, key []wanted) [][]query.Expr {
 	for i, c := range conds {
 		or, ok := c.(*query.Or)
 		if !ok {
@@ -106,7 +110,7 @@ func (m *matcher) tuplesOfOr(conds []query.Expr, cols []int) [][]query.Expr {
 		var out [][]query.Expr
 		others := slices.Concat(conds[:i], conds[i+1:])
 		for _, arm := range or.Args {
-			t := m.tuples(append(conjuncts(arm), others...), cols)
+			t := tuples(append(conjuncts(arm), others...), key)
 			if len(t) == 0 || len(out)+len(t) > maxKeyTuples {
 				out = nil
 				break

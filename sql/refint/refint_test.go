@@ -63,7 +63,7 @@ func TestBatch(t *testing.T) {
 		{[]types.OID{types.Text}, []types.OID{types.VarChar}, 7, 0},
 		{[]types.OID{types.Int4}, []types.OID{types.Numeric}, 0, 1}, // their encoded forms differ
 		{[]types.OID{types.Int4, types.Text}, []types.OID{types.Int4, types.Text}, 0, refint.Tuples},
-		{[]types.OID{types.Int4, types.Text}, []types.OID{types.Int4, types.Text}, 7, 1},
+		{[]types.OID{types.Int4, types.Text}, []types.OID{types.Int4, types.Text}, 7, refint.Tuples},
 	} {
 		k := key(catalog.MatchSimple, c.child, c.parent)
 		k.Con.Reference.Index = c.index

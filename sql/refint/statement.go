@@ -59,10 +59,8 @@ func (k *Key) Batch() int {
 		return 1
 	case len(k.Columns) == 1:
 		return 0
-	case k.Con.Reference.Index == 0:
-		return Tuples
 	}
-	return 1 // a lookup by an index knows one tuple at a time
+	return Tuples
 }
 
 // LookOne finds the key that a row refers to, and locks it against deletion and change.
