@@ -130,6 +130,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 		return err
 	}
 	defer view.Close()
+	view.OwnedOnly()
 	census := r.Census()
 	if err := k.hold(ctx, id, census.At); err != nil {
 		return err
@@ -214,6 +215,7 @@ func recount(ctx context.Context, r *storage.Replica, T txn.Timestamp, s verify.
 		return 0, 0, err
 	}
 	defer view.Close()
+	view.OwnedOnly()
 	return countIn(ctx, view, s)
 }
 

@@ -117,6 +117,7 @@ func (u upkeep) read(m *pb.ReadRequest, s grpc.ServerStreamingServer[pb.ReadAnsw
 		return err
 	}
 	defer view.Close()
+	view.OwnedOnly()
 	a, size := &pb.ReadAnswer{}, 0
 	send := func() error {
 		if len(a.Keys) == 0 {

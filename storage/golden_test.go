@@ -74,9 +74,10 @@ func goldenMoves(stamp txn.Timestamp, stats []byte) []*entry {
 
 // goldenOwners is what a checkpoint has of moves.
 func goldenOwners() ownState {
-	x := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, left: true}
+	x := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: 0, Hi: 7}, State: Gone, Move: 300, F: 5, Arrival: 1, Since: 2}, left: true, edge: 6}
 	y := x
 	y.BucketRange, y.State, y.Arrival, y.Move, y.F, y.left = BucketRange{Lo: 7, Hi: 1 << 20}, Receiving, 4, 301, 0, false
+	y.edge = 0
 	var d deltas
 	d.add(RowPrefix(20000, 7, 1), 1, 300)
 	return ownState{list: []ownRange{x, y}, arrivals: 4, receipts: []receipt{{move: 301, carries: 2, since: 2, deletes: true, counted: d}}}

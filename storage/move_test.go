@@ -94,6 +94,35 @@ func (m *mover) move(from, to *Replica, ranges []BucketRange) {
 	m.finish(from, to, n, ranges, F, since)
 }
 
+// count checks that a fragment's statistics count what a view of it does.
+func (m *mover) count(r *Replica) {
+	m.t.Helper()
+	ctx := testContext(m.t)
+	c := r.Census()
+	stats, err := c.Stats(ctx)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	v, err := r.Tx(txn.ID{}).View(ctx, c.At)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer v.Close()
+	v.OwnedOnly()
+	want := BucketStat{}
+	for _, s := range stats {
+		want.Documents, want.Bytes = want.Documents+s.Documents, want.Bytes+s.Bytes
+	}
+	got := BucketStat{}
+	err = v.Scan(ctx, txn.Prefix(IndexPrefix(movedTable, rowIndex)), false, func(key, value []byte) error {
+		got.Documents, got.Bytes = got.Documents+1, got.Bytes+int64(len(key)+len(value))
+		return nil
+	})
+	if err != nil || got != want {
+		m.t.Errorf("fragment %d counts %+v and has %+v, %v", r.ID(), want, got, err)
+	}
+}
+
 // rowsAt gives what a fragment has of ranges at T: rows and global entries.
 func rowsAt(t testing.TB, r *Replica, T txn.Timestamp, ranges []BucketRange, reverse bool) string {
 	t.Helper()
@@ -184,7 +213,11 @@ func TestMoveThereAndBack(t *testing.T) {
 	if got := b.BucketStats(0); len(got) != 1 || got[0].Documents != 2 {
 		t.Errorf("the target counts %+v", got)
 	}
+	m.count(a)
+	m.count(b)
 	m.move(b, a, []BucketRange{{Lo: 100, Hi: 150}})
+	m.count(a)
+	m.count(b)
 	if got := rowsAt(t, a, current(t, a), []BucketRange{{Lo: 100, Hi: 150}}, false); got != "100:first=3 120:entry=e3 " {
 		t.Error(got)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
@@ -43,13 +44,26 @@ func (v *View) Arrival(bucket uint32) uint32 {
 	return v.own.find(bucket).Arrival
 }
 
-// OwnedOnly has scans leave out buckets that are not the fragment's at the view's timestamp, instead of failing. Before the first read.
+// OwnedOnly has scans give what the statistics counted at the view's timestamp: buckets that are not the fragment's then are left out. For checks.
+// Before the first read.
 func (v *View) OwnedOnly() { v.partial = true }
+
+// counted tells whether the statistics had the rows of p at T: from the entry that made it the fragment's to the one that took it away.
+func (p *ownRange) counted(T txn.Timestamp) bool {
+	switch p.State {
+	case Owned, Fenced:
+		return T >= p.edge
+	case Gone:
+		return T < p.edge
+	}
+	return false
+}
 
 // segment is a part of a caller's span as it is stored.
 type segment struct {
 	txn.Span
 	pieces []ownRange // of the buckets, in order; nil: a local index
+	last   int        // the piece asked about last
 }
 
 // wanted tells whether a stored key is of its bucket's arrival.
@@ -58,15 +72,10 @@ func (s *segment) wanted(key []byte) bool {
 	if !ok {
 		return true
 	}
-	for i := range s.pieces { // few, and the last one asked about comes again
-		if p := &s.pieces[i]; p.Contains(shardmap.Bucket(b)) {
-			if i > 0 {
-				s.pieces[0], s.pieces[i] = s.pieces[i], s.pieces[0]
-			}
-			return p.Arrival == a
-		}
+	if s.last >= len(s.pieces) || !s.pieces[s.last].Contains(shardmap.Bucket(b)) {
+		s.last = sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].Hi > b })
 	}
-	return false
+	return s.last < len(s.pieces) && s.pieces[s.last].Contains(shardmap.Bucket(b)) && s.pieces[s.last].Arrival == a
 }
 
 // scanOwned is Scan where something has moved.
@@ -129,7 +138,7 @@ func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]se
 		if inIndex(x, span.End) && bucketBound(span.End, true) <= p.Hi && len(span.End) > arrivalAt {
 			s.End = storedBound(span.End, p.Arrival)
 		}
-		out = append(out, segment{s, []ownRange{p}})
+		out = append(out, segment{Span: s, pieces: []ownRange{p}})
 	}
 	if x.index == rowIndex { // their order is the callers': one scan will do
 		for i := range out[1:] {
@@ -156,13 +165,11 @@ func maxBytes(a, b []byte) []byte {
 func (v *View) readable(ctx context.Context, r BucketRange) ([]ownRange, error) {
 	out := v.own.pieces(r)
 	say := func(p *ownRange) verdict { return p.read(v.T) }
+	if v.partial {
+		return slices.DeleteFunc(out, func(p ownRange) bool { return !p.counted(v.T) }), nil
+	}
 	if worst, _ := v.own.about([]BucketRange{r}, say); worst == here {
 		return out, nil
-	}
-	if v.partial {
-		return slices.DeleteFunc(out, func(p ownRange) bool {
-			return p.read(v.T) != here && !(p.State == Fenced && p.read(p.F) == here)
-		}), nil
 	}
 	o, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) { return o.about([]BucketRange{r}, say) })
 	if err != nil {

@@ -76,7 +76,7 @@ func (m *machine) move(e *entry) (result, error) {
 		if err := m.r.stats.apply(counted.encode()); err != nil {
 			return 0, err
 		}
-		change = func(p *ownRange) { p.State, p.Since, p.F = Owned, x.since, 0 }
+		change = func(p *ownRange) { p.State, p.Since, p.F, p.edge = Owned, x.since, 0, e.stamp }
 	case kindGone:
 		if all(mine(Gone)) {
 			return resDone, nil
@@ -88,7 +88,7 @@ func (m *machine) move(e *entry) (result, error) {
 			return 0, err
 		}
 		m.effects.gone = append(m.effects.gone, x.ranges...)
-		change = func(p *ownRange) { p.State, p.left = Gone, true }
+		change = func(p *ownRange) { p.State, p.left, p.edge = Gone, true, e.stamp }
 	case kindClean:
 		if !all(mine(Gone)) {
 			return resVoid, nil
@@ -135,7 +135,7 @@ func (m *machine) receive(e *entry, now []ownRange) error {
 	}
 	o.setReceipt(receipt{move: x.move, since: x.since})
 	m.setPieces(now, x.move, func(p *ownRange) {
-		p.State, p.Arrival, p.F, p.Since, p.left = Receiving, o.arrivals, 0, 0, false
+		p.State, p.Arrival, p.F, p.Since, p.left, p.edge = Receiving, o.arrivals, 0, 0, false, 0
 	})
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 // ownRange is OwnedRange with what the state machine needs besides.
 type ownRange struct {
 	OwnedRange
-	left bool // gone or given up: what was there at Arrival is there still
+	left bool          // gone or given up: what was there at Arrival is there still
+	edge txn.Timestamp // owned, fenced: the stamp with which it came; gone: with which it went
 }
 
 // ownState is what the log says of ownership; part of state. The list is never changed in place, since readers share it.
@@ -170,7 +171,7 @@ func (o *ownState) append(b []byte) []byte {
 		b = append(b, byte(x.State), boolByte(x.left))
 		b = binary.AppendUvarint(b, x.Move)
 		b = binary.AppendUvarint(b, uint64(x.Arrival))
-		b = putTS(putTS(b, x.F), x.Since)
+		b = putTS(putTS(putTS(b, x.F), x.Since), x.edge)
 	}
 	b = binary.AppendUvarint(b, uint64(o.arrivals))
 	b = binary.AppendUvarint(b, uint64(len(o.receipts)))
@@ -192,7 +193,7 @@ func (r *reader) ownState() (o ownState) {
 		x.Lo, x.Hi = r.bucket(), r.bucket()
 		x.State, x.left = OwnState(r.byte()), r.byte() != 0
 		x.Move, x.Arrival = r.uvarint(), r.uint32()
-		x.F, x.Since = r.ts(), r.ts()
+		x.F, x.Since, x.edge = r.ts(), r.ts(), r.ts()
 		if x.Empty() || x.Lo < at || x.State > Gone {
 			r.err = errEntry
 		}
