@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 	switch {
 	case tried && err == nil:
 		return res, nil
-	case tried && (ctx.Err() != nil || !moved(err) && !cutOff(err)):
+	case tried && (ctx.Err() != nil || !moved(err) && !cutOff(err) && !goneFrom(err)):
 		return res, err
 	case passed:
 		return res, txn.NewLost(x.fragment, false)
@@ -74,6 +75,12 @@ func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 		return exec.Result{}, err
 	}
 	return p.Run(ctx, task, emit)
+}
+
+// goneFrom tells whether an error says that buckets are elsewhere, as the replica knows it, which may be behind.
+func goneFrom(err error) bool {
+	var gone *txn.MovedError
+	return errors.As(err, &gone)
 }
 
 // readNear has the nearest replica run a task; tried is false where that is the leader, or none is nearer than it.

@@ -117,5 +117,7 @@ func (r *Replica) ClosedView(id txn.ID, T txn.Timestamp) (*View, error) {
 	case uint64(T) < r.watermark.Load():
 		return nil, errTooOld(T)
 	}
-	return &View{r: r, t: &Tx{r: r, id: id}, T: T, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}, nil
+	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
+	v.own = r.own.Load() // after T was found to be closed: an entry about buckets that is not in it is stamped above T
+	return v, nil
 }

@@ -185,12 +185,12 @@ func (r *Replica) publish(s *state, ef *effects) {
 	if !rule.T6Prepared {
 		r.visible.Store(uint64(s.visible))
 	}
+	if ef.owners {
+		r.publishOwners(&s.own, ef.fences) // before applied: a replica that does not lead has no fence but this one (ClosedView)
+	}
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))
 	r.watermark.Store(uint64(s.watermark))
-	if ef.owners {
-		r.publishOwners(&s.own, ef.fences)
-	}
 	r.raise(uint64(s.stamp))
 	r.wake()
 	for _, id := range ef.settled {
