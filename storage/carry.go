@@ -60,7 +60,7 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 	if err != nil {
 		return ReadResult{}, err
 	}
-	err = r.waitSettled(ctx, T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
+	err = r.waitSettled(ctx, r.termOver(), T, txn.ID{}, func(p *preparedTxn) bool { return r.touchesRanges(p, req.Ranges) })
 	if err != nil {
 		return ReadResult{}, err
 	}

@@ -160,7 +160,7 @@ func eachIndex(t *badger.Txn, fn func(globalIndex) error) error {
 
 // runLeft is run for what moves have left.
 func (d *dropper) runLeft(job dropJob) error {
-	err := d.r.waitSettled(context.Background(), job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
+	err := d.r.waitSettled(context.Background(), nil, job.stamp, txn.ID{}, func(p *preparedTxn) bool { return p.installing })
 	if err != nil {
 		return nil // closing: the record stays
 	}

@@ -21,7 +21,7 @@ import (
 func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (dropping []txn.Span, err error) {
 	for r.Applied() < T {
 		// A wait ends early where a term does; a follower's goes on.
-		if err := r.waitApplied(ctx, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
+		if err := r.waitApplied(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
 			return nil, err
 		}
 	}

@@ -43,7 +43,7 @@ func (r *Replica) Undecided(T txn.Timestamp) []Undecided {
 
 // WaitDecided waits until every transaction prepared at or below T is decided here.
 func (r *Replica) WaitDecided(ctx context.Context, T txn.Timestamp) error {
-	return r.waitSettled(ctx, T, txn.ID{}, func(*preparedTxn) bool { return true })
+	return r.waitSettled(ctx, nil, T, txn.ID{}, func(*preparedTxn) bool { return true })
 }
 
 // Dropping gives the spans whose keys are being deleted in the background.

@@ -338,5 +338,5 @@ func (r *Replica) oldestInstalling() txn.Timestamp {
 
 // waitInstalled waits for the rows that were committed at or below T and may lie in a span.
 func (r *Replica) waitInstalled(ctx context.Context, T txn.Timestamp, span txn.Span) error {
-	return r.waitSettled(ctx, T, txn.ID{}, func(p *preparedTxn) bool { return p.installing && p.touches(span) })
+	return r.waitSettled(ctx, nil, T, txn.ID{}, func(p *preparedTxn) bool { return p.installing && p.touches(span) })
 }

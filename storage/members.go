@@ -94,7 +94,10 @@ const (
 // that leadership goes in any case.
 func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error) {
 	r.yielding.Add(1)
-	after = func() { r.yielding.Add(-1) }
+	after = func() {
+		r.yielding.Add(-1)
+		r.leadOn()
+	}
 	ctx, cancel := context.WithTimeout(ctx, yieldTime)
 	defer cancel()
 	t := time.NewTicker(yieldLook)
@@ -108,10 +111,18 @@ func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error
 		if must {
 			break
 		}
-		after()
+		r.yielding.Add(-1)
 		return nil, ErrInUse
 	}
 	return after, nil
+}
+
+// leadOn lets a leader that has not given way after all take part in full again: entries were refused meanwhile, whose stamps readers would wait for.
+func (r *Replica) leadOn() {
+	if r.term.Load() == 0 {
+		return
+	}
+	go func() { _, _, _ = r.run(&entry{kind: kindCeiling}, 0) }() // where it fails, the term has ended
 }
 
 // Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.

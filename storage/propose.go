@@ -143,12 +143,12 @@ func (r *Replica) admit(ctx context.Context, T txn.Timestamp) error {
 	if rule.T2Read {
 		r.raise(uint64(T))
 	}
-	last := r.lastProposed
+	last, over := r.lastProposed, r.termOver()
 	r.pmu.Unlock()
 	if !rule.T3Proposed {
 		return nil
 	}
-	return r.waitApplied(ctx, min(last, uint64(T)))
+	return r.waitApplied(ctx, over, min(last, uint64(T)))
 }
 
 // cover extends the ceiling to T: to max(T + 20 ms, wall clock + 3 s), so that flapping leaders do not run away (T4).

@@ -45,12 +45,13 @@ type Replica struct {
 	torn      atomic.Bool   // one is about to, or has done so in part
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
-	pmu          sync.Mutex    // held while a stamp is given and its entry enqueued (T1)
-	promised     atomic.Uint64 // see T1; only rises
-	lastProposed uint64        // largest stamp enqueued; guarded by pmu
-	inflight     inflight      // the newest proposals; guarded by pmu
-	term         atomic.Uint64 // in which this replica leads and serves, 0 otherwise; changed under pmu
-	yielding     atomic.Int32  // not 0: it is about to let another lead, and nobody may begin here
+	pmu          sync.Mutex                    // held while a stamp is given and its entry enqueued (T1)
+	promised     atomic.Uint64                 // see T1; only rises
+	lastProposed uint64                        // largest stamp enqueued; guarded by pmu
+	inflight     inflight                      // the newest proposals; guarded by pmu
+	term         atomic.Uint64                 // in which this replica leads and serves, 0 otherwise; changed under pmu
+	over         atomic.Pointer[chan struct{}] // closed when that ends; changed under pmu
+	yielding     atomic.Int32                  // not 0: it is about to let another lead, and nobody may begin here
 
 	smu        sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by smu
@@ -112,6 +113,9 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r.locks.init(cfg.Deadlock)
 	r.guards.waiting = map[*Tx]LockInfo{}
+	over := make(chan struct{})
+	close(over)
+	r.over.Store(&over)
 	if err := r.open(); err != nil {
 		r.closeFiles()
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
@@ -303,6 +307,11 @@ func (r *Replica) lead(term uint64) {
 		d.since = time.Time{} // its writers are told at once
 	}
 	r.smu.Unlock()
+	if r.term.Load() != 0 {
+		close(*r.over.Load())
+	}
+	over := make(chan struct{})
+	r.over.Store(&over)
 	r.term.Store(term)
 	select {
 	case r.began <- struct{}{}:
@@ -313,7 +322,9 @@ func (r *Replica) lead(term uint64) {
 // follow ends the term: its locks and stages die with it, and whoever waits for one of its proposals is told.
 func (r *Replica) follow() {
 	r.pmu.Lock()
-	r.term.Store(0)
+	if r.term.Swap(0) != 0 {
+		close(*r.over.Load())
+	}
 	r.dropPending()
 	r.pmu.Unlock()
 	r.locks.reset()

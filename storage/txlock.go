@@ -188,7 +188,7 @@ func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool)
 		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
 		defer cancel()
 	}
-	err := t.r.waitSettled(ctx, txn.MaxTimestamp, t.id, writes)
+	err := t.r.waitSettled(ctx, t.r.termOver(), txn.MaxTimestamp, t.id, writes)
 	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
 		return errLockTimeout
 	}

@@ -131,6 +131,7 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 		return nil
 	}
 	r := v.r
+	over := r.termOver()
 	applied := r.applied.Load()
 	r.pmu.Lock()
 	fresh := slices.Clone(r.inflight.since(max(applied, uint64(v.done))))
@@ -146,11 +147,11 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 			wait = f.stamp
 		}
 	}
-	if err := r.waitApplied(ctx, wait); err != nil {
+	if err := r.waitApplied(ctx, over, wait); err != nil {
 		return err
 	}
 	if rule.T8Prepared {
-		if err := r.waitSettled(ctx, to, v.own, v.touchedBy); err != nil {
+		if err := r.waitSettled(ctx, over, to, v.own, v.touchedBy); err != nil {
 			return err
 		}
 	}

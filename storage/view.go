@@ -25,7 +25,8 @@ type View struct {
 
 	reads *readSet // of a SERIALIZABLE transaction
 
-	restores uint64 // of the replica when the view was opened
+	restores uint64          // of the replica when the view was opened
+	over     <-chan struct{} // the term of then
 
 	own     *ownership // where buckets are, at T; nil: where they always were
 	partial bool       // scans leave out what is not the fragment's
@@ -51,7 +52,7 @@ func (r *Replica) Snapshot(ctx context.Context) (txn.Timestamp, error) {
 
 // View opens a view at T.
 func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
-	restores := t.r.restores.Load()
+	restores, over := t.r.restores.Load(), t.r.termOver()
 	if t.reads != nil {
 		if err := t.beginReading(); err != nil {
 			return nil, err
@@ -63,7 +64,7 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	if uint64(T) < t.r.watermark.Load() {
 		return nil, errTooOld(T)
 	}
-	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores}
+	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores, over: over}
 	v.own = t.r.own.Load() // after T was promised: a fence that is not in it is above T
 	if t.staged.Load() {
 		mark, err := t.viewMark()
@@ -107,7 +108,7 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		v.reads.point(key, v.T)
 	}
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
-		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+		if err := v.r.waitSettled(ctx, v.over, v.T, v.t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
 			return nil, err
 		}
 	}
@@ -226,7 +227,7 @@ func (v *View) scanRecorded(ctx context.Context, c *recorder, wanted func([]byte
 
 func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
-		if err := v.r.waitSettled(ctx, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
+		if err := v.r.waitSettled(ctx, v.over, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
 			return err
 		}
 	}

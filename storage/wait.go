@@ -76,9 +76,13 @@ func (p *preparedTxn) writes(key []byte) bool {
 	return ok
 }
 
+// afterTerm is for how long one waits on, where the term has ended, for what the next leader will most likely say soon.
+const afterTerm = 3 * time.Second
+
 // waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
-// to be there (T3). own is the caller's transaction.
-func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+// to be there (T3). own is the caller's transaction, over when its term ends: a replica that is cut off hears of no decision. Nil waits on.
+func (r *Replica) waitSettled(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+	var late <-chan time.Time
 	for r.undecided.Load() != 0 {
 		p := r.findPrepared(T, own, hits)
 		if p == nil {
@@ -86,6 +90,10 @@ func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, 
 		}
 		select {
 		case <-p.settled:
+		case <-over:
+			over, late = nil, time.After(afterTerm)
+		case <-late:
+			return errNoLeader
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.stop:
@@ -97,8 +105,11 @@ func (r *Replica) waitSettled(ctx context.Context, T txn.Timestamp, own txn.ID, 
 
 // WaitSettled waits until no transaction is prepared here that writes to the span.
 func (r *Replica) WaitSettled(ctx context.Context, span txn.Span) error {
-	return r.waitSettled(ctx, txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
+	return r.waitSettled(ctx, r.termOver(), txn.MaxTimestamp, txn.ID{}, func(p *preparedTxn) bool { return p.touches(span) })
 }
+
+// termOver gives a channel that is closed when this replica does not lead any more in the term of now; it is closed already where it does not lead.
+func (r *Replica) termOver() <-chan struct{} { return *r.over.Load() }
 
 func (r *Replica) findPrepared(T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) *preparedTxn {
 	r.smu.RLock()
@@ -125,7 +136,8 @@ type waiter struct {
 	ch    chan struct{}
 }
 
-func (r *Replica) waitApplied(ctx context.Context, stamp uint64) error {
+// waitApplied waits for a stamp to be applied, as long as the term is not over: it may never be. Nil waits on.
+func (r *Replica) waitApplied(ctx context.Context, over <-chan struct{}, stamp uint64) error {
 	if r.applied.Load() >= stamp {
 		return nil
 	}
@@ -141,6 +153,8 @@ func (r *Replica) waitApplied(ctx context.Context, stamp uint64) error {
 			return errNoLeader
 		}
 		return nil
+	case <-over:
+		return errNoLeader
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-r.stop:

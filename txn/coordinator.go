@@ -153,6 +153,7 @@ func (c *Coordinator) commitChecked(ctx context.Context, floor Timestamp, w Part
 		var low *LowError
 		switch {
 		case err == nil:
+			c.Clock.Observe(C)
 			return C, nil
 		case !errors.As(err, &low):
 			return 0, err
@@ -215,6 +216,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		})
 		var low *LowError
 		if err == nil {
+			c.Clock.Observe(d.C)
 			break
 		}
 		if errors.As(err, &low) && attempt < maxAttempts && ctx.Err() == nil {
@@ -242,7 +244,7 @@ func (id ID) AnchorOf(n int) int { return int(id[0]) % n }
 
 // pickC picks a C above all the coordinator has heard of, and ahead of it, so that commits of the fragments themselves seldom overtake it; further
 // ahead with each attempt. Where timestamps have run ahead of the wall clock, as for some seconds after a change of leader, they pass by ticks and not by
-// time, so the lead is counted in both. The clock is not raised to C: it would take the lead back, as every fragment hears of it.
+// time, so the lead is counted in both. The clock is not raised to C before all have it: that would take the lead back, as every fragment hears of it.
 func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) Timestamp {
 	C := max(c.Clock.Now(), floor+1)
 	for _, p := range parts {
