@@ -158,13 +158,18 @@ func (p *Process) Terminate() (code int, took time.Duration, err error) {
 		return p.cmd.ProcessState.ExitCode(), time.Since(started), nil
 	case <-time.After(readyTimeout):
 		took := time.Since(started)
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // its log says then what every goroutine is at
-		select {
-		case <-p.exited:
-		case <-time.After(readyTimeout):
-			p.Kill()
-		}
+		p.Dump()
 		return -1, took, fmt.Errorf("still running %v after SIGTERM; its log:\n%s", readyTimeout, p.Log())
+	}
+}
+
+// Dump ends the process; its log says then what every goroutine was at.
+func (p *Process) Dump() {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.exited:
+	case <-time.After(readyTimeout):
+		p.Kill()
 	}
 }
 

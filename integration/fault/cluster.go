@@ -36,7 +36,8 @@ type Cluster struct {
 
 // Node is one node and where it is found, whether it runs or not.
 type Node struct {
-	Number  int
+	Number  int    // where it is
+	ID      int    // as the cluster knows it
 	SQL     string // HOST:PORT, as clients see it
 	listen  string // likewise, as the node does
 	Peers   string // HOST:PORT of the node port
@@ -62,7 +63,7 @@ func NewCluster(binary, dir string, network Network, n int, flags ...string) (*C
 // Add starts one node more, which joins those there are.
 func (c *Cluster) Add() (*Node, error) {
 	number := len(c.nodes) + 1
-	n := &Node{Number: number, data: filepath.Join(c.dir, "n"+strconv.Itoa(number))}
+	n := &Node{Number: number, ID: number, data: filepath.Join(c.dir, "n"+strconv.Itoa(number))}
 	var err error
 	if n.SQL, err = c.port(number, sqlPort); err != nil {
 		return nil, err
@@ -77,21 +78,27 @@ func (c *Cluster) Add() (*Node, error) {
 			return nil, err
 		}
 	}
-	var join []string
-	if number > 1 {
-		token, err := c.Token()
-		if err != nil {
-			return nil, err
-		}
-		join = []string{"--join", c.nodes[0].Peers, "--token", token}
+	if number == 1 {
+		err = c.start(n)
+	} else {
+		err = c.join(n, c.nodes[0])
 	}
-	if err := c.start(n, join...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes = append(c.nodes, n)
 	return n, nil
+}
+
+// join starts a node whose data directory is empty.
+func (c *Cluster) join(n, at *Node) error {
+	token, err := c.Token()
+	if err != nil {
+		return err
+	}
+	return c.start(n, "--join", at.Peers, "--token", token)
 }
 
 // port gives an address of a node: on loopback a port that is free, which is then its own for good.
@@ -255,10 +262,12 @@ func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if number < 1 || number > len(nodes) {
-		return nil, fmt.Errorf("%s: there is no node %d", query, number)
+	for _, n := range nodes {
+		if n.ID == number {
+			return n, nil
+		}
 	}
-	return nodes[number-1], nil
+	return nil, fmt.Errorf("%s: there is no node %d", query, number)
 }
 
 // WaitWhole waits until a node finds that every fragment has its replicas, all of which have caught up, and that every node is there.
@@ -275,6 +284,17 @@ func (c *Cluster) Logs(lines int) string {
 		fmt.Fprintf(&b, "node %d:\n%s\n", n.Number, strings.Join(all[max(0, len(all)-lines):], "\n"))
 	}
 	return b.String()
+}
+
+// Dump has every node that runs write down what its goroutines do, which ends it, and gives what they wrote.
+func (c *Cluster) Dump() string {
+	for _, n := range c.Nodes() {
+		if n.process != nil && !n.process.Exited() {
+			_ = syscall.Kill(n.process.PID(), syscall.SIGCONT)
+			n.process.Dump()
+		}
+	}
+	return c.Logs(1 << 20)
 }
 
 // Close ends all nodes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -30,9 +31,6 @@ func TestMain(m *testing.M) {
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
-
-// recovery is how long a cluster may take to be whole again after a fault has ended, on a busy machine.
-const recovery = 2 * time.Minute
 
 // TestFaults has clients work on three nodes, at any of them, while the nodes suffer one fault after another. Nothing that was acknowledged may be
 // lost, nothing stale be read, no total be wrong, in any snapshot; and after each fault all replicas are whole again by themselves.
@@ -66,24 +64,29 @@ func TestFaults(t *testing.T) {
 	})
 	waitWhole(t, c)
 
-	run := &workload.Run{URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Patience: 30 * time.Second}
+	run := &workload.Run{
+		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond,
+		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+	}
 	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[0].URL())); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	s := &sufferer{t: t, c: c, run: run, rnd: rnd}
 	wait := run.Start(ctx)
 	if soak > 0 {
-		suffer(t, c, run, rnd, time.Now().Add(soak))
+		s.suffer(time.Now().Add(soak))
 	} else {
 		for _, f := range Faults() {
 			if !f.Cuts {
-				inflict(t, c, run, f, rnd, time.Second)
+				s.inflict(f, time.Second)
 			}
 		}
 	}
 	cancel()
 	wait()
+	t.Logf("%d operations on single documents", s.operations)
 	report, wrong, err := run.Verify(t.Context(), integration.Connect(t, c.AnyURL()))
 	if err != nil {
 		t.Fatal(err)
@@ -97,23 +100,64 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// stuckAfter is how long a transaction may take, whatever happens: statements give up after 30 s without a leader.
+const stuckAfter = time.Minute
+
+// stuck ends the test with what every node is at, since a client's transaction does not end.
+func stuck(t *testing.T, c *Cluster, what string) {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("sherd-stuck-%d.log", os.Getpid()))
+	if err := os.WriteFile(path, []byte(c.Dump()), 0o600); err != nil {
+		t.Error(err)
+	}
+	t.Errorf("at %s: %s does not end; what the nodes were at is in %s", time.Now().Format("15:04:05.000"), what, path)
+}
+
+// sufferer inflicts faults, one after another, and has single documents read and written during each.
+type sufferer struct {
+	t          *testing.T
+	c          *Cluster
+	run        *workload.Run
+	rnd        *rand.Rand
+	rounds     int
+	operations int
+}
+
 // suffer inflicts faults at random until a time.
-func suffer(t *testing.T, c *Cluster, run *workload.Run, rnd *rand.Rand, until time.Time) {
+func (s *sufferer) suffer(until time.Time) {
 	all := Faults()
-	for time.Now().Before(until) && !t.Failed() {
-		time.Sleep(time.Duration(rnd.IntN(4000)) * time.Millisecond) // work without faults
-		inflict(t, c, run, all[rnd.IntN(len(all))], rnd, time.Duration(500+rnd.IntN(7500))*time.Millisecond)
+	for time.Now().Before(until) && !s.t.Failed() {
+		time.Sleep(time.Duration(s.rnd.IntN(4000)) * time.Millisecond) // work without faults
+		s.inflict(all[s.rnd.IntN(len(all))], time.Duration(500+s.rnd.IntN(7500))*time.Millisecond)
 	}
 }
 
-func inflict(t *testing.T, c *Cluster, run *workload.Run, f Fault, rnd *rand.Rand, length time.Duration) {
-	at, began := run.Now(), time.Now()
-	if err := f.Do(c, rnd, length); err != nil {
+func (s *sufferer) inflict(f Fault, length time.Duration) {
+	t, c := s.t, s.c
+	conn := integration.Connect(t, c.AnyURL())
+	registers, err := s.run.NewRegisters(t.Context(), conn, s.rounds)
+	if err != nil {
+		t.Fatalf("before %s: %v", f.Name, err)
+	}
+	conn.Close(t.Context())
+	s.rounds++
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := registers.Start(ctx)
+	at, began := s.run.Now(), time.Now()
+	if err := f.Do(c, s.rnd, length); err != nil {
 		t.Fatalf("%s: %v", f.Name, err)
 	}
 	ended := time.Now()
 	waitWhole(t, c)
-	t.Logf("at %v %s for %v: whole after %v", at.Round(time.Millisecond), f.Name, ended.Sub(began).Round(time.Millisecond), time.Since(ended).Round(time.Millisecond))
+	whole := time.Since(ended)
+	cancel()
+	wait()
+	operations, wrong := registers.Verify()
+	if wrong != "" {
+		t.Errorf("%s: %s", f.Name, wrong)
+	}
+	s.operations += operations
+	t.Logf("at %v %s for %v: whole after %v", at.Round(time.Millisecond), f.Name, ended.Sub(began).Round(time.Millisecond), whole.Round(time.Millisecond))
 }
 
 // waitWhole waits until every node finds the cluster whole.

@@ -1,9 +1,15 @@
 package fault
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 )
+
+// recovery is how long a cluster may take to be whole again after a fault has ended, on a busy machine.
+const recovery = 2 * time.Minute
 
 // Fault is one kind of suffering.
 type Fault struct {
@@ -23,6 +29,7 @@ func Faults() []Fault {
 		{Name: "kill the catalog's leader", Do: killCatalogLeader},
 		{Name: "freeze the leader of a fragment", Do: freezeLeader},
 		{Name: "rolling restart", Do: rollingRestart},
+		{Name: "lose the data of one", Do: loseData},
 		{Name: "cut off", Cuts: true, Do: cut(true, true)},
 		{Name: "not heard", Cuts: true, Do: cut(true, false)},
 		{Name: "hears nothing", Cuts: true, Do: cut(false, true)},
@@ -89,6 +96,35 @@ func rollingRestart(c *Cluster, _ *rand.Rand, _ time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// loseData has a node lose all that it had. It comes back as another node, in the same place, and who it was is removed.
+func loseData(c *Cluster, rnd *rand.Rand, _ time.Duration) error {
+	nodes := pick(c, rnd, 2)
+	n, other := nodes[0], nodes[1]
+	c.Kill(n)
+	if err := os.RemoveAll(n.data); err != nil {
+		return err
+	}
+	if err := c.join(n, other); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recovery)
+	defer cancel()
+	name, err := ask[string](ctx, other, fmt.Sprintf("SELECT name FROM sherd.nodes WHERE id = %d", n.ID))
+	if err != nil {
+		return err
+	}
+	if n.ID, err = ask[int](ctx, other, "SELECT max(id) FROM sherd.nodes"); err != nil {
+		return err
+	}
+	if err := waitFor(ctx, other, "SELECT count(*) FROM sherd.drain_node('"+name+"')", 1); err != nil {
+		return err
+	}
+	if err := waitFor(ctx, other, "SELECT replicas FROM sherd.nodes WHERE name = '"+name+"'", 0); err != nil {
+		return fmt.Errorf("drain of %s: %w", name, err)
+	}
+	return waitFor(ctx, other, "SELECT count(*) FROM sherd.remove_node('"+name+"')", 1)
 }
 
 func cut(out, in bool) func(*Cluster, *rand.Rand, time.Duration) error {

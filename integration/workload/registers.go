@@ -83,7 +83,9 @@ type Registers struct {
 // NewRegisters makes a round's documents; the first round, 0, makes the table too.
 func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Registers, error) {
 	if round == 0 {
-		r.began = time.Now()
+		if r.began.IsZero() {
+			r.began = time.Now()
+		}
 		if _, err := conn.Exec(ctx, "CREATE TABLE registers (id text PRIMARY KEY, v int NOT NULL, doc jsonb)"); err != nil {
 			return nil, err
 		}
@@ -104,6 +106,7 @@ func (g *Registers) Start(ctx context.Context) (wait func()) {
 		wg.Go(func() {
 			for c.connected(ctx) {
 				c.one()
+				time.Sleep(g.run.Pause)
 			}
 		})
 	}

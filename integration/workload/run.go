@@ -24,7 +24,13 @@ type Run struct {
 	// Patience bounds a transaction, connecting included; what takes longer has an unknown outcome. It must be beyond what the database may
 	// take to recover.
 	Patience time.Duration
+	// Pause is what a client of registers waits between operations, so that long histories stay short enough to be checked.
+	Pause time.Duration
+	// Stuck, if set, is told once of a transaction that takes longer than StuckAfter.
+	Stuck      func(what string)
+	StuckAfter time.Duration
 
+	stuck sync.Once
 	began time.Time
 	next  atomic.Int64 // values and transaction numbers
 
@@ -154,6 +160,9 @@ func refused(err error) bool {
 	return code != "" && code != "40003" && !strings.HasPrefix(code, "57P")
 }
 
+// dialTime bounds an attempt to connect; a process that is stopped does not answer.
+const dialTime = 10 * time.Second
+
 // client has one connection after the other.
 type client struct {
 	r    *Run
@@ -171,7 +180,7 @@ func (c *client) connected(ctx context.Context) bool {
 		if c.conn != nil && !c.conn.IsClosed() {
 			return true
 		}
-		dial, cancel := context.WithTimeout(ctx, c.r.Patience)
+		dial, cancel := context.WithTimeout(ctx, dialTime)
 		conn, err := pgx.Connect(dial, c.r.URL())
 		cancel()
 		if err != nil {
@@ -195,7 +204,18 @@ func (c *client) close() {
 
 // patient bounds a transaction. The history's end does not break it off: its outcome would be unknown.
 func (c *client) patient() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), c.r.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), c.r.Patience)
+	if c.r.Stuck == nil {
+		return ctx, cancel
+	}
+	pid := c.conn.PgConn().PID()
+	watch := time.AfterFunc(c.r.StuckAfter, func() {
+		c.r.stuck.Do(func() { c.r.Stuck(fmt.Sprintf("a transaction of the client with process number %d", pid)) })
+	})
+	return ctx, func() {
+		watch.Stop()
+		cancel()
+	}
 }
 
 // now is the time since the history began.
