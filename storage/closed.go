@@ -95,7 +95,7 @@ func (r *Replica) WaitServable(ctx context.Context, c Closed) error {
 			return errNotClosed
 		}
 		// A wait ends early where a term does; a follower's goes on.
-		if err := r.waitApplied(ctx, uint64(min(c.Last, c.T))); err != nil && (ctx.Err() != nil || r.closing()) {
+		if err := r.waitApplied(ctx, nil, uint64(min(c.Last, c.T))); err != nil && (ctx.Err() != nil || r.closing()) {
 			return err
 		}
 		r.LearnClosed(c)
