@@ -52,6 +52,8 @@ type Config struct {
 	Version door.Version
 	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.
 	CertificateLook time.Duration
+	// LockPatience is how long a lock of a table waits for a node that cannot be asked; 0 is 30 s.
+	LockPatience time.Duration
 	// UpgradeLook is how often it is looked whether an upgrade can be finalized; 0 is a minute.
 	UpgradeLook time.Duration
 }

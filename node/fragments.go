@@ -38,7 +38,7 @@ func (n *Node) buildFragments() {
 	})
 	n.locks = tablelock.New(tablelock.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Presence: n.host.Presence(), Nodes: n.members,
-		Logger: n.cfg.Logger,
+		Logger: n.cfg.Logger, Patience: n.cfg.LockPatience,
 	}, n.port.members)
 	n.advisory = advisory.New(advisory.Config{
 		Self: n.dir.NodeID, Incarnation: n.host.Incarnation(), Catalog: n.catalog, Door: n.port.door, Nodes: n.members, Detector: n.host.Deadlocks(),

@@ -182,6 +182,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.locks.Serve(n.server.Locks())
 	n.advisory.Serve(n.server.LostAdvisory)
 	n.background.Go(func() { n.advisory.Run(watching) })
+	n.background.Go(func() { n.server.FollowPrepared(watching) })
 	n.activity.Serve(activity.Sessions{Server: n.server, Cancel: n.wire.Cancel})
 	return nil
 }

@@ -3,7 +3,9 @@ package sql
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -47,12 +49,65 @@ func (s *Session) dropLocks(gid string, err error) {
 	name := heldName{s.database, gid}
 	s.db.mu.Lock()
 	owner := s.db.held[name]
-	delete(s.db.held, name)
 	s.db.mu.Unlock()
 	if owner != nil {
-		owner.Release()
-		if e := s.db.elsewhere(); e != nil {
-			e.Release(owner.ID())
+		s.db.dropHeld(name, owner)
+	}
+}
+
+// dropHeld lets go of the locks of one prepared transaction, unless another of its name has them meanwhile.
+func (db *Server) dropHeld(name heldName, owner *locks.Owner) {
+	db.mu.Lock()
+	is := db.held[name] == owner
+	if is {
+		delete(db.held, name)
+	}
+	db.mu.Unlock()
+	if !is {
+		return
+	}
+	owner.Release()
+	if e := db.elsewhere(); e != nil {
+		e.Release(owner.ID())
+	}
+}
+
+// heldLook is how often it is looked whether prepared transactions have ended at other nodes.
+const heldLook = time.Second
+
+// FollowPrepared lets go of the locks of prepared transactions that were ended through another node, until ctx ends.
+func (db *Server) FollowPrepared(ctx context.Context) {
+	t := time.NewTicker(heldLook)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			db.followPrepared(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (db *Server) followPrepared(ctx context.Context) {
+	db.mu.Lock()
+	held := maps.Clone(db.held) // what is here now has been durable before
+	db.mu.Unlock()
+	lists := map[catalog.OID]map[txn.ID]bool{}
+	for name, owner := range held {
+		if lists[name.database] == nil {
+			list, err := db.cfg.Fragments.Held(ctx, name.database)
+			if err != nil {
+				return // nobody knows at present
+			}
+			ids := map[txn.ID]bool{}
+			for _, h := range list {
+				ids[h.ID] = true
+			}
+			lists[name.database] = ids
+		}
+		if !lists[name.database][owner.ID()] {
+			db.dropHeld(name, owner)
 		}
 	}
 }

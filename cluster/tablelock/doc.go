@@ -16,6 +16,7 @@
 //	L2  It is let go after this node has the definitions that its holder has committed, as far as it gets them within some seconds.
 //	L3  A transaction that has lost a lock elsewhere does not commit.
 //
-// Limits: between the confirmation and the commit there is no check: a gateway that stands still just then, for longer than the lease, may commit after
-// its locks are gone. Locks of a prepared transaction are taken again at its own node only, when that starts again.
+// Limits: between the confirmation and the commit there is no check. A gateway that stands still just then, for longer than the lease, does not commit what it
+// has staged at other nodes, since that is gone, nor what it leads with replicas elsewhere, since others lead that by then; what it leads alone (one replica)
+// it may commit after its locks are gone. Locks of a prepared transaction are taken again at its own node only, when that starts again.
 package tablelock

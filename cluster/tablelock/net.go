@@ -20,12 +20,12 @@ import (
 
 const (
 	askTimeout = 2 * time.Second        // of what does not wait for a lock
-	patience   = 30 * time.Second       // with a node that cannot be asked and may be alive
+	patience   = 30 * time.Second       // of Config.Patience
 	catchUp    = 5 * time.Second        // that a lock is kept for the definitions that its holder has committed
 	look       = 100 * time.Millisecond // how often it is looked at meanwhile
 )
 
-// Config says whose side it is. All fields are required.
+// Config says whose side it is. All fields but Patience are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // of this process
@@ -34,6 +34,7 @@ type Config struct {
 	Presence    *presence.Presence
 	Nodes       func() []uint32 // of the cluster; this one may be among them
 	Logger      *slog.Logger
+	Patience    time.Duration // with a node that cannot be asked and may be alive; 0 is 30 s
 }
 
 // Net is a node's side. All methods may be called concurrently.
@@ -49,6 +50,9 @@ type Net struct {
 
 // New makes the net of a node and registers its service.
 func New(cfg Config, members grpc.ServiceRegistrar) *Net {
+	if cfg.Patience == 0 {
+		cfg.Patience = patience
+	}
 	n := &Net{cfg: cfg, open: map[txn.ID]*taken{}, holders: map[holderID]*holder{}}
 	pb.RegisterTableLocksServer(members, n)
 	return n

@@ -174,7 +174,7 @@ func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if time.Since(failing) > patience {
+		if time.Since(failing) > n.cfg.Patience {
 			return false, pgerr.New(pgerr.CannotConnectNow, "%s does not answer, and its transactions may still use the table", n.name(node)).
 				WithHint("Start the node, or stop its process: some seconds after nobody hears of it any more it is left out. sherd.nodes shows which nodes answer.")
 		}

@@ -80,6 +80,14 @@ func code(err error) string {
 	return ""
 }
 
+func detail(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Detail
+	}
+	return ""
+}
+
 // Sessions at three nodes lock the same keys.
 func TestAdvisoryLocksOverNodes(t *testing.T) {
 	a := newAdvisors(t)

@@ -21,7 +21,11 @@ type lockWorld struct {
 }
 
 func newLockWorld(t *testing.T, nodes int) *lockWorld {
-	c := Start(t, nodes, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
+	return newLockWorldAs(t, nodes, func(uint32, *node.Config) {})
+}
+
+func newLockWorldAs(t *testing.T, nodes int, configure func(uint32, *node.Config)) *lockWorld {
+	c := Start(t, nodes, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 }, configure)
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	t.Cleanup(cancel)
 	return &lockWorld{Cluster: c, ctx: ctx, t: t}
