@@ -275,8 +275,5 @@ func (t *table) systemColumn(col int, key []byte) types.Datum {
 		}
 		return types.Datum{K: types.KindTid, N: int64(bucketOfKey(key))<<16 | int64(h>>16|1)}
 	}
-	return types.NewOid(frozenXid)
+	return types.NewOid(query.FrozenXid)
 }
-
-// frozenXid is what xmin shows: the row is visible to everyone who sees it at all.
-const frozenXid = 2

@@ -246,6 +246,9 @@ func (p *planner) modifyRows(l *level) (part, relSet, error) {
 	q := l.q
 	conds := conjuncts(q.Where)
 	positions := allPositions(q.Rels[q.Result])
+	if l.need[varKey{q.Result, query.ColCtid}] {
+		positions = append(positions, query.ColCtid)
+	}
 	target := relSet{q.Result: true}
 	conds = append(conds, implied(l, conds)...)
 	own, rest := l.split(conds, target, true)

@@ -84,11 +84,25 @@ func (p *planner) column(l *level, v *query.Var, in *layout) (query.Expr, error)
 		if rel.Kind == query.RelJoin {
 			return p.rewrite(l, rel.JoinVars[v.Col], in)
 		}
+		if l.q.Command != query.Select && v.Rel == l.q.Result && v.Col < 0 {
+			return writtenSystemColumn(v, rel)
+		}
 	}
 	if in.collects {
 		return p.sibling(l, v, in), nil
 	}
 	return nil, pgerr.New(pgerr.InternalError, "column %q is not in the input of this step", v.Name)
+}
+
+// writtenSystemColumn is a system column of a row that the statement writes.
+func writtenSystemColumn(v *query.Var, rel *query.Rel) (query.Expr, error) {
+	switch v.Col {
+	case query.ColTableOID:
+		return &query.Const{T: v.T, Value: types.NewOid(rel.Table.OID)}, nil
+	case query.ColXmin:
+		return &query.Const{T: v.T, Value: types.NewOid(query.FrozenXid)}, nil
+	}
+	return nil, pgerr.Unsupported("%s of a row that is being inserted is not supported", v.Name).WithHint("Name the row by its primary key.")
 }
 
 // sibling makes v, a column of an earlier FROM item, an outer parameter that the join above will bind.

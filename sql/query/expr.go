@@ -47,10 +47,13 @@ type Var struct {
 // System columns.
 const (
 	ColTableOID = -1
-	ColCtid     = -2 // made up from the row's key
-	ColXmin     = -3
+	ColCtid     = -2  // made up from the row's key
+	ColXmin     = -3  // always FrozenXid
 	ColWholeRow = -10 // the row as a record
 )
+
+// FrozenXid is what xmin shows: the row is visible to everyone who sees it at all.
+const FrozenXid = 2
 
 // Call is a function, an operator (Op is its name, for display) or a cast by function (Cast).
 type Call struct {
