@@ -68,6 +68,25 @@ func (c *Change) ApplyPlan(id uint64, a Author) error {
 	return c.setPlan(p, JobRunning, "", a)
 }
 
+// BeginPlan keeps a plan and begins to carry it out, as part of a change that it belongs to; id is a new number of a job. Proposals for the database go.
+func (c *Change) BeginPlan(id uint64, database OID, p *Plan, a Author) error {
+	d := c.base.Database(database)
+	if now := d.Map.Epoch(); now != p.Epoch {
+		return conflict()
+	}
+	for _, other := range c.base.Plans(database) {
+		if other.Job.State != JobProposed {
+			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID, d.Name).
+				WithHint("Wait for it, or end it with sherd.cancel_plan(%d).", other.Job.ID)
+		}
+		c.DropJob(other.Job.ID)
+	}
+	p.Who, p.Why = a.Who, a.Why
+	j := NewPlanJob(id, database, p, a.Micros)
+	j.State = JobRunning
+	return errors.Join(c.PutJob(j), c.notePlan(RunningPlan{j, p}, "plan applied", a))
+}
+
 // PausePlan begins no further step of a plan, and pauses its moves.
 func (c *Change) PausePlan(id uint64, a Author) error {
 	p, err := c.planNamed(id)

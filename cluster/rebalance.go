@@ -26,7 +26,7 @@ func (h *Host) sizes(_ context.Context, d *catalog.Database) ([]balance.Stat, er
 // PlanRebalance makes a plan for a database and keeps it as a proposal; its number is 0 where there is nothing to do.
 func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error) {
 	view := h.cfg.Catalog.View()
-	if p, err = h.balancer.Plan(ctx, view, view.Database(database), balance.Advise, false); err != nil {
+	if p, err = h.balancer.Plan(ctx, view, view.Database(database), balance.Advise); err != nil {
 		return 0, nil, err
 	}
 	id, err = h.balancer.Propose(ctx, database, p, a)
@@ -36,7 +36,7 @@ func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalo
 // MovesBuckets tells whether plans can be carried out.
 func (h *Host) MovesBuckets() bool { return false }
 
-// FillFragments makes a plan that gives every fragment of a database its share, in a picture of it that the catalog need not have.
-func (h *Host) FillFragments(ctx context.Context, d *catalog.Database) (*catalog.Plan, error) {
-	return h.balancer.Plan(ctx, h.cfg.Catalog.View(), d, balance.Off, true)
+// FillFragments makes a plan that gives every fragment of grown, which has more of them than now, its share.
+func (h *Host) FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error) {
+	return h.balancer.Fill(ctx, h.cfg.Catalog.View(), now, grown)
 }

@@ -30,6 +30,8 @@ type Fragments interface {
 	// plans can be carried out.
 	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)
 	MovesBuckets() bool
+	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.
+	FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
 	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as
 	// are worth looking at, and how many there are.
 	ListRowLocks() ([]txn.RowLock, int)

@@ -224,11 +224,13 @@ func TestPicture(t *testing.T) {
 	v := w.database().Map.Ranges()[0].Interval
 	w.sizes[v] = 400
 	weight, limit := 2.0, uint64(1<<30)
-	w.do(func(ch *catalog.Change) error { return ch.SetNodeShare(1, &weight, &limit, catalog.Author{Who: "ann", Micros: 3}) })
+	w.do(func(ch *catalog.Change) error {
+		return ch.SetNodeShare(1, &weight, &limit, catalog.Author{Who: "ann", Micros: 3})
+	})
 	w.do(func(ch *catalog.Change) error {
 		return ch.Pin(catalog.PostgresDB, shardmap.Interval{Lo: 0, Hi: 10}, w.database().Map.Lookup(0), catalog.Author{Who: "ann", Micros: 4})
 	})
-	in, err := w.b.picture(t.Context(), w.c.View(), w.database())
+	in, err := w.b.picture(t.Context(), w.c.View(), w.database(), w.database())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +240,53 @@ func TestPicture(t *testing.T) {
 	if len(in.Rules) != 1 || in.Rules[0].Hi != 10 || len(in.Cells) != 16 || in.Fragments[1].Name != "postgres$1" {
 		t.Errorf("picture: %+v", in)
 	}
-	p, err := w.b.Plan(t.Context(), w.c.View(), w.database(), balance.Advise, false)
+	p, err := w.b.Plan(t.Context(), w.c.View(), w.database(), balance.Advise)
 	if err != nil || p.Epoch != w.database().Map.Epoch() || len(p.Steps) == 0 || p.Steps[0].Estimate == 0 {
 		t.Errorf("plan: %+v, %v", p, err)
+	}
+}
+
+// Fragments that are added to a database, also to an empty one, get their shares by a plan.
+func TestFill(t *testing.T) {
+	for _, mib := range []int64{0, 900} {
+		w := newWorld(t, 1)
+		w.sizes[shardmap.WholeSpace()] = mib
+		now, me := w.database(), catalog.Author{Who: "ann", Micros: 9}
+		ids, err := w.c.NewFragmentIDs(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grown := now.Clone()
+		for i, id := range ids {
+			grown.Fragments = append(grown.Fragments, catalog.Fragment{ID: id, Ordinal: i + 1, Nodes: []uint32{1}, Added: true})
+		}
+		p, err := w.b.Fill(t.Context(), w.c.View(), now, grown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := w.c.NewJobID(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.do(func(ch *catalog.Change) error {
+			for _, id := range ids {
+				if _, err := ch.AddFragment(now.OID, id, []uint32{1}, me); err != nil {
+					return err
+				}
+			}
+			return ch.BeginPlan(number, now.OID, p, me)
+		})
+		for round := 0; len(w.c.View().Plans(0)) > 0; round++ {
+			if round > 20 {
+				t.Fatalf("no end: %+v", w.c.View().Plans(0))
+			}
+			w.carryOut()
+			w.land()
+		}
+		for _, f := range w.database().Fragments {
+			if n := w.database().Map.Owned(f.ID).Len(); n < 300_000 || n > 400_000 {
+				t.Errorf("%d MiB: fragment %d owns %d buckets", mib, f.ID, n)
+			}
+		}
 	}
 }

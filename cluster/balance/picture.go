@@ -25,19 +25,29 @@ type Balancer struct{ cfg Config }
 // New makes a Balancer.
 func New(cfg Config) *Balancer { return &Balancer{cfg} }
 
-// Plan makes a plan for a database: with fill, shares are made even however small they are. It may be empty.
-func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode, fill bool) (*catalog.Plan, error) {
-	in, err := b.picture(ctx, view, d)
+// Plan makes a plan for a database. It may be empty.
+func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode) (*catalog.Plan, error) {
+	in, err := b.picture(ctx, view, d, d)
 	if err != nil {
 		return nil, err
 	}
-	in.Mode, in.Fill = mode, fill
+	in.Mode = mode
 	return planOf(balance.Decide(in)), nil
 }
 
-// picture is a database as the decision sees it.
-func (b *Balancer) picture(ctx context.Context, view *catalog.View, d *catalog.Database) (in balance.Input, err error) {
-	stats, err := b.cfg.Sizes(ctx, d)
+// Fill makes a plan that gives every fragment of grown its share, however small it is; now is the database as it is, whose fragments can be asked.
+func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *catalog.Database) (*catalog.Plan, error) {
+	in, err := b.picture(ctx, view, now, grown)
+	if err != nil {
+		return nil, err
+	}
+	in.Mode, in.Fill = balance.Off, true
+	return planOf(balance.Decide(in)), nil
+}
+
+// picture is a database d as the decision sees it, by what the fragments of now say.
+func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *catalog.Database) (in balance.Input, err error) {
+	stats, err := b.cfg.Sizes(ctx, now)
 	if err != nil {
 		return in, err
 	}

@@ -80,7 +80,7 @@ func (b *Balancer) propose(ctx context.Context) error {
 		if len(view.Moves(d.OID)) > 0 || busy(view, d.OID) || len(d.Fragments) < 2 && len(view.Plans(d.OID)) == 0 {
 			continue
 		}
-		p, err := b.Plan(ctx, view, d, mode, false)
+		p, err := b.Plan(ctx, view, d, mode)
 		if err != nil {
 			errs = append(errs, err)
 			continue

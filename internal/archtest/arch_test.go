@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"sql/refint":           {"catalog", "sql/builtin", "sql/types"},
 	"sql/copydata":         {},
 	"sql/locks":            {"txn"},
-	"sql/ddl":              {"catalog", "internal/scramsecret", "shardmap", "sql/analyze", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/refint", "sql/settings", "sql/types"},
+	"sql/ddl":              {"catalog", "internal/scramsecret", "shardmap", "shardmap/balance", "sql/analyze", "sql/builtin", "sql/parse", "sql/pgcatalog", "sql/query", "sql/refint", "sql/settings", "sql/types"},
 	"sql/verify":           {"catalog", "shardmap", "sql/exec", "sql/plan", "txn"},
 	"sql/sysview":          {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql":                  {"catalog", "internal/scramsecret", "jsonb", "shardmap", "sql/advice", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/refint", "sql/settings", "sql/sysview", "sql/types", "sql/verify", "txn"},

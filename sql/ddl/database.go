@@ -251,8 +251,11 @@ func (r *runner) renameDatabase(from, to string) error {
 	})
 }
 
-// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT, REPLICATION_FACTOR.
+// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT, REPLICATION_FACTOR, FRAGMENTS.
 func (r *runner) alterDatabase(n *pg_query.AlterDatabaseStmt) error {
+	if done, err := r.alterFragments(n); done {
+		return err
+	}
 	return r.update(func(c *change) error {
 		d, err := c.databaseNamed(n.Dbname)
 		if err != nil {
@@ -284,9 +287,8 @@ func (c *change) alterDatabaseOption(d *catalog.Database, e *pg_query.DefElem) (
 		d.ReplicationFactor = t.replication
 		c.noticeReplicas(d)
 		return nil
-	case "fragments", "ranges":
-		return pgerr.Unsupported("changing the fragments of a database is not supported yet").
-			WithHint("Buckets cannot be moved yet. CREATE DATABASE takes FRAGMENTS and RANGES.")
+	case "ranges":
+		return pgerr.Unsupported("RANGES of a database that is there cannot be set").WithHint("sherd.move_buckets moves a range of buckets to a fragment.")
 	}
 	return pgerr.Unsupported("option %s of ALTER DATABASE is not supported yet", strings.ToUpper(e.Defname)).WithHint("Leave it out.")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap/balance"
 	"github.com/sherddb/sherd/sql/settings"
 )
 
@@ -34,6 +35,10 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 		if value, err = d.Check(value); err != nil {
 			return err
 		}
+		if _, err := balance.ParseWindows(value); err != nil && d.Name == "sherd.balancer_windows" {
+			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, d.Name, value).WithDetail("%s.", err).
+				WithHint("Windows are times in UTC: '22:00-06:00', 'mon-fri 01:00-05:00, sat 00:00-24:00'; empty is always.")
+		}
 		return c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value})
 	})
 }
@@ -45,7 +50,7 @@ func ofCluster(name string) (*settings.Definition, error) {
 		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 	}
 	switch strings.ToLower(d.Name) {
-	case "sherd.dead_node_after", "sherd.auto_finalize_upgrade":
+	case "sherd.dead_node_after", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows":
 		return d, nil
 	}
 	return nil, pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name).

@@ -1,0 +1,115 @@
+package ddl
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// alterFragments is ALTER DATABASE … FRAGMENTS n. More are added, and a plan gives each its share of the buckets in the background; of fewer the last ones give
+// their buckets to the others and go. done is false where the statement is another.
+func (r *runner) alterFragments(n *pg_query.AlterDatabaseStmt) (done bool, err error) {
+	i := slices.IndexFunc(n.Options, func(o *pg_query.Node) bool { return o.GetDefElem().GetDefname() == "fragments" })
+	if i < 0 {
+		return false, nil
+	}
+	e := n.Options[i].GetDefElem()
+	if len(n.Options) > 1 {
+		return true, pgerr.Unsupported("FRAGMENTS cannot be changed together with other options").WithHint("Change one option with each ALTER DATABASE.")
+	}
+	var t topology
+	if err := t.read(e, r.pos(e.Location)); err != nil {
+		return true, err
+	}
+	return true, r.update(func(c *change) error {
+		d, err := c.databaseNamed(n.Dbname)
+		if err != nil {
+			return err
+		}
+		if err := c.mustOwnDatabase(d); err != nil {
+			return err
+		}
+		return c.resize(d, t.fragments)
+	})
+}
+
+// resize makes a database have n fragments.
+func (c *change) resize(d *catalog.Database, n int) error {
+	var staying []catalog.Fragment
+	for _, f := range d.Fragments {
+		if !f.Draining {
+			staying = append(staying, f)
+		}
+	}
+	if len(staying) == n {
+		return nil
+	}
+	if c.FillFragments == nil {
+		return pgerr.Unsupported("changing the fragments of a database is not supported yet").
+			WithHint("Buckets cannot be moved yet. CREATE DATABASE takes FRAGMENTS and RANGES.")
+	}
+	a := catalog.Author{Who: c.me.Name, Why: fmt.Sprintf("ALTER DATABASE %s FRAGMENTS %d", d.Name, n), Micros: time.Now().UnixMicro()}
+	if n > len(staying) {
+		return c.grow(d, n-len(staying), a)
+	}
+	slices.SortFunc(staying, func(x, y catalog.Fragment) int { return y.Ordinal - x.Ordinal })
+	for _, f := range staying[:len(staying)-n] {
+		id, err := c.Catalog.NewJobID(c.ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.ch.RemoveFragment(id, d.OID, f.ID, a); err != nil {
+			return err
+		}
+	}
+	c.notifyWork("the buckets of %d fragments of database \"%s\" move to the others, then these fragments go", len(staying)-n, d.Name)
+	return nil
+}
+
+// grow adds fragments, and a plan that fills them.
+func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
+	ids, err := c.Catalog.NewFragmentIDs(c.ctx, more)
+	if err != nil {
+		return err
+	}
+	grown := d.Clone()
+	sites, sets := c.sites(), c.view.ReplicaSets()
+	ordinal := 0
+	for _, f := range d.Fragments {
+		ordinal = max(ordinal, f.Ordinal+1)
+	}
+	for i, id := range ids {
+		nodes := shardmap.FirstPlacement(sites, sets, d.ReplicationFactor)
+		if _, err := c.ch.AddFragment(d.OID, id, nodes, a); err != nil {
+			return err
+		}
+		sets = append(sets, shardmap.ReplicaSet{Fragment: id, Nodes: nodes})
+		grown.Fragments = append(grown.Fragments, catalog.Fragment{ID: id, Ordinal: ordinal + i, Nodes: nodes, Added: true})
+	}
+	plan, err := c.FillFragments(c.ctx, d, grown)
+	if err != nil {
+		return err
+	}
+	id, err := c.Catalog.NewJobID(c.ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.ch.BeginPlan(id, d.OID, plan, a); err != nil {
+		return err
+	}
+	c.notifyWork("plan %d gives the new fragments of database \"%s\" their buckets", id, d.Name)
+	return nil
+}
+
+// notifyWork tells of work that goes on in the background.
+func (c *change) notifyWork(format string, args ...any) {
+	c.notices = append(c.notices, &pgerr.Error{
+		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...), Detail: "sherd.plans, sherd.moves and sherd.jobs tell how far it is.",
+	})
+}
