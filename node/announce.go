@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/cluster/door"
@@ -20,6 +21,7 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 	short, cancel := context.WithTimeout(ctx, announcePatience)
 	defer cancel()
 	err := n.register.Announce(short, n.dir.NodeID, info)
+	n.found.Store(err == nil)
 	if err == nil || ctx.Err() != nil || short.Err() == nil && !pgerr.Is(err, pgerr.CannotConnectNow) && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return err
 	}
@@ -32,6 +34,7 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 				return
 			}
 		}
+		n.found.Store(true)
 	})
 	return nil
 }
@@ -72,4 +75,18 @@ func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// addrOf gives where another node may be reached. Until the cluster knows where this one is, the addresses of --join are tried in turn too: all nodes may
+// have moved, and none knows where the others are now. Who answers proves which node it is.
+func (n *Node) addrOf(node uint32) (string, error) {
+	known, err := n.contacts.Addr(node)
+	if n.found.Load() || len(n.cfg.Join) == 0 {
+		return known, err
+	}
+	candidates := slices.Clone(n.cfg.Join)
+	if err == nil {
+		candidates = append(candidates, known)
+	}
+	return candidates[n.tries.Add(1)%uint32(len(candidates))], nil
 }

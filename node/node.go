@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -49,6 +50,9 @@ type Node struct {
 	wire      *pgwire.Server
 	listener  net.Listener
 	http      *httpDoor
+
+	found atomic.Bool   // the cluster knows where this node is
+	tries atomic.Uint32 // of addresses, until then
 
 	removed    chan error         // why Serve ends by itself
 	stop       context.CancelFunc // of what runs in the background; nil before it does

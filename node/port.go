@@ -39,7 +39,7 @@ func (p *port) listen(addr string) (err error) {
 // build makes door, servers and the transport of Raft. Nothing of it is open yet.
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
-		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Version, Addr: n.contacts.Addr, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
+		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Version, Addr: n.addrOf, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
 		Admit:          func(peer trust.Peer) error { return n.register.Admit(peer) },
 		ClusterVersion: n.clusterVersion,
 	})
