@@ -6,8 +6,9 @@
 # make large    transactions of a million rows and of a GiB, with what memory they take
 # make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
 # make soak     three nodes in network namespaces, with faults at random: SOAK=30m; wants root and iproute2
+# make failover how long writes to a fragment pause when its leader dies (FAILOVER=10 trials), and what an idle cluster takes; 5 minutes
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak generate static
+.PHONY: build demo test race lint bench compare kill large history broken soak failover generate static
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -50,7 +51,13 @@ history: build
 SOAK ?= 30m
 
 soak: build
-	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run TestFaults ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk' ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
+
+FAILOVER ?= 10
+
+failover: build
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_MEASURE=$(FAILOVER) $(GO) test -count=1 -timeout 30m -v -run 'TestFailover|TestIdle' ./integration/fault
 
 broken:
 	integration/broken

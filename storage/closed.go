@@ -118,6 +118,7 @@ func (r *Replica) ClosedView(id txn.ID, T txn.Timestamp) (*View, error) {
 		return nil, errTooOld(T)
 	}
 	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
-	v.own = r.own.Load() // after T was found to be closed: an entry about buckets that is not in it is stamped above T
+	v.over = r.termOver() // of a leader's; a follower waits a little for what is undecided
+	v.own = r.own.Load()  // after T was found to be closed: an entry about buckets that is not in it is stamped above T
 	return v, nil
 }

@@ -50,20 +50,7 @@ func TestFaults(t *testing.T) {
 		}
 		network = namespaces
 	}
-	c, err := NewCluster(binary, t.TempDir(), network, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(c.Logs(60))
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	waitWhole(t, c)
-
+	c := startCluster(t, t.TempDir(), network)
 	run := &workload.Run{
 		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond,
 		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
@@ -98,6 +85,25 @@ func TestFaults(t *testing.T) {
 	if report.Committed < 50 {
 		t.Errorf("only %d transactions were committed", report.Committed)
 	}
+}
+
+// startCluster starts three nodes, which end with the test, and waits until they are whole.
+func startCluster(t *testing.T, dir string, network Network) *Cluster {
+	t.Helper()
+	c, err := NewCluster(binary, dir, network, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.Logs(60))
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	waitWhole(t, c)
+	return c
 }
 
 // stuckAfter is how long a transaction may take, whatever happens: statements give up after 30 s without a leader.

@@ -180,19 +180,7 @@ func TestRollingRestart(t *testing.T) {
 			t.Fatalf("SHERD_ROLLS: %v", err)
 		}
 	}
-	c, err := NewCluster(binary, t.TempDir(), Loopback{}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(c.Logs(80))
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	waitWhole(t, c)
+	c := startCluster(t, t.TempDir(), Loopback{})
 	conn := integration.Connect(t, c.nodes[0].URL())
 	integration.Exec(t, conn, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	integration.Exec(t, conn, "INSERT INTO acc SELECT g, 100 FROM generate_series(0, $1::int) g", rollingRows*3*len(rollingSteps)-1)

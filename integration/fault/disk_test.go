@@ -1,0 +1,178 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sherddb/sherd/integration"
+	"github.com/sherddb/sherd/integration/workload"
+)
+
+const (
+	diskSize = 900 << 20
+	mib      = 1 << 20
+)
+
+// disk is a small file system of its own for a node's data, in memory.
+type disk struct {
+	t   *testing.T
+	dir string
+}
+
+func newDisk(t *testing.T, dir string) disk {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", diskSize)); err != nil {
+		t.Skipf("a file system of its own for each node wants root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk{t, dir}
+}
+
+func (d disk) free() int64 {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &st); err != nil {
+		d.t.Fatal(err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize)
+}
+
+// leave fills the disk so that about so much is left.
+func (d disk) leave(left int64) {
+	d.t.Helper()
+	f, err := os.Create(filepath.Join(d.dir, "ballast"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	err = syscall.ENOSPC
+	for try := 0; err == syscall.ENOSPC && try < 100; try++ { // the node writes too
+		if n := d.free() - left; n > 0 {
+			err = syscall.Fallocate(int(f.Fd()), 0, 0, n)
+		} else {
+			err = nil
+		}
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d disk) clear() {
+	if err := os.Remove(filepath.Join(d.dir, "ballast")); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// TestFullDisk fills the disks of the nodes, one and all. Writes are refused with 53100, reads, DELETE and DROP go on, and with room writes do by themselves.
+// Then a disk has no room at all: the others go on, and the node comes back with all it had.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	var disks []disk
+	for n := 1; n <= 3; n++ {
+		disks = append(disks, newDisk(t, filepath.Join(dir, fmt.Sprintf("n%d", n))))
+	}
+	c := startCluster(t, dir, Loopback{})
+	conn := integration.Connect(t, c.nodes[0].URL())
+	integration.Exec(t, conn, "CREATE TABLE docs (id int PRIMARY KEY, body text NOT NULL)")
+	integration.Exec(t, conn, "CREATE TABLE old AS SELECT g AS id FROM generate_series(1, 100) g")
+	write := "INSERT INTO docs SELECT g, repeat('x', 100) FROM generate_series($1::int, $1::int + 99) g"
+	integration.Exec(t, conn, write, 0)
+
+	for _, full := range [][]disk{disks[1:2], disks} { // one disk, then all
+		for _, d := range full {
+			d.leave(190 * mib) // too little to write, enough to delete
+		}
+		await(t, "writes are refused", func() bool {
+			_, err := conn.Exec(t.Context(), write, 1000)
+			if err == nil {
+				integration.Exec(t, conn, "DELETE FROM docs WHERE id >= 1000")
+				return false
+			}
+			if workload.SQLState(err) != "53100" {
+				t.Errorf("a write on a full disk: %s", describe(err))
+			}
+			t.Log(describe(err))
+			return true
+		})
+		if n := integration.One[int](t, conn, "SELECT count(*) FROM docs WHERE id < 1000"); n != 100 {
+			t.Errorf("%d rows", n)
+		}
+		if tag, err := conn.Exec(t.Context(), "DELETE FROM docs WHERE id = 7"); err != nil || tag.RowsAffected() != 1 {
+			t.Errorf("DELETE on a full disk: %v, %v", tag, err)
+		}
+		if len(full) == len(disks) {
+			integration.Exec(t, conn, "DROP TABLE old")
+		}
+		for _, d := range full {
+			d.clear()
+		}
+		await(t, "there is room again", func() bool {
+			_, err := conn.Exec(t.Context(), write, 1000) // in all fragments
+			return err == nil
+		})
+		integration.Exec(t, conn, "DELETE FROM docs WHERE id >= 1000")
+		integration.Exec(t, conn, "INSERT INTO docs VALUES (7, 'again')")
+	}
+
+	run := &workload.Run{
+		URL: c.AnyURL, Errorf: t.Errorf, Seed: 1, Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
+	}
+	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[2].URL())); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := run.Start(ctx)
+	disks[1].leave(0)
+	time.Sleep(5 * time.Second)
+	disks[1].clear()
+	if n := c.nodes[1]; n.process.Exited() {
+		t.Log("the node without any room has ended")
+		if err := c.Start(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitWhole(t, c)
+	cancel()
+	wait()
+	conn, err := pgx.Connect(t.Context(), c.AnyURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	report, wrong, err := run.Verify(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	t.Log(report)
+	if n := integration.One[int](t, conn, "SELECT count(*) FROM docs"); n != 100 {
+		t.Errorf("%d rows in the end", n)
+	}
+}
+
+// await waits until something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(recovery); !so(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", recovery, what)
+		}
+	}
+}
