@@ -49,9 +49,12 @@ func (c *Catalog) NewNodeID(ctx context.Context) (uint32, error) {
 }
 
 // NewJobID gives a job number that was never used.
-func (c *Catalog) NewJobID(ctx context.Context) (uint64, error) {
-	first, err := c.allot(ctx, allotment{jobs: 1})
-	return first.job, err
+func (c *Catalog) NewJobID(ctx context.Context) (uint64, error) { return c.NewJobIDs(ctx, 1) }
+
+// NewJobIDs gives the first of n job numbers in a row that were never used.
+func (c *Catalog) NewJobIDs(ctx context.Context, n int) (first uint64, err error) {
+	a, err := c.allot(ctx, allotment{jobs: uint32(n)})
+	return a.job, err
 }
 
 // NextIDs takes n numbers, from 1, for ids of a table's documents that the server completes (orders/17-A), and gives the first. Numbers are

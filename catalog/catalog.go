@@ -131,6 +131,14 @@ func (c *Catalog) Snapshot() error { return c.group.Snapshot() }
 // View gives the newest state that this node knows.
 func (c *Catalog) View() *View { return c.machine.view.Load() }
 
+// Current gives a view that holds every change that any node was told of before the call. It needs a leader, and waits ten seconds for one.
+func (c *Catalog) Current(ctx context.Context) (*View, error) {
+	if err := c.barrier(ctx, leaderPatience); err != nil {
+		return nil, err
+	}
+	return c.View(), nil
+}
+
 // WaitVersion waits until the view has reached a version and gives it.
 func (c *Catalog) WaitVersion(ctx context.Context, version uint64) (*View, error) {
 	for {

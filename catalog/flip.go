@@ -27,8 +27,8 @@ func (c *Change) step(job, number uint64) (RunningMove, error) {
 
 // Flip makes the target of a move's step the owner of its buckets: the map of the next epoch and the step as flipped, as one. Entries of indexes were
 // derived by the given versions of tables; where one has another, and where an index of the database is being built, it is refused
-// (DefinitionsChangedError). A step that is not running is ErrStepOver.
-func (c *Change) Flip(job, number uint64, derived map[OID]uint64, counters func(*Move), micros int64) error {
+// (DefinitionsChangedError). A step that is not running is ErrStepOver. note adds what is to be kept with it: F, Since, counters.
+func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *Change) Flip(job, number uint64, derived map[OID]uint64, counters func(
 	d.Map = next
 	m.Step.Phase, m.Waits = StepFlipped, ""
 	m.Steps++
-	counters(m.Move)
+	note(m.Move)
 	return errors.Join(c.PutDatabase(d), c.PutJob(m.Job.WithMove(m.Move, micros)))
 }
 
@@ -79,6 +79,27 @@ func (c *Change) requireDerived(database OID, derived map[OID]uint64) error {
 	return nil
 }
 
+// BeginStep begins a step of a move, with a new number; one that is open, and a move that does not run, is ErrStepOver.
+func (c *Change) BeginStep(job uint64, s MoveStep, micros int64) error {
+	m, ok := c.base.MoveOf(job)
+	if !ok || m.Job.State != JobRunning || m.Step.Open() {
+		return ErrStepOver
+	}
+	s.Phase = StepRunning
+	m.Step, m.Waits = s, ""
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
+}
+
+// SetWaits writes down what a move waits for.
+func (c *Change) SetWaits(job uint64, waits string, micros int64) error {
+	m, ok := c.base.MoveOf(job)
+	if !ok || m.Job.State != JobRunning || m.Waits == waits {
+		return nil
+	}
+	m.Waits = waits
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
+}
+
 // AbortStep writes down that a step never flips; nothing happens if it is not running any more.
 func (c *Change) AbortStep(job, number uint64, why string, micros int64) error {
 	m, err := c.step(job, number)
@@ -91,12 +112,13 @@ func (c *Change) AbortStep(job, number uint64, why string, micros int64) error {
 }
 
 // FinishStep writes down that the fragments know that a step was aborted or has flipped; nothing happens where that was done.
-func (c *Change) FinishStep(job, number uint64, micros int64) error {
+func (c *Change) FinishStep(job, number uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil || m.Step.Phase != StepAborted && m.Step.Phase != StepFlipped {
 		return nil
 	}
 	m.Step.Phase = StepDone
+	note(m.Move)
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
@@ -112,5 +134,26 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
 	}
 	r.Move.Step, r.Move.Waits = MoveStep{}, ""
-	return c.Record(r, micros)
+	if err := c.Record(r, micros); err != nil || !m.Pin || outcome != string(JobDone) {
+		return err
+	}
+	return c.pinMoved(m, micros)
+}
+
+// pinMoved pins what a move has brought, where nothing else is pinned there.
+func (c *Change) pinMoved(m RunningMove, micros int64) error {
+	d := c.base.Database(m.Job.Database)
+	if d == nil || len(d.Remaining(&Move{Interval: m.Interval, Target: m.Target})) > 0 {
+		return nil
+	}
+	for _, p := range d.Pins {
+		if !p.Intersect(m.Interval).Empty() {
+			return nil
+		}
+	}
+	d = d.Clone()
+	d.Pins = append(d.Pins, Pin{m.Interval, m.Target})
+	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
+	a := Author{Who: m.Who, Why: m.Why, Plan: m.Plan, Micros: micros}
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, m.Interval.String(), "pinned to "+d.NameOf(m.Target)))
 }

@@ -36,6 +36,8 @@ type MoveStep struct {
 	shardmap.Interval
 	Source uint32
 	Phase  StepPhase
+	// Of one that has flipped: the timestamp of the source's fence, and the smallest that may be read at, which the target is told.
+	F, Since uint64
 }
 
 // Open tells whether something about the step remains to be done.
@@ -49,6 +51,7 @@ type Move struct {
 	Who    string // the role
 	Why    string
 	Plan   uint64 // that it is part of; 0: of none
+	Pin    bool   // the buckets are pinned when all of them are there
 	Step   MoveStep
 
 	// Counters, of all steps together.
@@ -63,10 +66,10 @@ type Move struct {
 func encodeMove(m *Move) *pb.Move {
 	p := &pb.Move{
 		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps, Bytes: m.Bytes,
-		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits,
+		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits, Pin: m.Pin,
 	}
 	if s := m.Step; s.Number != 0 {
-		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase)}
+		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since}
 	}
 	return p
 }
@@ -75,13 +78,13 @@ func decodeMove(p *pb.Move) (*Move, error) {
 	m := &Move{
 		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(), Who: p.GetWho(), Why: p.GetWhy(),
 		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(), Blocked: p.GetBlockedMicros(),
-		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(),
+		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
 	}
 	if s := p.GetStep(); s != nil {
 		if s.GetPhase() > uint32(StepDone) {
 			return nil, fmt.Errorf("step of a move in phase %d", s.GetPhase())
 		}
-		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(), StepPhase(s.GetPhase())}
+		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(), StepPhase(s.GetPhase()), s.GetF(), s.GetSince()}
 	}
 	return m, m.check()
 }

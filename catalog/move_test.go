@@ -13,7 +13,7 @@ import (
 func fullMove() *Move {
 	return &Move{
 		Interval: shardmap.Interval{Lo: 10, Hi: 50}, Source: 1, Target: 2, Who: "postgres", Why: "room", Plan: 9,
-		Step:  MoveStep{4, shardmap.Interval{Lo: 20, Hi: 30}, 1, StepFlipped},
+		Step:  MoveStep{Number: 4, Interval: shardmap.Interval{Lo: 20, Hi: 30}, Source: 1, Phase: StepFlipped},
 		Steps: 3, Bytes: 4, Documents: 5, Blocked: 6, Worst: 7, Retries: 8, Rate: 9, Waits: "x",
 	}
 }
@@ -47,11 +47,16 @@ func TestMoveFormat(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(m, fullMove()) {
 		t.Errorf("%+v, %v", m, err)
 	}
+	flipped := fullMove()
+	flipped.Step.F, flipped.Step.Since, flipped.Pin = 1<<60+1, 1<<60, true
+	if m, err := NewMoveJob(3, 5, flipped, 77).Move(); err != nil || !reflect.DeepEqual(m, flipped) {
+		t.Errorf("%+v, %v", m, err)
+	}
 	zero := map[string]bool{}
 	noteFields(zero, "Move", reflect.ValueOf(fullMove()).Elem())
 	noteFields(zero, "EndedMove", reflect.ValueOf(e.ops[2].desc.(*Record).Move).Elem())
 	for path, is := range zero {
-		if is {
+		if is && path != "Move.Pin" {
 			t.Errorf("%s is zero", path)
 		}
 	}
@@ -100,10 +105,8 @@ func TestFlip(t *testing.T) {
 	_, do := movedCatalog(t)
 	var now *View
 	begin := func(number uint64, lo, hi uint32) error {
-		return do(func(v *View, c *Change) error {
-			m, _ := v.MoveOf(7)
-			m.Step = MoveStep{number, shardmap.Interval{Lo: lo, Hi: hi}, 1, StepRunning}
-			return c.PutJob(m.Job.WithMove(m.Move, 2))
+		return do(func(_ *View, c *Change) error {
+			return c.BeginStep(7, MoveStep{Number: number, Interval: shardmap.Interval{Lo: lo, Hi: hi}, Source: 1}, 2)
 		})
 	}
 	flip := func(number, version uint64) error {
@@ -119,15 +122,15 @@ func TestFlip(t *testing.T) {
 		}
 	}
 	must(begin(20, 100, 200))
+	if err := begin(21, 200, 300); !errors.Is(err, ErrStepOver) {
+		t.Errorf("beside another: %v", err)
+	}
 	var changed *DefinitionsChangedError
 	if err := flip(20, 9); !errors.As(err, &changed) {
 		t.Errorf("of another version: %v", err)
 	}
 	if err := flip(21, 1); !errors.Is(err, ErrStepOver) {
 		t.Errorf("of another step: %v", err)
-	}
-	if err := begin(100, 100, 200); err == nil {
-		t.Error("a number that was not allotted is taken")
 	}
 	must(flip(20, 1))
 	if err := flip(20, 1); !errors.Is(err, ErrStepOver) {
@@ -136,7 +139,7 @@ func TestFlip(t *testing.T) {
 	must(do(func(_ *View, c *Change) error { return c.AbortStep(7, 20, "late", 4) }))
 	must(do(func(v *View, c *Change) error {
 		now = v
-		return c.FinishStep(7, 20, 4)
+		return c.FinishStep(7, 20, func(*Move) {}, 4)
 	}))
 	d := now.Database(5)
 	m, _ := now.MoveOf(7)
@@ -145,6 +148,9 @@ func TestFlip(t *testing.T) {
 	}
 	if rest := d.Remaining(m.Move); len(rest) != 1 || rest[0].Lo != 200 || rest[0].Hi != 300 {
 		t.Errorf("remaining: %v", rest)
+	}
+	if err := begin(100, 200, 300); err == nil {
+		t.Error("a number that was not allotted is taken")
 	}
 	must(begin(22, 200, 300))
 	must(do(func(_ *View, c *Change) error { return c.AbortStep(7, 22, "slow", 5) }))
@@ -155,7 +161,7 @@ func TestFlip(t *testing.T) {
 	if _, ok := now.MoveOf(7); !ok {
 		t.Error("a move with an open step is gone")
 	}
-	must(do(func(_ *View, c *Change) error { return c.FinishStep(7, 22, 6) }))
+	must(do(func(_ *View, c *Change) error { return c.FinishStep(7, 22, func(*Move) {}, 6) }))
 	must(do(func(_ *View, c *Change) error { return c.EndMove(7, "done", "", 6) }))
 	must(do(func(v *View, _ *Change) error {
 		now = v
@@ -182,7 +188,7 @@ func TestFlipConflicts(t *testing.T) {
 		_, do := movedCatalog(t)
 		err := do(func(v *View, c *Change) error {
 			m, _ := v.MoveOf(7)
-			m.Step = MoveStep{20, shardmap.Interval{Lo: 100, Hi: 200}, 1, StepRunning}
+			m.Step = MoveStep{Number: 20, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: 1, Phase: StepRunning}
 			return c.PutJob(m.Job.WithMove(m.Move, 2))
 		})
 		if err != nil {

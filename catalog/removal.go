@@ -52,16 +52,6 @@ func (j *Job) WithRemoval(r *Removal, micros int64) *Job {
 	return j
 }
 
-// removalOf gives the job that removes a fragment, nil where there is none.
-func (v *View) removalOf(fragment uint32) *Job {
-	for j := range v.Jobs() {
-		if r, err := j.Removal(); err == nil && r.Fragment == fragment {
-			return j
-		}
-	}
-	return nil
-}
-
 // RemoveFragment begins to take a fragment out of its database; id is a new number of a job.
 func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Author) error {
 	d := c.current(c.base.Database(database))

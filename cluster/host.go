@@ -34,6 +34,8 @@ type Config struct {
 	Transport func(group uint64) raft.Transport
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 	Beat      time.Duration  // between what nodes say of their presence; 0 is a second
+	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the driver there, as a crash would.
+	AtMove func(arrow string) error
 }
 
 // Host holds the replicas of this node.
@@ -55,6 +57,7 @@ type Host struct {
 	balancer *balance.Balancer
 
 	jobs jobs
+	busy *busy
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
@@ -74,6 +77,7 @@ func New(cfg Config) *Host {
 		cfg.Storage.Pace = storage.NewPace()
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
+	h.busy = &busy{}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
 	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Silent: h.Silent, Now: time.Now})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
@@ -107,8 +111,12 @@ func (h *Host) Start(ctx context.Context) error {
 	}
 	watch, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	h.done.Add(2)
+	h.done.Add(3)
 	go h.watch(watch)
+	go func() {
+		defer h.done.Done()
+		h.newMover().Run(watch)
+	}()
 	go func() {
 		defer h.done.Done()
 		h.settleDefinitions(watch)
@@ -194,6 +202,10 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
 	c.Device = h.log
+	if _, f := view.Fragment(uint32(id)); f != nil {
+		c.Added = f.Added
+	}
+	c.Global = h.global
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
 	r, err := storage.Open(c)
@@ -208,6 +220,20 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	h.mu.Unlock()
 	h.steer(id, r)
 	return nil
+}
+
+// global tells whether an index is global, by the definitions of now: whoever writes its entries goes by them too (C2).
+func (h *Host) global(table, index uint32) bool {
+	t := h.cfg.Catalog.View().TableByStorage(table)
+	if t == nil {
+		return false
+	}
+	for i := range t.Indexes {
+		if t.Indexes[i].StorageID == index {
+			return t.Indexes[i].Global
+		}
+	}
+	return false
 }
 
 // dropUnwanted closes and removes the replicas of fragments that no database has any more.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
@@ -33,6 +34,8 @@ type leader interface {
 	CloseAt(ctx context.Context, T txn.Timestamp) (storage.Closed, error)
 	// End drops what a transaction has staged and the snapshots kept for it.
 	End(ctx context.Context, id txn.ID) error
+	// source is the fragment as one that gives buckets away.
+	source() move.Source
 }
 
 // heldStage is what COMMIT PREPARED needs of txn.Participant.

@@ -101,6 +101,7 @@ func (h *Host) Register(s grpc.ServiceRegistrar) {
 	if h.links != nil {
 		pb.RegisterPresenceServer(s, h.links.presence)
 		pb.RegisterUpkeepServer(s, upkeep{h: h})
+		pb.RegisterMovesServer(s, moves{h: h})
 	}
 }
 

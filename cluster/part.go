@@ -43,7 +43,7 @@ var (
 )
 
 func newLocalPart(r *storage.Replica, t *Transaction, o exec.TransactionOptions) *localPart {
-	p := &localPart{Stage: Stage{Tx: r.Tx(t.id), of: t, meter: t.host.meter(r.ID())}, replica: r}
+	p := &localPart{Stage: Stage{Tx: r.Tx(t.id), of: t, meter: t.host.meter(r.ID()), busy: t.host.busy}, replica: r}
 	p.SetSession(o.Session)
 	p.SetLockTimeout(o.LockTimeout)
 	if o.Isolation == txn.Serializable {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"github.com/sherddb/sherd/cluster/heat"
 	"github.com/sherddb/sherd/shardmap"
@@ -15,11 +16,26 @@ type Stage struct {
 	*storage.Tx
 	places places
 	meter  *heat.Meter  // of the fragment; nil: nothing is counted
+	busy   *busy        // told how long commits take; nil: nobody
 	of     *Transaction // asked whether it may become wider; nil: its gateway is another node, which judges for itself
 }
 
 // NewStage makes the stage of a transaction whose gateway is another node.
-func (h *Host) NewStage(tx *storage.Tx) *Stage { return &Stage{Tx: tx, meter: h.meter(tx.Fragment())} }
+func (h *Host) NewStage(tx *storage.Tx) *Stage {
+	return &Stage{Tx: tx, meter: h.meter(tx.Fragment()), busy: h.busy}
+}
+
+// Commit commits here alone.
+func (s *Stage) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	defer s.busy.since(time.Now())
+	return s.Tx.Commit(ctx, req)
+}
+
+// Prepare prepares here.
+func (s *Stage) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	defer s.busy.since(time.Now())
+	return s.Tx.Prepare(ctx, req)
+}
 
 // Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
 func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {

@@ -48,7 +48,7 @@ func (h history) put(c exec.EntryChange) {
 	list, key := h[string(c.Key)], string(c.Key)
 	i, there := slices.BinarySearchFunc(list, c.At, func(v exec.RowVersion, at txn.Timestamp) int { return int(v.At) - int(at) })
 	switch {
-	case there && c.Yields && list[i].Value != nil:
+	case there && c.Yields && c.Value == nil && list[i].Value != nil:
 		return
 	case there:
 		list[i].Value = bytes.Clone(c.Value)

@@ -2794,6 +2794,7 @@ type Move struct {
 	Retries       int64                  `protobuf:"varint,14,opt,name=retries,proto3" json:"retries,omitempty"`
 	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`  // bytes per second, lately
 	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"` // for what; empty: it goes on
+	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`    // when all are there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2940,6 +2941,13 @@ func (x *Move) GetWaits() string {
 	return ""
 }
 
+func (x *Move) GetPin() bool {
+	if x != nil {
+		return x.Pin
+	}
+	return false
+}
+
 // MoveStep is a part of a move, a move of its own to the fragments.
 type MoveStep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2948,6 +2956,8 @@ type MoveStep struct {
 	Hi            uint32                 `protobuf:"varint,3,opt,name=hi,proto3" json:"hi,omitempty"`
 	Source        uint32                 `protobuf:"varint,4,opt,name=source,proto3" json:"source,omitempty"`
 	Phase         uint32                 `protobuf:"varint,5,opt,name=phase,proto3" json:"phase,omitempty"` // 1 running, 2 aborted, 3 flipped, 4 done
+	F             uint64                 `protobuf:"fixed64,6,opt,name=f,proto3" json:"f,omitempty"`        // flipped: the timestamp of the fence, and the smallest that may be read at
+	Since         uint64                 `protobuf:"fixed64,7,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3013,6 +3023,20 @@ func (x *MoveStep) GetSource() uint32 {
 func (x *MoveStep) GetPhase() uint32 {
 	if x != nil {
 		return x.Phase
+	}
+	return 0
+}
+
+func (x *MoveStep) GetF() uint64 {
+	if x != nil {
+		return x.F
+	}
+	return 0
+}
+
+func (x *MoveStep) GetSince() uint64 {
+	if x != nil {
+		return x.Since
 	}
 	return 0
 }
@@ -3954,7 +3978,7 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
 	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
 	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
-	"\x05swept\x18\r \x03(\rR\x05swept\"\x93\x03\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\xa5\x03\n" +
 	"\x04Move\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x16\n" +
@@ -3972,13 +3996,16 @@ const file_catalog_proto_rawDesc = "" +
 	"\fworst_micros\x18\r \x01(\x03R\vworstMicros\x12\x18\n" +
 	"\aretries\x18\x0e \x01(\x03R\aretries\x12\x12\n" +
 	"\x04rate\x18\x0f \x01(\x03R\x04rate\x12\x14\n" +
-	"\x05waits\x18\x10 \x01(\tR\x05waits\"p\n" +
+	"\x05waits\x18\x10 \x01(\tR\x05waits\x12\x10\n" +
+	"\x03pin\x18\x11 \x01(\bR\x03pin\"\x94\x01\n" +
 	"\bMoveStep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x03 \x01(\rR\x02hi\x12\x16\n" +
 	"\x06source\x18\x04 \x01(\rR\x06source\x12\x14\n" +
-	"\x05phase\x18\x05 \x01(\rR\x05phase\"_\n" +
+	"\x05phase\x18\x05 \x01(\rR\x05phase\x12\f\n" +
+	"\x01f\x18\x06 \x01(\x06R\x01f\x12\x14\n" +
+	"\x05since\x18\a \x01(\x06R\x05since\"_\n" +
 	"\aRemoval\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x10\n" +
 	"\x03who\x18\x02 \x01(\tR\x03who\x12\x10\n" +

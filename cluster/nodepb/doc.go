@@ -5,4 +5,4 @@
 // packages door, join and raftnet.
 package nodepb
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative door.proto join.proto raft.proto task.proto definitions.proto deadlock.proto activity.proto upkeep.proto notify.proto tablelock.proto advisory.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative door.proto join.proto raft.proto task.proto definitions.proto deadlock.proto activity.proto upkeep.proto notify.proto tablelock.proto advisory.proto move.proto

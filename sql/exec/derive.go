@@ -21,7 +21,7 @@ type RowVersion struct {
 type EntryChange struct {
 	At         txn.Timestamp
 	Key, Value []byte // no value: the entry is removed
-	// Yields: where the key has an entry at that very version, put by another row, it stays. A statement may give a unique value from one row to
+	// Yields: the index is unique. A removal does nothing where the key has an entry at that very version, put by another row: it stays. A statement may give a unique value from one row to
 	// another, and the two rows are derived apart, in any order.
 	Yields bool
 }
@@ -191,7 +191,7 @@ func (t *derivation) change(old, next []entry, arrival uint32, at txn.Timestamp,
 			continue
 		}
 		t.value = appendArrived(t.value[:0], b.value, arrival)
-		if err := f(EntryChange{At: at, Key: b.key, Value: t.value}); err != nil {
+		if err := f(EntryChange{At: at, Key: b.key, Value: t.value, Yields: b.exclusive}); err != nil {
 			return err
 		}
 	}

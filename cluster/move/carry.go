@@ -1,0 +1,181 @@
+package move
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// carryBytes bounds what goes into one entry of the target's log.
+const carryBytes = 512 << 10
+
+// carrier takes what the source's reads give, derives the entries of local indexes, and writes both at the target.
+type carrier struct {
+	s       *step
+	arrival uint32
+	deriver *exec.Deriver
+	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
+	unknown map[uint32]bool        // storage ids of rows of no table
+	batch   []storage.Version
+	size    int
+	given   map[entryAt]bool // entries of unique indexes that were put
+
+	bytes, documents int64 // so far
+}
+
+// entryAt is an entry of an index at a version.
+type entryAt struct {
+	key string
+	at  txn.Timestamp
+}
+
+func newCarrier(s *step, arrival uint32) *carrier {
+	c := &carrier{s: s, arrival: arrival, derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{}}
+	c.know(s.d.cfg.Catalog.View())
+	return c
+}
+
+// know derives by the definitions of a view from now on.
+func (c *carrier) know(view *catalog.View) {
+	c.deriver = exec.NewDeriver(view, func(t *catalog.Table) ([]query.Index, error) {
+		return plan.TableIndexes(view, t, plan.Env{Fold: exec.EvalConst})
+	})
+}
+
+// take takes a batch of the source's; those of a step that is not fenced are held back to the pace that is set.
+func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool) error {
+	size := 0
+	for i := 0; i < len(batch); {
+		n := i + 1
+		for n < len(batch) && bytes.Equal(batch[n].Key, batch[i].Key) {
+			n++
+		}
+		if err := c.key(ctx, batch[i:n]); err != nil {
+			return err
+		}
+		for _, v := range batch[i:n] {
+			size += len(v.Key) + len(v.Value)
+		}
+		i = n
+	}
+	if err := c.flush(ctx); err != nil || final { // what the batch holds is the source's again
+		return err
+	}
+	return c.s.d.pace.wait(ctx, size, moveRate(c.s.d.cfg.Catalog.View()))
+}
+
+// key takes the versions of a key.
+func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
+	for _, v := range versions {
+		if err := c.add(ctx, v); err != nil {
+			return err
+		}
+	}
+	key := versions[0].Key
+	if !storage.IsRow(key) {
+		return nil
+	}
+	if versions[0].Before == nil && !versions[len(versions)-1].Deleted {
+		c.documents++
+	}
+	if err := c.learn(ctx, storage.TableOf(key)); err != nil {
+		return err
+	}
+	rows := make([]exec.RowVersion, len(versions))
+	for i, v := range versions {
+		rows[i].At = v.At
+		if !v.Deleted {
+			rows[i].Value = v.Value
+		}
+	}
+	return c.deriver.Row(key, c.arrival, versions[0].Before, rows, func(e exec.EntryChange) error { return c.entry(ctx, e) })
+}
+
+// entry takes a change of an entry of a local index. A unique value that one row gives up and another takes in the same transaction stays.
+func (c *carrier) entry(ctx context.Context, e exec.EntryChange) error {
+	if e.Yields && e.Value == nil && c.given[entryAt{string(e.Key), e.At}] {
+		return nil
+	}
+	if e.Yields && e.Value != nil {
+		c.given[entryAt{string(e.Key), e.At}] = true
+	}
+	return c.add(ctx, storage.Version{Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
+}
+
+// learn sees to it that the deriver knows a table. What no definition has at a moment after the read was dropped meanwhile, or is part of a table that
+// nobody can see yet: nothing of it may be derived, and the flip is conditional on what was.
+func (c *carrier) learn(ctx context.Context, storageID uint32) error {
+	if c.unknown[storageID] {
+		return nil
+	}
+	known, err := c.deriver.Knows(storageID)
+	if err != nil {
+		return err
+	}
+	if !known {
+		view, err := c.s.d.cfg.Catalog.Current(ctx)
+		if err != nil {
+			return err
+		}
+		c.know(view)
+		if known, err = c.deriver.Knows(storageID); err != nil {
+			return err
+		}
+		if !known {
+			c.unknown[storageID] = true
+			return nil
+		}
+	}
+	t := c.deriver.View().TableByStorage(storageID)
+	if before, ok := c.derived[t.OID]; ok && before != t.Version {
+		return &catalog.DefinitionsChangedError{Why: fmt.Sprintf("the definition of %q has changed", t.Name)}
+	}
+	c.derived[t.OID] = t.Version
+	return nil
+}
+
+func (c *carrier) add(ctx context.Context, v storage.Version) error {
+	c.batch = append(c.batch, v)
+	n := len(v.Key) + len(v.Value)
+	c.bytes += int64(n)
+	if c.size += n; c.size < carryBytes {
+		return nil
+	}
+	return c.flush(ctx)
+}
+
+// flush writes what was taken.
+func (c *carrier) flush(ctx context.Context) error {
+	if len(c.batch) == 0 {
+		return nil
+	}
+	err := c.s.target.Carry(ctx, c.s.Number, c.batch)
+	c.batch, c.size = nil, 0
+	return err
+}
+
+// dropUnknown has what was carried of tables that are gone deleted: the job that deletes them may have been at the target before.
+func (c *carrier) dropUnknown(ctx context.Context) {
+	cat := c.s.d.cfg.Catalog
+	for id := range c.unknown {
+		if catalog.OID(id) < catalog.FirstOID || cat.View().TableByStorage(id) != nil {
+			continue
+		}
+		job, err := cat.NewJobID(ctx)
+		if err == nil {
+			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+				return ch.PutJob(catalog.NewDropStorageJob(job, c.s.m.Job.Database, id, now()))
+			})
+		}
+		if err != nil {
+			c.s.d.cfg.Logger.Warn("what a move has carried of a dropped table is not deleted", "table", id, "error", err)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// Package move drives the moves of buckets: the jobs of the catalog whose targets are led by this node (DESIGN 7).
+//
+// A job says which buckets are to be in which fragment; what is left to do is in the bucket map, so a job never forgets anything and does nothing
+// twice. It goes by steps of some MiB, each a move of its own to the fragments with a number of its own:
+//
+//	catalog: running   target: receive   source: read at T1 → target: carry   (T1, T2] …   source: fence at F   (T, F] → carry
+//	catalog: flipped (the map too, as one)   target: own   source: gone, clean   catalog: done
+//
+// Whoever comes upon a step that is not its own undoes it (catalog: aborted; then source: unfence, target: abandon; catalog: done), or, where it has
+// flipped, completes it. A fence that stands for longer than a second is undone in the same way by the source's leader (watch.go), so writes never
+// wait longer for a driver that is gone, unless the catalog has no majority: without one no fence is begun.
+//
+// What holds a step up (a transaction that is prepared, an index being built, other moves, foreground statements that suffer) is written into the
+// job, for sherd.moves.
+//
+// Invariants:
+//
+//	M3  A fence is begun by a step that is running in a view of the catalog which was current after the last round of catching up.
+//	M4  A source is told to lift a fence only after the catalog says that the step was aborted, and that ranges are gone only after the target owns
+//	    them, which is only after the flip.
+//	M5  Two drivers of one job do no harm: each change of the catalog is conditional on the step's number, and each step of the fragments is void
+//	    where it is not in its turn.
+//
+// It never decides what should move, and keeps nothing that a crash would lose.
+//
+// Limits: a bucket moves in one step, however large; a step is read and sent again from its start where it was undone.
+package move

@@ -1,0 +1,204 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage"
+)
+
+// errElsewhere says that the target is not led here any more: its leader goes on.
+var errElsewhere = errors.New("move: the target is led elsewhere")
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// drive takes a move as far as it goes: to its end, to a pause, or until the target is led elsewhere.
+func (d *Driver) drive(ctx context.Context, job uint64) {
+	backoff := minBackoff
+	for ctx.Err() == nil {
+		m, ok := d.cfg.Catalog.View().MoveOf(job)
+		if !ok || !d.hasWork(m) {
+			return
+		}
+		progress, err := d.advance(ctx, m)
+		switch {
+		case errors.Is(err, errElsewhere), ctx.Err() != nil:
+			return
+		case err == nil && progress:
+			backoff = minBackoff
+			continue
+		case err != nil:
+			d.cfg.Logger.Debug("a step of a move did not come to its end; trying again", "move", job, "error", err)
+			d.waits(ctx, job, reason(err))
+		}
+		if !sleep(ctx, backoff) {
+			return
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// reason is an error in few words, for people.
+func reason(err error) string {
+	var held *storage.HeldError
+	switch {
+	case errors.As(err, &held):
+		return fmt.Sprintf("prepared transaction %q", held.GID)
+	case errors.Is(err, storage.ErrUnsettled):
+		return "prepared transactions to be decided"
+	case errors.Is(err, storage.ErrMoveVoid):
+		return "another driver"
+	}
+	text := []rune(err.Error())
+	return string(text[:min(len(text), 200)])
+}
+
+// advance does the next thing for a move, and tells whether there is progress. It finds steps that another driver, or this one, has left.
+func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress bool, err error) {
+	target := d.cfg.Leads(m.Target)
+	if target == nil {
+		return false, errElsewhere
+	}
+	s := &step{d: d, m: m, target: target, MoveStep: m.Step}
+	switch m.Step.Phase {
+	case catalog.StepRunning:
+		return true, s.undo(ctx, "")
+	case catalog.StepAborted:
+		return true, s.lift(ctx)
+	case catalog.StepFlipped:
+		return true, s.complete(ctx)
+	}
+	view := d.cfg.Catalog.View()
+	db := view.Database(m.Job.Database)
+	switch {
+	case db == nil:
+		return false, d.finish(ctx, m, "cancelled", "the database was dropped")
+	case m.Job.State == catalog.JobCancelled:
+		return true, d.finish(ctx, m, "cancelled", "")
+	case m.Job.State != catalog.JobRunning:
+		return false, nil
+	}
+	rest := db.Remaining(m.Move)
+	if len(rest) == 0 {
+		return true, d.finish(ctx, m, "done", "")
+	}
+	r := nearest(db, rest, m.Target)
+	if why := d.heldUp(view, db, m, r); why != "" {
+		d.waits(ctx, m.Job.ID, why)
+		return false, nil
+	}
+	return true, d.step(ctx, m, target, r)
+}
+
+// finish ends a move that has no open step.
+func (d *Driver) finish(ctx context.Context, m catalog.RunningMove, outcome, why string) error {
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.EndMove(m.Job.ID, outcome, why, now()) })
+	return err
+}
+
+// waits writes down what a move waits for.
+func (d *Driver) waits(ctx context.Context, job uint64, why string) {
+	if m, ok := d.cfg.Catalog.View().MoveOf(job); !ok || m.Waits == why {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.SetWaits(job, why, now()) })
+	if err != nil && ctx.Err() == nil {
+		d.cfg.Logger.Debug("what a move waits for cannot be written down", "move", job, "error", err)
+	}
+}
+
+// nearest gives the range to move next, one that touches what the target has where there is one.
+func nearest(db *catalog.Database, rest []shardmap.Range, target uint32) shardmap.Range {
+	for _, r := range rest {
+		if touchesBelow(db, r, target) || touchesAbove(db, r, target) {
+			return r
+		}
+	}
+	return rest[0]
+}
+
+func touchesBelow(db *catalog.Database, r shardmap.Range, target uint32) bool {
+	return r.Lo > 0 && db.Map.Lookup(shardmap.Bucket(r.Lo-1)) == target
+}
+
+func touchesAbove(db *catalog.Database, r shardmap.Range, target uint32) bool {
+	return r.Hi < shardmap.BucketCount && db.Map.Lookup(shardmap.Bucket(r.Hi)) == target
+}
+
+// heldUp says what keeps the next step from beginning, "" where nothing does.
+func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) string {
+	if p, ok := db.Pinned(r.Interval, m.Target); ok {
+		return fmt.Sprintf("buckets %v, which are pinned", p.Interval)
+	}
+	if other := before(view, m, r.Fragment, concurrentMoves(view)); other != "" {
+		return other
+	}
+	for t := range view.Tables(db.OID) {
+		for i := range t.Indexes {
+			if t.Indexes[i].State == catalog.IndexBuilding {
+				return fmt.Sprintf("index %q, which is being built", t.Indexes[i].Name)
+			}
+		}
+	}
+	if d.cfg.Suffers() {
+		return "foreground statements, which have become slow"
+	}
+	return ""
+}
+
+// before tells which moves have to come before one: as many run at a time as the setting says, those with small numbers first, and a fragment takes
+// part in one of them at a time.
+func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int) string {
+	busy := map[uint32]uint64{}
+	n := 0
+	for _, other := range view.Moves(0) {
+		if other.Job.ID >= m.Job.ID {
+			break
+		}
+		if other.Job.State != catalog.JobRunning && !other.Step.Open() {
+			continue
+		}
+		from := other.Step.Source
+		if from == 0 || !other.Step.Open() {
+			if db := view.Database(other.Job.Database); db != nil {
+				if rest := db.Remaining(other.Move); len(rest) > 0 {
+					from = nearest(db, rest, other.Target).Fragment
+				}
+			}
+		}
+		if busy[from] != 0 || busy[other.Target] != 0 || n >= limit {
+			continue // it waits itself
+		}
+		busy[from], busy[other.Target] = other.Job.ID, other.Job.ID
+		n++
+	}
+	for _, f := range []uint32{source, m.Target} {
+		if id := busy[f]; id != 0 {
+			return fmt.Sprintf("move %d, of the same fragment", id)
+		}
+	}
+	if n >= limit {
+		return "other moves (sherd.concurrent_moves)"
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package move
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Source is the leader of the fragment that gives buckets away: here, or at another node.
+type Source interface {
+	ReadVersions(ctx context.Context, req storage.ReadRequest, fn func([]storage.Version) error) (storage.ReadResult, error)
+	Fence(ctx context.Context, move uint64, ranges []storage.BucketRange, settle time.Duration) (txn.Timestamp, error)
+	Unfence(ctx context.Context, move uint64, ranges []storage.BucketRange) error
+	Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) error
+	Clean(ctx context.Context, move uint64, ranges []storage.BucketRange) error
+	MoveSize(ctx context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error)
+}
+
+// Config says whose moves are driven. All but At are required.
+type Config struct {
+	Catalog *catalog.Catalog
+	Logger  *slog.Logger
+	// Leads gives the replica of a fragment that is led here, nil of others.
+	Leads func(fragment uint32) *storage.Replica
+	// Led lists the replicas that lead, here.
+	Led func() []*storage.Replica
+	// Ask does something with the leader of a source, and again with another one where that was not the leader or gave no answer; Once does it once.
+	Ask, Once func(ctx context.Context, fragment uint32, do func(Source) error) error
+	// Suffers tells whether foreground statements are slower than they should be.
+	Suffers func() bool
+	// At is called at the arrows of a step, for tests: an error ends the driver there, as a crash would.
+	At func(arrow string) error
+}
+
+// The arrows of a step, at which Config.At is called.
+const (
+	Begun    = "begun"    // catalog: running
+	Received = "received" // target: receive
+	Copied   = "copied"   // read at T1 and carried
+	CaughtUp = "caught up"
+	Fenced   = "fenced"
+	Carried  = "carried" // what was left up to F
+	Flipped  = "flipped"
+	OwnedNow = "owned"
+	GoneNow  = "gone"
+	Cleaned  = "cleaned" // catalog: not done yet
+	Aborted  = "aborted" // catalog: aborted, fence not lifted yet
+	Lifted   = "lifted"
+)
+
+// Arrows lists the arrows that every step comes by.
+func Arrows() []string {
+	return []string{Begun, Received, Copied, CaughtUp, Fenced, Carried, Flipped, OwnedNow, GoneNow, Cleaned}
+}
+
+// Driver drives the moves whose targets are led here.
+type Driver struct {
+	cfg  Config
+	pace *pace
+
+	mu      sync.Mutex
+	running map[uint64]bool // jobs; guarded by mu
+	done    sync.WaitGroup
+}
+
+// lookEvery is how often a driver looks whether it leads something else.
+const lookEvery = 200 * time.Millisecond
+
+// New makes a driver.
+func New(cfg Config) *Driver {
+	if cfg.At == nil {
+		cfg.At = func(string) error { return nil }
+	}
+	return &Driver{cfg: cfg, pace: newPace(), running: map[uint64]bool{}}
+}
+
+// Run drives moves, and watches fences and removals, until ctx ends.
+func (d *Driver) Run(ctx context.Context) {
+	defer d.done.Wait()
+	d.done.Go(func() { d.watchFences(ctx) })
+	d.done.Go(func() { d.removeFragments(ctx) })
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		view := d.cfg.Catalog.View()
+		for _, m := range view.Moves(0) {
+			if d.cfg.Leads(m.Target) != nil && d.hasWork(m) && d.claim(m.Job.ID) {
+				d.done.Go(func() {
+					defer d.release(m.Job.ID)
+					d.drive(ctx, m.Job.ID)
+				})
+			}
+		}
+		select {
+		case <-view.Superseded():
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hasWork tells whether there is something to do for a move.
+func (d *Driver) hasWork(m catalog.RunningMove) bool {
+	return m.Step.Open() || m.Job.State == catalog.JobRunning || m.Job.State == catalog.JobCancelled
+}
+
+func (d *Driver) claim(job uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running[job] {
+		return false
+	}
+	d.running[job] = true
+	return true
+}
+
+func (d *Driver) release(job uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.running, job)
+}
+
+func now() int64 { return time.Now().UnixMicro() }

@@ -1,0 +1,112 @@
+package move
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// pace spreads what the moves of this node carry over time: the bytes per second that sherd.move_rate allows, for all of them together.
+type pace struct {
+	mu   sync.Mutex
+	free time.Time // when the next bytes may go; guarded by mu
+}
+
+func newPace() *pace { return &pace{} }
+
+const paceBurst = 100 * time.Millisecond // that may be made up for
+
+// wait waits until n more bytes may go; rate 0 is no limit.
+func (p *pace) wait(ctx context.Context, n int, rate int64) error {
+	if rate <= 0 {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	at := time.Now()
+	if p.free.Before(at.Add(-paceBurst)) {
+		p.free = at.Add(-paceBurst)
+	}
+	p.free = p.free.Add(time.Duration(float64(n) / float64(rate) * float64(time.Second)))
+	until := p.free.Sub(at)
+	p.mu.Unlock()
+	if until <= 0 {
+		return ctx.Err()
+	}
+	if !sleep(ctx, until) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// The settings are those of the cluster (ALTER SYSTEM).
+const (
+	defaultRate       = 128 << 20
+	defaultConcurrent = 4
+)
+
+func setting(view *catalog.View, name string, otherwise int64) int64 {
+	if k := view.Cluster(); k != nil {
+		if n, err := strconv.ParseInt(k.Settings[name], 10, 64); err == nil && n >= 0 {
+			return n
+		}
+	}
+	return otherwise
+}
+
+// moveRate is sherd.move_rate in bytes per second; it is kept in kilobytes, 0 is no limit.
+func moveRate(view *catalog.View) int64 {
+	return setting(view, "sherd.move_rate", defaultRate>>10) << 10
+}
+
+func concurrentMoves(view *catalog.View) int {
+	return int(max(setting(view, "sherd.concurrent_moves", defaultConcurrent), 1))
+}
+
+// sizeTries bounds how often the source is asked how large a part would be.
+const sizeTries = 12
+
+// part gives what of a range the next step moves: all of it, or as many buckets at an edge as are some MiB, one at least. The edge is that which
+// touches what the target has, so that its ranges stay together.
+func (d *Driver) part(ctx context.Context, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (shardmap.Interval, error) {
+	fromTop := touchesAbove(db, r, m.Target) && !touchesBelow(db, r, m.Target)
+	edge := func(n uint32) shardmap.Interval {
+		if fromTop {
+			return shardmap.Interval{Lo: r.Hi - n, Hi: r.Hi}
+		}
+		return shardmap.Interval{Lo: r.Lo, Hi: r.Lo + n}
+	}
+	size := func(n uint32) (bytes int64, err error) {
+		err = d.cfg.Ask(ctx, r.Fragment, func(src Source) (err error) {
+			_, bytes, err = src.MoveSize(ctx, []shardmap.Interval{edge(n)})
+			return err
+		})
+		return bytes, err
+	}
+	// fits is a number of buckets that is not too much, tooMany one that is.
+	fits, tooMany, n := uint32(1), uint32(r.Len())+1, uint32(r.Len())
+	for range sizeTries {
+		bytes, err := size(n)
+		if err != nil {
+			return shardmap.Interval{}, err
+		}
+		guess := uint64(fits+tooMany) / 2
+		if bytes <= stepBytes {
+			fits = n
+		} else {
+			tooMany = n
+			guess = uint64(n) * stepBytes / uint64(bytes)
+		}
+		if bytes > stepBytes/2 && bytes <= stepBytes || tooMany-fits <= 1 {
+			break
+		}
+		if guess <= uint64(fits) || guess >= uint64(tooMany) {
+			guess = uint64(fits+tooMany) / 2
+		}
+		n = uint32(guess)
+	}
+	return edge(fits), nil
+}

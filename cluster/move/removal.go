@@ -1,0 +1,150 @@
+package move
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage"
+)
+
+const removeEvery = time.Second
+
+// removeFragments goes on with the removals of fragments that are led here: it begins the moves of their buckets, and drops them when they have none
+// and nobody needs them any more.
+func (d *Driver) removeFragments(ctx context.Context) {
+	t := time.NewTicker(removeEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		view := d.cfg.Catalog.View()
+		for j := range view.Jobs() {
+			r, err := j.Removal()
+			if err != nil || j.State != catalog.JobRunning {
+				continue
+			}
+			replica := d.cfg.Leads(r.Fragment)
+			if replica == nil {
+				continue
+			}
+			if err := d.remove(ctx, view, j, r, replica); err != nil && ctx.Err() == nil {
+				d.cfg.Logger.Warn("the removal of a fragment does not go on; trying again", "fragment", r.Fragment, "error", err)
+			}
+		}
+	}
+}
+
+// remove does the next thing for the removal of a fragment.
+func (d *Driver) remove(ctx context.Context, view *catalog.View, j *catalog.Job, r *catalog.Removal, replica *storage.Replica) error {
+	db := view.Database(j.Database)
+	if db == nil || db.FragmentByID(r.Fragment) == nil { // dropped with its database
+		_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+			c.DropJob(j.ID)
+			return nil
+		})
+		return err
+	}
+	for _, m := range view.Moves(j.Database) {
+		if m.Source == r.Fragment || m.Step.Open() && m.Step.Source == r.Fragment {
+			return d.removalWaits(ctx, j, "moves of its buckets")
+		}
+	}
+	if !db.Map.Owned(r.Fragment).IsEmpty() {
+		return d.spread(ctx, j, r)
+	}
+	if why := inUse(replica); why != "" {
+		return d.removalWaits(ctx, j, why)
+	}
+	_, err := d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.FinishRemoval(j.ID, now()) })
+	return err
+}
+
+// inUse says what keeps a fragment without buckets from being dropped.
+func inUse(r *storage.Replica) string {
+	for _, x := range r.Ownership() {
+		if x.State == storage.Fenced || x.State == storage.Receiving {
+			return "a move that is being undone"
+		}
+	}
+	return r.InUse()
+}
+
+func (d *Driver) removalWaits(ctx context.Context, j *catalog.Job, why string) error {
+	_, err := d.cfg.Catalog.Update(ctx, func(v *catalog.View, c *catalog.Change) error {
+		j := v.Job(j.ID)
+		if j == nil {
+			return nil
+		}
+		r, err := j.Removal()
+		if err != nil || r.Waits == why {
+			return err
+		}
+		r.Waits = why
+		return c.PutJob(j.WithRemoval(r, now()))
+	})
+	return err
+}
+
+// spread begins the moves of all that a fragment owns.
+func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal) error {
+	db := d.cfg.Catalog.View().Database(j.Database)
+	shares := drained(db, r.Fragment)
+	first, err := d.cfg.Catalog.NewJobIDs(ctx, max(len(shares), 1))
+	if err != nil {
+		return err
+	}
+	_, err = d.cfg.Catalog.Update(ctx, func(v *catalog.View, c *catalog.Change) error {
+		if now := v.Job(j.ID); now == nil || now.State != catalog.JobRunning || v.Database(j.Database) == nil {
+			return nil
+		}
+		a := catalog.Author{Who: r.Who, Why: r.Why, Plan: j.ID, Micros: now()}
+		for i, x := range shares {
+			m := &catalog.Move{Interval: x.Interval, Source: r.Fragment, Target: x.Fragment}
+			if err := c.AddMove(first+uint64(i), j.Database, m, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// drained tells who takes which buckets of a fragment that goes: the owners of its neighbours, each the half on its side, so that ranges stay whole;
+// where there are none, all others the same.
+func drained(db *catalog.Database, fragment uint32) []shardmap.Range {
+	var takers []uint32
+	takes := map[uint32]bool{}
+	for i := range db.Fragments {
+		if f := &db.Fragments[i]; !f.Draining && f.ID != fragment {
+			takers, takes[f.ID] = append(takers, f.ID), true
+		}
+	}
+	var out []shardmap.Range
+	for _, v := range db.Map.Owned(fragment).Intervals() {
+		var sides []uint32
+		if v.Lo > 0 {
+			if below := db.Map.Lookup(shardmap.Bucket(v.Lo - 1)); takes[below] {
+				sides = append(sides, below)
+			}
+		}
+		if v.Hi < shardmap.BucketCount {
+			if above := db.Map.Lookup(shardmap.Bucket(v.Hi)); takes[above] && (len(sides) == 0 || sides[0] != above) {
+				sides = append(sides, above)
+			}
+		}
+		if len(sides) == 0 {
+			sides = takers
+		}
+		n := uint32(min(len(sides), v.Len()))
+		for i := range n {
+			part := shardmap.Interval{Lo: v.Lo + uint32(uint64(v.Len())*uint64(i)/uint64(n)), Hi: v.Lo + uint32(uint64(v.Len())*uint64(i+1)/uint64(n))}
+			out = append(out, shardmap.Range{Interval: part, Fragment: sides[i]})
+		}
+	}
+	return out
+}

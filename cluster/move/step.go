@@ -1,0 +1,319 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+const (
+	stepBytes  = 8 << 20                // about as much is moved by a step
+	settleTime = 50 * time.Millisecond  // how long a fence waits for what is prepared
+	smallRound = 256 << 10              // a round of catching up that brought less is the last
+	quickRound = 10 * time.Millisecond  // and one that took less
+	maxRounds  = 20                     // of catching up
+	currentIn  = 500 * time.Millisecond // within which the catalog's leader has to answer before a fence
+	undoTime   = 10 * time.Second       // for an attempt to undo a step
+)
+
+// step is a step of a move under way.
+type step struct {
+	d      *Driver
+	m      catalog.RunningMove
+	target *storage.Replica
+	catalog.MoveStep
+
+	carrier *carrier
+	T       txn.Timestamp // up to which everything was carried
+	since   txn.Timestamp // the largest watermark of the source's reads
+
+	began  time.Time
+	fenced time.Time
+}
+
+// step moves a part of a range: all of it, or some MiB at an edge, the one that touches the target where there is one.
+func (d *Driver) step(ctx context.Context, m catalog.RunningMove, target *storage.Replica, r shardmap.Range) error {
+	view := d.cfg.Catalog.View()
+	part, err := d.part(ctx, view.Database(m.Job.Database), m, r)
+	if err != nil {
+		return err
+	}
+	number, err := d.cfg.Catalog.NewJobID(ctx) // now: the fragments take a smaller one for older than what they have
+	if err != nil {
+		return err
+	}
+	s := &step{d: d, m: m, target: target, MoveStep: catalog.MoveStep{Number: number, Interval: part, Source: r.Fragment}, began: time.Now()}
+	_, err = d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.BeginStep(m.Job.ID, s.MoveStep, now()) })
+	if errors.Is(err, catalog.ErrStepOver) {
+		return nil // paused, cancelled, or another driver's
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.run(ctx); err != nil {
+		if errors.Is(err, errStopHere) || ctx.Err() != nil {
+			return err
+		}
+		if uerr := s.undo(ctx, reason(err)); uerr != nil {
+			return uerr // what went wrong first is in the job
+		}
+		return err
+	}
+	return nil
+}
+
+// errStopHere is wrapped by the error of an arrow at which a test ends a driver.
+var errStopHere = errors.New("move: stopped")
+
+func (s *step) at(arrow string) error {
+	if err := s.d.cfg.At(arrow); err != nil {
+		return fmt.Errorf("%w at %q: %w", errStopHere, arrow, err)
+	}
+	return nil
+}
+
+func (s *step) ranges() []storage.BucketRange { return []storage.BucketRange{s.Interval} }
+
+// run takes the step from its start to its end. After an error before the flip it has to be undone; after it, completed.
+func (s *step) run(ctx context.Context) error {
+	if err := s.at(Begun); err != nil {
+		return err
+	}
+	arrival, err := s.target.BeginReceive(ctx, s.Number, s.ranges(), 0)
+	if err != nil {
+		return err
+	}
+	s.carrier = newCarrier(s, arrival)
+	if err := s.at(Received); err != nil {
+		return err
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	if err := s.cutOver(ctx); err != nil {
+		return err
+	}
+	return s.complete(ctx)
+}
+
+// catchUp reads and carries, until what has come meanwhile is little.
+func (s *step) catchUp(ctx context.Context) error {
+	for round := 0; ; round++ {
+		began, before := time.Now(), s.carrier.bytes
+		if err := s.read(ctx, false); err != nil {
+			return err
+		}
+		arrow := CaughtUp
+		if round == 0 {
+			arrow = Copied
+		}
+		if err := s.at(arrow); err != nil {
+			return err
+		}
+		if small := s.carrier.bytes-before < smallRound || time.Since(began) < quickRound; round > 0 && small || round == maxRounds {
+			return nil
+		}
+	}
+}
+
+// read reads what has come since T, up to the newest or, where final, up to the fence, and carries it.
+func (s *step) read(ctx context.Context, final bool) error {
+	req := storage.ReadRequest{Ranges: s.ranges(), Since: s.T, Final: final, Move: s.Number}
+	var res storage.ReadResult
+	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
+		res, err = src.ReadVersions(ctx, req, func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) })
+		return err
+	})
+	if err == nil {
+		err = s.carrier.flush(ctx)
+	}
+	s.T, s.since = res.T, max(s.since, res.Watermark)
+	return err
+}
+
+// cutOver fences the source, carries what is left, and flips.
+func (s *step) cutOver(ctx context.Context) error {
+	// M3: the catalog has a leader, and does not say that the step is over or that definitions have changed.
+	cctx, cancel := context.WithTimeout(ctx, currentIn)
+	view, err := s.d.cfg.Catalog.Current(cctx)
+	cancel()
+	if err != nil {
+		return fmt.Errorf("the catalog has no leader within reach: %w", err)
+	}
+	if err := s.check(view); err != nil {
+		return err
+	}
+	s.fenced = time.Now()
+	var F txn.Timestamp
+	err = s.d.cfg.Ask(ctx, s.Source, func(src Source) (err error) {
+		F, err = src.Fence(ctx, s.Number, s.ranges(), settleTime)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.at(Fenced); err != nil {
+		return err
+	}
+	if err := s.read(ctx, true); err != nil {
+		return err
+	}
+	if err := s.at(Carried); err != nil {
+		return err
+	}
+	s.F, s.Since = uint64(F), uint64(s.since)
+	if err := s.flip(ctx); err != nil {
+		return err
+	}
+	s.Phase = catalog.StepFlipped
+	return s.at(Flipped)
+}
+
+// check makes sure that the step may still flip.
+func (s *step) check(view *catalog.View) error {
+	err := view.Plan().Flip(s.m.Job.ID, s.Number, s.carrier.derived, func(*catalog.Move) {}, now())
+	if errors.Is(err, catalog.ErrStepOver) {
+		return errOver
+	}
+	return err
+}
+
+var errOver = errors.New("the step was ended: paused, cancelled, or another driver's")
+
+// flip is the commit point. Where it is not known whether it was reached, the catalog is asked until it says so.
+func (s *step) flip(ctx context.Context) error {
+	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.Flip(s.m.Job.ID, s.Number, s.carrier.derived, func(m *catalog.Move) {
+			m.Step.F, m.Step.Since = s.F, s.Since
+			m.Bytes += s.carrier.bytes
+			m.Documents += s.carrier.documents
+			m.Rate = rate(m.Rate, s.carrier.bytes, time.Since(s.began))
+		}, now())
+	})
+	if errors.Is(err, catalog.ErrStepOver) {
+		err = errOver
+	}
+	if err == nil {
+		return nil
+	}
+	view, cerr := s.d.cfg.Catalog.Current(ctx)
+	if cerr != nil {
+		return err // undo asks again
+	}
+	if m, ok := view.MoveOf(s.m.Job.ID); ok && m.Step.Number == s.Number && m.Step.Phase == catalog.StepFlipped {
+		return nil
+	}
+	return err
+}
+
+// rate smooths bytes per second over steps.
+func rate(before, bytes int64, took time.Duration) int64 {
+	n := int64(float64(bytes) / max(took, time.Millisecond).Seconds())
+	if before == 0 {
+		return n
+	}
+	return (3*before + n) / 4
+}
+
+// complete tells the fragments what the catalog says: that the step has flipped.
+func (s *step) complete(ctx context.Context) error {
+	if err := s.target.Own(ctx, s.Number, s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since)); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+		return err
+	}
+	if err := s.at(OwnedNow); err != nil {
+		return err
+	}
+	if err := s.tell(ctx, func(src Source) error { return src.Gone(ctx, s.Number, s.ranges()) }); err != nil {
+		return err
+	}
+	blocked := time.Since(s.fenced).Microseconds()
+	if s.fenced.IsZero() { // another driver's fence
+		blocked = 0
+	}
+	if err := s.at(GoneNow); err != nil {
+		return err
+	}
+	if err := s.tell(ctx, func(src Source) error { return src.Clean(ctx, s.Number, s.ranges()) }); err != nil {
+		return err
+	}
+	if err := s.at(Cleaned); err != nil {
+		return err
+	}
+	if s.carrier != nil {
+		s.carrier.dropUnknown(ctx)
+	}
+	return s.done(ctx, func(m *catalog.Move) {
+		m.Blocked += blocked
+		m.Worst = max(m.Worst, blocked)
+	})
+}
+
+// tell tells the source's leader something; that it is void means that it was said before.
+func (s *step) tell(ctx context.Context, do func(Source) error) error {
+	err := s.d.cfg.Ask(ctx, s.Source, do)
+	if errors.Is(err, storage.ErrMoveVoid) {
+		return nil
+	}
+	return err
+}
+
+func (s *step) done(ctx context.Context, note func(*catalog.Move)) error {
+	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.FinishStep(s.m.Job.ID, s.Number, note, now()) })
+	return err
+}
+
+// undo has the catalog say that the step was aborted, and carries that out; or, where it has flipped meanwhile, completes it.
+func (s *step) undo(ctx context.Context, why string) error {
+	ctx, cancel := context.WithTimeout(ctx, undoTime)
+	defer cancel()
+	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.AbortStep(s.m.Job.ID, s.Number, why, now()) })
+	if err != nil {
+		return err
+	}
+	view, err := s.d.cfg.Catalog.Current(ctx)
+	if err != nil {
+		return err
+	}
+	m, ok := view.MoveOf(s.m.Job.ID)
+	if !ok || m.Step.Number != s.Number {
+		return nil // somebody else has
+	}
+	s.MoveStep = m.Step
+	switch m.Step.Phase {
+	case catalog.StepAborted:
+		return s.lift(ctx)
+	case catalog.StepFlipped:
+		return s.complete(ctx)
+	}
+	return nil
+}
+
+// lift lifts the fence of an aborted step, and has the target give up what it has.
+func (s *step) lift(ctx context.Context) error {
+	if err := s.at(Aborted); err != nil {
+		return err
+	}
+	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.ranges()) }); err != nil {
+		return err
+	}
+	var blocked int64
+	if !s.fenced.IsZero() {
+		blocked = time.Since(s.fenced).Microseconds()
+	}
+	if err := s.at(Lifted); err != nil {
+		return err
+	}
+	if err := s.target.Abandon(ctx, s.Number, s.ranges()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+		return err
+	}
+	return s.done(ctx, func(m *catalog.Move) {
+		m.Blocked += blocked
+		m.Worst = max(m.Worst, blocked)
+	})
+}

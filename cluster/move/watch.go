@@ -1,0 +1,75 @@
+package move
+
+import (
+	"context"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/storage"
+)
+
+const (
+	fenceTime  = time.Second // that a fence may stand without a flip
+	fenceEvery = 250 * time.Millisecond
+)
+
+// watchFences undoes fences that stand for too long at sources which are led here: their driver is gone, or something is in its way.
+func (d *Driver) watchFences(ctx context.Context) {
+	t := time.NewTicker(fenceEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, r := range d.cfg.Led() {
+			for _, f := range r.Fenced() {
+				if time.Since(f.Since) < fenceTime {
+					continue
+				}
+				if err := d.endFence(ctx, r, f); err != nil && ctx.Err() == nil {
+					d.cfg.Logger.Warn("a fence of a move stands and cannot be lifted; trying again", "fragment", r.ID(), "move", f.Move, "error", err)
+				}
+			}
+		}
+	}
+}
+
+// endFence has the catalog say that the step was aborted, and lifts its fence. The fence of one that has flipped is its driver's to end.
+func (d *Driver) endFence(ctx context.Context, r *storage.Replica, f storage.FencedMove) error {
+	ctx, cancel := context.WithTimeout(ctx, undoTime)
+	defer cancel()
+	view, err := d.cfg.Catalog.Current(ctx)
+	if err != nil {
+		return err
+	}
+	m, ok := byStep(view, f.Move)
+	if ok && m.Step.Phase == catalog.StepRunning {
+		_, err = d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+			return c.AbortStep(m.Job.ID, f.Move, "a step that took too long", now())
+		})
+		if err != nil {
+			return err
+		}
+		if view, err = d.cfg.Catalog.Current(ctx); err != nil {
+			return err
+		}
+		m, ok = byStep(view, f.Move)
+	}
+	// One that the catalog does not have any more was aborted: one that has flipped is kept until the source has said that the ranges are gone.
+	if ok && m.Step.Phase != catalog.StepAborted && m.Step.Phase != catalog.StepDone {
+		return nil
+	}
+	return r.Unfence(ctx, f.Move, f.Ranges)
+}
+
+// byStep finds a move by the number of its present step.
+func byStep(view *catalog.View, number uint64) (catalog.RunningMove, bool) {
+	for _, m := range view.Moves(0) {
+		if m.Step.Number == number {
+			return m, true
+		}
+	}
+	return catalog.RunningMove{}, false
+}
