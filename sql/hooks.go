@@ -19,6 +19,18 @@ func (s *Session) hooks() exec.Hooks {
 // notice keeps a notice for the client until the statement's result is written.
 func (s *Session) notice(n *pgerr.Error) { s.notices = append(s.notices, n) }
 
+// sayNow sends a notice at once, where the statement is one that can; otherwise with the others.
+func (s *Session) sayNow(n *pgerr.Error) error {
+	if s.writer == nil {
+		s.notice(n)
+		return nil
+	}
+	if err := s.sendNotices(s.writer); err != nil {
+		return err
+	}
+	return s.writer.Notice(n)
+}
+
 // sendNotices sends what notice kept.
 func (s *Session) sendNotices(w ResultWriter) error {
 	list := s.notices

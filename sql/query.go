@@ -157,7 +157,9 @@ func (s *Session) runQuery(ctx context.Context, p *program, args []types.Datum, 
 	if p.columns == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
+	s.writer = w
 	rows, err := s.run(ctx, p, args, emit)
+	s.writer = nil
 	if nerr := s.sendNotices(w); err == nil {
 		err = nerr
 	}

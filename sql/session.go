@@ -43,6 +43,7 @@ type Session struct {
 	ambient          string        // settings that analysis depends on: search path, and how literals are read
 	hook             exec.Hooks
 	notices          []*pgerr.Error // for the client, see sendNotices
+	writer           ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
 	query            string         // text of the running statement
 	queryAt          time.Time
 	leads            bool // the running statement is the first of its pipeline

@@ -86,4 +86,5 @@ type sentSession struct {
 	builtin.LockInfo
 	builtin.NodeInfo
 	builtin.PlanInfo
+	builtin.TopologyInfo
 }

@@ -22,6 +22,7 @@ type SessionInfo interface {
 	LockInfo
 	NodeInfo
 	PlanInfo
+	TopologyInfo
 }
 
 // IdentityInfo says who is connected to what.

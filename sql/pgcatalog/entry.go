@@ -17,6 +17,7 @@ type Proc struct {
 	RetType     uint32
 	Variadic    uint32 // element type, 0 is none
 	Src         string // prosrc: the implementation's name; package builtin is keyed by it
+	Comment     string // of ours; those of PostgreSQL's are in pg_description
 }
 
 // Type is a row of pg_type.

@@ -1,5 +1,7 @@
 package pgcatalog
 
+import "slices"
+
 // SherdNamespace is the OID of the schema sherd.
 const SherdNamespace = 9000
 
@@ -47,7 +49,12 @@ func sherdProcs() []*Proc {
 			"rising", "statements", "one_fragment", "one_fragment_now", "advice",
 		}, jsonbOID, int8OID, int8OID, int8OID, int8OID, int8OID, int4OID, int8OID, int8OID, float8OID, boolOID, int8OID, int8OID, int8OID, textOID)
 	}
-	return append(planProcs(fn, table), []*Proc{
+	// named gives the input arguments names, and the last ones defaults.
+	named := func(p *Proc, names []string, defaults ...string) *Proc {
+		p.ArgNames, p.Defaults = names, defaults
+		return p
+	}
+	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
 		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
@@ -72,7 +79,7 @@ func sherdProcs() []*Proc {
 		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
 		fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
-	}...)
+	})
 }
 
 func (ix *index) addSherd() {

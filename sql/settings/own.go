@@ -48,6 +48,12 @@ func own() []*Definition {
 			Description: "Sets the times, in UTC, in which the balancer moves by itself ('mon-fri 22:00-06:00, sat 00:00-24:00'); empty is always."},
 		{Name: "sherd.auto_finalize_upgrade", Type: "bool", Default: "on", Context: "sighup", Category: OwnCategory,
 			Description: "Finalizes an upgrade once all nodes run the new release; off waits for sherd.finalize_upgrade(), and until then there is a way back."},
+		{Name: "sherd.move_rate", Type: "integer", Default: "131072", Unit: "kB", Context: "sighup", Category: OwnCategory, minText: "0", maxText: "2147483647", Max: 2147483647, bounded: true,
+			Description: "Sets how much the moves of a node carry per second; 0 is no limit."},
+		{Name: "sherd.concurrent_moves", Type: "integer", Default: "4", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "1000", Min: 1, Max: 1000, bounded: true,
+			Description: "Sets how many moves of buckets go on at a time in the cluster."},
+		{Name: "sherd.move_max_delay", Type: "integer", Default: "100", Unit: "ms", Context: "sighup", Category: OwnCategory, minText: "0", maxText: "2147483647", Max: 2147483647, bounded: true,
+			Description: "Sets how slow commits may be, the slowest of a hundred, before moves stop for them; 0 is never."},
 		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,
 			Description: "Sets the largest size of a row."},
 	}

@@ -54,6 +54,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if r := pgcatalog.RelationByOID(oid); r != nil && r.Schema == "sherd" && is("pg_class") && sub == 0 {
 		return r.Comment
 	}
+	if p := pgcatalog.ProcByOID(oid); p != nil && p.Comment != "" && is("pg_proc") && sub == 0 {
+		return p.Comment
+	}
 	if t := n.table(oid); t != nil && is("pg_class") {
 		if sub != 0 {
 			return t.ColumnComments[int16(sub)]

@@ -14,7 +14,7 @@ func jobs(b *builder) error {
 		if j.Database != 0 && j.Database != b.env.Database.OID {
 			continue
 		}
-		r := b.row().int("id", int64(j.ID)).text("kind", j.Kind).optional("object", b.env.jobObject(j)).optional("progress", jobProgress(j)).
+		r := b.row().int("id", int64(j.ID)).text("kind", j.Kind).optional("object", b.env.jobObject(j)).optional("progress", b.env.jobProgress(j)).
 			text("state", string(j.State)).time("started", time.UnixMicro(j.StartedMicros)).time("updated", time.UnixMicro(j.UpdatedMicros))
 		if err := r.optional("error", j.Error).send(); err != nil {
 			return err
@@ -25,6 +25,9 @@ func jobs(b *builder) error {
 
 // jobObject names what a job is about, "" where that has no name any more.
 func (e *Env) jobObject(j *catalog.Job) string {
+	if text, _ := e.moving(j); text != "" {
+		return text
+	}
 	t := e.View.Table(j.Table)
 	if _, _, oid, ok := j.BuiltIndex(); ok {
 		if of, x := e.View.Index(oid); x != nil {
@@ -44,7 +47,32 @@ func (e *Env) qualified(schema catalog.OID, name string) string {
 	return builtin.QuoteIdent(name)
 }
 
-func jobProgress(j *catalog.Job) string {
+// moving tells of a job that is about buckets what it is about, and how far it is.
+func (e *Env) moving(j *catalog.Job) (object, progress string) {
+	d := e.Database
+	left := func(m *catalog.Move) (n int) {
+		for _, r := range d.Remaining(m) {
+			n += r.Len()
+		}
+		return n
+	}
+	waits := ""
+	if m, err := j.Move(); err == nil {
+		object, progress, waits = fmt.Sprintf("buckets %v to %s", m.Interval, d.NameOf(m.Target)), fmt.Sprintf("%d of %d buckets left", left(m), m.Len()), m.Waits
+	}
+	if r, err := j.Removal(); err == nil {
+		object, progress, waits = "fragment "+d.NameOf(r.Fragment), fmt.Sprintf("%d buckets left", d.Map.Owned(r.Fragment).Len()), r.Waits
+	}
+	if waits != "" {
+		progress += ", waits for " + waits
+	}
+	return object, progress
+}
+
+func (e *Env) jobProgress(j *catalog.Job) string {
+	if _, text := e.moving(j); text != "" {
+		return text
+	}
 	switch {
 	case j.Done == 0 && j.Total == 0:
 		return ""

@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -26,9 +27,15 @@ func sherdProcs(b *builder) error {
 		if p.RetSet {
 			r.set("prorows", types.NewFloat4(1000))
 		}
+		if p.ArgNames != nil {
+			r.texts("proargnames", p.ArgNames)
+		}
 		if p.AllArgTypes != nil {
-			r.oids("proallargtypes", p.AllArgTypes).texts("proargnames", p.ArgNames)
+			r.oids("proallargtypes", p.AllArgTypes)
 			r.set("proargmodes", charArray(p.ArgModes))
+		}
+		if len(p.Defaults) > 0 {
+			r.int("pronargdefaults", int64(len(p.Defaults))).text("proargdefaults", strings.Join(p.Defaults, ", "))
 		}
 		if err := r.send(); err != nil {
 			return err

@@ -1,0 +1,106 @@
+package builtin
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// TopologyInfo changes which fragment has which buckets. Databases and fragments are named.
+type TopologyInfo interface {
+	// MoveBuckets begins a move and gives its number.
+	MoveBuckets(database string, v shardmap.Interval, fragment string, o MoveOptions) (int64, error)
+	// MoveAnchor moves the bucket of an id of the session's database. IsolateAnchor moves it to a new fragment and gives that one's name.
+	MoveAnchor(id, fragment string, o MoveOptions) (int64, error)
+	IsolateAnchor(id string, o MoveOptions) (string, error)
+	// AddFragment gives the name of the new fragment, RemoveFragment the number of the job.
+	AddFragment(database, why string) (string, error)
+	RemoveFragment(fragment string, o MoveOptions) (int64, error)
+	// SplitRange cuts a range of the map, MergeRanges joins two.
+	SplitRange(database string, bucket uint32) error
+	MergeRanges(database string, bucket uint32) error
+	// Pin keeps buckets where they are, until Unpin.
+	Pin(database string, v shardmap.Interval, fragment, why string) error
+	Unpin(database string, v shardmap.Interval, why string) error
+	// PauseMove, ResumeMove and CancelMove are about a move by its number.
+	PauseMove(move int64, why string) error
+	ResumeMove(move int64, why string) error
+	CancelMove(move int64, why string) error
+}
+
+// MoveOptions are what all functions that move buckets take.
+type MoveOptions struct {
+	Wait bool // until it has ended
+	Why  string
+}
+
+// sysTopology is what changes where buckets lie.
+var sysTopology = map[string]Func{
+	"sherd_move_buckets": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		n, err := t.MoveBuckets(a[0].S, bucketsOf(a[1], a[2]), a[3].S, moveOptions(a[4:]))
+		return types.NewInt(n), err
+	}),
+	"sherd_move_bucket": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		n, err := t.MoveBuckets(a[0].S, oneBucket(a[1]), a[2].S, moveOptions(a[3:]))
+		return types.NewInt(n), err
+	}),
+	"sherd_move_anchor": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		n, err := t.MoveAnchor(a[0].S, a[1].S, moveOptions(a[2:]))
+		return types.NewInt(n), err
+	}),
+	"sherd_isolate_anchor": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		name, err := t.IsolateAnchor(a[0].S, moveOptions(a[1:]))
+		return types.NewText(name), err
+	}),
+	"sherd_add_fragment": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		name, err := t.AddFragment(a[0].S, a[1].S)
+		return types.NewText(name), err
+	}),
+	"sherd_remove_fragment": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		n, err := t.RemoveFragment(a[0].S, moveOptions(a[1:]))
+		return types.NewInt(n), err
+	}),
+	"sherd_split_range":  silently(func(t TopologyInfo, a []types.Datum) error { return t.SplitRange(a[0].S, oneBucket(a[1]).Lo) }),
+	"sherd_merge_ranges": silently(func(t TopologyInfo, a []types.Datum) error { return t.MergeRanges(a[0].S, oneBucket(a[1]).Lo) }),
+	"sherd_pin": silently(func(t TopologyInfo, a []types.Datum) error {
+		return t.Pin(a[0].S, bucketsOf(a[1], a[2]), a[3].S, a[4].S)
+	}),
+	"sherd_unpin": silently(func(t TopologyInfo, a []types.Datum) error {
+		return t.Unpin(a[0].S, bucketsOf(a[1], a[2]), a[3].S)
+	}),
+	"sherd_pause_move":  silently(func(t TopologyInfo, a []types.Datum) error { return t.PauseMove(a[0].N, a[1].S) }),
+	"sherd_resume_move": silently(func(t TopologyInfo, a []types.Datum) error { return t.ResumeMove(a[0].N, a[1].S) }),
+	"sherd_cancel_move": silently(func(t TopologyInfo, a []types.Datum) error { return t.CancelMove(a[0].N, a[1].S) }),
+}
+
+func onTopology(do func(TopologyInfo, []types.Datum) (types.Datum, error)) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return do(s, a)
+	}
+}
+
+func silently(do func(TopologyInfo, []types.Datum) error) Func {
+	return onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
+		return types.Datum{K: types.KindVoid}, do(t, a)
+	})
+}
+
+func moveOptions(a []types.Datum) MoveOptions { return MoveOptions{Wait: a[0].Bool(), Why: a[1].S} }
+
+// bucketsOf gives the buckets from lo to before hi; numbers below 0 are no buckets, and are refused with the interval.
+func bucketsOf(lo, hi types.Datum) shardmap.Interval {
+	if lo.N < 0 || hi.N < 0 {
+		return shardmap.Interval{}
+	}
+	return shardmap.Interval{Lo: uint32(lo.N), Hi: uint32(hi.N)}
+}
+
+func oneBucket(b types.Datum) shardmap.Interval {
+	if b.N < 0 {
+		return shardmap.Interval{Lo: shardmap.BucketCount, Hi: shardmap.BucketCount + 1}
+	}
+	return shardmap.Interval{Lo: uint32(b.N), Hi: uint32(b.N) + 1}
+}
