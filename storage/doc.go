@@ -80,6 +80,31 @@
 // prepared one. Its home is asked by those who hold, at the start of a term and every RecoverAfter. The reads of a SERIALIZABLE one are in the
 // record too: who would write there waits (hold_reads.go).
 //
+// # Moving
+//
+// Which buckets are the fragment's its log says (C1; owner_state.go, owner_apply.go). Entries of moves have numbers; each range keeps the last, and
+// what is of an older move is void, however late or doubled it comes. move.go has the steps as a driver takes them.
+//
+//	source   owned ── fence F ──▶ fenced ── gone ──▶ gone (clean: its rows are deleted)      fenced ── unfence ──▶ owned
+//	target   not owned, gone ── receive ──▶ receiving (carry …) ── own ──▶ owned             receiving ── abandon ──▶ gone
+//
+// What readers and writers look at is one pointer to a list that never changes (ownership.go), nil where nothing ever moved. A fence is in it from its
+// proposal on, put there under the lock that gives stamps: whoever was promised a T before has it below F, whoever comes later sees the fence. Reads at
+// or below F go on at the source, also when the range has gone: versions stay, and the deletion of what is left is one more version. Above F, and for
+// locks and current timestamps, one waits while a range is fenced or received (5 s), and gets *txn.MovedError where it is not here.
+//
+// A stage is of the ownership under which it was made (owned_tx.go): before a commit, prepare, check or hold gets its stamp, all that the transaction has
+// staged, locked and tracked here is owned, unfenced, and at the arrival of then; otherwise RowsMoved, 40001. A fence that is lifted has cost a wait.
+//
+// Callers' keys have arrival 0. Stored ones have the bucket's (arrival.go): stages, locks, read spans and the log have stored keys, and what is
+// given back, errors and lists of locks included, has arrival 0 again. A scan over buckets with several arrivals is one walk for rows, whose order is
+// the same, and one for each range of a global index (owned_scan.go). Local index entries have no bucket in their keys; who writes them puts View.Arrival or
+// Tx.Arrival into their values.
+//
+// The source reads versions as a snapshot at T (carry.go): above the last T, or all that a reader may need. The target writes them as they were
+// (receive.go), in any order, any number of times; its Badger discards nothing meanwhile that a late batch could bring back. What was received counts in the
+// statistics from the entry that makes it owned, and leaves the source's with gone.
+//
 // # Crashes
 //
 //   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state (open transactions,
@@ -98,7 +123,7 @@
 // # Keys and values
 //
 // keys.go has the layout; storage itself looks only at the table, index and bucket of a row's key, for statistics. Rows above
-// 256 KiB are cut into chunks under the replica's own keys, so that no value goes to Badger's value log.
+// 256 KiB are cut into chunks under the replica's own keys, so that no value goes to Badger's value log. Which indexes are global Config.Global tells.
 //
 // # Replicas
 //
@@ -113,7 +138,8 @@
 //
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
 // (Replica.Hold) and every undecided C; reads below it are 72000. Badger may discard below the smaller of it and the durable
-// checkpoint. Dropped tables are deleted by span, in the background, at the stamp of an entry.
+// checkpoint. Dropped tables are deleted by span, in the background, at the stamp of an entry, and what moves
+// have left by buckets and arrival.
 //
 // # Limits
 //
@@ -121,5 +147,8 @@
 // transactions wait to be installed, a third is not sent to the log yet. Statistics count groups of 256 buckets. Commits are refused with 53100 while less than MinFree is left on the disk, half of
 // that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
-// once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one.
+// once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one. A fragment of
+// the first hour takes for its own what was never moved: its map has to be right then. The list of ranges is not thinned out: neighbours that came by different
+// moves stay apart. Entries of local indexes that a bucket leaves behind stay, unseen, until they are written again. A difference is read by walking over
+// all keys of the range, so ranges that are moved at once should be small.
 package storage
