@@ -12,5 +12,7 @@
 // A second model is of one replica that installs the rows of a large commit in the background, with checkpoints, a log that is cut, compactions and
 // a crash: install_test.go.
 //
+// A third is of a held SERIALIZABLE transaction and a writer into what it has read, in one fragment, with a change of leaders: held_test.go.
+//
 // Not modelled: clocks, reads, and anything but commit times about logs: an entry is an atomic step. Those are the rules T1 to T6.
 package model
