@@ -25,10 +25,17 @@ func (db *Server) countersOf(database catalog.OID) *counters {
 	return c
 }
 
-// counted gives what a database's counters say.
-func (db *Server) counted(database catalog.OID) sysview.Counters {
-	c := db.countersOf(database)
-	return sysview.Counters{Commits: c.commits.Load(), Rollbacks: c.rollbacks.Load(), Deadlocks: c.deadlocks.Load()}
+// counted gives what the counters say.
+func (db *Server) counted() []sysview.Counters {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var out []sysview.Counters
+	for database, c := range db.counters {
+		out = append(out, sysview.Counters{
+			Database: database, Commits: c.commits.Load(), Rollbacks: c.rollbacks.Load(), Deadlocks: c.deadlocks.Load(),
+		})
+	}
+	return out
 }
 
 // countError notes an error that is counted.

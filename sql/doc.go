@@ -46,7 +46,7 @@
 //
 // Each says what it does (activity), for pg_stat_activity, sherd.txns and sherd.locks; what others run is told to superusers and to sessions of
 // the same role. pg_cancel_backend, pg_terminate_backend and DROP DATABASE … WITH (FORCE) reach a session through its Handle, which pgwire
-// gives. Counters of pg_stat_database count since the start of the process.
+// gives. Counters of pg_stat_database count since the start of each node's process.
 //
 // LISTEN, UNLISTEN and NOTIFY happen when their transaction commits (notify.go). Notifications go to the sessions that listen, in the order of the
 // commits (notifications.go), which the connection sends when it is idle. Nothing is stored: who may have missed one loses its connection.

@@ -22,6 +22,7 @@ const (
 	WantWaits
 	WantReplicas
 	WantHeat
+	WantCounters
 )
 
 // Report is what one node knows: of its sessions and their locks, of the fragments that it leads, and of the waits at both.
@@ -35,6 +36,7 @@ type Report struct {
 	Waits             []txn.Waiting
 	Replicas          []sysview.Replica
 	Heat              []sysview.Heat
+	Counters          []sysview.Counters
 }
 
 // Absent is a node that did not tell what it knows.
@@ -82,6 +84,9 @@ func (db *Server) Report(wanted Wanted) Report {
 	}
 	if has(WantHeat) {
 		r.Heat = db.cfg.Fragments.ListHeat()
+	}
+	if has(WantCounters) {
+		r.Counters = db.counted()
 	}
 	return r
 }
@@ -145,6 +150,7 @@ func (r *Report) add(x Report) {
 	r.Waits = append(r.Waits, x.Waits...)
 	r.Replicas = append(r.Replicas, x.Replicas...)
 	r.Heat = append(r.Heat, x.Heat...)
+	r.Counters = append(r.Counters, x.Counters...)
 }
 
 // wholeTransactions puts together what several nodes know of a transaction.

@@ -64,6 +64,9 @@ func toReport(r *sql.Report) *pb.ReportAnswer {
 			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: micros(x.Contact), Term: x.Term,
 		})
 	}
+	for _, x := range r.Counters {
+		a.Counters = append(a.Counters, &pb.CountersRow{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
+	}
 	for _, x := range r.Heat {
 		a.Heat = append(a.Heat, &pb.HeatRow{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
 	}
@@ -102,6 +105,9 @@ func fromReport(a *pb.ReportAnswer) sql.Report {
 		r.Replicas = append(r.Replicas, sysview.Replica{
 			Fragment: x.Fragment, Node: x.Node, Leads: x.Leads, Voter: x.Voter, Lag: x.Lag, Contact: at(x.Contact), Term: x.Term,
 		})
+	}
+	for _, x := range a.Counters {
+		r.Counters = append(r.Counters, sysview.Counters{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
 	}
 	for _, x := range a.Heat {
 		r.Heat = append(r.Heat, sysview.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})

@@ -36,6 +36,8 @@ func filled(v reflect.Value, n int64) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(n + 1)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(n) + 0.5)
 	case reflect.Uint8:
 		v.SetUint(uint64(n%4) + 1)
 	default:
@@ -50,6 +52,9 @@ func TestReport(t *testing.T) {
 	for i := range r.Locks {
 		l := &r.Locks[i]
 		l.Blockers, l.XID, l.Fragment = nil, 0, 0 // are found of the waits, or are not of these locks
+	}
+	for i := range r.Heat {
+		r.Heat[i].Collection, r.Heat[i].Text = 0, "" // sessions find them
 	}
 	for i := range r.Waits {
 		r.Waits[i].Since = time.Time{} // is of no use elsewhere

@@ -76,6 +76,7 @@ type ReportAnswer struct {
 	Waits             []*LockWait            `protobuf:"bytes,7,rep,name=waits,proto3" json:"waits,omitempty"`
 	Replicas          []*ReplicaRow          `protobuf:"bytes,8,rep,name=replicas,proto3" json:"replicas,omitempty"`
 	Heat              []*HeatRow             `protobuf:"bytes,9,rep,name=heat,proto3" json:"heat,omitempty"`
+	Counters          []*CountersRow         `protobuf:"bytes,10,rep,name=counters,proto3" json:"counters,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -173,6 +174,82 @@ func (x *ReportAnswer) GetHeat() []*HeatRow {
 	return nil
 }
 
+func (x *ReportAnswer) GetCounters() []*CountersRow {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+// CountersRow is what has happened in a database at the node, since its start.
+type CountersRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Database      uint32                 `protobuf:"varint,1,opt,name=database,proto3" json:"database,omitempty"`
+	Commits       int64                  `protobuf:"varint,2,opt,name=commits,proto3" json:"commits,omitempty"`
+	Rollbacks     int64                  `protobuf:"varint,3,opt,name=rollbacks,proto3" json:"rollbacks,omitempty"`
+	Deadlocks     int64                  `protobuf:"varint,4,opt,name=deadlocks,proto3" json:"deadlocks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountersRow) Reset() {
+	*x = CountersRow{}
+	mi := &file_activity_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountersRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountersRow) ProtoMessage() {}
+
+func (x *CountersRow) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountersRow.ProtoReflect.Descriptor instead.
+func (*CountersRow) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CountersRow) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *CountersRow) GetCommits() int64 {
+	if x != nil {
+		return x.Commits
+	}
+	return 0
+}
+
+func (x *CountersRow) GetRollbacks() int64 {
+	if x != nil {
+		return x.Rollbacks
+	}
+	return 0
+}
+
+func (x *CountersRow) GetDeadlocks() int64 {
+	if x != nil {
+		return x.Deadlocks
+	}
+	return 0
+}
+
 type SessionRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pid           uint32                 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
@@ -199,7 +276,7 @@ type SessionRow struct {
 
 func (x *SessionRow) Reset() {
 	*x = SessionRow{}
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -211,7 +288,7 @@ func (x *SessionRow) String() string {
 func (*SessionRow) ProtoMessage() {}
 
 func (x *SessionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -224,7 +301,7 @@ func (x *SessionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRow.ProtoReflect.Descriptor instead.
 func (*SessionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{2}
+	return file_activity_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SessionRow) GetPid() uint32 {
@@ -375,7 +452,7 @@ type LockRow struct {
 
 func (x *LockRow) Reset() {
 	*x = LockRow{}
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +464,7 @@ func (x *LockRow) String() string {
 func (*LockRow) ProtoMessage() {}
 
 func (x *LockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +477,7 @@ func (x *LockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRow.ProtoReflect.Descriptor instead.
 func (*LockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{3}
+	return file_activity_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LockRow) GetType() string {
@@ -509,7 +586,7 @@ type RowLockRow struct {
 
 func (x *RowLockRow) Reset() {
 	*x = RowLockRow{}
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -521,7 +598,7 @@ func (x *RowLockRow) String() string {
 func (*RowLockRow) ProtoMessage() {}
 
 func (x *RowLockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -534,7 +611,7 @@ func (x *RowLockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowLockRow.ProtoReflect.Descriptor instead.
 func (*RowLockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{4}
+	return file_activity_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RowLockRow) GetFragment() uint32 {
@@ -603,7 +680,7 @@ type OpenTransactionRow struct {
 
 func (x *OpenTransactionRow) Reset() {
 	*x = OpenTransactionRow{}
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +692,7 @@ func (x *OpenTransactionRow) String() string {
 func (*OpenTransactionRow) ProtoMessage() {}
 
 func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +705,7 @@ func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenTransactionRow.ProtoReflect.Descriptor instead.
 func (*OpenTransactionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{5}
+	return file_activity_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OpenTransactionRow) GetParty() *Waiter {
@@ -710,7 +787,7 @@ type ReplicaRow struct {
 
 func (x *ReplicaRow) Reset() {
 	*x = ReplicaRow{}
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +799,7 @@ func (x *ReplicaRow) String() string {
 func (*ReplicaRow) ProtoMessage() {}
 
 func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +812,7 @@ func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaRow.ProtoReflect.Descriptor instead.
 func (*ReplicaRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{6}
+	return file_activity_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReplicaRow) GetFragment() uint32 {
@@ -801,7 +878,7 @@ type HeatRow struct {
 
 func (x *HeatRow) Reset() {
 	*x = HeatRow{}
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +890,7 @@ func (x *HeatRow) String() string {
 func (*HeatRow) ProtoMessage() {}
 
 func (x *HeatRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +903,7 @@ func (x *HeatRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeatRow.ProtoReflect.Descriptor instead.
 func (*HeatRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{7}
+	return file_activity_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HeatRow) GetFragment() uint32 {
@@ -876,7 +953,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +965,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +978,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{8}
+	return file_activity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SignalRequest) GetSession() uint32 {
@@ -944,7 +1021,7 @@ type SignalAnswer struct {
 
 func (x *SignalAnswer) Reset() {
 	*x = SignalAnswer{}
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1033,7 @@ func (x *SignalAnswer) String() string {
 func (*SignalAnswer) ProtoMessage() {}
 
 func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1046,7 @@ func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalAnswer.ProtoReflect.Descriptor instead.
 func (*SignalAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{9}
+	return file_activity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SignalAnswer) GetKnown() bool {
@@ -1010,7 +1087,7 @@ type ClientCancel struct {
 
 func (x *ClientCancel) Reset() {
 	*x = ClientCancel{}
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1099,7 @@ func (x *ClientCancel) String() string {
 func (*ClientCancel) ProtoMessage() {}
 
 func (x *ClientCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1112,7 @@ func (x *ClientCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancel.ProtoReflect.Descriptor instead.
 func (*ClientCancel) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{10}
+	return file_activity_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ClientCancel) GetSession() uint32 {
@@ -1060,7 +1137,7 @@ type ClientCancelAnswer struct {
 
 func (x *ClientCancelAnswer) Reset() {
 	*x = ClientCancelAnswer{}
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1149,7 @@ func (x *ClientCancelAnswer) String() string {
 func (*ClientCancelAnswer) ProtoMessage() {}
 
 func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1162,7 @@ func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancelAnswer.ProtoReflect.Descriptor instead.
 func (*ClientCancelAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{11}
+	return file_activity_proto_rawDescGZIP(), []int{12}
 }
 
 var File_activity_proto protoreflect.FileDescriptor
@@ -1095,7 +1172,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x0eactivity.proto\x12\n" +
 	"sherd.node\x1a\x0edeadlock.proto\"'\n" +
 	"\rReportRequest\x12\x16\n" +
-	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xb4\x03\n" +
+	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xe9\x03\n" +
 	"\fReportAnswer\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.sherd.node.SessionRowR\bsessions\x12)\n" +
 	"\x05locks\x18\x02 \x03(\v2\x13.sherd.node.LockRowR\x05locks\x12*\n" +
@@ -1106,7 +1183,14 @@ const file_activity_proto_rawDesc = "" +
 	"\x12transactions_total\x18\x06 \x01(\x04R\x11transactionsTotal\x12*\n" +
 	"\x05waits\x18\a \x03(\v2\x14.sherd.node.LockWaitR\x05waits\x122\n" +
 	"\breplicas\x18\b \x03(\v2\x16.sherd.node.ReplicaRowR\breplicas\x12'\n" +
-	"\x04heat\x18\t \x03(\v2\x13.sherd.node.HeatRowR\x04heat\"\xef\x03\n" +
+	"\x04heat\x18\t \x03(\v2\x13.sherd.node.HeatRowR\x04heat\x123\n" +
+	"\bcounters\x18\n" +
+	" \x03(\v2\x17.sherd.node.CountersRowR\bcounters\"\x7f\n" +
+	"\vCountersRow\x12\x1a\n" +
+	"\bdatabase\x18\x01 \x01(\rR\bdatabase\x12\x18\n" +
+	"\acommits\x18\x02 \x01(\x03R\acommits\x12\x1c\n" +
+	"\trollbacks\x18\x03 \x01(\x03R\trollbacks\x12\x1c\n" +
+	"\tdeadlocks\x18\x04 \x01(\x03R\tdeadlocks\"\xef\x03\n" +
 	"\n" +
 	"SessionRow\x12\x10\n" +
 	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\x1a\n" +
@@ -1210,45 +1294,47 @@ func file_activity_proto_rawDescGZIP() []byte {
 	return file_activity_proto_rawDescData
 }
 
-var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_activity_proto_goTypes = []any{
 	(*ReportRequest)(nil),      // 0: sherd.node.ReportRequest
 	(*ReportAnswer)(nil),       // 1: sherd.node.ReportAnswer
-	(*SessionRow)(nil),         // 2: sherd.node.SessionRow
-	(*LockRow)(nil),            // 3: sherd.node.LockRow
-	(*RowLockRow)(nil),         // 4: sherd.node.RowLockRow
-	(*OpenTransactionRow)(nil), // 5: sherd.node.OpenTransactionRow
-	(*ReplicaRow)(nil),         // 6: sherd.node.ReplicaRow
-	(*HeatRow)(nil),            // 7: sherd.node.HeatRow
-	(*SignalRequest)(nil),      // 8: sherd.node.SignalRequest
-	(*SignalAnswer)(nil),       // 9: sherd.node.SignalAnswer
-	(*ClientCancel)(nil),       // 10: sherd.node.ClientCancel
-	(*ClientCancelAnswer)(nil), // 11: sherd.node.ClientCancelAnswer
-	(*LockWait)(nil),           // 12: sherd.node.LockWait
-	(*Waiter)(nil),             // 13: sherd.node.Waiter
+	(*CountersRow)(nil),        // 2: sherd.node.CountersRow
+	(*SessionRow)(nil),         // 3: sherd.node.SessionRow
+	(*LockRow)(nil),            // 4: sherd.node.LockRow
+	(*RowLockRow)(nil),         // 5: sherd.node.RowLockRow
+	(*OpenTransactionRow)(nil), // 6: sherd.node.OpenTransactionRow
+	(*ReplicaRow)(nil),         // 7: sherd.node.ReplicaRow
+	(*HeatRow)(nil),            // 8: sherd.node.HeatRow
+	(*SignalRequest)(nil),      // 9: sherd.node.SignalRequest
+	(*SignalAnswer)(nil),       // 10: sherd.node.SignalAnswer
+	(*ClientCancel)(nil),       // 11: sherd.node.ClientCancel
+	(*ClientCancelAnswer)(nil), // 12: sherd.node.ClientCancelAnswer
+	(*LockWait)(nil),           // 13: sherd.node.LockWait
+	(*Waiter)(nil),             // 14: sherd.node.Waiter
 }
 var file_activity_proto_depIdxs = []int32{
-	2,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
-	3,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
-	4,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
-	5,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
-	12, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
-	6,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
-	7,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
-	13, // 7: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
-	13, // 8: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	13, // 9: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
-	0,  // 10: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
-	8,  // 11: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
-	10, // 12: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
-	1,  // 13: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
-	9,  // 14: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
-	11, // 15: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
+	4,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
+	5,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
+	6,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
+	13, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
+	7,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
+	8,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
+	2,  // 7: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
+	14, // 8: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
+	14, // 9: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
+	14, // 10: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	0,  // 11: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
+	9,  // 12: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
+	11, // 13: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
+	1,  // 14: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
+	10, // 15: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
+	12, // 16: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_activity_proto_init() }
@@ -1263,7 +1349,7 @@ func file_activity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_activity_proto_rawDesc), len(file_activity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -65,6 +65,16 @@ func TestWholeClusterViews(t *testing.T) {
 	eventually("no such session", "SELECT pg_terminate_backend($1)", false, holder)
 	eventually("no such node", "SELECT pg_terminate_backend(2000000000)", false)
 	eventually("the row is free", "WITH w AS (UPDATE rows SET n = 3 RETURNING n) SELECT n FROM w", int32(3))
+	var commits int64
+	if err := here.QueryRow(ctx, "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'").Scan(&commits); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if _, err := b.Exec(ctx, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually("pg_stat_database", "SELECT xact_commit >= $1 FROM pg_stat_database WHERE datname = 'postgres'", true, commits+1000)
 	eventually("sherd.nodes", "SELECT string_agg(name || ' ' || alive, ',' ORDER BY id) FROM sherd.nodes", "n1 true,n2 true")
 	eventually("sherd.nodes: health", "SELECT last_seen > now() - interval '1 minute' AND rtt >= '0' FROM sherd.nodes WHERE id = 2", true)
 	eventually("sherd.fragments", "SELECT leader IS NOT NULL AND state LIKE 'serving%' FROM sherd.fragments", true)

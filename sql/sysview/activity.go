@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -67,14 +68,19 @@ func clip(s string, size int) string {
 	return s[:n]
 }
 
-// pgStatDatabase counts what this node has seen; what is not counted is null.
+// pgStatDatabase counts what all nodes have seen since each has started; what is not counted is null.
 func pgStatDatabase(b *builder) error {
 	backends := map[uint32]int64{}
 	for _, s := range b.env.Sessions() {
 		backends[s.Database]++
 	}
+	counters := map[catalog.OID]Counters{}
+	for _, x := range b.env.Counters() {
+		c := counters[x.Database]
+		counters[x.Database] = Counters{x.Database, c.Commits + x.Commits, c.Rollbacks + x.Rollbacks, c.Deadlocks + x.Deadlocks}
+	}
 	for d := range b.env.View.Databases() {
-		c := b.env.Counters(d.OID)
+		c := counters[d.OID]
 		err := b.row().oid("datid", d.OID).text("datname", d.Name).int("numbackends", backends[d.OID]).int("xact_commit", c.Commits).
 			int("xact_rollback", c.Rollbacks).int("deadlocks", c.Deadlocks).send()
 		if err != nil {

@@ -37,8 +37,8 @@ type Env struct {
 	// Locks lists the locks of all kinds, Transactions the open transactions, of all nodes.
 	Locks        func() ([]Lock, error)
 	Transactions func() ([]Transaction, error)
-	// Counters counts what has happened in a database since the start.
-	Counters func(database catalog.OID) Counters
+	// Counters counts what has happened in the databases, of each node since its start.
+	Counters func() []Counters
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
 	Cursors  func() []Cursor

@@ -46,8 +46,9 @@ type Transaction struct {
 	GID           string // PREPARE TRANSACTION
 }
 
-// Counters counts what has happened in a database.
+// Counters counts what has happened in a database, at one node or all.
 type Counters struct {
+	Database                      catalog.OID
 	Commits, Rollbacks, Deadlocks int64
 }
 

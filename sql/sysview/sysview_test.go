@@ -161,7 +161,15 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 			Locks: 1, Prepared: true, CommitAt: "2026-11-21 08:00:00.000Z+1", Anchor: first, GID: "g",
 		}}, nil
 	}
-	e.Counters = func(catalog.OID) Counters { return Counters{Commits: 5, Rollbacks: 2, Deadlocks: 1} }
+	e.Counters = func() (out []Counters) {
+		for d := range e.View.Databases() { // at two nodes
+			out = append(out, Counters{d.OID, 2, 2, 0}, Counters{d.OID, 3, 0, 1})
+		}
+		return out
+	}
+	e.Heat = func() []Heat {
+		return []Heat{{Fragment: first, Bucket: -1, Reads: 10, Writes: 10}, {Fragment: first, Bucket: 7, Reads: 5, Writes: 2.5}}
+	}
 	e.Stats = func(d *catalog.Database, storageID uint32) ([]Stat, error) {
 		if storageID != 0 && storageID != orders.StorageID {
 			return nil, nil
