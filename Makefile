@@ -40,6 +40,11 @@ compare: build
 kill: build
 	SHERD_KILL_ROUNDS=50 $(GO) test -count=1 -timeout 30m -run Kill ./storage ./integration
 
+TENANTS ?=
+
+tenants:
+	$(GO) run ./integration/tenants $(TENANTS)
+
 large:
 	$(GO) run ./integration/large $(LARGE)
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -33,7 +34,9 @@ type Config struct {
 	// Transport gives the transport of a Raft group; nil: no fragment has replicas on other nodes.
 	Transport func(group uint64) raft.Transport
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
-	Beat      time.Duration  // between what nodes say of their presence; 0 is a second
+	// HeatElsewhere gives how often is used what other nodes lead; nil: there are none.
+	HeatElsewhere func(ctx context.Context) []sysview.Heat
+	Beat          time.Duration // between what nodes say of their presence; 0 is a second
 	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the driver there, as a crash would.
 	AtMove func(arrow string) error
 }
@@ -79,7 +82,7 @@ func New(cfg Config) *Host {
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.busy = &busy{}
 	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
-	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Silent: h.Silent, Now: time.Now})
+	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Silent: h.Silent, Now: time.Now})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)

@@ -23,6 +23,20 @@ func (h *Host) sizes(_ context.Context, d *catalog.Database) ([]balance.Stat, er
 	return out, nil
 }
 
+// heats gives how often all fragments and their hottest buckets are used, for the balancer. Nodes that do not answer are left out.
+func (h *Host) heats(ctx context.Context) (out []balance.Heat) {
+	all := h.ListHeat()
+	if h.cfg.HeatElsewhere != nil {
+		all = append(all, h.cfg.HeatElsewhere(ctx)...)
+	}
+	for _, x := range all {
+		if x.Key == nil {
+			out = append(out, balance.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Reads: x.Reads, Writes: x.Writes})
+		}
+	}
+	return out
+}
+
 // PlanRebalance makes a plan for a database and keeps it as a proposal; its number is 0 where there is nothing to do.
 func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error) {
 	view := h.cfg.Catalog.View()

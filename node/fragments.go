@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/cluster/notify"
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
+	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/txn"
 )
@@ -32,6 +33,7 @@ func (n *Node) buildFragments() {
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
+		HeatElsewhere: n.heatElsewhere,
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),
@@ -109,4 +111,13 @@ func (n *Node) askForIdle(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// heatElsewhere gives how often is used what other nodes lead.
+func (n *Node) heatElsewhere(ctx context.Context) (out []sysview.Heat) {
+	reports, _ := n.activity.Reports(ctx, sql.WantHeat)
+	for _, r := range reports {
+		out = append(out, r.Heat...)
+	}
+	return out
 }

@@ -14,5 +14,5 @@
 //	P2  Of a pair of fragments one step runs at a time, and of a plan two.
 //	P3  What a plan of the balancer's own has begun goes on outside of the windows; nothing new begins.
 //
-// Limits: reads and writes are not counted yet, so heat is nobody's reason.
+// Reads and writes count in auto: those of the buckets used most by themselves, the rest of each fragment's as spread over its bytes.
 package balance

@@ -14,6 +14,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	// Sizes gives what each fragment of a database says that it holds.
 	Sizes func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error)
+	// Heat gives how often the fragments of all databases are used; nil: nobody knows.
+	Heat func(ctx context.Context) []balance.Heat
 	// Silent tells whether a node does not answer.
 	Silent func(node uint32) bool
 	Now    func() time.Time
@@ -31,7 +33,9 @@ func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Data
 	if err != nil {
 		return nil, err
 	}
-	in.Mode = mode
+	if in.Mode = mode; mode == balance.Auto && b.cfg.Heat != nil {
+		in.Cells = balance.Warm(in.Map, in.Cells, b.cfg.Heat(ctx))
+	}
 	return planOf(balance.Decide(in)), nil
 }
 

@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"jsonb":                {},
 	"jsonb/jsonpath":       {"jsonb"},
 	"integration/bench":    {"integration/fault"},
+	"integration/tenants":  {"integration"},
 	"integration/large":    {"integration"},
 	"integration/fault":    {"integration", "integration/workload"},
 	"integration/history":  {},
