@@ -47,9 +47,6 @@ func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalo
 	return id, p, err
 }
 
-// MovesBuckets tells whether plans can be carried out.
-func (h *Host) MovesBuckets() bool { return false }
-
 // FillFragments makes a plan that gives every fragment of grown, which has more of them than now, its share.
 func (h *Host) FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error) {
 	return h.balancer.Fill(ctx, h.cfg.Catalog.View(), now, grown)

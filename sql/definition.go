@@ -129,10 +129,7 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.db.cfg.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.searchPath(s.start.User), Env: s.Env(),
 		Notice: notice, View: s.view, Lock: s.lockTables, Reserve: s.reserveTables, Quiet: s.quietTables, Query: s.queryAgainst, Fill: s.fillIndex, Rewrite: s.restoreRows, Sequence: s.sequenceAt,
-		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, Misplaced: s.misplaced, Disconnect: s.disconnect,
-	}
-	if s.db.cfg.Fragments.MovesBuckets() {
-		e.FillFragments = s.db.cfg.Fragments.FillFragments
+		Setting: s.vars.check, WaitDatabase: s.db.cfg.Fragments.WaitFragments, Silent: s.db.cfg.Fragments.Silent, FillFragments: s.db.cfg.Fragments.FillFragments, Misplaced: s.misplaced, Disconnect: s.disconnect,
 	}
 	if s.tx != nil {
 		e.Change, e.Barrier = s.tx.change, s.tx.barrier

@@ -77,9 +77,6 @@ func (i info) ControlPlan(plan int64, do builtin.PlanAction) error {
 	if plan <= 0 {
 		return pgerr.New(pgerr.UndefinedObject, "plan %d does not exist", plan).WithHint("sherd.plans lists them.")
 	}
-	if do == builtin.ApplyPlan && !i.db.cfg.Fragments.MovesBuckets() {
-		return pgerr.Unsupported("plans cannot be applied yet").WithHint("Buckets cannot be moved yet.")
-	}
 	_, err := i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, ch *catalog.Change) error {
 		id, a := uint64(plan), i.author("")
 		switch do {

@@ -26,10 +26,8 @@ type Fragments interface {
 	Silent(node uint32) bool
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
-	// PlanRebalance makes a plan for a database, and keeps it as a proposal; its number is 0 where there is nothing to do. MovesBuckets tells whether
-	// plans can be carried out.
+	// PlanRebalance makes a plan for a database, and keeps it as a proposal; its number is 0 where there is nothing to do.
 	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)
-	MovesBuckets() bool
 	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.
 	FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
 	// ListRowLocks gives the row locks, held and waited for, and ListTransactions the transactions that hold or have staged something: as many as

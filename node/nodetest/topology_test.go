@@ -1,6 +1,8 @@
 package nodetest
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/catalog"
 )
 
 // DROP DATABASE frees its space: the folders of its fragments are gone at all nodes, and nothing in the catalog is about it.
@@ -85,4 +90,56 @@ func connectTo(t *testing.T, n *Node, database string) *pgx.Conn {
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// ALTER DATABASE … FRAGMENTS, up and down, on a database that is written to meanwhile: every fragment gets its share, those that go are gone, and no
+// row is lost or doubled.
+func TestAlterFragments(t *testing.T) {
+	c := Start(t, 1)
+	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
+	exec(t, c, 1, "CREATE INDEX ON orders (note)")
+	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 2000) i")
+	written := make(chan int)
+	stop := make(chan struct{})
+	go func() {
+		n := 0
+		defer func() { written <- n }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			switch err := try(c.Node(1).URL(), "INSERT INTO orders VALUES ($1, 'w')", 10_000+n); {
+			case err == nil:
+				n++
+			case !serialization(err):
+				t.Errorf("a writer beside it: %v", err)
+				return
+			}
+		}
+	}()
+	database := func() *catalog.Database { return c.Node(1).Catalog().View().Database(catalog.PostgresDB) }
+	for _, n := range []int{5, 2} {
+		exec(t, c, 1, fmt.Sprintf("ALTER DATABASE postgres FRAGMENTS %d", n))
+		c.Await(fmt.Sprintf("%d fragments have their buckets", n), func() bool {
+			d := database()
+			return len(d.Fragments) == n && len(d.Map.Fragments()) == n && len(c.Node(1).Catalog().View().Plans(0)) == 0
+		})
+		for _, f := range database().Fragments {
+			if owned := database().Map.Owned(f.ID).Len(); owned < 100_000 {
+				t.Errorf("of %d: fragment %d owns %d buckets", n, f.ID, owned)
+			}
+		}
+	}
+	close(stop)
+	if want, got := 2000+<-written, count(t, c, 1, "orders"); got != want {
+		t.Errorf("%d rows, not %d", got, want)
+	}
+}
+
+// serialization tells whether a statement has to be run again.
+func serialization(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "40001"
 }

@@ -47,6 +47,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{t: t}
 	w.env = &ddl.Env{
+		FillFragments: func(_ context.Context, now, _ *catalog.Database) (*catalog.Plan, error) {
+			return &catalog.Plan{Epoch: now.Map.Epoch()}, nil // there are no fragments that could be asked
+		},
 		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"}, Env: &types.Env{},
 		Notice:  func(n *pgerr.Error) error { w.say(n); return nil },
 		View:    c.View,

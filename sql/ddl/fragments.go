@@ -50,10 +50,6 @@ func (c *change) resize(d *catalog.Database, n int) error {
 	if len(staying) == n {
 		return nil
 	}
-	if c.FillFragments == nil {
-		return pgerr.Unsupported("changing the fragments of a database is not supported yet").
-			WithHint("Buckets cannot be moved yet. CREATE DATABASE takes FRAGMENTS and RANGES.")
-	}
 	a := catalog.Author{Who: c.me.Name, Why: fmt.Sprintf("ALTER DATABASE %s FRAGMENTS %d", d.Name, n), Micros: time.Now().UnixMicro()}
 	if n > len(staying) {
 		return c.grow(d, n-len(staying), a)

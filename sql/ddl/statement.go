@@ -49,7 +49,7 @@ type Env struct {
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
 	WaitDatabase func(ctx context.Context, d *catalog.Database) error
-	// FillFragments makes a plan that gives every fragment of grown, which has more of them than the database now, its share; nil: buckets cannot move.
+	// FillFragments makes a plan that gives every fragment of grown, which has more of them than the database now, its share.
 	FillFragments func(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error)
 	// Silent tells whether a node does not answer.
 	Silent func(node uint32) bool
