@@ -96,7 +96,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.snapshot(ctx, ids); err != nil {
+	if k.T, err = k.host.snapshot(ctx, whole(ids), 0); err != nil {
 		return err
 	}
 	for _, id := range ids {

@@ -211,6 +211,18 @@ func (x *handle) staged() bool {
 	return p != nil && p.staged()
 }
 
+func (x *handle) owned(ctx context.Context) error {
+	p := x.known()
+	if p == nil {
+		return nil
+	}
+	err := p.owned(ctx)
+	if err != nil && (moved(err) || cutOff(err) || storage.StageLost(err)) {
+		return txn.NewLost(x.fragment, true)
+	}
+	return err
+}
+
 // decisionTime bounds the attempts to reach a leader for what decides about a transaction.
 const decisionTime = 30 * time.Second
 

@@ -116,7 +116,7 @@ func TestHoldOfSerializable(t *testing.T) {
 	}
 	x := h.Begin().(*Transaction)
 	x.Configure(exec.TransactionOptions{Isolation: txn.Serializable})
-	T, err := x.Snapshot(t.Context(), fragments)
+	T, err := x.Snapshot(t.Context(), whole(fragments), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,6 +141,9 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 		return exec.Result{}, pgerr.New(pgerr.ProtocolViolation, "a task for any replica names no timestamp, or writes")
 	}
 	if r.Term() != 0 {
+		if err := Admit(ctx, r, task); err != nil {
+			return exec.Result{}, err
+		}
 		return h.NewStage(r.Tx(task.Txn)).Run(ctx, task, emit)
 	}
 	if err := h.closeTo(ctx, r, task.T); err != nil {
@@ -175,7 +178,9 @@ func (x closedTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0,
 type closedView struct{ *storage.View }
 
 // Arrival implements exec.Stays.
-func (v closedView) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+func (v closedView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
+	return v.View.Arrival(uint32(b)), true
+}
 
 // closeTo waits until T is closed at a replica that does not lead; where it is not, the leader is asked to close it. One reader of the fragment does that
 // at a time, and what the leader closes beyond T serves the next ones.

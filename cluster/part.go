@@ -24,6 +24,8 @@ type part interface {
 	width() int
 	// staged tells whether there is something that would be lost with the leader's term, or may be.
 	staged() bool
+	// owned tells whether what it has staged, locked and read is still the fragment's; *txn.LostError if not.
+	owned(ctx context.Context) error
 	// Hold, HoldComplete, unhold and Detach are the steps of PREPARE TRANSACTION.
 	Hold(ctx context.Context, req storage.HoldRequest) error
 	HoldComplete(ctx context.Context) error
@@ -52,22 +54,15 @@ func newLocalPart(r *storage.Replica, t *Transaction, o exec.TransactionOptions)
 	return p
 }
 
-// Run implements exec.Fragment. It takes the timestamp where that is left to the fragment.
+// Run implements exec.Fragment.
 func (p *localPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	if task.T == 0 {
-		T, err := p.replica.Snapshot(ctx)
-		if err != nil {
-			return exec.Result{}, err
-		}
-		task.T = LeastRead(T, task.Floor)
-		task.Start(task.T)
+	if err := Admit(ctx, p.replica, task); err != nil {
+		return exec.Result{}, err
 	}
 	return p.Stage.Run(ctx, task, emit)
 }
 
-// LeastRead gives the timestamp of a read that asked for the newest, not below floor. 0, of a fragment that holds nothing yet, would look as if none
-// had been taken.
-func LeastRead(newest, floor txn.Timestamp) txn.Timestamp { return max(newest, floor, 1) }
+func (p *localPart) owned(context.Context) error { return p.Owned() }
 
 // Restart drops what was staged since m and keeps the locks.
 func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
@@ -92,6 +87,8 @@ type remotePart struct {
 
 func (p *remotePart) width() int   { return p.Width() }
 func (p *remotePart) staged() bool { return p.Staged() }
+
+func (p *remotePart) owned(ctx context.Context) error { return p.Owned(ctx) }
 
 // Settle implements txn.Participant; who holds this part decides or resolves itself.
 func (p *remotePart) Settle(d txn.Decision, then func(txn.Outcome, error)) {

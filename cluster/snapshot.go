@@ -6,68 +6,88 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
-// snapshot asks fragments for the timestamp of a statement that may reach them all: the largest answer (T6). Nodes are asked in parallel, and each
-// once for all its fragments.
-func (h *Host) snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
+// snapshot asks fragments for the timestamp of a statement that may reach these buckets of theirs, by the map of an epoch: the largest answer (T6). A
+// share without buckets asks for all that the fragment has. Nodes are asked in parallel, and each once for all its fragments. *txn.MovedError where
+// buckets are not their fragment's any more.
+func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
 	if h.links == nil {
-		return h.snapshotHere(ctx, fragments)
+		return h.snapshotHere(ctx, shares)
 	}
 	var T txn.Timestamp
-	left := fragments
+	left := shares
 	for pause := (patience{}); ; {
-		got, failed, err := h.snapshotOnce(ctx, left)
+		got, failed, err := h.snapshotOnce(ctx, left, epoch)
 		T = max(T, got)
 		if err != nil || len(failed) == 0 {
 			return T, err
 		}
-		left = left[:0:0]
-		for f, why := range failed {
+		again := left[:0:0]
+		for _, s := range left {
+			why := failed[s.Fragment]
+			if why == nil {
+				continue
+			}
 			if err = why; !moved(err) && !cutOff(err) {
 				return 0, err
 			}
-			h.heed(f, err)
-			left = append(left, f)
+			h.heed(s.Fragment, err)
+			again = append(again, s)
 		}
+		left = again
 		if pause.wait(ctx) != nil {
 			return 0, err
 		}
 	}
 }
 
-func (h *Host) snapshotHere(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
+func (h *Host) snapshotHere(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
 	var T txn.Timestamp
-	for _, id := range fragments {
-		r, err := h.Replica(id)
+	for _, s := range shares {
+		r, err := h.Replica(s.Fragment)
 		if err != nil {
 			return 0, err
 		}
-		s, err := r.Snapshot(ctx)
+		got, err := r.SnapshotOf(ctx, s.Buckets.Intervals())
 		if err != nil {
 			return 0, err
 		}
-		T = max(T, s)
+		T = max(T, got)
 	}
 	return T, nil
 }
 
+// whole are shares that ask for all that fragments have.
+func whole(fragments []txn.FragmentID) []shardmap.Share {
+	out := make([]shardmap.Share, len(fragments))
+	for i, f := range fragments {
+		out[i].Fragment = f
+	}
+	return out
+}
+
 // snapshotOnce asks each fragment once; failed are those that gave no timestamp.
-func (h *Host) snapshotOnce(ctx context.Context, fragments []txn.FragmentID) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
-	var here []*storage.Replica
-	there := map[*remote.Node][]txn.FragmentID{}
-	for _, f := range fragments {
-		p, err := h.find(ctx, f)
+func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
+	type local struct {
+		r       *storage.Replica
+		buckets []shardmap.Interval
+	}
+	var here []local
+	there := map[*remote.Node][]shardmap.Share{}
+	for _, s := range shares {
+		p, err := h.find(ctx, s.Fragment)
 		switch {
 		case err != nil:
 			return 0, nil, err
 		case p.replica != nil:
-			here = append(here, p.replica)
+			here = append(here, local{p.replica, s.Buckets.Intervals()})
 		default:
-			there[p.node] = append(there[p.node], f)
+			there[p.node] = append(there[p.node], s)
 		}
 	}
 	var mu sync.Mutex
@@ -83,28 +103,28 @@ func (h *Host) snapshotOnce(ctx context.Context, fragments []txn.FragmentID) (T 
 			failed[f] = err
 		}
 	}
-	local := func(r *storage.Replica) {
-		got, err := r.Snapshot(ctx)
+	ask := func(l local) {
+		got, err := l.r.SnapshotOf(ctx, l.buckets)
 		if err != nil {
-			took(0, map[txn.FragmentID]error{r.ID(): err})
+			took(0, map[txn.FragmentID]error{l.r.ID(): err})
 			return
 		}
 		took(got, nil)
 	}
 	if len(here) == 1 && len(there) == 0 {
-		local(here[0])
+		ask(here[0])
 		return T, failed, nil
 	}
-	for _, r := range here {
-		wg.Go(func() { local(r) })
+	for _, l := range here {
+		wg.Go(func() { ask(l) })
 	}
 	for n, list := range there {
 		wg.Go(func() {
-			got, errs, err := n.Snapshot(ctx, list)
+			got, errs, err := n.Snapshot(ctx, list, epoch)
 			if err != nil {
 				errs = map[txn.FragmentID]error{}
-				for _, f := range list {
-					errs[f] = err
+				for _, s := range list {
+					errs[s.Fragment] = err
 				}
 			}
 			took(got, errs)

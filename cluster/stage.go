@@ -39,12 +39,15 @@ func (s *Stage) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 
 // Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
 func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
-	res, err := exec.RunTask(ctx, taskTx{s.Tx, s, task.Limits.Unvalidated}, task, emit)
+	if err := s.Owned(); err != nil {
+		return exec.Result{}, err
+	}
+	res, err := exec.RunTask(ctx, taskTx{s.Tx, s, task.Buckets, task.Limits.Unvalidated}, task, emit)
 	if err == nil {
 		err = s.AwaitReaders(ctx)
 	}
 	s.countScan(task, res)
-	return res, err
+	return res, s.away(task, err)
 }
 
 // Written tells whether the stage writes, and into which buckets: the first two, since nobody asks beyond "more than one".
@@ -71,11 +74,14 @@ func (s *Stage) Restart(m txn.Mark) {
 type taskTx struct {
 	*storage.Tx
 	stage       *Stage
+	buckets     shardmap.BucketSet // that it may look at
 	unvalidated bool
 }
 
 // Arrival implements exec.Stays.
-func (x taskTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+func (x taskTx) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
+	return x.Tx.Arrival(uint32(b)), true
+}
 
 // taskView is a view as one task uses it.
 type taskView struct {
@@ -90,11 +96,13 @@ func (v taskView) Get(ctx context.Context, key []byte) ([]byte, error) {
 }
 
 // Arrival implements exec.Stays.
-func (v taskView) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
+func (v taskView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
+	return v.View.Arrival(uint32(b)), true
+}
 
 // View opens a reader at T.
 func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
-	v, err := x.Tx.View(ctx, T)
+	v, err := x.Tx.ViewOf(ctx, T, x.buckets.Intervals())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
@@ -55,9 +56,9 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	return p, nil
 }
 
-// Snapshot asks the fragments for the timestamp of a statement that may reach them all: the largest answer (T6).
-func (t *Transaction) Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error) {
-	return t.host.snapshot(ctx, fragments)
+// Snapshot asks the fragments for the timestamp of a statement that may reach the buckets: the largest answer (T6).
+func (t *Transaction) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
+	return t.host.snapshot(ctx, shares, epoch)
 }
 
 // Configure says what the transaction is.

@@ -24,7 +24,7 @@ func TestRestartKeepsReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	T, err := x.Snapshot(t.Context(), fragments)
+	T, err := x.Snapshot(t.Context(), whole(fragments), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if p.opening.at, err = s.tx.opened(ctx); err != nil {
 		return err
 	}
-	if err := s.tx.parts.HoldSnapshot(s.tx.gateway.Map.Fragments(), p.opening.at); err != nil {
+	if err := s.tx.hold(p.opening.at, s.tx.parts.HoldSnapshot); err != nil {
 		return err
 	}
 	if prog, err = s.ofCursor(prog); err != nil {

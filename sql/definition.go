@@ -201,7 +201,7 @@ func (s *Session) queryAgainst(ctx context.Context, view *catalog.View, text str
 		return err
 	}
 	t := s.tx
-	at, err := t.current(ctx, t.gateway.Map.Fragments())
+	at, err := t.everywhere(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, inde
 		return err
 	}
 	t := s.tx
-	at, err := t.current(ctx, t.gateway.Map.Fragments())
+	at, err := t.everywhere(ctx)
 	if err != nil {
 		return err
 	}

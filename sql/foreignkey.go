@@ -360,7 +360,7 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 	c := s.execution(k.ctx, args)
 	c.Limits.MaxFanout, c.Limits.FanoutNotice, c.Limits.ReadOnly, c.Limits.Unvalidated = 0, 0, false, true
 	if newest && t.t != 0 {
-		at, err := t.current(k.ctx, t.gateway.Map.Fragments())
+		at, err := t.everywhere(k.ctx)
 		if err != nil {
 			return err
 		}

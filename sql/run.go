@@ -71,6 +71,9 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	waiting, said := t.deferrals, t.said
 	for {
 		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
+		if err := t.follow(ctx); err != nil {
+			return 0, err
+		}
 		if err := t.first(ctx); err != nil {
 			return 0, err
 		}
@@ -142,14 +145,17 @@ func (r *attempts) answered() bool { return r.rows > 0 && (r.held == nil || r.he
 // again undoes what the statement has written, and keeps its row locks, so that it gets further each time.
 func (r *attempts) again(ctx context.Context, err error) bool {
 	t := r.tx
-	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.at != 0 || ctx.Err() != nil {
+	var lost *txn.LostError
+	var elsewhere *txn.MovedError
+	staged := errors.As(err, &lost) && lost.Staged // is lost
+	moved := errors.As(err, &elsewhere)            // what it wants to read and write, and nobody could tell in time where
+	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.at != 0 && !moved || ctx.Err() != nil {
 		return false
 	}
-	var lost *txn.LostError
-	cut := errors.As(err, &lost) // what was read can be read again at the same timestamp, what was staged is lost
+	cut := lost != nil || moved // what was read can be read again at the same timestamp
 	switch {
 	case r.lone:
-	case cut && lost.Staged:
+	case staged:
 		return false
 	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
 		return false
@@ -163,7 +169,7 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 		return false
 	}
 	switch {
-	case cut && lost.Staged:
+	case staged:
 		if t.renew(r.writes) != nil {
 			return false
 		}

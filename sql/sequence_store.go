@@ -269,7 +269,16 @@ func (x *sequences) run(ctx context.Context, pid uint32, t *catalog.Table, text 
 		return 0, err
 	}
 	for attempt := 0; ; attempt++ {
-		n, err := x.attempt(ctx, pid, view.Database(now.Database), p, args, emit)
+		d := x.db.cfg.Catalog.View().Database(now.Database)
+		if d == nil {
+			return 0, pgerr.New(pgerr.InvalidCatalogName, "the sequence's database was dropped")
+		}
+		n, err := x.attempt(ctx, pid, d, p, args, emit)
+		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) { // while its timestamp was asked for
+			if _, err := x.db.waitMap(ctx, d.OID, d.Map.Epoch()); err != nil {
+				return 0, err
+			}
+		}
 		if !pgerr.Is(err, pgerr.SerializationFailure) || attempt == maxSame || !sleep(ctx, time.Duration(attempt)*time.Millisecond) {
 			return n, err
 		}
@@ -285,16 +294,13 @@ func (x *sequences) attempt(ctx context.Context, pid uint32, d *catalog.Database
 		Gateway: &exec.Gateway{
 			Txn: parts.ID(), Map: d.Map, Fragment: parts.Fragment, Name: func(id shardmap.FragmentID) string { return fragmentName(d, id) },
 			Snapshot: func(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
-				ids := make([]txn.FragmentID, len(shares))
-				for i, s := range shares {
-					ids[i] = s.Fragment
-				}
-				t, err := parts.Snapshot(ctx, ids)
+				t, err := parts.Snapshot(ctx, shares, d.Map.Epoch())
 				floor = max(t, 1)
 				return floor, err
 			},
 			Leave: func() (txn.Timestamp, bool) { return 0, true },
 			Took:  func(T txn.Timestamp) { floor = T },
+			Renew: func(ctx context.Context, epoch uint64) (*shardmap.Map, error) { return x.db.waitMap(ctx, d.OID, epoch) },
 		},
 	}
 	c.Limits.Isolation = txn.ReadCommitted

@@ -67,7 +67,7 @@ func (s *Session) exportSnapshot(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := t.parts.HoldSnapshot(t.gateway.Map.Fragments(), T); err != nil {
+	if err := t.hold(T, t.parts.HoldSnapshot); err != nil {
 		return "", err
 	}
 	id := s.db.exports.add(exported{T, s.database, t.modes, t.seen})
@@ -122,7 +122,7 @@ func (t *transaction) mayImport(e exported) error {
 
 // readAt makes T the timestamp of all the transaction's reads, and has what is visible there kept.
 func (t *transaction) readAt(T txn.Timestamp, hold func([]txn.FragmentID, txn.Timestamp) error) error {
-	if err := hold(t.gateway.Map.Fragments(), T); err != nil {
+	if err := t.hold(T, hold); err != nil {
 		return err
 	}
 	t.t, t.read, t.used, t.seen = T, max(t.read, T), true, 0

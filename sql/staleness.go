@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
@@ -47,15 +48,15 @@ func (t *transaction) nearTime(ids []txn.FragmentID) (T txn.Timestamp, ok bool) 
 }
 
 // fixNear is fix for a transaction that may read old rows.
-func (t *transaction) fixNear(all []txn.FragmentID) (txn.Timestamp, bool, error) {
+func (t *transaction) fixNear() (txn.Timestamp, bool, error) {
 	if !t.near {
 		return 0, false, nil
 	}
-	T, ok := t.nearTime(all)
+	T, ok := t.nearTime(t.gateway.Map.Fragments())
 	if !ok {
 		return 0, false, nil
 	}
-	if err := t.parts.HoldSoon(all, T); err != nil {
+	if err := t.hold(T, t.parts.HoldSoon); err != nil {
 		return 0, false, err
 	}
 	t.t, t.lags = T, true
@@ -70,11 +71,15 @@ func (t *transaction) atReplicas(c *exec.Ctx) {
 }
 
 // freshen gives the timestamp of a statement outside of a snapshot.
-func (t *transaction) freshen(ctx context.Context, ids []txn.FragmentID) (txn.Timestamp, error) {
+func (t *transaction) freshen(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
 	if t.near {
+		ids := make([]txn.FragmentID, len(shares))
+		for i, s := range shares {
+			ids[i] = s.Fragment
+		}
 		if T, ok := t.nearTime(ids); ok {
 			return T, nil
 		}
 	}
-	return t.current(ctx, ids)
+	return t.current(ctx, shares)
 }

@@ -67,6 +67,7 @@ type transaction struct {
 	read       txn.Timestamp // the largest of its reads
 	locks      *locks.Owner  // of tables and advisory; nil before the first
 	gateway    exec.Gateway
+	routes     routes
 	named      bool                    // it has asked for the id that clients see
 	draft      *draft                  // what it has changed of the definitions, nil: nothing
 	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
@@ -96,10 +97,11 @@ func (t *transaction) open() {
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
 	t.configure()
-	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took}
+	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap}
+	t.routes.newest, t.routes.held, t.routes.in = nil, nil, nil
 	if database != nil {
-		t.gateway.Map = database.Map
-		t.gateway.Name = func(id shardmap.FragmentID) string { return fragmentName(database, id) }
+		t.gateway.Map, t.routes.newest = database.Map, database.Map
+		t.gateway.Name = t.nameOf
 	}
 }
 
@@ -137,11 +139,16 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 	if t.oneSnapshot() {
 		return t.fix(ctx)
 	}
-	ids := make([]txn.FragmentID, 0, len(shares))
-	for _, s := range shares {
-		ids = append(ids, s.Fragment)
+	return t.freshen(ctx, shares)
+}
+
+// nameOf gives the name of a fragment, which may have been added since the transaction began.
+func (t *transaction) nameOf(id shardmap.FragmentID) string {
+	d := t.s.db.cfg.Catalog.View().Database(t.s.database)
+	if d == nil {
+		return fmt.Sprintf("fragment %d", id)
 	}
-	return t.freshen(ctx, ids)
+	return fragmentName(d, id)
 }
 
 // leave tells whether the fragment that a statement reads may choose the timestamp of its reads, as current would ask for it: not below floor.
@@ -169,15 +176,14 @@ func (t *transaction) first(ctx context.Context) error {
 
 // fix takes the one snapshot of the transaction.
 func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
-	all := t.gateway.Map.Fragments()
 	t.s.db.storages.observeAll(t.s.db.cfg.Catalog.View()) // what is in force by now is not newer than the snapshot
 	t.seen = t.s.db.storages.count()
-	if T, ok, err := t.fixNear(all); ok || err != nil {
+	if T, ok, err := t.fixNear(); ok || err != nil {
 		return T, err
 	}
-	T, err := t.current(ctx, all)
+	T, err := t.everywhere(ctx)
 	if err == nil {
-		err = t.parts.HoldSnapshot(all, T)
+		err = t.hold(T, t.parts.HoldSnapshot)
 	}
 	if err == nil {
 		t.t = T
@@ -192,17 +198,6 @@ func (t *transaction) opened(ctx context.Context) (txn.Timestamp, error) {
 		return 0, err
 	}
 	return t.snapshot(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
-}
-
-// current asks fragments for a timestamp at which what is acknowledged is visible, and what this session has seen before.
-func (t *transaction) current(ctx context.Context, ids []txn.FragmentID) (txn.Timestamp, error) {
-	T, err := t.parts.Snapshot(ctx, ids)
-	if err != nil {
-		return 0, err
-	}
-	T = max(T, t.s.floor, 1) // 0, of fragments that hold nothing yet, would look as if no snapshot had been taken
-	t.read = max(t.read, T)
-	return T, nil
 }
 
 func (t *transaction) rollback() {
@@ -278,7 +273,8 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 	c := &exec.Ctx{Context: ctx, Params: args, Env: env, Session: info{s, ctx}, Hooks: s.hook, Limits: s.limit}
 	c.Mem = exec.NewMemory(s.memory).WithFiles(s.db.cfg.TempDir)
 	if s.tx != nil {
-		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &s.tx.gateway, s.tx.isReadOnly(), s.tx.modes.isolation()
+		g := s.tx.gateway // the statement's own: it may go on by a newer map
+		c.Gateway, c.Limits.ReadOnly, c.Limits.Isolation = &g, s.tx.isReadOnly(), s.tx.modes.isolation()
 		if s.tx.near {
 			s.tx.atReplicas(c)
 		}

@@ -21,6 +21,17 @@ func NewLost(f FragmentID, staged bool) *LostError {
 	return &LostError{Fragment: f, Staged: staged, Err: e.WithHint("Try the transaction again.")}
 }
 
+// NewAway makes the error of a transaction of whose rows, those that it has staged, locked or read, some have moved to another fragment.
+func NewAway(f FragmentID) *LostError {
+	e := pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows of this transaction have moved to another fragment")
+	return &LostError{Fragment: f, Staged: true, Err: e.WithHint("Try the transaction again.")}
+}
+
+// NewUnder makes the error of a statement under which rows have moved to another fragment, while it was changing them; what was staged before is there.
+func NewUnder(f FragmentID) *LostError {
+	return &LostError{Fragment: f, Err: pgerr.From((*MovedError)(nil).Unwrap())}
+}
+
 func (e *LostError) Error() string { return e.Err.Error() }
 
 // Unwrap gives what clients see.

@@ -29,16 +29,6 @@ func (e *NotLeader) Unwrap() error {
 	return pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")
 }
 
-// Moved says that some of the buckets asked for are not the fragment's.
-type Moved struct{ Epoch uint64 } // of the map at the node asked
-
-func (e *Moved) Error() string { return fmt.Sprintf("buckets have moved, map %d", e.Epoch) }
-
-// Unwrap gives what a client would see.
-func (*Moved) Unwrap() error {
-	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").WithHint("Try again.")
-}
-
 // Replan says that the plan was made with definitions that are not those of the node asked.
 type Replan struct {
 	Version uint64 // of the catalog there: whoever plans again waits for it
@@ -70,7 +60,7 @@ func Encode(err error) *pb.Failure {
 	var (
 		leader *NotLeader
 		lost   *txn.LostError
-		moved  *Moved
+		moved  *txn.MovedError
 		replan *Replan
 		clock  *ClockAhead
 	)
@@ -80,10 +70,12 @@ func Encode(err error) *pb.Failure {
 		return nil
 	case errors.As(err, &leader):
 		f.Kind, f.Leader, f.Term = pb.Failure_NOT_LEADER, leader.Leader, leader.Term
+	case errors.As(err, &lost) && !lost.Staged:
+		f.Kind, f.Error = pb.Failure_STATEMENT_LOST, wire.AppendError(nil, lost.Err)
 	case errors.As(err, &lost):
-		f.Kind = pb.Failure_STAGE_LOST
+		f.Kind, f.Error = pb.Failure_STAGE_LOST, wire.AppendError(nil, lost.Err)
 	case errors.As(err, &moved):
-		f.Kind, f.Epoch = pb.Failure_MOVED, moved.Epoch
+		f.Kind, f.Move = pb.Failure_MOVED, moved.Move
 	case errors.As(err, &replan):
 		f.Kind, f.CatalogVersion, f.Error = pb.Failure_REPLAN, replan.Version, wire.AppendError(nil, errors.New(replan.Why))
 	case errors.Is(err, ErrUnknownPlan):
@@ -104,10 +96,8 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	switch f.Kind {
 	case pb.Failure_NOT_LEADER:
 		return &NotLeader{fragment, f.Leader, f.Term}
-	case pb.Failure_STAGE_LOST:
-		return txn.NewLost(fragment, true)
 	case pb.Failure_MOVED:
-		return &Moved{f.Epoch}
+		return &txn.MovedError{Fragment: fragment, Move: f.Move}
 	case pb.Failure_UNKNOWN_PLAN:
 		return ErrUnknownPlan
 	}
@@ -115,6 +105,8 @@ func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	switch {
 	case damaged != nil:
 		return damaged
+	case f.Kind == pb.Failure_STAGE_LOST, f.Kind == pb.Failure_STATEMENT_LOST:
+		return &txn.LostError{Fragment: fragment, Staged: f.Kind == pb.Failure_STAGE_LOST, Err: pgerr.From(err)}
 	case f.Kind == pb.Failure_REPLAN:
 		return &Replan{f.CatalogVersion, pgerr.From(err).Message}
 	case f.Kind == pb.Failure_CLOCK:

@@ -14,7 +14,7 @@ import (
 func TestEveryFailureComesBack(t *testing.T) {
 	marked := pgerr.New(pgerr.UniqueViolation, "m")
 	for _, want := range []error{
-		nil, &NotLeader{Fragment: 7, Leader: 3, Term: 9}, &NotLeader{Fragment: 7}, txn.NewLost(7, true), &Moved{5}, &Replan{77, "table 3"}, ErrUnknownPlan, marked,
+		nil, &NotLeader{Fragment: 7, Leader: 3, Term: 9}, &NotLeader{Fragment: 7}, txn.NewLost(7, true), &txn.MovedError{Fragment: 7, Move: 5}, txn.NewAway(7), txn.NewUnder(7), &Replan{77, "table 3"}, ErrUnknownPlan, marked,
 		&ClockAhead{pgerr.New(pgerr.InternalError, "clock")}, &txn.LowError{Promised: 4}, txn.NewConflict([]byte("k"), 2, 1, txn.ID{}, false),
 	} {
 		for _, err := range []error{want, around(want)} {

@@ -24,13 +24,14 @@ const (
 type Failure_Kind int32
 
 const (
-	Failure_ERROR        Failure_Kind = 0
-	Failure_NOT_LEADER   Failure_Kind = 1
-	Failure_STAGE_LOST   Failure_Kind = 2
-	Failure_MOVED        Failure_Kind = 3
-	Failure_REPLAN       Failure_Kind = 4
-	Failure_UNKNOWN_PLAN Failure_Kind = 5
-	Failure_CLOCK        Failure_Kind = 6 // the request's clock is too far ahead
+	Failure_ERROR          Failure_Kind = 0
+	Failure_NOT_LEADER     Failure_Kind = 1
+	Failure_STAGE_LOST     Failure_Kind = 2
+	Failure_MOVED          Failure_Kind = 3
+	Failure_REPLAN         Failure_Kind = 4
+	Failure_UNKNOWN_PLAN   Failure_Kind = 5
+	Failure_CLOCK          Failure_Kind = 6 // the request's clock is too far ahead
+	Failure_STATEMENT_LOST Failure_Kind = 7 // what was staged before is there
 )
 
 // Enum value maps for Failure_Kind.
@@ -43,15 +44,17 @@ var (
 		4: "REPLAN",
 		5: "UNKNOWN_PLAN",
 		6: "CLOCK",
+		7: "STATEMENT_LOST",
 	}
 	Failure_Kind_value = map[string]int32{
-		"ERROR":        0,
-		"NOT_LEADER":   1,
-		"STAGE_LOST":   2,
-		"MOVED":        3,
-		"REPLAN":       4,
-		"UNKNOWN_PLAN": 5,
-		"CLOCK":        6,
+		"ERROR":          0,
+		"NOT_LEADER":     1,
+		"STAGE_LOST":     2,
+		"MOVED":          3,
+		"REPLAN":         4,
+		"UNKNOWN_PLAN":   5,
+		"CLOCK":          6,
+		"STATEMENT_LOST": 7,
 	}
 )
 
@@ -1598,7 +1601,7 @@ type Failure struct {
 	Error          []byte                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`                                          // what a client would see; sql/exec/wire
 	Leader         uint32                 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`                                       // of NOT_LEADER: the node that leads, 0 is not known
 	Term           uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`                                           // likewise
-	Epoch          uint64                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`                                         // of MOVED: of the map here
+	Move           uint64                 `protobuf:"varint,5,opt,name=move,proto3" json:"move,omitempty"`                                           // of MOVED: the last of the buckets in or out, as far as is known here
 	CatalogVersion uint64                 `protobuf:"varint,6,opt,name=catalog_version,json=catalogVersion,proto3" json:"catalog_version,omitempty"` // of REPLAN: that is to be waited for
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1662,9 +1665,9 @@ func (x *Failure) GetTerm() uint64 {
 	return 0
 }
 
-func (x *Failure) GetEpoch() uint64 {
+func (x *Failure) GetMove() uint64 {
 	if x != nil {
-		return x.Epoch
+		return x.Move
 	}
 	return 0
 }
@@ -2428,6 +2431,7 @@ type ReturnRequest struct {
 	KeepLocks     bool                   `protobuf:"varint,3,opt,name=keep_locks,json=keepLocks,proto3" json:"keep_locks,omitempty"`
 	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`                                    // the stage goes, and the snapshots kept
 	ForgetReads   bool                   `protobuf:"varint,5,opt,name=forget_reads,json=forgetReads,proto3" json:"forget_reads,omitempty"` // a lone statement is run again
+	Owned         bool                   `protobuf:"varint,6,opt,name=owned,proto3" json:"owned,omitempty"`                                // it goes back nowhere, and tells whether what is staged, locked and read is still the fragment's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2493,6 +2497,13 @@ func (x *ReturnRequest) GetEnd() bool {
 func (x *ReturnRequest) GetForgetReads() bool {
 	if x != nil {
 		return x.ForgetReads
+	}
+	return false
+}
+
+func (x *ReturnRequest) GetOwned() bool {
+	if x != nil {
+		return x.Owned
 	}
 	return false
 }
@@ -3777,14 +3788,14 @@ const file_task_proto_rawDesc = "" +
 	"\x06result\x18\x05 \x01(\fR\x06result\x121\n" +
 	"\astarted\x18\x06 \x01(\v2\x17.sherd.node.TaskStartedR\astarted\x12\x12\n" +
 	"\x04rows\x18\a \x01(\fR\x04rows\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped\"\x9f\x02\n" +
+	"\astopped\x18\b \x01(\bR\astopped\"\xb1\x02\n" +
 	"\aFailure\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.sherd.node.Failure.KindR\x04kind\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\fR\x05error\x12\x16\n" +
 	"\x06leader\x18\x03 \x01(\rR\x06leader\x12\x12\n" +
-	"\x04term\x18\x04 \x01(\x04R\x04term\x12\x14\n" +
-	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\x12'\n" +
-	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\"e\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\x12\x12\n" +
+	"\x04move\x18\x05 \x01(\x04R\x04move\x12'\n" +
+	"\x0fcatalog_version\x18\x06 \x01(\x04R\x0ecatalogVersion\"y\n" +
 	"\x04Kind\x12\t\n" +
 	"\x05ERROR\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -3795,7 +3806,8 @@ const file_task_proto_rawDesc = "" +
 	"\n" +
 	"\x06REPLAN\x10\x04\x12\x10\n" +
 	"\fUNKNOWN_PLAN\x10\x05\x12\t\n" +
-	"\x05CLOCK\x10\x06\"K\n" +
+	"\x05CLOCK\x10\x06\x12\x12\n" +
+	"\x0eSTATEMENT_LOST\x10\a\"K\n" +
 	"\x0fSnapshotRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12&\n" +
 	"\x02of\x18\x02 \x03(\v2\x16.sherd.node.SnapshotOfR\x02of\"q\n" +
@@ -3847,14 +3859,15 @@ const file_task_proto_rawDesc = "" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x18\n" +
 	"\aoutcome\x18\x03 \x01(\rR\aoutcome\x12\f\n" +
-	"\x01c\x18\x04 \x01(\x06R\x01c\"\xb5\x01\n" +
+	"\x01c\x18\x04 \x01(\x06R\x01c\"\xcb\x01\n" +
 	"\rReturnRequest\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x12.sherd.node.HeaderR\x06header\x12$\n" +
 	"\x04mark\x18\x02 \x01(\v2\x10.sherd.node.MarkR\x04mark\x12\x1d\n" +
 	"\n" +
 	"keep_locks\x18\x03 \x01(\bR\tkeepLocks\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\bR\x03end\x12!\n" +
-	"\fforget_reads\x18\x05 \x01(\bR\vforgetReads\"^\n" +
+	"\fforget_reads\x18\x05 \x01(\bR\vforgetReads\x12\x14\n" +
+	"\x05owned\x18\x06 \x01(\bR\x05owned\"^\n" +
 	"\tYesAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x10\n" +

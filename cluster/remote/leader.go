@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -28,11 +29,16 @@ func (l Leader) answer(now uint64, x *pb.Failure) error {
 	return failure.Decode(x, l.fragment)
 }
 
-// Snapshot gives the timestamp of a statement that may reach some fragments, which the node leads; failed are those that could not say.
-func (n *Node) Snapshot(ctx context.Context, fragments []txn.FragmentID) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
+// Snapshot gives the timestamp of a statement that may reach buckets of some fragments, which the node leads, by the map of an epoch; failed are those
+// that could not say.
+func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
 	req := &pb.SnapshotRequest{Now: uint64(n.nodes.cfg.Clock.Now())}
-	for _, f := range fragments {
-		req.Of = append(req.Of, &pb.SnapshotOf{Fragment: uint32(f)})
+	for _, s := range shares {
+		of := &pb.SnapshotOf{Fragment: s.Fragment, Epoch: epoch}
+		for _, iv := range s.Buckets.Intervals() {
+			of.Buckets = append(of.Buckets, &pb.BucketRange{Lo: iv.Lo, Hi: iv.Hi})
+		}
+		req.Of = append(req.Of, of)
 	}
 	a, err := n.client.Snapshot(ctx, req)
 	if err != nil {

@@ -91,6 +91,18 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	return txn.Timestamp(a.C), err
 }
 
+// Owned asks whether what is staged, locked and read is still the fragment's; *txn.LostError if not.
+func (p *Part) Owned(ctx context.Context) error {
+	if err := p.settled(ctx); err != nil {
+		return err
+	}
+	a, err := p.node.client.Return(ctx, &pb.ReturnRequest{Header: p.header(), Owned: true})
+	if err != nil {
+		return p.node.noAnswer(err)
+	}
+	return p.answer(a.Now, a.Failure, a.Stage)
+}
+
 // Check implements txn.Participant.
 func (p *Part) Check(ctx context.Context, C txn.Timestamp) error {
 	if err := p.settled(ctx); err != nil {

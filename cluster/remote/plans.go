@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/wire"
 )
@@ -42,7 +43,7 @@ func (p *plans) get(n plan.Node, inForce *catalog.View) (*encoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	e = &encoded{bytes: b, changes: changes(n), settings: wire.Settings(n)}
+	e = &encoded{bytes: b, changes: exec.Changes(n), settings: wire.Settings(n)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.number++
@@ -57,18 +58,4 @@ func (p *plans) keep(n plan.Node, e *encoded) {
 		p.old, p.young = p.young, map[plan.Node]*encoded{}
 	}
 	p.young[n] = e
-}
-
-// changes tells whether a plan may change the stage: it writes, or locks.
-func changes(n plan.Node) bool {
-	switch n.(type) {
-	case plan.Stage, plan.LockKeys, *plan.Fill, *plan.Modify, *plan.LockRows:
-		return true
-	}
-	for _, c := range n.Children() {
-		if changes(c) {
-			return true
-		}
-	}
-	return false
 }

@@ -62,16 +62,11 @@ func (s *Server) snapshot(ctx context.Context, now uint64, of *pb.SnapshotOf, h 
 		return 0, 0, err
 	}
 	h.fragment, h.replica = of.Fragment, r
-	if d, _ := s.cfg.Catalog.View().Fragment(of.Fragment); d != nil && len(of.Buckets) > 0 {
-		set, err := bucketsOf(of.Buckets)
-		if err == nil {
-			err = checkOwned(d, of.Fragment, of.Epoch, set)
-		}
-		if err != nil {
-			return 0, 0, err
-		}
+	set, err := bucketsOf(of.Buckets)
+	if err != nil {
+		return 0, 0, err
 	}
-	T, err := r.Snapshot(ctx)
+	T, err := r.SnapshotOf(ctx, set.Intervals())
 	return T, term, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sherddb/sherd/cluster"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage"
@@ -12,14 +13,14 @@ import (
 )
 
 // participant is the stage of a request that needs one, or what is held by name.
-func (s *Server) participant(ctx context.Context, m *pb.Header) (header, *stage, *storage.Tx, error) {
+func (s *Server) participant(ctx context.Context, m *pb.Header) (header, *stage, *cluster.Stage, error) {
 	h, err := s.open(ctx, m)
 	if err != nil {
 		return h, nil, nil, err
 	}
 	if m.Held {
 		tx, err := h.replica.HeldTx(h.id)
-		return h, nil, tx, err
+		return h, nil, s.cfg.Host.NewStage(tx), err
 	}
 	st, err := s.find(&h)
 	if err == nil && st == nil {
@@ -28,7 +29,7 @@ func (s *Server) participant(ctx context.Context, m *pb.Header) (header, *stage,
 	if err != nil {
 		return h, nil, nil, err
 	}
-	return h, st, st.Tx, nil
+	return h, st, st.Stage, nil
 }
 
 // Commit implements nodepb.FragmentsServer. The stage is gone afterwards, but for *txn.LowError.
@@ -176,6 +177,9 @@ func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (_ *pb.StageAn
 	var at txn.Mark
 	if m.Mark != nil {
 		at = txn.Mark{Writes: int(m.Mark.Writes), Locks: int(m.Mark.Locks), Changes: int(m.Mark.Changes)}
+	}
+	if m.Owned {
+		return s.staged(&h, st, st.Owned()), nil
 	}
 	if now := st.Mark(); at.Writes < 0 || at.Locks < 0 || at.Changes < 0 || at.Writes > now.Writes {
 		return s.staged(&h, nil, txn.NewLost(h.fragment, true)), nil // a mark of what is not there any more

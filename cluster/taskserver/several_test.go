@@ -165,11 +165,7 @@ func (c *client) exec(ctx context.Context, text string) (rows []string, err erro
 			if c.snapshot != 0 {
 				return c.snapshot, nil
 			}
-			var ids []txn.FragmentID
-			for _, s := range shares {
-				ids = append(ids, s.Fragment)
-			}
-			T, err := c.tx.Snapshot(ctx, ids)
+			T, err := c.tx.Snapshot(ctx, shares, d.Map.Epoch())
 			if c.isolation != txn.ReadCommitted {
 				c.snapshot = T
 			}

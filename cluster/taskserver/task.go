@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/txn"
@@ -87,7 +86,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	d, err := t.owned(view)
+	d, err := t.database(view)
 	if err != nil {
 		return res, err
 	}
@@ -98,12 +97,17 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	if err := t.decode(view, d); err != nil {
 		return res, err
 	}
+	run := t.task.WithProgram(program)
 	if b.Replica {
 		if b.ChangesStage {
 			return res, pgerr.New(pgerr.ProtocolViolation, "a task for any replica changes something")
 		}
-		return s.cfg.Host.ReadReplica(ctx, t.h.replica, t.task.WithProgram(program), t.emit)
+		return s.cfg.Host.ReadReplica(ctx, t.h.replica, run, t.emit)
 	}
+	if err := cluster.Admit(ctx, t.h.replica, run); err != nil {
+		return res, err
+	}
+	t.task.T = run.T
 	on, err := t.enter()
 	if err != nil {
 		return res, err
@@ -112,14 +116,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 		leave := context.AfterFunc(t.stage.gone, func() { t.cancel(context.Cause(t.stage.gone)) })
 		defer leave()
 	}
-	if t.task.T == 0 {
-		T, err := t.h.replica.Snapshot(ctx)
-		if err != nil {
-			return res, err
-		}
-		t.task.T = cluster.LeastRead(T, txn.Timestamp(b.Floor))
-	}
-	res, err = on.Run(ctx, t.task.WithProgram(program), t.emit)
+	res, err = on.Run(ctx, run, t.emit)
 	if t.stage == nil && on.Mark() != (txn.Mark{}) {
 		on.Rollback()
 		err = pgerr.New(pgerr.ProtocolViolation, "a task that changes nothing has written")
@@ -127,8 +124,8 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	return res, err
 }
 
-// owned gives the fragment's database; *failure.Moved where the buckets asked for are not the fragment's (C1).
-func (t *task) owned(v *catalog.View) (*catalog.Database, error) {
+// database gives the fragment's database, and reads the buckets.
+func (t *task) database(v *catalog.View) (*catalog.Database, error) {
 	d, _ := v.Fragment(t.h.fragment)
 	if d == nil {
 		return nil, &failure.Replan{Version: v.Version(), Why: "the fragment's database was dropped"}
@@ -138,23 +135,13 @@ func (t *task) owned(v *catalog.View) (*catalog.Database, error) {
 		return nil, err
 	}
 	t.task.Buckets, t.task.Epoch = set, t.begin.Header.Epoch
-	return d, checkOwned(d, t.h.fragment, t.task.Epoch, t.task.Buckets)
-}
-
-func checkOwned(d *catalog.Database, f txn.FragmentID, epoch uint64, set shardmap.BucketSet) error {
-	if d.Map == nil || d.Map.Epoch() == epoch || set.IsEmpty() {
-		return nil
-	}
-	if owned := d.Map.Owned(f); owned.Intersect(set).Equal(set) {
-		return nil
-	}
-	return &failure.Moved{Epoch: d.Map.Epoch()}
+	return d, nil
 }
 
 // decode reads what the task is given.
 func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	b := t.begin
-	t.task.Txn, t.task.T = t.h.id, txn.Timestamp(b.T)
+	t.task.Txn, t.task.T, t.task.Floor = t.h.id, txn.Timestamp(b.T), txn.Timestamp(b.Floor)
 	t.task.Writes, t.task.Found, t.task.FoundBy, t.task.Prefix = t.write, t.found, t.by, t.pre
 	if t.task.Params, err = wire.DecodeValues(b.Params); err != nil {
 		return err

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,11 +14,13 @@ import (
 )
 
 // Gateway is what the executor needs of the session's transaction and of the database's fragments. The cluster makes one for each
-// transaction; its functions are called from one goroutine, the fragments' from several.
+// transaction; but for Fragment and Renew, its functions are called from one goroutine, the fragments' from several.
 type Gateway struct {
 	Txn txn.ID
-	// Map is the bucket map of the database that this statement goes by.
-	Map *shardmap.Map
+	// Map is the bucket map of the database that this statement goes by. Renew waits for one that is newer than that of an epoch, and gives it, where a
+	// fragment has said that buckets are not its own any more; nil: they do not move. An error says that what the transaction has staged has moved away.
+	Map   *shardmap.Map
+	Renew func(ctx context.Context, epoch uint64) (*shardmap.Map, error)
 	// Fragment gives a fragment of the map, as the transaction sees it.
 	Fragment func(id shardmap.FragmentID) (Fragment, error)
 	// Name gives a fragment's name, as in orders$1.
@@ -145,7 +148,19 @@ func (o *gatherOp) Run(c *Ctx, emit Emit) error {
 	if err != nil || set.IsEmpty() {
 		return err
 	}
-	shares := split(o.single[:0], c.Gateway.Map, set)
+	for n := 0; ; n++ {
+		epoch := c.Gateway.Map.Epoch()
+		err := o.runIn(c, split(o.single[:0], c.Gateway.Map, set), emit)
+		m, ok, err := c.Gateway.rerouted(c.ctx(), err, epoch)
+		if !ok || n == maxReroutes {
+			return c.fault(err)
+		}
+		c.Gateway.adopt(m)
+	}
+}
+
+// runIn runs the tasks. *txn.MovedError, of buckets that have moved, says that nothing was done.
+func (o *gatherOp) runIn(c *Ctx, shares []shardmap.Share, emit Emit) error {
 	if err := o.fanout(c, shares); err != nil {
 		return err
 	}
@@ -218,7 +233,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 // many runs the fragments in parallel and merges what they send.
 func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit Emit) error {
 	ctx, cancel := context.WithCancel(c.ctx())
-	w := &workers{ctx: ctx, merging: len(o.merge) > 0}
+	w := &workers{ctx: ctx, gateway: c.Gateway, seen: c.seen, order: o.merge}
 	defer func() {
 		cancel()
 		w.wait()
@@ -235,21 +250,17 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 		w.start(f, task, s)
 	}
 	go w.close()
-	var err error
-	if w.merging {
-		err = w.merge(o.merge, emit)
-	} else {
-		err = w.unordered(emit)
-	}
+	err := w.collect(emit)
 	cancel()
 	w.wait()
-	for _, p := range w.all {
+	c.Gateway.adopt(w.newest)
+	each(w.all, func(p *worker) {
 		c.Affected += p.result.Affected
 		c.Keys.merge(p.result.Keys)
 		if c.Analyze != nil {
 			c.Analyze.add(o.node, p.share, p.result, p.sent)
 		}
-	}
+	})
 	if err != nil {
 		return c.fault(err)
 	}
@@ -260,10 +271,15 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 type workers struct {
 	ctx     context.Context
 	all     []*worker
-	shared  chan *batch // unordered
-	merging bool
+	gateway *Gateway
+	seen    func(id shardmap.FragmentID) *txn.Mark // of tasks for a fragment
+	order   ordering                               // of rows, none: they come in any
+	shared  chan *batch                            // unordered
 	wg      sync.WaitGroup
 	pool    sync.Pool
+
+	mu     sync.Mutex
+	newest *shardmap.Map // by which a task was split anew; guarded by mu until all have ended
 }
 
 // worker is one fragment at work.
@@ -274,6 +290,7 @@ type worker struct {
 	result Result // set before the worker ends
 	err    error
 	done   chan struct{}
+	inner  []*worker // in its place, where its buckets had moved
 }
 
 const batchesAhead = 4 // that a fragment may be ahead of the gateway
@@ -281,7 +298,7 @@ const batchesAhead = 4 // that a fragment may be ahead of the gateway
 func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
 	p := &worker{share: s, done: make(chan struct{})}
 	switch {
-	case w.merging:
+	case w.merging():
 		p.out = make(chan *batch, batchesAhead)
 	case w.shared == nil:
 		w.shared = make(chan *batch, batchesAhead)
@@ -310,14 +327,18 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		}
 	}
 	start := time.Now()
-	p.result, p.err = guarded(w.ctx, f, task, func(row Row) error {
+	take := func(row Row) error {
 		p.sent.rows++
 		p.sent.bytes += b.add(row)
 		if b.full() {
 			return send()
 		}
 		return nil
-	})
+	}
+	p.result, p.err = guarded(w.ctx, f, task, take)
+	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {
+		p.err = w.elsewhere(p, task, p.err, take)
+	}
 	if p.result.Elapsed == 0 {
 		p.result.Elapsed = time.Since(start)
 	}
@@ -334,9 +355,19 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		case <-w.ctx.Done():
 		}
 	}
-	if w.merging {
+	if w.merging() {
 		close(p.out)
 	}
+}
+
+func (w *workers) merging() bool { return len(w.order) > 0 }
+
+// collect emits what the workers send.
+func (w *workers) collect(emit Emit) error {
+	if w.merging() {
+		return w.merge(w.order, emit)
+	}
+	return w.unordered(emit)
 }
 
 // close closes the shared channel after the last worker.

@@ -36,7 +36,30 @@ func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
 func (f *Fill) All(c *Ctx) error {
 	for _, share := range c.Gateway.Map.Split(shardmap.AllBuckets()) {
 		at := FillPlace{}
-		if err := f.run(c, share, &at, 0, false); err != nil {
+		if err := f.wherever(c, share, &at, 0, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wherever fills in the buckets of a share where they are by now, in their order, which is that of keys: so a place is one in all of them.
+func (f *Fill) wherever(c *Ctx, share shardmap.Share, at *FillPlace, limit int, beside bool) error {
+	epoch := c.Gateway.Map.Epoch()
+	err := f.run(c, share, at, limit, beside)
+	m, ok, err := c.Gateway.rerouted(c.ctx(), err, epoch)
+	if !ok {
+		return err
+	}
+	c.Gateway.adopt(m)
+	after := at.After
+	for _, r := range m.Ranges() {
+		part := share.Buckets.Intersect(shardmap.NewBucketSet(r.Interval))
+		if part.IsEmpty() {
+			continue
+		}
+		at.After = after
+		if err := f.wherever(c, shardmap.Share{Fragment: r.Fragment, Buckets: part}, at, limit, beside); err != nil || !at.Done {
 			return err
 		}
 	}
@@ -46,7 +69,7 @@ func (f *Fill) All(c *Ctx) error {
 // Some fills from a place on, beside writers that keep the index already, for at most limit rows of one fragment's buckets; the transaction of c
 // is to be committed after it. Each row is locked until then, so what is put is of the newest version.
 func (f *Fill) Some(c *Ctx, share shardmap.Share, at FillPlace, limit int) (FillPlace, error) {
-	err := f.run(c, share, &at, limit, true)
+	err := f.wherever(c, share, &at, limit, true)
 	return at, err
 }
 

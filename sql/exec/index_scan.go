@@ -316,6 +316,17 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 	if err != nil {
 		return shardmap.BucketSet{}, err
 	}
+	var buckets []shardmap.Bucket
+	err = f.askAll(c, t, prefixes, 0, func(key []byte) {
+		if b := bucketOfKey(key); set.Contains(b) {
+			f.found, buckets = append(f.found, key), append(buckets, b)
+		}
+	})
+	return shardmap.BucketSetOf(buckets...), err
+}
+
+// askAll looks prefixes up, each in the fragment that has its entries.
+func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int, take func(key []byte)) error {
 	byFragment := map[shardmap.FragmentID]*Task{}
 	var order []shardmap.FragmentID
 	for _, p := range prefixes {
@@ -329,19 +340,24 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 		}
 		byFragment[id].Prefix = append(byFragment[id].Prefix, p)
 	}
-	var buckets []shardmap.Bucket
 	for _, id := range order {
-		keys, err := f.ask(c, id, byFragment[id])
-		if err != nil {
-			return shardmap.BucketSet{}, err
-		}
-		for _, key := range keys {
-			if b := bucketOfKey(key); set.Contains(b) {
-				f.found, buckets = append(f.found, key), append(buckets, b)
+		task := byFragment[id]
+		keys, err := f.ask(c, id, task)
+		m, ok, err := c.Gateway.rerouted(c.ctx(), err, task.Epoch)
+		switch {
+		case ok && rerouted < maxReroutes:
+			c.Gateway.adopt(m)
+			err = f.askAll(c, t, task.Prefix, rerouted+1, take)
+		case err == nil:
+			for _, key := range keys {
+				take(key)
 			}
 		}
+		if err != nil {
+			return err
+		}
 	}
-	return shardmap.BucketSetOf(buckets...), nil
+	return nil
 }
 
 // ask runs a lookup in one fragment.

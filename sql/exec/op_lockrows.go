@@ -209,12 +209,20 @@ func (b *lockBatch) flush() error {
 // lock takes lock i of every row: neighbours in one fragment together, so that the order of the rows is that of the locks.
 func (b *lockBatch) lock(i int) error {
 	slot := b.o.node.Locks[i].Key
-	var p *part
+	var keys []Write
 	for n, row := range b.rows {
-		if row == nil || row[slot].IsNull() {
-			continue
+		if row != nil && !row[slot].IsNull() {
+			keys = append(keys, Write{Key: []byte(row[slot].S), Place: int64(n)})
 		}
-		bucket := bucketOfKey(row[slot].S)
+	}
+	return b.lockKeys(i, keys, 0)
+}
+
+// lockKeys locks keys in their order.
+func (b *lockBatch) lockKeys(i int, keys []Write, rerouted int) error {
+	var p *part
+	for _, w := range keys {
+		bucket := bucketOfKey(w.Key)
 		id := b.c.Gateway.Map.Lookup(bucket)
 		if p != nil && p.fragment != id {
 			if err := b.send(i, p); err != nil {
@@ -223,10 +231,10 @@ func (b *lockBatch) lock(i int) error {
 			p = nil
 		}
 		if p == nil {
-			p = &part{fragment: id}
+			p = &part{fragment: id, epoch: b.c.Gateway.Map.Epoch(), rerouted: rerouted}
 		}
 		p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
-		p.writes = append(p.writes, Write{Key: []byte(row[slot].S), Place: int64(n)})
+		p.writes = append(p.writes, w)
 	}
 	if p == nil {
 		return nil
@@ -242,7 +250,7 @@ func (b *lockBatch) send(i int, p *part) error {
 		return err
 	}
 	task := &Task{
-		Txn: c.Gateway.Txn, T: b.t, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
+		Txn: c.Gateway.Txn, T: b.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
 		Plan: b.o.programs[i].root, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem,
 		Limits: c.Limits, Seen: c.seen(p.fragment), program: b.o.programs[i],
 	}
@@ -272,7 +280,15 @@ func (b *lockBatch) send(i int, p *part) error {
 		b.rows[at] = row
 		return nil
 	})
-	return c.fault(err)
+	m, ok, err := c.Gateway.rerouted(c.ctx(), err, p.epoch)
+	if !ok || p.rerouted == maxReroutes {
+		return c.fault(err)
+	}
+	c.Gateway.adopt(m)
+	for n := range p.writes {
+		b.rows[p.writes[n].Place] = old[n]
+	}
+	return b.lockKeys(i, p.writes, p.rerouted+1)
 }
 
 // renew puts what lock i has read anew into a row, and notes the row as it was.

@@ -8,8 +8,9 @@ import (
 
 // Program is a compiled plan. It is safe for concurrent use: each execution has an instance of its own (E2).
 type Program struct {
-	root   plan.Node
-	outers int
+	root    plan.Node
+	outers  int
+	changes bool // it writes or locks
 
 	mu   sync.Mutex
 	free []*instance // guarded by mu
@@ -32,7 +33,7 @@ const keptInstances = 16
 func Compile(p *plan.Plan) (*Program, error) { return compileNode(p.Root, p.Outers) }
 
 func compileNode(root plan.Node, outers int) (*Program, error) {
-	p := &Program{root: root, outers: outers}
+	p := &Program{root: root, outers: outers, changes: Changes(root)}
 	in, err := p.instance()
 	if err != nil {
 		return nil, err

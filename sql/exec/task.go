@@ -37,8 +37,9 @@ type Task struct {
 	Mem     *Memory
 	Limits  Limits
 
-	program *Program  // compiled Plan, within one process
-	reads   *snapshot // of the statement, where T is left to the fragment
+	program  *Program  // compiled Plan, within one process
+	reads    *snapshot // of the statement, where T is left to the fragment
+	rerouted int       // how often it was split by a newer map
 }
 
 // Start says at which timestamp a task reads that has left it to the fragment, before its first row. A task that is run again may be told anew.

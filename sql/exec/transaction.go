@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -14,8 +15,11 @@ type Transaction interface {
 	ID() txn.ID
 	// Fragment gives a fragment as the transaction sees it; 57P03 where it is out of reach.
 	Fragment(id txn.FragmentID) (Fragment, error)
-	// Snapshot asks the fragments for the timestamp of a statement that may reach them all (T6).
-	Snapshot(ctx context.Context, fragments []txn.FragmentID) (txn.Timestamp, error)
+	// Snapshot asks the fragments for the timestamp of a statement that may reach buckets of theirs, by the map of an epoch (T6); *txn.MovedError
+	// where these are not theirs any more.
+	Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error)
+	// Owned tells whether what is staged, locked and read in fragments is still theirs; *txn.LostError if not.
+	Owned(ctx context.Context, fragments []txn.FragmentID) error
 	HasWrites() bool
 	// Configure says what the transaction is, before it is used first; SetLockTimeout changes the bound for waits to come.
 	Configure(o TransactionOptions)

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"errors"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
@@ -251,6 +253,11 @@ type part struct {
 	writes   []Write
 	result   Result
 	answers  []answer
+
+	epoch    uint64        // of the map that it was made by
+	t        txn.Timestamp // of its task
+	rerouted int           // how often its writes were split anew
+	inner    []*part       // in its place, where its buckets had moved
 }
 
 // answer is what a stage says about a row.
@@ -274,7 +281,7 @@ func (s *sender) add(bucket shardmap.Bucket, w Write) {
 		if s.parts == nil {
 			s.parts = map[shardmap.FragmentID]*part{}
 		}
-		p = &part{fragment: id}
+		p = &part{fragment: id, epoch: s.c.Gateway.Map.Epoch()}
 		s.parts[id] = p
 		s.order = append(s.order, p)
 	}
@@ -294,40 +301,44 @@ func (s *sender) take() []*part {
 	return parts
 }
 
-// task makes the task of a part.
-func (s *sender) task(p *part) (*Task, error) {
+// at gives the timestamp of a stage's task.
+func (s *sender) at() (txn.Timestamp, error) {
+	if s.node.Modify.OnConflict == nil && s.node.Modify.Kind == plan.ModInsert {
+		return maxT, nil
+	}
+	return s.c.reads.at(s.c)
+}
+
+// stage stages a part, wherever its buckets are by now. It may run in a goroutine of its own.
+func (s *sender) stage(p *part) error {
 	c := s.c
-	t := &Task{
-		Txn: c.Gateway.Txn, T: maxT, Epoch: c.Gateway.Map.Epoch(), Buckets: shardmap.NewBucketSet(p.buckets...),
+	f, err := c.Gateway.Fragment(p.fragment)
+	if err != nil {
+		return err
+	}
+	task := &Task{
+		Txn: c.Gateway.Txn, T: p.t, Epoch: p.epoch, Buckets: shardmap.NewBucketSet(p.buckets...),
 		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		Seen: c.seen(p.fragment), program: s.program,
 	}
-	if s.node.Modify.OnConflict == nil && s.node.Modify.Kind == plan.ModInsert {
-		return t, nil
+	p.result, err = guarded(c.ctx(), f, task, p.answered)
+	if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && p.rerouted < maxReroutes {
+		err = s.elsewhere(p, p.epoch, err)
 	}
-	var err error
-	t.T, err = c.reads.at(c)
-	return t, err
+	return c.fault(err)
 }
 
 // launch stages the parts; the channel gives the first error, or nil, when all are done.
 func (s *sender) launch(parts []*part) (chan error, error) {
 	done := make(chan error, 1)
 	runs := make([]func() error, len(parts))
+	t, err := s.at()
+	if err != nil {
+		return nil, err
+	}
 	for i, p := range parts {
-		task, err := s.task(p)
-		if err != nil {
-			return nil, err
-		}
-		f, err := s.c.Gateway.Fragment(p.fragment)
-		if err != nil {
-			return nil, err
-		}
-		runs[i] = func() error {
-			r, err := guarded(s.c.ctx(), f, task, p.answered)
-			p.result = r
-			return s.c.fault(err)
-		}
+		p.t = t
+		runs[i] = func() error { return s.stage(p) }
 	}
 	if len(runs) == 1 {
 		done <- runs[0]()
@@ -387,6 +398,7 @@ func (s *sender) flush() ([]*part, error) {
 	if err := <-done; err != nil {
 		return nil, err
 	}
+	parts = flat(parts)
 	s.count(parts)
 	return parts, s.noteShared(parts)
 }
@@ -428,7 +440,7 @@ func (s *sender) wait() error {
 	err := <-s.flight
 	s.flight = nil
 	if err == nil {
-		err = s.noteShared(s.behind)
+		err = s.noteShared(flat(s.behind))
 	}
 	return err
 }

@@ -1,0 +1,154 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Buckets move while statements run. A task whose buckets are not the fragment's any more is refused before it has done anything (*txn.MovedError);
+// it is then split by a newer map and run, at the same timestamp, in the fragments that have its buckets now. What has been answered or staged by
+// other tasks stays as it is: each bucket is read or written once, wherever it lies.
+
+// maxReroutes bounds how often one task is split anew.
+const maxReroutes = 64
+
+// rerouted gives a newer map where a task that was made by the map of an epoch was refused. ok is false where err says something else, or nobody has
+// such a map.
+func (g *Gateway) rerouted(ctx context.Context, err error, epoch uint64) (m *shardmap.Map, ok bool, _ error) {
+	var moved *txn.MovedError
+	if g.Renew == nil || !errors.As(err, &moved) {
+		return nil, false, err
+	}
+	m, renewed := g.Renew(ctx, epoch)
+	if renewed != nil {
+		return nil, false, renewed
+	}
+	return m, true, nil
+}
+
+// adopt has the rest of the statement go by a newer map.
+func (g *Gateway) adopt(m *shardmap.Map) {
+	if m != nil && m.Epoch() > g.Map.Epoch() {
+		g.Map = m
+	}
+}
+
+// Changes tells whether a plan may change the stage: it writes, or locks.
+func Changes(n plan.Node) bool {
+	switch n.(type) {
+	case plan.Stage, plan.LockKeys, *plan.Fill, *plan.Modify, *plan.LockRows:
+		return true
+	}
+	for _, c := range n.Children() {
+		if Changes(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// Changes tells whether the task may change the stage.
+func (t *Task) Changes() bool {
+	if t.program != nil {
+		return t.program.changes
+	}
+	return Changes(t.Plan)
+}
+
+// elsewhere runs a worker's task, which was refused, where its buckets are now.
+func (w *workers) elsewhere(p *worker, task *Task, refused error, emit Emit) error {
+	m, ok, err := w.gateway.rerouted(w.ctx, refused, task.Epoch)
+	if !ok {
+		return err
+	}
+	w.note(m)
+	if task.rerouted++; task.rerouted > maxReroutes {
+		return refused
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	inner := &workers{ctx: ctx, gateway: w.gateway, seen: w.seen, order: w.order}
+	defer func() {
+		cancel()
+		inner.wait()
+		p.inner = inner.all
+		w.note(inner.newest)
+	}()
+	for _, s := range m.Split(p.share.Buckets) {
+		f, err := w.gateway.Fragment(s.Fragment)
+		if err != nil {
+			return err
+		}
+		t := *task
+		t.Epoch, t.Buckets, t.Seen = m.Epoch(), s.Buckets, w.seen(s.Fragment)
+		inner.start(f, &t, s)
+	}
+	go inner.close()
+	return inner.collect(emit)
+}
+
+// note keeps the newest map that a worker has seen.
+func (w *workers) note(m *shardmap.Map) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m != nil && (w.newest == nil || m.Epoch() > w.newest.Epoch()) {
+		w.newest = m
+	}
+}
+
+// each calls f with every worker whose task was run; those that buckets which had moved were given to stand for the one that was refused.
+func each(list []*worker, f func(p *worker)) {
+	for _, p := range list {
+		if p.inner == nil {
+			f(p)
+		}
+		each(p.inner, f)
+	}
+}
+
+// elsewhere stages the writes of a part, which was refused, where their buckets are now.
+func (s *sender) elsewhere(p *part, epoch uint64, refused error) error {
+	g := s.c.Gateway
+	m, ok, err := g.rerouted(s.c.ctx(), refused, epoch)
+	if !ok {
+		return err
+	}
+	by := map[shardmap.FragmentID]*part{}
+	for i := range p.writes {
+		id := m.Lookup(shardmap.Bucket(p.buckets[i].Lo))
+		q := by[id]
+		if q == nil {
+			q = &part{fragment: id, epoch: m.Epoch(), t: p.t, rerouted: p.rerouted + 1}
+			by[id], p.inner = q, append(p.inner, q)
+		}
+		q.writes, q.buckets = append(q.writes, p.writes[i]), append(q.buckets, p.buckets[i])
+	}
+	for _, q := range p.inner {
+		if err := s.stage(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flat gives the parts that were staged, those for buckets that had moved in the place of the one that was refused.
+func flat(parts []*part) []*part {
+	for i, p := range parts {
+		if p.inner == nil {
+			continue
+		}
+		out := append([]*part(nil), parts[:i]...)
+		for _, p := range parts[i:] {
+			if p.inner == nil {
+				out = append(out, p)
+				continue
+			}
+			out = append(out, flat(p.inner)...)
+		}
+		return out
+	}
+	return parts
+}

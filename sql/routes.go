@@ -1,0 +1,167 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+)
+
+// mapPatience is how long a statement waits for the map by which buckets were moved away from where it has looked for them.
+const mapPatience = 10 * time.Second
+
+// routes is by which map a transaction finds its rows, and what it keeps in the fragments of that map. Buckets move while it runs, so it goes by newer
+// maps in time; its timestamp stays, for what a move brings is read as before.
+type routes struct {
+	mu     sync.Mutex
+	newest *shardmap.Map           // guarded by mu, as all below
+	held   []txn.Timestamp         // snapshots that are kept readable
+	in     map[txn.FragmentID]bool // where
+}
+
+// waitMap gives a map of a database that is newer than that of an epoch, and waits for it.
+func (db *Server) waitMap(ctx context.Context, database catalog.OID, epoch uint64) (*shardmap.Map, error) {
+	timer := time.NewTimer(mapPatience)
+	defer timer.Stop()
+	for {
+		view := db.cfg.Catalog.View()
+		d := view.Database(database)
+		if d != nil && d.Map.Epoch() > epoch {
+			return d.Map, nil
+		}
+		select {
+		case <-view.Superseded():
+		case <-ctx.Done():
+			return nil, cancelled(ctx)
+		case <-timer.C:
+			return nil, pgerr.New(pgerr.CannotConnectNow, "rows have moved to another fragment, and this node has not learned where they are").
+				WithDetail("The newest bucket map here has epoch %d.", epoch).WithHint("Try again in a moment.")
+		}
+	}
+}
+
+// newerMap implements exec.Gateway.Renew.
+func (t *transaction) newerMap(ctx context.Context, epoch uint64) (*shardmap.Map, error) {
+	m, err := t.s.db.waitMap(ctx, t.s.database, epoch)
+	if err != nil {
+		return nil, err
+	}
+	return m, t.goBy(ctx, m)
+}
+
+// goBy makes a newer map that of the transaction: what it has staged must be where it was, and what it keeps readable is kept in the fragments that
+// are new to it.
+func (t *transaction) goBy(ctx context.Context, m *shardmap.Map) error {
+	r := &t.routes
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m.Epoch() <= r.newest.Epoch() {
+		return nil
+	}
+	var left []txn.FragmentID
+	for _, f := range r.newest.Fragments() {
+		if before := r.newest.Owned(f); !m.Owned(f).Intersect(before).Equal(before) {
+			left = append(left, f)
+		}
+	}
+	if err := t.parts.Owned(ctx, left); err != nil {
+		return err
+	}
+	if err := t.keepIn(m.Fragments()); err != nil {
+		return err
+	}
+	r.newest = m
+	return nil
+}
+
+// keepIn keeps the snapshots in fragments where they are not kept yet. It is called with routes.mu held.
+func (t *transaction) keepIn(fragments []txn.FragmentID) error {
+	r := &t.routes
+	var more []txn.FragmentID
+	for _, f := range fragments {
+		if !r.in[f] {
+			more = append(more, f)
+		}
+	}
+	if len(r.held) == 0 || len(more) == 0 {
+		return nil
+	}
+	for _, T := range r.held {
+		if err := t.parts.HoldSnapshot(more, T); err != nil {
+			return err
+		}
+	}
+	for _, f := range more {
+		r.in[f] = true
+	}
+	return nil
+}
+
+// hold keeps what is visible at T readable in the whole database until the transaction ends, wherever it moves.
+func (t *transaction) hold(T txn.Timestamp, keep func([]txn.FragmentID, txn.Timestamp) error) error {
+	r := &t.routes
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.newest.Fragments()
+	if err := keep(all, T); err != nil {
+		return err
+	}
+	if r.in == nil {
+		r.in = map[txn.FragmentID]bool{}
+	}
+	for _, f := range all {
+		r.in[f] = true
+	}
+	r.held = append(r.held, T)
+	return nil
+}
+
+// follow has the statement that begins go by the newest map.
+func (t *transaction) follow(ctx context.Context) error {
+	d := t.s.db.cfg.Catalog.View().Database(t.s.database)
+	if d == nil || d.Map == nil || t.gateway.Map == nil || d.Map.Epoch() <= t.gateway.Map.Epoch() {
+		return nil
+	}
+	if err := t.goBy(ctx, d.Map); err != nil {
+		return err
+	}
+	t.gateway.Map = d.Map
+	return nil
+}
+
+// everywhere asks all fragments of the database for a timestamp, and goes by the map by which they have answered.
+func (t *transaction) everywhere(ctx context.Context) (txn.Timestamp, error) {
+	return t.current(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
+}
+
+// current asks fragments for a timestamp at which what is acknowledged is visible, and what this session has seen before. Where buckets have moved, their
+// new fragments are asked.
+func (t *transaction) current(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
+	for {
+		epoch := t.gateway.Map.Epoch()
+		T, err := t.parts.Snapshot(ctx, shares, epoch)
+		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) {
+			m, err := t.newerMap(ctx, epoch)
+			if err != nil {
+				return 0, err
+			}
+			var set shardmap.BucketSet
+			for _, s := range shares {
+				set = set.Union(s.Buckets)
+			}
+			t.gateway.Map, shares = m, m.Split(set)
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		T = max(T, t.s.floor, 1) // 0, of fragments that hold nothing yet, would look as if no snapshot had been taken
+		t.read = max(t.read, T)
+		return T, nil
+	}
+}
