@@ -13,6 +13,9 @@ import (
 // by; *txn.MovedError where it has not. It takes the timestamp where that is left to the fragment.
 func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 	buckets, T := task.Buckets.Intervals(), task.T
+	if T == txn.MaxTimestamp { // it only writes, or looks at the newest state
+		return r.Admit(ctx, buckets, 0, true)
+	}
 	if T == 0 {
 		newest, err := r.SnapshotOf(ctx, buckets)
 		if err != nil {
