@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
@@ -75,7 +77,15 @@ func (k *checker) begin(ctx context.Context) error {
 		if d == nil {
 			return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", k.database)
 		}
-		if err := k.snapshot(ctx, d); err != nil {
+		err := k.snapshot(ctx, d)
+		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && try < checkTries { // and the newer map is not here yet
+			select {
+			case <-before.Superseded():
+				continue
+			case <-time.After(remapPatience):
+			}
+		}
+		if err != nil {
 			return err
 		}
 		k.view = k.host.cfg.Catalog.View()
@@ -96,7 +106,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.snapshot(ctx, whole(ids), 0); err != nil {
+	if k.T, err = k.host.snapshot(ctx, d.Map.Split(shardmap.AllBuckets()), d.Map.Epoch()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -141,12 +151,13 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 		}
 		return err
 	}
+	moved := r.Ownership()
 	dropping, err := r.Dropping()
 	if err != nil {
 		return err
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets,
+		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
 		Stats:   func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
 	})
@@ -184,6 +195,7 @@ func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.Fragmen
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
 		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets,
+		Moved: ownedOf(census.Moved), Added: k.added(id), Remapped: k.remapped,
 		Stats: func(context.Context) ([]verify.Stat, error) { return statList(census.Stats), nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {
 			return countIn(ctx, l.View(census.At), s)
@@ -193,6 +205,42 @@ func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.Fragmen
 		return err
 	}
 	return k.compare(ctx, c, id, census.At)
+}
+
+func ownedOf(list []storage.OwnedRange) []verify.Owned {
+	out := make([]verify.Owned, len(list))
+	for i, m := range list {
+		out[i] = verify.Owned{
+			Interval: m.BucketRange, Owned: m.State == storage.Owned, Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
+		}
+	}
+	return out
+}
+
+// added tells whether a fragment owned nothing when it was made.
+func (k *checker) added(id txn.FragmentID) bool {
+	f := k.view.Database(k.database).FragmentByID(uint32(id))
+	return f != nil && f.Added
+}
+
+// remapPatience is how long a check waits to learn of a newer map.
+const remapPatience = time.Second
+
+// remapped tells whether the bucket map has changed since the check began: what a fragment's log says may be known before the map is.
+func (k *checker) remapped() bool {
+	timer := time.NewTimer(remapPatience)
+	defer timer.Stop()
+	for {
+		v := k.host.cfg.Catalog.View()
+		if d := v.Database(k.database); d == nil || d.Map.Epoch() != k.view.Database(k.database).Map.Epoch() {
+			return true
+		}
+		select {
+		case <-v.Superseded():
+		case <-timer.C:
+			return false
+		}
+	}
 }
 
 func statsOf(ctx context.Context, census *storage.Census) ([]verify.Stat, error) {

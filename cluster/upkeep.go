@@ -88,6 +88,9 @@ func (u upkeep) census(ctx context.Context, m *pb.CensusRequest, a *pb.CensusAns
 	for _, s := range stats {
 		a.Counts = append(a.Counts, &pb.Count{Fragment: m.Fragment, Table: s.Table, From: s.From, To: s.To, Documents: s.Documents, Bytes: s.Bytes})
 	}
+	for _, m := range r.Ownership() {
+		a.Moved = append(a.Moved, &pb.OwnedRange{Lo: m.Lo, Hi: m.Hi, State: uint32(m.State), Arrival: m.Arrival})
+	}
 	dropping, err := r.Dropping()
 	for _, s := range dropping {
 		a.Dropping = append(a.Dropping, &pb.KeySpan{Start: s.Start, End: s.End})

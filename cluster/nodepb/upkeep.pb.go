@@ -226,6 +226,7 @@ type CensusAnswer struct {
 	Counts        []*Count               `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
 	Undecided     []*Undecided           `protobuf:"bytes,5,rep,name=undecided,proto3" json:"undecided,omitempty"` // what stays so; then nothing was counted
 	Dropping      []*KeySpan             `protobuf:"bytes,6,rep,name=dropping,proto3" json:"dropping,omitempty"`
+	Moved         []*OwnedRange          `protobuf:"bytes,7,rep,name=moved,proto3" json:"moved,omitempty"` // what the fragment's log says of buckets that have moved in or out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -302,6 +303,82 @@ func (x *CensusAnswer) GetDropping() []*KeySpan {
 	return nil
 }
 
+func (x *CensusAnswer) GetMoved() []*OwnedRange {
+	if x != nil {
+		return x.Moved
+	}
+	return nil
+}
+
+// OwnedRange is what a fragment's log says of the buckets [lo, hi).
+type OwnedRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	State         uint32                 `protobuf:"varint,3,opt,name=state,proto3" json:"state,omitempty"`
+	Arrival       uint32                 `protobuf:"varint,4,opt,name=arrival,proto3" json:"arrival,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OwnedRange) Reset() {
+	*x = OwnedRange{}
+	mi := &file_upkeep_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OwnedRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OwnedRange) ProtoMessage() {}
+
+func (x *OwnedRange) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OwnedRange.ProtoReflect.Descriptor instead.
+func (*OwnedRange) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *OwnedRange) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *OwnedRange) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *OwnedRange) GetState() uint32 {
+	if x != nil {
+		return x.State
+	}
+	return 0
+}
+
+func (x *OwnedRange) GetArrival() uint32 {
+	if x != nil {
+		return x.Arrival
+	}
+	return 0
+}
+
 type Undecided struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transaction   []byte                 `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
@@ -313,7 +390,7 @@ type Undecided struct {
 
 func (x *Undecided) Reset() {
 	*x = Undecided{}
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -325,7 +402,7 @@ func (x *Undecided) String() string {
 func (*Undecided) ProtoMessage() {}
 
 func (x *Undecided) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -338,7 +415,7 @@ func (x *Undecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undecided.ProtoReflect.Descriptor instead.
 func (*Undecided) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{4}
+	return file_upkeep_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Undecided) GetTransaction() []byte {
@@ -372,7 +449,7 @@ type KeySpan struct {
 
 func (x *KeySpan) Reset() {
 	*x = KeySpan{}
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -384,7 +461,7 @@ func (x *KeySpan) String() string {
 func (*KeySpan) ProtoMessage() {}
 
 func (x *KeySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -397,7 +474,7 @@ func (x *KeySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeySpan.ProtoReflect.Descriptor instead.
 func (*KeySpan) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{5}
+	return file_upkeep_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *KeySpan) GetStart() []byte {
@@ -427,7 +504,7 @@ type ReadRequest struct {
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +516,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +529,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{6}
+	return file_upkeep_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReadRequest) GetNow() uint64 {
@@ -501,7 +578,7 @@ type ReadAnswer struct {
 
 func (x *ReadAnswer) Reset() {
 	*x = ReadAnswer{}
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +590,7 @@ func (x *ReadAnswer) String() string {
 func (*ReadAnswer) ProtoMessage() {}
 
 func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,7 +603,7 @@ func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadAnswer.ProtoReflect.Descriptor instead.
 func (*ReadAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{7}
+	return file_upkeep_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReadAnswer) GetFailure() *Failure {
@@ -562,7 +639,7 @@ type ReachRequest struct {
 
 func (x *ReachRequest) Reset() {
 	*x = ReachRequest{}
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -574,7 +651,7 @@ func (x *ReachRequest) String() string {
 func (*ReachRequest) ProtoMessage() {}
 
 func (x *ReachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -587,7 +664,7 @@ func (x *ReachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachRequest.ProtoReflect.Descriptor instead.
 func (*ReachRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{8}
+	return file_upkeep_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReachRequest) GetNow() uint64 {
@@ -631,7 +708,7 @@ type ReachAnswer struct {
 
 func (x *ReachAnswer) Reset() {
 	*x = ReachAnswer{}
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +720,7 @@ func (x *ReachAnswer) String() string {
 func (*ReachAnswer) ProtoMessage() {}
 
 func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +733,7 @@ func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachAnswer.ProtoReflect.Descriptor instead.
 func (*ReachAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{9}
+	return file_upkeep_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReachAnswer) GetFailure() *Failure {
@@ -706,7 +783,7 @@ type DigestRequest struct {
 
 func (x *DigestRequest) Reset() {
 	*x = DigestRequest{}
-	mi := &file_upkeep_proto_msgTypes[10]
+	mi := &file_upkeep_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +795,7 @@ func (x *DigestRequest) String() string {
 func (*DigestRequest) ProtoMessage() {}
 
 func (x *DigestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[10]
+	mi := &file_upkeep_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +808,7 @@ func (x *DigestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestRequest.ProtoReflect.Descriptor instead.
 func (*DigestRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{10}
+	return file_upkeep_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DigestRequest) GetNow() uint64 {
@@ -774,7 +851,7 @@ type DigestAnswer struct {
 
 func (x *DigestAnswer) Reset() {
 	*x = DigestAnswer{}
-	mi := &file_upkeep_proto_msgTypes[11]
+	mi := &file_upkeep_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +863,7 @@ func (x *DigestAnswer) String() string {
 func (*DigestAnswer) ProtoMessage() {}
 
 func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[11]
+	mi := &file_upkeep_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +876,7 @@ func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestAnswer.ProtoReflect.Descriptor instead.
 func (*DigestAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{11}
+	return file_upkeep_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DigestAnswer) GetFailure() *Failure {
@@ -850,14 +927,21 @@ const file_upkeep_proto_rawDesc = "" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
 	"\x01t\x18\x03 \x01(\x06R\x01t\x12(\n" +
-	"\x10time_left_micros\x18\x04 \x01(\x04R\x0etimeLeftMicros\"\xf0\x01\n" +
+	"\x10time_left_micros\x18\x04 \x01(\x04R\x0etimeLeftMicros\"\x9e\x02\n" +
 	"\fCensusAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x0e\n" +
 	"\x02at\x18\x03 \x01(\x06R\x02at\x12)\n" +
 	"\x06counts\x18\x04 \x03(\v2\x11.sherd.node.CountR\x06counts\x123\n" +
 	"\tundecided\x18\x05 \x03(\v2\x15.sherd.node.UndecidedR\tundecided\x12/\n" +
-	"\bdropping\x18\x06 \x03(\v2\x13.sherd.node.KeySpanR\bdropping\"S\n" +
+	"\bdropping\x18\x06 \x03(\v2\x13.sherd.node.KeySpanR\bdropping\x12,\n" +
+	"\x05moved\x18\a \x03(\v2\x16.sherd.node.OwnedRangeR\x05moved\"\\\n" +
+	"\n" +
+	"OwnedRange\x12\x0e\n" +
+	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\rR\x05state\x12\x18\n" +
+	"\aarrival\x18\x04 \x01(\rR\aarrival\"S\n" +
 	"\tUndecided\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\fR\vtransaction\x12\f\n" +
 	"\x01c\x18\x02 \x01(\x06R\x01c\x12\x16\n" +
@@ -916,50 +1000,52 @@ func file_upkeep_proto_rawDescGZIP() []byte {
 	return file_upkeep_proto_rawDescData
 }
 
-var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_upkeep_proto_goTypes = []any{
 	(*CloseRequest)(nil),  // 0: sherd.node.CloseRequest
 	(*CloseAnswer)(nil),   // 1: sherd.node.CloseAnswer
 	(*CensusRequest)(nil), // 2: sherd.node.CensusRequest
 	(*CensusAnswer)(nil),  // 3: sherd.node.CensusAnswer
-	(*Undecided)(nil),     // 4: sherd.node.Undecided
-	(*KeySpan)(nil),       // 5: sherd.node.KeySpan
-	(*ReadRequest)(nil),   // 6: sherd.node.ReadRequest
-	(*ReadAnswer)(nil),    // 7: sherd.node.ReadAnswer
-	(*ReachRequest)(nil),  // 8: sherd.node.ReachRequest
-	(*ReachAnswer)(nil),   // 9: sherd.node.ReachAnswer
-	(*DigestRequest)(nil), // 10: sherd.node.DigestRequest
-	(*DigestAnswer)(nil),  // 11: sherd.node.DigestAnswer
-	(*Failure)(nil),       // 12: sherd.node.Failure
-	(*Count)(nil),         // 13: sherd.node.Count
+	(*OwnedRange)(nil),    // 4: sherd.node.OwnedRange
+	(*Undecided)(nil),     // 5: sherd.node.Undecided
+	(*KeySpan)(nil),       // 6: sherd.node.KeySpan
+	(*ReadRequest)(nil),   // 7: sherd.node.ReadRequest
+	(*ReadAnswer)(nil),    // 8: sherd.node.ReadAnswer
+	(*ReachRequest)(nil),  // 9: sherd.node.ReachRequest
+	(*ReachAnswer)(nil),   // 10: sherd.node.ReachAnswer
+	(*DigestRequest)(nil), // 11: sherd.node.DigestRequest
+	(*DigestAnswer)(nil),  // 12: sherd.node.DigestAnswer
+	(*Failure)(nil),       // 13: sherd.node.Failure
+	(*Count)(nil),         // 14: sherd.node.Count
 }
 var file_upkeep_proto_depIdxs = []int32{
-	12, // 0: sherd.node.CloseAnswer.failure:type_name -> sherd.node.Failure
-	12, // 1: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
-	13, // 2: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
-	4,  // 3: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
-	5,  // 4: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
-	5,  // 5: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
-	12, // 6: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
-	12, // 7: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
-	5,  // 8: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
-	5,  // 9: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
-	12, // 10: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
-	2,  // 11: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
-	6,  // 12: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
-	8,  // 13: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
-	10, // 14: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
-	0,  // 15: sherd.node.Upkeep.Close:input_type -> sherd.node.CloseRequest
-	3,  // 16: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
-	7,  // 17: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
-	9,  // 18: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
-	11, // 19: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
-	1,  // 20: sherd.node.Upkeep.Close:output_type -> sherd.node.CloseAnswer
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	13, // 0: sherd.node.CloseAnswer.failure:type_name -> sherd.node.Failure
+	13, // 1: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
+	14, // 2: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
+	5,  // 3: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
+	6,  // 4: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
+	4,  // 5: sherd.node.CensusAnswer.moved:type_name -> sherd.node.OwnedRange
+	6,  // 6: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
+	13, // 7: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
+	13, // 8: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
+	6,  // 9: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
+	6,  // 10: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
+	13, // 11: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
+	2,  // 12: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
+	7,  // 13: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
+	9,  // 14: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
+	11, // 15: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
+	0,  // 16: sherd.node.Upkeep.Close:input_type -> sherd.node.CloseRequest
+	3,  // 17: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
+	8,  // 18: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
+	10, // 19: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
+	12, // 20: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
+	1,  // 21: sherd.node.Upkeep.Close:output_type -> sherd.node.CloseAnswer
+	17, // [17:22] is the sub-list for method output_type
+	12, // [12:17] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_upkeep_proto_init() }
@@ -974,7 +1060,7 @@ func file_upkeep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_upkeep_proto_rawDesc), len(file_upkeep_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -16,6 +16,7 @@ type Census struct {
 	Stats     []storage.BucketStat
 	Undecided []storage.Undecided // what stayed so; then nothing was counted
 	Dropping  []txn.Span
+	Moved     []storage.OwnedRange
 }
 
 // Census waits until what is prepared at or below T is decided, no longer than limit, and counts.
@@ -37,6 +38,11 @@ func (l Leader) Census(ctx context.Context, T txn.Timestamp, limit time.Duration
 		u := storage.Undecided{C: txn.Timestamp(x.C), Anchor: txn.FragmentID(x.Anchor)}
 		copy(u.ID[:], x.Transaction)
 		c.Undecided = append(c.Undecided, u)
+	}
+	for _, m := range a.Moved {
+		c.Moved = append(c.Moved, storage.OwnedRange{
+			BucketRange: storage.BucketRange{Lo: m.Lo, Hi: m.Hi}, State: storage.OwnState(m.State), Arrival: m.Arrival,
+		})
 	}
 	for _, s := range a.Dropping {
 		c.Dropping = append(c.Dropping, txn.Span{Start: s.Start, End: s.End})

@@ -162,3 +162,22 @@ func (x *indexRule) put(c *Ctx, key, plain []byte) error {
 	}
 	return c.local.tx.Put(key, plain)
 }
+
+// EntryPlace tells to which stay of which bucket an entry of a local index belongs; ok is false where it is malformed. order says that the index is
+// that in primary key order.
+func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
+	place := placeOfEntry
+	if order {
+		place = placeOfOrder
+	}
+	p, ok := place(value)
+	return uint32(p.bucket), p.arrival, ok
+}
+
+// PlainEntry appends the form that the value of an entry has without its arrival; EntryPlace has found it well formed.
+func PlainEntry(dst, value []byte, order bool) []byte {
+	if order {
+		return append(dst, value[:orderValue]...)
+	}
+	return appendPlain(dst, value)
+}

@@ -197,14 +197,3 @@ func (t *derivation) change(old, next []entry, arrival uint32, at txn.Timestamp,
 	}
 	return nil
 }
-
-// EntryPlace tells to which stay of which bucket an entry of a local index belongs; ok is false where it is malformed. order says that the index is
-// that in primary key order.
-func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
-	place := placeOfEntry
-	if order {
-		place = placeOfOrder
-	}
-	p, ok := place(value)
-	return uint32(p.bucket), p.arrival, ok
-}

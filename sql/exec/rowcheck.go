@@ -134,9 +134,9 @@ func (c *RowCheck) EntryOf(dst, key []byte) (entry, value []byte) {
 
 // RowOf gives the key of the row that an entry names; ok is false where the entry is malformed.
 func (c *RowCheck) RowOf(dst, key, value []byte) (row []byte, ok bool) {
-	if len(value) != arrivalAt-bucketAt || len(key) <= bucketAt {
+	p, ok := placeOfOrder(value)
+	if !ok || len(key) <= bucketAt {
 		return nil, false
 	}
-	b := shardmap.Bucket(value[0])<<16 | shardmap.Bucket(value[1])<<8 | shardmap.Bucket(value[2])
-	return append(c.table.appendRowPrefix(dst, b), key[bucketAt:]...), true
+	return append(c.table.appendRowPrefix(dst, p.bucket), key[bucketAt:]...), true
 }

@@ -32,6 +32,7 @@ type pass struct {
 	sums   map[*table]*tallys // of tables that have an index
 	seeds  [2]maphash.Seed
 	buf    []byte
+	value  []byte // of the last entry, in its plain form
 
 	storageID uint32 // of the keys being read
 	table     *table // nil: unknown
@@ -61,6 +62,7 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	if c.db.Map != nil {
 		p.owned = c.db.Map.Owned(f.ID)
 	}
+	p.compareOwnership()
 	if err := f.View.Scan(ctx, txn.Span{}, false, p.take); err != nil {
 		return p.unreadable(err)
 	}
@@ -110,8 +112,7 @@ func (p *pass) take(key, value []byte) error {
 	case 0:
 		p.takeRow(key, value)
 	case p.table.rows.Order():
-		p.entries.looked++
-		p.hash(&p.sum.entries, value, key[bucketAt:])
+		p.takeOrder(key, value)
 	default:
 		if p.takeEntry(index, key, value) || p.droppedIndex(index, key) {
 			return nil
@@ -143,8 +144,25 @@ func (p *pass) dropped(key []byte) bool {
 	return p.c.dropping[p.storageID] || slices.ContainsFunc(p.f.Dropping, func(s txn.Span) bool { return s.Contains(key) })
 }
 
+// takeOrder looks at an entry in primary key order.
+func (p *pass) takeOrder(key, value []byte) {
+	plain, ok := p.plain(value, true)
+	if plain == nil && ok {
+		return
+	}
+	p.entries.looked++
+	if !ok {
+		plain = value // named by compareIndex, for it follows from no row
+	}
+	p.hash(&p.sum.entries, plain, key[bucketAt:])
+}
+
 func (p *pass) takeRow(key, value []byte) {
 	t := p.table
+	if len(key) >= rowAt && p.left(bucketOf(key[bucketAt:])) {
+		p.count(bucketOf(key[bucketAt:]), len(key)+len(value))
+		return
+	}
 	p.rows.looked++
 	if len(key) < rowAt {
 		p.c.fault(checkRows, t.name, "%s: %s is too short for a row's", p.name, exec.KeyName(key))

@@ -25,12 +25,12 @@ func indexSpan(id, index uint32) txn.Span {
 func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, 0), false, func(key, value []byte) error {
-		if len(key) < rowAt {
-			return nil // has been named
+		if len(key) < rowAt || p.left(bucketOf(key[bucketAt:])) {
+			return nil // has been named, or has moved away
 		}
 		var want []byte
 		buf, want = t.rows.EntryOf(buf[:0], key)
-		got, err := p.f.View.Get(ctx, buf)
+		got, err := p.entry(ctx, buf, false, true)
 		switch {
 		case err != nil:
 			return err
@@ -46,6 +46,9 @@ func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error 
 func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, t.rows.Order()), false, func(key, value []byte) error {
+		if plain, ok := p.plain(value, true); ok && plain == nil {
+			return nil
+		}
 		row, ok := t.rows.RowOf(buf[:0], key, value)
 		if !ok {
 			p.c.fault(checkIndex, t.name, "%s: the entry under %s is malformed", p.name, exec.KeyName(key[bucketAt:]))

@@ -26,6 +26,11 @@ type Stat struct {
 type Fragment struct {
 	ID   txn.FragmentID
 	View exec.Reader // at the check's timestamp
+	// Moved is what the fragment's log says of buckets that have moved in or out. Added: it owns no others.
+	Moved []Owned
+	Added bool
+	// Remapped tells whether the bucket map has changed since the check began.
+	Remapped func() bool
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
 	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of.
@@ -34,9 +39,18 @@ type Fragment struct {
 	Recount func(ctx context.Context, s Stat) (documents, bytes int64, err error)
 }
 
+// Owned is what a fragment's log says of neighbouring buckets.
+type Owned struct {
+	shardmap.Interval
+	Owned   bool // it has them
+	Leaving bool // they are going to another fragment, or have gone
+	Arrival uint32
+}
+
 // The checks, in the order of the report.
 const (
 	checkMap          = "bucket map"
+	checkOwnership    = "ownership"
 	checkTransactions = "transactions"
 	checkStorage      = "storage"
 	checkRows         = "rows"
@@ -89,6 +103,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 	c.checkMap()
 	for i := range db.Fragments {
 		name := db.FragmentName(&db.Fragments[i])
+		c.finding(checkOwnership, name, "ranges")
 		c.finding(checkTransactions, name, "")
 		c.finding(checkStorage, name, "keys")
 	}

@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+)
+
+// compareOwnership holds the fragment's log against the map: it must have the buckets that the map gives it, and none that have moved to another. The
+// log is of a later moment than the map: where they differ, and the map has changed since, nothing can be said.
+func (p *pass) compareOwnership() {
+	if p.c.db.Map == nil {
+		return
+	}
+	if faults := p.ownershipFaults(); len(faults) > 0 && !p.f.Remapped() {
+		for _, fault := range faults {
+			p.c.fault(checkOwnership, p.name, "%s", fault)
+		}
+	}
+}
+
+func (p *pass) ownershipFaults() (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	f := p.c.finding(checkOwnership, p.name, "ranges")
+	for _, r := range p.c.db.Map.Ranges() {
+		if r.Fragment == p.f.ID {
+			f.looked++
+		}
+	}
+	left := p.owned
+	for _, m := range p.f.Moved {
+		set := shardmap.NewBucketSet(m.Interval)
+		ours := p.owned.Intersect(set)
+		switch {
+		case m.Owned && !ours.Equal(set):
+			fault("its log has buckets %v, of which the map gives it %d of %d", m.Interval, ours.Len(), set.Len())
+		case !m.Owned && !m.Leaving && !ours.IsEmpty():
+			fault("the map gives it buckets of %v, which its log does not have", m.Interval)
+		}
+		left = left.Intersect(set.Complement())
+	}
+	if p.f.Added && !left.IsEmpty() {
+		fault("the map gives it %d buckets that its log does not have", left.Len())
+	}
+	return faults
+}
+
+// about gives what the log says of a bucket; nothing of most.
+func (p *pass) about(bucket uint32) (of Owned, known bool) {
+	for _, m := range p.f.Moved {
+		if m.Lo <= bucket && bucket < m.Hi {
+			return m, true
+		}
+	}
+	return Owned{}, false
+}
+
+// left tells whether a bucket is not the fragment's because it has moved away. What lies there still is right for older snapshots, and goes in time.
+func (p *pass) left(bucket uint32) bool {
+	of, _ := p.about(bucket)
+	return of.Leaving && !p.owned.Contains(shardmap.Bucket(bucket))
+}
+
+// plain gives the plain form of an entry of a local index that counts. What an earlier stay of its bucket has left goes in time. ok is false where it is
+// malformed.
+func (p *pass) plain(value []byte, order bool) (plain []byte, ok bool) {
+	bucket, arrival, ok := exec.EntryPlace(value, order)
+	of, known := p.about(bucket)
+	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
+	case !ok, ours && arrival > of.Arrival:
+		return nil, false
+	case !ours && (known || p.f.Added || arrival != 0), arrival < of.Arrival:
+		return nil, true
+	}
+	p.value = exec.PlainEntry(p.value[:0], value, order)
+	return p.value, true
+}
