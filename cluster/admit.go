@@ -54,20 +54,9 @@ func (s *Stage) away(task *exec.Task, err error) error {
 // Owned tells whether what the transaction has staged, locked and read here is still the fragment's; *txn.LostError if not.
 func (s *Stage) Owned() error { return away(s.Fragment(), s.Tx.Owned()) }
 
-// Commit implements txn.Participant.
-func (s *Stage) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	C, err := s.Tx.Commit(ctx, req)
-	return C, away(s.Fragment(), err)
-}
-
 // Check implements txn.Participant.
 func (s *Stage) Check(ctx context.Context, C txn.Timestamp) error {
 	return away(s.Fragment(), s.Tx.Check(ctx, C))
-}
-
-// Prepare implements txn.Participant.
-func (s *Stage) Prepare(ctx context.Context, req txn.PrepareRequest) error {
-	return away(s.Fragment(), s.Tx.Prepare(ctx, req))
 }
 
 // Hold is the first step of PREPARE TRANSACTION.

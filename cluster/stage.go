@@ -28,13 +28,14 @@ func (h *Host) NewStage(tx *storage.Tx) *Stage {
 // Commit commits here alone.
 func (s *Stage) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	defer s.busy.since(time.Now())
-	return s.Tx.Commit(ctx, req)
+	C, err := s.Tx.Commit(ctx, req)
+	return C, away(s.Fragment(), err)
 }
 
 // Prepare prepares here.
 func (s *Stage) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	defer s.busy.since(time.Now())
-	return s.Tx.Prepare(ctx, req)
+	return away(s.Fragment(), s.Tx.Prepare(ctx, req))
 }
 
 // Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
