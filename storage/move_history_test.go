@@ -292,9 +292,12 @@ func (l *load) move(rnd *rand.Rand) bool {
 		}
 		return step()
 	}
+	var both sync.Mutex // held by a step that is taken twice, for what it gives
 	carry := func(req ReadRequest) (res ReadResult, err error) {
 		err = again(func() error {
 			got, err := from.ReadVersions(ctx, req, func(batch []Version) error { return to.Carry(ctx, n, batch) })
+			both.Lock()
+			defer both.Unlock()
 			if err == nil && (res.T == 0 || got.T < res.T) {
 				res.T = got.T
 			}
@@ -313,6 +316,8 @@ func (l *load) move(rnd *rand.Rand) bool {
 		func() error {
 			return again(func() error {
 				at, err := from.Fence(ctx, n, ranges, time.Second)
+				both.Lock()
+				defer both.Unlock()
 				if err == nil {
 					F = at
 				}

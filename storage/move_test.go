@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -161,6 +162,86 @@ func current(t testing.TB, r *Replica) txn.Timestamp {
 
 func openMover(t testing.TB, change ...func(*Config)) *mover {
 	return &mover{t: t, c: openCluster(t, tempDirs(t, 2), append([]func(*Config){withGlobals}, change...)...)}
+}
+
+// TestFenceWaitsForWhatIsPrepared: a prepared transaction holds up a move, a held one has it refused by name.
+func TestFenceWaitsForWhatIsPrepared(t *testing.T) {
+	m := openMover(t, slowRecovery)
+	a := m.c.rs[0]
+	stage := func(name string) *Tx {
+		tx := a.Tx(txn.NewID())
+		if err := errors.Join(tx.LockNewest(t.Context(), movedKey(100, name)), tx.Put(movedKey(100, name), []byte("x"))); err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	held := stage("held")
+	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
+	if err := held.Hold(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	var inTheWay *HeldError
+	if _, err := a.Fence(t.Context(), m.number(), movedRange, time.Second); !errors.As(err, &inTheWay) || inTheWay.GID != "a name" || pgerr.Code(err) != pgerr.ObjectInUse {
+		t.Errorf("a held transaction: %v", err)
+	}
+	if err := a.Unhold(held.ID()); err != nil {
+		t.Fatal(err)
+	}
+	prepared := stage("prepared")
+	C := current(t, a).Add(10 * time.Millisecond)
+	if err := prepared.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 1, Writers: []txn.FragmentID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Fence(t.Context(), m.number(), movedRange, time.Millisecond); !errors.Is(err, ErrUnsettled) {
+		t.Errorf("a prepared transaction: %v", err)
+	}
+	if len(a.Fenced()) != 0 {
+		t.Errorf("the fence was begun: %+v", a.Fenced())
+	}
+	done := make(chan error)
+	go func() {
+		_, err := a.Fence(context.Background(), m.number(), movedRange, time.Minute)
+		done <- err
+	}()
+	if out, err := prepared.Decide(t.Context(), txn.Decision{ID: prepared.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}}); out != txn.Committed || err != nil {
+		t.Fatal(out, err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("after the decision: %v", err)
+	}
+}
+
+// TestVersionsOfABusyRow: a row with many versions is read in batches, from where an earlier read has ended, and each version tells what was before.
+func TestVersionsOfABusyRow(t *testing.T) {
+	m := openMover(t)
+	a, key := m.c.rs[0], movedKey(100, "busy")
+	for i := range 40 {
+		commitRow(t, a, key, fmt.Sprint(i, " ", strings.Repeat("x", 60_000)))
+	}
+	commitRow(t, a, movedKey(101, "other"), "y")
+	var all []Version
+	batches := 0
+	res, err := a.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange}, func(b []Version) error {
+		batches++
+		all = append(all, b...)
+		return nil
+	})
+	if err != nil || len(all) != 41 || batches < 8 {
+		t.Fatalf("%d versions in %d batches, %v", len(all), batches, err)
+	}
+	for i, v := range all[:40] {
+		if !strings.HasPrefix(string(v.Value), fmt.Sprint(i, " ")) || i > 0 && string(v.Before) != string(all[i-1].Value) || i == 0 && v.Before != nil {
+			t.Errorf("version %d is %.5q after %.5q", i, v.Value, v.Before)
+		}
+	}
+	var rest []Version
+	_, err = a.ReadVersions(t.Context(), ReadRequest{Ranges: movedRange, T: res.T, After: &all[30]}, func(b []Version) error {
+		rest = append(rest, b...)
+		return nil
+	})
+	if err != nil || len(rest) != 10 || string(rest[0].Value) != string(all[31].Value) || string(rest[0].Before) != string(all[30].Value) {
+		t.Errorf("%d versions behind the 31st, %v", len(rest), err)
+	}
 }
 
 // TestMoveThereAndBack moves a range that has updated, deleted and large rows, and global entries.
