@@ -56,7 +56,7 @@ history: build
 SOAK ?= 30m
 
 soak: build
-	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk' ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority' ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
 
 FAILOVER ?= 10

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/cluster/failure"
@@ -102,8 +103,33 @@ func (h *Host) leaderless(f txn.FragmentID, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	return pgerr.New(pgerr.CannotConnectNow, "fragment %s has no leader at present", h.fragmentName(f)).
-		WithDetail("The majority of its replicas does not answer.").WithHint("Try again in a moment.")
+	e := pgerr.New(pgerr.CannotConnectNow, "fragment %s has no leader at present", h.fragmentName(f))
+	all, silent := h.replicaNames(f)
+	if len(silent) == 0 {
+		return e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
+	}
+	return e.WithDetail("A leader needs most of its replicas, which are on %s; no answer from %s.", strings.Join(all, ", "), strings.Join(silent, ", ")).
+		WithHint("Start the nodes that are missing.")
+}
+
+// replicaNames gives the nodes that hold a fragment, and those of them that do not answer.
+func (h *Host) replicaNames(f txn.FragmentID) (all, silent []string) {
+	view := h.cfg.Catalog.View()
+	_, x := view.Fragment(f)
+	if x == nil {
+		return nil, nil
+	}
+	for _, id := range x.Nodes {
+		n := view.Node(id)
+		if n == nil {
+			continue
+		}
+		all = append(all, n.Name)
+		if h.Silent(id) {
+			silent = append(silent, n.Name)
+		}
+	}
+	return all, silent
 }
 
 func (h *Host) fragmentName(id txn.FragmentID) string {
@@ -129,6 +155,15 @@ func (h *Host) heed(f txn.FragmentID, err error) {
 	if h.links != nil && errors.As(err, &x) && x.Leader != 0 {
 		h.links.presence.Hint(f, presence.Leadership{Node: x.Leader, Term: x.Term})
 	}
+}
+
+// gaveUp gives the error of who has looked for a leader for too long: it names the fragment.
+func (h *Host) gaveUp(f txn.FragmentID, why, last error) error {
+	var silent *remote.NoAnswer
+	if why != errImpatient || errors.As(last, &silent) || !moved(last) {
+		return last
+	}
+	return h.leaderless(f, why)
 }
 
 // patience is the pauses between attempts, and their end.

@@ -86,8 +86,11 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 			return res, x.judge(p)
 		}
 		again, err := x.recover(ctx, p, passed, err)
-		if !again || pause.wait(ctx) != nil {
+		if !again {
 			return res, err
+		}
+		if werr := pause.wait(ctx); werr != nil {
+			return res, x.of.host.gaveUp(x.fragment, werr, err)
 		}
 	}
 }

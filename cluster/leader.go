@@ -143,8 +143,8 @@ func (h *Host) ask(ctx context.Context, f txn.FragmentID, do func(leader) error)
 			return err
 		}
 		h.heed(f, err)
-		if p.wait(ctx) != nil {
-			return err
+		if werr := p.wait(ctx); werr != nil {
+			return h.gaveUp(f, werr, err)
 		}
 	}
 }
