@@ -19,18 +19,20 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// drive takes a move as far as it goes: to its end, to a pause, or until the target is led elsewhere.
-func (d *Driver) drive(ctx context.Context, job uint64) {
+// drive takes a move as far as it goes: to its end, to a pause, or until the target is led elsewhere. It tells whether a test has ended it.
+func (d *Driver) drive(ctx context.Context, job uint64) (stopped bool) {
 	backoff := minBackoff
 	for ctx.Err() == nil {
 		m, ok := d.cfg.Catalog.View().MoveOf(job)
 		if !ok || !d.hasWork(m) {
-			return
+			return false
 		}
 		progress, err := d.advance(ctx, m)
 		switch {
+		case errors.Is(err, errStopHere):
+			return true
 		case errors.Is(err, errElsewhere), ctx.Err() != nil:
-			return
+			return false
 		case err == nil && progress:
 			backoff = minBackoff
 			continue
@@ -39,10 +41,11 @@ func (d *Driver) drive(ctx context.Context, job uint64) {
 			d.waits(ctx, job, reason(err))
 		}
 		if !sleep(ctx, backoff) {
-			return
+			return false
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
+	return false
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -91,8 +91,9 @@ func (d *Driver) Run(ctx context.Context) {
 		for _, m := range view.Moves(0) {
 			if d.cfg.Leads(m.Target) != nil && d.hasWork(m) && d.claim(m.Job.ID) {
 				d.done.Go(func() {
-					defer d.release(m.Job.ID)
-					d.drive(ctx, m.Job.ID)
+					if !d.drive(ctx, m.Job.ID) {
+						d.release(m.Job.ID)
+					}
 				})
 			}
 		}
