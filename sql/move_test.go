@@ -43,7 +43,7 @@ func TestTopologyRefusals(t *testing.T) {
 	c.want("CREATE ROLE topo_bob LOGIN", "CREATE ROLE")
 	bob := w.connectAs(t, "topo_bob", sql.Handle{})
 	for _, call := range []string{
-		"move_buckets('postgres', 0, 1, 'postgres$1')", "move_bucket('postgres', 0, 'postgres$1')", "move_anchor('a/1', 'postgres$1')", "isolate_anchor('a/1')",
+		"move_buckets('postgres', 0, 1, 'postgres$1')", "move_anchor('a/1', 'postgres$1')", "isolate_anchor('a/1')",
 		"add_fragment('postgres')", "remove_fragment('postgres$0')", "split_range('postgres', 7)", "merge_ranges('postgres', 7)",
 		"pin('postgres', 0, 1, 'postgres$0')", "unpin('postgres', 0, 1)", "pause_move(1)", "resume_move(1)", "cancel_move(1)",
 	} {

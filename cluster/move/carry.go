@@ -51,6 +51,9 @@ func (c *carrier) know(view *catalog.View) {
 
 // take takes a batch of the source's; those of a step that is not fenced are held back to the pace that is set.
 func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool) error {
+	if !c.s.runs() {
+		return errOver
+	}
 	size := 0
 	for i := 0; i < len(batch); {
 		n := i + 1

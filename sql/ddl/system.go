@@ -50,7 +50,8 @@ func ofCluster(name string) (*settings.Definition, error) {
 		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 	}
 	switch strings.ToLower(d.Name) {
-	case "sherd.dead_node_after", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows":
+	case "sherd.dead_node_after", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.move_rate", "sherd.concurrent_moves",
+		"sherd.move_max_delay":
 		return d, nil
 	}
 	return nil, pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name).
