@@ -18,5 +18,8 @@
 //
 // A check of a database (check.go) reads each fragment where it is led, and has all its replicas make a checksum of what they have at one stamp (compare.go).
 //
+// Moves of buckets are driven by package move, which the Host gives its replicas and the sources elsewhere (mover.go, moves.go); they stop while commits of
+// clients are slow (busy.go).
+//
 // The package never parses or plans, and keeps no state that the catalog or the fragments' logs do not have.
 package cluster
