@@ -22,6 +22,7 @@ func TestMoveBuckets(t *testing.T) {
 		c.want(all, "3000|4501500|300\nSELECT 1")
 		c.want("SELECT n FROM acc WHERE id = 'acc/17'", "17\nSELECT 1")
 		c.want("SELECT id FROM acc WHERE n = 2999", "acc/2999\nSELECT 1")
+		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
 	same()
 	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$2', wait => true)")
