@@ -25,7 +25,7 @@ const (
 // Plan is the payload of a PlanJob.
 type Plan struct {
 	Epoch  uint64 // of the bucket map that it was made for
-	Who    string
+	Who    string // made it, and once it is applied who did that
 	Why    string
 	Steps  []PlanStep
 	Advice []PlanAdvice // what moves cannot mend

@@ -65,6 +65,7 @@ func (c *Change) ApplyPlan(id uint64, a Author) error {
 				WithHint("Wait for it, or end it with sherd.cancel_plan(%d).", other.Job.ID)
 		}
 	}
+	p.Who = a.Who // it is theirs now: its moves are made in their name, and windows are for what the balancer applies
 	return c.setPlan(p, JobRunning, "", a)
 }
 

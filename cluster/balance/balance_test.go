@@ -136,8 +136,14 @@ func TestAdviseAndApply(t *testing.T) {
 	rounds := 0
 	for ; len(w.c.View().Plans(0)) > 0; rounds++ {
 		w.carryOut()
-		if n := len(w.c.View().Moves(0)); n > atOnce || rounds > 20 {
-			t.Fatalf("%d moves in round %d", n, rounds)
+		moves := w.c.View().Moves(0)
+		if len(moves) > atOnce || rounds > 20 {
+			t.Fatalf("%d moves in round %d", len(moves), rounds)
+		}
+		for _, m := range moves {
+			if m.Who != "ann" {
+				t.Errorf("a move of a plan that ann has applied is %s's", m.Who)
+			}
 		}
 		w.land()
 	}
