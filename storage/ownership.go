@@ -117,7 +117,7 @@ func errMoving() error {
 // here are errors.
 func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*ownership) (verdict, ownRange)) (*ownership, error) {
 	var timeout <-chan time.Time
-	for {
+	for began := r.term.Load(); ; {
 		o := r.own.Load()
 		if o == nil {
 			return nil, nil
@@ -143,6 +143,9 @@ func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*own
 			return nil, ctx.Err()
 		case <-r.stop:
 			return nil, errNoLeader
+		}
+		if began != 0 && r.term.Load() != began {
+			return nil, errNoLeader // the log goes on elsewhere
 		}
 	}
 }
