@@ -57,6 +57,11 @@ func (n *Net) lookHomes() {
 			n.since[d.OID] = timeOf{h, time.Now()}
 		}
 	}
+	for database := range n.since {
+		if n.cfg.Catalog.View().Database(database) == nil {
+			delete(n.since, database)
+		}
+	}
 	for database, t := range n.tenures {
 		if h, ok := n.own(database); !ok || h != t.home {
 			t.finish()

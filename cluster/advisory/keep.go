@@ -18,10 +18,11 @@ func (n *Net) keepAll(ctx context.Context) {
 	n.mu.Lock()
 	var databases []uint32
 	for database, g := range n.gates {
-		if len(g.held) > 0 || g.dirty {
-			databases = append(databases, database)
-		} else if len(g.asked) == 0 && n.cfg.Catalog.View().Database(database) == nil {
+		switch {
+		case len(g.held)+len(g.asked) == 0 && n.cfg.Catalog.View().Database(database) == nil:
 			delete(n.gates, database)
+		case len(g.held) > 0 || g.dirty:
+			databases = append(databases, database)
 		}
 	}
 	for u, at := range n.lostBy {
