@@ -6,22 +6,21 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
-// whereCurrent is WHERE CURRENT OF cursor: the target's primary key is that of the row that the cursor is on.
+// whereCurrent is WHERE CURRENT OF cursor: the target's key is that of the row that the cursor is on.
 func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
 	if s.parent != nil {
 		return pgerr.Unsupported("WHERE CURRENT OF in WITH is not supported yet")
 	}
 	t := s.q.Rels[s.q.Result].Table
 	columns := keyColumns(t)
-	if columns == nil {
-		return pgerr.Unsupported("WHERE CURRENT OF on a table without a primary key is not supported").WithHint("Add a primary key.")
-	}
 	var all []query.Expr
 	for _, i := range columns {
-		p := &query.Param{T: query.T{OID: t.Columns[i].Type, Mod: -1}}
-		e, err := s.opCall([]string{"="}, tableColumn(t, s.q.Result, i), p, -1)
+		column := tableColumn(t, s.q.Result, i)
+		p := &query.Param{T: query.T{OID: column.OID, Mod: -1}}
+		e, err := s.opCall([]string{"="}, column, p, -1)
 		if err != nil {
 			return err
 		}
@@ -35,15 +34,19 @@ func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
 }
 
 func tableColumn(t *catalog.Table, rel, i int) *query.Var {
+	if i == query.ColKey {
+		return &query.Var{T: query.T{OID: types.Bytea, Mod: -1}, Rel: rel, Col: i, Name: "key"}
+	}
 	c := &t.Columns[i]
 	return &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: rel, Col: i, Name: c.Name}
 }
 
-// keyColumns gives the positions of the primary key's columns.
+// keyColumns gives the positions of the primary key's columns; of a table that has none, its storage key takes their place, by which a row is found by
+// reading the table.
 func keyColumns(t *catalog.Table) []int {
 	pk := t.PrimaryKey()
 	if pk == nil {
-		return nil
+		return []int{query.ColKey}
 	}
 	var out []int
 	for _, att := range pk.Columns {
@@ -74,9 +77,6 @@ func CursorKeys(q *query.Query) []CursorKey {
 	for _, rel := range cursorTables(q) {
 		t := q.Rels[rel].Table
 		columns := keyColumns(t)
-		if columns == nil {
-			continue
-		}
 		k := CursorKey{Table: t.OID, First: len(visible(q)), Columns: len(columns)}
 		for _, i := range columns {
 			v := tableColumn(t, rel, i)

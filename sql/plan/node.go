@@ -401,4 +401,4 @@ func (r *Route) Everywhere() bool {
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.
-const ColKey = -20
+const ColKey = query.ColKey

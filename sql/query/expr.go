@@ -50,6 +50,7 @@ const (
 	ColCtid     = -2  // made up from the row's key
 	ColXmin     = -3  // always FrozenXid
 	ColWholeRow = -10 // the row as a record
+	ColKey      = -20 // its storage key (bytea)
 )
 
 // FrozenXid is what xmin shows: the row is visible to everyone who sees it at all.
