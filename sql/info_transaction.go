@@ -64,6 +64,9 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	if i.tx != nil && i.tx.parts != nil && i.tx.parts.ID() == id {
 		return txn.InProgress.String(), nil
 	}
+	if i.db.told.isIdle(id) {
+		return txn.Committed.String(), nil
+	}
 	ctx := i.ctx
 	if ctx == nil {
 		ctx = context.Background()

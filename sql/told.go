@@ -11,6 +11,7 @@ import (
 type toldIDs struct {
 	mu   sync.Mutex
 	full map[uint64]txn.ID // guarded by mu
+	idle map[txn.ID]bool   // of these: committed without having written anything, so that no log knows them; guarded by mu
 	ring []uint64          // in the order in which they were told; guarded by mu
 	next int               // the oldest in a full ring; guarded by mu
 }
@@ -31,9 +32,28 @@ func (t *toldIDs) note(id uint64, full txn.ID) {
 		t.ring = append(t.ring, id)
 		return
 	}
+	delete(t.idle, t.full[t.ring[t.next]])
 	delete(t.full, t.ring[t.next])
 	t.ring[t.next] = id
 	t.next = (t.next + 1) % maxTold
+}
+
+// committedIdle notes that a transaction whose id was told has committed and written nothing.
+func (t *toldIDs) committedIdle(id txn.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.idle == nil {
+		t.idle = map[txn.ID]bool{}
+	}
+	if len(t.idle) < maxTold {
+		t.idle[id] = true
+	}
+}
+
+func (t *toldIDs) isIdle(id txn.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.idle[id]
 }
 
 // parse reads the name of a transaction, or its id of 64 bits; known is false where that was not told here, or too long ago.

@@ -19,3 +19,14 @@ func TestStatusOfOthers(t *testing.T) {
 	}
 	b.want("SELECT pg_xact_status('1000')", "null\nSELECT 1")
 }
+
+// TestStatusOfIdle: a transaction that has an id and wrote nothing has committed all the same, or was rolled back.
+func TestStatusOfIdle(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	for end, want := range map[string]string{"COMMIT": "committed", "ROLLBACK": "aborted"} {
+		id := strings.Split(a.answer("BEGIN; SELECT pg_current_xact_id()"), "\n")[1]
+		a.want(end, end)
+		b.want("SELECT pg_xact_status('"+id+"')", want+"\nSELECT 1")
+	}
+}

@@ -245,8 +245,11 @@ func (s *Session) commit(ctx context.Context) error {
 		s.endImplicit()
 		return err
 	}
+	id, idle := t.parts.ID(), t.named && t.draft == nil && !t.parts.HasWrites()
 	ts, err := t.parts.Commit(ctx, max(s.floor, t.read))
-	t.parts = nil
+	if t.parts = nil; idle && err == nil {
+		s.db.told.committedIdle(id)
+	}
 	t.speak(ticket, ts, err)
 	t.release()
 	if err != nil {
