@@ -15,9 +15,11 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -140,6 +142,27 @@ func (c *client) quietly(text string) (string, bool) {
 	return got, false
 }
 
+// sent runs a statement as drivers send it, with Sync behind.
+func (c *client) sent(text string) string {
+	r := &recorder{env: c.s.Env, columns: []sql.Column{{Type: types.Text}}}
+	ctx := c.t.Context()
+	err := c.s.Parse(ctx, "", text, nil)
+	if err == nil {
+		err = c.s.Bind(ctx, "", "", nil)
+	}
+	if err == nil {
+		c.s.SyncFollows()
+		_, err = c.s.Execute(ctx, "", 0, r)
+	}
+	if serr := c.s.Sync(ctx); err == nil {
+		err = serr
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(r.out.String(), "\n")
+}
+
 // TestMovesUnderLoad: while buckets move, single statements see no error, blocks none but serialization failures, and totals never change.
 func TestMovesUnderLoad(t *testing.T) {
 	w := newWorldOf(t, 3)
@@ -192,6 +215,12 @@ func TestMovesUnderLoad(t *testing.T) {
 		}
 		if got := c.answer("SELECT nextval('seq') > 0"); got != "t\nSELECT 1" {
 			t.Errorf("sequence: %s", got)
+		}
+	})
+	run(13, func(c *client, rnd *rand.Rand) { // of the extended protocol, as drivers send them
+		n := 1 + rnd.IntN(accounts)
+		if got := c.sent(fmt.Sprintf("UPDATE acc SET tag = tag WHERE id = 'a%d' RETURNING id", n)); got != fmt.Sprintf("a%d\nUPDATE 1", n) {
+			t.Errorf("sent: %s", got)
 		}
 	})
 	run(11, func(c *client, rnd *rand.Rand) { // totals

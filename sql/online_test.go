@@ -121,5 +121,5 @@ func TestOnlineInPipelines(t *testing.T) {
 			t.Errorf("%v\ngot  %s\nwant %s", p.statements, got, p.want)
 		}
 	}
-	c.want("SELECT relname FROM pg_class WHERE relname LIKE 'o_%' ORDER BY 1", "o_pkey\no_v\no_w\nSELECT 3") // o_t went with its pipeline
+	c.want("SELECT relname FROM pg_class WHERE relname LIKE 'o\\_%' ORDER BY 1", "o_pkey\no_v\no_w\nSELECT 3") // o_t went with its pipeline
 }

@@ -246,6 +246,9 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	if maxRows <= 0 && p.next == nil {
 		p.done = true
+		if prog.writes && s.alone(false) {
+			return false, s.runLone(ctx, p, prog, w)
+		}
 		ctx, cancel := s.timed(ctx)
 		defer cancel()
 		return false, s.runQuery(ctx, prog, p.args, w)

@@ -15,7 +15,8 @@
 //	    closures keep their scratch space in themselves and allocate nothing per row.
 //	E3  All reads of a statement, in whatever fragment, are at one timestamp, taken before the first from every fragment that the
 //	    statement may reach (T6). Where that is one, and one Gather, the fragment takes it with the task and says it before its first row.
-//	E4  A fragment gets its bucket ranges by name and reads no other (C1).
+//	E4  A fragment gets its bucket ranges by name and reads no other (C1). Where they have moved it refuses the task before anything is done, and the
+//	    task is run at the same timestamp where they are by a newer map (reroute.go).
 //	E5  What a query retains is counted by its Memory; beyond the limit it ends with 53200.
 //	E6  A statement never sees a row that it wrote itself.
 //	E7  Writes are staged under the row's lock after the newest version was checked. A row that changed after the snapshot is 40001; but READ
@@ -27,8 +28,8 @@
 //	E9  Entries of secondary indexes are staged with their rows, in the same transaction. An entry that no other row may have is put, removed
 //	    and claimed under the lock of its key, after the newest state was looked at; a statement puts them when it has removed all it removes
 //	    (index_write.go).
-//	     An entry of a local index says of which arrival of its bucket it is; of others it is not there for anybody, though what an earlier stay has
-//	     left may lie about (arrival.go).
+//	    An entry of a local index says of which arrival of its bucket it is; of others it is not there for anybody, though what an earlier stay has
+//	    left may lie about (arrival.go).
 //	E10 Keys that a Modify is to watch are noted of every row that it writes, in the form in which it is written, and only of those.
 //
 // Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); what else does not fit into the query's memory is refused. Float sums merge in the order in which
