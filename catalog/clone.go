@@ -9,6 +9,7 @@ import (
 func (f *Fragment) Clone() *Fragment {
 	c := *f
 	c.Nodes, c.Joining, c.Leaving = slices.Clone(f.Nodes), slices.Clone(f.Joining), slices.Clone(f.Leaving)
+	c.On = slices.Clone(f.On)
 	return &c
 }
 

@@ -54,7 +54,7 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 	for _, f := range p.GetFragments() {
 		d.Fragments = append(d.Fragments, Fragment{
 			ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving(),
-			Added: f.GetAdded(), Draining: f.GetDraining(),
+			Added: f.GetAdded(), Draining: f.GetDraining(), Replicas: int(f.GetReplicas()), On: f.GetOn(),
 		})
 	}
 	for _, x := range p.GetPins() {

@@ -32,6 +32,17 @@ type Fragment struct {
 	Leaving []uint32 // of Nodes: their replicas go once nobody is joining
 	// Added: to a database that was there, so it began with no bucket. Draining: it gives its buckets to others, takes none, and goes.
 	Added, Draining bool
+	// Replicas is how many it shall have, 0 is as many as the database says, and On the nodes that alone may have one; none: any may.
+	Replicas int
+	On       []uint32
+}
+
+// Factor is how many replicas a fragment shall have.
+func (d *Database) Factor(f *Fragment) int {
+	if f.Replicas > 0 {
+		return f.Replicas
+	}
+	return d.ReplicationFactor
 }
 
 // Pin keeps buckets in a fragment: nothing moves them out.

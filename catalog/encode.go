@@ -49,7 +49,10 @@ func encodeDatabase(d *Database) *pb.Database {
 		p.ReplicationFactor = uint32(d.ReplicationFactor)
 	}
 	for _, f := range d.Fragments {
-		p.Fragments = append(p.Fragments, &pb.Fragment{Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving, Added: f.Added, Draining: f.Draining})
+		p.Fragments = append(p.Fragments, &pb.Fragment{
+			Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving, Added: f.Added, Draining: f.Draining,
+			Replicas: uint32(f.Replicas), On: f.On,
+		})
 	}
 	for _, x := range d.Pins {
 		p.Pins = append(p.Pins, &pb.Pin{Lo: x.Lo, Hi: x.Hi, Fragment: x.Fragment})

@@ -20,7 +20,7 @@ func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	var out []shardmap.ReplicaSet
 	for d := range v.Databases() {
 		for _, f := range d.Fragments {
-			out = append(out, shardmap.ReplicaSet{Fragment: f.ID, Want: d.ReplicationFactor, Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving})
+			out = append(out, shardmap.ReplicaSet{Fragment: f.ID, Want: d.Factor(&f), On: f.On, Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving})
 		}
 	}
 	return out

@@ -16,6 +16,7 @@ type Site struct {
 type ReplicaSet struct {
 	Fragment FragmentID
 	Want     int
+	On       []uint32 // the nodes that alone may have a replica; none: any may
 	Nodes    []uint32 // the first should lead
 	Joining  []uint32 // of Nodes
 	Leaving  []uint32 // of Nodes
@@ -59,7 +60,7 @@ func FirstPlacement(sites []Site, sets []ReplicaSet, want int) []uint32 {
 	p := newPlacing(sites, sets)
 	var out []uint32
 	for len(out) < max(want, 1) {
-		n, ok := p.best(out)
+		n, ok := p.best(ReplicaSet{Nodes: out})
 		if !ok {
 			break
 		}
@@ -143,14 +144,20 @@ func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
-// best gives the node for a replica beside those on have: in a zone with the fewest of them, with the fewest replicas.
-func (p *placing) best(have []uint32) (uint32, bool) {
+// allows tells whether a node is one that may have a replica of the fragment.
+func (s ReplicaSet) allows(n uint32) bool { return len(s.On) == 0 || slices.Contains(s.On, n) }
+
+// away tells whether the replica on a node has to be replaced: the node is gone, or may not have one.
+func (p *placing) away(s ReplicaSet, n uint32) bool { return p.gone(n) || !s.allows(n) }
+
+// best gives the node for a replica of s beside those that it has: in a zone with the fewest of them, with the fewest replicas.
+func (p *placing) best(s ReplicaSet) (uint32, bool) {
 	found, node := false, uint32(0)
 	for _, n := range p.order {
-		if !p.takes(n) || slices.Contains(have, n) {
+		if !p.takes(n) || !s.allows(n) || slices.Contains(s.Nodes, n) {
 			continue
 		}
-		if !found || p.better(n, node, have) {
+		if !found || p.better(n, node, s.Nodes) {
 			found, node = true, n
 		}
 	}
@@ -180,7 +187,7 @@ func (p *placing) inZone(node uint32, among []uint32) (n int) {
 
 // cancel gives up a replica that is being filled on a node that is gone.
 func (p *placing) cancel(s ReplicaSet) (ReplicaSet, bool) {
-	i := slices.IndexFunc(s.Joining, p.gone)
+	i := slices.IndexFunc(s.Joining, func(n uint32) bool { return p.away(s, n) })
 	if i < 0 {
 		return s, false
 	}
@@ -197,12 +204,12 @@ func (p *placing) cancel(s ReplicaSet) (ReplicaSet, bool) {
 func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 	live := 0
 	for _, n := range s.Nodes {
-		if !p.gone(n) {
+		if !p.away(s, n) {
 			live++
 		}
 	}
-	i := slices.IndexFunc(s.Nodes, p.gone)
-	node, ok := p.best(s.Nodes)
+	i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) })
+	node, ok := p.best(s)
 	switch {
 	case live < s.Want && ok && i >= 0:
 		return s.with(node).without(s.Nodes[i]), true
@@ -212,7 +219,7 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 		return s.without(s.Nodes[i]), true
 	}
 	// Where nobody can take its place, a node that was told to go may, if others are left; one that is dead stays, and may come back.
-	i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.gone(n) && !p.sites[n].Dead })
+	i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) && !p.sites[n].Dead })
 	if i >= 0 && live > 0 && !ok {
 		return s.without(s.Nodes[i]), true
 	}
@@ -240,7 +247,7 @@ func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
 			continue
 		}
 		rest := slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint32) bool { return x == n })
-		if to, ok := p.best(s.Nodes); ok && p.inZone(to, rest) == 0 {
+		if to, ok := p.best(s); ok && p.inZone(to, rest) == 0 {
 			return s.with(to).without(n), true
 		}
 	}
@@ -260,7 +267,7 @@ func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	}
 	rest := slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint32) bool { return x == from })
 	for _, to := range p.order {
-		if !p.takes(to) || slices.Contains(s.Nodes, to) || p.replicas[from]-p.replicas[to] < 2 {
+		if !p.takes(to) || !s.allows(to) || slices.Contains(s.Nodes, to) || p.replicas[from]-p.replicas[to] < 2 {
 			continue
 		}
 		if p.inZone(to, rest) <= p.inZone(from, rest) {

@@ -60,6 +60,11 @@ func TestNextPlacement(t *testing.T) {
 		{"the leader is silent", sitesOf(3, map[uint32]string{1: "s"}), set(3, 1, 2, 3), "[2 1 3] [] []"},
 		{"another zone", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1, 2), "[1 2 3] [3] [1]"},
 		{"zones first", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1), "[1 3] [3] []"},
+		{"on some nodes only", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{3, 4}, Nodes: []uint32{3}}, "[3 4] [4] []"},
+		{"elsewhere than it may be", sitesOf(4, nil), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, "[1 3] [3] [1]"},
+		{"where it may be nobody can", sitesOf(4, map[uint32]string{3: "s"}), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, ""},
+		{"joining where it may not", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2}, Joining: []uint32{2}}, "[1] [] []"},
+		{"one too many that may not be", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2, 3}}, "[1 2 3] [] [2]"},
 	} {
 		got := ""
 		if next, ok := NextPlacement(c.sites, []ReplicaSet{c.set}); ok {

@@ -118,6 +118,32 @@ func (i info) RemoveNode(name string) error {
 	return err
 }
 
+// SetReplicationFactor implements builtin.NodeInfo.
+func (i info) SetReplicationFactor(database string, n int, fragment string, nodes []string) error {
+	if err := i.administrate("set_replication_factor"); err != nil {
+		return err
+	}
+	_, err := i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		d := v.DatabaseByName(database)
+		if d == nil {
+			return pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, database)
+		}
+		if fragment == "" {
+			return ch.SetFactor(d.OID, n, i.author(""))
+		}
+		var on []uint32
+		for _, name := range nodes {
+			x, err := nodeNamed(v, name)
+			if err != nil {
+				return err
+			}
+			on = append(on, x.ID)
+		}
+		return ch.SetFragmentFactor(d.OID, fragment, n, on, i.author(""))
+	})
+	return err
+}
+
 // FinalizeUpgrade implements builtin.NodeInfo. The version is that of the program that serves the session; there is no way back from it.
 func (i info) FinalizeUpgrade() error {
 	if err := i.administrate("finalize_upgrade"); err != nil {

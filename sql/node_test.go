@@ -50,6 +50,28 @@ func TestAdministrateNodes(t *testing.T) {
 	a.want("SELECT sherd.remove_node('n2')", "node \"n2\" does not exist (SQLSTATE 42704)")
 }
 
+// TestReplicationFactor: of a database and of a fragment, with the nodes that may have its replicas.
+func TestReplicationFactor(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE ROLE factor_bob LOGIN", "CREATE ROLE")
+	w.connectAs(t, "factor_bob", sql.Handle{}).want("SELECT sherd.set_replication_factor('postgres', 1)", "permission denied for function set_replication_factor (SQLSTATE 42501)")
+	state := "SELECT fragment, replication_factor, placed_on FROM sherd.fragments WHERE ordinal < 2 ORDER BY ordinal"
+	a.want("SELECT sherd.set_replication_factor('postgres', 2)", "\nSELECT 1")
+	a.want(state, "postgres$0|2|{}\npostgres$1|2|{}\nSELECT 2")
+	a.want("SELECT sherd.set_replication_factor('postgres', 1, 'postgres$1', nodes => '{n1}')", "\nSELECT 1")
+	a.want(state, "postgres$0|2|{}\npostgres$1|1|{n1}\nSELECT 2")
+	a.want("SELECT sherd.set_replication_factor('postgres', 3, 'postgres$0')", "\nSELECT 1")
+	a.want("SELECT sherd.set_replication_factor('postgres', 0, 'postgres$1')", "\nSELECT 1")
+	a.want(state, "postgres$0|3|{}\npostgres$1|2|{}\nSELECT 2")
+	a.want("SELECT sherd.set_replication_factor('postgres', 0)", "a fragment cannot have 0 replicas (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_replication_factor('postgres', 16, 'postgres$0')", "a fragment cannot have 16 replicas (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_replication_factor('postgres', 2, 'postgres$0', '{n1}')", "2 replicas cannot be on 1 nodes (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_replication_factor('postgres', 1, 'postgres$0', '{n9}')", "node \"n9\" does not exist (SQLSTATE 42704)")
+	a.want("SELECT sherd.set_replication_factor('postgres', 1, 'postgres$9')", "fragment \"postgres$9\" of database \"postgres\" does not exist (SQLSTATE 42704)")
+	a.want("SELECT sherd.set_replication_factor('nowhere', 1)", "database \"nowhere\" does not exist (SQLSTATE 3D000)")
+}
+
 // TestFinalizeUpgrade: the cluster's version rises when all nodes know it, and never falls (V4).
 func TestFinalizeUpgrade(t *testing.T) {
 	w := newWorld(t)

@@ -1065,6 +1065,8 @@ type Fragment struct {
 	Leaving       []uint32               `protobuf:"varint,5,rep,packed,name=leaving,proto3" json:"leaving,omitempty"` // of nodes: to go once nobody is joining
 	Added         bool                   `protobuf:"varint,6,opt,name=added,proto3" json:"added,omitempty"`            // to a database that was there: it began with no bucket
 	Draining      bool                   `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`      // it is to give its buckets to others and go
+	Replicas      uint32                 `protobuf:"varint,8,opt,name=replicas,proto3" json:"replicas,omitempty"`      // how many it shall have; 0: as many as the database's
+	On            []uint32               `protobuf:"varint,9,rep,packed,name=on,proto3" json:"on,omitempty"`           // and on which nodes only; none: any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1146,6 +1148,20 @@ func (x *Fragment) GetDraining() bool {
 		return x.Draining
 	}
 	return false
+}
+
+func (x *Fragment) GetReplicas() uint32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *Fragment) GetOn() []uint32 {
+	if x != nil {
+		return x.On
+	}
+	return nil
 }
 
 type BucketMap struct {
@@ -3781,7 +3797,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x03Pin\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
-	"\bfragment\x18\x03 \x01(\rR\bfragment\"\xb0\x01\n" +
+	"\bfragment\x18\x03 \x01(\rR\bfragment\"\xdc\x01\n" +
 	"\bFragment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\rR\aordinal\x12\x14\n" +
@@ -3789,7 +3805,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\ajoining\x18\x04 \x03(\rR\ajoining\x12\x18\n" +
 	"\aleaving\x18\x05 \x03(\rR\aleaving\x12\x14\n" +
 	"\x05added\x18\x06 \x01(\bR\x05added\x12\x1a\n" +
-	"\bdraining\x18\a \x01(\bR\bdraining\"U\n" +
+	"\bdraining\x18\a \x01(\bR\bdraining\x12\x1a\n" +
+	"\breplicas\x18\b \x01(\rR\breplicas\x12\x0e\n" +
+	"\x02on\x18\t \x03(\rR\x02on\"U\n" +
 	"\tBucketMap\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x122\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\"I\n" +

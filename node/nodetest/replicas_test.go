@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/node"
 )
 
 // replicated waits until each fragment has its replicas, on n nodes.
@@ -127,4 +128,37 @@ func TestDeadNodeIsReplaced(t *testing.T) {
 		err := c.Node(3).Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM orders WHERE note LIKE '%!'").Scan(&n)
 		return err == nil && n == 300
 	})
+}
+
+// The number of replicas changes online, of a database and of one fragment, which may be bound to nodes.
+func TestReplicationFactorOnline(t *testing.T) {
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
+	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
+	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")
+	replicated(c, 3)
+	await := func(what string, want ...func(f *catalog.Fragment) bool) {
+		t.Helper()
+		c.Await(what, func() bool {
+			d := c.Node(1).Catalog().View().Database(catalog.PostgresDB)
+			for i := range d.Fragments {
+				f := &d.Fragments[i]
+				if len(f.Joining)+len(f.Leaving) > 0 || !want[i](f) {
+					return false
+				}
+			}
+			return true
+		})
+		if got := count(t, c, 2, "orders"); got != 300 {
+			t.Fatalf("%s: %d rows", what, got)
+		}
+	}
+	number := func(n int) func(*catalog.Fragment) bool {
+		return func(f *catalog.Fragment) bool { return len(f.Nodes) == n }
+	}
+	exec(t, c, 2, "SELECT sherd.set_replication_factor('postgres', 1, 'postgres$0', nodes => '{n3}')")
+	await("one replica, on node 3", func(f *catalog.Fragment) bool { return slices.Equal(f.Nodes, []uint32{3}) }, number(3))
+	exec(t, c, 3, "SELECT sherd.set_replication_factor('postgres', 2)")
+	await("two of the other", func(f *catalog.Fragment) bool { return slices.Equal(f.Nodes, []uint32{3}) }, number(2))
+	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 0, 'postgres$0')")
+	await("two of each", number(2), number(2))
 }

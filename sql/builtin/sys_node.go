@@ -3,6 +3,7 @@ package builtin
 import (
 	"time"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -16,6 +17,9 @@ type NodeInfo interface {
 	DrainNode(node string, drain bool) error
 	// RemoveNode ends a node that holds no fragments.
 	RemoveNode(node string) error
+	// SetReplicationFactor says how many replicas the fragments of a database shall have, or one of them, which alone may be put on some nodes; n is 0
+	// where a fragment shall have as many as the others.
+	SetReplicationFactor(database string, n int, fragment string, nodes []string) error
 	// FinalizeUpgrade raises the version of the cluster to what all nodes know.
 	FinalizeUpgrade() error
 }
@@ -29,6 +33,25 @@ var sysNode = map[string]Func{
 	"sherd_remove_node":      onNode(NodeInfo.RemoveNode),
 	"sherd_finalize_upgrade": onCluster(NodeInfo.FinalizeUpgrade),
 	"sherd_rotate_authority": onCluster(NodeInfo.RotateAuthority),
+	"sherd_set_replication_factor": func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		fragment, nodes := "", []string(nil)
+		if len(a) > 2 {
+			if fragment = a[2].S; fragment == "" {
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "a fragment has a name").WithHint("sherd.fragments lists them.")
+			}
+		}
+		if len(a) > 3 {
+			var ok bool
+			if nodes, ok = textElements(a[3]); !ok {
+				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "names of nodes must not be null")
+			}
+		}
+		return types.Datum{K: types.KindVoid}, s.SetReplicationFactor(a[0].S, int(a[1].N), fragment, nodes)
+	},
 }
 
 func joinToken(c *Ctx, life types.Datum, node string) (types.Datum, error) {

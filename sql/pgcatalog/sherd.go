@@ -43,6 +43,10 @@ func sherdProcs() []*Proc {
 		p.ArgNames = append(p.ArgNames, names...)
 		return p
 	}
+	named := func(p *Proc, names ...string) *Proc {
+		p.ArgNames = names
+		return p
+	}
 	advice := func(p *Proc) *Proc {
 		return table(p, []string{
 			"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket", "largest_documents", "largest_bytes", "skew",
@@ -77,6 +81,9 @@ func sherdProcs() []*Proc {
 		fn(8033, "resume_node", "sherd_resume_node", 'v', voidOID, textOID),
 		fn(8034, "remove_node", "sherd_remove_node", 'v', voidOID, textOID),
 		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
+		fn(8037, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID),
+		fn(8038, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID),
+		named(fn(8039, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID, textArray), "database", "n", "fragment", "nodes"),
 		fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	})
@@ -94,7 +101,7 @@ var sherdViews = []*Relation{
 		col("first_bucket", int4OID), col("end_bucket", int4OID), col("buckets", int4OID), col("fragment", textOID), col("epoch", int8OID)),
 	view(9101, "fragments", "fragments of this database",
 		col("fragment", textOID), col("ordinal", int4OID), col("leader", textOID), col("nodes", textArray), col("buckets", int4OID),
-		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID)),
+		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID), col("placed_on", textArray)),
 	view(9102, "buckets", "runs of buckets [first_bucket, end_bucket) that hold documents, with their statistics",
 		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9103, "policies", "sharding policies of this database's collections",

@@ -172,5 +172,5 @@ func (e *Env) fragmentHealth(f *catalog.Fragment, replicas []Replica) (leader, s
 	if leader == "" {
 		return "", "no leader"
 	}
-	return leader, replicaState(answering, e.Database.ReplicationFactor)
+	return leader, replicaState(answering, e.Database.Factor(f))
 }

@@ -66,8 +66,8 @@ func fragments(b *builder) error {
 		owned := d.Map.Owned(f.ID)
 		leader, state := b.env.fragmentHealth(f, replicas)
 		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
-			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.ReplicationFactor)).
-			text("state", state).optional("leader", leader)
+			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.Factor(f))).
+			texts("placed_on", b.env.nodeNames(f.On)).text("state", state).optional("leader", leader)
 		if err := r.send(); err != nil {
 			return err
 		}
