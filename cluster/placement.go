@@ -74,6 +74,9 @@ func (h *Host) placeNext(ctx context.Context) (more bool, err error) {
 func (h *Host) sites(view *catalog.View) []shardmap.Site {
 	sites := view.Sites()
 	after, dead := deadNodeAfter(view), 0
+	if onlyAdvised(view) {
+		after = 0
+	}
 	for i := range sites {
 		s := &sites[i]
 		if s.ID == h.cfg.Node {
@@ -101,6 +104,12 @@ func deadNodeAfter(view *catalog.View) time.Duration {
 		}
 	}
 	return deadAfter
+}
+
+// onlyAdvised tells whether it is for a person to have the replicas of a dead node replaced (sherd.replace_dead_nodes): sherd.advice says how.
+func onlyAdvised(view *catalog.View) bool {
+	k := view.Cluster()
+	return k != nil && k.Settings["sherd.replace_dead_nodes"] == "advise"
 }
 
 // Silent tells whether a node does not answer.

@@ -130,6 +130,39 @@ func TestDeadNodeIsReplaced(t *testing.T) {
 	})
 }
 
+// Where it is only advised, the replicas of a dead node are replaced when somebody says so.
+func TestDeadNodeIsAdvised(t *testing.T) {
+	c := Start(t, 4, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
+	exec(t, c, 1, "ALTER SYSTEM SET sherd.replace_dead_nodes = 'advise'")
+	exec(t, c, 1, "ALTER SYSTEM SET sherd.dead_node_after = '1s'")
+	replicated(c, 3)
+	held := func() (n int) {
+		for d := range c.Node(1).Catalog().View().Databases() {
+			for _, f := range d.Fragments {
+				if slices.Contains(f.Nodes, 3) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	c.Await("node 3 has replicas", func() bool { return held() > 0 })
+	c.Node(3).Stop()
+	db, ctx := c.Node(1).Connect(t), c.context()
+	var remedy string
+	c.Await("there is advice", func() bool {
+		err := db.QueryRow(ctx, "SELECT remedy FROM sherd.advice WHERE subject = 'node n3'").Scan(&remedy)
+		return err == nil
+	})
+	if held() == 0 {
+		t.Error("the replicas were replaced without being asked")
+	}
+	if _, err := db.Exec(ctx, remedy); err != nil {
+		t.Fatalf("%s: %v", remedy, err)
+	}
+	c.Await("node 3 has none", func() bool { return held() == 0 })
+}
+
 // The number of replicas changes online, of a database and of one fragment, which may be bound to nodes.
 func TestReplicationFactorOnline(t *testing.T) {
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })

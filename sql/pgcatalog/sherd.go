@@ -43,10 +43,6 @@ func sherdProcs() []*Proc {
 		p.ArgNames = append(p.ArgNames, names...)
 		return p
 	}
-	named := func(p *Proc, names ...string) *Proc {
-		p.ArgNames = names
-		return p
-	}
 	advice := func(p *Proc) *Proc {
 		return table(p, []string{
 			"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket", "largest_documents", "largest_bytes", "skew",
@@ -83,7 +79,7 @@ func sherdProcs() []*Proc {
 		fn(8035, "finalize_upgrade", "sherd_finalize_upgrade", 'v', voidOID),
 		fn(8037, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID),
 		fn(8038, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID),
-		named(fn(8039, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID, textArray), "database", "n", "fragment", "nodes"),
+		named(fn(8039, "set_replication_factor", "sherd_set_replication_factor", 'v', voidOID, textOID, int4OID, textOID, textArray), []string{"database", "n", "fragment", "nodes"}),
 		fn(8036, "rotate_authority", "sherd_rotate_authority", 'v', voidOID),
 		fn(8022, "resolve_transaction", "sherd_resolve_transaction", 'v', voidOID, textOID, textOID),
 	})

@@ -80,6 +80,9 @@ func stepState(s *catalog.PlanStep) string {
 
 // advice is sherd.advice: what is proposed, and what the proposals say beside.
 func advice(b *builder) error {
+	if err := deadNodes(b); err != nil {
+		return err
+	}
 	for _, p := range b.env.View.Plans(0) {
 		d := b.env.View.Database(p.Job.Database)
 		if d == nil || p.Job.State != catalog.JobProposed {
