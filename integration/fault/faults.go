@@ -15,6 +15,7 @@ const recovery = 2 * time.Minute
 type Fault struct {
 	Name string
 	Cuts bool // it wants a network that can be cut
+	Calm bool // it is none: nothing happens to nodes
 	// Do inflicts it for about as long as told, and ends it: all nodes run, and reach each other, when it returns.
 	Do func(c *Cluster, rnd *rand.Rand, length time.Duration) error
 }
@@ -22,6 +23,7 @@ type Fault struct {
 // Faults are all kinds.
 func Faults() []Fault {
 	return []Fault{
+		{Name: "nothing", Calm: true, Do: nothing},
 		{Name: "kill one", Do: killSome(1)},
 		{Name: "freeze one", Do: freezeOne},
 		{Name: "kill two", Do: killSome(2)},
@@ -36,6 +38,12 @@ func Faults() []Fault {
 		{Name: "two that do not reach each other", Cuts: true, Do: cutPair},
 		{Name: "slow and lossy", Cuts: true, Do: slow},
 	}
+}
+
+// nothing lets the moves of buckets go on alone, for longer than a fault.
+func nothing(_ *Cluster, _ *rand.Rand, length time.Duration) error {
+	time.Sleep(5 * length)
+	return nil
 }
 
 func pick(c *Cluster, rnd *rand.Rand, n int) []*Node {

@@ -14,7 +14,8 @@ const (
 	bankTotal    = bankAccounts * 100
 )
 
-func bankKey(n int) string { return fmt.Sprintf("a%d$@%d", n, n*1048575/bankAccounts) }
+func bankKey(n int) string { return fmt.Sprintf("a%d$@%d", n, bankBucket(n)) }
+func bankBucket(n int) int { return n * 1048575 / bankAccounts }
 
 // bankClient moves money between accounts, which lie in all fragments, and adds up what there is.
 type bankClient struct{ client }
@@ -41,26 +42,42 @@ func (c *bankClient) transfer(level history.Level) {
 		c.rollback(ctx)
 		return
 	}
-	const update = "UPDATE bank SET balance = balance + $2 WHERE id = $1"
 	for _, x := range []struct{ account, by int }{{from, -amount}, {to, amount}} {
-		if _, err := c.conn.Exec(ctx, update, bankKey(x.account), x.by); err != nil {
+		update, key := "UPDATE bank SET balance = balance + $2 WHERE id = $1", any(bankKey(x.account))
+		if c.rnd.IntN(4) == 0 {
+			update, key = "UPDATE bank SET balance = balance + $2 WHERE number = $1", x.account
+		}
+		if _, err := c.conn.Exec(ctx, update, key, x.by); err != nil {
+			c.saw(err, false)
 			c.rollback(ctx)
 			return
 		}
 	}
-	if _, err := c.conn.Exec(ctx, "COMMIT"); err == nil {
-		c.r.transfers.Add(1)
-		c.r.acknowledged()
+	_, err := c.conn.Exec(ctx, "COMMIT")
+	if err != nil {
+		c.saw(err, false)
+		return
 	}
+	c.r.transfers.Add(1)
+	c.r.acknowledged()
+}
+
+// totals are ways to add up in one statement: all rows, and those that either index has.
+var totals = []string{
+	"SELECT sum(balance) FROM bank",
+	"SELECT sum(balance) FROM bank WHERE balance BETWEEN -1000000 AND 1000000",
+	"SELECT sum(balance) FROM bank WHERE number IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
 }
 
 // total adds up in one statement, whose snapshot counts at every level, or account by account in a transaction with one snapshot.
 func (c *bankClient) total(level history.Level) {
 	ctx, cancel := c.patient()
 	defer cancel()
-	total := 0
+	total, how := 0, "part by part"
 	if level == history.ReadCommitted {
-		if err := c.conn.QueryRow(ctx, "SELECT sum(balance) FROM bank").Scan(&total); err != nil {
+		how = totals[c.rnd.IntN(len(totals))]
+		if err := c.conn.QueryRow(ctx, how).Scan(&total); err != nil {
+			c.saw(err, true)
 			c.rollback(ctx)
 			return
 		}
@@ -75,8 +92,13 @@ func (c *bankClient) total(level history.Level) {
 			for _, n := range part {
 				keys = append(keys, bankKey(n))
 			}
+			query, args := "SELECT sum(balance) FROM bank WHERE id = ANY($1)", any(keys)
+			if c.rnd.IntN(4) == 0 {
+				query, args = "SELECT sum(balance) FROM bank WHERE number = ANY($1)", part
+			}
 			var sum int
-			if err := c.conn.QueryRow(ctx, "SELECT sum(balance) FROM bank WHERE id = ANY($1)", keys).Scan(&sum); err != nil {
+			if err := c.conn.QueryRow(ctx, query, args).Scan(&sum); err != nil {
+				c.saw(err, false)
 				return
 			}
 			total += sum
@@ -84,6 +106,6 @@ func (c *bankClient) total(level history.Level) {
 	}
 	c.r.totals.Add(1)
 	if total != bankTotal {
-		c.r.Errorf("%s sees a total of %d", level, total)
+		c.r.Errorf("%s sees a total of %d: %s", level, total, how)
 	}
 }

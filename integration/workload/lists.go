@@ -19,8 +19,10 @@ const (
 
 // listKey spreads the keys of a generation over the buckets; neighbours are in one fragment.
 func listKey(gen, n int) string {
-	return fmt.Sprintf("g%d/k%02d$@%d", gen, n, n/2*2*1048575/listKeys)
+	return fmt.Sprintf("g%d/k%02d$@%d", gen, n, listBucket(n))
 }
+
+func listBucket(n int) int { return n / 2 * 2 * 1048575 / listKeys }
 
 func finalLists(ctx context.Context, conn *pgx.Conn) (map[string][]int, error) {
 	rows, err := conn.Query(ctx, "SELECT id, l FROM lists")
@@ -72,6 +74,7 @@ func (c *listClient) transaction() *history.Transaction {
 	t.Start = c.now()
 	for range 1 + c.rnd.IntN(4) {
 		if err := c.statement(ctx, t); err != nil {
+			c.saw(err, false)
 			c.rollback(ctx)
 			return t
 		}
@@ -83,6 +86,9 @@ func (c *listClient) transaction() *history.Transaction {
 	t.Outcome = history.Unknown
 	_, err := c.conn.Exec(ctx, "COMMIT")
 	t.End = c.now()
+	if err != nil {
+		c.saw(err, false)
+	}
 	switch {
 	case err == nil:
 		t.Outcome = history.Committed

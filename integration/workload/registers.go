@@ -138,6 +138,9 @@ func (c *registerClient) one() {
 	op := porcupine.Operation{ClientId: c.n, Input: in, Call: int64(c.now())}
 	out, err := c.operate(ctx, in)
 	op.Return = int64(c.now())
+	if err != nil {
+		c.saw(err, true)
+	}
 	switch {
 	case err == nil:
 	case refused(err), in.kind == 'r': // it had no effect

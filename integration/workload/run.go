@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +32,7 @@ type Run struct {
 	Stuck      func(what string)
 	StuckAfter time.Duration
 
+	calm  atomic.Int64 // counts Calm and Rough; odd: nothing happens to any node
 	stuck sync.Once
 	began time.Time
 	next  atomic.Int64 // values and transaction numbers
@@ -40,6 +43,7 @@ type Run struct {
 	txns     []*history.Transaction // guarded by mu
 	progress time.Duration          // of the latest acknowledged change; guarded by mu
 	longest  time.Duration          // between two of them; guarded by mu
+	errors   map[string]int         // by SQLSTATE and who saw it; guarded by mu
 }
 
 // Report counts what happened.
@@ -59,18 +63,63 @@ func (r Report) String() string {
 func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
 	for _, text := range []string{
 		"CREATE TABLE lists (id text PRIMARY KEY, l int[] NOT NULL, gen int NOT NULL, doc jsonb)",
-		"CREATE TABLE bank (id text PRIMARY KEY, balance int NOT NULL, doc jsonb)",
+		"CREATE TABLE bank (id text PRIMARY KEY, balance int NOT NULL, number int NOT NULL, doc jsonb)",
 	} {
 		if _, err := conn.Exec(ctx, text); err != nil {
 			return err
 		}
 	}
 	for n := range bankAccounts {
-		if _, err := conn.Exec(ctx, "INSERT INTO bank VALUES ($1, 100)", bankKey(n)); err != nil {
+		if _, err := conn.Exec(ctx, "INSERT INTO bank VALUES ($1, 100, $2)", bankKey(n), n); err != nil {
+			return err
+		}
+	}
+	for _, text := range []string{"CREATE INDEX bank_balance ON bank (balance)", "CREATE UNIQUE INDEX bank_number ON bank (number)"} {
+		if _, err := conn.Exec(ctx, text); err != nil { // filled from the rows there are
 			return err
 		}
 	}
 	return nil
+}
+
+// Buckets are those of the bank's documents and of the lists.
+func Buckets() []int {
+	var all []int
+	for n := range bankAccounts {
+		all = append(all, bankBucket(n))
+	}
+	for n := range listKeys {
+		all = append(all, listBucket(n))
+	}
+	return all
+}
+
+// IndexLists makes an index by which lists are read from then on, while the clients work; some lists are there.
+func (r *Run) IndexLists(ctx context.Context, conn *pgx.Conn) error {
+	for n := 0; n < listKeys/2; {
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM lists").Scan(&n); err != nil {
+			return err
+		}
+	}
+	_, err := conn.Exec(ctx, "CREATE INDEX lists_gen ON lists (gen)")
+	return err
+}
+
+// Calm says that from now on nothing happens to nodes and their network: lone statements may see no error, transactions at most those of conflicts.
+func (r *Run) Calm() { r.calm.Add(1) }
+
+// Rough takes that back.
+func (r *Run) Rough() { r.calm.Add(1) }
+
+// Errors tells which errors clients have seen, and how often.
+func (r *Run) Errors() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(r.errors)) {
+		fmt.Fprintf(&b, "%s: %d\n", what, r.errors[what])
+	}
+	return b.String()
 }
 
 // Start lets the clients work until ctx ends; the answer waits for them.
@@ -168,6 +217,7 @@ type client struct {
 	r    *Run
 	rnd  *rand.Rand
 	conn *pgx.Conn
+	calm int64 // Run.calm when the present transaction began
 }
 
 func (r *Run) client(stream uint64) client {
@@ -204,6 +254,7 @@ func (c *client) close() {
 
 // patient bounds a transaction. The history's end does not break it off: its outcome would be unknown.
 func (c *client) patient() (context.Context, context.CancelFunc) {
+	c.calm = c.r.calm.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), c.r.Patience)
 	if c.r.Stuck == nil {
 		return ctx, cancel
@@ -215,6 +266,34 @@ func (c *client) patient() (context.Context, context.CancelFunc) {
 	return ctx, func() {
 		watch.Stop()
 		cancel()
+	}
+}
+
+// conflicts are what a transaction may be told at any time.
+var conflicts = map[string]bool{"40001": true, "40P01": true}
+
+// saw counts an error of a lone statement, or of one of a transaction, and holds it against the database where nothing has happened to nodes.
+func (c *client) saw(err error, lone bool) {
+	code, who := SQLState(err), "transaction"
+	if lone {
+		who = "lone statement"
+	}
+	if code == "" {
+		code = "no answer"
+	}
+	what := who + " " + code
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		what += " " + pg.Message
+	}
+	c.r.mu.Lock()
+	if c.r.errors == nil {
+		c.r.errors = map[string]int{}
+	}
+	c.r.errors[what]++
+	c.r.mu.Unlock()
+	if c.calm%2 == 1 && c.calm == c.r.calm.Load() && (lone || !conflicts[code]) {
+		c.r.Errorf("while nothing happened to nodes: %s: %v", what, err)
 	}
 }
 
