@@ -149,7 +149,7 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 	if err := h.closeTo(ctx, r, task.T); err != nil {
 		return exec.Result{}, err
 	}
-	res, err := exec.RunTask(ctx, closedTx{r: r, id: task.Txn}, task, emit)
+	res, err := exec.RunTask(ctx, closedTx{r: r, id: task.Txn, buckets: task.Buckets}, task, emit)
 	res.Node = nodeName(h.cfg.Catalog.View(), h.cfg.Node) + " (follower)"
 	return res, err
 }
@@ -158,21 +158,19 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 // Tx behind it.
 type closedTx struct {
 	exec.Tx
-	r  *storage.Replica
-	id txn.ID
+	r       *storage.Replica
+	id      txn.ID
+	buckets shardmap.BucketSet // that it reads
 }
 
 // View opens a reader at T.
-func (x closedTx) View(_ context.Context, T txn.Timestamp) (exec.View, error) {
-	v, err := x.r.ClosedView(x.id, T)
+func (x closedTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
+	v, err := x.r.ClosedView(ctx, x.id, T, x.buckets.Intervals())
 	if err != nil {
 		return nil, err
 	}
 	return closedView{v}, nil
 }
-
-// Arrival implements exec.Stays.
-func (x closedTx) Arrival(shardmap.Bucket) (arrival uint32, ok bool) { return 0, true }
 
 // closedView is a view as such a task uses it. It counts for no heat: that is the leader's, of what could move.
 type closedView struct{ *storage.View }

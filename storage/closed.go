@@ -108,8 +108,10 @@ func NotClosed(err error) bool { return err == errNotClosed }
 
 var errNotClosed = pgerr.New(pgerr.CannotConnectNow, "the replica does not have everything up to the time to be read").WithHint("Try again in a moment.")
 
-// ClosedView opens a view at T, which is closed, whether the replica leads or not. id is the reader's.
-func (r *Replica) ClosedView(id txn.ID, T txn.Timestamp) (*View, error) {
+// ClosedView opens a view at T, which is closed, whether the replica leads or not. id is the reader's, ranges are those that it reads: as far as the
+// replica knows they can be read at T, else it waits or fails as Admit does. A scan of a local index does not find out by itself: what an earlier stay of a
+// bucket has left looks like what there is where the replica has not heard that it came back.
+func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ranges []BucketRange) (*View, error) {
 	restores := r.restores.Load()
 	switch servable := r.Servable(); {
 	case servable == 0, T > servable && rule.T9Closed:
@@ -117,8 +119,14 @@ func (r *Replica) ClosedView(id txn.ID, T txn.Timestamp) (*View, error) {
 	case uint64(T) < r.watermark.Load():
 		return nil, errTooOld(T)
 	}
-	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
+	// After T was found to be closed: an entry about buckets that is not in it is stamped above T.
+	own, err := r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) {
+		return o.about(ranges, func(p *ownRange) verdict { return p.read(T) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, own: own, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
 	v.over = r.termOver() // of a leader's; a follower waits a little for what is undecided
-	v.own = r.own.Load()  // after T was found to be closed: an entry about buckets that is not in it is stamped above T
 	return v, nil
 }

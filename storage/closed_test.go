@@ -12,7 +12,7 @@ import (
 // readClosed reads a row where T is closed.
 func readClosed(t *testing.T, r *Replica, T txn.Timestamp, key []byte) (string, error) {
 	t.Helper()
-	v, err := r.ClosedView(txn.NewID(), T)
+	v, err := r.ClosedView(t.Context(), txn.NewID(), T, nil)
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +151,7 @@ func TestFollowerReads(t *testing.T) {
 	if err := parts[1].Prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	v, err := r.ClosedView(txn.NewID(), p.C)
+	v, err := r.ClosedView(t.Context(), txn.NewID(), p.C, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,5 +168,33 @@ func TestFollowerReads(t *testing.T) {
 	}
 	if b, err := v.Get(t.Context(), rowKey(1)); string(b) != "new" || err != nil {
 		t.Errorf("decided, it is %q, %v", b, err)
+	}
+}
+
+// TestClosedViewOfMoved: who reads a replica that need not lead names the buckets, for a scan of a local index does not meet them. After they have left the
+// view is refused, and opened where the time is before that.
+func TestClosedViewOfMoved(t *testing.T) {
+	m := openMover(t)
+	a, b := m.c.rs[0], m.c.rs[1]
+	commitRow(t, a, movedKey(100, "k"), "1")
+	before := a.Servable()
+	m.move(a, b, movedRange)
+	other := []BucketRange{{Lo: 200, Hi: 300}}
+	for _, x := range []struct {
+		r      *Replica
+		T      txn.Timestamp
+		ranges []BucketRange
+		moved  bool
+	}{
+		{a, a.Servable(), movedRange, true}, {a, a.Servable(), other, false}, {a, before, movedRange, false}, {b, b.Servable(), movedRange, false},
+	} {
+		v, err := x.r.ClosedView(t.Context(), txn.NewID(), x.T, x.ranges)
+		var moved *txn.MovedError
+		if errors.As(err, &moved) != x.moved || !x.moved && err != nil {
+			t.Errorf("fragment %d, %v at %s: %v", x.r.ID(), x.ranges, x.T, err)
+		}
+		if err == nil {
+			v.Close()
+		}
 	}
 }
