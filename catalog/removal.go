@@ -62,11 +62,11 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	}
 	others := 0
 	for i := range d.Fragments {
-		if !d.Fragments[i].Draining {
+		if f := &d.Fragments[i]; !f.Draining && !d.Isolates(f.ID) {
 			others++
 		}
 	}
-	if others == 1 {
+	if others <= 1 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" cannot be removed: no other fragment of database "%s" can take its buckets`, name, d.Name).
 			WithHint("Add one first, with sherd.add_fragment('%s').", d.Name)
 	}

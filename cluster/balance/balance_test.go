@@ -296,3 +296,32 @@ func TestFill(t *testing.T) {
 		}
 	}
 }
+
+// TestFillLeavesIsolated: a fragment that was made for one tenant is given nothing else, and what it has stays.
+func TestFillLeavesIsolated(t *testing.T) {
+	w := newWorld(t, 3)
+	w.sizes[shardmap.WholeSpace()] = 900
+	now := w.database()
+	tenant, one := now.Fragments[2].ID, shardmap.Interval{Lo: 7, Hi: 8}
+	alone := now.Clone()
+	m, err := shardmap.NewMap(now.Map.Epoch()+1, []shardmap.Range{
+		{Interval: shardmap.Interval{Lo: 0, Hi: 7}, Fragment: now.Fragments[0].ID}, {Interval: one, Fragment: tenant},
+		{Interval: shardmap.Interval{Lo: 8, Hi: shardmap.BucketCount}, Fragment: now.Fragments[0].ID},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone.Map, alone.Pins = m, []catalog.Pin{{Interval: one, Fragment: tenant}}
+	p, err := w.b.Fill(t.Context(), w.c.View(), alone, alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Steps) == 0 {
+		t.Error("the empty fragment is not filled")
+	}
+	for _, s := range p.Steps {
+		if s.Source == tenant || s.Target == tenant {
+			t.Errorf("step %+v", s)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	for i := range d.Fragments {
 		f := &d.Fragments[i]
 		in.Fragments = append(in.Fragments, balance.Fragment{
-			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining, // who empties it is its removal
+			ID: f.ID, Name: d.FragmentName(f), Nodes: f.Nodes, Frozen: moving[f.ID] || f.Draining || d.Isolates(f.ID), // who empties it is its removal
 		})
 	}
 	for _, p := range d.Pins {

@@ -115,12 +115,12 @@ func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal)
 }
 
 // drained tells who takes which buckets of a fragment that goes: the owners of its neighbours, each the half on its side, so that ranges stay whole;
-// where there are none, all others the same.
+// where there are none, all others the same. One that is kept for what is pinned to it takes nothing.
 func drained(db *catalog.Database, fragment uint32) []shardmap.Range {
 	var takers []uint32
 	takes := map[uint32]bool{}
 	for i := range db.Fragments {
-		if f := &db.Fragments[i]; !f.Draining && f.ID != fragment {
+		if f := &db.Fragments[i]; !f.Draining && f.ID != fragment && !db.Isolates(f.ID) {
 			takers, takes[f.ID] = append(takers, f.ID), true
 		}
 	}
