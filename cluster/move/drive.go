@@ -104,11 +104,34 @@ func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress b
 		return true, d.finish(ctx, m, "done", "")
 	}
 	r := nearest(db, rest, m.Target)
-	if why := d.heldUp(view, db, m, r); why != "" {
+	if why, other := d.heldUp(view, db, m, r); why != "" {
 		d.waits(ctx, m.Job.ID, why)
-		return false, nil
+		return d.awaitEnd(ctx, other), nil
 	}
 	return true, d.step(ctx, m, target, r)
+}
+
+// awaitEnd waits for the end of the move that is in another one's way, 0 for none, but not long: it may be paused, or something else may be in the way. It
+// tells whether that has ended.
+func (d *Driver) awaitEnd(ctx context.Context, other uint64) bool {
+	if other == 0 {
+		return false
+	}
+	t := time.NewTimer(maxBackoff)
+	defer t.Stop()
+	for {
+		view := d.cfg.Catalog.View()
+		if m, ok := view.MoveOf(other); !ok || m.Job.State != catalog.JobRunning && !m.Step.Open() {
+			return true
+		}
+		select {
+		case <-view.Superseded():
+		case <-t.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // finish ends a move that has no open step.
@@ -148,30 +171,30 @@ func touchesAbove(db *catalog.Database, r shardmap.Range, target uint32) bool {
 	return r.Hi < shardmap.BucketCount && db.Map.Lookup(shardmap.Bucket(r.Hi)) == target
 }
 
-// heldUp says what keeps the next step from beginning, "" where nothing does.
-func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) string {
+// heldUp says what keeps the next step from beginning, "" where nothing does, and the number of the move that does.
+func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (why string, other uint64) {
 	if p, ok := db.Pinned(r.Interval, m.Target); ok {
-		return fmt.Sprintf("buckets %v, which are pinned", p.Interval)
+		return fmt.Sprintf("buckets %v, which are pinned", p.Interval), 0
 	}
-	if other := before(view, m, r.Fragment, concurrentMoves(view)); other != "" {
-		return other
+	if why, other := before(view, m, r.Fragment, concurrentMoves(view)); why != "" {
+		return why, other
 	}
 	for t := range view.Tables(db.OID) {
 		for i := range t.Indexes {
 			if t.Indexes[i].State == catalog.IndexBuilding {
-				return fmt.Sprintf("index %q, which is being built", t.Indexes[i].Name)
+				return fmt.Sprintf("index %q, which is being built", t.Indexes[i].Name), 0
 			}
 		}
 	}
 	if d.cfg.Suffers() {
-		return "foreground statements, which have become slow"
+		return "foreground statements, which have become slow", 0
 	}
-	return ""
+	return "", 0
 }
 
 // before tells which moves have to come before one: as many run at a time as the setting says, those with small numbers first, and a fragment takes
 // part in one of them at a time.
-func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int) string {
+func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int) (why string, move uint64) {
 	busy := map[uint32]uint64{}
 	n := 0
 	for _, other := range view.Moves(0) {
@@ -197,11 +220,11 @@ func before(view *catalog.View, m catalog.RunningMove, source uint32, limit int)
 	}
 	for _, f := range []uint32{source, m.Target} {
 		if id := busy[f]; id != 0 {
-			return fmt.Sprintf("move %d, of the same fragment", id)
+			return "earlier moves of the same fragment", id // without the number: all that wait would write it anew at the end of each
 		}
 	}
 	if n >= limit {
-		return "other moves (sherd.concurrent_moves)"
+		return "earlier moves (sherd.concurrent_moves)", 0
 	}
-	return ""
+	return "", 0
 }
