@@ -44,6 +44,8 @@ func (d *Device) crowded() bool {
 
 // giveUp removes the oldest segments while nothing alive is in them (L4), or so little that it is better appended again.
 func (d *Device) giveUp() error {
+	d.giving.Lock()
+	defer d.giving.Unlock()
 	for {
 		s, worth := d.oldest()
 		if s == nil {

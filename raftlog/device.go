@@ -43,6 +43,7 @@ type Device struct {
 	lock *os.File
 	salt func() uint64
 
+	giving   sync.Mutex // held while segments are given up; before mu
 	mu       sync.Mutex
 	queue    []*request        // guarded by mu
 	writing  bool              // somebody writes rounds; guarded by mu
