@@ -177,7 +177,7 @@ func (c *Change) Makes(table OID) bool {
 // Then gives a change that does what c does and then what next does, which was planned against c's Preview. Both stay as they are: so a
 // statement of a transaction that is undone leaves the change it began with.
 func (c *Change) Then(next *Change) *Change {
-	out := &Change{base: c.base, ops: slices.Clone(c.ops), at: maps.Clone(c.at)}
+	out := &Change{base: c.base, ops: slices.Clone(c.ops), at: maps.Clone(c.at), lock: c.lock}
 	for _, o := range next.ops {
 		i, known := out.at[o.key]
 		switch {
@@ -200,7 +200,7 @@ func (c *Change) On(v *View) (*Change, error) {
 	if err := v.expectAll(c.ops); err != nil {
 		return nil, err
 	}
-	return &Change{base: v, ops: c.ops, at: c.at}, nil
+	return &Change{base: v, ops: c.ops, at: c.at, lock: c.lock}, nil
 }
 
 // Base gives the view that the change was planned against.

@@ -86,3 +86,23 @@ func (x *Index) clone() Index {
 	c.Options = maps.Clone(x.Options)
 	return c
 }
+
+// GlobalIndex tells whether an index of a table, both by their storage ids, is global: by the definitions in force, or by those that wait for their
+// transaction's decision, which may be held for long.
+func (v *View) GlobalIndex(table, index uint32) bool {
+	if t := v.TableByStorage(table); t != nil && t.globalIndex(index) {
+		return true
+	}
+	for _, p := range v.prepared {
+		for _, o := range p.ops {
+			if t, ok := o.desc.(*Table); ok && t.StorageID == table && t.globalIndex(index) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *Table) globalIndex(storage uint32) bool {
+	return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.StorageID == storage && x.Global })
+}

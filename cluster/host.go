@@ -208,7 +208,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	if _, f := view.Fragment(uint32(id)); f != nil {
 		c.Added = f.Added
 	}
-	c.Global = h.global
+	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
 	r, err := storage.Open(c)
@@ -223,20 +223,6 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	h.mu.Unlock()
 	h.steer(id, r)
 	return nil
-}
-
-// global tells whether an index is global, by the definitions of now: whoever writes its entries goes by them too (C2).
-func (h *Host) global(table, index uint32) bool {
-	t := h.cfg.Catalog.View().TableByStorage(table)
-	if t == nil {
-		return false
-	}
-	for i := range t.Indexes {
-		if t.Indexes[i].StorageID == index {
-			return t.Indexes[i].Global
-		}
-	}
-	return false
 }
 
 // dropUnwanted closes and removes the replicas of fragments that no database has any more.

@@ -172,6 +172,9 @@ func (x closedTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) 
 	return closedView{v}, nil
 }
 
+// Global implements exec.Tx.
+func (x closedTx) Global(table, index uint32) { x.r.Global(table, index) }
+
 // closedView is a view as such a task uses it. It counts for no heat: that is the leader's, of what could move.
 type closedView struct{ *storage.View }
 

@@ -118,9 +118,9 @@ func touched(database catalog.OID, x catalog.Touch) locks.Tag {
 }
 
 // define hands the change over to be committed with the transaction's rows.
-func (t *transaction) define() {
+func (t *transaction) define() error {
 	if t.draft == nil {
-		return
+		return nil
 	}
 	for table, next := range t.newIDs {
 		t.draft.change.StartIDs(table, next)
@@ -128,7 +128,12 @@ func (t *transaction) define() {
 	for storage, n := range t.sequences {
 		t.draft.change.SetSequence(n.oid, storage, n.state.value, n.state.called)
 	}
-	t.parts.Define(t.draft.change)
+	ch, err := t.filled.condition(t.draft.change, t.s.database, t.s.db.cfg.Catalog.View())
+	if err != nil {
+		return err
+	}
+	t.parts.Define(ch)
+	return nil
 }
 
 // completeID gives a document the id that its client left to the server. Ids of a table that the transaction has made are numbered here: nobody

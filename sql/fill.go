@@ -12,6 +12,7 @@ import (
 )
 
 // fillIndex gives an index the entries of all rows, those that are committed now and the transaction's own, in the transaction. The table is locked.
+// Rows are read and not staged, so the commit does not notice by itself if they move: filled is for that.
 func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, index catalog.OID) error {
 	fill, err := newFill(view, table, index)
 	if err != nil {
@@ -26,7 +27,44 @@ func (s *Session) fillIndex(ctx context.Context, view *catalog.View, table, inde
 	defer func() { s.running = outer }()
 	c := s.execution(ctx, nil)
 	c.Gateway = readingAt(t.gateway, at)
+	if !s.drafted() || !t.draft.change.Makes(table) { // whose rows are all the transaction's own: its commit knows where they were staged
+		t.filled.begin(c.Gateway.Map.Epoch())
+	}
 	return fill.All(c)
+}
+
+// filled is by which bucket map a transaction has given indexes the entries of rows that it has only read. What has moved since was derived without these
+// indexes where it is now, so the map must still be in force when their definitions are. The zero value is of one that has filled none.
+type filled struct {
+	any   bool
+	epoch uint64 // of the first
+}
+
+func (f *filled) begin(epoch uint64) {
+	if !f.any {
+		*f = filled{true, epoch}
+	}
+}
+
+// condition gives the change as one that comes into force only while buckets are where they were.
+func (f filled) condition(ch *catalog.Change, database catalog.OID, newest *catalog.View) (*catalog.Change, error) {
+	if !f.any {
+		return ch, nil
+	}
+	ch, err := ch.On(newest) // what else of the database has changed, as where its replicas are, is no matter
+	if err != nil {
+		return nil, err
+	}
+	if d := newest.Database(database); d == nil || d.Map.Epoch() != f.epoch {
+		return nil, pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").
+			WithDetail("An index was filled in this transaction before they moved.").
+			WithHint("Try again, or create the index outside of a transaction block, where it is built beside moves.")
+	}
+	same := newest.Plan()
+	if err := same.Require(database); err != nil {
+		return nil, err
+	}
+	return ch.Then(same), nil
 }
 
 // newFill makes the Fill of an index as a view defines it.

@@ -68,8 +68,9 @@ type transaction struct {
 	locks      *locks.Owner  // of tables and advisory; nil before the first
 	gateway    exec.Gateway
 	routes     routes
-	named      bool                    // it has asked for the id that clients see
-	draft      *draft                  // what it has changed of the definitions, nil: nothing
+	named      bool   // it has asked for the id that clients see
+	draft      *draft // what it has changed of the definitions, nil: nothing
+	filled     filled
 	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
 	sequences  map[uint32]*newSequence // whose storage it has made, by storage
 	seen       uint64                  // storages of tables that were known when the one snapshot was taken
@@ -239,7 +240,10 @@ func (s *Session) commit(ctx context.Context) error {
 		s.endImplicit()
 		return err
 	}
-	t.define()
+	if err := t.define(); err != nil {
+		s.endImplicit()
+		return err
+	}
 	ticket, err := t.announce()
 	if err != nil {
 		s.endImplicit()

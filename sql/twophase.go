@@ -69,7 +69,9 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	if t.draft != nil {
 		t.draft.change.KeepLocks(t.tableLocks())
 	}
-	t.define()
+	if err := t.define(); err != nil {
+		return err
+	}
 	err := t.parts.Hold(ctx, txn.HoldRequest{
 		GID: gid, Owner: uint32(s.role), Database: uint32(s.database), At: time.Now(), Floor: max(s.floor, t.read),
 	})

@@ -20,8 +20,28 @@ const (
 
 // isGlobal tells whether a key, in either form, is of a global index.
 func (r *Replica) isGlobal(key []byte) bool {
-	return r.cfg.Global != nil && len(key) >= arrivalAt && IndexOf(key) != rowIndex && TableOf(key) != ownTable && r.cfg.Global(TableOf(key), IndexOf(key))
+	return len(key) >= arrivalAt && IndexOf(key) != rowIndex && TableOf(key) != ownTable && r.global(globalIndex{TableOf(key), IndexOf(key)})
 }
+
+// global tells whether an index is global.
+func (r *Replica) global(x globalIndex) bool {
+	if r.cfg.Global != nil && r.cfg.Global(x.table, x.index) {
+		return true
+	}
+	_, told := r.told.Load(x)
+	return told
+}
+
+// Global says that an index is global, before what names its keys: who writes or reads it may know definitions that Config.Global does not, those of
+// a transaction that has not committed, or of another node's. Numbers of indexes are never given twice, so it stays true.
+func (r *Replica) Global(table, index uint32) {
+	if x := (globalIndex{table, index}); !r.global(x) {
+		r.told.Store(x, struct{}{})
+	}
+}
+
+// Global is Replica.Global.
+func (t *Tx) Global(table, index uint32) { t.r.Global(table, index) }
 
 // bucketIn gives the bucket of a caller's key; false for a local index entry, which has none.
 func (r *Replica) bucketIn(key []byte) (uint32, bool) {

@@ -277,7 +277,7 @@ func (r *Replica) globals() (out []globalIndex, err error) {
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	err = eachIndex(t, func(x globalIndex) error {
-		if x.index != rowIndex && r.cfg.Global != nil && r.cfg.Global(x.table, x.index) {
+		if x.index != rowIndex && r.global(x) {
 			out = append(out, x)
 		}
 		return nil

@@ -114,7 +114,7 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 
 // segments gives the parts of a span within one index.
 func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]segment, error) {
-	global := v.r.cfg.Global != nil && x.index != rowIndex && v.r.cfg.Global(x.table, x.index)
+	global := x.index != rowIndex && v.r.global(x)
 	if x.index != rowIndex && !global {
 		return []segment{{Span: span}}, nil
 	}

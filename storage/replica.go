@@ -82,6 +82,7 @@ type Replica struct {
 
 	omu      sync.Mutex                // held while own is replaced; taken under pmu
 	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
+	told     sync.Map                  // globalIndex → struct{}: global, though Config.Global may not know yet
 	recvs    sync.Mutex                // held while carried rows are counted and put into the log
 	dmu      sync.Mutex                // held while Badger is told what it may discard
 	discards uint64                    // what that is; guarded by dmu

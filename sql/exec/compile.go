@@ -8,6 +8,15 @@ import (
 type compiler struct {
 	gathers []*gatherOp
 	ctes    map[int]*cteStore
+	globals []*indexRule
+}
+
+// uses notes an index whose entries are read or written.
+func (k *compiler) uses(x *indexRule) *indexRule {
+	if x.def.Global {
+		k.globals = append(k.globals, x)
+	}
+	return x
 }
 
 // node compiles a plan node and what is below it.

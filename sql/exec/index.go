@@ -59,7 +59,7 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 	var out []*indexRule
 	for i := range list {
 		x := &list[i]
-		r := &indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(Row, len(x.Keys))}
+		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), at: i, types: typesOf(x.Keys), names: x.Names, vals: make(Row, len(x.Keys))})
 		var err error
 		if r.keys, err = k.exprs(x.Keys); err != nil {
 			return nil, err

@@ -29,7 +29,8 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &indexValues{scan: x, rule: &indexRule{table: t, def: x.Index.Def, late: isDeferrable(x.Table, x.Index.Def), types: typesOf(x.Index.Keys)}}
+	rule := k.uses(&indexRule{table: t, def: x.Index.Def, late: isDeferrable(x.Table, x.Index.Def), types: typesOf(x.Index.Keys)})
+	o := &indexValues{scan: x, rule: rule}
 	for i, list := range x.Equal {
 		fs, err := k.exprs(list)
 		if err != nil {

@@ -20,10 +20,11 @@ type Program struct {
 type instance struct {
 	op      Op
 	gathers []*gatherOp
-	reads   snapshot // of the gateway's side
-	runs    uint64   // executions so far: what an earlier one has cached is void
-	ctx     Ctx      // of the fragment side, see RunTask
-	local   local    // likewise
+	globals []*indexRule // used by op
+	reads   snapshot     // of the gateway's side
+	runs    uint64       // executions so far: what an earlier one has cached is void
+	ctx     Ctx          // of the fragment side, see RunTask
+	local   local        // likewise
 }
 
 // keptInstances bounds the idle instances of a program.
@@ -48,7 +49,7 @@ func (p *Program) instance() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &instance{op: op, gathers: k.gathers}, nil
+	return &instance{op: op, gathers: k.gathers, globals: k.globals}, nil
 }
 
 func (p *Program) acquire() (*instance, error) {

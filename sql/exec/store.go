@@ -11,6 +11,8 @@ const maxT = txn.MaxTimestamp
 // Tx is a transaction's stage in one fragment, on the node that leads it. The cluster makes it of a storage transaction.
 type Tx interface {
 	Stays
+	// Global says that an index is global, by storage ids, before its entries are named: the definitions may be known to nobody else yet.
+	Global(table, index uint32)
 	// View opens a reader at t that sees, besides, what this transaction had staged before the view was opened, and nothing that is staged
 	// later. That is E6: a statement that reads what it writes does all its reading first, or, where several of its parts write, at the place
 	// where it began (View.Seen).

@@ -105,6 +105,9 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 	}
 	c, l := &in.ctx, &in.local
 	*l = local{task: task, tx: tx}
+	for _, x := range in.globals {
+		tx.Global(x.table.def.StorageID, x.def.StorageID)
+	}
 	outers := append(c.outers[:0], task.Outers...)
 	*c = Ctx{Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Mem: task.Mem, Limits: task.Limits, local: l, outers: outers}
 	in.runs++
