@@ -123,7 +123,8 @@ type versionReader struct {
 }
 
 func (v *versionReader) read(own *ownership) error {
-	it := v.t.NewIterator(badger.IteratorOptions{AllVersions: true})
+	// Tables of Badger without anything above since are not even opened: a move's last read, for which writes wait, is of what has changed alone.
+	it := v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since)})
 	defer it.Close()
 	err := eachIndex(v.t, func(x globalIndex) error {
 		if x.index != rowIndex && !v.r.isGlobal(someKey(x)) {
@@ -186,7 +187,7 @@ const maxKept = 1 << 20 // bytes of the values of one key
 func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
 	var list []found
 	kept := 0
-	before := false // the last of the list is before what was asked for
+	before := false // nobody can need what is left
 	for ; it.Valid() && bytes.Equal(it.Item().Key(), key); it.Next() {
 		item := it.Item()
 		if before {
@@ -198,8 +199,6 @@ func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
 			if f.deleted {
 				continue // nobody can read what it has deleted
 			}
-		} else if v.since != 0 && f.at <= uint64(v.since) {
-			before = true
 		}
 		if f.meta&headMeta == 0 && !f.deleted && kept < maxKept {
 			var err error
@@ -210,26 +209,36 @@ func (v *versionReader) readKey(it *badger.Iterator, key []byte) error {
 		}
 		list = append(list, f)
 	}
-	return v.emit(key, list, v.since != 0 && before)
+	return v.emit(key, list)
 }
 
-// emit passes the versions of a key on, from the oldest; the first alone tells what was before where before is set.
-func (v *versionReader) emit(key []byte, list []found, before bool) error {
+// before gives the value that a row had at since, nil: it was not there.
+func (v *versionReader) before(key []byte) ([]byte, error) {
+	if v.since == 0 || !IsRow(key) {
+		return nil, nil
+	}
+	t := v.r.db.NewTransactionAt(uint64(v.since), false)
+	defer t.Discard()
+	value, _, err := getAt(t, key)
+	return value, err
+}
+
+// emit passes the versions of a key on, from the oldest.
+func (v *versionReader) emit(key []byte, list []found) error {
 	given := appendGiven(nil, key)
 	after := txn.Timestamp(0)
 	if a := v.req.After; a != nil && bytes.Equal(a.Key, given) {
 		after = a.At
 	}
-	if before && len(list) == 1 {
-		return nil // nothing new
+	last, err := v.before(key)
+	if err != nil {
+		return err
 	}
-	var last []byte
 	for i := len(list) - 1; i >= 0; i-- {
 		f := &list[i]
 		value := f.value
 		if !f.deleted && value == nil {
 			t := v.r.db.NewTransactionAt(f.at, false)
-			var err error
 			value, _, err = getAt(t, key)
 			t.Discard()
 			if err != nil {
@@ -237,7 +246,7 @@ func (v *versionReader) emit(key []byte, list []found, before bool) error {
 			}
 		}
 		f.value = nil
-		if before && i == len(list)-1 || txn.Timestamp(f.at) <= after {
+		if txn.Timestamp(f.at) <= after {
 			last = value
 			continue
 		}

@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 	}
 	c := startCluster(t, t.TempDir(), network)
 	run := &workload.Run{
-		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond,
+		URL: c.AnyURL, Errorf: t.Errorf, Seed: seed, Pause: 10 * time.Millisecond, Stock: stock,
 		Patience: 2 * stuckAfter, StuckAfter: stuckAfter, Stuck: func(what string) { stuck(t, c, what) },
 	}
 	if err := run.SetUp(t.Context(), integration.Connect(t, c.nodes[0].URL())); err != nil {
@@ -66,6 +66,7 @@ func TestFaults(t *testing.T) {
 	if err := run.IndexLists(ctx, integration.Connect(t, c.nodes[1].URL())); err != nil {
 		t.Fatal(err)
 	}
+	integration.Exec(t, integration.Connect(t, c.nodes[1].URL()), moveRate)
 	mover := StartMover(ctx, c, seed)
 	if soak > 0 {
 		s.suffer(time.Now().Add(soak))
@@ -119,6 +120,12 @@ func startCluster(t *testing.T, dir string, network Network) *Cluster {
 	waitWhole(t, c)
 	return c
 }
+
+// stock is how many documents there are beside the few that all clients want, and moveRate with how little they move, so that faults come while they do.
+const (
+	stock    = 8000
+	moveRate = "ALTER SYSTEM SET sherd.move_rate = '2MB'"
+)
 
 // stuckAfter is how long a transaction may take, whatever happens: statements give up after 30 s without a leader.
 const stuckAfter = time.Minute

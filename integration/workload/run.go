@@ -28,6 +28,8 @@ type Run struct {
 	Patience time.Duration
 	// Pause is what a client of registers waits between operations, so that long histories stay short enough to be checked.
 	Pause time.Duration
+	// Stock is a number of documents more, among which units are moved by lone statements.
+	Stock int
 	// Stuck, if set, is told once of a transaction that takes longer than StuckAfter.
 	Stuck      func(what string)
 	StuckAfter time.Duration
@@ -79,7 +81,7 @@ func (r *Run) SetUp(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
-	return nil
+	return r.setUpStock(ctx, conn)
 }
 
 // Buckets are those of the bank's documents and of the lists.
@@ -133,6 +135,12 @@ func (r *Run) Start(ctx context.Context) (wait func()) {
 	for n := range bankClients {
 		c := &bankClient{r.client(uint64(1000 + n))}
 		wg.Go(func() { c.run(ctx) })
+	}
+	for n := range stockClients {
+		if r.Stock > 0 {
+			c := &stockClient{r.client(uint64(3000 + n))}
+			wg.Go(func() { c.run(ctx) })
+		}
 	}
 	return wg.Wait
 }
