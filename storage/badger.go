@@ -144,6 +144,9 @@ type kvBatch struct {
 	db    *badger.DB
 	small []kv
 	bytes int
+	// again: a version of a key may come that came before, with other versions of it between. Badger's write batch puts such writes in an order of
+	// its own.
+	again bool
 	bulk  *badger.KVLoader // once the batch has grown large
 	item  pb.KV
 }
@@ -199,12 +202,15 @@ func (b *kvBatch) load(x kv) error {
 
 // flush returns when everything added can be read.
 func (b *kvBatch) flush() error {
-	defer func() { b.small, b.bytes, b.bulk = b.small[:0], 0, nil }()
+	defer func() { b.small, b.bytes, b.bulk, b.again = b.small[:0], 0, nil, false }()
 	if b.bulk != nil {
 		return b.bulk.Finish()
 	}
 	if len(b.small) == 0 {
 		return nil
+	}
+	if b.again {
+		b.small = lastOfEach(b.small)
 	}
 	w := b.db.NewManagedWriteBatch()
 	for _, x := range b.small {
@@ -223,6 +229,26 @@ func (b *kvBatch) flush() error {
 		}
 	}
 	return w.Flush()
+}
+
+// lastOfEach leaves of each version of a key the last.
+func lastOfEach(list []kv) []kv {
+	type at struct {
+		key     string
+		version uint64
+	}
+	place := make(map[at]int, len(list))
+	out := list[:0]
+	for _, x := range list {
+		k := at{string(x.key), x.version}
+		if i, ok := place[k]; ok {
+			out[i] = x
+			continue
+		}
+		place[k] = len(out)
+		out = append(out, x)
+	}
+	return out
 }
 
 // badgerLogger lets Badger speak through slog, more quietly.

@@ -190,6 +190,7 @@ func (m *machine) carry(e *entry) (result, error) {
 	}
 	o.receipts = slices.Clone(o.receipts)
 	*o.receipt(x.move) = next
+	m.kvs.again = true // entries of local indexes have the same keys and versions in each stay of a bucket
 	return resDone, eachCarried(e.writes, func(at txn.Timestamp, op opKind, key, value []byte) error {
 		return m.kvs.add(op, key, value, uint64(at))
 	})
