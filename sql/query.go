@@ -55,6 +55,7 @@ func (s *Session) noParameters(st parse.Statement) error {
 // client nothing yet, is run again where the commit met a conflict.
 func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
 	lone := s.tx == nil && !together
+	w.lone = lone
 	for n := 1; ; n++ {
 		if err := s.one(ctx, st, w, together); err != nil {
 			return err
@@ -66,58 +67,12 @@ func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, t
 		if err == nil || !lone || w.told || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
 			return err
 		}
-		w.tags = nil
+		w.drop()
 	}
 }
 
 // maxCommits bounds how often a statement is run whose commit meets a conflict. Its locks are not kept, so it may lose each time.
 const maxCommits = 100
-
-// completion holds back the last statement's command tag: it is said only when its implicit transaction has committed.
-type completion struct {
-	ResultWriter
-	tags []string
-	told bool // the client has seen something of the statement
-}
-
-// Describe implements ResultWriter.
-func (c *completion) Describe(columns []Column) error {
-	c.told = true
-	return c.ResultWriter.Describe(columns)
-}
-
-// Notice implements ResultWriter.
-func (c *completion) Notice(n *pgerr.Error) error {
-	c.told = true
-	return c.ResultWriter.Notice(n)
-}
-
-// CopyIn implements ResultWriter.
-func (c *completion) CopyIn(f CopyFormat) (CopyReader, error) {
-	c.told = true
-	return c.ResultWriter.CopyIn(f)
-}
-
-// CopyOut implements ResultWriter.
-func (c *completion) CopyOut(f CopyFormat) error {
-	c.told = true
-	return c.ResultWriter.CopyOut(f)
-}
-
-// Complete implements ResultWriter.
-func (c *completion) Complete(tag string) error {
-	c.tags = append(c.tags, tag)
-	return nil
-}
-
-func (c *completion) send() error {
-	for _, tag := range c.tags {
-		if err := c.ResultWriter.Complete(tag); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // one runs a statement of a simple query; together tells whether there are others.
 func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
@@ -142,6 +97,9 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 	}
 	if p, err = s.settleNew(ctx, p); err != nil {
 		return err
+	}
+	if c, ok := w.(*completion); ok && p.writes {
+		c.hold()
 	}
 	if p.columns != nil {
 		if err := w.Describe(p.columns); err != nil {

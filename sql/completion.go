@@ -1,0 +1,116 @@
+package sql
+
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// completion holds back the last statement's command tag: it is said only when its implicit transaction has committed. Of a statement that writes and is
+// all of its transaction it holds back what it returns, too, as loneAnswer does for the extended protocol.
+type completion struct {
+	ResultWriter
+	tags    []string
+	told    bool // the client has seen something of the statement
+	lone    bool
+	holds   bool
+	columns []Column // not described yet
+	held    heldAnswer
+}
+
+// hold keeps what the statement returns, where it is all of its transaction.
+func (c *completion) hold() {
+	if c.lone && !c.told {
+		c.holds, c.held.emit = true, c.row
+	}
+}
+
+// drop forgets what was kept, before the statement is run again.
+func (c *completion) drop() {
+	c.tags, c.columns = nil, nil
+	c.held.drop()
+}
+
+// describe gives the columns that were kept.
+func (c *completion) describe() error {
+	if c.columns == nil {
+		return nil
+	}
+	columns := c.columns
+	c.columns, c.told = nil, true
+	return c.ResultWriter.Describe(columns)
+}
+
+func (c *completion) row(row []types.Datum) error {
+	if err := c.describe(); err != nil {
+		return err
+	}
+	return c.ResultWriter.Row(row)
+}
+
+// pass gives what was kept.
+func (c *completion) pass() error {
+	if !c.holds {
+		return nil
+	}
+	if err := c.describe(); err != nil {
+		return err
+	}
+	return c.held.pass()
+}
+
+// Describe implements ResultWriter.
+func (c *completion) Describe(columns []Column) error {
+	if c.holds {
+		c.columns = columns
+		return nil
+	}
+	c.told = true
+	return c.ResultWriter.Describe(columns)
+}
+
+// Row implements ResultWriter.
+func (c *completion) Row(row []types.Datum) error {
+	if c.holds {
+		return c.held.add(row)
+	}
+	return c.ResultWriter.Row(row)
+}
+
+// Notice implements ResultWriter. A client that has been told of something does not hear of it again.
+func (c *completion) Notice(n *pgerr.Error) error {
+	if err := c.pass(); err != nil {
+		return err
+	}
+	c.told = true
+	return c.ResultWriter.Notice(n)
+}
+
+// CopyIn implements ResultWriter.
+func (c *completion) CopyIn(f CopyFormat) (CopyReader, error) {
+	c.told = true
+	return c.ResultWriter.CopyIn(f)
+}
+
+// CopyOut implements ResultWriter.
+func (c *completion) CopyOut(f CopyFormat) error {
+	c.told = true
+	return c.ResultWriter.CopyOut(f)
+}
+
+// Complete implements ResultWriter.
+func (c *completion) Complete(tag string) error {
+	c.tags = append(c.tags, tag)
+	return nil
+}
+
+func (c *completion) send() error {
+	if err := c.pass(); err != nil {
+		return err
+	}
+	for _, tag := range c.tags {
+		if err := c.ResultWriter.Complete(tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
