@@ -1,7 +1,6 @@
 package nodetest
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sherddb/sherd/catalog"
 )
@@ -110,13 +108,11 @@ func TestAlterFragments(t *testing.T) {
 				return
 			default:
 			}
-			switch err := try(c.Node(1).URL(), "INSERT INTO orders VALUES ($1, 'w')", 10_000+n); {
-			case err == nil:
-				n++
-			case !serialization(err):
+			if err := try(c.Node(1).URL(), "INSERT INTO orders VALUES ($1, 'w')", 10_000+n); err != nil {
 				t.Errorf("a writer beside it: %v", err)
 				return
 			}
+			n++
 		}
 	}()
 	database := func() *catalog.Database { return c.Node(1).Catalog().View().Database(catalog.PostgresDB) }
@@ -136,10 +132,7 @@ func TestAlterFragments(t *testing.T) {
 	if want, got := 2000+<-written, count(t, c, 1, "orders"); got != want {
 		t.Errorf("%d rows, not %d", got, want)
 	}
-}
-
-// serialization tells whether a statement has to be run again.
-func serialization(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "40001"
+	if bad, err := rows(c.context(), c.Node(1).Connect(t), "SELECT * FROM sherd.check() WHERE NOT ok"); err != nil || len(bad) > 0 {
+		t.Errorf("sherd.check(): %v, %v", bad, err)
+	}
 }
