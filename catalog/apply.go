@@ -3,6 +3,8 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -72,11 +74,32 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 		return nil, err
 	}
 	for _, o := range ops {
-		if o.key.kind().isDefinition() {
+		if o.defines(v) {
 			d.definitionVersion = d.version
 		}
 	}
 	return d, nil
+}
+
+// defines tells whether a step changes what plans are made by. Where a database's buckets and replicas are does not: whoever runs a plan learns that then.
+func (o *op) defines(base *View) bool {
+	if o.kind == requireOp || !o.key.kind().isDefinition() {
+		return false
+	}
+	next, ok := o.desc.(*Database)
+	old := get[*Database](base, o.key)
+	return !ok || old == nil || !reflect.DeepEqual(old.unplaced(), next.unplaced())
+}
+
+// unplaced is a database without what says where things are.
+func (d *Database) unplaced() *Database {
+	c := *d
+	c.Map, c.Pins, c.Fragments = nil, nil, slices.Clone(d.Fragments)
+	for i := range c.Fragments {
+		f := &c.Fragments[i]
+		f.Nodes, f.Joining, f.Leaving = nil, nil, nil
+	}
+	return &c
 }
 
 // expectAll compares revisions, and refuses batches that name an object twice.

@@ -248,3 +248,39 @@ func TestPinned(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesAreNoDefinition: plans stay as they are where buckets, pins or replicas move.
+func TestPlacesAreNoDefinition(t *testing.T) {
+	c := openBootstrapped(t)
+	for _, x := range []struct {
+		name    string
+		edit    func(d *Database) error
+		defines bool
+	}{
+		{"bucket map", func(d *Database) (err error) {
+			d.Map, err = d.Map.Cut(7)
+			return err
+		}, false},
+		{"pins", func(d *Database) error {
+			d.Pins = []Pin{{d.Map.Ranges()[0].Interval, d.Map.Ranges()[0].Fragment}}
+			return nil
+		}, false},
+		{"setting", func(d *Database) error {
+			d.Settings = map[string]string{"work_mem": "1MB"}
+			return nil
+		}, true},
+		{"comment", func(d *Database) error { d.Comment = "x"; return nil }, true},
+	} {
+		before := c.View().DefinitionVersion()
+		view, err := c.Update(t.Context(), func(v *View, ch *Change) error {
+			d := v.Database(PostgresDB).Clone()
+			return errors.Join(x.edit(d), ch.PutDatabase(d), ch.Require(PostgresPublic))
+		})
+		if err != nil {
+			t.Fatal(x.name, err)
+		}
+		if got := view.DefinitionVersion() != before; got != x.defines {
+			t.Errorf("%s: a definition: %t", x.name, got)
+		}
+	}
+}

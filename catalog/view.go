@@ -41,7 +41,8 @@ func (v *View) draft() *View {
 // Version grows by one with each change. 0 is a catalog that was not bootstrapped.
 func (v *View) Version() uint64 { return v.version }
 
-// DefinitionVersion is the version of the last change that can matter to a plan: of anything but nodes and jobs.
+// DefinitionVersion is the version of the last change that can matter to a plan: of anything but nodes, jobs, and where buckets and
+// replicas are.
 func (v *View) DefinitionVersion() uint64 { return v.definitionVersion }
 
 // Superseded is closed when a newer view has taken this one's place.

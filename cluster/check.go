@@ -91,7 +91,7 @@ func (k *checker) begin(ctx context.Context) error {
 		k.view = k.host.cfg.Catalog.View()
 		switch {
 		case k.view.Database(k.database) == nil:
-		case k.view.DefinitionVersion() == before.DefinitionVersion():
+		case k.view.DefinitionVersion() == before.DefinitionVersion() && k.view.Database(k.database) == d:
 			return nil
 		case try == checkTries:
 			return pgerr.New(pgerr.ObjectInUse, "the definitions change all the time").WithHint("Try again when no statements define tables.")
