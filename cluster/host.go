@@ -81,7 +81,7 @@ func New(cfg Config) *Host {
 	}
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.busy = &busy{}
-	h.coordinator = txn.Coordinator{Clock: cfg.Clock}
+	h.coordinator.Clock = cfg.Clock
 	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Silent: h.Silent, Now: time.Now})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if cfg.Door != nil {

@@ -76,6 +76,7 @@ func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 	if err := t.promise(ctx, C); err != nil {
 		return err
 	}
+	v.check = true
 	return v.advance(ctx, C)
 }
 

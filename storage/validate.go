@@ -26,6 +26,7 @@ type validation struct {
 	own   txn.ID
 	spans []txn.Span // in order and apart
 	from  txn.Timestamp
+	check bool          // of a fragment that is not written to
 	done  txn.Timestamp // nothing was written in (from, done], and nothing will be
 }
 
@@ -151,6 +152,9 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 		return err
 	}
 	if rule.T8Prepared {
+		if err := v.tied(to); err != nil {
+			return err
+		}
 		if err := r.waitSettled(ctx, over, to, v.own, v.touchedBy); err != nil {
 			return err
 		}
@@ -163,6 +167,21 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 	}
 	v.done = to
 	return nil
+}
+
+// tied refuses where another transaction is prepared at the very time up to which is validated: that is a check's C. Each of two that check what the
+// other writes would wait for the other (T3: such waits go from higher to lower timestamps, and a check may refuse instead).
+func (v *validation) tied(to txn.Timestamp) error {
+	r := v.r
+	if !v.check || r.undecided.Load() == 0 {
+		return nil
+	}
+	p := r.findPrepared(to, v.own, func(p *preparedTxn) bool { return p.C == to && !p.installing && v.touchedBy(p) })
+	if p == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.SerializationFailure, readConflict).
+		WithDetail("Transaction %s, which commits at the same time, writes what this one has read.", p.id).WithHint("The transaction might succeed if retried.")
 }
 
 func (v *validation) touchedBy(p *preparedTxn) bool {
@@ -217,7 +236,11 @@ func (v *validation) conflict(key []byte, version txn.Timestamp, deleted bool) e
 // between the validation and the stamp.
 func (r *Replica) offerValidated(ctx context.Context, o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err error) {
 	for range maxValidations {
-		if err := o.reads.advance(ctx, txn.Timestamp(r.promised.Load())); err != nil {
+		promised := txn.Timestamp(r.promised.Load())
+		if o.at != 0 && o.at <= promised { // to validate that far would be to wait for what is prepared above, which may wait for this one
+			return p, 0, &txn.LowError{Promised: promised}
+		}
+		if err := o.reads.advance(ctx, promised); err != nil {
 			return p, 0, err
 		}
 		own, err := o.tx.intactFor(ctx)

@@ -234,6 +234,54 @@ func TestCheckWaitsForPrepared(t *testing.T) {
 	}
 }
 
+// TestPreparesDoNotWaitForEachOther: a prepare below what is promised is refused, and does not wait for what is prepared above it, which may wait for
+// this one in another fragment. Of a check the same holds at the very same time.
+func TestPreparesDoNotWaitForEachOther(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 2))
+	ctx := testContext(t)
+	commitRow(t, c.rs[0], rowKey(1), "1")
+	commitRow(t, c.rs[1], rowKey(2), "2")
+	a, b := c.serial(), c.serial() // each has read what the other writes
+	for _, s := range []*serial{a, b} {
+		s.get(0, rowKey(1))
+		s.get(1, rowKey(2))
+	}
+	again := c.serial()
+	again.get(1, rowKey(2))
+	put := func(s *serial, f int, key []byte) {
+		t.Helper()
+		if err := s.put(f, key, "new"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(a, 0, rowKey(1))
+	put(b, 1, rowKey(2))
+	put(a, 1, rowKey(3))
+	P := c.co.Clock.Now() + 1000
+	prepare := func(x *Tx, C txn.Timestamp) error {
+		return x.Prepare(ctx, txn.PrepareRequest{C: C, Anchor: 1, Attempt: 1, Writers: []txn.FragmentID{1, 2}})
+	}
+	if err := prepare(b.parts[1], P); err != nil {
+		t.Fatal(err)
+	}
+	// a is prepared below b in one fragment, and comes to the other.
+	if err := prepare(a.parts[0], P-1); err != nil {
+		t.Fatal(err)
+	}
+	var low *txn.LowError
+	if err := prepare(a.parts[1], P-1); !errors.As(err, &low) || low.Promised < P {
+		t.Fatalf("a prepare below another, which writes what it has read: %v", err)
+	}
+	if err := again.parts[1].Check(ctx, P); !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Fatalf("a check at the time of a prepare: %v", err)
+	}
+	for i, x := range []*Tx{a.parts[0], b.parts[1]} {
+		if err := x.Resolve(ctx, txn.Decision{ID: x.id, C: P - 1 + txn.Timestamp(i), Outcome: txn.Aborted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestOnCall is write skew under concurrency: whoever sees both on call goes off, whoever sees one joins. There is always one.
 func TestOnCall(t *testing.T) {
 	for _, fragments := range []int{1, 2} {

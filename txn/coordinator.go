@@ -81,6 +81,8 @@ type Coordinator struct {
 	Clock *Clock
 	// Background runs work that outlives the answer to the client (resolving the writers). Nil starts goroutines.
 	Background func(func())
+
+	picked atomic.Uint64 // the last C
 }
 
 const (
@@ -250,8 +252,21 @@ func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) T
 	for _, p := range parts {
 		C = max(C, p.Promised()+1)
 	}
-	return max(C+leadTicks<<min(attempt-1, maxTicks), FromTime(c.Clock.wall().Add(lead<<min(attempt-1, maxLead))))
+	C = max(C+leadTicks<<min(attempt-1, maxTicks), FromTime(c.Clock.wall().Add(lead<<min(attempt-1, maxLead))))
+	for { // commits that begin in the same millisecond would be refused where they meet
+		last := c.picked.Load()
+		next := max(uint64(C), last+1)
+		if last >= uint64(C)+tooFar {
+			return C // one that was led far ahead, in a late attempt, is not followed by all others
+		}
+		if c.picked.CompareAndSwap(last, next) {
+			return Timestamp(next)
+		}
+	}
 }
+
+// tooFar is two milliseconds.
+const tooFar = 2 << counterBits
 
 // inParallel does something with every participant. Of several errors a definite one wins over *LowError.
 func inParallel(parts []Participant, do func(Participant) error) error {
