@@ -1,5 +1,5 @@
 // Package fault runs clusters of real processes and makes them suffer: kill -9, SIGSTOP, partitions of one or both directions, slow and lossy
-// links, a full disk, a lost data directory, rolling restarts. Clients of package workload go on meanwhile, at whichever node answers; one whose
+// links, a full disk, a lost data directory, rolling restarts. Buckets move to and fro and clients of package workload go on meanwhile, at whichever node answers; one whose
 // transaction does not end within a minute has all nodes write down what they are at. Clocks that are wrong are in node/nodetest: no process can be given one.
 //
 // On loopback nodes can be killed and stopped; a network of namespaces, which wants root and iproute2, can also be cut. It takes no packet

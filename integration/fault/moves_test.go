@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -118,9 +119,11 @@ func (l *moveLoad) report(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	length := time.Since(l.began).Seconds()
-	for kind, all := range l.took {
+	for _, kind := range slices.Sorted(maps.Keys(l.took)) {
+		all := l.took[kind]
 		slices.Sort(all)
-		l.t.Logf("%-10s %-14s %8.0f per second, p50 %v, p99 %v, worst %v", what, kind, float64(len(all))/length, percentile(all, 50), percentile(all, 99), percentile(all, 100))
+		l.t.Logf("%-10s %-14s %8.0f per second, p50 %v, p99 %v, worst %v", what, kind, float64(len(all))/length, percentile(all, 50).Round(100*time.Microsecond),
+			percentile(all, 99).Round(100*time.Microsecond), percentile(all, 100).Round(100*time.Microsecond))
 	}
 }
 
