@@ -73,6 +73,10 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 	t := r.db.NewTransactionAt(uint64(T), false)
 	defer t.Discard()
 	d := digester{h: sha256.New(), skip: skip}
+	// An entry of a local index that came back with its bucket was there before, at the same version: which of the two values, that differ in the arrival,
+	// the database has is not certain.
+	o := r.own.Load()
+	moved := o != nil && len(o.list) > 0
 	c := newCursor(t, txn.Span{End: ownSpace}, false)
 	defer c.it.Close()
 	for n := 1; c.valid(); n++ {
@@ -80,8 +84,14 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 			return Digest{}, cmp.Or(ctx.Err(), error(errNoLeader))
 		}
 		item := c.it.Item()
-		version := item.Version()
-		if err := emit(t, item, func(key, value []byte) error { d.add(key, version, value); return nil }); err != nil {
+		version, local := item.Version(), moved && r.isLocalEntry(item.Key())
+		if err := emit(t, item, func(key, value []byte) error {
+			if local {
+				value = nil
+			}
+			d.add(key, version, value)
+			return nil
+		}); err != nil {
 			return Digest{}, err
 		}
 		c.it.Next()
@@ -121,4 +131,9 @@ func (d *digester) sum() Digest {
 	out := Digest{Keys: d.keys}
 	d.h.Sum(out.Sum[:0])
 	return out
+}
+
+// isLocalEntry tells whether a key is of a local index.
+func (r *Replica) isLocalEntry(key []byte) bool {
+	return len(key) >= 8 && TableOf(key) != ownTable && IndexOf(key) != rowIndex && !r.isGlobal(key)
 }

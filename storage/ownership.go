@@ -295,7 +295,13 @@ func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Tim
 	if err := r.Admit(ctx, ranges, 0, false); err != nil {
 		return 0, err
 	}
-	return r.Snapshot(ctx)
+	T, err := r.Snapshot(ctx)
+	if o := r.own.Load(); o != nil && err == nil {
+		for _, p := range piecesOf(o.applied, ranges, o.first) {
+			T = max(T, p.edge) // what is owned is known a moment before it is said to be applied
+		}
+	}
+	return T, err
 }
 
 // ViewOf is View for who names the buckets that it will read: they can be read at T for as long as the view is open.

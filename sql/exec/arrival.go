@@ -122,8 +122,8 @@ func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 	return arrival, nil
 }
 
-// standing gives the plain form of an entry that is stored, nil where it does not count.
-func (x *indexRule) standing(s Stays, key, value []byte) ([]byte, error) {
+// standing gives the plain form of an entry that is stored, nil where it does not count; get reads the row of one that may.
+func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []byte) ([]byte, error)) ([]byte, error) {
 	if value == nil || x.def.Global {
 		return value, nil
 	}
@@ -132,8 +132,14 @@ func (x *indexRule) standing(s Stays, key, value []byte) ([]byte, error) {
 	case !ok:
 		return nil, x.table.damagedEntry(key)
 	case !p.stands(s):
-		return nil, nil
-	case p.arrival == 0:
+		if _, ours := s.Arrival(p.bucket); !ours {
+			return nil, nil
+		}
+		if counts, err := x.confirmed(c, key, value, get); err != nil || !counts {
+			return nil, err
+		}
+	}
+	if p.arrival == 0 {
 		return value, nil
 	}
 	return appendPlain(nil, value), nil
@@ -145,7 +151,7 @@ func (x *indexRule) newest(c *Ctx, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.standing(c.local.tx, key, value)
+	return x.standing(c, c.local.tx, key, value, func(row []byte) ([]byte, error) { return c.local.tx.Newest(c.ctx(), row) })
 }
 
 // put stages an entry, given in the plain form.

@@ -121,7 +121,7 @@ func (o *stageOp) settleKey(c *Ctx, x *indexRule, w *Write) error {
 		if len(key) == len(w.Key) {
 			return nil
 		}
-		value, err := x.standing(view, key, value)
+		value, err := x.standing(c, view, key, value, func(row []byte) ([]byte, error) { return view.Get(c.ctx(), row) })
 		if err != nil || value == nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
@@ -209,9 +210,16 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 
 // follow reads the row that an entry leads to, if its bucket is the task's, and the entry of its stay.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
-	p, ok := placeOfEntry(value)
-	if ok && (!c.local.task.Buckets.Contains(p.bucket) || !p.stands(view)) {
-		return c.tick()
+	if p, ok := placeOfEntry(value); ok {
+		if !c.local.task.Buckets.Contains(p.bucket) {
+			return c.tick()
+		}
+		if !p.stands(view) {
+			counts, err := o.index.rule.confirmed(c, key, value, func(row []byte) ([]byte, error) { return view.Get(c.ctx(), row) })
+			if err != nil || !counts {
+				return cmp.Or(err, c.tick())
+			}
+		}
 	}
 	row, err := o.table.rowOfEntry(o.key[:0], key, value)
 	if err != nil {

@@ -63,7 +63,7 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 		p.owned = c.db.Map.Owned(f.ID)
 	}
 	p.compareOwnership()
-	if err := f.View.Scan(ctx, txn.Span{}, false, p.take); err != nil {
+	if err := f.View.Scan(ctx, txn.Span{}, false, func(key, value []byte) error { return p.take(ctx, key, value) }); err != nil {
 		return p.unreadable(err)
 	}
 	for id, n := range p.unseen {
@@ -93,7 +93,7 @@ func (p *pass) unreadable(err error) error {
 }
 
 // take looks at one key.
-func (p *pass) take(key, value []byte) error {
+func (p *pass) take(ctx context.Context, key, value []byte) error {
 	if len(key) < bucketAt {
 		p.c.fault(checkStorage, p.name, "%s is too short", exec.KeyName(key))
 		return nil
@@ -112,10 +112,11 @@ func (p *pass) take(key, value []byte) error {
 	case 0:
 		p.takeRow(key, value)
 	case p.table.rows.Order():
-		p.takeOrder(key, value)
+		return p.takeOrder(ctx, key, value)
 	default:
-		if p.takeEntry(index, key, value) || p.droppedIndex(index, key) {
-			return nil
+		ok, err := p.takeEntry(ctx, index, key, value)
+		if ok || err != nil || p.droppedIndex(index, key) || p.leftover(value) {
+			return err
 		}
 		p.c.fault(checkIndex, p.table.name, "%s: %s belongs to index %d, which the table does not have", p.name, exec.KeyName(key), index)
 	}
@@ -145,16 +146,17 @@ func (p *pass) dropped(key []byte) bool {
 }
 
 // takeOrder looks at an entry in primary key order.
-func (p *pass) takeOrder(key, value []byte) {
-	plain, ok := p.plain(value, true)
+func (p *pass) takeOrder(ctx context.Context, key, value []byte) error {
+	plain, ok, err := p.plain(ctx, p.table, nil, key, value)
 	if plain == nil && ok {
-		return
+		return err
 	}
 	p.entries.looked++
 	if !ok {
 		plain = value // named by compareIndex, for it follows from no row
 	}
 	p.hash(&p.sum.entries, plain, key[bucketAt:])
+	return err
 }
 
 func (p *pass) takeRow(key, value []byte) {

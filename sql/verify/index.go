@@ -30,7 +30,7 @@ func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error 
 		}
 		var want []byte
 		buf, want = t.rows.EntryOf(buf[:0], key)
-		got, err := p.entry(ctx, buf, false, true)
+		got, err := p.entry(ctx, t, nil, buf)
 		switch {
 		case err != nil:
 			return err
@@ -46,8 +46,8 @@ func (p *pass) rowsWithoutEntry(ctx context.Context, id uint32, t *table) error 
 func (p *pass) entriesWithoutRow(ctx context.Context, id uint32, t *table) error {
 	var buf []byte
 	return p.f.View.Scan(ctx, indexSpan(id, t.rows.Order()), false, func(key, value []byte) error {
-		if plain, ok := p.plain(value, true); ok && plain == nil {
-			return nil
+		if plain, ok, err := p.plain(ctx, t, nil, key, value); err != nil || ok && plain == nil {
+			return err
 		}
 		row, ok := t.rows.RowOf(buf[:0], key, value)
 		if !ok {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/sherddb/sherd/shardmap"
@@ -62,17 +64,57 @@ func (p *pass) left(bucket uint32) bool {
 	return of.Leaving && !p.owned.Contains(shardmap.Bucket(bucket))
 }
 
-// plain gives the plain form of an entry of a local index that counts. What an earlier stay of its bucket has left goes in time. ok is false where it is
-// malformed.
-func (p *pass) plain(value []byte, order bool) (plain []byte, ok bool) {
+// plain gives the plain form of an entry of a local index that counts, of the one in primary key order where s is nil. What an earlier stay of its bucket
+// has left counts where the row says the same, and goes in time else. ok is false where it is malformed.
+func (p *pass) plain(ctx context.Context, t *table, s *secondary, key, value []byte) (plain []byte, ok bool, err error) {
+	order := s == nil
 	bucket, arrival, ok := exec.EntryPlace(value, order)
 	of, known := p.about(bucket)
 	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
 	case !ok, ours && arrival > of.Arrival:
-		return nil, false
-	case !ours && (known || p.f.Added || arrival != 0), arrival < of.Arrival:
-		return nil, true
+		return nil, false, nil
+	case !ours && (known || p.f.Added || arrival != 0):
+		return nil, true, nil
 	}
 	p.value = exec.PlainEntry(p.value[:0], value, order)
-	return p.value, true
+	if arrival < of.Arrival {
+		if follows, err := p.follows(ctx, t, s, key, p.value); err != nil || !follows {
+			return nil, true, err
+		}
+	}
+	return p.value, true, nil
+}
+
+// follows tells whether an entry, in its plain form, follows from the row that it names.
+func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain []byte) (follows bool, err error) {
+	if s == nil {
+		row, ok := t.rows.RowOf(nil, key, plain)
+		if !ok {
+			return false, nil
+		}
+		stored, err := p.f.View.Get(ctx, row)
+		return stored != nil, err
+	}
+	named, err := t.index.RowOf(key, plain)
+	if err != nil {
+		return false, nil // malformed: nothing counts by it
+	}
+	row := bytes.Clone(named)
+	stored, err := p.f.View.Get(ctx, row)
+	if err != nil || stored == nil || t.rows.Content(stored) != nil {
+		return false, err
+	}
+	err = t.index.Entries(row, func(e exec.Entry) error {
+		follows = follows || e.Index == s.def && bytes.Equal(e.Key, key)
+		return nil
+	})
+	return follows, err
+}
+
+// leftover tells whether what may be the value of an entry is of no bucket that the fragment has, or of an earlier stay of one: a move has left it, perhaps of
+// an index that was dropped meanwhile, and nobody reads it.
+func (p *pass) leftover(value []byte) bool {
+	bucket, arrival, ok := exec.EntryPlace(value, false)
+	of, _ := p.about(bucket)
+	return ok && (!p.owned.Contains(shardmap.Bucket(bucket)) || arrival < of.Arrival)
 }

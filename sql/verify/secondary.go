@@ -54,25 +54,27 @@ func (c *Check) reportSecondaries(t *table, def *catalog.Table) {
 }
 
 // takeEntry looks at an entry of a secondary index; ok is false where the table has no such index.
-func (p *pass) takeEntry(index uint32, key, value []byte) (ok bool) {
+func (p *pass) takeEntry(ctx context.Context, index uint32, key, value []byte) (ok bool, err error) {
 	s := p.table.secondary[index]
 	if s == nil {
-		return false
+		return false, nil
 	}
 	if s.def.Global {
 		if b, ok := exec.BucketOfEntry(key); ok && p.left(uint32(b)) {
-			return true
+			return true, nil
 		}
-	} else if plain, ok := p.plain(value, false); ok {
+	} else if plain, ok, err := p.plain(ctx, p.table, s, key, value); err != nil {
+		return true, err
+	} else if ok {
 		if plain == nil {
-			return true
+			return true, nil
 		}
 		value = plain
 	}
 	s.finding.looked++
 	if _, err := p.table.index.RowOf(key, value); err != nil {
 		p.c.fault(checkIndex, s.name, "%s: %s is malformed", p.name, exec.KeyName(key))
-		return true
+		return true, nil
 	}
 	sum := &s.local
 	if s.def.Global {
@@ -82,7 +84,7 @@ func (p *pass) takeEntry(index uint32, key, value []byte) (ok bool) {
 		}
 	}
 	p.hashEntry(&sum.entries, key, value)
-	return true
+	return true, nil
 }
 
 // expectEntries adds the entries that follow from a row.
@@ -135,7 +137,8 @@ func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secon
 			if e.Index != s.def {
 				return nil
 			}
-			got, err := p.entry(ctx, e.Key, e.Index.Global, false)
+			e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value) // another row is looked at meanwhile
+			got, err := p.entry(ctx, t, s, e.Key)
 			switch {
 			case err != nil:
 				return err
@@ -150,13 +153,13 @@ func (p *pass) missingEntries(ctx context.Context, id uint32, t *table, s *secon
 }
 
 // entry reads an entry, in its plain form; nil where there is none that counts.
-func (p *pass) entry(ctx context.Context, key []byte, global, order bool) ([]byte, error) {
+func (p *pass) entry(ctx context.Context, t *table, s *secondary, key []byte) ([]byte, error) {
 	value, err := p.f.View.Get(ctx, key)
-	if err != nil || value == nil || global {
+	if err != nil || value == nil || s != nil && s.def.Global {
 		return value, err
 	}
-	if plain, ok := p.plain(value, order); ok {
-		return plain, nil
+	if plain, ok, err := p.plain(ctx, t, s, key, value); ok || err != nil {
+		return plain, err
 	}
 	return value, nil
 }
@@ -165,8 +168,8 @@ func (p *pass) entry(ctx context.Context, key []byte, global, order bool) ([]byt
 func (p *pass) strayEntries(ctx context.Context, id uint32, t *table, s *secondary) error {
 	var row []byte
 	return p.f.View.Scan(ctx, indexSpan(id, s.def.StorageID), false, func(key, value []byte) error {
-		if plain, ok := p.plain(value, false); ok && plain == nil {
-			return nil
+		if plain, ok, err := p.plain(ctx, t, s, key, value); err != nil || ok && plain == nil {
+			return err
 		}
 		named, err := t.index.RowOf(key, value)
 		if err != nil {
