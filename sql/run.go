@@ -160,7 +160,9 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
 		return false
 	}
-	if text := err.Error() + pgerr.From(err).Detail; text == r.last {
+	if text := err.Error() + pgerr.From(err).Detail; cut { // it says the same until it is over
+		r.same = 0
+	} else if text == r.last {
 		r.same++
 	} else {
 		r.last, r.same = text, 0
@@ -184,7 +186,7 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 		r.held.drop()
 		r.rows = 0
 	}
-	return r.n < pauseAfter || sleep(ctx, pause)
+	return r.n < pauseAfter && !(cut && r.n > 1) || sleep(ctx, pause)
 }
 
 // sleep tells whether it slept its time.

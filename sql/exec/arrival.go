@@ -3,8 +3,8 @@ package exec
 import (
 	"encoding/binary"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Stays tells of the buckets of a fragment. A bucket that moves away and comes back has a new number of arrival each time; what an earlier stay has
@@ -117,7 +117,7 @@ func appendOrderValue(dst, rowKey []byte, arrival uint32) []byte {
 func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 	arrival, ok := s.Arrival(bucket)
 	if !ok {
-		return 0, pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").WithHint("Try again.")
+		return 0, txn.NewUnder(0)
 	}
 	return arrival, nil
 }
