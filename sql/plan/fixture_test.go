@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -227,11 +228,14 @@ func (d *database) execute(pl *plan.Plan, params ...types.Datum) (rows []exec.Ro
 	}
 	id, parts := txn.NewID(), map[shardmap.FragmentID]*storage.Tx{}
 	var snapshot txn.Timestamp
+	var joining sync.Mutex // fragments are written to side by side
 	c := &exec.Ctx{Context: context.Background(), Params: params, Mem: exec.NewMemory(256 << 20), Limits: exec.Limits{ExplicitBuckets: true}}
 	c.Gateway = &exec.Gateway{
 		Txn: id, Map: d.bucketed,
 		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },
 		Fragment: func(f shardmap.FragmentID) (exec.Fragment, error) {
+			joining.Lock()
+			defer joining.Unlock()
 			if parts[f] == nil {
 				parts[f] = d.replicas[f].Tx(id)
 			}
