@@ -38,10 +38,12 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 	a.held.emit = w.Row
 	for n := 1; ; n++ {
 		err := s.withinTime(ctx, func(ctx context.Context) error { return s.runQuery(ctx, prog, p.args, a) })
-		if err != nil {
+		if err != nil && !cutOff(err) {
 			return err
 		}
-		err = s.commit(ctx)
+		if err == nil {
+			err = s.commit(ctx)
+		}
 		if err == nil {
 			if err := a.held.pass(); err != nil {
 				return err
@@ -51,6 +53,7 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 		if a.held.passed || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
 			return err
 		}
+		s.fail()
 		a.held.drop()
 		s.begin().pipeline = true
 		if prog, err = s.refresh(ctx, p.st); err != nil {

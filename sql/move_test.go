@@ -105,15 +105,7 @@ func TestMoveBeneathFill(t *testing.T) {
 		}
 	})
 	for i := range 4 {
-		for { // a definition beside moves may meet one of them: 40001, never a missing entry
-			got := c.answer(fmt.Sprintf("ALTER TABLE acc ADD CONSTRAINT u%d UNIQUE (n)", i))
-			if got == "ALTER TABLE" {
-				break
-			}
-			if !strings.Contains(got, "SQLSTATE 40001") {
-				t.Fatal(got)
-			}
-		}
+		c.want(fmt.Sprintf("ALTER TABLE acc ADD CONSTRAINT u%d UNIQUE (n)", i), "ALTER TABLE")
 		c.want(fmt.Sprintf("CREATE INDEX i%d ON acc (n, id)", i), "CREATE INDEX")
 		c.want("SELECT count(*) FROM acc WHERE n BETWEEN 1 AND 100", "100\nSELECT 1")
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")

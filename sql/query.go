@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Simple runs the statements of text, all in one transaction unless they say otherwise.
@@ -52,23 +54,30 @@ func (s *Session) noParameters(st parse.Statement) error {
 }
 
 // last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
-// client nothing yet, is run again where the commit met a conflict.
+// client nothing yet, is run again where the commit met a conflict, or where rows moved or a leader changed beneath it.
 func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
 	lone := s.tx == nil && !together
 	w.lone = lone
 	for n := 1; ; n++ {
-		if err := s.one(ctx, st, w, together); err != nil {
+		err := s.one(ctx, st, w, together)
+		if err == nil && s.tx != nil && !s.tx.explicit {
+			err = s.commit(ctx)
+		} else if err != nil && !cutOff(err) {
 			return err
 		}
-		if s.tx == nil || s.tx.explicit {
-			return nil
-		}
-		err := s.commit(ctx)
 		if err == nil || !lone || w.told || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
 			return err
 		}
+		s.fail()
 		w.drop()
 	}
+}
+
+// cutOff tells whether a statement has failed for what no transaction has done: rows have moved to another fragment, or another node leads theirs.
+func cutOff(err error) bool {
+	var lost *txn.LostError
+	var moved *txn.MovedError
+	return errors.As(err, &lost) || errors.As(err, &moved)
 }
 
 // maxCommits bounds how often a statement is run whose commit meets a conflict. Its locks are not kept, so it may lose each time.
