@@ -48,6 +48,8 @@ type Config struct {
 	// For tests: a network that fails, and a clock that jumps.
 	Dial func(ctx context.Context, addr string) (net.Conn, error) // to other nodes; nil is TCP
 	Now  func() time.Time                                         // nil is time.Now
+	// AtMove is called at the arrows of a move's steps (package cluster/move): an error ends the driver there.
+	AtMove func(arrow string) error
 	// Version is what the node speaks, as another release would; zero is this release's.
 	Version door.Version
 	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.

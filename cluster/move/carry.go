@@ -71,6 +71,9 @@ func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool)
 	if err := c.flush(ctx); err != nil || final { // what the batch holds is the source's again
 		return err
 	}
+	if err := c.s.at(Carrying); err != nil {
+		return err
+	}
 	return c.s.d.pace.wait(ctx, size, moveRate(c.s.d.cfg.Catalog.View()))
 }
 

@@ -41,6 +41,7 @@ type Config struct {
 const (
 	Begun    = "begun"    // catalog: running
 	Received = "received" // target: receive
+	Carrying = "carrying" // a batch of the read at T1, or of a later one, was carried
 	Copied   = "copied"   // read at T1 and carried
 	CaughtUp = "caught up"
 	Fenced   = "fenced"
@@ -55,7 +56,7 @@ const (
 
 // Arrows lists the arrows that every step comes by.
 func Arrows() []string {
-	return []string{Begun, Received, Copied, CaughtUp, Fenced, Carried, Flipped, OwnedNow, GoneNow, Cleaned}
+	return []string{Begun, Received, Carrying, Copied, CaughtUp, Fenced, Carried, Flipped, OwnedNow, GoneNow, Cleaned}
 }
 
 // Driver drives the moves whose targets are led here.

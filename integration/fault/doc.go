@@ -2,6 +2,9 @@
 // links, a full disk, a lost data directory, rolling restarts. Buckets move to and fro and clients of package workload go on meanwhile, at whichever node answers; one whose
 // transaction does not end within a minute has all nodes write down what they are at. Clocks that are wrong are in node/nodetest: no process can be given one.
 //
+// At each arrow of a move of buckets nodes are killed in turn (TestCrashAtArrows): the nodes are then this program itself, which tells the test of every
+// arrow that its driver comes by and waits there.
+//
 // On loopback nodes can be killed and stopped; a network of namespaces, which wants root and iproute2, can also be cut. It takes no packet
 // filter: a cut is a neighbour entry that leads nowhere, so packets vanish on their way out, in one direction, without a word.
 package fault

@@ -17,6 +17,7 @@ var binary string
 
 func TestMain(m *testing.M) {
 	Forwarder()
+	arrowNode()
 	dir, err := os.MkdirTemp("", "sherd-fault-")
 	if err != nil {
 		panic(err)
@@ -109,6 +110,13 @@ func startCluster(t *testing.T, dir string, network Network) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	endCluster(t, c)
+	waitWhole(t, c)
+	return c
+}
+
+// endCluster ends nodes with the test.
+func endCluster(t *testing.T, c *Cluster) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(c.Logs(60))
@@ -117,8 +125,6 @@ func startCluster(t *testing.T, dir string, network Network) *Cluster {
 			t.Error(err)
 		}
 	})
-	waitWhole(t, c)
-	return c
 }
 
 // stock is how many documents there are beside the few that all clients want, and moveRate with how little they move, so that faults come while they do.
