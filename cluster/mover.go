@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/cluster/remote"
@@ -49,6 +50,16 @@ type localSource struct{ *storage.Replica }
 func (s localSource) MoveSize(_ context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error) {
 	documents, bytes = s.Replica.MoveSize(ranges)
 	return documents, bytes, nil
+}
+
+// Gone implements move.Source: who waits is sent on at the beginning.
+func (s localSource) Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error) {
+	for _, f := range s.Fenced() {
+		if f.Move == move {
+			blocked = time.Since(f.Since)
+		}
+	}
+	return blocked, s.Replica.Gone(ctx, move, ranges)
 }
 
 var (

@@ -81,8 +81,10 @@ func (s moves) Unfence(ctx context.Context, m *pb.MoveRequest) (*pb.MoveAnswer, 
 
 // Gone implements nodepb.MovesServer.
 func (s moves) Gone(ctx context.Context, m *pb.MoveRequest) (*pb.MoveAnswer, error) {
-	return s.step(ctx, m, func(r *storage.Replica, ranges []storage.BucketRange, _ *pb.MoveAnswer) error {
-		return r.Gone(ctx, m.Move, ranges)
+	return s.step(ctx, m, func(r *storage.Replica, ranges []storage.BucketRange, a *pb.MoveAnswer) error {
+		blocked, err := localSource{r}.Gone(ctx, m.Move, ranges)
+		a.BlockedMicros = uint64(blocked.Microseconds())
+		return err
 	})
 }
 
@@ -106,7 +108,7 @@ func (s moves) ReadVersions(m *pb.VersionsRequest, stream grpc.ServerStreamingSe
 	last := &pb.VersionsAnswer{}
 	err := s.readVersions(m, stream, last)
 	var rest error
-	last.Outcome, _, rest = outcomeOfStep(err)
+	last.Outcome, last.Gid, rest = outcomeOfStep(err)
 	last.Failure, last.Now = failure.Encode(rest), uint64(s.h.cfg.Clock.Now())
 	return stream.Send(last)
 }
@@ -118,7 +120,7 @@ func (s moves) readVersions(m *pb.VersionsRequest, stream grpc.ServerStreamingSe
 		return err
 	}
 	req := storage.ReadRequest{Ranges: ranges, Since: txn.Timestamp(m.Since), T: txn.Timestamp(m.T), Final: m.Final, Move: m.Move}
-	res, err := r.ReadVersions(ctx, req, func(batch []storage.Version) error {
+	send := func(batch []storage.Version) error {
 		if len(batch) == 0 {
 			return nil
 		}
@@ -127,7 +129,13 @@ func (s moves) readVersions(m *pb.VersionsRequest, stream grpc.ServerStreamingSe
 			a.Versions[i] = &pb.RowVersion{Key: v.Key, At: uint64(v.At), Value: v.Value, Deleted: v.Deleted, Kept: v.Kept, Before: v.Before}
 		}
 		return stream.Send(a)
-	})
+	}
+	var res storage.ReadResult
+	if m.Cut {
+		res, err = r.Cut(ctx, req, time.Duration(m.SettleMicros)*time.Microsecond, send)
+	} else {
+		res, err = r.ReadVersions(ctx, req, send)
+	}
 	last.T, last.Watermark = uint64(res.T), uint64(res.Watermark)
 	return err
 }

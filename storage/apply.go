@@ -57,7 +57,7 @@ type effects struct {
 	forgotten  []txn.ID
 	drops      []dropJob
 	owners     bool          // ownership has changed
-	fences     []uint64      // moves whose fences were applied, or were void
+	changes    []changeOf    // of moves that were applied, or were void
 	gone       []BucketRange // to another fragment
 }
 

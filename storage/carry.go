@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -51,11 +50,6 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 		return ReadResult{}, errNoLeader
 	}
 	defer r.done.Done()
-	release, err := r.Hold(txn.Timestamp(r.watermark.Load()))
-	if err != nil {
-		return ReadResult{}, err
-	}
-	defer release()
 	own, T, err := r.readAt(ctx, req)
 	if err != nil {
 		return ReadResult{}, err
@@ -64,6 +58,16 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 	if err != nil {
 		return ReadResult{}, err
 	}
+	return r.readVersions(ctx, req, own, T, fn)
+}
+
+// readVersions is ReadVersions at a T at which everything is there.
+func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownership, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
+	release, err := r.Hold(txn.Timestamp(r.watermark.Load()))
+	if err != nil {
+		return ReadResult{}, err
+	}
+	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
 	v.t = r.db.NewTransactionAt(uint64(T), false)
 	defer v.t.Discard()
@@ -82,7 +86,7 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownership, T txn.Timestamp, err error) {
 	switch {
 	case !checkRanges(req.Ranges):
-		return nil, 0, pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
+		return nil, 0, errRangeOrder()
 	case req.Final:
 		F, ok := r.fencedBy(req.Move, req.Ranges)
 		if !ok {

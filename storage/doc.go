@@ -89,7 +89,9 @@
 //	target   not owned, gone ── receive ──▶ receiving (carry …) ── own ──▶ owned             receiving ── abandon ──▶ gone
 //
 // What readers and writers look at is one pointer to a list that never changes (ownership.go), nil where nothing ever moved. A fence is in it from its
-// proposal on, put there under the lock that gives stamps: whoever was promised a T before has it below F, whoever comes later sees the fence. Reads at
+// proposal on, put there under the lock that gives stamps: whoever was promised a T before has it below F, whoever comes later sees the fence. So is own,
+// where the driver has carried everything up to F here: what is proposed later comes behind it. Gone is in it before it is proposed (owner_pending.go). The
+// last read, up to F, waits for what was proposed before the fence, not for the fence (cut.go). Reads at
 // or below F go on at the source, also when the range has gone: versions stay, and the deletion of what is left is one more version. Above F, and for
 // locks and current timestamps, one waits while a range is fenced or received (5 s), and gets *txn.MovedError where it is not here.
 //

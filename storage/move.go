@@ -88,10 +88,14 @@ func (r *Replica) nothingThere(ranges []BucketRange) error {
 	return nil
 }
 
+func errRangeOrder() error {
+	return pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
+}
+
 // step puts an entry of a move into the log; ErrMoveVoid where it has no effect.
 func (r *Replica) step(e *entry, above txn.Timestamp) error {
 	if e.kind != kindCarry && !checkRanges(e.moving.ranges) {
-		return pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
+		return errRangeOrder()
 	}
 	res, _, err := r.run(e, above)
 	r.fault("move.step")
@@ -99,86 +103,6 @@ func (r *Replica) step(e *entry, above txn.Timestamp) error {
 		err = ErrMoveVoid
 	}
 	return err
-}
-
-// Fence stops the ranges at the source: from its proposal on there is no lock, commit, prepare, check and no current timestamp for them, and no
-// read above F, which it gives. What is prepared in the ranges is waited for, no longer than settle: ErrUnsettled, *HeldError; where one of these was
-// there already nothing is fenced, and otherwise the fence stands. A move that was fenced and unfenced may not be fenced again by the same number,
-// but by a newer one, which need not be that of the target's.
-func (r *Replica) Fence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (F txn.Timestamp, err error) {
-	if r.term.Load() == 0 {
-		return 0, errNoLeader
-	}
-	F, ok := r.fencedBy(move, ranges)
-	if !ok {
-		if err := r.settled(ctx, ranges, settle); err != nil { // better now than with everybody waiting
-			return 0, err
-		}
-		if F, err = r.fence(ctx, move, ranges); err != nil {
-			return 0, err
-		}
-	}
-	return F, r.settled(ctx, ranges, settle)
-}
-
-// fencedBy gives the F of a fence that is applied.
-func (r *Replica) fencedBy(move uint64, ranges []BucketRange) (F txn.Timestamp, ok bool) {
-	o := r.own.Load()
-	if o == nil {
-		return 0, false
-	}
-	now := piecesOf(o.applied, ranges, o.first)
-	for _, p := range now {
-		if p.State != Fenced || p.Move != move {
-			return 0, false
-		}
-		F = p.F
-	}
-	return F, len(now) > 0
-}
-
-func (r *Replica) fence(ctx context.Context, move uint64, ranges []BucketRange) (txn.Timestamp, error) {
-	if !checkRanges(ranges) {
-		return 0, pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
-	}
-	e := &entry{kind: kindFence, moving: moving{move: move, ranges: ranges}}
-	o := offer{body: e.encode(), fence: func(F txn.Timestamp) {
-		if rule.MoveProposed {
-			r.addPending(move, ranges, F)
-		}
-	}}
-	p, F, err := r.offer(ctx, o)
-	if err != nil {
-		return 0, err
-	}
-	r.fault("move.fencing")
-	res, err := await(p)
-	r.fault("move.fenced")
-	if err != nil {
-		return 0, errors.Join(err, r.forgetFence(move))
-	}
-	if res == resVoid {
-		return 0, ErrMoveVoid
-	}
-	if at, ok := r.fencedBy(move, ranges); ok {
-		F = at // of the first, where it was doubled
-	}
-	return F, nil
-}
-
-// forgetFence has nobody wait for a proposed fence that got no answer, unless it is in the log; behind another entry of the term that is known.
-func (r *Replica) forgetFence(move uint64) error {
-	if r.term.Load() == 0 {
-		return nil // the next term begins without it
-	}
-	if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err != nil {
-		return err
-	}
-	m := r.machine
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r.publishOwners(&m.s.own, []uint64{move})
-	return nil
 }
 
 // settled waits until nothing that is prepared or installed writes to ranges, or locks there; held transactions are not waited for.
@@ -299,30 +223,84 @@ func (r *Replica) Unfence(_ context.Context, move uint64, ranges []BucketRange) 
 // Own makes the target the owner, after the flip: its stamp is above F, and so above all that the source has promised for the ranges. since is the
 // largest watermark that the source's reads have given: reads below it are refused here too.
 func (r *Replica) Own(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
+	return r.takeOver(move, ranges, F, since, false)
+}
+
+// OwnCarried is Own for the driver that has carried what was left up to F here itself, and has been told so: the ranges are the fragment's from the
+// proposal on. A leader that was replaced may lack what came last, and must not serve them.
+func (r *Replica) OwnCarried(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
+	return r.takeOver(move, ranges, F, since, true)
+}
+
+func (r *Replica) takeOver(move uint64, ranges []BucketRange, F, since txn.Timestamp, atOnce bool) error {
 	if err := r.cfg.Clock.Check(F); err != nil {
 		return err
 	}
-	above := F
-	if !rule.MoveAbove {
-		above = 0
+	if !checkRanges(ranges) {
+		return errRangeOrder()
 	}
-	return r.step(&entry{kind: kindOwn, moving: moving{move: move, ranges: ranges, since: since}}, above)
+	o := offer{body: (&entry{kind: kindOwn, moving: moving{move: move, ranges: ranges, since: since}}).encode(), above: F}
+	if !rule.MoveAbove {
+		o.above = 0
+	}
+	of := changeOf{kindOwn, move}
+	if atOnce {
+		o.stamped = func(stamp txn.Timestamp) {
+			r.addPending(pendingChange{changeOf: of, ranges: ranges, F: F, since: since, edge: stamp})
+		}
+	}
+	p, _, err := r.offer(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	r.fault("move.owning")
+	res, err := await(p)
+	switch {
+	case err != nil && atOnce:
+		return errors.Join(err, r.forgetPending(of))
+	case err == nil && res == resVoid:
+		return ErrMoveVoid
+	}
+	return err
 }
 
-// Gone tells the source, after the target owns the ranges: stages and locks there die.
+// PassBy sees to it that what comes into the log from now on is above T, and so that a timestamp at T is one that reads need not wait for.
+func (r *Replica) PassBy(T txn.Timestamp) error {
+	if r.Applied() >= T {
+		return nil
+	}
+	if err := r.cfg.Clock.Check(T); err != nil {
+		return err
+	}
+	_, _, err := r.run(&entry{kind: kindCeiling}, T)
+	return err
+}
+
+// Gone tells the source, after the flip: stages and locks there die. Who waits for the ranges is sent on at once.
 func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) error {
 	e := &entry{kind: kindGone, moving: moving{move: move, ranges: ranges}}
 	if _, ok := r.fencedBy(move, ranges); ok {
-		var left []leftRange
-		for _, p := range piecesOf(r.own.Load().applied, ranges, r.firstState()) {
-			left = append(left, leftRange{p.BucketRange, p.Arrival})
+		of := changeOf{kindGone, move}
+		r.addPending(pendingChange{changeOf: of, ranges: ranges})
+		if err := r.goes(e); err != nil {
+			return errors.Join(err, r.forgetPending(of))
 		}
-		_, counted, err := r.countRows(left, 0)
-		if err != nil {
-			return err
-		}
-		e.stats = counted.minus().encode()
+		return nil
 	}
+	return r.step(e, 0)
+}
+
+// goes counts what goes, and has it gone.
+func (r *Replica) goes(e *entry) error {
+	var left []leftRange
+	for _, p := range piecesOf(r.own.Load().applied, e.moving.ranges, r.firstState()) {
+		left = append(left, leftRange{p.BucketRange, p.Arrival})
+	}
+	_, counted, err := r.countRows(left, 0)
+	if err != nil {
+		return err
+	}
+	e.stats = counted.minus().encode()
 	return r.step(e, 0)
 }
 

@@ -308,26 +308,38 @@ func (l *load) move(rnd *rand.Rand) bool {
 	}
 	var first, second ReadResult
 	var F txn.Timestamp
-	at := rnd.Intn(12) // where it gives up; mostly nowhere
+	at := rnd.Intn(12)        // where it gives up; mostly nowhere
+	cut := rnd.Intn(3) > 0    // fence and last read in one
+	atOnce := rnd.Intn(3) > 0 // both are told at once, and act upon it before the log has it
+	last := ReadRequest{Ranges: ranges, Move: n}
 	steps := []func() error{
 		func() error { _, err := to.BeginReceive(ctx, n, ranges, from.Watermark()); return err },
 		func() (err error) { first, err = carry(ReadRequest{Ranges: ranges}); return err },
 		func() (err error) { second, err = carry(ReadRequest{Ranges: ranges, Since: first.T}); return err },
 		func() error {
-			return again(func() error {
-				at, err := from.Fence(ctx, n, ranges, time.Second)
+			last.Since = second.T
+			return again(func() (err error) {
+				var res ReadResult
+				if cut {
+					res, err = from.Cut(ctx, last, time.Second, func(batch []Version) error { return to.Carry(ctx, n, batch) })
+				} else {
+					res.T, err = from.Fence(ctx, n, ranges, time.Second)
+				}
 				both.Lock()
 				defer both.Unlock()
 				if err == nil {
-					F = at
+					F = res.T
 				}
 				return err
 			})
 		},
 		func() error {
-			_, err := from.ReadVersions(ctx, ReadRequest{Ranges: ranges, Since: second.T, Final: true, Move: n}, func(batch []Version) error {
-				return to.Carry(ctx, n, batch)
-			})
+			if cut {
+				return to.PassBy(F)
+			}
+			final := last
+			final.Final = true
+			_, err := from.ReadVersions(ctx, final, func(batch []Version) error { return to.Carry(ctx, n, batch) })
 			return err
 		},
 	}
@@ -361,11 +373,20 @@ func (l *load) move(rnd *rand.Rand) bool {
 	}
 	crash()
 	l.plan.set(n, "flipped", func() { l.plan.owner[i] = 1 - source })
-	for _, step := range []func() error{
-		func() error { return to.Own(ctx, n, ranges, F, max(first.Watermark, second.Watermark)) },
+	since := max(first.Watermark, second.Watermark)
+	finish := []func() error{
+		func() error { return to.Own(ctx, n, ranges, F, since) },
 		func() error { return from.Gone(ctx, n, ranges) },
 		func() error { return from.Clean(ctx, n, ranges) },
-	} {
+	}
+	if atOnce {
+		finish[0] = func() error {
+			gone := make(chan error, 1)
+			go func() { gone <- from.Gone(ctx, n, ranges) }()
+			return errors.Join(to.OwnCarried(ctx, n, ranges, F, since), <-gone)
+		}
+	}
+	for _, step := range finish {
 		crash()
 		if err := again(step); err != nil {
 			l.t.Errorf("move %d has flipped and is not completed: %v", n, err)

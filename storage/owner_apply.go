@@ -25,9 +25,7 @@ func (m *machine) move(e *entry) (result, error) {
 	o, x := &m.s.own, &e.moving
 	now := piecesOf(o.list, x.ranges, m.r.firstState())
 	m.effects.owners = true
-	if e.kind == kindFence {
-		m.effects.fences = append(m.effects.fences, x.move)
-	}
+	m.effects.changes = append(m.effects.changes, changeOf{e.kind, x.move})
 	all := func(ok func(p *ownRange) bool) bool {
 		for i := range now {
 			if !ok(&now[i]) {

@@ -12,23 +12,16 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// ownership is what readers and writers look at: what the log says, and the fences that are proposed and not applied. It is never changed; another
+// ownership is what readers and writers look at: what the log says, and what is proposed and not applied (owner_pending.go). It is never changed; another
 // takes its place (Replica.own). There is none where nothing ever moved, and it costs nothing then.
 type ownership struct {
 	first   OwnState
 	applied []ownRange
-	list    []ownRange // applied, with the proposed fences
-	pending []pendingFence
+	list    []ownRange // applied, with what is proposed
+	pending []pendingChange
 	fenced  map[uint64]time.Time // since when a move has fenced something, as this process knows
 	keep    txn.Timestamp        // versions above it are not discarded: a late batch must not bring back what a deletion has covered
 	changed chan struct{}        // closed when another has taken its place
-}
-
-// pendingFence is a fence between proposal and application.
-type pendingFence struct {
-	move   uint64
-	ranges []BucketRange
-	F      txn.Timestamp
 }
 
 // verdict is what ownership says to who wants something of a bucket.
@@ -150,8 +143,8 @@ func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*own
 	}
 }
 
-// publishOwners shows what the log says now. fences are the moves whose fences it has decided about.
-func (r *Replica) publishOwners(s *ownState, fences []uint64) {
+// publishOwners shows what the log says now. decided are the changes of moves that were proposed and are in it, or void.
+func (r *Replica) publishOwners(s *ownState, decided []changeOf) {
 	r.omu.Lock()
 	defer r.omu.Unlock()
 	old := r.own.Load()
@@ -164,7 +157,7 @@ func (r *Replica) publishOwners(s *ownState, fences []uint64) {
 	}
 	if old != nil {
 		for _, p := range old.pending {
-			if !slices.Contains(fences, p.move) {
+			if !slices.Contains(decided, p.changeOf) {
 				next.pending = append(next.pending, p)
 			}
 		}
@@ -176,12 +169,10 @@ func (r *Replica) publishOwners(s *ownState, fences []uint64) {
 // replaceOwners is called with omu held.
 func (r *Replica) replaceOwners(old, next *ownership) {
 	next.list = next.applied
-	for _, f := range next.pending {
-		now := piecesOf(next.list, f.ranges, next.first)
+	for _, c := range next.pending {
+		now := piecesOf(next.list, c.ranges, next.first)
 		for i := range now {
-			if now[i].State == Owned {
-				now[i].State, now[i].F, now[i].Move = Fenced, f.F, f.move
-			}
+			c.show(&now[i])
 		}
 		next.list = with(next.list, now)
 	}
@@ -202,30 +193,6 @@ func (r *Replica) replaceOwners(old, next *ownership) {
 	if old != nil {
 		close(old.changed)
 	}
-}
-
-// addPending shows a fence that is about to be enqueued with stamp F. Called with pmu held: whoever has been promised something above F has seen it.
-func (r *Replica) addPending(move uint64, ranges []BucketRange, F txn.Timestamp) {
-	r.omu.Lock()
-	defer r.omu.Unlock()
-	old := r.own.Load()
-	next := &ownership{first: r.firstState(), keep: txn.MaxTimestamp}
-	if old != nil {
-		next.applied, next.keep, next.pending = old.applied, old.keep, slices.Clone(old.pending)
-	}
-	next.pending = append(next.pending, pendingFence{move, ranges, F})
-	r.replaceOwners(old, next)
-}
-
-// dropPending forgets proposed fences when a term begins or ends: the log will tell of those that are in it.
-func (r *Replica) dropPending() {
-	r.omu.Lock()
-	defer r.omu.Unlock()
-	old := r.own.Load()
-	if old == nil {
-		return
-	}
-	r.replaceOwners(&ownership{changed: old.changed}, &ownership{first: old.first, applied: old.applied, keep: old.keep})
 }
 
 // Ownership lists the ranges that have been moved, or are being moved, in or out. All others are owned at arrival 0, or not owned at all where the
@@ -297,7 +264,11 @@ func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Tim
 	}
 	T, err := r.Snapshot(ctx)
 	if o := r.own.Load(); o != nil && err == nil {
-		for _, p := range piecesOf(o.applied, ranges, o.first) {
+		for _, p := range piecesOf(o.list, ranges, o.first) {
+			if p.State == Owned && p.F != 0 { // not applied yet (pendingChange.show): what the source has acknowledged is at or below F
+				T = max(T, p.F)
+				continue
+			}
 			T = max(T, p.edge) // what is owned is known a moment before it is said to be applied
 		}
 	}

@@ -22,12 +22,13 @@ func (r *Replica) raise(t uint64) {
 // offer is an entry for the log's queue.
 type offer struct {
 	body  []byte
-	term  uint64                // of the stage it comes from, 0 if it comes from none
-	above txn.Timestamp         // the stamp is above it …
-	at    txn.Timestamp         // … or exactly this, 0: the next; refused with *txn.LowError where that is promised away
-	reads *validation           // nil: nothing to validate
-	tx    *Tx                   // what it has here must be owned and unfenced; nil: it needs nothing
-	fence func(F txn.Timestamp) // called with the stamp of a fence before it is enqueued; nil: it is none
+	term  uint64        // of the stage it comes from, 0 if it comes from none
+	above txn.Timestamp // the stamp is above it …
+	at    txn.Timestamp // … or exactly this, 0: the next; refused with *txn.LowError where that is promised away
+	reads *validation   // nil: nothing to validate
+	tx    *Tx           // what it has here must be owned and unfenced; nil: it needs nothing
+	// stamped is called with the stamp of a fence, or of what ends a move, before the entry is enqueued; nil: nothing has to be done then.
+	stamped func(txn.Timestamp)
 }
 
 // offer stamps an entry and puts it into the log's queue, under one lock (T1); reads are validated up to the stamp (T8).
@@ -41,7 +42,7 @@ func (r *Replica) offer(ctx context.Context, o offer) (raftgroup.Proposal, txn.T
 			return raftgroup.Proposal{}, 0, err
 		}
 		r.pmu.Lock()
-		if o.tx == nil || r.own.Load() == own { // fences are shown under pmu
+		if o.tx == nil || r.own.Load() == own { // changes of ownership are shown under pmu
 			defer r.pmu.Unlock()
 			return r.stamp(o)
 		}
@@ -75,8 +76,8 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 			if o.at == 0 {
 				r.cfg.Clock.Observe(txn.Timestamp(next))
 			} // else its other fragments are to get it before their clocks are there
-			if o.fence != nil {
-				o.fence(txn.Timestamp(next))
+			if o.stamped != nil {
+				o.stamped(txn.Timestamp(next))
 			}
 			return r.enqueue(o.body, next), txn.Timestamp(next), nil
 		}

@@ -152,7 +152,7 @@ func (c *carrying) place(key []byte) ([]byte, error) {
 	}
 	p := c.own.find(b)
 	if p.State != Receiving || p.Move != c.move {
-		if p.Move > c.move {
+		if p.Move >= c.move { // or it is owned already
 			return nil, ErrMoveVoid
 		}
 		return nil, pgerr.New(pgerr.InternalError, "bucket %d is not one that move %d brings here", b, c.move)

@@ -200,7 +200,7 @@ func (r *Replica) publish(s *state, ef *effects) {
 		r.visible.Store(uint64(s.visible))
 	}
 	if ef.owners {
-		r.publishOwners(&s.own, ef.fences) // before applied: a replica that does not lead has no fence but this one (ClosedView)
+		r.publishOwners(&s.own, ef.changes) // before applied: a replica that does not lead has no fence but this one (ClosedView)
 	}
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))

@@ -3,8 +3,12 @@
 // A job says which buckets are to be in which fragment; what is left to do is in the bucket map, so a job never forgets anything and does nothing
 // twice. It goes by steps of some MiB, each a move of its own to the fragments with a number of its own:
 //
-//	catalog: running   target: receive   source: read at T1 → target: carry   (T1, T2] …   source: fence at F   (T, F] → carry
-//	catalog: flipped (the map too, as one)   target: own   source: gone, clean   catalog: done
+//	catalog: running   target: receive   source: read at T1 → target: carry   (T1, T2] …   source: fence at F, (T, F] → carry
+//	catalog: flipped (the map too, as one)   target: own, source: gone   source: clean   catalog: done
+//
+// Writers wait from the proposal of the fence until the source is told of the flip: for two rounds of the log, the fence's (or, where there is something left to
+// carry, the last batch's) and the flip's. The fence goes into the log while what is left is read and carried; after the flip, source and target act upon
+// gone and own as soon as they are told, and the log follows. What is counted as blocked is that time, as the source's leader has it.
 //
 // Whoever comes upon a step that is not its own undoes it (catalog: aborted; then source: unfence, target: abandon; catalog: done), or, where it has
 // flipped, completes it. A fence that stands for longer than a second is undone in the same way by the source's leader (watch.go), so writes never
@@ -16,12 +20,14 @@
 // Invariants:
 //
 //	M3  A fence is begun by a step that is running in a view of the catalog which was current after the last round of catching up.
-//	M4  A source is told to lift a fence only after the catalog says that the step was aborted, and that ranges are gone only after the target owns
-//	    them, which is only after the flip.
+//	M4  A source is told to lift a fence only after the catalog says that the step was aborted; that ranges are gone, and the target that it owns them,
+//	    only after the flip.
 //	M5  Two drivers of one job do no harm: each change of the catalog is conditional on the step's number, and each step of the fragments is void
 //	    where it is not in its turn.
+//	M6  The F of the flip is that of the fence which stands and of the last read, both of one leader in one term; the target owns at once only where the
+//	    driver itself has carried up to that F through the replica that leads.
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //
-// Limits: a bucket moves in one step, however large; a step is read and sent again from its start where it was undone.
+// Limits: while nodes of different releases are together, a source of one before Cut answers that the step is void, and it is tried again; a bucket moves in one step, however large; a step is read and sent again from its start where it was undone.
 package move

@@ -8,15 +8,15 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/storage"
-	"github.com/sherddb/sherd/txn"
 )
 
 // Source is the leader of the fragment that gives buckets away: here, or at another node.
 type Source interface {
 	ReadVersions(ctx context.Context, req storage.ReadRequest, fn func([]storage.Version) error) (storage.ReadResult, error)
-	Fence(ctx context.Context, move uint64, ranges []storage.BucketRange, settle time.Duration) (txn.Timestamp, error)
+	Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error)
 	Unfence(ctx context.Context, move uint64, ranges []storage.BucketRange) error
-	Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) error
+	// Gone tells for how long writes waited for the flip, 0 where that is not known.
+	Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error)
 	Clean(ctx context.Context, move uint64, ranges []storage.BucketRange) error
 	MoveSize(ctx context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error)
 }

@@ -32,6 +32,7 @@ type step struct {
 	carrier *carrier
 	T       txn.Timestamp // up to which everything was carried
 	since   txn.Timestamp // the largest watermark of the source's reads
+	carried bool          // everything, by this driver: nothing is left at the source that the target's replica here does not have
 
 	began  time.Time
 	fenced time.Time
@@ -122,12 +123,17 @@ func (s *step) catchUp(ctx context.Context) error {
 	}
 }
 
-// read reads what has come since T, up to the newest or, where final, up to the fence, and carries it.
+// read reads what has come since T, up to the newest or, where final, up to the fence that it begins with, and carries it.
 func (s *step) read(ctx context.Context, final bool) error {
-	req := storage.ReadRequest{Ranges: s.ranges(), Since: s.T, Final: final, Move: s.Number}
+	req := storage.ReadRequest{Ranges: s.ranges(), Since: s.T, Move: s.Number}
 	var res storage.ReadResult
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
-		res, err = src.ReadVersions(ctx, req, func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) })
+		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
+		if final {
+			res, err = src.Cut(ctx, req, settleTime, take)
+		} else {
+			res, err = src.ReadVersions(ctx, req, take)
+		}
 		return err
 	})
 	if err == nil {
@@ -150,28 +156,25 @@ func (s *step) cutOver(ctx context.Context) error {
 		return err
 	}
 	s.fenced = time.Now()
-	var F txn.Timestamp
-	err = s.d.cfg.Ask(ctx, s.Source, func(src Source) (err error) {
-		F, err = src.Fence(ctx, s.Number, s.ranges(), settleTime)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.at(Fenced); err != nil {
-		return err
-	}
 	if err := s.read(ctx, true); err != nil {
 		return err
 	}
-	if err := s.at(Carried); err != nil {
+	for _, arrow := range []string{Fenced, Carried} {
+		if err := s.at(arrow); err != nil {
+			return err
+		}
+	}
+	s.F, s.Since = uint64(s.T), uint64(s.since)
+	passed := make(chan error, 1)
+	go func() { passed <- s.target.PassBy(s.T) }() // or the first reads at the target would wait for the entry own
+	err = s.flip(ctx)
+	if perr := <-passed; err == nil && perr != nil {
+		s.d.cfg.Logger.Debug("the first reads of what has moved wait", "move", s.m.Job.ID, "error", perr)
+	}
+	if err != nil {
 		return err
 	}
-	s.F, s.Since = uint64(F), uint64(s.since)
-	if err := s.flip(ctx); err != nil {
-		return err
-	}
-	s.Phase = catalog.StepFlipped
+	s.Phase, s.carried = catalog.StepFlipped, true
 	return s.at(Flipped)
 }
 
@@ -229,18 +232,9 @@ func rate(before, bytes int64, took time.Duration) int64 {
 
 // complete tells the fragments what the catalog says: that the step has flipped.
 func (s *step) complete(ctx context.Context) error {
-	if err := s.target.Own(ctx, s.Number, s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since)); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+	blocked, err := s.handOver(ctx)
+	if err != nil {
 		return err
-	}
-	if err := s.at(OwnedNow); err != nil {
-		return err
-	}
-	if err := s.tell(ctx, func(src Source) error { return src.Gone(ctx, s.Number, s.ranges()) }); err != nil {
-		return err
-	}
-	blocked := time.Since(s.fenced).Microseconds()
-	if s.fenced.IsZero() { // another driver's fence
-		blocked = 0
 	}
 	if err := s.at(GoneNow); err != nil {
 		return err
@@ -255,9 +249,39 @@ func (s *step) complete(ctx context.Context) error {
 		s.carrier.dropUnknown(ctx)
 	}
 	return s.done(ctx, func(m *catalog.Move) {
-		m.Blocked += blocked
-		m.Worst = max(m.Worst, blocked)
+		m.Blocked += blocked.Microseconds()
+		m.Worst = max(m.Worst, blocked.Microseconds())
 	})
+}
+
+// handOver tells both fragments at once that the ranges have another owner, and gives for how long writes waited.
+func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) {
+	owned := make(chan error, 1)
+	go func() { owned <- s.own(ctx) }()
+	err = s.tell(ctx, func(src Source) (err error) {
+		blocked, err = src.Gone(ctx, s.Number, s.ranges())
+		return err
+	})
+	if err := errors.Join(<-owned, err); err != nil {
+		return 0, err
+	}
+	if blocked == 0 && !s.fenced.IsZero() { // zero: another driver's fence
+		blocked = time.Since(s.fenced)
+	}
+	return blocked, nil
+}
+
+// own makes the target the owner; from the proposal on where this driver has carried everything.
+func (s *step) own(ctx context.Context) error {
+	own := s.target.Own
+	if s.carried {
+		own = s.target.OwnCarried
+	}
+	err := own(ctx, s.Number, s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
+	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+		return err
+	}
+	return s.at(OwnedNow)
 }
 
 // tell tells the source's leader something; that it is void means that it was said before.

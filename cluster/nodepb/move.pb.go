@@ -158,6 +158,7 @@ type MoveAnswer struct {
 	F             uint64                 `protobuf:"fixed64,5,opt,name=f,proto3" json:"f,omitempty"`   // Fence: the timestamp
 	Documents     int64                  `protobuf:"varint,6,opt,name=documents,proto3" json:"documents,omitempty"`
 	Bytes         int64                  `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	BlockedMicros uint64                 `protobuf:"varint,8,opt,name=blocked_micros,json=blockedMicros,proto3" json:"blocked_micros,omitempty"` // Gone: for how long writes waited; 0 where that is not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,15 +242,25 @@ func (x *MoveAnswer) GetBytes() int64 {
 	return 0
 }
 
+func (x *MoveAnswer) GetBlockedMicros() uint64 {
+	if x != nil {
+		return x.BlockedMicros
+	}
+	return 0
+}
+
 type VersionsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
-	Fragment      uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
-	Move          uint64                 `protobuf:"varint,3,opt,name=move,proto3" json:"move,omitempty"`
-	Ranges        []*BucketRange         `protobuf:"bytes,4,rep,name=ranges,proto3" json:"ranges,omitempty"`
-	Since         uint64                 `protobuf:"fixed64,5,opt,name=since,proto3" json:"since,omitempty"`
-	T             uint64                 `protobuf:"fixed64,6,opt,name=t,proto3" json:"t,omitempty"`
-	Final         bool                   `protobuf:"varint,7,opt,name=final,proto3" json:"final,omitempty"` // up to the fence of the move
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Now      uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragment uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Move     uint64                 `protobuf:"varint,3,opt,name=move,proto3" json:"move,omitempty"`
+	Ranges   []*BucketRange         `protobuf:"bytes,4,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	Since    uint64                 `protobuf:"fixed64,5,opt,name=since,proto3" json:"since,omitempty"`
+	T        uint64                 `protobuf:"fixed64,6,opt,name=t,proto3" json:"t,omitempty"`
+	Final    bool                   `protobuf:"varint,7,opt,name=final,proto3" json:"final,omitempty"` // up to the fence of the move
+	// The read is the last one, and begins with the fence of the move (Cut); what is prepared is waited for as Fence does.
+	Cut           bool   `protobuf:"varint,8,opt,name=cut,proto3" json:"cut,omitempty"`
+	SettleMicros  uint64 `protobuf:"varint,9,opt,name=settle_micros,json=settleMicros,proto3" json:"settle_micros,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,6 +344,20 @@ func (x *VersionsRequest) GetFinal() bool {
 	return false
 }
 
+func (x *VersionsRequest) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+func (x *VersionsRequest) GetSettleMicros() uint64 {
+	if x != nil {
+		return x.SettleMicros
+	}
+	return 0
+}
+
 type VersionsAnswer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
@@ -341,6 +366,7 @@ type VersionsAnswer struct {
 	Versions      []*RowVersion          `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	T             uint64                 `protobuf:"fixed64,5,opt,name=t,proto3" json:"t,omitempty"` // with the last: what was read up to, and the source's watermark
 	Watermark     uint64                 `protobuf:"fixed64,6,opt,name=watermark,proto3" json:"watermark,omitempty"`
+	Gid           string                 `protobuf:"bytes,7,opt,name=gid,proto3" json:"gid,omitempty"` // HELD
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -415,6 +441,13 @@ func (x *VersionsAnswer) GetWatermark() uint64 {
 		return x.Watermark
 	}
 	return 0
+}
+
+func (x *VersionsAnswer) GetGid() string {
+	if x != nil {
+		return x.Gid
+	}
+	return ""
 }
 
 type RowVersion struct {
@@ -514,7 +547,7 @@ const file_move_proto_rawDesc = "" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\x12\n" +
 	"\x04move\x18\x03 \x01(\x04R\x04move\x12/\n" +
 	"\x06ranges\x18\x04 \x03(\v2\x17.sherd.node.BucketRangeR\x06ranges\x12#\n" +
-	"\rsettle_micros\x18\x05 \x01(\x04R\fsettleMicros\"\x93\x02\n" +
+	"\rsettle_micros\x18\x05 \x01(\x04R\fsettleMicros\"\xba\x02\n" +
 	"\n" +
 	"MoveAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
@@ -523,12 +556,13 @@ const file_move_proto_rawDesc = "" +
 	"\x03gid\x18\x04 \x01(\tR\x03gid\x12\f\n" +
 	"\x01f\x18\x05 \x01(\x06R\x01f\x12\x1c\n" +
 	"\tdocuments\x18\x06 \x01(\x03R\tdocuments\x12\x14\n" +
-	"\x05bytes\x18\a \x01(\x03R\x05bytes\"6\n" +
+	"\x05bytes\x18\a \x01(\x03R\x05bytes\x12%\n" +
+	"\x0eblocked_micros\x18\b \x01(\x04R\rblockedMicros\"6\n" +
 	"\aOutcome\x12\b\n" +
 	"\x04DONE\x10\x00\x12\b\n" +
 	"\x04VOID\x10\x01\x12\r\n" +
 	"\tUNSETTLED\x10\x02\x12\b\n" +
-	"\x04HELD\x10\x03\"\xbe\x01\n" +
+	"\x04HELD\x10\x03\"\xf5\x01\n" +
 	"\x0fVersionsRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\x12\n" +
@@ -536,14 +570,17 @@ const file_move_proto_rawDesc = "" +
 	"\x06ranges\x18\x04 \x03(\v2\x17.sherd.node.BucketRangeR\x06ranges\x12\x14\n" +
 	"\x05since\x18\x05 \x01(\x06R\x05since\x12\f\n" +
 	"\x01t\x18\x06 \x01(\x06R\x01t\x12\x14\n" +
-	"\x05final\x18\a \x01(\bR\x05final\"\xeb\x01\n" +
+	"\x05final\x18\a \x01(\bR\x05final\x12\x10\n" +
+	"\x03cut\x18\b \x01(\bR\x03cut\x12#\n" +
+	"\rsettle_micros\x18\t \x01(\x04R\fsettleMicros\"\xfd\x01\n" +
 	"\x0eVersionsAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x128\n" +
 	"\aoutcome\x18\x03 \x01(\x0e2\x1e.sherd.node.MoveAnswer.OutcomeR\aoutcome\x122\n" +
 	"\bversions\x18\x04 \x03(\v2\x16.sherd.node.RowVersionR\bversions\x12\f\n" +
 	"\x01t\x18\x05 \x01(\x06R\x01t\x12\x1c\n" +
-	"\twatermark\x18\x06 \x01(\x06R\twatermark\"\x9a\x01\n" +
+	"\twatermark\x18\x06 \x01(\x06R\twatermark\x12\x10\n" +
+	"\x03gid\x18\a \x01(\tR\x03gid\"\x9a\x01\n" +
 	"\n" +
 	"RowVersion\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\fR\x03key\x12\x0e\n" +

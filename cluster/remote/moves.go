@@ -46,25 +46,18 @@ func stepError(out pb.MoveAnswer_Outcome, gid string) error {
 	return nil
 }
 
-// Fence stops ranges there (storage.Replica.Fence).
-func (l Leader) Fence(ctx context.Context, move uint64, ranges []storage.BucketRange, settle time.Duration) (txn.Timestamp, error) {
-	req := l.moveRequest(move, ranges)
-	req.SettleMicros = uint64(settle.Microseconds())
-	a, err := l.moves().Fence(ctx, req)
-	if err := l.moved(a, err); err != nil {
-		return 0, err
-	}
-	return txn.Timestamp(a.F), nil
-}
-
 // Unfence lifts a fence there (storage.Replica.Unfence).
 func (l Leader) Unfence(ctx context.Context, move uint64, ranges []storage.BucketRange) error {
 	return l.moved(l.moves().Unfence(ctx, l.moveRequest(move, ranges)))
 }
 
 // Gone tells the source that the ranges are another's (storage.Replica.Gone).
-func (l Leader) Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) error {
-	return l.moved(l.moves().Gone(ctx, l.moveRequest(move, ranges)))
+func (l Leader) Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error) {
+	a, err := l.moves().Gone(ctx, l.moveRequest(move, ranges))
+	if err := l.moved(a, err); err != nil {
+		return 0, err
+	}
+	return time.Duration(a.BlockedMicros) * time.Microsecond, nil
 }
 
 // Clean has the source delete what is gone (storage.Replica.Clean).
@@ -83,12 +76,27 @@ func (l Leader) MoveSize(ctx context.Context, ranges []storage.BucketRange) (doc
 
 // ReadVersions reads versions there (storage.Replica.ReadVersions).
 func (l Leader) ReadVersions(ctx context.Context, req storage.ReadRequest, fn func([]storage.Version) error) (storage.ReadResult, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s, err := l.moves().ReadVersions(ctx, &pb.VersionsRequest{
+	return l.versions(ctx, l.versionsRequest(req), fn)
+}
+
+// Cut fences there, and reads what is left (storage.Replica.Cut).
+func (l Leader) Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error) {
+	m := l.versionsRequest(req)
+	m.Cut, m.SettleMicros = true, uint64(settle.Microseconds())
+	return l.versions(ctx, m, fn)
+}
+
+func (l Leader) versionsRequest(req storage.ReadRequest) *pb.VersionsRequest {
+	return &pb.VersionsRequest{
 		Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), Move: req.Move, Ranges: rangesOf(req.Ranges),
 		Since: uint64(req.Since), T: uint64(req.T), Final: req.Final,
-	})
+	}
+}
+
+func (l Leader) versions(ctx context.Context, m *pb.VersionsRequest, fn func([]storage.Version) error) (storage.ReadResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := l.moves().ReadVersions(ctx, m)
 	if err != nil {
 		return storage.ReadResult{}, l.node.noAnswer(err)
 	}
@@ -104,7 +112,7 @@ func (l Leader) ReadVersions(ctx context.Context, req storage.ReadRequest, fn fu
 			if err := l.node.heard(a.Now); err != nil {
 				return storage.ReadResult{}, err
 			}
-			return storage.ReadResult{T: txn.Timestamp(a.T), Watermark: txn.Timestamp(a.Watermark)}, stepError(a.Outcome, "")
+			return storage.ReadResult{T: txn.Timestamp(a.T), Watermark: txn.Timestamp(a.Watermark)}, stepError(a.Outcome, a.Gid)
 		}
 		batch := make([]storage.Version, len(a.Versions))
 		for i, v := range a.Versions {
