@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 )
 
 // maxNameBytes is NAMEDATALEN - 1.
@@ -101,7 +100,7 @@ func checkFragments(d *Database) error {
 	}
 	last := uint32(0)
 	for _, p := range d.Pins {
-		if p.Empty() || p.Lo < last || p.Hi > shardmap.BucketCount || !ids[p.Fragment] {
+		if !p.OneKind() || p.Lo < last || !ids[p.Fragment] {
 			return fmt.Errorf("buckets %v, pinned to fragment %d, are none, or pinned twice", p.Interval, p.Fragment)
 		}
 		last = p.Hi

@@ -64,7 +64,7 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 	for _, r := range p.GetMap().GetRanges() {
 		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()}, Fragment: r.GetFragment()})
 	}
-	m, err := shardmap.NewMap(p.GetMap().GetEpoch(), ranges)
+	m, err := shardmap.NewAssignedMap(p.GetMap().GetEpoch(), ranges, p.GetMap().GetTop())
 	if err != nil {
 		return nil, fmt.Errorf("database %q: %w", d.Name, err)
 	}

@@ -65,6 +65,9 @@ func encodeMap(m *shardmap.Map) *pb.BucketMap {
 	for _, r := range m.Ranges() {
 		p.Ranges = append(p.Ranges, &pb.BucketRange{Lo: r.Lo, Hi: r.Hi, Fragment: r.Fragment})
 	}
+	if m.Top() > shardmap.BucketCount {
+		p.Top = m.Top()
+	}
 	return p
 }
 

@@ -92,7 +92,7 @@ func decodeMove(p *pb.Move) (*Move, error) {
 func (m *Move) check() error {
 	s := m.Step
 	switch {
-	case m.Empty() || m.Hi > shardmap.BucketCount || m.Target == 0:
+	case !m.OneKind() || m.Target == 0:
 		return errors.New("a move needs buckets and a fragment that takes them")
 	case (s.Number == 0) != (s.Phase == StepNone):
 		return errors.New("a step of a move needs a number and a phase")

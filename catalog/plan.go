@@ -69,7 +69,7 @@ func (p *Plan) Done() (n int) {
 func (p *Plan) check() error {
 	for _, s := range p.Steps {
 		switch {
-		case s.Kind == BucketsStep && !s.Empty() && s.Hi <= shardmap.BucketCount && s.Source != 0 && s.Target != 0 && s.Source != s.Target:
+		case s.Kind == BucketsStep && s.OneKind() && s.Source != 0 && s.Target != 0 && s.Source != s.Target:
 		case s.Kind == LeaderStep && s.Fragment != 0 && s.Node != 0:
 		default:
 			return fmt.Errorf("a step of a plan is none: %+v", s)

@@ -47,8 +47,8 @@ func (d *Database) NameOf(fragment uint32) string {
 	return ""
 }
 
-func checkBuckets(v shardmap.Interval) error {
-	if v.Empty() || v.Hi > shardmap.BucketCount {
+func checkBuckets(m *shardmap.Map, v shardmap.Interval) error {
+	if !v.OneKind() || !m.Has(v) {
 		return pgerr.New(pgerr.InvalidParameterValue, "there are no buckets from %d to before %d", v.Lo, v.Hi).
 			WithHint("The first bucket counts, the last does not: from 0 to %d are all of them.", shardmap.BucketCount)
 	}
@@ -58,10 +58,10 @@ func checkBuckets(v shardmap.Interval) error {
 // AddMove begins a move of buckets; id is a new number of a job. It is refused where the target takes none, where buckets are pinned elsewhere, where
 // another move is about them, and where there is nothing to move.
 func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
-	if err := checkBuckets(m.Interval); err != nil {
+	d := c.base.Database(database)
+	if err := checkBuckets(d.Map, m.Interval); err != nil {
 		return err
 	}
-	d := c.base.Database(database)
 	target := d.FragmentByID(m.Target)
 	switch {
 	case target == nil:
@@ -139,10 +139,10 @@ func (c *Change) MergeRanges(database OID, at uint32, a Author) error {
 
 // Pin keeps buckets in the fragment that owns them.
 func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Author) error {
-	if err := checkBuckets(v); err != nil {
+	d := c.current(c.base.Database(database))
+	if err := checkBuckets(d.Map, v); err != nil {
 		return err
 	}
-	d := c.current(c.base.Database(database))
 	name := d.NameOf(fragment)
 	if rest := d.Remaining(&Move{Interval: v, Target: fragment}); len(rest) > 0 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v are not in fragment "%s"`, rest[0].Interval, name).
@@ -167,10 +167,10 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 
 // Unpin ends the pins that lie within an interval. One that reaches beyond it stays, and is an error.
 func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
-	if err := checkBuckets(v); err != nil {
+	d := c.current(c.base.Database(database))
+	if err := checkBuckets(d.Map, v); err != nil {
 		return err
 	}
-	d := c.current(c.base.Database(database))
 	gone := 0
 	for _, p := range d.Pins {
 		switch in := p.Intersect(v); {

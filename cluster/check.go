@@ -8,7 +8,6 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/verify"
 	"github.com/sherddb/sherd/storage"
@@ -106,7 +105,7 @@ func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 		ids[i] = f.ID
 	}
 	var err error
-	if k.T, err = k.host.snapshot(ctx, d.Map.Split(shardmap.AllBuckets()), d.Map.Epoch()); err != nil {
+	if k.T, err = k.host.snapshot(ctx, d.Map.Split(d.Map.All()), d.Map.Epoch()); err != nil {
 		return err
 	}
 	for _, id := range ids {

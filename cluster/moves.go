@@ -28,7 +28,7 @@ func (s moves) source(ctx context.Context, now uint64, fragment uint32, list []*
 	}
 	var ranges []storage.BucketRange
 	for _, x := range list {
-		if x.Lo >= x.Hi || x.Hi > shardmap.BucketCount {
+		if x.Lo >= x.Hi || x.Hi > shardmap.BucketLimit {
 			return nil, nil, pgerr.New(pgerr.ProtocolViolation, "buckets %d to %d are none", x.Lo, x.Hi)
 		}
 		ranges = append(ranges, storage.BucketRange{Lo: x.Lo, Hi: x.Hi})

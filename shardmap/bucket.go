@@ -2,10 +2,13 @@ package shardmap
 
 import "github.com/cespare/xxhash/v2"
 
-// BucketCount is the number of buckets, for ever.
+// BucketCount is the number of buckets that keys are hashed to, for ever.
 const BucketCount = 1 << 20
 
-// Bucket is a logical slot, 0 … BucketCount-1.
+// BucketLimit is above all numbers of buckets. Those from BucketCount on are assigned (assign.go): no key is hashed to them.
+const BucketLimit = 1 << 23
+
+// Bucket is a logical slot: 0 … BucketCount-1 are hashed to, BucketCount … BucketLimit-1 are assigned.
 type Bucket uint32
 
 // HashBucket gives the bucket of a whole text in which "$" means nothing: the folded text hashed by xxhash64, seed 0 (B1).

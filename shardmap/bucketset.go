@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// BucketSet is a set of buckets kept as sorted intervals that neither overlap nor touch. The zero value is empty.
+// BucketSet is a set of buckets kept as sorted intervals that neither overlap nor touch, assigned ones among them. The zero value is empty.
 type BucketSet struct {
 	ivs []Interval
 }
@@ -16,7 +16,7 @@ type BucketSet struct {
 func NewBucketSet(intervals ...Interval) BucketSet {
 	ivs := make([]Interval, 0, len(intervals))
 	for _, v := range intervals {
-		if v = v.Intersect(WholeSpace()); !v.Empty() {
+		if v = v.Intersect(Interval{0, BucketLimit}); !v.Empty() {
 			ivs = append(ivs, v)
 		}
 	}
@@ -37,7 +37,7 @@ func mergeSorted(ivs []Interval) []Interval {
 	return out
 }
 
-// AllBuckets is the set of all buckets.
+// AllBuckets is the set of all buckets that keys are hashed to. Map.All has the assigned ones too.
 func AllBuckets() BucketSet { return NewBucketSet(WholeSpace()) }
 
 // BucketSetOf is the set of the given buckets.
@@ -55,7 +55,7 @@ func (s BucketSet) Intervals() []Interval { return s.ivs }
 // IsEmpty tells whether the set holds no bucket.
 func (s BucketSet) IsEmpty() bool { return len(s.ivs) == 0 }
 
-// IsAll tells whether the set holds every bucket.
+// IsAll tells whether the set holds every bucket that keys are hashed to, and no other.
 func (s BucketSet) IsAll() bool { return len(s.ivs) == 1 && s.ivs[0] == WholeSpace() }
 
 // Len is the number of buckets in the set.
@@ -111,21 +111,29 @@ func (s BucketSet) Intersect(t BucketSet) BucketSet {
 	return BucketSet{out}
 }
 
-// Complement gives the buckets that are not in the set.
-func (s BucketSet) Complement() BucketSet {
+// Minus gives the buckets of s that are not in t.
+func (s BucketSet) Minus(t BucketSet) BucketSet {
 	var out []Interval
-	lo := uint32(0)
+	i := 0
 	for _, v := range s.ivs {
-		if lo < v.Lo {
-			out = append(out, Interval{lo, v.Lo})
+		for i < len(t.ivs) && t.ivs[i].Hi <= v.Lo {
+			i++
 		}
-		lo = v.Hi
-	}
-	if lo < BucketCount {
-		out = append(out, Interval{lo, BucketCount})
+		for k := i; k < len(t.ivs) && t.ivs[k].Lo < v.Hi; k++ {
+			if v.Lo < t.ivs[k].Lo {
+				out = append(out, Interval{v.Lo, t.ivs[k].Lo})
+			}
+			v.Lo = t.ivs[k].Hi
+		}
+		if !v.Empty() {
+			out = append(out, v)
+		}
 	}
 	return BucketSet{out}
 }
+
+// Complement gives the buckets that keys are hashed to and that are not in the set.
+func (s BucketSet) Complement() BucketSet { return AllBuckets().Minus(s) }
 
 // String prints the intervals in order, separated by ", ".
 func (s BucketSet) String() string {

@@ -5,15 +5,23 @@
 // it does no I/O, reads no clock, starts no goroutine and imports nothing of Sherd but the client error type. Values of its types are
 // immutable once made and safe for concurrent use.
 //
+// Some rows lie by what a definition says instead of a hash: those of a range table in its segments, those under a rule for prefixes where the rule
+// says. Each such place has an assigned bucket, a number between BucketCount and BucketLimit, which catalog.AssignBuckets gives out per database, one
+// after another, in an entry of its own, with the fragments that own them at first. From then on it is a bucket as any other: it has rows under its number in the
+// key, is moved, fenced, carried, pinned, counted (each by itself, not in groups) and verified by it. Only hashing never leads there, entries of
+// global indexes never lie there, and AllBuckets does not have it (Map.All does). Every fragment believes that it owns an assigned bucket that its log
+// says nothing of; the map says whose it is.
+//
 // Invariants:
 //
 //	B1  bucket(id) never changes between releases: the hash is xxhash64 with seed 0 over the key folded by a frozen table of
 //	    Unicode 15.0 (lower_table.go), never by the Unicode tables of the Go release that builds the program.
-//	B2  Every Map covers [0, BucketCount) exactly once.
+//	B2  Every Map covers [0, BucketCount) exactly once. Assigned buckets, from BucketCount on, are in it at most once, from when they are given out.
 //	B3  Equal key values give equal key text (keytext.go); unequal ones may share it, since only the bucket hangs on it.
 //	B4  Place, Check and Route agree: a document that Place placed passes Check, and a document that passed Check lies in the
 //	    buckets that Route gives for its values.
 //	B5  A change that KeepsValidated allows only ever widens the block of every content.
+//	B6  A number is given out once: no assigned bucket is ever another's, whatever became of the first (assign.go).
 //
 // Decided here, where the sources leave it open, and frozen with B1:
 //

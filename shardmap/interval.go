@@ -7,7 +7,7 @@ type Interval struct {
 	Lo, Hi uint32
 }
 
-// WholeSpace is the interval of all buckets.
+// WholeSpace is the interval of all buckets that keys are hashed to.
 func WholeSpace() Interval { return Interval{0, BucketCount} }
 
 // OneBucket is the interval that holds b alone.
@@ -15,6 +15,11 @@ func OneBucket(b Bucket) Interval { return Interval{uint32(b), uint32(b) + 1} }
 
 // Contains tells whether b lies in the interval.
 func (v Interval) Contains(b Bucket) bool { return v.Lo <= uint32(b) && uint32(b) < v.Hi }
+
+// OneKind tells whether the interval has buckets, and either those alone that keys are hashed to or assigned ones.
+func (v Interval) OneKind() bool {
+	return !v.Empty() && v.Hi <= BucketLimit && (v.Lo >= BucketCount || v.Hi <= BucketCount)
+}
 
 // Empty tells whether the interval holds no bucket.
 func (v Interval) Empty() bool { return v.Lo >= v.Hi }

@@ -22,10 +22,15 @@ type Share struct {
 	Buckets  BucketSet
 }
 
-// Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space (B2) and is immutable.
+// NoFragment is the owner of assigned buckets that a map does not have. A map that is as new as the definition that names a bucket has it.
+const NoFragment FragmentID = 0
+
+// Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space (B2), may have assigned buckets besides, and is
+// immutable.
 type Map struct {
 	epoch  uint64
-	ranges []Range // sorted; each begins where the one before ends; neighbours may belong to the same fragment
+	ranges []Range // sorted; below BucketCount each begins where the one before ends; neighbours may belong to the same fragment
+	top    uint32  // the first bucket that was never given out; 0 is BucketCount
 }
 
 // NewMap makes a map of ranges in any order; they must cover the space exactly once, else it returns an error that names the first
@@ -66,11 +71,11 @@ func (m *Map) Epoch() uint64 { return m.epoch }
 // Ranges gives the map's ranges in order; the caller must not change them.
 func (m *Map) Ranges() []Range { return m.ranges }
 
-// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges.
+// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges; NoFragment for an assigned one that the map does not have.
 func (m *Map) Lookup(b Bucket) FragmentID {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > uint32(b) })
-	if i == len(m.ranges) {
-		panic(fmt.Sprintf("shardmap: no bucket %d", b))
+	if i == len(m.ranges) || m.ranges[i].Lo > uint32(b) {
+		return NoFragment
 	}
 	return m.ranges[i].Fragment
 }
@@ -99,20 +104,29 @@ func (m *Map) Owned(f FragmentID) BucketSet {
 	return NewBucketSet(ivs...)
 }
 
-// Split divides a set of buckets among the fragments that own them, in the order of each fragment's first bucket in the set.
+// Split divides a set of buckets among the fragments that own them, in the order of each fragment's first bucket in the set. Assigned buckets that the
+// map does not have are NoFragment's share.
 func (m *Map) Split(set BucketSet) []Share {
 	var order []FragmentID
 	parts := map[FragmentID][]Interval{}
+	add := func(f FragmentID, v Interval) {
+		if v.Empty() {
+			return
+		}
+		if parts[f] == nil {
+			order = append(order, f)
+		}
+		parts[f] = append(parts[f], v)
+	}
 	i := 0
 	for _, v := range set.ivs {
 		i += sort.Search(len(m.ranges)-i, func(k int) bool { return m.ranges[i+k].Hi > v.Lo })
 		for k := i; k < len(m.ranges) && m.ranges[k].Lo < v.Hi; k++ {
-			f := m.ranges[k].Fragment
-			if parts[f] == nil {
-				order = append(order, f)
-			}
-			parts[f] = append(parts[f], v.Intersect(m.ranges[k].Interval))
+			add(NoFragment, Interval{v.Lo, m.ranges[k].Lo})
+			add(m.ranges[k].Fragment, v.Intersect(m.ranges[k].Interval))
+			v.Lo = min(v.Hi, m.ranges[k].Hi)
 		}
+		add(NoFragment, v)
 	}
 	out := make([]Share, len(order))
 	for i, f := range order {
@@ -124,8 +138,11 @@ func (m *Map) Split(set BucketSet) []Share {
 // Reassign gives the map of the next epoch, in which fragment owns v and all else is as before. Neighbours that end up with one owner
 // are joined where v touches them.
 func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
-	if v.Empty() || v.Hi > BucketCount {
+	switch {
+	case v.Empty() || !m.Has(v):
 		return nil, fmt.Errorf("bucket map: range %d to %d is empty or outside the space", v.Lo, v.Hi)
+	case v.Lo < BucketCount && v.Hi > BucketCount:
+		return nil, fmt.Errorf("bucket map: some of range %d to %d are assigned buckets, some are not", v.Lo, v.Hi)
 	}
 	var rs []Range
 	for _, r := range m.ranges {
@@ -137,36 +154,36 @@ func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
 	}
 	moved := Range{v, fragment}
 	rs = slices.DeleteFunc(rs, func(r Range) bool {
-		touches := r.Fragment == fragment && (r.Hi == v.Lo || r.Lo == v.Hi)
+		touches := r.Fragment == fragment && (r.Hi == v.Lo || r.Lo == v.Hi) && (r.Lo < BucketCount) == (v.Lo < BucketCount)
 		if touches {
 			moved.Lo, moved.Hi = min(moved.Lo, r.Lo), max(moved.Hi, r.Hi)
 		}
 		return touches
 	})
-	return NewMap(m.epoch+1, append(rs, moved))
+	return NewAssignedMap(m.epoch+1, append(rs, moved), m.top)
 }
 
 // Cut gives the map of the next epoch, in which the range that holds bucket at is two, the second of which begins with it.
 func (m *Map) Cut(at uint32) (*Map, error) {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
 	switch {
-	case i == len(m.ranges):
-		return nil, fmt.Errorf("there is no bucket %d", at)
+	case i == len(m.ranges) || at >= BucketCount:
+		return nil, fmt.Errorf("there is no bucket %d that keys are hashed to", at)
 	case m.ranges[i].Lo == at:
 		return nil, fmt.Errorf("a range begins there")
 	}
 	rs := slices.Insert(slices.Clone(m.ranges), i+1, m.ranges[i])
 	rs[i].Hi, rs[i+1].Lo = at, at
-	return NewMap(m.epoch+1, rs)
+	return NewAssignedMap(m.epoch+1, rs, m.top)
 }
 
 // Join gives the map of the next epoch, in which the two ranges of one fragment that meet at bucket at are one.
 func (m *Map) Join(at uint32) (*Map, error) {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
-	if i == 0 || i == len(m.ranges) || m.ranges[i].Lo != at || m.ranges[i-1].Fragment != m.ranges[i].Fragment {
+	if i == 0 || i == len(m.ranges) || at >= BucketCount || m.ranges[i].Lo != at || m.ranges[i-1].Fragment != m.ranges[i].Fragment {
 		return nil, fmt.Errorf("bucket map: no two ranges of one fragment meet at bucket %d", at)
 	}
 	rs := slices.Clone(m.ranges)
 	rs[i-1].Hi = rs[i].Hi
-	return NewMap(m.epoch+1, slices.Delete(rs, i, i+1))
+	return NewAssignedMap(m.epoch+1, slices.Delete(rs, i, i+1), m.top)
 }

@@ -219,7 +219,7 @@ func (p *stepwise) fill(ctx context.Context, index catalog.OID, job *catalog.Job
 		return err
 	}
 	told := time.Now()
-	for _, share := range p.outer.gateway.Map.Split(shardmap.AllBuckets()) {
+	for _, share := range p.outer.gateway.Map.Split(p.outer.gateway.Map.All()) {
 		for at := (exec.FillPlace{}); !at.Done; {
 			before := at.Rows
 			if at, err = p.batch(ctx, fill, share, at); err != nil {

@@ -136,7 +136,7 @@ func (t *transaction) follow(ctx context.Context) error {
 
 // everywhere asks all fragments of the database for a timestamp, and goes by the map by which they have answered.
 func (t *transaction) everywhere(ctx context.Context) (txn.Timestamp, error) {
-	return t.current(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
+	return t.current(ctx, t.gateway.Map.Split(t.gateway.Map.All()))
 }
 
 // current asks fragments for a timestamp at which what is acknowledged is visible, and what this session has seen before. Where buckets have moved, their

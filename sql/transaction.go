@@ -198,7 +198,7 @@ func (t *transaction) opened(ctx context.Context) (txn.Timestamp, error) {
 	if err := t.consider(nil); err != nil {
 		return 0, err
 	}
-	return t.snapshot(ctx, t.gateway.Map.Split(shardmap.AllBuckets()))
+	return t.snapshot(ctx, t.gateway.Map.Split(t.gateway.Map.All()))
 }
 
 func (t *transaction) rollback() {

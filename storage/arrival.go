@@ -163,5 +163,5 @@ func bucketBound(bound []byte, end bool) uint32 {
 	if end && n == 3 && len(bound) > arrivalAt {
 		at++ // something of the bucket lies below the bound
 	}
-	return min(at, shardmap.BucketCount)
+	return min(at, shardmap.BucketLimit)
 }

@@ -12,7 +12,7 @@ import (
 
 // What a check of the whole fragment asks for, beside a View.
 
-// StatBuckets is how many neighbouring buckets one BucketStat counts.
+// StatBuckets is how many neighbouring buckets one BucketStat counts; of assigned ones each is counted by itself.
 const StatBuckets = groupBuckets
 
 // Undecided is a prepared transaction whose outcome has not reached the fragment.
@@ -140,8 +140,8 @@ func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
 func (s *statistics) list() []BucketStat {
 	out := make([]BucketStat, 0, len(s.sums))
 	for _, k := range slices.SortedFunc(maps.Keys(s.sums), compareStat) {
-		from := uint32(k.group) * groupBuckets
-		out = append(out, BucketStat{k.table, from, from + groupBuckets, s.sums[k].docs, s.sums[k].bytes})
+		from, to := groupBounds(k.group)
+		out = append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
 	}
 	return out
 }

@@ -83,7 +83,7 @@ func PrimaryKeyOf(key []byte) []byte { return key[rowPrefixLen:] }
 const (
 	ownApplied  = 'A' // the checkpoint: S2's key "applied" with the state machine's small state
 	ownDecision = 'D' // · id(16): a decision of this anchor
-	ownStats    = 'S' // · table(4) · group(2): documents and bytes
+	ownStats    = 'S' // · table(4) · group(2, or 4 of assigned buckets): documents and bytes
 	ownDrop     = 'X' // · stamp(8): a span being deleted
 	ownOutcomes = 'O' // · stamp(8): ids and times of commits
 	ownHold     = 'H' // · id(16): a held transaction

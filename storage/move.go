@@ -67,9 +67,6 @@ func (r *Replica) nothingThere(ranges []BucketRange) error {
 	if r.term.Load() == 0 {
 		return errNoLeader
 	}
-	if r.cfg.Added {
-		return nil
-	}
 	o := r.own.Load().orFirst()
 	for _, asked := range ranges {
 		for _, p := range o.pieces(asked) {
@@ -206,7 +203,7 @@ func (r *Replica) summaryTouches(k *keySummary, ranges []BucketRange) bool {
 		lo, _, _ := placeOf(s.Start)
 		hi, _, _ := placeOf(s.End)
 		if lo > hi {
-			lo, hi = 0, shardmap.BucketCount-1 // arrivals of a global index
+			lo, hi = 0, shardmap.BucketLimit-1 // arrivals of a global index
 		}
 		if slices.ContainsFunc(ranges, func(m BucketRange) bool { return !m.Intersect(BucketRange{Lo: lo, Hi: hi + 1}).Empty() }) {
 			return true

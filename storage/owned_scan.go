@@ -120,7 +120,7 @@ func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]se
 	}
 	asked := BucketRange{Lo: bucketBound(span.Start, false), Hi: bucketBound(span.End, true)}
 	if !inIndex(x, span.End) {
-		asked.Hi = shardmap.BucketCount
+		asked.Hi = shardmap.BucketLimit
 	}
 	if asked.Empty() {
 		return nil, nil

@@ -210,7 +210,7 @@ func (o *ownership) holds(r *Replica, key []byte) verdict {
 
 // bucketsOf gives the buckets that a span of stored keys may be of; all of them where it is not of rows, nor of one global index.
 func (r *Replica) bucketsOf(s txn.Span) BucketRange {
-	all := shardmap.WholeSpace()
+	all := BucketRange{Hi: shardmap.BucketLimit}
 	if len(s.Start) < 8 || IndexOf(s.Start) != rowIndex {
 		return all
 	}

@@ -10,7 +10,7 @@ import (
 // Ownership by the log (C1). An entry of a move counts for all of its ranges or for none; what it finds done already is done. Numbers of moves rise,
 // and each range keeps the last: entries of older moves, late or doubled, are void.
 
-// firstState is what buckets are of which the log says nothing.
+// firstState is what buckets are that keys are hashed to, and of which the log says nothing; see unsaid.
 func (r *Replica) firstState() OwnState {
 	if r.cfg.Added {
 		return NotOwned

@@ -53,17 +53,29 @@ func (o *ownState) dropReceipt(move uint64) {
 	o.receipts = slices.DeleteFunc(slices.Clone(o.receipts), func(x receipt) bool { return x.move == move })
 }
 
+// unsaid is what a bucket is of which the log says nothing, where first is what those are that keys are hashed to: of an assigned bucket every fragment
+// believes that it owns it, and nobody comes for it but to where the map has had it from the beginning.
+func unsaid(bucket uint32, first OwnState) OwnState {
+	if bucket >= shardmap.BucketCount {
+		return Owned
+	}
+	return first
+}
+
 // pieces gives what is said of a range, piece by piece, with first for what nothing is said of.
 func pieces(list []ownRange, r BucketRange, first OwnState) (out []ownRange) {
 	i := sort.Search(len(list), func(i int) bool { return list[i].Hi > r.Lo })
 	for at := r.Lo; at < r.Hi; {
-		p := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: at, Hi: r.Hi}, State: first}}
+		p := ownRange{OwnedRange: OwnedRange{BucketRange: BucketRange{Lo: at, Hi: r.Hi}, State: unsaid(at, first)}}
+		if at < shardmap.BucketCount && first != Owned {
+			p.Hi = min(p.Hi, shardmap.BucketCount)
+		}
 		if i < len(list) && list[i].Lo <= at {
 			p = list[i]
 			p.Lo, p.Hi = at, min(p.Hi, r.Hi)
 			i++
 		} else if i < len(list) {
-			p.Hi = min(list[i].Lo, r.Hi)
+			p.Hi = min(list[i].Lo, p.Hi)
 		}
 		out = append(out, p)
 		at = p.Hi
@@ -117,7 +129,7 @@ func with(list, pieces []ownRange) []ownRange {
 func checkRanges(ranges []BucketRange) bool {
 	at := uint32(0)
 	for _, r := range ranges {
-		if r.Empty() || r.Lo < at || r.Hi > shardmap.BucketCount {
+		if r.Empty() || r.Lo < at || r.Hi > shardmap.BucketLimit {
 			return false
 		}
 		at = r.Hi
@@ -147,7 +159,7 @@ func (r *reader) ranges() (out []BucketRange) {
 
 func (r *reader) bucket() uint32 {
 	x := r.uvarint()
-	if x > shardmap.BucketCount {
+	if x > shardmap.BucketLimit {
 		r.err = errEntry
 	}
 	return uint32(x)
@@ -215,7 +227,7 @@ func (r *reader) deltas() deltas {
 	in := reader{b: r.bytes()}
 	var d deltas
 	for len(in.b) > 0 && in.err == nil && r.err == nil {
-		k := statKey{uint32(in.int()), uint16(in.int())}
+		k := statKey{uint32(in.int()), uint32(in.int())}
 		v := statValue{in.varint(), in.varint()}
 		if d == nil {
 			d = deltas{}

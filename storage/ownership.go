@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -40,7 +39,7 @@ func (o *ownership) find(bucket uint32) ownRange {
 	if i < len(o.list) && o.list[i].Lo <= bucket {
 		return o.list[i]
 	}
-	return ownRange{OwnedRange: OwnedRange{State: o.first}}
+	return ownRange{OwnedRange: OwnedRange{State: unsaid(bucket, o.first)}}
 }
 
 func (o *ownership) pieces(r BucketRange) []ownRange { return pieces(o.list, r, o.first) }
@@ -288,7 +287,7 @@ func (t *Tx) ViewOf(ctx context.Context, T txn.Timestamp, ranges []BucketRange) 
 func (r *Replica) MoveSize(ranges []BucketRange) (documents, bytes int64) {
 	var docs, size float64
 	for _, s := range r.BucketStats(0) {
-		group := BucketRange{Lo: s.From, Hi: min(s.To, shardmap.BucketCount)}
+		group := BucketRange{Lo: s.From, Hi: s.To}
 		for _, m := range ranges {
 			part := float64(group.Intersect(m).Len()) / float64(max(group.Len(), 1))
 			docs += part * float64(s.Documents)

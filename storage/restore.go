@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -151,7 +152,11 @@ func (s *statistics) all(fn func(key, value []byte)) {
 
 func statRecord(k statKey, v statValue) (key, value []byte) {
 	rest := binary.BigEndian.AppendUint32(nil, k.table)
-	rest = binary.BigEndian.AppendUint16(rest, k.group)
+	if k.group < shardmap.BucketCount/groupBuckets {
+		rest = binary.BigEndian.AppendUint16(rest, uint16(k.group))
+	} else {
+		rest = binary.BigEndian.AppendUint32(rest, k.group)
+	}
 	b := binary.AppendVarint([]byte{1}, v.docs)
 	return ownKey(ownStats, rest...), binary.AppendVarint(b, v.bytes)
 }

@@ -7,12 +7,31 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
 
 // groupBuckets is how many neighbouring buckets share one count. A million buckets of one document each would otherwise cost
 // more than the documents; a caller that needs one bucket exactly scans it.
+//
+// Assigned buckets are counted each by itself: there are few of them, and who splits and moves them goes by what one has.
 const groupBuckets = 256
+
+// groupOf numbers the group of a bucket, bounds the buckets of a group.
+func groupOf(bucket uint32) uint32 {
+	if bucket >= shardmap.BucketCount {
+		return shardmap.BucketCount/groupBuckets + bucket - shardmap.BucketCount
+	}
+	return bucket / groupBuckets
+}
+
+func groupBounds(group uint32) (from, to uint32) {
+	if first := uint32(shardmap.BucketCount / groupBuckets); group >= first {
+		from = shardmap.BucketCount + group - first
+		return from, from + 1
+	}
+	return group * groupBuckets, (group + 1) * groupBuckets
+}
 
 // BucketStat counts the documents of the buckets [From, To) of a table, and their bytes (keys and values as stored, newest
 // versions).
@@ -23,7 +42,7 @@ type BucketStat struct {
 
 type statKey struct {
 	table uint32
-	group uint16
+	group uint32
 }
 
 type statValue struct{ docs, bytes int64 }
@@ -47,7 +66,7 @@ func (d *deltas) add(key []byte, docs, bytes int) {
 	if *d == nil {
 		*d = deltas{}
 	}
-	k := statKey{TableOf(key), uint16(BucketOf(key) / groupBuckets)}
+	k := statKey{TableOf(key), groupOf(BucketOf(key))}
 	v := (*d)[k]
 	(*d)[k] = statValue{v.docs + int64(docs), v.bytes + int64(bytes)}
 }
@@ -68,7 +87,7 @@ func compareStat(a, b statKey) int {
 	if a.table != b.table {
 		return int(int64(a.table) - int64(b.table))
 	}
-	return int(a.group) - int(b.group)
+	return int(int64(a.group) - int64(b.group))
 }
 
 func (r *reader) varint() int64 {
@@ -90,7 +109,7 @@ func (s *statistics) apply(b []byte) error {
 	defer s.mu.Unlock()
 	r := reader{b: b}
 	for len(r.b) > 0 && r.err == nil {
-		k := statKey{uint32(r.int()), uint16(r.int())}
+		k := statKey{uint32(r.int()), uint32(r.int())}
 		docs, bytes := r.varint(), r.varint()
 		if r.err == nil {
 			v := s.sums[k]
@@ -114,7 +133,8 @@ func (s *statistics) drop(span txn.Span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range s.sums {
-		whole := BucketSpan(k.table, uint32(k.group)*groupBuckets, (uint32(k.group)+1)*groupBuckets)
+		from, to := groupBounds(k.group)
+		whole := BucketSpan(k.table, from, to)
 		if span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End)) {
 			s.set(k, statValue{})
 		}
@@ -135,10 +155,20 @@ func (s *statistics) checkpoint(put func(key, value []byte) error) error {
 
 func (s *statistics) load(rest, value []byte) error {
 	r := reader{b: value}
-	if len(rest) != 6 || r.byte() != 1 {
+	k := statKey{}
+	switch {
+	case r.byte() != 1:
+		r.err = errEntry
+	case len(rest) == 6:
+		k = statKey{binary.BigEndian.Uint32(rest), uint32(binary.BigEndian.Uint16(rest[4:]))}
+	case len(rest) == 8: // of assigned buckets
+		k = statKey{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])}
+	default:
+		r.err = errEntry
+	}
+	if r.err != nil {
 		return fmt.Errorf("statistics of a format this release does not know")
 	}
-	k := statKey{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint16(rest[4:])}
 	v := statValue{r.varint(), r.varint()}
 	if r.err == nil && v != (statValue{}) {
 		s.sums[k] = v
@@ -158,8 +188,8 @@ func (r *Replica) BucketStats(table uint32) []BucketStat {
 		if table != 0 && k.table != table {
 			continue
 		}
-		from := uint32(k.group) * groupBuckets
-		out = append(out, BucketStat{k.table, from, from + groupBuckets, s.sums[k].docs, s.sums[k].bytes})
+		from, to := groupBounds(k.group)
+		out = append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
 	}
 	return out
 }

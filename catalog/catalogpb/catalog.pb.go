@@ -1168,6 +1168,7 @@ type BucketMap struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Ranges        []*BucketRange         `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	Top           uint32                 `protobuf:"varint,3,opt,name=top,proto3" json:"top,omitempty"` // the first number of a bucket that was never given out; 0: none beyond 2^20
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1214,6 +1215,13 @@ func (x *BucketMap) GetRanges() []*BucketRange {
 		return x.Ranges
 	}
 	return nil
+}
+
+func (x *BucketMap) GetTop() uint32 {
+	if x != nil {
+		return x.Top
+	}
+	return 0
 }
 
 type BucketRange struct {
@@ -3807,10 +3815,11 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05added\x18\x06 \x01(\bR\x05added\x12\x1a\n" +
 	"\bdraining\x18\a \x01(\bR\bdraining\x12\x1a\n" +
 	"\breplicas\x18\b \x01(\rR\breplicas\x12\x0e\n" +
-	"\x02on\x18\t \x03(\rR\x02on\"U\n" +
+	"\x02on\x18\t \x03(\rR\x02on\"g\n" +
 	"\tBucketMap\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x122\n" +
-	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\"I\n" +
+	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\x12\x10\n" +
+	"\x03top\x18\x03 \x01(\rR\x03top\"I\n" +
 	"\vBucketRange\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +

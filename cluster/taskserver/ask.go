@@ -73,7 +73,7 @@ func (s *Server) snapshot(ctx context.Context, now uint64, of *pb.SnapshotOf, h 
 func bucketsOf(list []*pb.BucketRange) (shardmap.BucketSet, error) {
 	ivs := make([]shardmap.Interval, len(list))
 	for i, r := range list {
-		if r.Lo >= r.Hi || r.Hi > shardmap.BucketCount {
+		if r.Lo >= r.Hi || r.Hi > shardmap.BucketLimit {
 			return shardmap.BucketSet{}, pgerr.New(pgerr.ProtocolViolation, "buckets %d to %d are none", r.Lo, r.Hi)
 		}
 		ivs[i] = shardmap.Interval{Lo: r.Lo, Hi: r.Hi}

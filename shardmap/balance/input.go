@@ -107,7 +107,7 @@ type Stat struct {
 // Clip makes cells of what fragments say: each is held against the ranges that the fragment owns and, where these are several, divided by their lengths.
 // What is said of buckets that the fragment does not own is left out.
 func Clip(m *shardmap.Map, stats []Stat) []Cell {
-	ranges := m.Ranges()
+	ranges := m.Hashed()
 	var out []Cell
 	for _, s := range stats {
 		first := sort.Search(len(ranges), func(i int) bool { return ranges[i].Hi > s.Lo })

@@ -90,7 +90,7 @@ func (p *picture) drains() bool {
 func (p *picture) layRuns() {
 	cells := p.in.Cells
 	var last *run
-	for _, r := range p.in.Map.Ranges() {
+	for _, r := range p.in.Map.Hashed() {
 		owner, ok := p.place[r.Fragment]
 		if !ok {
 			continue

@@ -81,7 +81,7 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 		set = set.Union(b)
 	}
 	if len(s.gathers) == 0 {
-		set = shardmap.AllBuckets()
+		set = c.Gateway.Map.All()
 	}
 	t, err := c.Gateway.Snapshot(c.ctx(), split(s.shares[:0], c.Gateway.Map, set))
 	s.t, s.taken = t, err == nil

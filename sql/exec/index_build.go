@@ -34,7 +34,7 @@ func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
 
 // All fills within the transaction of c, while nobody writes to the table: everything at once. Rows that the transaction has staged count.
 func (f *Fill) All(c *Ctx) error {
-	for _, share := range c.Gateway.Map.Split(shardmap.AllBuckets()) {
+	for _, share := range c.Gateway.Map.Split(c.Gateway.Map.All()) {
 		at := FillPlace{}
 		if err := f.wherever(c, share, &at, 0, false); err != nil {
 			return err

@@ -207,11 +207,15 @@ func bucketOf(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uin
 
 // count adds a row to its group of buckets.
 func (p *pass) count(bucket uint32, bytes int) {
-	from := bucket - bucket%p.f.Group
+	group := p.f.Group
+	if bucket >= shardmap.BucketCount {
+		group = 1
+	}
+	from := bucket - bucket%group
 	if p.current == nil || p.current.From != from {
 		k := counted{p.storageID, from}
 		if p.current = p.counts[k]; p.current == nil {
-			p.current = &Stat{Table: p.storageID, From: from, To: from + p.f.Group}
+			p.current = &Stat{Table: p.storageID, From: from, To: from + group}
 			p.counts[k] = p.current
 		}
 	}

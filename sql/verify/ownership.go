@@ -40,9 +40,9 @@ func (p *pass) ownershipFaults() (faults []string) {
 		case !m.Owned && !m.Leaving && !ours.IsEmpty():
 			fault("the map gives it buckets of %v, which its log does not have", m.Interval)
 		}
-		left = left.Intersect(set.Complement())
+		left = left.Minus(set)
 	}
-	if p.f.Added && !left.IsEmpty() {
+	if left = left.Intersect(shardmap.AllBuckets()); p.f.Added && !left.IsEmpty() {
 		fault("the map gives it %d buckets that its log does not have", left.Len())
 	}
 	return faults
@@ -73,7 +73,7 @@ func (p *pass) plain(ctx context.Context, t *table, s *secondary, key, value []b
 	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
 	case !ok, ours && arrival > of.Arrival:
 		return nil, false, nil
-	case !ours && (known || p.f.Added || arrival != 0):
+	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || arrival != 0):
 		return nil, true, nil
 	}
 	p.value = exec.PlainEntry(p.value[:0], value, order)

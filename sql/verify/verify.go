@@ -185,7 +185,7 @@ func (c *Check) checkMap() {
 	}
 	ranges := c.db.Map.Ranges()
 	f.looked = int64(len(ranges))
-	if _, err := shardmap.NewMap(c.db.Map.Epoch(), ranges); err != nil {
+	if _, err := shardmap.NewAssignedMap(c.db.Map.Epoch(), ranges, c.db.Map.Top()); err != nil {
 		c.fault(checkMap, c.db.Name, "%v", err)
 	}
 	for _, r := range ranges {

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// AssignBuckets gives out new buckets of a database, one for each fragment that pick names for it, in their order, and the number of the first (B6). It
+// is an entry of its own, in no transaction: where the definition that was to name them never comes into force, they stay empty. So a map that is as new
+// as a definition has the buckets which that names.
+func (c *Catalog) AssignBuckets(ctx context.Context, database OID, pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
+	_, err = c.Update(ctx, func(v *View, ch *Change) error {
+		d := v.Database(database)
+		if d == nil {
+			return pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
+		}
+		fragments, err := pick(v, d)
+		if err != nil {
+			return err
+		}
+		d = d.Clone()
+		if d.Map, first, err = d.Map.Assign(fragments); err != nil {
+			return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
+		}
+		return ch.PutDatabase(d)
+	})
+	return first, err
+}
+
+// Takers gives the fragments of a database that new buckets may be given to, in their order: not those that are being removed, nor those that are kept for
+// what is pinned to them.
+func (d *Database) Takers() (out []shardmap.FragmentID) {
+	for i := range d.Fragments {
+		if f := &d.Fragments[i]; !f.Draining && !d.Isolates(f.ID) {
+			out = append(out, f.ID)
+		}
+	}
+	return out
+}

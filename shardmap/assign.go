@@ -1,0 +1,112 @@
+package shardmap
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// Assigned buckets. Numbers from BucketCount on belong to no hash: a definition (a segment of a range table, a rule for a prefix) names those of its
+// rows. They are given out one after another, per database, never twice (A1), and are owned, moved, fenced, counted and verified as all others. A map
+// has those that were given and not taken back; of others nobody has rows.
+
+// NewAssignedMap makes a map as NewMap does, of ranges some of which are assigned; top is the first number that was never given out.
+func NewAssignedMap(epoch uint64, ranges []Range, top uint32) (*Map, error) {
+	var hashed, assigned []Range
+	for _, r := range ranges {
+		if r.Lo < BucketCount {
+			hashed = append(hashed, r)
+		} else {
+			assigned = append(assigned, r)
+		}
+	}
+	m, err := NewMap(epoch, hashed)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(assigned, func(a, b Range) int { return int(a.Lo) - int(b.Lo) })
+	at := uint32(BucketCount)
+	for _, r := range assigned {
+		switch {
+		case r.Empty():
+			return nil, fmt.Errorf("bucket map: range %d to %d is empty", r.Lo, r.Hi)
+		case r.Lo < at:
+			return nil, fmt.Errorf("bucket map: two fragments own buckets %v", Interval{r.Lo, min(at, r.Hi)})
+		}
+		at = r.Hi
+	}
+	if top == 0 {
+		top = BucketCount
+	}
+	if top > BucketLimit || at > top {
+		return nil, fmt.Errorf("bucket map: assigned buckets up to %d, of which %d were given out", at, top)
+	}
+	if m.ranges = append(m.ranges, assigned...); top > BucketCount {
+		m.top = top
+	}
+	return m, nil
+}
+
+// Top is the first number of a bucket that was never given out.
+func (m *Map) Top() uint32 { return max(m.top, BucketCount) }
+
+// Assign gives the map of the next epoch, in which one new bucket belongs to each of fragments, in their order, and the number of the first of them.
+func (m *Map) Assign(fragments []FragmentID) (next *Map, first Bucket, err error) {
+	top := m.Top()
+	if len(fragments) == 0 || len(fragments) > int(BucketLimit-top) {
+		return nil, 0, fmt.Errorf("bucket map: %d new buckets, where %d can be given out", len(fragments), BucketLimit-top)
+	}
+	ranges := slices.Clone(m.ranges)
+	for i, f := range fragments {
+		b := top + uint32(i)
+		ranges = append(ranges, Range{OneBucket(Bucket(b)), f})
+	}
+	next, err = NewAssignedMap(m.epoch+1, ranges, top+uint32(len(fragments)))
+	return next, Bucket(top), err
+}
+
+// Release gives the map of the next epoch without some assigned buckets, which nobody names any more. Their numbers are not given out again.
+func (m *Map) Release(set BucketSet) (*Map, error) {
+	if ivs := set.Intervals(); len(ivs) > 0 && ivs[0].Lo < BucketCount {
+		return nil, fmt.Errorf("bucket map: buckets %v are not assigned", ivs[0])
+	}
+	var ranges []Range
+	for _, r := range m.ranges {
+		for _, v := range NewBucketSet(r.Interval).Minus(set).Intervals() {
+			ranges = append(ranges, Range{v, r.Fragment})
+		}
+	}
+	return NewAssignedMap(m.epoch+1, ranges, m.Top())
+}
+
+// All is the set of all buckets that the map has, assigned ones too.
+func (m *Map) All() BucketSet {
+	if m.Top() == BucketCount {
+		return AllBuckets()
+	}
+	return NewBucketSet(m.intervals(m.ranges)...)
+}
+
+// Assigned is the set of the assigned buckets that the map has.
+func (m *Map) Assigned() BucketSet { return NewBucketSet(m.intervals(m.ranges[m.hashed():])...) }
+
+// Hashed gives the map's ranges of buckets that keys are hashed to, in order; the caller must not change them.
+func (m *Map) Hashed() []Range { return m.ranges[:m.hashed()] }
+
+func (m *Map) intervals(ranges []Range) []Interval {
+	ivs := make([]Interval, len(ranges))
+	for i := range ranges {
+		ivs[i] = ranges[i].Interval
+	}
+	return ivs
+}
+
+// hashed is the number of ranges that are not assigned.
+func (m *Map) hashed() int {
+	return sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Lo >= BucketCount })
+}
+
+// Has tells whether the map has all buckets of an interval.
+func (m *Map) Has(v Interval) bool {
+	return NewBucketSet(v).Minus(m.All()).IsEmpty()
+}
