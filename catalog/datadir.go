@@ -62,8 +62,42 @@ func OpenDataDir(path, product string, fresh func(certs string) (Identity, error
 	return d, nil
 }
 
+// ReadDataDir locks the data directory of a node that is stopped, for reading: nothing in it is changed, and the node cannot start meanwhile. product is
+// the release that runs. Errors are sentences for the operator.
+func ReadDataDir(path, product string) (*DataDir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(path, versionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, serr := os.Stat(path); serr != nil {
+			return nil, fmt.Errorf("there is no data directory %s", path)
+		}
+		return nil, fmt.Errorf("%s is not a data directory of Sherd: it has no file %s", path, versionFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the data directory: %w", err)
+	}
+	d := &DataDir{Path: path}
+	v, err := d.version(data, product)
+	if err != nil {
+		return nil, err
+	}
+	d.Identity = v.Identity
+	if d.lock, err = shareDir(path); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 // Close unlocks the directory.
-func (d *DataDir) Close() error { return d.lock.Close() }
+func (d *DataDir) Close() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Close()
+}
 
 // Certs is where the node keeps what it proves itself with.
 func (d *DataDir) Certs() string { return d.Join(certsDir) }
@@ -125,13 +159,9 @@ func (d *DataDir) load(product string, fresh func(certs string) (Identity, error
 	if err != nil {
 		return fmt.Errorf("cannot read the data directory: %w", err)
 	}
-	v, err := parseVersion(data)
+	v, err := d.version(data, product)
 	if err != nil {
-		return fmt.Errorf("the data directory %s is damaged: file %s: %w. Restore it from a backup of the directory", d.Path, versionFile, err)
-	}
-	if v.format > DirFormat {
-		return fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+
-			"Start the newer release", d.Path, v.format, v.product, product, DirFormat)
+		return err
 	}
 	if err := closeToOthers(d.Path, false); err != nil {
 		return err
@@ -141,6 +171,19 @@ func (d *DataDir) load(product string, fresh func(certs string) (Identity, error
 		return nil
 	}
 	return d.writeVersion(dirVersion{format: DirFormat, product: product, Identity: v.Identity})
+}
+
+// version reads what VERSION says, and refuses a newer format.
+func (d *DataDir) version(data []byte, product string) (dirVersion, error) {
+	v, err := parseVersion(data)
+	if err != nil {
+		return v, fmt.Errorf("the data directory %s is damaged: file %s: %w. Restore it from a backup of the directory", d.Path, versionFile, err)
+	}
+	if v.format > DirFormat {
+		return v, fmt.Errorf("the data directory %s has format %d and was written by Sherd %s; this is Sherd %s, which reads formats up to %d. "+
+			"Start the newer release", d.Path, v.format, v.product, product, DirFormat)
+	}
+	return v, nil
 }
 
 func (d *DataDir) create(product string, fresh func(certs string) (Identity, error)) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,6 +29,26 @@ func lockDir(path string) (*os.File, error) {
 	}
 	if err := writeHolder(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write to the data directory: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// shareDir locks the directory against the process of a node, and not against others that read. It changes nothing; a directory without the file has never
+// been locked.
+func shareDir(path string) (*os.File, error) {
+	f, err := os.Open(filepath.Join(path, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("the data directory %s is in use by another process of Sherd%s. Stop it first, or ask the running node", path, holder(f))
+		}
+		return nil, fmt.Errorf("cannot lock the data directory: %w", err)
 	}
 	return f, nil
 }

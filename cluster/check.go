@@ -210,7 +210,7 @@ func ownedOf(list []storage.OwnedRange) []verify.Owned {
 	out := make([]verify.Owned, len(list))
 	for i, m := range list {
 		out[i] = verify.Owned{
-			Interval: m.BucketRange, Owned: m.State == storage.Owned, Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
+			Interval: m.BucketRange, Owned: m.State == storage.Owned, Has: m.State == storage.Owned || m.State == storage.Fenced, Leaving: m.State == storage.Fenced || m.State == storage.Gone, Arrival: m.Arrival,
 		}
 	}
 	return out

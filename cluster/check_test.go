@@ -38,6 +38,7 @@ func collection(name string, id uint32, policy *shardmap.Policy) *catalog.Table 
 // checked is a database whose fragments the test writes to behind the executor's back.
 type checked struct {
 	t    *testing.T
+	dir  string
 	host *Host
 	x    *Transaction
 }
@@ -70,7 +71,7 @@ func openChecked(t *testing.T) *checked {
 			t.Error(err)
 		}
 	})
-	k := &checked{t: t, host: h}
+	k := &checked{t: t, dir: dir, host: h}
 	k.write(func() {
 		for i := range 200 {
 			id := fmt.Sprintf("docs/%d", i)
@@ -254,6 +255,16 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 				if !slices.ContainsFunc([]int{0, 1, 2}, func(n int) bool { return strings.Contains(got[i], strings.Replace(want, "%d", fmt.Sprint(n), 1)) }) {
 					t.Errorf("got  %q\nwant %q", got[i], want)
 				}
+			}
+			// The same is found in what a process would leave that is killed now.
+			stopped, _ := checkStopped(t, k.left())
+			for i := range stopped {
+				stopped[i] = strings.Replace(stopped[i], "|postgres.public.", "|public.", 1)
+			}
+			slices.Sort(got)
+			slices.Sort(stopped)
+			if !slices.Equal(got, stopped) {
+				t.Errorf("stopped:  %q\nrunning: %q", stopped, got)
 			}
 		})
 	}

@@ -16,8 +16,11 @@ import (
 // DefaultFragments is how many fragments the database postgres of a new cluster has where nothing else is said.
 const DefaultFragments = 3
 
+// ClusterVersion is the newest version of clusters, and of the node protocol, that this release knows (V4).
+const ClusterVersion = 1
+
 // speaks is what this release speaks with other nodes (V4): the newest version of the node protocol and the one before.
-var speaks = door.Version{Release: settings.Version, From: 1, To: 1}
+var speaks = door.Version{Release: settings.Version, From: 1, To: ClusterVersion}
 
 // Config says how a node is started. Data is required.
 type Config struct {

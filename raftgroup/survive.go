@@ -26,6 +26,18 @@ func Look(o Options) (Remains, error) {
 	return out, err
 }
 
+// ReadStopped gives f what the replica in o.Dir consists of, which is not open. Opening a log may cut off what was torn, and makes what is missing: where
+// nothing may change, o.Dir is a copy.
+func ReadStopped(o Options, f func(was Remains, log raft.LogStore, snaps raft.SnapshotStore) error) error {
+	return stopped(o, func(s *still) error {
+		was, err := s.remains()
+		if err != nil {
+			return err
+		}
+		return f(was, s.log, s.snaps)
+	})
+}
+
 // Survive makes the replica in o.Dir, which is not open, the only one that decides: the majority of the group is lost for good. What was
 // acknowledged and did not reach it is lost. The replicas that are not here must not be started again with what they have: a majority of them would
 // go on as the group that was.

@@ -25,6 +25,8 @@ var ErrUnknown = errors.New("the log could not be written and what is in it is n
 // errClosed is the answer of a closed device.
 var errClosed = errors.New("the log device is closed")
 
+var errReadOnly = errors.New("the log device is open for reading only")
+
 const (
 	defaultSegmentSize = 64 << 20
 	firstSegmentSize   = 4 << 20 // begun at once; the next one is made ready meanwhile
@@ -35,6 +37,8 @@ type Options struct {
 	Dir         string
 	SegmentSize int64        // of a file; default 64 MiB
 	Logger      *slog.Logger // default slog.Default()
+	// ReadOnly reads what is there and changes nothing, not even a lock: that nobody else writes is the caller's part. Calls that would change a log fail.
+	ReadOnly bool
 }
 
 // Device is one open log device. All methods may be called concurrently.
@@ -80,6 +84,10 @@ func Open(o Options) (*Device, error) {
 		d.closeFiles()
 		return nil, fmt.Errorf("log device %s: %w", o.Dir, err)
 	}
+	if o.ReadOnly {
+		d.failed = errReadOnly
+		return d, nil
+	}
 	d.done.Add(1)
 	go d.clean()
 	return d, nil
@@ -92,6 +100,9 @@ func randomSalt() uint64 {
 }
 
 func (d *Device) open() error {
+	if d.opts.ReadOnly {
+		return d.load()
+	}
 	if err := os.MkdirAll(d.opts.Dir, 0o700); err != nil {
 		return err
 	}
@@ -151,7 +162,7 @@ func (d *Device) load() error {
 		path := filepath.Join(d.opts.Dir, e.Name())
 		if n, ok := segmentNumber(e.Name()); ok {
 			numbers = append(numbers, n)
-		} else if strings.HasPrefix(e.Name(), sparePrefix) {
+		} else if strings.HasPrefix(e.Name(), sparePrefix) && !d.opts.ReadOnly {
 			if err := d.keepSpare(path); err != nil {
 				return err
 			}
@@ -201,7 +212,7 @@ func (d *Device) loadSegments(numbers []uint64) error {
 			return err
 		}
 	}
-	if len(d.segments) == 0 {
+	if len(d.segments) == 0 || d.opts.ReadOnly {
 		return nil
 	}
 	// L3: a frame of a process that died may be in the page cache alone.
@@ -217,6 +228,9 @@ func (d *Device) loadSegment(n uint64, last bool) error {
 	}
 	h, ok := decodeSegmentHeader(b)
 	if !ok && last && allZero(b[:min(len(b), segmentHead)]) {
+		if d.opts.ReadOnly {
+			return nil
+		}
 		return errors.Join(os.Remove(path), syncDir(d.opts.Dir))
 	}
 	if !ok || h.number != n {
@@ -225,7 +239,11 @@ func (d *Device) loadSegment(n uint64, last bool) error {
 	if len(d.segments) > 0 && h.firstRound != d.round {
 		return damaged(d.segments[len(d.segments)-1].path(), "rounds %d to %d are missing or malformed", d.round, h.firstRound-1)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	mode := os.O_RDWR
+	if d.opts.ReadOnly {
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, mode, 0)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,9 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 		WithNumLevelZeroTablesStall(levelZeroStall).
 		WithValueThreshold(min(1<<20, cfg.MemTable*15/100)).
 		WithValueLogFileSize(16 << 20)
+	if cfg.stopped { // its tables are another's: none may be merged, for those that were are deleted. They have been verified
+		opt = opt.WithNumCompactors(0).WithNumLevelZeroTablesStall(math.MaxInt32).WithChecksumVerificationMode(options.NoVerification)
+	}
 	db, err := badger.OpenManaged(opt)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", pgerr.New(pgerr.DataCorrupted, "could not open the data of fragment %d", cfg.Fragment), err)

@@ -57,6 +57,8 @@ type Config struct {
 	LogSegment   int           // bytes of a log file; default 16 MiB
 	LogEntries   uint64        // log entries between snapshots; default 8192
 
+	stopped bool // see Stopped
+
 	// Fault is for tests: called with the name of every durable step before and after it is made.
 	Fault func(point string)
 }

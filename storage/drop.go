@@ -78,7 +78,7 @@ func (d *dropper) resume() {
 
 // begin is called with mu held.
 func (d *dropper) begin() {
-	if !d.busy && len(d.jobs) > 0 {
+	if !d.busy && len(d.jobs) > 0 && !d.r.cfg.stopped {
 		d.busy = true
 		d.done.Add(1)
 		go d.loop()

@@ -256,6 +256,9 @@ func (i *installer) write(x *install) error {
 
 // rest waits while the database is crowded.
 func (i *installer) rest() error {
+	if i.r.cfg.stopped { // nothing is merged
+		return nil
+	}
 	halt := i.halted()
 	for began := time.Now(); ; {
 		select {

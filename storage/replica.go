@@ -108,15 +108,8 @@ func Open(cfg Config) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replica{
-		cfg: cfg, lock: lock, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
-		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
-	}
-	r.locks.init(cfg.Deadlock)
-	r.guards.waiting = map[*Tx]LockInfo{}
-	over := make(chan struct{})
-	close(over)
-	r.over.Store(&over)
+	r := newReplica(cfg)
+	r.lock = lock
 	if err := r.open(); err != nil {
 		r.closeFiles()
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
@@ -128,7 +121,36 @@ func Open(cfg Config) (*Replica, error) {
 	return r, nil
 }
 
+func newReplica(cfg Config) *Replica {
+	r := &Replica{
+		cfg: cfg, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
+		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	r.locks.init(cfg.Deadlock)
+	r.guards.waiting = map[*Tx]LockInfo{}
+	over := make(chan struct{})
+	close(over)
+	r.over.Store(&over)
+	return r
+}
+
 func (r *Replica) open() (err error) {
+	if err := r.openFiles(); err != nil {
+		return err
+	}
+	r.group, err = raftgroup.Open(raftgroup.Options{
+		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
+		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
+		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
+		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
+		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Logger: r.cfg.Logger,
+	})
+	return err
+}
+
+// openFiles opens everything but the log: the state machine is where its checkpoint is.
+func (r *Replica) openFiles() (err error) {
 	if err := dropMemtables(r.cfg.Dir); err != nil {
 		return err
 	}
@@ -153,17 +175,7 @@ func (r *Replica) open() (err error) {
 	r.stats = stats
 	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}}
 	r.installs = newInstaller(r)
-	if r.drops, err = openDropper(r); err != nil {
-		return err
-	}
-	r.group, err = raftgroup.Open(raftgroup.Options{
-		Dir: filepath.Join(r.cfg.Dir, "raft"), Name: fmt.Sprintf("fragment-%d", r.cfg.Fragment), FSM: r.machine,
-		Device: r.cfg.Device, DeviceGroup: uint64(r.cfg.Fragment),
-		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
-		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
-		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Logger: r.cfg.Logger,
-	})
+	r.drops, err = openDropper(r)
 	return err
 }
 
@@ -273,7 +285,9 @@ func (r *Replica) closeFiles() {
 	if r.db != nil {
 		r.db.Close()
 	}
-	r.lock.Close()
+	if r.lock != nil {
+		r.lock.Close()
+	}
 }
 
 func (r *Replica) fault(point string) { r.cfg.Fault(point) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -16,27 +17,38 @@ import (
 const checkLong = `Check the database of --url: every row and index entry, against the bucket map, the definitions and the statistics, all as of one moment,
 while the server goes on serving. It is SELECT * FROM sherd.check(), for superusers and the owner of the database.
 
+With --data it checks the data directory of a node that is stopped instead, however it ended, without changing anything there: definitions, logs, every
+block of the tables, and the rows, entries and statistics of the fragments that are here, as of the end of their logs. What takes other nodes or a server
+is left out: whether replicas are the same, and foreign keys. What a log holds that is in no table yet is applied in a directory of its own for the time,
+in --temp.
+
 The exit code is 0 where all is well and 1 where something is not; --json prints one object a line.`
 
 // errCheckFailed is what a check ends with that has found something.
 var errCheckFailed = errors.New("the check has found something wrong")
 
 func checkCommand() *cobra.Command {
-	url, asJSON := defaultURL, false
+	url, data, temp, asJSON := defaultURL, "", "", false
 	cmd := &cobra.Command{
 		Use:     "check",
 		Short:   "Prove that what is stored is consistent",
 		Long:    checkLong,
-		Example: "  sherd check\n  sherd check --url postgres://postgres@127.0.0.1:5433/shop --json",
+		Example: "  sherd check\n  sherd check --url postgres://postgres@127.0.0.1:5433/shop --json\n  sherd check --data ./data",
 		Args:    cobra.NoArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return urlFromEnvironment(cmd, &url) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
+			if data != "" {
+				return checkStopped(ctx, data, temp, asJSON, cmd.OutOrStdout(), os.Stderr)
+			}
 			return runCheck(ctx, url, asJSON, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
+	cmd.Flags().StringVar(&data, "data", "", "check this data directory of a node that is stopped")
+	cmd.Flags().StringVar(&temp, "temp", "", "with --data: where there is room for what must be written meanwhile; default the system's")
+	cmd.MarkFlagsMutuallyExclusive("url", "data")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -67,26 +79,40 @@ func runCheck(ctx context.Context, url string, asJSON bool, out io.Writer) error
 }
 
 func printCheck(rows []checkRow, asJSON bool, out io.Writer) error {
-	var failed error
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
+	p := newCheckPrinter(asJSON, out)
 	for _, r := range rows {
-		if !r.OK {
-			failed = errCheckFailed
-		}
-		if asJSON {
-			if err := encoder.Encode(r); err != nil {
-				return err
-			}
-			continue
-		}
-		mark := "ok    "
-		if !r.OK {
-			mark = "WRONG "
-		}
-		if _, err := fmt.Fprintf(out, "%s %-12s  %s: %s\n", mark, r.Check, r.Subject, r.Detail); err != nil {
+		if err := p.row(r); err != nil {
 			return err
 		}
 	}
-	return failed
+	return p.failed
+}
+
+// checkPrinter prints the rows of a check as they come.
+type checkPrinter struct {
+	asJSON  bool
+	out     io.Writer
+	encoder *json.Encoder
+	failed  error // errCheckFailed once something was wrong
+}
+
+func newCheckPrinter(asJSON bool, out io.Writer) *checkPrinter {
+	p := &checkPrinter{asJSON: asJSON, out: out, encoder: json.NewEncoder(out)}
+	p.encoder.SetEscapeHTML(false)
+	return p
+}
+
+func (p *checkPrinter) row(r checkRow) error {
+	if !r.OK {
+		p.failed = errCheckFailed
+	}
+	if p.asJSON {
+		return p.encoder.Encode(r)
+	}
+	mark := "ok    "
+	if !r.OK {
+		mark = "WRONG "
+	}
+	_, err := fmt.Fprintf(p.out, "%s %-12s  %s: %s\n", mark, r.Check, r.Subject, r.Detail)
+	return err
 }

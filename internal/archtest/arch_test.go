@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"cluster/balance":      {"catalog", "shardmap", "shardmap/balance"},
 	"cluster/remote":       {"catalog", "cluster/door", "cluster/failure", "cluster/nodepb", "shardmap", "sql/exec", "sql/exec/wire", "sql/plan", "sql/plan/wire", "storage", "txn"},
 	"cluster/heat":         {},
+	"cluster/stopped":      {"catalog", "raftlog", "sql/exec", "sql/verify", "storage", "txn"},
 	"cluster/move":         {"catalog", "shardmap", "sql/exec", "sql/plan", "sql/query", "storage", "txn"},
 	"cluster":              {"catalog", "cluster/balance", "cluster/door", "cluster/failure", "cluster/heat", "cluster/move", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftgroup", "raftlog", "shardmap", "shardmap/balance", "sql/exec", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
 	"node":                 {"*"},

@@ -63,10 +63,18 @@ func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 		p.owned = c.db.Map.Owned(f.ID)
 	}
 	p.compareOwnership()
+	if f.Alone {
+		p.owned = f.has(p.owned)
+	}
 	if err := f.View.Scan(ctx, txn.Span{}, false, func(key, value []byte) error { return p.take(ctx, key, value) }); err != nil {
 		return p.unreadable(err)
 	}
 	for id, n := range p.unseen {
+		if c.lags {
+			f := c.finding(checkStorage, p.name, "keys")
+			f.notes = append(f.notes, fmt.Sprintf("%d keys of storage id %d, of a table that this node had not heard of, or that it knows to be dropped", n, id))
+			continue
+		}
 		c.fault(checkStorage, p.name, "%d keys of storage id %d, which no table has", n, id)
 	}
 	c.taken++

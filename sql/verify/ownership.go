@@ -15,11 +15,35 @@ func (p *pass) compareOwnership() {
 	if p.c.db.Map == nil {
 		return
 	}
-	if faults := p.ownershipFaults(); len(faults) > 0 && !p.f.Remapped() {
+	faults := p.ownershipFaults()
+	switch {
+	case len(faults) == 0:
+	case !p.f.Remapped():
 		for _, fault := range faults {
 			p.c.fault(checkOwnership, p.name, "%s", fault)
 		}
+	case p.f.Alone:
+		f := p.c.finding(checkOwnership, p.name, "ranges")
+		for _, fault := range faults[:min(len(faults), maxShown)] {
+			f.notes = append(f.notes, fault+"; its log counts here, for a move was under way, or another node may know a newer map")
+		}
 	}
+}
+
+// has gives the buckets that a fragment has by its log; mapped are those that the map gives it, which counts for what its log says nothing of.
+func (f *Fragment) has(mapped shardmap.BucketSet) shardmap.BucketSet {
+	if f.Added {
+		mapped = shardmap.BucketSet{}
+	}
+	for _, m := range f.Moved {
+		set := shardmap.NewBucketSet(m.Interval)
+		if m.Has {
+			mapped = mapped.Union(set)
+		} else {
+			mapped = mapped.Intersect(set.Complement())
+		}
+	}
+	return mapped
 }
 
 func (p *pass) ownershipFaults() (faults []string) {

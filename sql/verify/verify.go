@@ -31,6 +31,8 @@ type Fragment struct {
 	Added bool
 	// Remapped tells whether the bucket map has changed since the check began.
 	Remapped func() bool
+	// Alone: what the log says counts, whatever the map does, for either may be the older one. Of a node that is stopped.
+	Alone bool
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
 	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of.
@@ -43,6 +45,7 @@ type Fragment struct {
 type Owned struct {
 	shardmap.Interval
 	Owned   bool // it has them
+	Has     bool // it has them, or they are fenced: what it stores of them still counts
 	Leaving bool // they are going to another fragment, or have gone
 	Arrival uint32
 }
@@ -72,6 +75,8 @@ type Check struct {
 	droppingIndex map[[2]uint32]bool // likewise, of a table and its index
 	seeds         [2]maphash.Seed
 	taken         int // fragments that were read
+	lags          bool
+	apart         string // why what lies in several fragments cannot be compared; "": it can
 	findings      map[topic]*finding
 	order         []topic
 }

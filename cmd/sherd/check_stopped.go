@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/cluster/stopped"
+	"github.com/sherddb/sherd/node"
+	"github.com/sherddb/sherd/sql/settings"
+)
+
+// checkStopped checks a data directory; tell is where it says how far it is.
+func checkStopped(ctx context.Context, data, temp string, asJSON bool, out, tell io.Writer) (err error) {
+	dir, err := catalog.ReadDataDir(data, settings.Version)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	scratch, err := os.MkdirTemp(temp, "sherd-check-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	p := newCheckPrinter(asJSON, out)
+	err = stopped.Check(ctx, stopped.Config{
+		Dir: dir, Scratch: scratch, Release: settings.Version, Version: node.ClusterVersion, Logger: slog.New(slog.DiscardHandler),
+		Progress: everyNow(func(fragment string, n int64, unit string) {
+			if unit == "bytes" {
+				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, megabytes(n))
+			} else {
+				fmt.Fprintf(tell, "%s: %s keys checked\n", fragment, thousands(n))
+			}
+		}),
+	}, func(check, subject string, ok bool, detail string) error {
+		return p.row(checkRow{check, subject, ok, detail})
+	})
+	if err != nil {
+		return err
+	}
+	return p.failed
+}
+
+// everyNow lets one call through every few seconds.
+func everyNow(tell func(fragment string, n int64, unit string)) func(string, int64, string) {
+	last := time.Now()
+	return func(fragment string, n int64, unit string) {
+		if now := time.Now(); now.Sub(last) >= plainInterval {
+			last = now
+			tell(fragment, n, unit)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Stopped is the replica of a process that has ended, in order or not, as it would be once it had applied all of its log. Nothing in its directory is
+// changed: what that takes to be written is written elsewhere. A replica among several may have entries at the end of its log that were never decided;
+// they are applied too, for what they lead to must be consistent all the same.
+//
+// Nobody decides what is undecided here: such transactions are named, and read as if they had not been.
+type Stopped struct {
+	r    *Replica
+	view *View
+}
+
+// OpenStopped reads the replica in cfg.Dir, which VerifyTables has found to be whole. log is that of its group, VerifyLog has found it readable. scratch
+// is a directory for what has to be written. Nobody else may have the replica open.
+func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err error) {
+	cfg.setDefaults()
+	if err := shadow(cfg.Dir, scratch); err != nil {
+		return nil, err
+	}
+	cfg.Dir, cfg.Clock, cfg.stopped, cfg.MemTable = scratch, txn.NewClock(nil, 0), true, stoppedMemTable
+	r := newReplica(cfg)
+	defer func() {
+		if x := recover(); x != nil { // an entry that cannot be applied
+			err = fmt.Errorf("%v", x)
+		}
+		if err != nil {
+			close(r.stop)
+			r.installs.wait()
+			r.closeFiles()
+		}
+	}()
+	if err := r.openFiles(); err != nil {
+		return nil, err
+	}
+	last, err := log.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.machine.recover(log, last); err != nil {
+		return nil, err
+	}
+	r.installs.wait()
+	r.undecided.Store(0) // so that readers do not wait
+	T := r.Applied()
+	v := &View{r: r, t: &Tx{r: r}, T: T, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(T), false), restores: r.restores.Load()}
+	v.OwnedOnly()
+	return &Stopped{r, v}, nil
+}
+
+const stoppedMemTable = 32 << 20
+
+// Close ends the reading. What is in the scratch directory is its owner's to remove.
+func (s *Stopped) Close() error {
+	s.view.Close()
+	close(s.r.stop)
+	err := s.r.db.Close()
+	s.r.db = nil
+	s.r.closeFiles()
+	return err
+}
+
+// View reads the buckets that are the fragment's, as of the end of the log.
+func (s *Stopped) View() *View { return s.view }
+
+// Applied gives the largest stamp applied.
+func (s *Stopped) Applied() txn.Timestamp { return s.r.Applied() }
+
+// Stats gives the statistics of the moment of View.
+func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
+
+// Undecided gives the prepared transactions whose outcome is not known here.
+func (s *Stopped) Undecided() []Undecided { return s.r.Undecided(txn.MaxTimestamp) }
+
+// Held tells how many transactions that PREPARE TRANSACTION has made are held here.
+func (s *Stopped) Held() int { return len(s.r.held) }
+
+// Ownership is that of Replica.
+func (s *Stopped) Ownership() []OwnedRange { return s.r.Ownership() }
+
+// Dropping is that of Replica.
+func (s *Stopped) Dropping() ([]txn.Span, error) { return s.r.Dropping() }
+
+// VerifyLog reads every entry of a group's log and gives their number.
+func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {
+	first, err := log.FirstIndex()
+	if err != nil {
+		return 0, err
+	}
+	last, err := log.LastIndex()
+	if err != nil || last == 0 {
+		return 0, err
+	}
+	for i := first; i <= last; i++ {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		var l raft.Log
+		if err := log.GetLog(i, &l); err != nil {
+			return n, err
+		}
+		if l.Type == raft.LogCommand {
+			_, err := decodeEntry(l.Data)
+			if _, terr := raftgroup.TermOf(&l); err == nil {
+				err = terr
+			}
+			if err != nil {
+				return n, damaged("log entry %d cannot be read: %v", i, err)
+			}
+		}
+		n++
+	}
+	return n, nil
+}
+
+// shadow makes of an empty directory what can be opened, and written to, in place of a replica's. Tables are never changed: links lead to them, and
+// Badger is not let merge them (openBadger). They are copied where they could not be opened for writing, which Badger asks for.
+func shadow(dir, to string) error {
+	for _, sub := range []string{"data", "snapshots"} {
+		if err := shadowFolder(filepath.Join(dir, sub), filepath.Join(to, sub)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{truncatedFile, cleanFile} {
+		if err := copyFile(filepath.Join(dir, name), filepath.Join(to, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func shadowFolder(dir, to string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, n := range names {
+		from, at := filepath.Join(dir, n.Name()), filepath.Join(to, n.Name())
+		switch {
+		case n.IsDir() || n.Name() == "LOCK":
+			continue
+		case n.Name() == incomingFile, filepath.Ext(n.Name()) == ".sst" && writable(from):
+			if from, err = filepath.Abs(from); err == nil {
+				err = os.Symlink(from, at)
+			}
+		default:
+			err = copyFile(from, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable tells whether the file can be opened for writing, which changes nothing.
+func writable(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
