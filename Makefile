@@ -7,7 +7,7 @@
 # make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
 # make soak     three nodes in network namespaces, with faults at random: SOAK=30m; wants root and iproute2
 # make failover how long writes to a fragment pause when its leader dies (FAILOVER=10 trials), and what an idle cluster takes; 5 minutes
-# make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS=fenced for some of them
+# make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS='fenced|aborted: all' for some
 # make moves    what moving buckets costs those who read and write meanwhile, and how fast it is: DOCS=1000000 documents on three nodes
 # make broken   for each rule of the transaction protocol: the build without it must be caught
 .PHONY: build demo test race lint bench compare kill large history broken soak failover arrows moves generate static
@@ -66,7 +66,7 @@ FAILOVER ?= 10
 failover: build
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_MEASURE=$(FAILOVER) $(GO) test -count=1 -timeout 30m -v -run 'TestFailover|TestIdle' ./integration/fault
 
-ARROWS ?= all
+ARROWS ?= .
 
 arrows:
 	SHERD_BINARY=none SHERD_ARROWS='$(ARROWS)' $(GO) test -count=1 -timeout 60m -v -run TestCrashAtArrows ./integration/fault

@@ -220,10 +220,10 @@ func TestRecordsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range int64(keepRecords/2 + 20) {
+	for i := range int64(keepRecords/2 + dropAtOnce) {
 		record(now + i)
 	}
-	if n := len(slices.Collect(v.Records())); n > keepRecords+2 || n < keepRecords-2 {
+	if n := len(slices.Collect(v.Records())); n > keepRecords+dropAtOnce+2 || n < keepRecords-2 {
 		t.Errorf("%d are kept", n)
 	}
 	for range keepRecords/dropAtOnce + 2 {

@@ -137,5 +137,5 @@ func (c *Change) SetNodeShare(id uint32, weight *float64, maxBytes *uint64, a Au
 	if change == "" {
 		return nil
 	}
-	return errors.Join(c.PutNode(n), c.Record(&Record{Kind: NodeRecord, Subject: n.Name, Change: change, Who: a.Who, Why: a.Why}, a.Micros))
+	return errors.Join(c.PutNode(n), c.NoteNode(n, change, a))
 }

@@ -22,7 +22,7 @@ const (
 	PlanRecord     = "plan"
 )
 
-// Record is a change of policies, topology or placement that somebody made, kept for people to read (sherd.changelog, sherd.move_history).
+// Record is a change of policies, topology, placement, nodes or settings that somebody made, kept for people to read (sherd.changelog, sherd.move_history).
 type Record struct {
 	ID       uint64 // its time in microseconds since 1970, made unique
 	Kind     string
@@ -58,6 +58,7 @@ const (
 	keepRecords   = 10_000
 	keepRecordFor = 90 * 24 * time.Hour
 	dropAtOnce    = 100 // bounds what one change has to drop
+	trimEvery     = 24 * time.Hour
 )
 
 // Record keeps a record, whose number it gives it, and lets go of those that are too old or too many. micros is the time now.
@@ -70,9 +71,14 @@ func (c *Change) Record(r *Record, micros int64) error {
 			break
 		}
 	}
-	count, dropped := 0, 0
-	for range c.base.Records() {
+	count, dropped, oldest := 0, 0, uint64(maxObjectID)
+	for old := range c.base.Records() {
 		count++
+		oldest = min(oldest, old.ID)
+	}
+	// Not at each change: two that drop the same record are in each other's way.
+	if count < keepRecords+dropAtOnce && int64(oldest) > micros-keepRecordFor.Microseconds()-trimEvery.Microseconds() {
+		return c.put(&n)
 	}
 	for old := range c.base.Records() {
 		if dropped == dropAtOnce || count-dropped < keepRecords && int64(old.ID) > micros-keepRecordFor.Microseconds() {
@@ -82,6 +88,11 @@ func (c *Change) Record(r *Record, micros int64) error {
 		dropped++
 	}
 	return c.put(&n)
+}
+
+// NoteNode keeps what became of a node.
+func (c *Change) NoteNode(n *Node, change string, a Author) error {
+	return c.Record(&Record{Kind: NodeRecord, Subject: n.Name, Change: change, Who: a.Who, Why: a.Why}, a.Micros)
 }
 
 // Records gives what is kept, oldest first.

@@ -28,25 +28,39 @@ func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit
 	return h.check(ctx, database, undecidedLimit, emit)
 }
 
+// check begins anew where the leader of a fragment has changed meanwhile: nothing was told of it yet.
 func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
+	for p := (patience{}); ; {
+		c, err := h.examine(ctx, database, limit)
+		if err == nil {
+			return c.Report(emit)
+		}
+		if h.links == nil || !moved(err) && !cutOff(err) || p.wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// examine has a check take in all fragments.
+func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
 	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
 	h.atWork.Store(k.id, true)
 	defer h.atWork.Delete(k.id)
 	defer k.release()
 	if err := k.begin(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	d := k.view.Database(database)
 	c, err := verify.New(k.view, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, f := range d.Fragments {
 		if err := k.fragment(ctx, c, f.ID); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return c.Report(emit)
+	return c, nil
 }
 
 // checker is a check under way.

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"errors"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -71,9 +72,9 @@ func (s *Session) authorities() ([]sysview.Authority, error) {
 
 // DrainNode implements builtin.NodeInfo.
 func (i info) DrainNode(name string, drain bool) error {
-	function, state := "resume_node", catalog.NodeActive
+	function, state, change := "resume_node", catalog.NodeActive, "resumed"
 	if drain {
-		function, state = "drain_node", catalog.NodeDraining
+		function, state, change = "drain_node", catalog.NodeDraining, "draining"
 	}
 	if err := i.administrate(function); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (i info) DrainNode(name string, drain bool) error {
 		}
 		n = n.Clone()
 		n.State = state
-		return ch.PutNode(n)
+		return errors.Join(ch.PutNode(n), ch.NoteNode(n, change, i.author("")))
 	})
 	return err
 }
@@ -113,7 +114,7 @@ func (i info) RemoveNode(name string) error {
 		if err != nil {
 			return err
 		}
-		return ch.RemoveNode(n)
+		return errors.Join(ch.RemoveNode(n), ch.NoteNode(n, "removed", i.author("")))
 	})
 	return err
 }

@@ -79,6 +79,9 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 		if err == nil {
 			err = ch.PutNode(n)
 		}
+		if err == nil && v.Node(node) == nil {
+			err = ch.NoteNode(n, fmt.Sprintf("joined as node %d, at %s", node, n.NodeAddr), catalog.Author{Who: "sherd", Why: "it had a join token", Micros: r.Now().UnixMicro()})
+		}
 		if err == nil {
 			err = ch.PutJoinToken(t)
 		}

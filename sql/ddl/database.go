@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"strings"
@@ -162,6 +164,10 @@ func (c *change) newDatabase(name string, owner catalog.OID, o databaseOptions) 
 	if err := c.ch.PutDatabase(d); err != nil {
 		return 0, err
 	}
+	made := fmt.Sprintf("created with %d fragments of %d replicas", len(d.Fragments), d.ReplicationFactor)
+	if err := c.log(catalog.DatabaseRecord, oid, name, made); err != nil {
+		return 0, err
+	}
 	return oid, c.ch.PutSchema(&catalog.Schema{
 		OID: public, Database: oid, Name: "public", Owner: catalog.DatabaseOwnerRole, Comment: catalog.PublicSchemaComment,
 	})
@@ -207,7 +213,7 @@ func (r *runner) dropDatabase(n *pg_query.DropdbStmt) error {
 			}
 		}
 		c.ch.DropDatabase(d.OID)
-		return nil
+		return c.log(catalog.DatabaseRecord, d.OID, d.Name, "dropped")
 	})
 }
 
@@ -247,7 +253,7 @@ func (r *runner) renameDatabase(from, to string) error {
 		}
 		d = d.Clone()
 		d.Name = to
-		return c.ch.PutDatabase(d)
+		return errors.Join(c.ch.PutDatabase(d), c.log(catalog.DatabaseRecord, d.OID, to, "renamed from "+from))
 	})
 }
 
@@ -284,9 +290,13 @@ func (c *change) alterDatabaseOption(d *catalog.Database, e *pg_query.DefElem) (
 		if err := t.read(e, c.pos(e.Location)); err != nil {
 			return err
 		}
+		was := d.ReplicationFactor
 		d.ReplicationFactor = t.replication
 		c.noticeReplicas(d)
-		return nil
+		if was == d.ReplicationFactor {
+			return nil
+		}
+		return c.log(catalog.ReplicasRecord, d.OID, d.Name, fmt.Sprintf("%d replicas of each fragment instead of %d", d.ReplicationFactor, was))
 	case "ranges":
 		return pgerr.Unsupported("RANGES of a database that is there cannot be set").WithHint("sherd.move_buckets moves a range of buckets to a fragment.")
 	}
@@ -306,7 +316,7 @@ func (r *runner) alterDatabaseSet(n *pg_query.AlterDatabaseSetStmt) error {
 		if d.Settings, err = c.changeSettings(d.Settings, n.Setstmt); err != nil {
 			return err
 		}
-		return c.ch.PutDatabase(d)
+		return errors.Join(c.ch.PutDatabase(d), c.logSetting(d.OID, "database "+d.Name, n.Setstmt))
 	})
 }
 

@@ -128,9 +128,10 @@ func (d *draft) settlePolicy() error {
 	d.t.Policy = p
 	if p == nil {
 		d.t.PolicyValidated = false
-		return nil
+	} else if err := d.trust(old, p); err != nil {
+		return err
 	}
-	return d.trust(old, p)
+	return d.logPolicy(old, p)
 }
 
 // policyOf gives the policy as the statement leaves it.

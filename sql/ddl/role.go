@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -225,7 +226,7 @@ func (r *runner) alterRoleSet(n *pg_query.AlterRoleSetStmt) error {
 		if role.Settings, err = c.changeSettings(role.Settings, n.Setstmt); err != nil {
 			return err
 		}
-		return c.ch.PutRole(role)
+		return errors.Join(c.ch.PutRole(role), c.logSetting(0, "role "+role.Name, n.Setstmt))
 	})
 }
 

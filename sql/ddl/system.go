@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -19,14 +20,14 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 		}
 		set := n.Setstmt
 		if set.Kind == pg_query.VariableSetKind_VAR_RESET_ALL {
-			return c.ch.DropSettings()
+			return errors.Join(c.ch.DropSettings(), c.logSetting(0, "cluster", set))
 		}
 		d, err := ofCluster(set.Name)
 		if err != nil {
 			return err
 		}
 		if set.Kind != pg_query.VariableSetKind_VAR_SET_VALUE {
-			return c.ch.DropSetting(d.Name)
+			return errors.Join(c.ch.DropSetting(d.Name), c.logSetting(0, "cluster", set))
 		}
 		value, err := settingText(set)
 		if err != nil {
@@ -39,7 +40,7 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, d.Name, value).WithDetail("%s.", err).
 				WithHint("Windows are times in UTC: '22:00-06:00', 'mon-fri 01:00-05:00, sat 00:00-24:00'; empty is always.")
 		}
-		return c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value})
+		return errors.Join(c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value}), c.logSetting(0, "cluster", set))
 	})
 }
 

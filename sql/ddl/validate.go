@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -143,7 +144,8 @@ func (e *Env) trustPolicy(ctx context.Context, scanned *catalog.Table) (done boo
 		done = true
 		t = t.Clone()
 		t.PolicyValidated = true
-		return ch.PutTable(t)
+		c := &change{runner: &runner{Env: e, ctx: ctx}, view: v, ch: ch, me: v.Role(e.Role)}
+		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, e.Database, c.quoted(v, t), t.Policy.Definition()+" validated"))
 	})
 	return done, err
 }

@@ -57,7 +57,7 @@ var topologyViews = []*Relation{
 		col("started", timestampTZ), col("ended", timestampTZ), col("steps", int8OID), col("documents", int8OID), col("bytes", int8OID),
 		col("blocked_ms", float8OID), col("worst_blocked_ms", float8OID), col("retries", int8OID), col("who", textOID), col("why", textOID),
 		col("plan", int8OID), col("error", textOID)),
-	view(9132, "changelog", "changes of the cluster's topology, of policies and of placement: who made them, when and why, of the last 90 days",
+	view(9132, "changelog", "changes of the cluster's topology, of policies, placement, nodes and settings: who made them, when and why, of the last 90 days",
 		col("at", timestampTZ), col("kind", textOID), col("database", textOID), col("subject", textOID), col("change", textOID), col("who", textOID),
 		col("why", textOID), col("plan", int8OID)),
 	view(9133, "pins", "buckets [first_bucket, end_bucket) of this database that stay in the fragment they are in",
