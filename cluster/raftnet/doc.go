@@ -28,4 +28,8 @@
 //
 // A message is at most door.MaxMessage bytes, which one entry must fit into. A request of more entries is cut into several, each of which Raft takes as
 // a request by itself; the answer is that of the first that fails, or the last.
+//
+// Raft's library gives no vote to a candidate that is no voter in the configuration that the voter knows. A leader that is lost in the moment in which it
+// has made a voter, and one of the others has not heard of it, is therefore waited for: the new voter is refused for what it is taken for, and the other for
+// its log.
 package raftnet

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,8 +64,9 @@ func openDatabase(t testing.TB, fragments int) *database {
 type transaction struct {
 	d     *database
 	id    txn.ID
-	parts map[shardmap.FragmentID]*storage.Tx
-	t     txn.Timestamp // snapshot, 0 before the first read
+	mu    sync.Mutex
+	parts map[shardmap.FragmentID]*storage.Tx // guarded by mu while a statement runs
+	t     txn.Timestamp                       // snapshot, 0 before the first read
 }
 
 type fragment struct{ tx *storage.Tx }
@@ -112,6 +114,8 @@ func (x *transaction) gateway() *exec.Gateway {
 		Txn: x.id, Map: x.d.bucketed,
 		Name: func(id shardmap.FragmentID) string { return fmt.Sprintf("test$%d", id-1) },
 		Fragment: func(id shardmap.FragmentID) (exec.Fragment, error) {
+			x.mu.Lock() // fragments are asked side by side
+			defer x.mu.Unlock()
 			if x.parts[id] == nil {
 				x.parts[id] = x.d.replicas[id].Tx(x.id)
 			}
