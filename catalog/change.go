@@ -76,6 +76,9 @@ func (c *Change) PutTable(t *Table) error {
 	t = t.Clone()
 	t.Version = 1
 	if old := c.base.Table(t.OID); old != nil {
+		if err := t.keepsCounters(old); err != nil {
+			return err
+		}
 		t.Version = old.Version + 1
 	}
 	if c.base.version > 0 && c.base.Schema(t.Schema) != nil {

@@ -130,12 +130,14 @@ func (f *Fragment) checkNodes() error {
 
 func checkTable(t *Table) error {
 	switch {
-	case t.Kind != KindTable && t.Kind != KindSequence && t.Kind != KindView:
+	case t.Kind != KindTable && t.Kind != KindSequence && t.Kind != KindView && t.Kind != KindParts:
 		return fmt.Errorf("kind %q", rune(t.Kind))
 	case t.StorageID == 0 && t.Kind != KindView:
 		return errors.New("no storage id")
 	case (t.Sequence != nil) != (t.Kind == KindSequence):
 		return errors.New("a sequence's definition is missing, or out of place")
+	case (t.HotOf != 0) != (t.Kind == KindParts):
+		return errors.New("parts of no table, or a table that is none of parts")
 	case t.Version == 0:
 		return errors.New("no version")
 	}
@@ -156,7 +158,7 @@ func checkTable(t *Table) error {
 		}
 		names[c.Name] = true
 	}
-	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true), t.Sequence.check())
+	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true), t.Sequence.check(), t.Hot.check())
 }
 
 // checkAttNum makes sure that a live column has number n; zeroOK allows 0 for none.

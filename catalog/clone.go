@@ -48,7 +48,7 @@ func (t *Table) Clone() *Table {
 	}
 	c.Options = maps.Clone(t.Options)
 	c.ColumnComments = maps.Clone(t.ColumnComments)
-	c.Sequence = t.Sequence.clone()
+	c.Sequence, c.Hot = t.Sequence.clone(), t.Hot.Clone()
 	return &c
 }
 

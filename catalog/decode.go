@@ -102,7 +102,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	for _, x := range p.GetIndexes() {
 		t.Indexes = append(t.Indexes, d.index(x))
 	}
-	t.Sequence = d.sequence(p.GetSequence())
+	t.Sequence, t.Hot, t.HotOf = d.sequence(p.GetSequence()), d.hot(p.GetHot()), p.GetHotOf()
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
 	}

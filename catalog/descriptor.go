@@ -69,6 +69,7 @@ const (
 	KindIndex    RelKind = 'i'
 	KindSequence RelKind = 'S'
 	KindView     RelKind = 'v'
+	KindParts    RelKind = 't' // the parts of another table's split documents, which nobody names: PostgreSQL's letter of what is kept aside of a table
 )
 
 // Table is a relation with rows. Its Version grows with each change of its definition (C2).
@@ -96,6 +97,8 @@ type Table struct {
 	ColumnComments  map[int16]string
 	NextAttNum      int16
 	Sequence        *Sequence // of KindSequence, nil for all others
+	Hot             *Hot      // nil: no document of the table has ever been split
+	HotOf           OID       // the rows are parts of split documents of that table, 0 for all others
 }
 
 // Column is one column; AttNum is never reused, a dropped column keeps its place (V2).

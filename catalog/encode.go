@@ -95,7 +95,7 @@ func encodeTable(t *Table) *pb.Table {
 	for i := range t.Indexes {
 		p.Indexes = append(p.Indexes, encodeIndex(&t.Indexes[i]))
 	}
-	p.Sequence = encodeSequence(t.Sequence)
+	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
 	return p
 }
 

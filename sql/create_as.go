@@ -160,7 +160,8 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *pro
 	}
 	c := s.execution(ctx, nil)
 	c.Hooks.Source = func(emit exec.Emit) error {
-		return p.exec.Run(s.execution(ctx, args), func(row []types.Datum) error { return emit(row) })
+		_, err := s.perform(ctx, p, s.execution(ctx, args), func(row []types.Datum) error { return emit(row) })
+		return err
 	}
 	err = in.program.exec.Run(c, func([]types.Datum) error { return nil })
 	return c.Affected, err

@@ -135,7 +135,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 		c.Analyze, c.Before, c.Deferred = &exec.Analysis{}, s.tx.parts.Mark(), s.tx.uniquesDeferred(p.references)
 		start := time.Now()
 		rows := 0
-		if err := p.exec.Run(c, func([]types.Datum) error { rows++; return nil }); err != nil {
+		if p, err = s.perform(ctx, p, c, func([]types.Datum) error { rows++; return nil }); err != nil {
 			return nil, err
 		}
 		if err := s.keep(ctx, p, c); err != nil {

@@ -370,7 +370,7 @@ func (k *keeping) run(st refint.Statement, args []types.Datum, newest bool, emit
 		emit = func([]types.Datum) error { return nil }
 	}
 	c.Deferred = t.uniquesDeferred(p.references)
-	if err := p.exec.Run(c, emit); err != nil {
+	if _, err := s.perform(k.ctx, p, c, emit); err != nil {
 		return k.during(st, err)
 	}
 	k.after(p, c)

@@ -32,6 +32,7 @@ type program struct {
 	keys    []analyze.CursorKey
 	// references are the foreign keys that it has to keep, nil: none.
 	references *references
+	hot        *hotProgram // what there is to do about split documents; nil: its tables have none
 }
 
 // programKey is what analysis depends on besides the definitions.
@@ -184,10 +185,12 @@ func (s *Session) compileAs(view *catalog.View, q *query.Query, params []types.O
 	if err != nil {
 		return nil, err
 	}
-	return &program{
+	p := &program{
 		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: view.DefinitionVersion(),
 		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, references: refs, late: late,
-	}, nil
+	}
+	p.hot, err = s.hotProgram(view, q, p)
+	return p, err
 }
 
 func typeKey(oids []types.OID) string {

@@ -85,7 +85,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 			c.Before, c.Steady = o.before, true
 		}
 		s.settling(ctx, p, c)
-		err := p.exec.Run(c, counted)
+		_, err := s.perform(ctx, p, c, counted)
 		if err == nil {
 			err = s.keep(ctx, p, c)
 		}

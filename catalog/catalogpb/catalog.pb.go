@@ -1382,7 +1382,9 @@ type Table struct {
 	Comment         string                 `protobuf:"bytes,18,opt,name=comment,proto3" json:"comment,omitempty"`
 	ColumnComments  map[int32]string       `protobuf:"bytes,19,rep,name=column_comments,json=columnComments,proto3" json:"column_comments,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	NextAttnum      int32                  `protobuf:"varint,20,opt,name=next_attnum,json=nextAttnum,proto3" json:"next_attnum,omitempty"`
-	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"` // of kind S
+	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`         // of kind S
+	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                   // documents whose counters are split
+	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"` // it holds the parts of documents of that table
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1564,6 +1566,242 @@ func (x *Table) GetSequence() *Sequence {
 	return nil
 }
 
+func (x *Table) GetHot() *Hot {
+	if x != nil {
+		return x.Hot
+	}
+	return nil
+}
+
+func (x *Table) GetHotOf() uint32 {
+	if x != nil {
+		return x.HotOf
+	}
+	return 0
+}
+
+// Hot is which documents of a table are split, and where the parts of their counters are.
+type Hot struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Parts         uint32                 `protobuf:"varint,1,opt,name=parts,proto3" json:"parts,omitempty"` // the table that holds them
+	Counters      []*Counter             `protobuf:"bytes,2,rep,name=counters,proto3" json:"counters,omitempty"`
+	Documents     []*HotDocument         `protobuf:"bytes,3,rep,name=documents,proto3" json:"documents,omitempty"`
+	Next          int32                  `protobuf:"varint,4,opt,name=next,proto3" json:"next,omitempty"` // the number of the next document
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hot) Reset() {
+	*x = Hot{}
+	mi := &file_catalog_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hot) ProtoMessage() {}
+
+func (x *Hot) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hot.ProtoReflect.Descriptor instead.
+func (*Hot) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Hot) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *Hot) GetCounters() []*Counter {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *Hot) GetDocuments() []*HotDocument {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
+func (x *Hot) GetNext() int32 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+// Counter is a number in the rows of a table: a column, or a path into one of type jsonb.
+type Counter struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Column        int32                  `protobuf:"varint,1,opt,name=column,proto3" json:"column,omitempty"`
+	Path          []string               `protobuf:"bytes,2,rep,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Counter) Reset() {
+	*x = Counter{}
+	mi := &file_catalog_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Counter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Counter) ProtoMessage() {}
+
+func (x *Counter) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Counter.ProtoReflect.Descriptor instead.
+func (*Counter) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Counter) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *Counter) GetPath() []string {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+type HotDocument struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        int32                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`                     // the text form of its key
+	Key           []byte                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`                   // its encoded primary key
+	Parts         []int64                `protobuf:"varint,4,rep,packed,name=parts,proto3" json:"parts,omitempty"`       // the keys of its parts
+	Counters      []int32                `protobuf:"varint,5,rep,packed,name=counters,proto3" json:"counters,omitempty"` // positions in Hot.counters
+	Since         int64                  `protobuf:"varint,6,opt,name=since,proto3" json:"since,omitempty"`              // microseconds since 1970
+	Who           string                 `protobuf:"bytes,7,opt,name=who,proto3" json:"who,omitempty"`
+	Joined        int64                  `protobuf:"varint,8,opt,name=joined,proto3" json:"joined,omitempty"` // microseconds since 1970, 0: it is split
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HotDocument) Reset() {
+	*x = HotDocument{}
+	mi := &file_catalog_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HotDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HotDocument) ProtoMessage() {}
+
+func (x *HotDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
+func (*HotDocument) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *HotDocument) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *HotDocument) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *HotDocument) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *HotDocument) GetParts() []int64 {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *HotDocument) GetCounters() []int32 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *HotDocument) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *HotDocument) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *HotDocument) GetJoined() int64 {
+	if x != nil {
+		return x.Joined
+	}
+	return 0
+}
+
 type Sequence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          uint32                 `protobuf:"varint,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -1584,7 +1822,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1834,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1847,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -1717,7 +1955,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1967,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1980,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -1857,7 +2095,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +2107,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +2120,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -1992,7 +2230,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2242,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2255,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2092,7 +2330,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2342,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2355,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2247,7 +2485,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2497,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2510,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2394,7 +2632,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2406,7 +2644,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2419,7 +2657,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2525,7 +2763,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2775,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2788,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2589,7 +2827,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2839,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2852,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -2680,7 +2918,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2930,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2943,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Job) GetId() uint64 {
@@ -2825,7 +3063,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3075,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3088,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -2988,7 +3226,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3000,7 +3238,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3013,7 +3251,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3078,7 +3316,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +3328,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +3341,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3152,7 +3390,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3164,7 +3402,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3177,7 +3415,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3257,7 +3495,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3507,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3520,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3341,7 +3579,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3591,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3604,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -3464,7 +3702,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3476,7 +3714,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3727,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -3529,7 +3767,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3541,7 +3779,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3554,7 +3792,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -3829,7 +4067,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xf7\x06\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xb4\a\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -3854,13 +4092,32 @@ const file_catalog_proto_rawDesc = "" +
 	"\x0fcolumn_comments\x18\x13 \x03(\v2(.sherd.catalog.Table.ColumnCommentsEntryR\x0ecolumnComments\x12\x1f\n" +
 	"\vnext_attnum\x18\x14 \x01(\x05R\n" +
 	"nextAttnum\x123\n" +
-	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x1a:\n" +
+	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x12$\n" +
+	"\x03hot\x18\x16 \x01(\v2\x12.sherd.catalog.HotR\x03hot\x12\x15\n" +
+	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9d\x01\n" +
+	"\x03Hot\x12\x14\n" +
+	"\x05parts\x18\x01 \x01(\rR\x05parts\x122\n" +
+	"\bcounters\x18\x02 \x03(\v2\x16.sherd.catalog.CounterR\bcounters\x128\n" +
+	"\tdocuments\x18\x03 \x03(\v2\x1a.sherd.catalog.HotDocumentR\tdocuments\x12\x12\n" +
+	"\x04next\x18\x04 \x01(\x05R\x04next\"5\n" +
+	"\aCounter\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\x05R\x06column\x12\x12\n" +
+	"\x04path\x18\x02 \x03(\tR\x04path\"\xb9\x01\n" +
+	"\vHotDocument\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\fR\x03key\x12\x14\n" +
+	"\x05parts\x18\x04 \x03(\x03R\x05parts\x12\x1a\n" +
+	"\bcounters\x18\x05 \x03(\x05R\bcounters\x12\x14\n" +
+	"\x05since\x18\x06 \x01(\x03R\x05since\x12\x10\n" +
+	"\x03who\x18\a \x01(\tR\x03who\x12\x16\n" +
+	"\x06joined\x18\b \x01(\x03R\x06joined\"\x9a\x02\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x12R\x05start\x12\x1c\n" +
@@ -4100,7 +4357,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -4121,31 +4378,34 @@ var file_catalog_proto_goTypes = []any{
 	(*BucketRange)(nil), // 16: sherd.catalog.BucketRange
 	(*Schema)(nil),      // 17: sherd.catalog.Schema
 	(*Table)(nil),       // 18: sherd.catalog.Table
-	(*Sequence)(nil),    // 19: sherd.catalog.Sequence
-	(*Column)(nil),      // 20: sherd.catalog.Column
-	(*Constraint)(nil),  // 21: sherd.catalog.Constraint
-	(*Reference)(nil),   // 22: sherd.catalog.Reference
-	(*Index)(nil),       // 23: sherd.catalog.Index
-	(*Role)(nil),        // 24: sherd.catalog.Role
-	(*Node)(nil),        // 25: sherd.catalog.Node
-	(*Authority)(nil),   // 26: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 27: sherd.catalog.JoinToken
-	(*Job)(nil),         // 28: sherd.catalog.Job
-	(*Move)(nil),        // 29: sherd.catalog.Move
-	(*MoveStep)(nil),    // 30: sherd.catalog.MoveStep
-	(*Removal)(nil),     // 31: sherd.catalog.Removal
-	(*Record)(nil),      // 32: sherd.catalog.Record
-	(*EndedMove)(nil),   // 33: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 34: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 35: sherd.catalog.IDCounter
-	(*Object)(nil),      // 36: sherd.catalog.Object
-	nil,                 // 37: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 38: sherd.catalog.Database.SettingsEntry
-	nil,                 // 39: sherd.catalog.Table.OptionsEntry
-	nil,                 // 40: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 41: sherd.catalog.Index.OptionsEntry
-	nil,                 // 42: sherd.catalog.Role.SettingsEntry
-	nil,                 // 43: sherd.catalog.Node.LabelsEntry
+	(*Hot)(nil),         // 19: sherd.catalog.Hot
+	(*Counter)(nil),     // 20: sherd.catalog.Counter
+	(*HotDocument)(nil), // 21: sherd.catalog.HotDocument
+	(*Sequence)(nil),    // 22: sherd.catalog.Sequence
+	(*Column)(nil),      // 23: sherd.catalog.Column
+	(*Constraint)(nil),  // 24: sherd.catalog.Constraint
+	(*Reference)(nil),   // 25: sherd.catalog.Reference
+	(*Index)(nil),       // 26: sherd.catalog.Index
+	(*Role)(nil),        // 27: sherd.catalog.Role
+	(*Node)(nil),        // 28: sherd.catalog.Node
+	(*Authority)(nil),   // 29: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 30: sherd.catalog.JoinToken
+	(*Job)(nil),         // 31: sherd.catalog.Job
+	(*Move)(nil),        // 32: sherd.catalog.Move
+	(*MoveStep)(nil),    // 33: sherd.catalog.MoveStep
+	(*Removal)(nil),     // 34: sherd.catalog.Removal
+	(*Record)(nil),      // 35: sherd.catalog.Record
+	(*EndedMove)(nil),   // 36: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 37: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 38: sherd.catalog.IDCounter
+	(*Object)(nil),      // 39: sherd.catalog.Object
+	nil,                 // 40: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 41: sherd.catalog.Database.SettingsEntry
+	nil,                 // 42: sherd.catalog.Table.OptionsEntry
+	nil,                 // 43: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 44: sherd.catalog.Index.OptionsEntry
+	nil,                 // 45: sherd.catalog.Role.SettingsEntry
+	nil,                 // 46: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4157,48 +4417,51 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	36, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	39, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	37, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	40, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	14, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	15, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	38, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	41, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	16, // 17: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	20, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	21, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	23, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	39, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	40, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	19, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	22, // 24: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	41, // 25: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	42, // 26: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	43, // 27: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	30, // 28: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	33, // 29: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	29, // 30: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	36, // 31: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	35, // 32: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 33: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 34: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 35: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 36: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 37: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	17, // 38: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	18, // 39: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	24, // 40: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	25, // 41: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	28, // 42: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	26, // 43: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	27, // 44: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	32, // 45: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	23, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	24, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	26, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	42, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	43, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	22, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	19, // 24: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	20, // 25: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	21, // 26: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	25, // 27: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	44, // 28: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	45, // 29: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	46, // 30: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	33, // 31: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	36, // 32: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	32, // 33: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	39, // 34: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	38, // 35: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 36: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 37: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 38: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 39: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 40: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	17, // 41: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	18, // 42: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	27, // 43: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	28, // 44: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	31, // 45: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	29, // 46: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	30, // 47: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	35, // 48: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4218,8 +4481,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[20].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[36].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[23].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[39].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4237,7 +4500,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   44,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

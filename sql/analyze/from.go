@@ -147,13 +147,16 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 	}
 	for _, schema := range schemas {
 		t, r := s.relationIn(schema, rv.Relname)
+		if t != nil && t.Kind == catalog.KindParts && !s.ctx.Storage {
+			t = nil
+		}
 		switch {
 		case t != nil && t.Kind == catalog.KindIndex:
 			return nil, "", s.errorf(rv.Location, pgerr.WrongObjectType, "cannot open relation %q", rv.Relname).
 				WithDetail("This operation is not supported for indexes.")
 		case t != nil && t.Kind == catalog.KindSequence && !s.ctx.Storage:
 			return sequenceRel(t, schema), schema, nil
-		case t != nil && t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence:
+		case t != nil && t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence && t.Kind != catalog.KindParts:
 			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views are not supported yet", rv.Relname)
 		case t != nil:
 			rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}

@@ -18,7 +18,7 @@ var (
 		{timeToChar, Anywhere}, {numberToChar, Anywhere}, {fromChar, Anywhere}, {timeArithmetic, Anywhere}, {timeParts, Anywhere},
 		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere}, {jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
-		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
+		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysHot, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{

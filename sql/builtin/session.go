@@ -23,6 +23,7 @@ type SessionInfo interface {
 	NodeInfo
 	PlanInfo
 	TopologyInfo
+	HotInfo
 }
 
 // IdentityInfo says who is connected to what.

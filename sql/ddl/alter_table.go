@@ -329,6 +329,9 @@ func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", d.t.Name)
 	}
 	d.t.Owner = role.OID
+	if err := d.moveParts(d.t); err != nil {
+		return err
+	}
 	for _, s := range d.view.OwnedSequences(d.t) {
 		if err := d.own(s); err != nil {
 			return err

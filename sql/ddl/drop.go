@@ -31,6 +31,9 @@ func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 
 // dropTable drops a table and what it stores.
 func (c *change) dropTable(t *catalog.Table) error {
+	if err := c.dropParts(t); err != nil {
+		return err
+	}
 	c.ch.DropTable(t.OID)
 	return c.dropStorage(t.Database, t.StorageID)
 }
@@ -288,8 +291,11 @@ func (c *change) emptied(t *catalog.Table) error {
 	if err := c.dropStorage(t.Database, t.StorageID); err != nil {
 		return err
 	}
+	if err := c.dropParts(t); err != nil {
+		return err
+	}
 	t = t.Clone()
-	t.StorageID = id
+	t.StorageID, t.Hot = id, nil
 	t.PolicyValidated = t.Policy != nil && !t.Policy.Mutable
 	return c.ch.PutTable(t)
 }

@@ -79,7 +79,9 @@ func (c *change) lookupIn(schema, name string) (f found, ok bool) {
 	if s == nil {
 		return found{}, false
 	}
-	f.table, f.index = c.view.Relation(s.OID, name)
+	if f.table, f.index = c.view.Relation(s.OID, name); f.table != nil && f.table.Kind == catalog.KindParts {
+		return found{}, true
+	}
 	return f, true
 }
 

@@ -73,6 +73,7 @@ var rules = map[string]optionRule{
 	optionAnchors:                           {boolOption, 0, 0},
 	optionAnchorBy:                          {textOption, 0, 0},
 	optionKeyOrder:                          {boolOption, 0, 0},
+	OptionCounters:                          {textOption, 0, 0},
 }
 
 // readOptions reads WITH (…), SET (…) and RESET (…).

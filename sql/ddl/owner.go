@@ -42,6 +42,11 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 		if err != nil {
 			return err
 		}
+		moved := t.Clone()
+		moved.Schema = s.OID
+		if err := c.moveParts(moved); err != nil {
+			return err
+		}
 		for _, x := range append([]*catalog.Table{t}, owned...) {
 			if err := c.moveTo(x, s); err != nil {
 				return err

@@ -19,6 +19,9 @@ func (d *draft) settleOptions(keyMade bool) error {
 	if err := d.settlePolicy(); err != nil {
 		return err
 	}
+	if err := d.settleCounters(); err != nil {
+		return err
+	}
 	d.keepOptions()
 	return nil
 }

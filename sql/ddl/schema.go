@@ -220,7 +220,7 @@ func (c *change) tablesOf(list []*catalog.Schema) []*catalog.Table {
 	for _, s := range list {
 		out = append(out, slices.SortedFunc(c.view.TablesIn(s.OID), func(a, b *catalog.Table) int { return cmp.Compare(a.OID, b.OID) })...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(t *catalog.Table) bool { return t.Kind == catalog.KindParts }) // they go with their tables
 }
 
 func itOrThem(n int) string {

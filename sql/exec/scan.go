@@ -27,6 +27,7 @@ type scanOp struct {
 	hiInc   bool
 	desc    bool
 	index   *indexValues
+	hot     *combiner // nil: no split document may be among the rows
 	out     Row
 	reader  types.RowReader
 	vals    Row
@@ -74,7 +75,8 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 		return nil, err
 	}
 	o.takeRow = o.take
-	return o, nil
+	o.hot, err = k.combiner(n)
+	return o, err
 }
 
 // Run implements Op.
@@ -87,6 +89,11 @@ func (o *scanOp) Run(c *Ctx, emit Emit) error {
 		return err
 	}
 	o.c, o.emit = c, emit
+	if o.hot != nil {
+		if err := o.hot.start(c); err != nil {
+			return err
+		}
+	}
 	switch o.access {
 	case plan.ScanKeys:
 		return o.byKeys(c, view)
@@ -142,6 +149,11 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 			d = o.table.missing[s.col]
 		}
 		o.out[i] = d
+	}
+	if o.hot != nil {
+		if err := o.hot.apply(key, o.out); err != nil {
+			return false, err
+		}
 	}
 	return holds(c, o.filter, o.out)
 }

@@ -9,7 +9,7 @@ import (
 func nodeExprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
-		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi}, flatten(n.Keys)...)
+		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi, n.Sums}, flatten(n.Keys)...)
 		return append(out, indexExprs(n.Index)...)
 	case *plan.SystemScan:
 		return []query.Expr{n.Filter}
@@ -179,5 +179,16 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 	}
 	for _, c := range n.Children() {
 		collectOuters(c, reads, sets)
+	}
+}
+
+// EachSubPlan calls f for the plans of the subqueries in a step's own expressions.
+func EachSubPlan(n plan.Node, f func(plan.Node)) {
+	for _, e := range nodeExprs(n) {
+		visitExpr(e, func(x query.Expr) {
+			if s, ok := x.(*plan.SubPlan); ok {
+				f(s.Plan)
+			}
+		})
 	}
 }

@@ -19,6 +19,8 @@ type Env struct {
 	Watch func(*catalog.Table) []KeyWatch
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
 	LockLate bool
+	// Sums gives the query of what the parts of a table's split documents add up to, see Scan.Sums. nil: none of them has to be thought of.
+	Sums func(*catalog.Table) (*query.Query, error)
 }
 
 // Plan is a planned statement, immutable and shared by executions.
@@ -37,7 +39,7 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := p.gather(root, nil).node
+	node := p.withSums(p.gather(root, nil).node)
 	return &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}, nil
 }
 
@@ -47,6 +49,7 @@ type planner struct {
 	ctes    int
 	subs    int
 	lookups int // by index
+	hot     []hotSums
 }
 
 // level is one query being planned; up is the query whose row is current when this one runs.

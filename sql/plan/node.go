@@ -99,6 +99,9 @@ type Scan struct {
 	Lo, Hi             query.Expr
 	LoInc, HiInc, Desc bool
 	Index              *IndexScan
+	// Sums is what the parts of the table's split documents add to their counters, nil where none of them may be met: jsonb, a list of [number of the
+	// document, sum of its first counter, …]. A row of which it says something is changed before anything else sees it.
+	Sums query.Expr
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.

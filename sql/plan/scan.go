@@ -87,6 +87,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	s := &Scan{Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions}
 	in := layoutAt(n, positions)
 	var plain, subs []query.Expr
+	var err error
 	for _, c := range conds {
 		e, err := p.rewrite(l, c, in)
 		if err != nil {
@@ -111,6 +112,9 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	}
 	access(s, &local.route, plain)
 	p.byIndex(s, &local.route, r.Indexes, plain)
+	if s.Sums, err = p.sums(s); err != nil {
+		return part{}, err
+	}
 	out := part{node: s, in: in, local: local}
 	if len(subs) > 0 {
 		out = p.gather(out, nil)

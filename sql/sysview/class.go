@@ -27,6 +27,9 @@ func (b *builder) tables(f func(t *catalog.Table) error) error {
 // relations calls f for the database's tables and sequences.
 func (b *builder) relations(f func(t *catalog.Table) error) error {
 	for t := range b.env.View.Tables(b.env.Database.OID) {
+		if t.Kind == catalog.KindParts {
+			continue
+		}
 		if err := f(t); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type message struct {
 
 // nodes are the kinds of steps.
 var nodes = []message{
-	{1, (*plan.Scan)(nil), "1 Cols, 2 Table, 3 Alias, 4 Schema, 5 Slots, 6 Filter?, 7 Access, 8 Keys, 9 KeyArray?, 10 Lo?, 11 Hi?, 12 LoInc, 13 HiInc, 14 Desc, 15 Index?"},
+	{1, (*plan.Scan)(nil), "1 Cols, 2 Table, 3 Alias, 4 Schema, 5 Slots, 6 Filter?, 7 Access, 8 Keys, 9 KeyArray?, 10 Lo?, 11 Hi?, 12 LoInc, 13 HiInc, 14 Desc, 15 Index?, 16 Sums?"},
 	{2, (*plan.SystemScan)(nil), "1 Cols, 2 Name, 3 Alias, 4 Slots, 5 Filter?"},
 	{3, (*plan.FunctionScan)(nil), "1 Cols, 2 Alias, 3 Functions, 4 Ordinality"},
 	{4, (*plan.Values)(nil), "1 Cols, 2 Rows"},

@@ -1,0 +1,47 @@
+package builtin
+
+import "github.com/sherddb/sherd/sql/types"
+
+// HotInfo spreads the counters of single documents over parts, and puts them together again.
+type HotInfo interface {
+	// HotSplit gives the number of parts. table is 0 where the id's collection names it; without counters the table's own are meant.
+	HotSplit(table uint32, id string, parts int, counters []string) (int, error)
+	HotJoin(table uint32, id string) error
+}
+
+// sysHot is what concerns documents that are used too much.
+var sysHot = map[string]Func{
+	"sherd_hot_split": func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotSplit(c, 0, a) },
+	"sherd_hot_split_of": func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		return hotSplit(c, a[0].Oid(), a[1:])
+	},
+	"sherd_hot_join":    func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotJoin(c, 0, a) },
+	"sherd_hot_join_of": func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotJoin(c, a[0].Oid(), a[1:]) },
+}
+
+func hotSplit(c *Ctx, table uint32, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	names, err := types.ArrayOf(a[2])
+	if err != nil {
+		return types.Null, err
+	}
+	var counters []string
+	for i := range names.Len() {
+		if d := names.At(i); !d.IsNull() {
+			counters = append(counters, d.S)
+		}
+	}
+	n, err := s.HotSplit(table, a[0].S, int(a[1].N), counters)
+	return types.NewInt(int64(n)), err
+}
+
+func hotJoin(c *Ctx, table uint32, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	return types.Datum{K: types.KindVoid}, s.HotJoin(table, a[0].S)
+}

@@ -1,0 +1,173 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// combiner adds what the parts of split documents hold to the counters in their rows, as a scan reads them. What the parts add up to was read by the
+// gateway at the statement's own timestamp, and within its own transaction: so row and parts are of one moment.
+type combiner struct {
+	sums   Eval
+	hot    *catalog.Hot
+	places []counterPlace
+	added  map[string][]types.Datum // by encoded primary key, of the running task: by counter, null is nothing
+}
+
+// counterPlace is a counter among the slots of a scan.
+type counterPlace struct {
+	slot, counter int
+	column        *catalog.Column
+	path          []string
+}
+
+func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
+	if n.Sums == nil {
+		return nil, nil
+	}
+	if n.Table.Hot == nil {
+		return nil, internal("table %q has no split documents", n.Table.Name)
+	}
+	f, err := k.expr(n.Sums)
+	if err != nil {
+		return nil, err
+	}
+	o := &combiner{sums: f, hot: n.Table.Hot}
+	for i, c := range n.Table.Hot.Counters {
+		for slot, at := range n.Slots {
+			if col := &n.Table.Columns[max(at, 0)]; at == int(c.Column)-1 && !col.Dropped {
+				o.places = append(o.places, counterPlace{slot, i, col, c.Path})
+			}
+		}
+	}
+	return o, nil
+}
+
+// start reads what the parts add up to.
+func (o *combiner) start(c *Ctx) error {
+	o.added = nil
+	d, err := o.sums(c, nil)
+	if err != nil || d.IsNull() {
+		return err
+	}
+	for _, doc := range jsonb.Doc(d.S).Elements() {
+		number, sums, err := o.sum(doc)
+		if err != nil {
+			return err
+		}
+		if x := o.hot.Document(number); x != nil {
+			if o.added == nil {
+				o.added = map[string][]types.Datum{}
+			}
+			o.added[string(x.Key)] = sums
+		}
+	}
+	return nil
+}
+
+// sum reads the sums of one document.
+func (o *combiner) sum(doc jsonb.Doc) (number int32, sums []types.Datum, err error) {
+	sums = make([]types.Datum, len(o.hot.Counters))
+	for i, v := range doc.Elements() {
+		if v.Kind() == jsonb.Null || i > len(sums) {
+			continue
+		}
+		text, _ := v.AsText()
+		d, err := types.ParseNumeric(text)
+		if err != nil {
+			return 0, nil, err
+		}
+		if i > 0 {
+			sums[i-1] = d
+			continue
+		}
+		n, err := types.NumericToInt(d, types.Int4)
+		if err != nil {
+			return 0, nil, err
+		}
+		number = int32(n)
+	}
+	return number, sums, nil
+}
+
+// apply changes the counters of a row, if it is one of a split document.
+func (o *combiner) apply(key []byte, row Row) error {
+	if len(o.added) == 0 {
+		return nil
+	}
+	sums := o.added[string(key[keyAt:])]
+	if sums == nil {
+		return nil
+	}
+	for i := range o.places {
+		p := &o.places[i]
+		if d := sums[p.counter]; !d.IsNull() && types.NumericSign(d) != 0 {
+			sum, err := p.plus(row[p.slot], d)
+			if err != nil {
+				return err
+			}
+			row[p.slot] = sum
+		}
+	}
+	return nil
+}
+
+// plus adds to a counter in its column's value. What is no number has nothing added to it, so that is an error of ours.
+func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
+	switch {
+	case d.IsNull():
+	case d.K == types.KindInt:
+		sum, err := types.NumericAdd(types.NumericFromInt(d.N), n)
+		if err != nil {
+			return d, err
+		}
+		v, err := types.NumericToInt(sum, p.column.Type)
+		return types.NewInt(v), err
+	case d.K == types.KindNumeric:
+		return types.NumericAdd(d, n)
+	case d.K == types.KindJSONB && len(p.path) > 0:
+		doc := jsonb.Doc(d.S)
+		sum, ok, err := addToNumber(doc, p.path, n)
+		if err != nil {
+			return d, err
+		}
+		if ok {
+			doc, err = doc.Set(jsonb.Steps(p.path...), sum, false)
+			return types.OfDoc(doc), err
+		}
+	}
+	return d, internal("counter %q of a split document is no number, but has parts", p.column.Name)
+}
+
+// addToNumber adds to the number at a path; ok is false where there is none.
+func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok bool, err error) {
+	v, ok := doc.Path(path...)
+	if !ok || v.Kind() != jsonb.Number {
+		return "", false, nil
+	}
+	text, _ := v.AsText()
+	d, err := types.ParseNumeric(text)
+	if err == nil {
+		d, err = types.NumericAdd(d, n)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	sum, err = jsonb.OfNumber(string(types.AppendNumeric(nil, d)))
+	return sum, err == nil, err
+}
+
+// EncodedKey gives the encoded primary key of a row with these values of its key columns, and the text form that messages and views have of it.
+func EncodedKey(def *catalog.Table, keys Row) ([]byte, error) {
+	t, err := newTable(def)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) != len(t.key) || anyNull(keys) {
+		return nil, pgerr.New(pgerr.NullValueNotAllowed, "a key of table %q must not be null", def.Name)
+	}
+	return t.appendKey(nil, keys), nil
+}

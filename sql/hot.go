@@ -1,0 +1,515 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Counters of split documents are kept in parts: rows of a hidden table (catalog.Hot) that lie in as many buckets as there are parts, so that sessions
+// that add to one counter at once do not wait for each other. A statement about a table with split documents is one of three things, and which of them
+// is seen when it runs, by the keys that it names:
+//
+//	an increment   adds to one part, chosen by the session, and touches the document not at all (hot_increment.go)
+//	a read         adds what the parts hold to the rows that it reads, all at its own timestamp (plan.Scan.Sums)
+//	a write        of any other kind, or a row lock, first puts the parts into the document, and has all their locks then (hot_fold.go)
+//
+// What it rests on: parts of a document exist while, and only while, the document is split and exists; who writes the document's own row has the locks
+// of all its parts; and what is split changes under the lock of the whole table, so that every program knows it.
+
+// hotProgram is what a program has to do about split documents; one whose tables have none has no hotProgram.
+type hotProgram struct {
+	tables    []*hotTable
+	increment *increment // nil: it is none
+	combined  *program   // the program with the parts added; its last parameters are keys of parts, one array for each table
+	statement *program   // the program itself
+}
+
+// hotTable is one table of a program that has split documents, or had.
+type hotTable struct {
+	def     *catalog.Table
+	parts   *catalog.Table
+	read    bool   // rows are read with their counters
+	reads   []keys // of which rows; none: of any
+	written bool   // rows are written that were there, or locked
+	writes  []keys // which; none: any
+	changes bool   // rows are written: what the parts know of the document has to be set right afterwards
+}
+
+// keys are primary keys that a step names: a tuple, or an array of keys of one column.
+type keys struct {
+	tuple []query.Expr
+	array query.Expr
+}
+
+// hotTables finds the tables with split documents in a plan, and what it does with their rows.
+func hotTables(view *catalog.View, root plan.Node) []*hotTable {
+	if view == nil {
+		return nil
+	}
+	f := &hotFinder{view: view}
+	f.node(root)
+	return f.found
+}
+
+type hotFinder struct {
+	view  *catalog.View
+	found []*hotTable
+}
+
+func (f *hotFinder) table(def *catalog.Table) *hotTable {
+	if def == nil || def.Hot == nil {
+		return nil
+	}
+	for _, t := range f.found {
+		if t.def.OID == def.OID {
+			return t
+		}
+	}
+	parts := f.view.Table(def.Hot.Parts)
+	if parts == nil {
+		return nil
+	}
+	t := &hotTable{def: def, parts: parts}
+	f.found = append(f.found, t)
+	return t
+}
+
+// node looks at a step, at those below it, and at those of its subqueries.
+func (f *hotFinder) node(n plan.Node) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		if t := f.table(n.Table); t != nil && plan.ReadsCounters(n) {
+			t.reads = named(t.reads, t.read, keysOf(n))
+			t.read = true
+		}
+	case *plan.LockRows:
+		for _, l := range n.Locks {
+			t := f.table(l.Table)
+			scans := scansOf(n.Child, l.Table)
+			if t == nil || l.Strength == query.LockKeyShare && !slices.ContainsFunc(scans, plan.ReadsCounters) {
+				continue
+			}
+			t.writes = named(t.writes, t.written, allKeys(scans))
+			t.written = true
+		}
+	case *plan.Modify:
+		if t := f.table(n.Table); t != nil && (n.Kind != plan.ModInsert || n.OnConflict != nil && n.OnConflict.Update) {
+			t.writes = named(t.writes, t.written, keysWritten(n))
+			t.written, t.changes = true, true
+		}
+	}
+	exec.EachSubPlan(n, f.node)
+	for _, c := range n.Children() {
+		f.node(c)
+	}
+}
+
+// named adds keys to a list that is none where any key may be meant. known tells whether the list has been begun.
+func named(list []keys, begun bool, more []keys) []keys {
+	if more == nil || begun && list == nil {
+		return nil
+	}
+	return append(list, more...)
+}
+
+// keysOf gives the keys by which a scan reads, nil where they are not known before it does.
+func keysOf(s *plan.Scan) []keys {
+	if s.Access != plan.ScanKeys {
+		return nil
+	}
+	var out []keys
+	for _, t := range s.Keys {
+		out = append(out, keys{tuple: t})
+	}
+	if s.KeyArray != nil {
+		out = append(out, keys{array: s.KeyArray})
+	}
+	for _, k := range out {
+		if !rowless(append(slices.Clip(k.tuple), k.array)...) {
+			return nil
+		}
+	}
+	return out
+}
+
+func allKeys(scans []*plan.Scan) []keys {
+	var out []keys
+	for i, s := range scans {
+		out = named(out, i > 0, keysOf(s))
+	}
+	return out
+}
+
+// scansOf lists the scans of a table in a step and below it.
+func scansOf(n plan.Node, t *catalog.Table) (out []*plan.Scan) {
+	if s, ok := n.(*plan.Scan); ok && s.Table.OID == t.OID {
+		out = append(out, s)
+	}
+	for _, c := range n.Children() {
+		out = append(out, scansOf(c, t)...)
+	}
+	return out
+}
+
+// keysWritten gives the keys of the rows that a Modify may change.
+func keysWritten(m *plan.Modify) []keys {
+	if m.Kind != plan.ModInsert {
+		scans := scansOf(m.Child, m.Table) // those of its source too: more than needed at worst
+		return allKeys(scans)
+	}
+	if !m.OnConflict.Primary || len(m.OnConflict.Arbiters) > 0 {
+		return nil
+	}
+	pk := m.Table.PrimaryKey()
+	rows, ok := inserted(m)
+	if pk == nil || !ok {
+		return nil
+	}
+	out := []keys{}
+	for _, row := range rows {
+		var k keys
+		for _, att := range pk.Columns {
+			k.tuple = append(k.tuple, row[att-1])
+		}
+		if !rowless(k.tuple...) {
+			return nil
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// inserted gives the rows of an INSERT of VALUES as expressions, by column.
+func inserted(m *plan.Modify) (rows [][]query.Expr, ok bool) {
+	proj, ok := m.Child.(*plan.Project)
+	if !ok {
+		return nil, false
+	}
+	return project(proj)
+}
+
+func project(n plan.Node) (rows [][]query.Expr, ok bool) {
+	switch n := n.(type) {
+	case *plan.Values:
+		return n.Rows, len(n.Rows) <= maxNamed
+	case *plan.Project:
+		if n.Sets {
+			return nil, false
+		}
+		below, ok := project(n.Child)
+		if !ok {
+			return nil, false
+		}
+		for _, row := range below {
+			out := make([]query.Expr, len(n.Exprs))
+			for i, e := range n.Exprs {
+				out[i] = query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+					if s, is := x.(*plan.Slot); is && s.N < len(row) {
+						return row[s.N], true
+					}
+					return nil, false
+				})
+			}
+			rows = append(rows, out)
+		}
+		return rows, true
+	}
+	return nil, false
+}
+
+// maxNamed is how many rows of VALUES are looked at one by one.
+const maxNamed = 1000
+
+// rowless tells whether expressions can be evaluated before the statement runs.
+func rowless(es ...query.Expr) bool {
+	for _, e := range es {
+		if e == nil {
+			continue
+		}
+		if query.Contains(e, func(x query.Expr) bool {
+			switch x := x.(type) {
+			case *query.Const, *query.Param, *query.Relabel, *query.CoerceIO, *query.Array, *query.ArrayCoerce, *query.Element:
+			case *query.Call:
+				return x.Proc.Volatility == 'v' || x.Proc.RetSet || builtin.PlaceOf(x.Proc) != builtin.Anywhere
+			default:
+				return true
+			}
+			return false
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// evaluate gives the value of an expression that is rowless.
+func (s *Session) evaluate(e query.Expr, args []types.Datum) (types.Datum, error) {
+	switch n := e.(type) {
+	case *query.Const:
+		return n.Value, nil
+	case *query.Param:
+		if n.N <= len(args) {
+			return args[n.N-1], nil
+		}
+	}
+	f, err := exec.CompileExpr(e)
+	if err != nil {
+		return types.Null, err
+	}
+	return f(&exec.Ctx{Params: args, Env: s.Env(), Session: info{Session: s}}, nil)
+}
+
+// documents gives those of a table's documents that keys name; without any list, all. Of those that are whole again only with past.
+func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum, past bool) ([]*catalog.HotDocument, error) {
+	var out []*catalog.HotDocument
+	wanted := func(d *catalog.HotDocument) bool { return d.Joined == 0 || past }
+	if list == nil {
+		for i := range def.Hot.Documents {
+			if d := &def.Hot.Documents[i]; wanted(d) {
+				out = append(out, d)
+			}
+		}
+		return out, nil
+	}
+	add := func(row exec.Row) error {
+		if slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() }) {
+			return nil
+		}
+		key, err := exec.EncodedKey(def, row)
+		if err != nil {
+			return err
+		}
+		for i := range def.Hot.Documents {
+			if d := &def.Hot.Documents[i]; wanted(d) && string(d.Key) == string(key) && !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+		return nil
+	}
+	for _, k := range list {
+		if err := s.eachKey(k, args, add); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) error {
+	if k.array == nil {
+		row := make(exec.Row, len(k.tuple))
+		for i, e := range k.tuple {
+			var err error
+			if row[i], err = s.evaluate(e, args); err != nil {
+				return err
+			}
+		}
+		return f(row)
+	}
+	d, err := s.evaluate(k.array, args)
+	if err != nil || d.IsNull() {
+		return err
+	}
+	a, err := types.ArrayOf(d)
+	if err != nil {
+		return err
+	}
+	for i := range a.Len() {
+		if err := f(exec.Row{a.At(i)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hotProgram makes what a program of q has to do about split documents, nil where its tables have none.
+func (s *Session) hotProgram(view *catalog.View, q *query.Query, p *program) (*hotProgram, error) {
+	tables := hotTables(view, p.plan.Root)
+	if len(tables) == 0 {
+		return nil, nil
+	}
+	h := &hotProgram{tables: tables, statement: p}
+	if !slices.ContainsFunc(tables, func(t *hotTable) bool { return t.read }) {
+		return h, s.findIncrement(view, h, q, p)
+	}
+	env, _ := planning(view, q)
+	env.LockLate = p.late
+	first := len(p.params) + 1
+	if q.Current != nil {
+		first += q.Current.Columns
+	}
+	env.Sums = func(def *catalog.Table) (*query.Query, error) {
+		i := slices.IndexFunc(tables, func(t *hotTable) bool { return t.def.OID == def.OID })
+		if i < 0 {
+			return nil, nil
+		}
+		return sumsQuery(view, tables[i], first+i)
+	}
+	pl, err := plan.Build(q, env)
+	if err != nil {
+		return nil, err
+	}
+	x, err := exec.Compile(pl)
+	if err != nil {
+		return nil, err
+	}
+	combined := *p
+	combined.plan, combined.exec = pl, x
+	h.combined = &combined
+	return h, s.findIncrement(view, h, q, p)
+}
+
+// sumsQuery is what the parts add up to whose keys are in parameter n.
+func sumsQuery(view *catalog.View, t *hotTable, n int) (*query.Query, error) {
+	var sums, names strings.Builder
+	for i := range t.def.Hot.Counters {
+		fmt.Fprintf(&sums, ", sum(c%d) AS s%d", i, i)
+		fmt.Fprintf(&names, ", s%d", i)
+	}
+	params := make([]types.OID, n)
+	for i := range params {
+		params[i] = types.Text
+	}
+	params[n-1] = types.Int8Array
+	return hiddenQuery(view, t.def, fmt.Sprintf("SELECT jsonb_agg(jsonb_build_array(d%s)) FROM (SELECT d%s FROM %s WHERE k = ANY($%d) GROUP BY d) x",
+		names.String(), sums.String(), quotedName(view, t.parts), n), params)
+}
+
+func quotedName(view *catalog.View, t *catalog.Table) string {
+	return builtin.QuoteIdent(view.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)
+}
+
+// hiddenQuery analyses a statement of the server's own, which may name tables of parts.
+func hiddenQuery(view *catalog.View, of *catalog.Table, text string, params []types.OID) (*query.Query, error) {
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := analyze.Statement(&analyze.Context{Catalog: view, Database: of.Database, Source: text, Storage: true}, stmts[0].Node, params)
+	return q, err
+}
+
+// hiddenProgram makes the program of such a statement.
+func hiddenProgram(view *catalog.View, of *catalog.Table, text string, params []types.OID) (*exec.Program, error) {
+	q, err := hiddenQuery(view, of, text, params)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := plan.Build(q, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return nil, err
+	}
+	return exec.Compile(pl)
+}
+
+// runHidden runs a statement of the server's own within the transaction, and gives the number of rows that it wrote.
+func (s *Session) runHidden(ctx context.Context, view *catalog.View, of *catalog.Table, text string, params []types.OID, args []types.Datum, emit exec.Emit) (int64, error) {
+	p, err := hiddenProgram(view, of, text, params)
+	if err != nil {
+		return 0, err
+	}
+	return s.runHiddenProgram(ctx, p, args, emit)
+}
+
+func (s *Session) runHiddenProgram(ctx context.Context, p *exec.Program, args []types.Datum, emit exec.Emit) (int64, error) {
+	outer := s.running
+	defer func() { s.running = outer }()
+	c := s.execution(ctx, args)
+	c.Before = s.tx.parts.Mark()
+	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
+	if emit == nil {
+		emit = func([]types.Datum) error { return nil }
+	}
+	err := p.Run(c, emit)
+	return c.Affected, err
+}
+
+// perform runs a program, and does about split documents what has to be done. It gives the program whose plan was run.
+func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exec.Emit) (*program, error) {
+	h := p.hot
+	if h == nil {
+		return p, p.exec.Run(c, emit)
+	}
+	if h.increment != nil {
+		done, err := s.add(ctx, h.increment, c)
+		if err != nil || done {
+			return p, err
+		}
+	}
+	folded, err := s.foldFor(ctx, h, c)
+	if err != nil {
+		return p, err
+	}
+	run, err := s.chosen(h, c, folded)
+	if err != nil {
+		return p, err
+	}
+	if err := run.exec.Run(c, emit); err != nil {
+		return run, err
+	}
+	for _, f := range folded {
+		if err := s.settleParts(ctx, f); err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
+// chosen gives the form of the program that reads what it has to, with its parameters set. Documents whose parts were just put into them need none.
+func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*program, error) {
+	if h.combined == nil {
+		return h.statement, nil
+	}
+	t := s.tx
+	past := t != nil && (t.t != 0 || t.near || t.past) || c.Steady
+	args, needed := slices.Clip(c.Params), false
+	for _, x := range h.tables {
+		var parts []types.Datum
+		if x.read {
+			list, err := s.documents(x.def, x.reads, c.Params, past)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range list {
+				if slices.ContainsFunc(folded, func(f *fold) bool { return f.has(x.def, d) }) {
+					continue
+				}
+				for _, k := range d.Parts {
+					parts = append(parts, types.NewInt(k))
+				}
+			}
+		}
+		needed = needed || len(parts) > 0
+		args = append(args, int8Array(parts))
+	}
+	if !needed {
+		return h.statement, nil
+	}
+	c.Params = args
+	return h.combined, nil
+}
+
+func int8Array(elems []types.Datum) types.Datum {
+	if len(elems) == 0 {
+		return types.NewArray(types.Int8, nil, nil, nil)
+	}
+	return types.NewArray(types.Int8, []int32{int32(len(elems))}, []int32{1}, elems)
+}
+
+// errSplitCursor refuses a cursor that would lock a split document whose parts are not empty: it reads what was there when it was opened, and putting
+// the parts into the document changes that.
+func errSplitCursor(t *catalog.Table) error {
+	return pgerr.Unsupported("a cursor cannot lock rows of table %q while documents of it are split", t.Name).
+		WithHint("Lock them with a SELECT of their own, or make the documents whole with sherd.hot_join().")
+}

@@ -1,0 +1,330 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// increment is a statement that does nothing but add to counters of the one document that it names: UPDATE without RETURNING, or the DO UPDATE of an
+// INSERT whose row would be the document. It adds to one part, if the document is split and the sum is certain to fit; else it runs as it stands.
+type increment struct {
+	table   *catalog.Table
+	key     query.Expr
+	adds    []addition
+	notNull []query.Expr // of an INSERT: must not be null, for that comes before the conflict
+	program *exec.Program
+}
+
+// addition is what is added to one counter.
+type addition struct {
+	counter  int // position in Hot.Counters
+	amount   query.Expr
+	negative bool
+	whole    bool        // the amount has to be a whole number
+	limit    types.OID   // the narrowest type on the way, 0 for numeric
+	most     types.Datum // its largest value
+}
+
+// findIncrement notes in h that p, the program of q, is an increment, if it is one.
+func (s *Session) findIncrement(view *catalog.View, h *hotProgram, q *query.Query, p *program) error {
+	inc := incrementOf(q, p.plan.Root)
+	if inc == nil || len(h.tables) != 1 || h.tables[0].def.OID != inc.table.OID {
+		return nil
+	}
+	for i := range inc.adds {
+		inc.adds[i].most = largest(inc.adds[i].limit)
+	}
+	var err error
+	if inc.program, err = incrementProgram(view, h.tables[0], inc.adds); err == nil {
+		h.increment = inc
+	}
+	return err
+}
+
+// largest is the largest value of a type; of numeric one beyond which nobody counts.
+func largest(oid types.OID) types.Datum {
+	switch oid {
+	case types.Int2:
+		return types.NumericFromInt(math.MaxInt16)
+	case types.Int4:
+		return types.NumericFromInt(math.MaxInt32)
+	case types.Int8:
+		return types.NumericFromInt(math.MaxInt64)
+	}
+	d, _ := types.ParseNumeric("1e100")
+	return d
+}
+
+// incrementProgram adds to a part. Of each counter no part may hold more than its share of what the document's own number leaves: so whatever the
+// others hold, the sum fits.
+func incrementProgram(view *catalog.View, t *hotTable, adds []addition) (*exec.Program, error) {
+	var set, where []string
+	params := []types.OID{types.Int8, types.Numeric}
+	for _, a := range adds {
+		n := len(params)
+		params = append(params, types.Numeric, types.Numeric)
+		set = append(set, fmt.Sprintf("c%d = c%d + $%d", a.counter, a.counter, n+1))
+		where = append(where, fmt.Sprintf(" AND abs(c%d + $%d) * $2 <= $%d - abs(b%d)", a.counter, n+1, n+2, a.counter))
+	}
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE k = $1%s", quotedName(view, t.parts), strings.Join(set, ", "), strings.Join(where, ""))
+	return hiddenProgram(view, t.def, text, params)
+}
+
+// add runs an increment; done is false where the statement has to run as it stands.
+func (s *Session) add(ctx context.Context, inc *increment, c *exec.Ctx) (done bool, err error) {
+	docs, err := s.documents(inc.table, []keys{{tuple: []query.Expr{inc.key}}}, c.Params, false)
+	if err != nil || len(docs) == 0 || c.Limits.ReadOnly {
+		return false, err
+	}
+	doc := docs[0]
+	for _, e := range inc.notNull {
+		if d, err := s.evaluate(e, c.Params); err != nil || d.IsNull() {
+			return false, err
+		}
+	}
+	args := []types.Datum{types.NewInt(s.partOf(doc)), types.NumericFromInt(int64(len(doc.Parts)))}
+	for _, a := range inc.adds {
+		n, ok, err := s.amount(a, c.Params)
+		if err != nil || !ok || !slices.Contains(doc.Counters, int32(a.counter)) {
+			return false, err
+		}
+		args = append(args, n, a.most)
+	}
+	n, err := s.runHiddenProgram(ctx, inc.program, args, nil)
+	if err != nil {
+		return false, err
+	}
+	c.Affected = n
+	return n == 1, nil
+}
+
+// partOf gives the part of a document that this session adds to: always the same, so that a transaction which adds twice cannot wait in a circle.
+func (s *Session) partOf(d *catalog.HotDocument) int64 { return d.Parts[int(s.start.PID)%len(d.Parts)] }
+
+// amount evaluates what is to be added.
+func (s *Session) amount(a addition, args []types.Datum) (n types.Datum, ok bool, err error) {
+	d, err := s.evaluate(a.amount, args)
+	if err != nil {
+		return d, false, err
+	}
+	switch d.K {
+	case types.KindInt:
+		n = types.NumericFromInt(d.N)
+	case types.KindNumeric:
+		n = d
+	default:
+		return d, false, nil
+	}
+	if scale, finite := types.NumericScale(n); !finite || a.whole && scale > 0 {
+		return d, false, nil
+	}
+	if a.negative {
+		n = types.NumericNeg(n)
+	}
+	return n, true, nil
+}
+
+// incrementOf recognises an increment, nil: it is something else.
+func incrementOf(q *query.Query, root plan.Node) *increment {
+	if q.Returning || len(q.CTEs) > 0 || q.Current != nil {
+		return nil
+	}
+	def := (*catalog.Table)(nil)
+	if q.Command == query.Update || q.Command == query.Insert {
+		def = q.Rels[q.Result].Table
+	}
+	if def == nil || !def.Hot.Splits() || def.PrimaryKey() == nil || len(def.PrimaryKey().Columns) != 1 {
+		return nil
+	}
+	if q.Command == query.Insert {
+		return insertedIncrement(q, root, def)
+	}
+	key := keyOfUpdate(q, root, def)
+	if key == nil {
+		return nil
+	}
+	inc := &increment{table: def, key: key}
+	m := matcher{def: def, rel: q.Result}
+	if inc.adds = m.assignments(q.Assign); inc.adds == nil {
+		return nil
+	}
+	return inc
+}
+
+// keyOfUpdate gives the key of an UPDATE of one table whose WHERE says nothing but what its key is.
+func keyOfUpdate(q *query.Query, root plan.Node, def *catalog.Table) query.Expr {
+	where, ok := q.Where.(*query.Call)
+	if !ok || where.Op != "=" || len(q.From) > 0 || len(q.Rels) != 1 {
+		return nil
+	}
+	scans := scansOf(root, def)
+	if len(scans) != 1 {
+		return nil
+	}
+	list := keysOf(scans[0])
+	if len(list) != 1 || list[0].array != nil {
+		return nil
+	}
+	return list[0].tuple[0]
+}
+
+// insertedIncrement recognises INSERT … VALUES (…) ON CONFLICT (key) DO UPDATE SET counter = counter + …: where the document is split it is there, so
+// the row is not inserted. What would refuse the row before the conflict is seen must not be there, or not happen.
+func insertedIncrement(q *query.Query, root plan.Node, def *catalog.Table) *increment {
+	oc := q.OnConflict
+	m, ok := root.(*plan.Modify)
+	if !ok || oc == nil || !oc.Update || !oc.Primary || len(oc.Indexes) > 0 || oc.Where != nil || def.Policy != nil || len(q.Checks) > 0 {
+		return nil
+	}
+	rows, ok := inserted(m)
+	if !ok || len(rows) != 1 || !rowless(rows[0]...) {
+		return nil
+	}
+	inc := &increment{table: def, key: rows[0][def.PrimaryKey().Columns[0]-1]}
+	for i, c := range def.Columns {
+		if c.NotNull && !c.Dropped {
+			inc.notNull = append(inc.notNull, rows[0][i])
+		}
+	}
+	x := matcher{def: def, rel: q.Result, excluded: oc.Excluded, row: rows[0]}
+	if inc.adds = x.assignments(oc.Assign); inc.adds == nil {
+		return nil
+	}
+	return inc
+}
+
+// matcher recognises what adds to counters of a table.
+type matcher struct {
+	def      *catalog.Table
+	rel      int          // of the row that is there
+	excluded int          // of the proposed row
+	row      []query.Expr // that row; nil: there is none
+}
+
+func (m *matcher) assignments(as []query.Assignment) []addition {
+	var out []addition
+	for _, a := range as {
+		adds := m.assignment(a)
+		if adds == nil {
+			return nil
+		}
+		for _, x := range adds {
+			if slices.ContainsFunc(out, func(o addition) bool { return o.counter == x.counter }) {
+				return nil
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (m *matcher) assignment(a query.Assignment) []addition {
+	counter := m.counter(a.Col, nil)
+	if counter < 0 {
+		return m.document(a.Col, a.Expr)
+	}
+	col := &m.def.Columns[a.Col]
+	e := integerCasts(a.Expr)
+	x, ok := m.sum(e, func(e query.Expr) (types.OID, bool) { return col.Type, m.isColumn(integerCasts(e), a.Col) })
+	if !ok || isInteger(col.Type) != isInteger(e.Type()) {
+		return nil
+	}
+	x.counter, x.limit = counter, 0
+	if isInteger(col.Type) {
+		x.limit = col.Type
+	}
+	return []addition{x}
+}
+
+// counter finds a counter by column position and path, -1: it is none.
+func (m *matcher) counter(column int, path []string) int {
+	return slices.IndexFunc(m.def.Hot.Counters, func(c catalog.Counter) bool {
+		return c.Equal(catalog.Counter{Column: m.def.Columns[column].AttNum, Path: path})
+	})
+}
+
+func (m *matcher) isColumn(e query.Expr, column int) bool {
+	v, ok := e.(*query.Var)
+	return ok && v.Up == 0 && v.Rel == m.rel && v.Col == column
+}
+
+func isInteger(oid types.OID) bool {
+	return oid == types.Int2 || oid == types.Int4 || oid == types.Int8
+}
+
+// integerCasts takes casts between integers off an expression.
+func integerCasts(e query.Expr) query.Expr {
+	for {
+		c, ok := e.(*query.Call)
+		if !ok || c.Cast == 0 || len(c.Args) != 1 || !isInteger(c.Type()) || !isInteger(c.Args[0].Type()) {
+			return e
+		}
+		e = c.Args[0]
+	}
+}
+
+// sum recognises value + amount, amount + value and value - amount. value tells whether an expression is the counter as it was, and of which type.
+func (m *matcher) sum(e query.Expr, value func(query.Expr) (types.OID, bool)) (addition, bool) {
+	c, ok := e.(*query.Call)
+	if !ok || len(c.Args) != 2 || c.Op != "+" && c.Op != "-" || !isInteger(c.Type()) && c.Type() != types.Numeric {
+		return addition{}, false
+	}
+	first, second := c.Args[0], c.Args[1]
+	if c.Op == "+" {
+		if _, ok := value(unCoalesced(first)); !ok {
+			first, second = second, first
+		}
+	}
+	limit, ok := value(unCoalesced(first))
+	amount := m.proposed(second)
+	if !ok || amount == nil || !rowless(amount) {
+		return addition{}, false
+	}
+	return addition{amount: amount, negative: c.Op == "-", limit: narrower(limit, c.Type())}, true
+}
+
+// unCoalesced takes COALESCE(x, constant) for x: a counter that is added to in parts is not null.
+func unCoalesced(e query.Expr) query.Expr {
+	if c, ok := e.(*query.Coalesce); ok && len(c.Args) == 2 && rowless(c.Args[1]) {
+		return c.Args[0]
+	}
+	return e
+}
+
+// proposed puts the values of the proposed row in the place of EXCLUDED.
+func (m *matcher) proposed(e query.Expr) query.Expr {
+	if m.row == nil {
+		return e
+	}
+	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		if v, ok := x.(*query.Var); ok && v.Up == 0 && v.Rel == m.excluded && v.Col >= 0 && v.Col < len(m.row) {
+			return m.row[v.Col], true
+		}
+		return nil, false
+	})
+}
+
+// narrower gives the integer type with the smaller range; numeric has none.
+func narrower(a, b types.OID) types.OID {
+	width := func(oid types.OID) int {
+		return slices.Index([]types.OID{types.Int2, types.Int4, types.Int8}, oid)
+	}
+	switch x, y := width(a), width(b); {
+	case x < 0 && y < 0:
+		return 0
+	case x < 0:
+		return b
+	case y < 0 || x < y:
+		return a
+	}
+	return b
+}
