@@ -86,7 +86,7 @@ func fullState(t *testing.T) state {
 // TestEveryFieldIsEncoded fails when a descriptor gains a field that fullOps and laterOps leave zero: such a field might be lost on disk.
 func TestEveryFieldIsEncoded(t *testing.T) {
 	zero := map[string]bool{}
-	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), moveOps()[:3], planOps(), factorOps()) {
+	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), moveOps()[:3], planOps(), factorOps(), hotOps()) {
 		noteFields(zero, reflect.TypeOf(o.desc).Elem().Name(), reflect.ValueOf(o.desc).Elem())
 	}
 	for path, is := range zero {

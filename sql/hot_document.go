@@ -82,7 +82,7 @@ func asNumber(e query.Expr) query.Expr {
 // field tells whether an expression is a field of the document as a number, and of which type.
 func (m *matcher) field(e query.Expr, column int, path []string) (types.OID, bool) {
 	oid := e.Type()
-	if !isInteger(oid) && oid != types.Numeric || e.(query.Expr).Typmod() >= 0 {
+	if !isInteger(oid) && oid != types.Numeric || e.Typmod() >= 0 {
 		return 0, false
 	}
 	var arg query.Expr
@@ -101,6 +101,7 @@ func (m *matcher) field(e query.Expr, column int, path []string) (types.OID, boo
 	default:
 		return 0, false
 	}
+	arg = unCoalesced(arg)
 	return oid, (arg.Type() == types.Text || arg.Type() == types.JSONB) && m.at(arg, column, path)
 }
 

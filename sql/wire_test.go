@@ -87,4 +87,5 @@ type sentSession struct {
 	builtin.NodeInfo
 	builtin.PlanInfo
 	builtin.TopologyInfo
+	builtin.HotInfo
 }

@@ -1,0 +1,146 @@
+package sql_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// hotWorld has a table of counters with a document that is split, and one that is not.
+func hotWorld(t *testing.T) (*world, *client) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint, n numeric, i int, note text, doc jsonb NOT NULL DEFAULT '{}')"+
+		" WITH (counters = 'v, n, i, Likes, Stats.Views')", "CREATE TABLE")
+	c.want(`INSERT INTO counters VALUES ('counters/hot', 10, 1.5, 1, 'a', '{"Likes":5,"Stats":{"Views":7},"Name":"x"}'), ('counters/cold', 1, 1, 1, 'b', '{"Likes":1}')`, "INSERT 0 2")
+	c.want("SELECT sherd.hot_split('counters/hot', 8)", "8\nSELECT 1")
+	return w, c
+}
+
+// TestHotIncrements: what adds to a counter does not wait for another session that does, in whatever way it is written, and what both have added is there.
+func TestHotIncrements(t *testing.T) {
+	w, a := hotWorld(t)
+	b := w.connect(t)
+	b.want("SET lock_timeout = '20s'", "SET")
+	for _, c := range []struct{ set, look, before, after string }{
+		{"v = v + 1", "v", "10", "12"},
+		{"v = 2 + v", "v", "12", "16"},
+		{"v = v - 3", "v", "16", "10"},
+		{"v = v + 1::smallint, n = n + 0.25", "v || ' ' || n", "10 1.5", "12 2.00"},
+		{"n = n - 1", "n", "2.00", "0.00"},
+		{"i = i + 1", "i", "1", "3"},
+		{"i = i + 1::bigint", "i", "3", "5"},
+		{"v = coalesce(v, 0) + 1", "v", "12", "14"},
+		{"doc = jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1))", "doc->>'Likes'", "5", "7"},
+		{"doc = jsonb_set(doc, '{Likes}', ((doc->>'Likes')::int + 1)::text::jsonb)", "doc->>'Likes'", "7", "9"},
+		{"doc = jsonb_set(doc, '{Likes}', (coalesce(doc->>'Likes', '0')::bigint - 1)::text::jsonb)", "doc->>'Likes'", "9", "7"},
+		{"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc#>>'{Stats,Views}')::numeric + 2))", "doc#>>'{Stats,Views}'", "7", "11"},
+		{"doc = jsonb_set(doc, '{Stats,Views}', to_jsonb((doc->'Stats'->>'Views')::bigint + 1), true)", "doc->'Stats'->>'Views'", "11", "13"},
+		{"doc['Likes'] = to_jsonb(doc['Likes']::int + 1)", "doc['Likes']", "7", "9"},
+		{"doc = doc || jsonb_build_object('Likes', (doc->>'Likes')::int + 1)", "doc->>'Likes'", "9", "11"},
+		{"doc = jsonb_set(jsonb_set(doc, '{Likes}', to_jsonb((doc->>'Likes')::int + 1)), '{Stats,Views}', to_jsonb((doc#>>'{Stats,Views}')::int + 1)), v = v + 1",
+			"doc->>'Likes' || ' ' || (doc->'Stats'->>'Views') || ' ' || v", "11 13 14", "13 15 16"},
+	} {
+		look := "SELECT " + c.look + " FROM counters WHERE id = 'counters/hot'"
+		update := "UPDATE counters SET " + c.set + " WHERE id = 'counters/hot'"
+		a.want(look, c.before+"\nSELECT 1")
+		a.want("BEGIN", "BEGIN")
+		a.want(update, "UPDATE 1")
+		b.want(update, "UPDATE 1") // beside it
+		a.want("COMMIT", "COMMIT")
+		b.want(look, c.after+"\nSELECT 1")
+	}
+	a.want("BEGIN", "BEGIN")
+	const upsert = "INSERT INTO counters (id, v) VALUES ('counters/hot', 2) ON CONFLICT (id) DO UPDATE SET v = counters.v + excluded.v"
+	a.want(upsert, "INSERT 0 1")
+	b.want(upsert, "INSERT 0 1")
+	a.want("COMMIT", "COMMIT")
+	a.want("SELECT v FROM counters WHERE id = 'counters/hot'", "20\nSELECT 1")
+	a.want("SELECT sherd.hot_join('counters/hot')", "\nSELECT 1")
+	a.want("SELECT * FROM counters ORDER BY id", `counters/cold|1|1|1|b|{"Likes": 1}`+"\n"+
+		`counters/hot|20|0.00|5|a|{"Name": "x", "Likes": 13, "Stats": {"Views": 15}}`+"\nSELECT 2")
+	a.want("SELECT count(*) FROM sherd.check() WHERE NOT ok", "0\nSELECT 1")
+}
+
+// TestHotWrites: what is no increment writes the document itself, and sees in it what the parts hold.
+func TestHotWrites(t *testing.T) {
+	_, c := hotWorld(t)
+	const add = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'"
+	for _, x := range [][2]string{
+		{add, "UPDATE 1"},
+		{"UPDATE counters SET v = v + 1 WHERE id = 'counters/hot' RETURNING v", "12\nUPDATE 1"},
+		{add, "UPDATE 1"},
+		{"UPDATE counters SET v = v * 2 WHERE id = 'counters/hot'", "UPDATE 1"},
+		{"SELECT v FROM counters WHERE id = 'counters/hot'", "26\nSELECT 1"},
+		{add, "UPDATE 1"},
+		{"UPDATE counters SET note = v WHERE v = 27", "UPDATE 1"},
+		{add, "UPDATE 1"},
+		{"SELECT v, note FROM counters WHERE v > 20", "28|27\nSELECT 1"},
+		{"UPDATE counters SET v = counters.v + 1 FROM (VALUES (1)) x", "UPDATE 2"},
+		{"SELECT sum(v), max(v), count(*) FROM counters", "31|29|2\nSELECT 1"},
+		{"SELECT a.v, b.v FROM counters a JOIN counters b ON a.v = b.v ORDER BY 1", "2|2\n29|29\nSELECT 2"},
+		{"SELECT (SELECT v FROM counters c WHERE c.id = x.id) FROM (VALUES ('counters/hot'), ('counters/cold')) x (id)", "29\n2\nSELECT 2"},
+		{add, "UPDATE 1"},
+		{"SELECT v FROM counters WHERE id = 'counters/hot' FOR UPDATE", "30\nSELECT 1"},
+		{"SELECT counters FROM counters WHERE id = 'counters/hot'", "(counters/hot,30,1.5,1,27,\"{\"\"Name\"\": \"\"x\"\", \"\"Likes\"\": 5, \"\"Stats\"\": {\"\"Views\"\": 7}}\")\nSELECT 1"},
+		{"UPDATE counters SET v = 9223372036854775806 WHERE id = 'counters/hot'", "UPDATE 1"},
+		{add, "UPDATE 1"},
+		{"SELECT v FROM counters WHERE id = 'counters/hot'", "9223372036854775807\nSELECT 1"},
+		{add, "bigint out of range (SQLSTATE 22003)"},
+		{"UPDATE counters SET v = NULL WHERE id = 'counters/hot'", "UPDATE 1"},
+		{add, "UPDATE 1"},
+		{"SELECT v IS NULL FROM counters WHERE id = 'counters/hot'", "t\nSELECT 1"},
+		{"UPDATE counters SET v = 1 WHERE id = 'counters/hot'", "UPDATE 1"},
+		{add, "UPDATE 1"},
+		{"WITH gone AS (DELETE FROM counters WHERE v = 2 RETURNING id, v) SELECT * FROM gone ORDER BY id", "counters/cold|2\ncounters/hot|2\nSELECT 2"},
+		{add, "UPDATE 0"},
+		{"INSERT INTO counters VALUES ('counters/hot', 5)", "INSERT 0 1"},
+		{add, "UPDATE 1"},
+		{"SELECT v FROM counters", "6\nSELECT 1"},
+		{"SELECT sherd.hot_split('counters/hot', 4)", "4\nSELECT 1"},
+		{add, "UPDATE 1"},
+		{"UPDATE counters SET id = 'counters/new' WHERE id = 'counters/hot'", "UPDATE 1"},
+		{add, "UPDATE 0"},
+		{"SELECT id, v FROM counters", "counters/new|7\nSELECT 1"},
+		{"TRUNCATE counters", "TRUNCATE TABLE"},
+		{"SELECT count(*) FROM counters", "0\nSELECT 1"},
+		{"DROP TABLE counters", "DROP TABLE"},
+		{"SELECT count(*) FROM sherd.check() WHERE NOT ok", "0\nSELECT 1"},
+	} {
+		c.want(x[0], x[1])
+	}
+}
+
+// TestHotRefused: what cannot be right while a document is split is refused.
+func TestHotRefused(t *testing.T) {
+	_, c := hotWorld(t)
+	refused := func(text, want string) {
+		t.Helper()
+		if got := c.answer(text); !strings.HasSuffix(got, "(SQLSTATE "+want+")") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	refused("SELECT sherd.hot_split('counters/hot', 8)", "42710")
+	refused("SELECT sherd.hot_split('counters/none', 8)", "42704")
+	refused("SELECT sherd.hot_split('elsewhere/none', 8)", "42P01")
+	refused("SELECT sherd.hot_split('counters/cold', 1)", "22023")
+	refused("SELECT sherd.hot_split('counters/cold', 8, ARRAY['id'])", "0A000")
+	refused("SELECT sherd.hot_split('counters/cold', 8, ARRAY['note'])", "0A000")
+	refused("SELECT sherd.hot_split('counters/cold', 8, ARRAY['Stats'])", "0A000")
+	refused("SELECT sherd.hot_join('counters/cold')", "42704")
+	refused("CREATE INDEX ON counters (v)", "0A000")
+	refused("ALTER TABLE counters ADD CHECK (v > 0)", "0A000")
+	refused("ALTER TABLE counters DROP COLUMN v", "0A000")
+	refused("ALTER TABLE counters ALTER COLUMN v TYPE numeric", "0A000")
+	refused("ALTER TABLE counters SET (shard_by = 'Likes')", "0A000")
+	refused("SELECT * FROM sherd_parts_16384", "42P01")
+	refused("ALTER TABLE counters SET (counters = 'note')", "0A000")
+	c.want("BEGIN", "BEGIN")
+	refused("SELECT sherd.hot_split('counters/cold', 8)", "25001")
+	c.want("ROLLBACK", "ROLLBACK")
+	c.want("SELECT sherd.hot_join('counters/hot')", "\nSELECT 1")
+	c.want("CREATE INDEX likes ON counters ((doc->>'Likes'))", "CREATE INDEX")
+	c.want("CREATE INDEX names ON counters ((doc->>'Name'))", "CREATE INDEX")
+	refused("SELECT sherd.hot_split('counters/hot', 8)", "0A000")
+	c.want("SELECT sherd.hot_split('counters', 'counters/hot', 8, ARRAY['v'])", "8\nSELECT 1")
+	c.want("SELECT sherd.hot_split('counters', 'counters/cold', 8, ARRAY['Stats.Views'])", "8\nSELECT 1")
+}
