@@ -140,6 +140,10 @@ func TestDataDirSecondProcess(t *testing.T) {
 	if _, err := OpenDataDir(dir, "0.1.0", fixedIdentity); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
+	want = fmt.Sprintf("the data directory %s is in use by another process of Sherd (pid %d). Stop it first, or ask the running node", dir, child.Process.Pid)
+	if _, err := ReadDataDir(dir, "0.1.0"); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +153,50 @@ func TestDataDirSecondProcess(t *testing.T) {
 		t.Fatalf("after the holder was killed: %v", err)
 	}
 	d.Close()
+}
+
+// Who reads a directory changes nothing there, and keeps it from being opened meanwhile.
+func TestReadDataDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := ReadDataDir(dir, "0.1.0"); err == nil || err.Error() != "there is no data directory "+dir {
+		t.Error(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadDataDir(dir, "0.1.0"); err == nil || err.Error() != dir+" is not a data directory of Sherd: it has no file VERSION" {
+		t.Error(err)
+	}
+	d, err := OpenDataDir(dir, "0.1.0", fixedIdentity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	before, _ := os.ReadFile(d.Join("VERSION"))
+	var readers []*DataDir
+	for range 2 {
+		r, err := ReadDataDir(dir, "0.2.0")
+		if err != nil || r.ClusterID != testCluster || r.NodeID != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		readers = append(readers, r)
+	}
+	if after, _ := os.ReadFile(d.Join("VERSION")); string(after) != string(before) {
+		t.Errorf("VERSION has become %s", after)
+	}
+	if _, err := OpenDataDir(dir, "0.1.0", fixedIdentity); err == nil || !strings.Contains(err.Error(), "is in use by another process") {
+		t.Error(err)
+	}
+	for _, r := range readers {
+		r.Close()
+	}
+	newer := dirVersion{format: DirFormat + 1, product: "9.0.0", Identity: Identity{ClusterID: testCluster, NodeID: 1}}
+	if err := os.WriteFile(d.Join("VERSION"), newer.text(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadDataDir(dir, "0.1.0"); err == nil || !strings.HasSuffix(err.Error(), "was written by Sherd 9.0.0; this is Sherd 0.1.0, which reads formats up to 1. Start the newer release") {
+		t.Error(err)
+	}
 }
 
 func TestNewCluster(t *testing.T) {

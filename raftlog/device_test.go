@@ -316,3 +316,59 @@ func TestFailedWrites(t *testing.T) {
 	}
 	check(t, openGroup(t, reopen(t, d), 1), 1, 12, "x")
 }
+
+// A device that is open for reading only has all entries, changes no file, and fails who would.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	d := openDevice(t, dir, testSegment)
+	g := openGroup(t, d, 7)
+	store(t, g, 1, 400, strings.Repeat("x", 500))
+	if err := g.DeleteRange(1, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"LOCK", sparePrefix + "9"} { // one is missing, and a spare file of no use is there
+		os.Remove(filepath.Join(dir, name))
+	}
+	if err := os.WriteFile(filepath.Join(dir, sparePrefix+"9"), []byte("cut off"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, dir)
+	r, err := Open(Options{Dir: dir, SegmentSize: testSegment, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g = openGroup(t, r, 7)
+	check(t, g, 11, 400, strings.Repeat("x", 500))
+	if err := g.StoreLog(entry(401, 1, "y")); !errors.Is(err, errReadOnly) {
+		t.Error(err)
+	}
+	if err := g.DeleteRange(11, 20); !errors.Is(err, errReadOnly) {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := names(t, dir); !slices.Equal(before, after) {
+		t.Errorf("%q has become %q", before, after)
+	}
+}
+
+// names gives the files of a directory, with their sizes and times.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(e.Name(), info.Size(), info.ModTime()))
+	}
+	return out
+}
