@@ -41,6 +41,8 @@
 //
 // Of changes of policies, topology and placement it keeps who, when and why: 10,000 of them, for 90 days (record.go).
 //
+// ReadStopped reads what the replica of a node that is stopped knew, on a copy of its files.
+//
 // Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
 //
 // Limits: the whole catalog is in memory on every node and in one snapshot file; an entry is at most raftgroup.MaxEntry bytes.

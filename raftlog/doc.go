@@ -11,6 +11,8 @@
 //	err = g.Close()              // the log stays
 //	err = dev.Forget(7)          // the log goes
 //
+// With Options.ReadOnly it reads what a process has left, without changing a file.
+//
 // It knows Raft's entries as bytes with an index and a term, and nothing of what they mean. It keeps no cache of entries: the
 // tail that is asked for is in the page cache.
 //

@@ -136,6 +136,12 @@
 // kept for it, as are 16,384 entries or 128 MiB for those that were away (retain.go). A view of a replica that led and is then streamed anew
 // under it fails (restores). A node whose clock has run away from the others' gives no stamps (txn.Clock.Sane).
 //
+// # Stopped replicas
+//
+// OpenStopped reads the replica of a process that has ended, and changes nothing of it (stopped.go): it makes a directory with links to the tables and copies of the
+// rest, has a database without compactions there, and applies the log. VerifyTables looks at the tables before, since Badger does not survive some
+// damage of them.
+//
 // # Garbage
 //
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held

@@ -19,6 +19,9 @@
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
 //
+// A node that is stopped is checked by what its fragments' own logs say (Fragment.Alone): which buckets they have, and what is undecided. What may be so
+// because the node is behind others is noted, and no fault (alone.go).
+//
 // The package reads through exec.Reader and never writes. How a fragment or a replica is read at a timestamp, and
 // waited for, is the caller's part.
 package verify
