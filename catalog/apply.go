@@ -94,10 +94,10 @@ func (o *op) defines(base *View) bool {
 // unplaced is a database without what says where things are.
 func (d *Database) unplaced() *Database {
 	c := *d
-	c.Map, c.Pins, c.Fragments = nil, nil, slices.Clone(d.Fragments)
+	c.Map, c.Pins, c.Labels, c.Fragments = nil, nil, nil, slices.Clone(d.Fragments)
 	for i := range c.Fragments {
 		f := &c.Fragments[i]
-		f.Nodes, f.Joining, f.Leaving = nil, nil, nil
+		f.Nodes, f.Joining, f.Leaving, f.Labels = nil, nil, nil, nil
 	}
 	return &c
 }

@@ -51,24 +51,30 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 	if d.ReplicationFactor == 0 {
 		d.ReplicationFactor = DefaultReplicationFactor
 	}
+	var err error
+	if d.Labels, err = shardmap.ParseLabelRule(p.GetLabels()); err != nil {
+		return nil, fmt.Errorf("database %q: %w", d.Name, err)
+	}
 	for _, f := range p.GetFragments() {
+		labels, err := shardmap.ParseLabelRule(f.GetLabels())
+		if err != nil {
+			return nil, fmt.Errorf("fragment %d: %w", f.GetId(), err)
+		}
 		d.Fragments = append(d.Fragments, Fragment{
 			ID: f.GetId(), Ordinal: int(f.GetOrdinal()), Nodes: f.GetNodes(), Joining: f.GetJoining(), Leaving: f.GetLeaving(),
-			Added: f.GetAdded(), Draining: f.GetDraining(), Replicas: int(f.GetReplicas()), On: f.GetOn(),
+			Added: f.GetAdded(), Draining: f.GetDraining(), Replicas: int(f.GetReplicas()), On: f.GetOn(), Labels: labels,
 		})
 	}
 	for _, x := range p.GetPins() {
-		d.Pins = append(d.Pins, Pin{shardmap.Interval{Lo: x.GetLo(), Hi: x.GetHi()}, x.GetFragment()})
+		d.Pins = append(d.Pins, Pin{shardmap.Interval{Lo: x.GetLo(), Hi: x.GetHi()}, x.GetFragment(), x.GetAnchors()})
 	}
 	var ranges []shardmap.Range
 	for _, r := range p.GetMap().GetRanges() {
 		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()}, Fragment: r.GetFragment()})
 	}
-	m, err := shardmap.NewAssignedMap(p.GetMap().GetEpoch(), ranges, p.GetMap().GetTop())
-	if err != nil {
+	if d.Map, err = shardmap.NewAssignedMap(p.GetMap().GetEpoch(), ranges, p.GetMap().GetTop()); err != nil {
 		return nil, fmt.Errorf("database %q: %w", d.Name, err)
 	}
-	d.Map = m
 	return d, nil
 }
 

@@ -18,6 +18,8 @@ type Database struct {
 	// ReplicationFactor is how many replicas each fragment shall have. Where there are fewer nodes it is met as nodes join.
 	ReplicationFactor int
 	Pins              []Pin // sorted; none overlaps another
+	// Labels says which nodes may have replicas of its fragments.
+	Labels shardmap.LabelRule
 }
 
 // DefaultReplicationFactor is that of databases which name none.
@@ -35,6 +37,8 @@ type Fragment struct {
 	// Replicas is how many it shall have, 0 is as many as the database says, and On the nodes that alone may have one; none: any may.
 	Replicas int
 	On       []uint32
+	// Labels says which nodes may have replicas of it, besides what the database says.
+	Labels shardmap.LabelRule
 }
 
 // Factor is how many replicas a fragment shall have.
@@ -49,6 +53,8 @@ func (d *Database) Factor(f *Fragment) int {
 type Pin struct {
 	shardmap.Interval
 	Fragment uint32
+	// Anchors name what the buckets are pinned for, sorted; the pin ends with the last of them. None: for themselves.
+	Anchors []string
 }
 
 // Schema is a namespace of tables and types.

@@ -39,6 +39,9 @@
 // Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
 // of a transaction carries its id, and applies once.
 //
+// Which nodes may have the replicas of a fragment is a rule of labels, of the database and of the fragment; replicas follow it (zone.go). Pins keep buckets in
+// fragments, for themselves or for the anchors they name (anchors.go).
+//
 // Of changes of policies, topology and placement it keeps who, when and why: 10,000 of them, for 90 days (record.go).
 //
 // ReadStopped reads what the replica of a node that is stopped knew, on a copy of its files.

@@ -44,6 +44,7 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 func encodeDatabase(d *Database) *pb.Database {
 	p := &pb.Database{
 		Oid: d.OID, Name: d.Name, Owner: d.Owner, Map: encodeMap(d.Map), ConnectionLimit: d.ConnectionLimit, Settings: d.Settings, Comment: d.Comment,
+		Labels: d.Labels.String(),
 	}
 	if d.ReplicationFactor != DefaultReplicationFactor {
 		p.ReplicationFactor = uint32(d.ReplicationFactor)
@@ -51,11 +52,11 @@ func encodeDatabase(d *Database) *pb.Database {
 	for _, f := range d.Fragments {
 		p.Fragments = append(p.Fragments, &pb.Fragment{
 			Id: f.ID, Ordinal: uint32(f.Ordinal), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving, Added: f.Added, Draining: f.Draining,
-			Replicas: uint32(f.Replicas), On: f.On,
+			Replicas: uint32(f.Replicas), On: f.On, Labels: f.Labels.String(),
 		})
 	}
 	for _, x := range d.Pins {
-		p.Pins = append(p.Pins, &pb.Pin{Lo: x.Lo, Hi: x.Hi, Fragment: x.Fragment})
+		p.Pins = append(p.Pins, &pb.Pin{Lo: x.Lo, Hi: x.Hi, Fragment: x.Fragment, Anchors: x.Anchors})
 	}
 	return p
 }

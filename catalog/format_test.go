@@ -86,7 +86,8 @@ func fullState(t *testing.T) state {
 // TestEveryFieldIsEncoded fails when a descriptor gains a field that fullOps and laterOps leave zero: such a field might be lost on disk.
 func TestEveryFieldIsEncoded(t *testing.T) {
 	zero := map[string]bool{}
-	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), moveOps()[:3], planOps(), factorOps(), hotOps()) {
+	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), moveOps()[:3], planOps(), factorOps(), hotOps(),
+		zoneOps()) {
 		noteFields(zero, reflect.TypeOf(o.desc).Elem().Name(), reflect.ValueOf(o.desc).Elem())
 	}
 	for path, is := range zero {
@@ -251,7 +252,7 @@ func TestDamagedFormats(t *testing.T) {
 // FuzzDecode: whatever the bytes, decoding ends in an error or in a state that reads back the same; applying never panics and keeps the
 // state's own snapshot readable.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "hold.v1", "decide-held.v1", "forget.v1", "snapshot-prepared.v1", "commit.v1", "snapshot-outcomes.v1", "members.v1", "moves.v1"} {
+	for _, name := range []string{"batch.v1", "allocate.v1", "snapshot.v1", "prepare.v1", "decide.v1", "hold.v1", "decide-held.v1", "forget.v1", "snapshot-prepared.v1", "commit.v1", "snapshot-outcomes.v1", "members.v1", "moves.v1", "zones.v1"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

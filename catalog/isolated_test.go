@@ -17,7 +17,7 @@ func TestIsolates(t *testing.T) {
 	}
 	one := shardmap.Interval{Lo: 7, Hi: 8}
 	is(false)
-	d.Pins = []Pin{{one, 3}}
+	d.Pins = []Pin{{Interval: one, Fragment: 3}}
 	is(false) // nothing is there yet
 	m, err := d.Map.Reassign(one, 3)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestIsolates(t *testing.T) {
 		t.Error("a fragment without pins is kept for them")
 	}
 	is(false)
-	d.Pins = []Pin{{one, 3}}
+	d.Pins = []Pin{{Interval: one, Fragment: 3}}
 	if d.Map, err = m.Reassign(shardmap.Interval{Lo: 8, Hi: 10}, 3); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,9 @@ type Move struct {
 	Why    string
 	Plan   uint64 // that it is part of; 0: of none
 	Pin    bool   // the buckets are pinned when all of them are there
-	Step   MoveStep
+	// Anchors, with Pin, name what they are pinned for.
+	Anchors []string
+	Step    MoveStep
 
 	// Counters, of all steps together.
 	Steps            int64 // that have flipped
@@ -67,6 +69,7 @@ func encodeMove(m *Move) *pb.Move {
 	p := &pb.Move{
 		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps, Bytes: m.Bytes,
 		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits, Pin: m.Pin,
+		Anchors: m.Anchors,
 	}
 	if s := m.Step; s.Number != 0 {
 		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since}
@@ -79,6 +82,7 @@ func decodeMove(p *pb.Move) (*Move, error) {
 		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(), Who: p.GetWho(), Why: p.GetWhy(),
 		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(), Blocked: p.GetBlockedMicros(),
 		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
+		Anchors: p.GetAnchors(),
 	}
 	if s := p.GetStep(); s != nil {
 		if s.GetPhase() > uint32(StepDone) {

@@ -23,7 +23,7 @@ func moveOps() []op {
 	d := &Database{
 		OID: 5, Name: "orders", Owner: 10, Map: shardmap.NewInitialMap([]uint32{1, 2}), ReplicationFactor: 3,
 		Fragments: []Fragment{{ID: 1, Draining: true}, {ID: 2, Ordinal: 1, Added: true}},
-		Pins:      []Pin{{shardmap.Interval{Lo: 3, Hi: 5}, 1}, {shardmap.Interval{Lo: 5, Hi: 9}, 2}},
+		Pins:      []Pin{{Interval: shardmap.Interval{Lo: 3, Hi: 5}, Fragment: 1}, {Interval: shardmap.Interval{Lo: 5, Hi: 9}, Fragment: 2}},
 	}
 	j := NewMoveJob(3, 5, fullMove(), 77)
 	ended := &EndedMove{Job: 3, Outcome: "done", StartedMicros: 5, Error: "e", Move: *fullMove()}
@@ -49,6 +49,7 @@ func TestMoveFormat(t *testing.T) {
 	}
 	flipped := fullMove()
 	flipped.Step.F, flipped.Step.Since, flipped.Pin = 1<<60+1, 1<<60, true
+	flipped.Anchors = []string{"customers/1-A"}
 	if m, err := NewMoveJob(3, 5, flipped, 77).Move(); err != nil || !reflect.DeepEqual(m, flipped) {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -56,7 +57,7 @@ func TestMoveFormat(t *testing.T) {
 	noteFields(zero, "Move", reflect.ValueOf(fullMove()).Elem())
 	noteFields(zero, "EndedMove", reflect.ValueOf(e.ops[2].desc.(*Record).Move).Elem())
 	for path, is := range zero {
-		if is && path != "Move.Pin" {
+		if is && path != "Move.Pin" && path != "Move.Anchors" {
 			t.Errorf("%s is zero", path)
 		}
 	}
@@ -237,7 +238,7 @@ func TestRecordsAreBounded(t *testing.T) {
 }
 
 func TestPinned(t *testing.T) {
-	d := &Database{Pins: []Pin{{shardmap.Interval{Lo: 10, Hi: 20}, 1}}}
+	d := &Database{Pins: []Pin{{Interval: shardmap.Interval{Lo: 10, Hi: 20}, Fragment: 1}}}
 	for _, c := range []struct {
 		v    shardmap.Interval
 		to   uint32
@@ -262,7 +263,7 @@ func TestPlacesAreNoDefinition(t *testing.T) {
 			return err
 		}, false},
 		{"pins", func(d *Database) error {
-			d.Pins = []Pin{{d.Map.Ranges()[0].Interval, d.Map.Ranges()[0].Fragment}}
+			d.Pins = []Pin{{Interval: d.Map.Ranges()[0].Interval, Fragment: d.Map.Ranges()[0].Fragment}}
 			return nil
 		}, false},
 		{"setting", func(d *Database) error {

@@ -10,7 +10,7 @@ import (
 func (v *View) Sites() []shardmap.Site {
 	var out []shardmap.Site
 	for n := range v.Nodes() {
-		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Holds: !n.Gateway, Drains: n.State == NodeDraining})
+		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Labels: n.Labels, Holds: !n.Gateway, Drains: n.State == NodeDraining})
 	}
 	return out
 }
@@ -20,7 +20,9 @@ func (v *View) ReplicaSets() []shardmap.ReplicaSet {
 	var out []shardmap.ReplicaSet
 	for d := range v.Databases() {
 		for _, f := range d.Fragments {
-			out = append(out, shardmap.ReplicaSet{Fragment: f.ID, Want: d.Factor(&f), On: f.On, Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving})
+			out = append(out, shardmap.ReplicaSet{
+				Fragment: f.ID, Want: d.Factor(&f), On: f.On, Labels: d.RuleOf(&f), Nodes: f.Nodes, Joining: f.Joining, Leaving: f.Leaving,
+			})
 		}
 	}
 	return out

@@ -92,8 +92,7 @@ func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
 // AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds it. It gives the fragment's name.
 func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) (name string, err error) {
 	if len(nodes) == 0 {
-		return "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database").
-			WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
+		return "", NoNode(c.base.Database(database).Labels)
 	}
 	d := c.current(c.base.Database(database))
 	f := Fragment{ID: id, Nodes: slices.Clone(nodes), Joining: slices.Clone(nodes[1:]), Added: true}
@@ -160,7 +159,7 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
-	d.Pins = append(d.Pins, Pin{v, fragment})
+	d.Pins = append(d.Pins, Pin{Interval: v, Fragment: fragment})
 	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
 	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, v.String(), fmt.Sprintf("pinned to %s", name)))
 }

@@ -19,7 +19,7 @@ func TestThousandFragmentsOnTenNodes(t *testing.T) {
 		// FirstPlacement counts; the counts of a thousand are the same as those of its round robin.
 		sets = append(sets, ReplicaSet{Fragment: FragmentID(i + 1), Want: 1, Nodes: []uint32{uint32(i%10 + 1)}})
 	}
-	if n := FirstPlacement(sites, sets[:57], 1); n[0] != 8 {
+	if n := FirstPlacement(sites, sets[:57], 1, nil); n[0] != 8 {
 		t.Errorf("the 58th fragment goes to node %d", n[0])
 	}
 	moved := place(t, append(sites, Site{ID: 11, Holds: true}), sets)

@@ -6,10 +6,11 @@ import "slices"
 type Site struct {
 	ID     uint32
 	Zone   string // label zone; "" is none
-	Holds  bool   // it may have replicas
-	Silent bool   // it does not answer at present: it is given nothing
-	Dead   bool   // it was silent for so long that its replicas have to be replaced
-	Drains bool   // it gives its replicas to others
+	Labels map[string]string
+	Holds  bool // it may have replicas
+	Silent bool // it does not answer at present: it is given nothing
+	Dead   bool // it was silent for so long that its replicas have to be replaced
+	Drains bool // it gives its replicas to others
 }
 
 // ReplicaSet is where the replicas of a fragment are.
@@ -17,6 +18,7 @@ type ReplicaSet struct {
 	Fragment FragmentID
 	Want     int
 	On       []uint32 // the nodes that alone may have a replica; none: any may
+	Labels   LabelRule
 	Nodes    []uint32 // the first should lead
 	Joining  []uint32 // of Nodes
 	Leaving  []uint32 // of Nodes
@@ -55,12 +57,12 @@ func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
 	return ReplicaSet{}, false
 }
 
-// FirstPlacement gives the nodes of a new fragment, the one that leads first; load tells how much each node has already.
-func FirstPlacement(sites []Site, sets []ReplicaSet, want int) []uint32 {
+// FirstPlacement gives the nodes of a new fragment on nodes that a rule allows, the one that leads first; load tells how much each node has already.
+func FirstPlacement(sites []Site, sets []ReplicaSet, want int, labels LabelRule) []uint32 {
 	p := newPlacing(sites, sets)
 	var out []uint32
 	for len(out) < max(want, 1) {
-		n, ok := p.best(ReplicaSet{Nodes: out})
+		n, ok := p.best(ReplicaSet{Nodes: out, Labels: labels})
 		if !ok {
 			break
 		}
@@ -145,16 +147,18 @@ func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
 // allows tells whether a node is one that may have a replica of the fragment.
-func (s ReplicaSet) allows(n uint32) bool { return len(s.On) == 0 || slices.Contains(s.On, n) }
+func (p *placing) allows(s ReplicaSet, n uint32) bool {
+	return (len(s.On) == 0 || slices.Contains(s.On, n)) && s.Labels.Allows(p.sites[n].Labels)
+}
 
 // away tells whether the replica on a node has to be replaced: the node is gone, or may not have one.
-func (p *placing) away(s ReplicaSet, n uint32) bool { return p.gone(n) || !s.allows(n) }
+func (p *placing) away(s ReplicaSet, n uint32) bool { return p.gone(n) || !p.allows(s, n) }
 
 // best gives the node for a replica of s beside those that it has: in a zone with the fewest of them, with the fewest replicas.
 func (p *placing) best(s ReplicaSet) (uint32, bool) {
 	found, node := false, uint32(0)
 	for _, n := range p.order {
-		if !p.takes(n) || !s.allows(n) || slices.Contains(s.Nodes, n) {
+		if !p.takes(n) || !p.allows(s, n) || slices.Contains(s.Nodes, n) {
 			continue
 		}
 		if !found || p.better(n, node, s.Nodes) {
@@ -218,7 +222,8 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 	case live >= s.Want && live > 0 && i >= 0:
 		return s.without(s.Nodes[i]), true
 	}
-	// Where nobody can take its place, a node that was told to go may, if others are left; one that is dead stays, and may come back.
+	// Where nobody can take its place, a node that was told to go, or may not have it by a rule, goes if others are left: fewer replicas are better than
+	// some in the wrong place. One that is dead stays, and may come back.
 	i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) && !p.sites[n].Dead })
 	if i >= 0 && live > 0 && !ok {
 		return s.without(s.Nodes[i]), true
@@ -267,7 +272,7 @@ func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	}
 	rest := slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint32) bool { return x == from })
 	for _, to := range p.order {
-		if !p.takes(to) || !s.allows(to) || slices.Contains(s.Nodes, to) || p.replicas[from]-p.replicas[to] < 2 {
+		if !p.takes(to) || !p.allows(s, to) || slices.Contains(s.Nodes, to) || p.replicas[from]-p.replicas[to] < 2 {
 			continue
 		}
 		if p.inZone(to, rest) <= p.inZone(from, rest) {

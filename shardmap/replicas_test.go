@@ -107,7 +107,7 @@ func TestPlacementRests(t *testing.T) {
 		var sets []ReplicaSet
 		want := 1 + rng.IntN(4)
 		for f := range 1 + rng.IntN(12) {
-			sets = append(sets, ReplicaSet{Fragment: FragmentID(f + 1), Want: want, Nodes: FirstPlacement(sites, sets, 1)})
+			sets = append(sets, ReplicaSet{Fragment: FragmentID(f + 1), Want: want, Nodes: FirstPlacement(sites, sets, 1, nil)})
 		}
 		settle(t, seed, rng, sites, sets, 0)
 		if n > want { // one dies, and is replaced

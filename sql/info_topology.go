@@ -108,7 +108,7 @@ func (i info) IsolateAnchor(id string, o builtin.MoveOptions) (string, error) {
 		if err != nil {
 			return err
 		}
-		return c.AddMove(job, d.OID, &catalog.Move{Interval: v, Target: f.ID, Pin: true}, i.author(o.Why))
+		return c.AddMove(job, d.OID, &catalog.Move{Interval: v, Target: f.ID, Pin: true, Anchors: []string{id}}, i.author(o.Why))
 	})
 	if err == nil && o.Wait {
 		err = i.waitMove(job)
@@ -136,7 +136,7 @@ func (i info) addFragment(function, database, why string) (name string, err erro
 			sites[n].Silent = i.db.cfg.Fragments.Silent(sites[n].ID)
 		}
 		oid = d.OID
-		name, err = c.AddFragment(d.OID, ids[0], shardmap.FirstPlacement(sites, c.Base().ReplicaSets(), d.ReplicationFactor), i.author(why))
+		name, err = c.AddFragment(d.OID, ids[0], shardmap.FirstPlacement(sites, c.Base().ReplicaSets(), d.ReplicationFactor, d.Labels), i.author(why))
 		return err
 	})
 	if err != nil {

@@ -144,7 +144,7 @@ func TestTopologyRefusals(t *testing.T) {
 		c.want("SELECT sherd."+x[0], x[1])
 	}
 	c.want("SELECT sherd.pin('postgres', 0, 9, 'postgres$0', why => 'stays')", "\nSELECT 1")
-	c.want("SELECT * FROM sherd.pins", "0|9|postgres$0\nSELECT 1")
+	c.want("SELECT * FROM sherd.pins", "0|9|postgres$0|{}\nSELECT 1")
 	c.want("SELECT sherd.move_buckets('postgres', 0, 20, 'postgres$1')", `buckets [0,9) are pinned to fragment "postgres$0" (SQLSTATE 55006)`)
 	c.want("SELECT sherd.split_range('postgres', 100)", "\nSELECT 1")
 	c.want("SELECT count(*) FROM sherd.bucket_map", "4\nSELECT 1")

@@ -88,4 +88,5 @@ type sentSession struct {
 	builtin.PlanInfo
 	builtin.TopologyInfo
 	builtin.HotInfo
+	builtin.ZoneInfo
 }

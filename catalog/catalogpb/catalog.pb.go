@@ -891,6 +891,7 @@ type Database struct {
 	Comment           string                 `protobuf:"bytes,8,opt,name=comment,proto3" json:"comment,omitempty"`
 	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0 is the default, 3
 	Pins              []*Pin                 `protobuf:"bytes,10,rep,name=pins,proto3" json:"pins,omitempty"`
+	Labels            string                 `protobuf:"bytes,14,opt,name=labels,proto3" json:"labels,omitempty"` // of nodes that may have replicas of its fragments, as 'region=eu, disk!=hdd'; empty: of any
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -995,12 +996,20 @@ func (x *Database) GetPins() []*Pin {
 	return nil
 }
 
+func (x *Database) GetLabels() string {
+	if x != nil {
+		return x.Labels
+	}
+	return ""
+}
+
 // Pin keeps buckets in a fragment: neither the balancer nor a move takes them out, or puts others in their place.
 type Pin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
 	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
 	Fragment      uint32                 `protobuf:"varint,3,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Anchors       []string               `protobuf:"bytes,4,rep,name=anchors,proto3" json:"anchors,omitempty"` // ids that they are pinned for; none: for themselves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1056,6 +1065,13 @@ func (x *Pin) GetFragment() uint32 {
 	return 0
 }
 
+func (x *Pin) GetAnchors() []string {
+	if x != nil {
+		return x.Anchors
+	}
+	return nil
+}
+
 type Fragment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1067,6 +1083,7 @@ type Fragment struct {
 	Draining      bool                   `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`      // it is to give its buckets to others and go
 	Replicas      uint32                 `protobuf:"varint,8,opt,name=replicas,proto3" json:"replicas,omitempty"`      // how many it shall have; 0: as many as the database's
 	On            []uint32               `protobuf:"varint,9,rep,packed,name=on,proto3" json:"on,omitempty"`           // and on which nodes only; none: any
+	Labels        string                 `protobuf:"bytes,10,opt,name=labels,proto3" json:"labels,omitempty"`          // of nodes that may have replicas, besides the database's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1162,6 +1179,13 @@ func (x *Fragment) GetOn() []uint32 {
 		return x.On
 	}
 	return nil
+}
+
+func (x *Fragment) GetLabels() string {
+	if x != nil {
+		return x.Labels
+	}
+	return ""
 }
 
 type BucketMap struct {
@@ -3054,9 +3078,10 @@ type Move struct {
 	BlockedMicros int64                  `protobuf:"varint,12,opt,name=blocked_micros,json=blockedMicros,proto3" json:"blocked_micros,omitempty"` // writes, all steps together
 	WorstMicros   int64                  `protobuf:"varint,13,opt,name=worst_micros,json=worstMicros,proto3" json:"worst_micros,omitempty"`       // of one fence
 	Retries       int64                  `protobuf:"varint,14,opt,name=retries,proto3" json:"retries,omitempty"`
-	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`  // bytes per second, lately
-	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"` // for what; empty: it goes on
-	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`    // when all are there
+	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`      // bytes per second, lately
+	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"`     // for what; empty: it goes on
+	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`        // when all are there
+	Anchors       []string               `protobuf:"bytes,20,rep,name=anchors,proto3" json:"anchors,omitempty"` // with pin: ids that they are pinned for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3208,6 +3233,13 @@ func (x *Move) GetPin() bool {
 		return x.Pin
 	}
 	return false
+}
+
+func (x *Move) GetAnchors() []string {
+	if x != nil {
+		return x.Anchors
+	}
+	return nil
 }
 
 // MoveStep is a part of a move, a move of its own to the fragments.
@@ -4024,7 +4056,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2$.sherd.catalog.Cluster.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc5\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdd\x03\n" +
 	"\bDatabase\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4036,14 +4068,16 @@ const file_catalog_proto_rawDesc = "" +
 	"\acomment\x18\b \x01(\tR\acomment\x12-\n" +
 	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x12&\n" +
 	"\x04pins\x18\n" +
-	" \x03(\v2\x12.sherd.catalog.PinR\x04pins\x1a;\n" +
+	" \x03(\v2\x12.sherd.catalog.PinR\x04pins\x12\x16\n" +
+	"\x06labels\x18\x0e \x01(\tR\x06labels\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
 	"\x03Pin\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
-	"\bfragment\x18\x03 \x01(\rR\bfragment\"\xdc\x01\n" +
+	"\bfragment\x18\x03 \x01(\rR\bfragment\x12\x18\n" +
+	"\aanchors\x18\x04 \x03(\tR\aanchors\"\xf4\x01\n" +
 	"\bFragment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\rR\aordinal\x12\x14\n" +
@@ -4053,7 +4087,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05added\x18\x06 \x01(\bR\x05added\x12\x1a\n" +
 	"\bdraining\x18\a \x01(\bR\bdraining\x12\x1a\n" +
 	"\breplicas\x18\b \x01(\rR\breplicas\x12\x0e\n" +
-	"\x02on\x18\t \x03(\rR\x02on\"g\n" +
+	"\x02on\x18\t \x03(\rR\x02on\x12\x16\n" +
+	"\x06labels\x18\n" +
+	" \x01(\tR\x06labels\"g\n" +
 	"\tBucketMap\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x122\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x1a.sherd.catalog.BucketRangeR\x06ranges\x12\x10\n" +
@@ -4262,7 +4298,7 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
 	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
 	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
-	"\x05swept\x18\r \x03(\rR\x05swept\"\xa5\x03\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\xbf\x03\n" +
 	"\x04Move\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x16\n" +
@@ -4281,7 +4317,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\aretries\x18\x0e \x01(\x03R\aretries\x12\x12\n" +
 	"\x04rate\x18\x0f \x01(\x03R\x04rate\x12\x14\n" +
 	"\x05waits\x18\x10 \x01(\tR\x05waits\x12\x10\n" +
-	"\x03pin\x18\x11 \x01(\bR\x03pin\"\x94\x01\n" +
+	"\x03pin\x18\x11 \x01(\bR\x03pin\x12\x18\n" +
+	"\aanchors\x18\x14 \x03(\tR\aanchors\"\x94\x01\n" +
 	"\bMoveStep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +

@@ -15,7 +15,7 @@ import (
 
 func demoCommand() *cobra.Command {
 	cfg := node.Config{Fragments: node.DefaultFragments}
-	nodes := 1
+	nodes, regions := 1, []string(nil)
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a cluster in one process with sample data",
@@ -39,17 +39,18 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 			case cfg.Fragments < 1:
 				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
 			}
-			return runDemo(cmd.Context(), cfg, nodes, cmd.OutOrStdout())
+			return runDemo(cmd.Context(), cfg, nodes, regions, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory to keep the data in; temporary if not given")
 	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients of the first node, HOST:PORT; the others have the ports above")
 	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database")
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "nodes of the cluster")
+	cmd.Flags().StringSliceVar(&regions, "regions", nil, "label region of the nodes, in their order: eu,eu,us")
 	return cmd
 }
 
-func runDemo(ctx context.Context, cfg node.Config, count int, out io.Writer) error {
+func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, out io.Writer) error {
 	cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if cfg.Data == "" {
 		dir, err := os.MkdirTemp("", "sherd-demo-")
@@ -65,6 +66,9 @@ func runDemo(ctx context.Context, cfg node.Config, count int, out io.Writer) err
 	configs, err := demoConfigs(cfg, count)
 	if err != nil {
 		return err
+	}
+	for i, r := range regions[:min(len(regions), len(configs))] {
+		configs[i].Labels = map[string]string{"region": r}
 	}
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		return openDemo(ctx, configs)

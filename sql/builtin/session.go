@@ -24,6 +24,7 @@ type SessionInfo interface {
 	PlanInfo
 	TopologyInfo
 	HotInfo
+	ZoneInfo
 }
 
 // IdentityInfo says who is connected to what.

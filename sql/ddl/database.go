@@ -37,7 +37,7 @@ func (r *runner) readDatabaseOptions(list []*pg_query.Node) (databaseOptions, er
 			o.owner = value
 		case "connection_limit":
 			o.limit, err = connectionLimit(e.Arg)
-		case "fragments", "replication_factor", "ranges":
+		case "fragments", "replication_factor", "ranges", "labels":
 			err = o.topology.read(e, r.pos(e.Location))
 		case "template":
 			err = checkTemplate(value)
@@ -257,9 +257,12 @@ func (r *runner) renameDatabase(from, to string) error {
 	})
 }
 
-// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT, REPLICATION_FACTOR, FRAGMENTS.
+// alterDatabase is ALTER DATABASE … WITH CONNECTION LIMIT, REPLICATION_FACTOR, FRAGMENTS, LABELS.
 func (r *runner) alterDatabase(n *pg_query.AlterDatabaseStmt) error {
 	if done, err := r.alterFragments(n); done {
+		return err
+	}
+	if done, err := r.alterLabels(n); done {
 		return err
 	}
 	return r.update(func(c *change) error {

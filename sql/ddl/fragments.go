@@ -81,7 +81,7 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 		ordinal = max(ordinal, f.Ordinal+1)
 	}
 	for i, id := range ids {
-		nodes := shardmap.FirstPlacement(sites, sets, d.ReplicationFactor)
+		nodes := shardmap.FirstPlacement(sites, sets, d.ReplicationFactor, d.Labels)
 		if _, err := c.ch.AddFragment(d.OID, id, nodes, a); err != nil {
 			return err
 		}

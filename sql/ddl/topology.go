@@ -18,6 +18,7 @@ type topology struct {
 	fragments   int
 	replication int
 	ranges      []ordinalRange
+	labels      shardmap.LabelRule
 }
 
 // ordinalRange gives buckets to the n-th fragment.
@@ -34,7 +35,7 @@ const (
 	maxReplicas  = 9
 )
 
-// read takes one of the options FRAGMENTS, REPLICATION_FACTOR and RANGES.
+// read takes one of the options FRAGMENTS, REPLICATION_FACTOR, RANGES and LABELS.
 func (t *topology) read(e *pg_query.DefElem, pos int) (err error) {
 	text := optionText(e.Arg)
 	switch e.Defname {
@@ -44,6 +45,8 @@ func (t *topology) read(e *pg_query.DefElem, pos int) (err error) {
 		t.replication, err = count(e.Defname, text, maxReplicas)
 	case "ranges":
 		t.ranges, err = readRanges(text)
+	case "labels":
+		t.labels, err = shardmap.ParseLabelRule(text)
 	}
 	if e := pgerr.From(err); err != nil {
 		return e.At(pos)
@@ -146,7 +149,7 @@ func (t *topology) bucketMap(ids []shardmap.FragmentID) (*shardmap.Map, error) {
 
 // lay gives a new database its fragments; what t leaves open is as in the database postgres.
 func (c *change) lay(d *catalog.Database, t topology) error {
-	d.ReplicationFactor = t.replication
+	d.ReplicationFactor, d.Labels = t.replication, t.labels
 	n := t.fragments
 	if p := c.view.Database(catalog.PostgresDB); p != nil {
 		if n == 0 {
@@ -171,10 +174,9 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	}
 	sites, sets := c.sites(), c.view.ReplicaSets()
 	for i, id := range ids {
-		f := catalog.Fragment{ID: id, Ordinal: i, Nodes: shardmap.FirstPlacement(sites, sets, d.ReplicationFactor)}
+		f := catalog.Fragment{ID: id, Ordinal: i, Nodes: shardmap.FirstPlacement(sites, sets, d.ReplicationFactor, d.Labels)}
 		if len(f.Nodes) == 0 {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database").
-				WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
+			return catalog.NoNode(d.Labels)
 		}
 		f.Joining = f.Nodes[1:] // the first founds the fragment and brings the others in
 		d.Fragments = append(d.Fragments, f)
@@ -183,6 +185,7 @@ func (c *change) lay(d *catalog.Database, t topology) error {
 	if t.replication > 0 {
 		c.noticeReplicas(d)
 	}
+	c.notices = append(c.notices, c.view.Shortages(d, "")...)
 	return nil
 }
 

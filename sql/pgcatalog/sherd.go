@@ -54,7 +54,7 @@ func sherdProcs() []*Proc {
 		p.ArgNames, p.Defaults = names, defaults
 		return p
 	}
-	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), []*Proc{
+	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
 		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
@@ -97,7 +97,8 @@ var sherdViews = []*Relation{
 		col("first_bucket", int4OID), col("end_bucket", int4OID), col("buckets", int4OID), col("fragment", textOID), col("epoch", int8OID)),
 	view(9101, "fragments", "fragments of this database",
 		col("fragment", textOID), col("ordinal", int4OID), col("leader", textOID), col("nodes", textArray), col("buckets", int4OID),
-		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID), col("placed_on", textArray)),
+		col("documents", int8OID), col("bytes", int8OID), col("replication_factor", int4OID), col("state", textOID), col("placed_on", textArray),
+		col("labels", textOID)),
 	view(9102, "buckets", "runs of buckets [first_bucket, end_bucket) that hold documents, with their statistics",
 		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID), col("bytes", int8OID)),
 	view(9103, "policies", "sharding policies of this database's collections",

@@ -61,5 +61,5 @@ var topologyViews = []*Relation{
 		col("at", timestampTZ), col("kind", textOID), col("database", textOID), col("subject", textOID), col("change", textOID), col("who", textOID),
 		col("why", textOID), col("plan", int8OID)),
 	view(9133, "pins", "buckets [first_bucket, end_bucket) of this database that stay in the fragment they are in",
-		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID)),
+		col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("anchors", textArray)),
 }

@@ -117,7 +117,8 @@ func (e *Env) databaseName(oid catalog.OID) string {
 func pins(b *builder) error {
 	d := b.env.Database
 	for _, p := range d.Pins {
-		err := b.row().int("first_bucket", int64(p.Lo)).int("end_bucket", int64(p.Hi)).text("fragment", d.NameOf(p.Fragment)).send()
+		err := b.row().int("first_bucket", int64(p.Lo)).int("end_bucket", int64(p.Hi)).text("fragment", d.NameOf(p.Fragment)).
+			texts("anchors", p.Anchors).send()
 		if err != nil {
 			return err
 		}

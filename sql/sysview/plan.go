@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -80,7 +81,7 @@ func stepState(s *catalog.PlanStep) string {
 
 // advice is sherd.advice: what is proposed, and what the proposals say beside.
 func advice(b *builder) error {
-	if err := deadNodes(b); err != nil {
+	if err := errors.Join(deadNodes(b), adviseZones(b)); err != nil {
 		return err
 	}
 	for _, p := range b.env.View.Plans(0) {

@@ -18,7 +18,7 @@ func sherdSources() map[string]source {
 		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
 		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows, "hot_buckets": hotBuckets, "hot_keys": hotKeys,
 		"plans": plans, "plan_steps": planSteps, "advice": advice, "obese_buckets": obeseBuckets,
-		"moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins,
+		"moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins, "zones": zones,
 	}
 }
 
@@ -67,7 +67,8 @@ func fragments(b *builder) error {
 		leader, state := b.env.fragmentHealth(f, replicas)
 		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
 			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.Factor(f))).
-			texts("placed_on", b.env.nodeNames(f.On)).text("state", state).optional("leader", leader)
+			texts("placed_on", b.env.nodeNames(f.On)).text("state", state).optional("leader", leader).
+			optional("labels", d.RuleOf(f).String())
 		if err := r.send(); err != nil {
 			return err
 		}

@@ -12,7 +12,9 @@
 //     the entries that follow from the rows, and no other, local ones in the row's fragment, global ones in that of their bucket;
 //   - statistics: the documents and bytes counted for each group of buckets are those of its rows;
 //   - replicas: where a fragment has several, all that answer have the same keys, versions and values at one timestamp. One that is known to be away,
-//     or is about to come or go, is named and is no fault.
+//     or is about to come or go, is named and is no fault;
+//   - zone: the replicas of a fragment with a rule of labels are on nodes that have them, and on no others;
+//   - pins: buckets that are pinned are in their fragment.
 //
 // Foreign keys are proved by the session that asks, with a query for each. CHECK constraints are not evaluated.
 //

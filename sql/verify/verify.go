@@ -61,6 +61,8 @@ const (
 	checkIndex        = "index"
 	checkStatistics   = "statistics"
 	checkReplicas     = "replicas"
+	checkZone         = "zone"
+	checkPins         = "pins"
 )
 
 // maxShown is how many faults of one check and subject are named.
@@ -142,6 +144,7 @@ func New(view *catalog.View, db *catalog.Database) (*Check, error) {
 		c.reportSecondaries(t, defs[t])
 		c.finding(checkStatistics, t.name, "groups of buckets")
 	}
+	c.checkZones()
 	for j := range view.Jobs() {
 		if id, ok := j.DroppedStorage(); ok && j.Database == db.OID {
 			c.dropping[id] = true

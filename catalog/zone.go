@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// RuleOf gives which nodes may have replicas of a fragment: what its database wants, and what is wanted of it besides.
+func (d *Database) RuleOf(f *Fragment) shardmap.LabelRule { return d.Labels.And(f.Labels) }
+
+// Zone is a fragment for which a rule of labels holds, and how it is kept at present.
+type Zone struct {
+	Fragment *Fragment
+	Rule     shardmap.LabelRule
+	Want     int      // replicas
+	Nodes    []uint32 // that may have a replica by the rule and hold fragments
+	Inside   []uint32 // with a replica, allowed by the rule
+	Outside  []uint32 // with a replica, against it
+}
+
+// Kept tells whether no replica is where it may not be.
+func (z *Zone) Kept() bool { return len(z.Outside) == 0 }
+
+// State says for people how the rule is kept.
+func (z *Zone) State() string {
+	joining := len(z.Fragment.Joining) > 0
+	switch inside := len(z.Inside); {
+	case z.Kept() && inside >= z.Want && !joining:
+		return "kept"
+	case z.Kept() && len(z.Nodes) < z.Want:
+		return fmt.Sprintf("kept, with %d of %d replicas: too few nodes have the labels", inside, z.Want)
+	case z.Kept():
+		return fmt.Sprintf("kept, replicas are added: %d of %d", inside-len(z.Fragment.Joining), z.Want)
+	case len(z.Nodes) == 0:
+		return "not kept: no node has the labels"
+	}
+	return fmt.Sprintf("replicas are moving: %d outside", len(z.Outside))
+}
+
+// ZoneOf looks at a fragment's rule; ok is false where it has none. A removed node is outside.
+func (v *View) ZoneOf(d *Database, f *Fragment) (z Zone, ok bool) {
+	z = Zone{Fragment: f, Rule: d.RuleOf(f), Want: d.Factor(f)}
+	if len(z.Rule) == 0 {
+		return z, false
+	}
+	for n := range v.Nodes() {
+		if n.HoldsFragments() && z.Rule.Allows(n.Labels) {
+			z.Nodes = append(z.Nodes, n.ID)
+		}
+	}
+	for _, id := range f.Nodes {
+		if n := v.Node(id); n != nil && z.Rule.Allows(n.Labels) {
+			z.Inside = append(z.Inside, id)
+		} else {
+			z.Outside = append(z.Outside, id)
+		}
+	}
+	return z, true
+}
+
+// Zones gives the fragments of a database that have a rule.
+func (v *View) Zones(d *Database) (out []Zone) {
+	for i := range d.Fragments {
+		if z, ok := v.ZoneOf(d, &d.Fragments[i]); ok {
+			out = append(out, z)
+		}
+	}
+	return out
+}
+
+// SetLabels says on which nodes the replicas of a database's fragments may be; of one of them, where it is named, besides what holds for all. They move there
+// one at a time.
+func (c *Change) SetLabels(database OID, fragment string, rule shardmap.LabelRule, a Author) error {
+	d := c.current(c.base.Database(database))
+	labels, subject := &d.Labels, d.Name
+	if fragment != "" {
+		f, err := d.FragmentNamed(fragment)
+		if err != nil {
+			return err
+		}
+		labels, subject = &f.Labels, fragment
+	}
+	if labels.String() == rule.String() {
+		return nil
+	}
+	*labels = rule
+	text := "replicas on nodes with " + rule.String()
+	if len(rule) == 0 {
+		text = "replicas on nodes with any labels"
+	}
+	return errors.Join(c.PutDatabase(d), c.note(a, ReplicasRecord, d, subject, text))
+}
+
+// Shortage says what a rule cannot have: too few nodes have the labels. It is nil where enough have.
+func (z *Zone) Shortage(name string) *pgerr.Error {
+	e := &pgerr.Error{Severity: "NOTICE", Code: pgerr.SuccessfulCompletion}
+	switch {
+	case len(z.Nodes) >= z.Want:
+		return nil
+	case len(z.Nodes) == 0:
+		e.Message = fmt.Sprintf(`no node that may hold the replicas of fragment "%s" has labels %s`, name, z.Rule)
+		e.Detail = "They stay where they are until one joins; sherd.zones tells how the rule is kept."
+	default:
+		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name, z.Want, z.Rule, len(z.Nodes))
+		e.Detail = "It has as many as there are such nodes, and the others when more join; sherd.zones tells how the rule is kept."
+	}
+	return e
+}
+
+// maxShortages is how many fragments are told of one by one.
+const maxShortages = 5
+
+// Shortages says of which fragments of a database, of all for "", too few nodes have the labels.
+func (v *View) Shortages(d *Database, fragment string) (out []*pgerr.Error) {
+	for _, z := range v.Zones(d) {
+		name := d.FragmentName(z.Fragment)
+		if e := z.Shortage(name); e != nil && (fragment == "" || fragment == name) {
+			out = append(out, e)
+		}
+	}
+	if more := len(out) - maxShortages; more > 0 {
+		out = append(out[:maxShortages], &pgerr.Error{
+			Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf("and so it is with %d more fragments", more), Detail: "sherd.zones lists them.",
+		})
+	}
+	return out
+}
+
+// NoNode is the error where no node can hold the fragments of a database.
+func NoNode(rule shardmap.LabelRule) error {
+	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "no node can hold the fragments of a database")
+	if len(rule) > 0 {
+		return e.WithDetail("Nodes hold none that have not labels %s, are gateways, are being drained, or do not answer.", rule)
+	}
+	return e.WithDetail("Nodes that are gateways, are being drained, or do not answer, hold none.")
+}

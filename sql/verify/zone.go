@@ -1,0 +1,29 @@
+package verify
+
+// checkZones holds the replicas against the rules of labels, and the bucket map against the pins. A replica that is still moving to where it may be is a
+// fault until it is there: the data is in the wrong place.
+func (c *Check) checkZones() {
+	for _, z := range c.view.Zones(c.db) {
+		name := c.db.FragmentName(z.Fragment)
+		c.finding(checkZone, name, "").said = "replicas on nodes with " + z.Rule.String()
+		for _, id := range z.Outside {
+			node := "that was removed"
+			if n := c.view.Node(id); n != nil {
+				node = n.Name
+			}
+			c.fault(checkZone, name, "a replica is on node %s, which has not labels %s; %s", node, z.Rule, z.State())
+		}
+	}
+	if len(c.db.Pins) == 0 || c.db.Map == nil {
+		return
+	}
+	f := c.finding(checkPins, c.db.Name, "pins")
+	f.looked = int64(len(c.db.Pins))
+	for _, p := range c.db.Pins {
+		for _, r := range c.db.Map.Ranges() {
+			if v := r.Intersect(p.Interval); !v.Empty() && r.Fragment != p.Fragment {
+				c.fault(checkPins, c.db.Name, "buckets %v are pinned to %s, and are in %s", v, c.fragmentName(p.Fragment), c.fragmentName(r.Fragment))
+			}
+		}
+	}
+}

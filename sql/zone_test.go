@@ -1,0 +1,96 @@
+package sql_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/sql"
+)
+
+// TestLabels sets rules of labels where no node has any: they are told, with what is missing, and taken back.
+func TestLabels(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	few := func(ordinal string) string {
+		return `NOTICE: fragment "postgres$` + ordinal + `" shall have 3 replicas on nodes with labels disk!=hdd, and these are 1` + "\n"
+	}
+	c.want("SELECT count(*) FROM sherd.zones", "0\nSELECT 1")
+	c.want("SELECT sherd.set_fragment_labels('postgres$1', ' region = us|eu, disk!=hdd ', 'law')",
+		"\nNOTICE: no node that may hold the replicas of fragment \"postgres$1\" has labels disk!=hdd, region=eu|us\nSELECT 1")
+	c.want("SELECT fragment, labels, replication_factor > 0, nodes_with_labels, inside, kept, state FROM sherd.zones",
+		"postgres$1|disk!=hdd, region=eu|us|t|{}|{}|f|not kept: no node has the labels\nSELECT 1")
+	c.want("SELECT labels FROM sherd.fragments ORDER BY 1", "disk!=hdd, region=eu|us\nnull\nnull\nSELECT 3")
+	c.want("SELECT subject, remedy LIKE 'start nodes%' FROM sherd.advice WHERE subject LIKE 'fragment%'", "fragment postgres$1|t\nSELECT 1")
+	c.want(`SELECT subject, ok FROM sherd.check() WHERE "check" = 'zone'`, "postgres$1|f\nSELECT 1")
+	c.want("CREATE DATABASE elsewhere LABELS 'region=eu'", "no node can hold the fragments of a database (SQLSTATE 55000): Nodes hold none that have not labels region=eu, are gateways, are being drained, or do not answer.")
+	c.want("ALTER DATABASE postgres LABELS 'region'", `invalid rule of labels: "region" (SQLSTATE 22023)`)
+	c.want("ALTER DATABASE postgres LABELS 'region=eu,region=us'", `no node can have the labels "region=eu,region=us" (SQLSTATE 22023): Conditions on label region exclude each other.`)
+	c.want("ALTER DATABASE postgres LABELS 'disk!=hdd' CONNECTION LIMIT 4", "LABELS cannot be changed together with other options (SQLSTATE 0A000)")
+	c.want("ALTER DATABASE postgres LABELS 'disk!=hdd'", few("0")+"NOTICE: no node that may hold the replicas of fragment \"postgres$1\" has labels disk!=hdd, region=eu|us\n"+few("2")+"ALTER DATABASE")
+	c.want("SELECT sherd.set_fragment_labels('postgres$1', '')", "\n"+few("1")+"SELECT 1")
+	c.want("SELECT string_agg(DISTINCT labels || ' ' || kept || ' ' || state, ',') FROM sherd.zones WHERE replication_factor = 1", "null\nSELECT 1")
+	c.want(`SELECT count(*) FROM sherd.check() WHERE "check" = 'zone' AND ok`, "3\nSELECT 1")
+	c.want("SELECT sherd.set_database_labels('postgres', '')", "\nSELECT 1")
+	c.want("SELECT count(*) FROM sherd.zones", "0\nSELECT 1")
+	c.want("SELECT subject, change, why FROM sherd.changelog ORDER BY at",
+		"postgres$1|replicas on nodes with disk!=hdd, region=eu|us|law\npostgres|replicas on nodes with disk!=hdd|ALTER DATABASE postgres LABELS\n"+
+			"postgres$1|replicas on nodes with any labels|null\npostgres|replicas on nodes with any labels|null\nSELECT 4")
+}
+
+// TestPinAnchors brings a list of anchors to a fragment, where they stay, and lets them go.
+func TestPinAnchors(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE customers (id text PRIMARY KEY, doc jsonb); CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE TABLE flat (n int PRIMARY KEY)",
+		"CREATE TABLE\nCREATE TABLE\nCREATE TABLE")
+	c.want("INSERT INTO customers SELECT 'customers/' || i || '-A', '{}' FROM generate_series(1, 20) i", "INSERT 0 20")
+	c.want("INSERT INTO orders SELECT 'orders/' || i || '$customers/' || i || '-A', '{}' FROM generate_series(1, 20) i", "INSERT 0 20")
+	c.want("INSERT INTO flat SELECT generate_series(1, 20)", "INSERT 0 20")
+	const list = "ARRAY(SELECT 'customers/' || i || '-A' FROM generate_series(1, 9) i)"
+	c.answer("SELECT sherd.pin_anchors('customers', " + list + ", 'postgres$2', wait => true, why => 'law')")
+	c.want("SELECT DISTINCT sherd.fragment('customers', id) FROM customers WHERE id LIKE 'customers/_-A'", "postgres$2\nSELECT 1")
+	c.want("SELECT DISTINCT sherd.fragment('orders', id) FROM orders WHERE id LIKE 'orders/_$%'", "postgres$2\nSELECT 1")
+	c.want("SELECT count(*), min(fragment), max(fragment), count(*) FILTER (WHERE anchors[1] LIKE 'customers/_-A') FROM sherd.pins", "9|postgres$2|postgres$2|9\nSELECT 1")
+	c.want("SELECT sherd.pin_anchors('customers', "+list+", 'postgres$2')", "0\nSELECT 1")
+	c.want("SELECT count(*) FROM sherd.pins", "9\nSELECT 1")
+	c.want("SELECT sherd.move_anchor('orders/1$customers/1-A', 'postgres$0')", `buckets 982173 are pinned to fragment "postgres$2" (SQLSTATE 55006)`)
+	c.want("SELECT sherd.pin_anchors('customers', ARRAY['customers/1-A'], 'postgres$0')",
+		`"customers/1-A" lies in bucket 982173, which is pinned to fragment "postgres$2" (SQLSTATE 55006)`)
+	c.answer("SELECT sherd.pin_anchors('flat', ARRAY['7'], 'postgres$2', wait => true)")
+	c.want("SELECT sherd.fragment('flat', '7')", "postgres$2\nSELECT 1")
+	c.want(`SELECT ok, detail FROM sherd.check() WHERE "check" = 'pins'`, "t|10 pins\nSELECT 1")
+	c.want("SELECT sherd.unpin_anchors('customers', "+list+", why => 'gone')", "9\nSELECT 1")
+	c.want("SELECT sherd.unpin_anchors('customers', "+list+")", `anchor "customers/1-A" is not pinned (SQLSTATE 42704)`)
+	c.want("SELECT count(*) FROM sherd.pins", "1\nSELECT 1")
+	c.want("SELECT subject, change, why FROM sherd.changelog WHERE subject = 'customers' ORDER BY at",
+		"customers|9 anchors pinned to postgres$2|law\ncustomers|9 anchors pinned to postgres$2|null\ncustomers|9 anchors unpinned|gone\nSELECT 3")
+	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+}
+
+// TestZoneRefusals is who may say where data may be, and what cannot be said.
+func TestZoneRefusals(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE customers (id text PRIMARY KEY, doc jsonb); CREATE ROLE zone_bob LOGIN", "CREATE TABLE\nCREATE ROLE")
+	bob := w.connectAs(t, "zone_bob", sql.Handle{})
+	for _, call := range []string{
+		"set_fragment_labels('postgres$1', 'a=1')", "set_database_labels('postgres', 'a=1')", "pin_anchors('customers', ARRAY['a'], 'postgres$1')",
+		"unpin_anchors('customers', ARRAY['a'])",
+	} {
+		name, _, _ := strings.Cut(call, "(")
+		bob.want("SELECT sherd."+call, "permission denied for function "+name+" (SQLSTATE 42501)")
+	}
+	for _, x := range [][2]string{
+		{"set_fragment_labels('postgres$9', 'a=1')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
+		{"set_fragment_labels('postgres', 'a=1')", `fragment "postgres" does not exist (SQLSTATE 42704)`},
+		{"set_database_labels('nowhere', 'a=1')", `database "nowhere" does not exist (SQLSTATE 3D000)`},
+		{"set_database_labels('postgres', 'a')", `invalid rule of labels: "a" (SQLSTATE 22023)`},
+		{"pin_anchors('customers', ARRAY[]::text[], 'postgres$1')", "the list of anchors is empty (SQLSTATE 22023)"},
+		{"pin_anchors('customers', ARRAY['a', null], 'postgres$1')", "anchors must not be null (SQLSTATE 22004)"},
+		{"pin_anchors('customers', array_fill('a'::text, ARRAY[1001]), 'postgres$1')", "1001 anchors are too many at a time (SQLSTATE 54000)"},
+		{"pin_anchors('customers', ARRAY['a'], 'postgres$9')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
+		{"unpin_anchors('customers', ARRAY['a'])", `anchor "a" is not pinned (SQLSTATE 42704)`},
+	} {
+		c.want("SELECT sherd."+x[0], x[1])
+	}
+}
