@@ -49,6 +49,11 @@ func TestMoveFilledIndex(t *testing.T) {
 	c.want(`INSERT INTO acc SELECT 'acc/' || i, i % 50, '{}' FROM generate_series(1, 2000) i`, "INSERT 0 2000")
 	c.want("CREATE INDEX ON acc (n)", "CREATE INDEX")
 	c.want("CREATE UNIQUE INDEX ON acc (id, n)", "CREATE INDEX")
+	c.want("CREATE INDEX twice ON acc ((n * 2)) WHERE n < 200", "CREATE INDEX")
+	c.want("CREATE UNIQUE INDEX ON acc (id, lower(id))", "CREATE INDEX")
+	if got := c.answer("EXPLAIN SELECT * FROM acc WHERE n * 2 = 6 AND n < 200"); !strings.Contains(got, "Index Scan using twice") {
+		t.Errorf("not by the index of an expression: %s", got)
+	}
 	c.want("UPDATE acc SET n = 60 WHERE n = 7", "UPDATE 40")
 	old.want("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM acc WHERE n = 60", "BEGIN\n40\nSELECT 1")
 	c.want("UPDATE acc SET n = 7 WHERE n = 60", "UPDATE 40")
@@ -58,9 +63,13 @@ func TestMoveFilledIndex(t *testing.T) {
 		c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$0', wait => true)")
 		c.want("SELECT count(*) FROM acc WHERE n = 3", "40\nSELECT 1")
 		c.want("SELECT count(*) FROM acc WHERE n = 7", "40\nSELECT 1")
+		c.want("SELECT count(*) FROM acc WHERE n * 2 = 6 AND n < 200", "40\nSELECT 1")
+		c.want("SELECT count(*), count(DISTINCT id) FROM acc WHERE n * 2 BETWEEN 14 AND 240 AND n < 200", "1720|1720\nSELECT 1")
+		c.want("SELECT count(*) FROM acc WHERE n * 2 = 216 AND n < 200", "40\nSELECT 1")
 		c.want("UPDATE acc SET n = n - 100 WHERE n IN (108, 109)", "UPDATE 80")
 		old.want("SELECT count(*) FROM acc WHERE n = 60", "40\nSELECT 1")
 		old.want("SELECT count(*) FROM acc WHERE n = 3", "40\nSELECT 1")
+		old.want("SELECT count(*) FROM acc WHERE n * 2 = 120 AND n < 200", "40\nSELECT 1")
 		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	}
 	old.want("COMMIT", "COMMIT")

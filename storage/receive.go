@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 )
@@ -27,31 +26,6 @@ func (r *Replica) Carry(ctx context.Context, move uint64, batch []Version) error
 		batch = batch[n:]
 	}
 	return nil
-}
-
-// PutAbove gives the versions of an entry of a local index that an earlier stay of its bucket has left here above a timestamp, but for removals. An index that
-// was filled while its rows were there has entries that are younger than these.
-func (r *Replica) PutAbove(key []byte, at txn.Timestamp) (out []Version, err error) {
-	if !r.beginReading() {
-		return nil, errNoLeader
-	}
-	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true, SinceTs: uint64(at)})
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		if item.Version() <= uint64(at) || item.IsDeletedOrExpired() {
-			continue
-		}
-		value, err := item.ValueCopy(nil)
-		if err != nil {
-			return nil, readError(err)
-		}
-		out = append(out, Version{Key: key, At: txn.Timestamp(item.Version()), Value: value})
-	}
-	return out, nil
 }
 
 // received tells what has been received of a move: a copy.

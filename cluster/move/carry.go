@@ -112,30 +112,7 @@ func (c *carrier) entry(ctx context.Context, e exec.EntryChange) error {
 	if e.Yields && e.Value != nil {
 		c.given[entryAt{string(e.Key), e.At}] = true
 	}
-	if e.Value != nil {
-		if err := c.succeed(ctx, e); err != nil {
-			return err
-		}
-	}
 	return c.add(ctx, storage.Version{Key: bytes.Clone(e.Key), At: e.At, Value: bytes.Clone(e.Value), Deleted: e.Value == nil})
-}
-
-// succeed puts an entry in the place of those that an earlier stay of the bucket has left under its key at younger versions: when the index was filled, or
-// filled again, its entries were younger than the rows. As the row was there at that time, it is right to have the entry then.
-func (c *carrier) succeed(ctx context.Context, e exec.EntryChange) error {
-	left, err := c.s.target.PutAbove(e.Key, e.At)
-	if err != nil {
-		return err
-	}
-	for _, v := range left {
-		if !e.Succeeds(v.Value) {
-			continue
-		}
-		if err := c.add(ctx, storage.Version{Key: bytes.Clone(e.Key), At: v.At, Value: bytes.Clone(e.Value)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // learn sees to it that the deriver knows a table. What no definition has at a moment after the read was dropped meanwhile, or is part of a table that

@@ -25,27 +25,8 @@ func (x *indexRule) confirmed(c *Ctx, key, value []byte, get func(row []byte) ([
 	if err := x.table.decode(&reader, values, stored); err != nil {
 		return false, err
 	}
-	if x.keys == nil {
-		return x.confirmedByColumns(values, key, row[keyAt:]), nil
-	}
 	own := *x // what it computes in is in use
 	own.vals, own.plain = make(Row, len(x.keys)), nil
 	e, _, err := own.entry(c, values, row, nil)
 	return err == nil && bytes.Equal(e.key, key), err
-}
-
-// confirmedByColumns is confirmed for a scan, which knows how entries are spelt and not their expressions. An index that has some is left to what the
-// move has put in the place of older entries.
-func (x *indexRule) confirmedByColumns(row Row, key, primaryKey []byte) bool {
-	vals := make(Row, len(x.types))
-	for i := range vals {
-		att := x.def.Columns[i]
-		if att <= 0 {
-			return false
-		}
-		vals[i] = row[att-1]
-	}
-	want := x.appendColumns(x.appendPrefix(nil), vals)
-	rest, ok := bytes.CutPrefix(key, want)
-	return ok && (len(rest) == 0 || bytes.Equal(rest, primaryKey))
 }

@@ -24,14 +24,6 @@ type EntryChange struct {
 	// Yields: the index is unique. A removal does nothing where the key has an entry at that very version, put by another row: it stays. A statement may give a unique value from one row to
 	// another, and the two rows are derived apart, in any order.
 	Yields bool
-	order  bool // of the index in primary key order
-}
-
-// Succeeds tells whether a stored entry under the same key is of the same row in an earlier stay of its bucket, so that this change takes its place.
-func (c *EntryChange) Succeeds(stored []byte) bool {
-	was, before, ok := EntryPlace(stored, c.order)
-	now, arrival, fine := EntryPlace(c.Value, c.order)
-	return ok && fine && was == now && before != arrival && bytes.Equal(PlainEntry(nil, stored, c.order), PlainEntry(nil, c.Value, c.order))
 }
 
 // Deriver computes the entries of local indexes that follow from rows which are carried to another fragment, version by version: those of the index
@@ -152,7 +144,7 @@ func (t *derivation) changeOrder(key []byte, arrival uint32, there bool, v RowVe
 		return nil
 	}
 	t.order = t.table.appendOrderKey(t.order[:0], key[keyAt:])
-	c := EntryChange{At: v.At, Key: t.order, order: true}
+	c := EntryChange{At: v.At, Key: t.order}
 	if v.Value != nil {
 		t.value = appendOrderValue(t.value[:0], key, arrival)
 		c.Value = t.value

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -16,7 +15,7 @@ import (
 // indexValues evaluates what a plan.IndexScan looks for.
 type indexValues struct {
 	scan   *plan.IndexScan
-	rule   *indexRule // without its expressions: how entries are spelt
+	rule   *indexRule // of a global index without its expressions: how entries are spelt
 	equal  [][]Eval
 	arrays []Eval
 	lo, hi Eval
@@ -30,8 +29,10 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	if err != nil {
 		return nil, err
 	}
-	rule := k.uses(&indexRule{table: t, def: x.Index.Def, late: isDeferrable(x.Table, x.Index.Def), types: typesOf(x.Index.Keys)})
-	o := &indexValues{scan: x, rule: rule}
+	o := &indexValues{scan: x}
+	if o.rule, err = k.scanRule(t, x.Index); err != nil {
+		return nil, err
+	}
 	for i, list := range x.Equal {
 		fs, err := k.exprs(list)
 		if err != nil {
@@ -48,6 +49,18 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	}
 	o.hi, err = k.optional(x.Hi)
 	return o, err
+}
+
+// scanRule gives the rule of an index that is read. Entries of a global one are where their bucket is, and do not have to be held against rows.
+func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
+	if x.Def.Global {
+		return k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: typesOf(x.Keys)}), nil
+	}
+	rules, err := k.indexRules(t, []query.Index{x})
+	if err != nil {
+		return nil, err
+	}
+	return rules[0], nil
 }
 
 // tuples calls f for every combination of the first columns' values, each once; nulls match nothing. vals is valid during the call.
@@ -248,178 +261,6 @@ func (o *scanOp) byFound(c *Ctx, view View) error {
 			continue
 		}
 		if err := o.present(c, view, key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finder looks rows up by a global index, before the fragments that hold them are asked.
-type finder struct {
-	values  *indexValues
-	program *Program
-	node    plan.Find
-	found   [][]byte // keys of rows, of the last find
-}
-
-func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
-	if x == nil {
-		return nil, nil
-	}
-	values, err := k.indexValues(x)
-	if err != nil {
-		return nil, err
-	}
-	f := &finder{values: values, node: plan.Find{Scan: x}}
-	f.program, err = compileNode(f.node, 0)
-	return f, err
-}
-
-// IndexBuckets gives the buckets of the entries that a lookup reads, for EXPLAIN; known is false where it hangs on the running plan.
-func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool) {
-	for _, e := range indexExprs(x) {
-		lateral := false
-		visitExpr(e, func(e query.Expr) {
-			_, outer := e.(*plan.Outer)
-			lateral = lateral || outer
-		})
-		if lateral {
-			return set, false
-		}
-	}
-	values, err := (&compiler{}).indexValues(x)
-	if err != nil {
-		return set, false
-	}
-	prefixes, err := values.prefixes(c)
-	if err != nil {
-		return set, false
-	}
-	var buckets []shardmap.Bucket
-	for _, p := range prefixes {
-		buckets = append(buckets, bucketOfKey(p))
-	}
-	return shardmap.BucketSetOf(buckets...), true
-}
-
-// prefixes gives what the keys of the entries begin with; their buckets stand where those of rows do.
-func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
-	var out [][]byte
-	err := o.tuples(c, func(vals Row) error {
-		b := o.rule.valueBucket(vals, nil, true)
-		prefix := append(o.rule.appendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
-		out = append(out, o.rule.appendColumns(prefix, vals))
-		return nil
-	})
-	return out, err
-}
-
-// find looks the rows up and gives those of their buckets that lie in set.
-func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {
-	f.found = nil
-	prefixes, err := f.values.prefixes(c)
-	if err != nil || len(prefixes) == 0 {
-		return shardmap.BucketSet{}, err
-	}
-	t, err := c.reads.at(c)
-	if err != nil {
-		return shardmap.BucketSet{}, err
-	}
-	var buckets []shardmap.Bucket
-	err = f.askAll(c, t, prefixes, 0, func(key []byte) {
-		if b := bucketOfKey(key); set.Contains(b) {
-			f.found, buckets = append(f.found, key), append(buckets, b)
-		}
-	})
-	return shardmap.BucketSetOf(buckets...), err
-}
-
-// askAll looks prefixes up, each in the fragment that has its entries.
-func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int, take func(key []byte)) error {
-	byFragment := map[shardmap.FragmentID]*Task{}
-	var order []shardmap.FragmentID
-	for _, p := range prefixes {
-		id := c.Gateway.Map.Lookup(bucketOfKey(p))
-		if byFragment[id] == nil {
-			byFragment[id] = &Task{
-				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.outers, Env: c.Env,
-				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
-			}
-			order = append(order, id)
-		}
-		byFragment[id].Prefix = append(byFragment[id].Prefix, p)
-	}
-	for _, id := range order {
-		task := byFragment[id]
-		keys, err := f.ask(c, id, task)
-		m, ok, err := c.Gateway.rerouted(c.ctx(), err, task.Epoch)
-		switch {
-		case ok && rerouted < maxReroutes:
-			c.Gateway.adopt(m)
-			err = f.askAll(c, t, task.Prefix, rerouted+1, take)
-		case err == nil:
-			for _, key := range keys {
-				take(key)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ask runs a lookup in one fragment.
-func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, error) {
-	var buckets []shardmap.Bucket
-	for _, p := range task.Prefix {
-		buckets = append(buckets, bucketOfKey(p))
-	}
-	task.Buckets = shardmap.BucketSetOf(buckets...)
-	fragment, err := c.Gateway.Fragment(id)
-	if err != nil {
-		return nil, err
-	}
-	var keys [][]byte
-	_, err = guarded(c.ctx(), fragment, task, func(row Row) error {
-		keys = append(keys, []byte(row[0].S))
-		return nil
-	})
-	return keys, c.fault(err)
-}
-
-// findOp runs a plan.Find.
-type findOp struct {
-	rule *indexRule
-	key  []byte
-	out  Row
-}
-
-func (k *compiler) find(n plan.Find) (Op, error) {
-	values, err := k.indexValues(n.Scan)
-	if err != nil {
-		return nil, err
-	}
-	return &findOp{rule: values.rule, out: make(Row, 1)}, nil
-}
-
-// Run implements Op.
-func (o *findOp) Run(c *Ctx, emit Emit) error {
-	view, err := c.local.open(c)
-	if err != nil {
-		return err
-	}
-	for _, prefix := range c.local.task.Prefix {
-		err := o.rule.entries(c, view, prefix, func(key, value []byte) error {
-			c.local.read++
-			row, err := o.rule.table.rowOfEntry(o.key[:0], key, value)
-			if err != nil {
-				return err
-			}
-			o.key, o.out[0] = row, types.NewBytes(aliasString(row))
-			return emit(o.out)
-		})
-		if err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,27 @@ func (p *planner) useIndex(s *Scan, r *Route, x *IndexScan) {
 	s.Lo, s.Hi = nil, nil
 	if x.Index.Def.Global {
 		s.Access, r.Index = ScanFound, x
+		return
 	}
+	x.Index.Keys = slices.Clone(x.Index.Keys)
+	for i, key := range x.Index.Keys {
+		x.Index.Keys[i] = overRow(key)
+	}
+	x.Index.Where = overRow(x.Index.Where)
+}
+
+// overRow has an expression of an index read whole rows of its table: the scan computes from a row what its entry is.
+func overRow(e query.Expr) query.Expr {
+	if e == nil {
+		return nil
+	}
+	return query.Rewrite(e, func(e query.Expr) (query.Expr, bool) {
+		v, ok := e.(*query.Var)
+		if !ok {
+			return nil, false
+		}
+		return &Slot{T: v.T, N: v.Col}, true
+	})
 }
 
 // better prefers a unique index whose columns all have values, then more columns with values, then bounds, then one that needs one fragment.

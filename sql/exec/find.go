@@ -1,0 +1,181 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// finder looks rows up by a global index, before the fragments that hold them are asked.
+type finder struct {
+	values  *indexValues
+	program *Program
+	node    plan.Find
+	found   [][]byte // keys of rows, of the last find
+}
+
+func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
+	if x == nil {
+		return nil, nil
+	}
+	values, err := k.indexValues(x)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{values: values, node: plan.Find{Scan: x}}
+	f.program, err = compileNode(f.node, 0)
+	return f, err
+}
+
+// IndexBuckets gives the buckets of the entries that a lookup reads, for EXPLAIN; known is false where it hangs on the running plan.
+func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool) {
+	for _, e := range indexExprs(x) {
+		lateral := false
+		visitExpr(e, func(e query.Expr) {
+			_, outer := e.(*plan.Outer)
+			lateral = lateral || outer
+		})
+		if lateral {
+			return set, false
+		}
+	}
+	values, err := (&compiler{}).indexValues(x)
+	if err != nil {
+		return set, false
+	}
+	prefixes, err := values.prefixes(c)
+	if err != nil {
+		return set, false
+	}
+	var buckets []shardmap.Bucket
+	for _, p := range prefixes {
+		buckets = append(buckets, bucketOfKey(p))
+	}
+	return shardmap.BucketSetOf(buckets...), true
+}
+
+// prefixes gives what the keys of the entries begin with; their buckets stand where those of rows do.
+func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
+	var out [][]byte
+	err := o.tuples(c, func(vals Row) error {
+		b := o.rule.valueBucket(vals, nil, true)
+		prefix := append(o.rule.appendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
+		out = append(out, o.rule.appendColumns(prefix, vals))
+		return nil
+	})
+	return out, err
+}
+
+// find looks the rows up and gives those of their buckets that lie in set.
+func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {
+	f.found = nil
+	prefixes, err := f.values.prefixes(c)
+	if err != nil || len(prefixes) == 0 {
+		return shardmap.BucketSet{}, err
+	}
+	t, err := c.reads.at(c)
+	if err != nil {
+		return shardmap.BucketSet{}, err
+	}
+	var buckets []shardmap.Bucket
+	err = f.askAll(c, t, prefixes, 0, func(key []byte) {
+		if b := bucketOfKey(key); set.Contains(b) {
+			f.found, buckets = append(f.found, key), append(buckets, b)
+		}
+	})
+	return shardmap.BucketSetOf(buckets...), err
+}
+
+// askAll looks prefixes up, each in the fragment that has its entries.
+func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int, take func(key []byte)) error {
+	byFragment := map[shardmap.FragmentID]*Task{}
+	var order []shardmap.FragmentID
+	for _, p := range prefixes {
+		id := c.Gateway.Map.Lookup(bucketOfKey(p))
+		if byFragment[id] == nil {
+			byFragment[id] = &Task{
+				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node, Params: c.Params, Outers: c.outers, Env: c.Env,
+				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
+			}
+			order = append(order, id)
+		}
+		byFragment[id].Prefix = append(byFragment[id].Prefix, p)
+	}
+	for _, id := range order {
+		task := byFragment[id]
+		keys, err := f.ask(c, id, task)
+		m, ok, err := c.Gateway.rerouted(c.ctx(), err, task.Epoch)
+		switch {
+		case ok && rerouted < maxReroutes:
+			c.Gateway.adopt(m)
+			err = f.askAll(c, t, task.Prefix, rerouted+1, take)
+		case err == nil:
+			for _, key := range keys {
+				take(key)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask runs a lookup in one fragment.
+func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, error) {
+	var buckets []shardmap.Bucket
+	for _, p := range task.Prefix {
+		buckets = append(buckets, bucketOfKey(p))
+	}
+	task.Buckets = shardmap.BucketSetOf(buckets...)
+	fragment, err := c.Gateway.Fragment(id)
+	if err != nil {
+		return nil, err
+	}
+	var keys [][]byte
+	_, err = guarded(c.ctx(), fragment, task, func(row Row) error {
+		keys = append(keys, []byte(row[0].S))
+		return nil
+	})
+	return keys, c.fault(err)
+}
+
+// findOp runs a plan.Find.
+type findOp struct {
+	rule *indexRule
+	key  []byte
+	out  Row
+}
+
+func (k *compiler) find(n plan.Find) (Op, error) {
+	values, err := k.indexValues(n.Scan)
+	if err != nil {
+		return nil, err
+	}
+	return &findOp{rule: values.rule, out: make(Row, 1)}, nil
+}
+
+// Run implements Op.
+func (o *findOp) Run(c *Ctx, emit Emit) error {
+	view, err := c.local.open(c)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range c.local.task.Prefix {
+		err := o.rule.entries(c, view, prefix, func(key, value []byte) error {
+			c.local.read++
+			row, err := o.rule.table.rowOfEntry(o.key[:0], key, value)
+			if err != nil {
+				return err
+			}
+			o.key, o.out[0] = row, types.NewBytes(aliasString(row))
+			return emit(o.out)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
