@@ -44,7 +44,7 @@ type Version struct {
 const versionBatch = 256 << 10 // bytes
 
 // ReadVersions reads at T, as a snapshot does (T2–T4): what is prepared at or below it is settled first. It calls fn with batches of some
-// 256 KiB, in the order of keys, with the versions of a key together and ascending.
+// 256 KiB, in the order of keys, with the versions of a key together and ascending. They are fn's to keep.
 func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(batch []Version) error) (ReadResult, error) {
 	if !r.beginReading() {
 		return ReadResult{}, errNoLeader
@@ -167,7 +167,7 @@ func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange
 			return v.ctx.Err()
 		}
 		if !of.holdsStored(key) {
-			it.Seek(append(key, 0))
+			passBy(it, x, of)
 			continue
 		}
 		if err := v.readKey(it, key); err != nil {
@@ -176,6 +176,26 @@ func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange
 	}
 	return nil
 }
+
+// passBy leaves keys of other arrivals behind: they have been here, in few or many versions, and of a bucket there may be many.
+func passBy(it *badger.Iterator, x globalIndex, of leftRange) {
+	for range passedBy {
+		if it.Next(); !it.Valid() || of.holdsStored(it.Item().Key()) {
+			return
+		}
+	}
+	key := it.Item().Key()
+	b, a, ok := placeOf(key)
+	if !ok || x.index != rowIndex || a == of.arrival || !inIndex(x, key) {
+		return
+	}
+	if a > of.arrival {
+		b++
+	}
+	it.Seek(RowPrefix(x.table, b, of.arrival))
+}
+
+const passedBy = 16
 
 // found is a version as the iterator finds it, the newest first.
 type found struct {

@@ -293,9 +293,19 @@ func (l *load) move(rnd *rand.Rand) bool {
 		return step()
 	}
 	var both sync.Mutex // held by a step that is taken twice, for what it gives
+	ahead := rnd.Intn(4)
 	carry := func(req ReadRequest) (res ReadResult, err error) {
 		err = again(func() error {
-			got, err := from.ReadVersions(ctx, req, func(batch []Version) error { return to.Carry(ctx, n, batch) })
+			put, flush := func(batch []Version) error { return to.Carry(ctx, n, batch) }, func() error { return nil }
+			if ahead > 0 {
+				q := to.CarryAhead(n)
+				defer q.Close()
+				put, flush = func(batch []Version) error { return q.Put(ctx, batch, ahead) }, q.Flush
+			}
+			got, err := from.ReadVersions(ctx, req, put)
+			if err == nil {
+				err = flush()
+			}
 			both.Lock()
 			defer both.Unlock()
 			if err == nil && (res.T == 0 || got.T < res.T) {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -78,16 +79,12 @@ type carrying struct {
 	counted deltas
 	deletes bool
 	newest  txn.Timestamp
+	row     []byte // the last that was counted
 }
 
-// send puts what was packed into the log. Only a version that is large by itself takes several entries; the last has the statistics.
+// send puts what was packed into the log.
 func (c *carrying) send() error {
-	for i, piece := range c.pieces {
-		e := &entry{kind: kindCarry, writes: piece}
-		e.moving = moving{move: c.move, carries: c.got.carries + uint64(i), deletes: c.deletes}
-		if i == len(c.pieces)-1 {
-			e.stats = c.counted.encode()
-		}
+	for _, e := range c.entries() {
 		if err := c.r.step(e, c.newest); err != nil {
 			return err
 		}
@@ -95,10 +92,29 @@ func (c *carrying) send() error {
 	return nil
 }
 
+// entries gives what was packed. Only a version that is large by itself takes several entries; the last has the statistics.
+func (c *carrying) entries() (out []*entry) {
+	for i, piece := range c.pieces {
+		e := &entry{kind: kindCarry, writes: piece}
+		e.moving = moving{move: c.move, carries: c.got.carries + uint64(i), deletes: c.deletes}
+		if i == len(c.pieces)-1 {
+			e.stats = c.counted.encode()
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 func (c *carrying) pack(batch []Version) (n int, err error) {
 	for n < len(batch) && (n == 0 || c.bytes+len(batch[n].Value) < partBody) {
 		x := &batch[n]
 		if n == 0 || string(x.Key) != string(batch[n-1].Key) {
+			if IsRow(x.Key) {
+				if n > 0 && bytes.Compare(x.Key, c.row) <= 0 {
+					break // it may be here already, and is counted when that is in view
+				}
+				c.row = x.Key
+			}
 			if err := checkKey(x.Key); err != nil {
 				return 0, err
 			}

@@ -13,8 +13,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// carryBytes bounds what goes into one entry of the target's log.
-const carryBytes = 512 << 10
+const (
+	carryBytes = 1 << 20 // is gathered before it goes into the target's log
+	carryAhead = 4       // entries on their way at a time
+)
 
 // carrier takes what the source's reads give, derives the entries of local indexes, and writes both at the target.
 type carrier struct {
@@ -23,6 +25,7 @@ type carrier struct {
 	deriver *exec.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
+	queue   *storage.CarryQueue
 	batch   []storage.Version
 	size    int
 	given   map[entryAt]bool // entries of unique indexes that were put
@@ -37,7 +40,7 @@ type entryAt struct {
 }
 
 func newCarrier(s *step, arrival uint32) *carrier {
-	c := &carrier{s: s, arrival: arrival, derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{}}
+	c := &carrier{s: s, arrival: arrival, queue: s.target.CarryAhead(s.Number), derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{}}
 	c.know(s.d.cfg.Catalog.View())
 	return c
 }
@@ -68,8 +71,8 @@ func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool)
 		}
 		i = n
 	}
-	if err := c.flush(ctx); err != nil || final { // what the batch holds is the source's again
-		return err
+	if final {
+		return nil
 	}
 	if err := c.s.at(Carrying); err != nil {
 		return err
@@ -154,17 +157,29 @@ func (c *carrier) add(ctx context.Context, v storage.Version) error {
 	if c.size += n; c.size < carryBytes {
 		return nil
 	}
-	return c.flush(ctx)
+	return c.send(ctx)
 }
 
-// flush writes what was taken.
-func (c *carrier) flush(ctx context.Context) error {
+// send has what was taken written; one entry at a time while foreground statements suffer.
+func (c *carrier) send(ctx context.Context) error {
 	if len(c.batch) == 0 {
 		return nil
 	}
-	err := c.s.target.Carry(ctx, c.s.Number, c.batch)
+	ahead := carryAhead
+	if c.s.d.cfg.Suffers() {
+		ahead = 0
+	}
+	batch := c.batch
 	c.batch, c.size = nil, 0
-	return err
+	return c.queue.Put(ctx, batch, ahead)
+}
+
+// flush waits until everything that was taken is written.
+func (c *carrier) flush(ctx context.Context) error {
+	if err := c.send(ctx); err != nil {
+		return err
+	}
+	return c.queue.Flush()
 }
 
 // dropUnknown has what was carried of tables that are gone deleted: the job that deletes them may have been at the target before.

@@ -91,6 +91,7 @@ func (s *step) run(ctx context.Context) error {
 		return err
 	}
 	s.carrier = newCarrier(s, arrival)
+	defer s.carrier.queue.Close()
 	if err := s.at(Received); err != nil {
 		return err
 	}
@@ -117,7 +118,11 @@ func (s *step) catchUp(ctx context.Context) error {
 		if err := s.at(arrow); err != nil {
 			return err
 		}
-		if small := s.carrier.bytes-before < smallRound || time.Since(began) < quickRound; round > 0 && small || round == maxRounds {
+		small, quick := s.carrier.bytes-before < smallRound, time.Since(began) < quickRound
+		switch {
+		case round == 0 && small && quick: // nothing can have come that is worth a round
+			return s.at(CaughtUp)
+		case round > 0 && (small || quick), round == maxRounds:
 			return nil
 		}
 	}

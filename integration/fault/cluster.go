@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -42,6 +43,7 @@ type Node struct {
 	listen  string // likewise, as the node does
 	Peers   string // HOST:PORT of the node port
 	data    string
+	http    string               // HOST:PORT for operators, empty: nobody asks there
 	process *integration.Process // nil: it was ended
 	past    string               // what its earlier processes have logged
 	forward *exec.Cmd            // for clients, in a namespace; nil: they need none
@@ -70,6 +72,11 @@ func (c *Cluster) Add() (*Node, error) {
 	}
 	if n.Peers, err = c.port(number, nodePort); err != nil {
 		return nil, err
+	}
+	if os.Getenv("SHERD_PROFILE") != "" && !c.network.Cuts() {
+		if n.http, err = c.port(number, 0); err != nil {
+			return nil, err
+		}
 	}
 	n.listen = n.SQL
 	if c.network.Cuts() {
@@ -135,7 +142,7 @@ func (n *Node) URL() string { return "postgres://postgres@" + n.SQL + "/postgres
 func (c *Cluster) start(n *Node, flags ...string) error {
 	p, err := integration.StartCommand(integration.Command{
 		Via: c.network.Via(n.Number), Binary: c.binary, Data: n.data, SQLAddr: n.listen,
-		Flags: append(append([]string{"--node-addr", n.Peers, "--http-addr", ""}, flags...), append(n.flags, c.flags...)...),
+		Flags: append(append([]string{"--node-addr", n.Peers, "--http-addr", n.http}, flags...), append(n.flags, c.flags...)...),
 	})
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.Number, err)

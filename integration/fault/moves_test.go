@@ -3,12 +3,9 @@ package fault
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,118 +20,13 @@ const (
 	moveParts    = 16
 	moveQuarter  = allBuckets / 4
 	moveLoadTime = 15 * time.Second // before the moves, as a measure
+	moveWriters  = 2                // into the range that moves
+	snapshotHeld = 3 * time.Second
+	spreadWithin = 20 * time.Minute
 )
 
-// moveLoad is clients that go on while buckets move, each with one connection.
-type moveLoad struct {
-	t    *testing.T
-	c    *Cluster
-	docs int
-	wg   sync.WaitGroup
-
-	mu    sync.Mutex
-	took  map[string][]time.Duration // of the present phase, by kind; guarded by mu
-	began time.Time                  // of the present phase; guarded by mu
-	told  map[string]int             // errors, by kind and SQLSTATE; guarded by mu
-}
-
-// moveKinds are what its clients do, again and again.
-var moveKinds = map[string]func(ctx context.Context, conn *pgx.Conn, a, b int) error{
-	"read of one": func(ctx context.Context, conn *pgx.Conn, a, _ int) error {
-		var n int
-		return conn.QueryRow(ctx, "SELECT n FROM docs WHERE id = $1", docID(a)).Scan(&n)
-	},
-	"update of one": func(ctx context.Context, conn *pgx.Conn, a, _ int) error {
-		_, err := conn.Exec(ctx, "UPDATE docs SET n = n + 0 WHERE id = $1", docID(a))
-		return err
-	},
-	"transfer": func(ctx context.Context, conn *pgx.Conn, a, b int) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "UPDATE docs SET n = n - 1 WHERE id = $1", docID(a))
-			if err == nil {
-				_, err = tx.Exec(ctx, "UPDATE docs SET n = n + 1 WHERE id = $1", docID(b))
-			}
-			return err
-		})
-	},
-}
-
-func docID(n int) string { return "docs/" + strconv.Itoa(n) }
-
-func (l *moveLoad) start(ctx context.Context) {
-	l.told = map[string]int{}
-	for kind, do := range moveKinds {
-		for i := range moveClients {
-			conn := integration.Connect(l.t, l.c.nodes[i%len(l.c.nodes)].URL())
-			rnd := rand.New(rand.NewPCG(uint64(i), uint64(len(kind))))
-			l.wg.Go(func() {
-				for ctx.Err() == nil {
-					a, b := 1+rnd.IntN(l.docs), 1+rnd.IntN(l.docs)
-					if a == b {
-						continue
-					}
-					began := time.Now()
-					l.note(kind, do(context.WithoutCancel(ctx), conn, min(a, b), max(a, b)), began)
-				}
-			})
-		}
-	}
-	conn := integration.Connect(l.t, l.c.nodes[1].URL())
-	l.wg.Go(func() { // the total never changes
-		for ctx.Err() == nil {
-			var sum, count int
-			began := time.Now()
-			err := conn.QueryRow(context.WithoutCancel(ctx), "SELECT sum(n), count(*) FROM docs").Scan(&sum, &count)
-			if err == nil && (sum != 100*l.docs || count != l.docs) {
-				l.t.Errorf("%d documents with a total of %d", count, sum)
-			}
-			l.note("total of all", err, began)
-		}
-	})
-}
-
-func (l *moveLoad) note(kind string, err error, began time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if began.After(l.began) {
-		l.took[kind] = append(l.took[kind], time.Since(began))
-	}
-	if err != nil {
-		code := workload.SQLState(err)
-		l.told[kind+" "+code]++
-		if kind != "transfer" || code != "40001" {
-			l.t.Errorf("%s: %v", kind, err)
-		}
-	}
-}
-
-func (l *moveLoad) phase() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.began, l.took = time.Now(), map[string][]time.Duration{}
-}
-
-// report prints what clients got in the phase that ends now.
-func (l *moveLoad) report(what string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	length := time.Since(l.began).Seconds()
-	for _, kind := range slices.Sorted(maps.Keys(l.took)) {
-		all := l.took[kind]
-		slices.Sort(all)
-		l.t.Logf("%-10s %-14s %8.0f per second, p50 %v, p99 %v, worst %v", what, kind, float64(len(all))/length, percentile(all, 50).Round(100*time.Microsecond),
-			percentile(all, 99).Round(100*time.Microsecond), percentile(all, 100).Round(100*time.Microsecond))
-	}
-}
-
-func percentile[T ~int64 | ~float64](sorted []T, p int) T {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
-}
-
-// TestMoves measures moves under load: a quarter of all documents to and fro, in sixteen moves each way, then whole. SHERD_MOVES is the number of documents.
+// TestMoves measures moves under load: a quarter of all documents to and fro, in sixteen moves each way, then whole; then what it takes to spread them to a
+// fragment that was added, on a node that was. SHERD_MOVES is the number of documents.
 func TestMoves(t *testing.T) {
 	docs, err := strconv.Atoi(os.Getenv("SHERD_MOVES"))
 	if err != nil {
@@ -150,40 +42,112 @@ func TestMoves(t *testing.T) {
 	integration.Exec(t, conn, "CREATE INDEX docs_n ON docs (n)")
 	t.Logf("%d documents with an index in %v", docs, time.Since(began).Round(time.Millisecond))
 	waitWhole(t, c)
+	m := &measuredMoves{t: t, c: c, conn: conn, load: &moveLoad{t: t, c: c, docs: docs}}
+	m.prepare()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	l := &moveLoad{t: t, c: c, docs: docs}
-	l.phase()
-	l.start(ctx)
+	m.load.phase()
+	m.load.start(ctx)
 	time.Sleep(moveLoadTime / 3)
-	l.phase()
+	m.load.phase()
+	profile(c, "before")
 	time.Sleep(moveLoadTime)
-	l.report("before")
-	l.phase()
-	for _, to := range []int{2, 0} {
-		for part := range moveParts {
-			moveAway(t, conn, part*moveQuarter/moveParts, (part+1)*moveQuarter/moveParts, to)
-		}
-	}
-	l.report("parts")
-	t.Log("of parts: " + moved(t, conn, "end_bucket - first_bucket < 262144"))
-	l.phase()
-	moveAway(t, conn, 0, moveQuarter, 2)
-	moveAway(t, conn, 0, moveQuarter, 0)
-	l.report("whole")
-	t.Log("of quarters: " + moved(t, conn, "end_bucket - first_bucket = 262144"))
+	m.load.report("before")
+	m.toAndFro()
+	m.spread()
 	cancel()
-	l.wg.Wait()
-	t.Logf("errors: %v", l.told)
+	m.load.wg.Wait()
+	t.Logf("errors: %v", m.load.told)
 	wrong, err := workload.FailedChecks(t.Context(), conn)
 	if err != nil || len(wrong) > 0 {
 		t.Errorf("%v, %v", wrong, err)
 	}
 }
 
-func moveAway(t *testing.T, conn *pgx.Conn, lo, hi, to int) {
-	t.Helper()
-	integration.Exec(t, conn, fmt.Sprintf("SELECT sherd.move_buckets('postgres', %d, %d, 'postgres$%d', wait => true)", lo, hi, to))
+// measuredMoves is the moves that TestMoves asks for.
+type measuredMoves struct {
+	t     *testing.T
+	c     *Cluster
+	conn  *pgx.Conn
+	load  *moveLoad
+	parts [][]string      // some documents of each part of the quarter that moves
+	waits []time.Duration // the longest write into what moved, move by move
+}
+
+// prepare learns what lies in each part.
+func (m *measuredMoves) prepare() {
+	m.parts = make([][]string, moveParts)
+	const width = moveQuarter / moveParts
+	rows, err := m.conn.Query(m.t.Context(), fmt.Sprintf("SELECT id, sherd.bucket('docs', id) / %d FROM docs WHERE sherd.bucket('docs', id) < %d LIMIT 100000", width, moveQuarter))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var id string
+	var part int
+	if _, err = pgx.ForEachRow(rows, []any{&id, &part}, func() error { m.parts[part] = append(m.parts[part], id); return nil }); err != nil {
+		m.t.Fatal(err)
+	}
+	m.load.part.Store(&m.parts[0])
+}
+
+// toAndFro moves the quarter in parts, and whole.
+func (m *measuredMoves) toAndFro() {
+	m.load.phase()
+	profile(m.c, "parts")
+	for _, to := range []int{2, 0} {
+		for part := range moveParts {
+			m.load.part.Store(&m.parts[part])
+			m.move(part*moveQuarter/moveParts, (part+1)*moveQuarter/moveParts, to)
+		}
+	}
+	m.report("parts", "end_bucket - first_bucket < 262144 AND why = 'measured'")
+	all := slices.Concat(m.parts...)
+	m.load.part.Store(&all)
+	m.load.phase()
+	profile(m.c, "whole")
+	m.move(0, moveQuarter, 2)
+	m.move(0, moveQuarter, 0)
+	m.report("whole", "end_bucket - first_bucket = 262144 AND why = 'measured'")
+}
+
+func (m *measuredMoves) move(lo, hi, to int) {
+	m.t.Helper()
+	m.load.worst.Store(0)
+	integration.Exec(m.t, m.conn, fmt.Sprintf("SELECT sherd.move_buckets('postgres', %d, %d, 'postgres$%d', wait => true, why => 'measured')", lo, hi, to))
+	m.waits = append(m.waits, time.Duration(m.load.worst.Load()))
+}
+
+// report tells how a phase went.
+func (m *measuredMoves) report(what, which string) {
+	m.load.report(what)
+	slices.Sort(m.waits)
+	round := func(p int) time.Duration { return percentile(m.waits, p).Round(100 * time.Microsecond) }
+	m.t.Logf("of %s: %s", what, moved(m.t, m.conn, which))
+	m.t.Logf("of %s: the longest write of a client into what moved: p50 of %d moves %v, p99 %v, worst %v", what, len(m.waits), round(50), round(99), round(100))
+	m.waits = nil
+}
+
+// spread adds a node and a fragment, and waits until it has its share.
+func (m *measuredMoves) spread() {
+	n, err := m.c.Add()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	waitWhole(m.t, m.c)
+	m.load.phase()
+	began := time.Now()
+	profile(m.c, "spread")
+	integration.Exec(m.t, m.conn, "ALTER DATABASE postgres FRAGMENTS 4")
+	ctx, cancel := context.WithTimeout(m.t.Context(), spreadWithin)
+	defer cancel()
+	err = waitFor(ctx, n, "SELECT (SELECT count(*) FROM sherd.moves) + (SELECT count(*) FROM sherd.plans WHERE state <> 'proposed')"+
+		" + (SELECT (count(DISTINCT fragment) < 4)::int FROM sherd.bucket_map)", 0)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.load.report("spread")
+	m.t.Logf("%d documents spread to a fragment more, with replicas on a new node, in %v", m.load.docs, time.Since(began).Round(100*time.Millisecond))
+	m.t.Log("of spread: " + moved(m.t, m.conn, "target = 'postgres$3'"))
 }
 
 // moved tells how moves went: how long writes were blocked, and how fast they were.
@@ -207,4 +171,11 @@ func moved(t *testing.T, conn *pgx.Conn, which string) string {
 	slices.Sort(worsts)
 	return fmt.Sprintf("%d moves, %d steps (%d again), %.1f MB in %.1f s: %.1f MB/s; writes blocked %.1f ms a step, the worst step of a move p50 %.1f ms, p99 %.1f ms, worst %.1f ms",
 		moves, allSteps, allRetries, allBytes/1e6, allSeconds, allBytes/1e6/allSeconds, allBlocked/float64(max(allSteps, 1)), percentile(worsts, 50), percentile(worsts, 99), percentile(worsts, 100))
+}
+
+func percentile[T ~int64 | ~float64](sorted []T, p int) T {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
 }

@@ -1,0 +1,134 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sherddb/sherd/raftgroup"
+)
+
+// CarryQueue is Carry for who has much to carry: it puts entries into the log while earlier ones are on their way to the disk, so that the time of a round is
+// not paid for each. It is for one goroutine, which closes it.
+//
+// An entry names how many came before it, for what is counted in it must be in view: while anything is on its way nobody else carries here, and the keys of
+// rows that are on their way ascend; before one that does not the queue is emptied.
+type CarryQueue struct {
+	r    *Replica
+	move uint64
+
+	sent []raftgroup.Proposal // on their way
+	held bool                 // Replica.recvs, while there are any
+	next receipt              // what will have been received when they are applied
+	last []byte               // the largest key of a row among them
+}
+
+// CarryAhead begins a queue.
+func (r *Replica) CarryAhead(move uint64) *CarryQueue { return &CarryQueue{r: r, move: move} }
+
+// Put carries a batch, and waits until no more than so many entries, of some 256 KiB, are on their way. After an error nothing is on its way, and what of
+// the batches was carried is not known.
+func (q *CarryQueue) Put(ctx context.Context, batch []Version, ahead int) error {
+	for len(batch) > 0 {
+		if err := errors.Join(ctx.Err(), q.r.room(false)); err != nil {
+			q.Close()
+			return err
+		}
+		if err := q.keep(max(ahead-1, 0)); err != nil {
+			return err
+		}
+		n, err := q.some(batch)
+		if err != nil {
+			q.Close()
+			return err
+		}
+		batch = batch[n:]
+	}
+	return q.keep(ahead)
+}
+
+// Flush waits for all.
+func (q *CarryQueue) Flush() error { return q.keep(0) }
+
+// Close waits for what is on its way, whatever it comes to.
+func (q *CarryQueue) Close() {
+	for _, p := range q.sent {
+		_, _ = await(p)
+	}
+	q.sent = nil
+	q.release()
+}
+
+func (q *CarryQueue) release() {
+	if q.held && len(q.sent) == 0 {
+		q.held = false
+		q.r.recvs.Unlock()
+	}
+}
+
+// keep waits until no more than n are on their way.
+func (q *CarryQueue) keep(n int) error {
+	defer q.release()
+	for len(q.sent) > n {
+		res, err := await(q.sent[0])
+		q.sent = q.sent[1:]
+		if err == nil && res == resVoid {
+			err = ErrMoveVoid
+		}
+		if err != nil {
+			q.Close()
+			return err
+		}
+	}
+	return nil
+}
+
+// some sends the first versions of a batch, as many as one entry takes; none where they have to wait for what was on its way.
+func (q *CarryQueue) some(batch []Version) (int, error) {
+	if q.r.term.Load() == 0 {
+		return 0, errNoLeader
+	}
+	if !q.held {
+		q.r.recvs.Lock()
+		q.held = true
+		got, ok := q.r.machine.received(q.move)
+		if !ok {
+			return 0, ErrMoveVoid
+		}
+		q.next, q.last = got, nil
+	}
+	c := carrying{r: q.r, move: q.move, got: q.next, own: q.r.own.Load().orFirst()}
+	n, err := c.pack(batch)
+	if err != nil {
+		return 0, err
+	}
+	if first := firstRow(batch[:n]); first != nil && len(q.sent) > 0 && bytes.Compare(first, q.last) <= 0 {
+		return 0, q.keep(0)
+	}
+	if err := q.r.cfg.Clock.Check(c.newest); err != nil {
+		return 0, err
+	}
+	for _, e := range c.entries() {
+		p, _, err := q.r.offer(context.Background(), offer{body: e.encode(), above: c.newest})
+		if err != nil {
+			return 0, err
+		}
+		q.sent = append(q.sent, p)
+		q.next.carries++
+	}
+	if c.row != nil {
+		q.last = c.row
+	}
+	q.next.deletes = q.next.deletes || c.deletes
+	return n, nil
+}
+
+// firstRow gives the key of the first row in a batch, nil: there is none. Those of one entry ascend.
+func firstRow(batch []Version) []byte {
+	i := slices.IndexFunc(batch, func(x Version) bool { return IsRow(x.Key) })
+	if i < 0 {
+		return nil
+	}
+	return batch[i].Key
+}
