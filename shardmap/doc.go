@@ -33,5 +33,5 @@
 //   - A policy id() is true of every document, so a change to it needs no scan.
 //
 // Ranges are half-open throughout. What should move is decided in package balance. Not here yet: key ranges as a policy (shard_by = 'range';
-// keyrange.go has their names), lookup, prefix and zone rules, forwarding.
+// keyrange.go has their names), lookup, rules for prefixes, forwarding.
 package shardmap
