@@ -84,6 +84,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 		Version: p.GetVersion(), StorageID: p.GetStorageId(), Anchors: p.GetAnchors(), AnchorBy: p.GetAnchorBy(),
 		PolicyValidated: p.GetPolicyValidated(), Options: p.GetOptions(), Comment: p.GetComment(),
 	}
+	t.Forwarding, t.ForwardingOf = p.GetForwarding(), p.GetForwardingOf()
 	d := attNumDecoder{}
 	t.Document, t.NextAttNum = d.num(p.GetDocument()), d.num(p.GetNextAttnum())
 	if p.GetPolicy() != "" {

@@ -105,6 +105,9 @@ type Table struct {
 	Sequence        *Sequence // of KindSequence, nil for all others
 	Hot             *Hot      // nil: no document of the table has ever been split
 	HotOf           OID       // the rows are parts of split documents of that table, 0 for all others
+	// Forwarding is the table of the collection's forwarding entries, which lead from ids that documents had to those that they have; 0 is none.
+	// ForwardingOf is, of such a table, the collection.
+	Forwarding, ForwardingOf OID
 }
 
 // Column is one column; AttNum is never reused, a dropped column keeps its place (V2).

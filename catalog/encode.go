@@ -76,7 +76,7 @@ func encodeTable(t *Table) *pb.Table {
 	p := &pb.Table{
 		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Kind: uint32(t.Kind), Version: t.Version, StorageId: t.StorageID,
 		Anchors: t.Anchors, Document: int32(t.Document), AnchorBy: t.AnchorBy, PolicyValidated: t.PolicyValidated,
-		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum),
+		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding, ForwardingOf: t.ForwardingOf,
 	}
 	if t.Policy != nil {
 		p.Policy = t.Policy.JSON()

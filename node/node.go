@@ -170,6 +170,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.background.Go(func() {
 		_ = n.catalog.Watch(watching, func(v *catalog.View) error { n.server.EndOrphans(v); return nil }) // it ends with its context
 	})
+	n.background.Go(func() { n.server.RunJobs(watching) })
 	n.wire = pgwire.NewServer(pgwire.Config{
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
 			s, err := n.server.NewSession(ctx, p)

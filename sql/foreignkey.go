@@ -46,6 +46,7 @@ type reference struct {
 	key      *refint.Key
 	incoming bool // it refers to a table of the program's
 	unique   *uniqueKey
+	former   *formerIDs // of a collection whose documents may have former ids
 }
 
 // constraint gives it as the catalog has it.
@@ -60,6 +61,8 @@ func (x *reference) constraint() *catalog.Constraint {
 func referencesOf(view *catalog.View, tables ...*catalog.Table) *references {
 	r := &references{}
 	for _, t := range tables {
+		goes, comes := formerIDsOf(view, t)
+		r.list = append(append(r.list, goes...), comes...)
 		for _, k := range refint.To(view, t) {
 			r.list = append(r.list, reference{key: k, incoming: true})
 		}
@@ -82,6 +85,12 @@ func (r *references) watch(t *catalog.Table) []plan.KeyWatch {
 	var out []plan.KeyWatch
 	for i, x := range r.list {
 		if x.unique != nil {
+			continue
+		}
+		if x.former != nil {
+			if w, ok := x.former.watch(t, i); ok {
+				out = append(out, w)
+			}
 			continue
 		}
 		columns, of := x.key.Columns, x.key.Child
@@ -295,6 +304,9 @@ func (k *keeping) drain() error {
 // one keeps one foreign key.
 func (k *keeping) one(x *reference, changes []exec.KeyChange) error {
 	t := k.s.tx
+	if x.former != nil {
+		return k.formerIDs(x.former, changes)
+	}
 	deferred := t.deferred(x.constraint())
 	if x.unique != nil {
 		return t.defers(x, changes) // what was shared while it could be

@@ -66,7 +66,14 @@ func (k *keeping) lookSome(key *refint.Key, changes []exec.KeyChange) (missing [
 		return nil
 	})
 	for _, ch := range changes {
-		if anyNull(ch.New) || !found[exec.KeyID(key.Columns, ch.New)] {
+		if err != nil {
+			return nil, err
+		}
+		known := !anyNull(ch.New) && found[exec.KeyID(key.Columns, ch.New)]
+		if !known && !anyNull(ch.New) && key.Parent.Forwarding != 0 { // by a former id another one is found
+			known, err = k.exists(key.LookOne(), ch.New, false)
+		}
+		if !known {
 			missing = append(missing, ch)
 		}
 	}
@@ -80,12 +87,14 @@ func (s *Session) keepSome(ctx context.Context, p *program, c *exec.Ctx) error {
 	for i := range p.references.list {
 		x := &p.references.list[i]
 		changes := c.Keys.Of(i)
-		if len(changes) == 0 || x.incoming {
+		if len(changes) == 0 || x.incoming || x.former != nil && x.former.goes {
 			continue
 		}
 		var left []exec.KeyChange
 		var err error
-		if x.unique != nil || s.tx.deferred(x.key.Con) {
+		if x.former != nil {
+			err = k.formerIDs(x.former, changes)
+		} else if x.unique != nil || s.tx.deferred(x.key.Con) {
 			err = s.tx.defers(x, changes)
 		} else {
 			left, err = k.look(x.key, changes)

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
@@ -175,7 +176,15 @@ func (s *Session) compile(view *catalog.View, q *query.Query, params []types.OID
 }
 
 func (s *Session) compileAs(view *catalog.View, q *query.Query, params []types.OID, late bool) (*program, error) {
+	if !s.byID {
+		if err := forward.Statement(view, s.database, q, s.analyzed(view)); err != nil {
+			return nil, err
+		}
+	}
 	env, refs := planning(view, q)
+	if s.byID {
+		env.Watch, refs = nil, nil
+	}
 	env.LockLate = late
 	pl, err := plan.Build(q, env)
 	if err != nil {
@@ -191,6 +200,18 @@ func (s *Session) compileAs(view *catalog.View, q *query.Query, params []types.O
 	}
 	p.hot, err = s.hotProgram(view, q, p)
 	return p, err
+}
+
+// analyzed analyses text in the system's name.
+func (s *Session) analyzed(view *catalog.View) forward.Analyze {
+	return func(text string, params ...types.OID) (*query.Query, error) {
+		stmts, err := parse.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		q, _, err := analyze.Statement(s.analysis(view, text), stmts[0].Node, params)
+		return q, err
+	}
 }
 
 func typeKey(oids []types.OID) string {

@@ -23,6 +23,7 @@ const (
 	WantReplicas
 	WantHeat
 	WantCounters
+	WantForwarded
 )
 
 // Report is what one node knows: of its sessions and their locks, of the fragments that it leads, and of the waits at both.
@@ -37,6 +38,7 @@ type Report struct {
 	Replicas          []sysview.Replica
 	Heat              []sysview.Heat
 	Counters          []sysview.Counters
+	Forwarded         []sysview.Forwarded
 }
 
 // Absent is a node that did not tell what it knows.
@@ -87,6 +89,9 @@ func (db *Server) Report(wanted Wanted) Report {
 	}
 	if has(WantCounters) {
 		r.Counters = db.counted()
+	}
+	if has(WantForwarded) {
+		r.Forwarded = db.forwardings.list()
 	}
 	return r
 }
@@ -151,6 +156,7 @@ func (r *Report) add(x Report) {
 	r.Replicas = append(r.Replicas, x.Replicas...)
 	r.Heat = append(r.Heat, x.Heat...)
 	r.Counters = append(r.Counters, x.Counters...)
+	r.Forwarded = append(r.Forwarded, x.Forwarded...)
 }
 
 // wholeTransactions puts together what several nodes know of a transaction.

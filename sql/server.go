@@ -54,6 +54,7 @@ type Server struct {
 	told          toldIDs
 	storages      storages
 	samples       samples
+	forwardings   forwardings
 	started       time.Time
 	drafts        atomic.Uint64 // numbers the drafts of definitions
 

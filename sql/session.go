@@ -53,6 +53,7 @@ type Session struct {
 	running          context.Context // of the running statement, for functions that act through the session
 	random           *rand.Rand      // of random(); nothing secret comes from it
 	sequenceUse      sequenceUse
+	byID             bool     // of the system: ids are only those that documents have now, and nothing follows from rows that it changes
 	listening        []string // channels
 	inbox            inbox    // what was said on them
 }
@@ -240,6 +241,9 @@ func (s *Session) freshen() {
 	s.limit, s.memory = s.vars.limits(), s.vars.queryMemory()
 	s.limit.LockWaits = s.lockWaits()
 	s.ambient = s.start.User
+	if s.byID {
+		s.ambient += "\x00by id"
+	}
 	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {
 		v, _ := s.vars.get(name)
 		s.ambient += "\x00" + v

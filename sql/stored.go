@@ -129,7 +129,7 @@ func (t *transaction) readable(uses []tableUse) error {
 	view := t.s.db.cfg.Catalog.View()
 	for _, u := range uses {
 		table := view.Table(u.table)
-		if table == nil || table.Kind == catalog.KindParts { // before these were there, there was nothing in them
+		if table == nil || table.Kind == catalog.KindParts || table.ForwardingOf != 0 { // before these were there, there was nothing in them
 			continue
 		}
 		t.s.db.storages.observe(table)

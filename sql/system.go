@@ -25,6 +25,7 @@ func (s *Session) systemEnv() *sysview.Env {
 		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
 		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Heat: s.heat, Health: s.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
+		Forwarded:    func() []sysview.Forwarded { return s.reports(WantForwarded).Forwarded },
 		Transactions: s.transactionRows, Counters: func() []sysview.Counters { return s.reports(WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
 }

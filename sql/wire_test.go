@@ -89,4 +89,5 @@ type sentSession struct {
 	builtin.TopologyInfo
 	builtin.HotInfo
 	builtin.ZoneInfo
+	builtin.IDInfo
 }

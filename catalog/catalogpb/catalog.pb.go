@@ -1406,9 +1406,11 @@ type Table struct {
 	Comment         string                 `protobuf:"bytes,18,opt,name=comment,proto3" json:"comment,omitempty"`
 	ColumnComments  map[int32]string       `protobuf:"bytes,19,rep,name=column_comments,json=columnComments,proto3" json:"column_comments,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	NextAttnum      int32                  `protobuf:"varint,20,opt,name=next_attnum,json=nextAttnum,proto3" json:"next_attnum,omitempty"`
-	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`         // of kind S
-	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                   // documents whose counters are split
-	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"` // it holds the parts of documents of that table
+	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`                              // of kind S
+	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                                        // documents whose counters are split
+	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"`                      // it holds the parts of documents of that table
+	Forwarding      uint32                 `protobuf:"varint,30,opt,name=forwarding,proto3" json:"forwarding,omitempty"`                         // table of its forwarding entries; 0 is none
+	ForwardingOf    uint32                 `protobuf:"varint,31,opt,name=forwarding_of,json=forwardingOf,proto3" json:"forwarding_of,omitempty"` // collection whose forwarding entries it holds; 0 is none
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1600,6 +1602,20 @@ func (x *Table) GetHot() *Hot {
 func (x *Table) GetHotOf() uint32 {
 	if x != nil {
 		return x.HotOf
+	}
+	return 0
+}
+
+func (x *Table) GetForwarding() uint32 {
+	if x != nil {
+		return x.Forwarding
+	}
+	return 0
+}
+
+func (x *Table) GetForwardingOf() uint32 {
+	if x != nil {
+		return x.ForwardingOf
 	}
 	return 0
 }
@@ -4103,7 +4119,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xb4\a\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xf9\a\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -4130,7 +4146,11 @@ const file_catalog_proto_rawDesc = "" +
 	"nextAttnum\x123\n" +
 	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x12$\n" +
 	"\x03hot\x18\x16 \x01(\v2\x12.sherd.catalog.HotR\x03hot\x12\x15\n" +
-	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x1a:\n" +
+	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x12\x1e\n" +
+	"\n" +
+	"forwarding\x18\x1e \x01(\rR\n" +
+	"forwarding\x12#\n" +
+	"\rforwarding_of\x18\x1f \x01(\rR\fforwardingOf\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +

@@ -67,6 +67,11 @@ func toReport(r *sql.Report) *pb.ReportAnswer {
 	for _, x := range r.Counters {
 		a.Counters = append(a.Counters, &pb.CountersRow{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
 	}
+	for _, x := range r.Forwarded {
+		a.Forwarded = append(a.Forwarded, &pb.ForwardedRow{
+			Database: x.Database, Table: x.Table, Old: x.Old, Present: x.New, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: micros(x.Last),
+		})
+	}
 	for _, x := range r.Heat {
 		a.Heat = append(a.Heat, &pb.HeatRow{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})
 	}
@@ -108,6 +113,11 @@ func fromReport(a *pb.ReportAnswer) sql.Report {
 	}
 	for _, x := range a.Counters {
 		r.Counters = append(r.Counters, sysview.Counters{Database: x.Database, Commits: x.Commits, Rollbacks: x.Rollbacks, Deadlocks: x.Deadlocks})
+	}
+	for _, x := range a.Forwarded {
+		r.Forwarded = append(r.Forwarded, sysview.Forwarded{
+			Database: x.Database, Table: x.Table, Old: x.Old, New: x.Present, Application: x.Application, Query: x.Query, Hits: x.Hits, Last: at(x.Last),
+		})
 	}
 	for _, x := range a.Heat {
 		r.Heat = append(r.Heat, sysview.Heat{Fragment: x.Fragment, Bucket: x.Bucket, Key: x.Key, Reads: x.Reads, Writes: x.Writes})

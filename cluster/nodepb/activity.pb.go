@@ -77,6 +77,7 @@ type ReportAnswer struct {
 	Replicas          []*ReplicaRow          `protobuf:"bytes,8,rep,name=replicas,proto3" json:"replicas,omitempty"`
 	Heat              []*HeatRow             `protobuf:"bytes,9,rep,name=heat,proto3" json:"heat,omitempty"`
 	Counters          []*CountersRow         `protobuf:"bytes,10,rep,name=counters,proto3" json:"counters,omitempty"`
+	Forwarded         []*ForwardedRow        `protobuf:"bytes,11,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -181,6 +182,114 @@ func (x *ReportAnswer) GetCounters() []*CountersRow {
 	return nil
 }
 
+func (x *ReportAnswer) GetForwarded() []*ForwardedRow {
+	if x != nil {
+		return x.Forwarded
+	}
+	return nil
+}
+
+// ForwardedRow is a former id by which a document was found.
+type ForwardedRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Database      uint32                 `protobuf:"varint,1,opt,name=database,proto3" json:"database,omitempty"`
+	Table         uint32                 `protobuf:"varint,2,opt,name=table,proto3" json:"table,omitempty"`
+	Old           string                 `protobuf:"bytes,3,opt,name=old,proto3" json:"old,omitempty"`
+	Present       string                 `protobuf:"bytes,4,opt,name=present,proto3" json:"present,omitempty"`
+	Application   string                 `protobuf:"bytes,5,opt,name=application,proto3" json:"application,omitempty"`
+	Query         string                 `protobuf:"bytes,6,opt,name=query,proto3" json:"query,omitempty"`
+	Hits          int64                  `protobuf:"varint,7,opt,name=hits,proto3" json:"hits,omitempty"`
+	Last          int64                  `protobuf:"varint,8,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardedRow) Reset() {
+	*x = ForwardedRow{}
+	mi := &file_activity_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardedRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardedRow) ProtoMessage() {}
+
+func (x *ForwardedRow) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardedRow.ProtoReflect.Descriptor instead.
+func (*ForwardedRow) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ForwardedRow) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *ForwardedRow) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *ForwardedRow) GetOld() string {
+	if x != nil {
+		return x.Old
+	}
+	return ""
+}
+
+func (x *ForwardedRow) GetPresent() string {
+	if x != nil {
+		return x.Present
+	}
+	return ""
+}
+
+func (x *ForwardedRow) GetApplication() string {
+	if x != nil {
+		return x.Application
+	}
+	return ""
+}
+
+func (x *ForwardedRow) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *ForwardedRow) GetHits() int64 {
+	if x != nil {
+		return x.Hits
+	}
+	return 0
+}
+
+func (x *ForwardedRow) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
 // CountersRow is what has happened in a database at the node, since its start.
 type CountersRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -194,7 +303,7 @@ type CountersRow struct {
 
 func (x *CountersRow) Reset() {
 	*x = CountersRow{}
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -206,7 +315,7 @@ func (x *CountersRow) String() string {
 func (*CountersRow) ProtoMessage() {}
 
 func (x *CountersRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -219,7 +328,7 @@ func (x *CountersRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountersRow.ProtoReflect.Descriptor instead.
 func (*CountersRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{2}
+	return file_activity_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CountersRow) GetDatabase() uint32 {
@@ -276,7 +385,7 @@ type SessionRow struct {
 
 func (x *SessionRow) Reset() {
 	*x = SessionRow{}
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -288,7 +397,7 @@ func (x *SessionRow) String() string {
 func (*SessionRow) ProtoMessage() {}
 
 func (x *SessionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -301,7 +410,7 @@ func (x *SessionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRow.ProtoReflect.Descriptor instead.
 func (*SessionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{3}
+	return file_activity_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SessionRow) GetPid() uint32 {
@@ -452,7 +561,7 @@ type LockRow struct {
 
 func (x *LockRow) Reset() {
 	*x = LockRow{}
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +573,7 @@ func (x *LockRow) String() string {
 func (*LockRow) ProtoMessage() {}
 
 func (x *LockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +586,7 @@ func (x *LockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRow.ProtoReflect.Descriptor instead.
 func (*LockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{4}
+	return file_activity_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LockRow) GetType() string {
@@ -586,7 +695,7 @@ type RowLockRow struct {
 
 func (x *RowLockRow) Reset() {
 	*x = RowLockRow{}
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +707,7 @@ func (x *RowLockRow) String() string {
 func (*RowLockRow) ProtoMessage() {}
 
 func (x *RowLockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +720,7 @@ func (x *RowLockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowLockRow.ProtoReflect.Descriptor instead.
 func (*RowLockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{5}
+	return file_activity_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RowLockRow) GetFragment() uint32 {
@@ -680,7 +789,7 @@ type OpenTransactionRow struct {
 
 func (x *OpenTransactionRow) Reset() {
 	*x = OpenTransactionRow{}
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +801,7 @@ func (x *OpenTransactionRow) String() string {
 func (*OpenTransactionRow) ProtoMessage() {}
 
 func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +814,7 @@ func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenTransactionRow.ProtoReflect.Descriptor instead.
 func (*OpenTransactionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{6}
+	return file_activity_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OpenTransactionRow) GetParty() *Waiter {
@@ -787,7 +896,7 @@ type ReplicaRow struct {
 
 func (x *ReplicaRow) Reset() {
 	*x = ReplicaRow{}
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +908,7 @@ func (x *ReplicaRow) String() string {
 func (*ReplicaRow) ProtoMessage() {}
 
 func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +921,7 @@ func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaRow.ProtoReflect.Descriptor instead.
 func (*ReplicaRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{7}
+	return file_activity_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReplicaRow) GetFragment() uint32 {
@@ -878,7 +987,7 @@ type HeatRow struct {
 
 func (x *HeatRow) Reset() {
 	*x = HeatRow{}
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +999,7 @@ func (x *HeatRow) String() string {
 func (*HeatRow) ProtoMessage() {}
 
 func (x *HeatRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1012,7 @@ func (x *HeatRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeatRow.ProtoReflect.Descriptor instead.
 func (*HeatRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{8}
+	return file_activity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *HeatRow) GetFragment() uint32 {
@@ -953,7 +1062,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1074,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1087,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{9}
+	return file_activity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SignalRequest) GetSession() uint32 {
@@ -1021,7 +1130,7 @@ type SignalAnswer struct {
 
 func (x *SignalAnswer) Reset() {
 	*x = SignalAnswer{}
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1142,7 @@ func (x *SignalAnswer) String() string {
 func (*SignalAnswer) ProtoMessage() {}
 
 func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1155,7 @@ func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalAnswer.ProtoReflect.Descriptor instead.
 func (*SignalAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{10}
+	return file_activity_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SignalAnswer) GetKnown() bool {
@@ -1087,7 +1196,7 @@ type ClientCancel struct {
 
 func (x *ClientCancel) Reset() {
 	*x = ClientCancel{}
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1208,7 @@ func (x *ClientCancel) String() string {
 func (*ClientCancel) ProtoMessage() {}
 
 func (x *ClientCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1221,7 @@ func (x *ClientCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancel.ProtoReflect.Descriptor instead.
 func (*ClientCancel) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{11}
+	return file_activity_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ClientCancel) GetSession() uint32 {
@@ -1137,7 +1246,7 @@ type ClientCancelAnswer struct {
 
 func (x *ClientCancelAnswer) Reset() {
 	*x = ClientCancelAnswer{}
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1258,7 @@ func (x *ClientCancelAnswer) String() string {
 func (*ClientCancelAnswer) ProtoMessage() {}
 
 func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1271,7 @@ func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancelAnswer.ProtoReflect.Descriptor instead.
 func (*ClientCancelAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{12}
+	return file_activity_proto_rawDescGZIP(), []int{13}
 }
 
 var File_activity_proto protoreflect.FileDescriptor
@@ -1172,7 +1281,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x0eactivity.proto\x12\n" +
 	"sherd.node\x1a\x0edeadlock.proto\"'\n" +
 	"\rReportRequest\x12\x16\n" +
-	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xe9\x03\n" +
+	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xa1\x04\n" +
 	"\fReportAnswer\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.sherd.node.SessionRowR\bsessions\x12)\n" +
 	"\x05locks\x18\x02 \x03(\v2\x13.sherd.node.LockRowR\x05locks\x12*\n" +
@@ -1185,7 +1294,17 @@ const file_activity_proto_rawDesc = "" +
 	"\breplicas\x18\b \x03(\v2\x16.sherd.node.ReplicaRowR\breplicas\x12'\n" +
 	"\x04heat\x18\t \x03(\v2\x13.sherd.node.HeatRowR\x04heat\x123\n" +
 	"\bcounters\x18\n" +
-	" \x03(\v2\x17.sherd.node.CountersRowR\bcounters\"\x7f\n" +
+	" \x03(\v2\x17.sherd.node.CountersRowR\bcounters\x126\n" +
+	"\tforwarded\x18\v \x03(\v2\x18.sherd.node.ForwardedRowR\tforwarded\"\xcc\x01\n" +
+	"\fForwardedRow\x12\x1a\n" +
+	"\bdatabase\x18\x01 \x01(\rR\bdatabase\x12\x14\n" +
+	"\x05table\x18\x02 \x01(\rR\x05table\x12\x10\n" +
+	"\x03old\x18\x03 \x01(\tR\x03old\x12\x18\n" +
+	"\apresent\x18\x04 \x01(\tR\apresent\x12 \n" +
+	"\vapplication\x18\x05 \x01(\tR\vapplication\x12\x14\n" +
+	"\x05query\x18\x06 \x01(\tR\x05query\x12\x12\n" +
+	"\x04hits\x18\a \x01(\x03R\x04hits\x12\x12\n" +
+	"\x04last\x18\b \x01(\x03R\x04last\"\x7f\n" +
 	"\vCountersRow\x12\x1a\n" +
 	"\bdatabase\x18\x01 \x01(\rR\bdatabase\x12\x18\n" +
 	"\acommits\x18\x02 \x01(\x03R\acommits\x12\x1c\n" +
@@ -1294,47 +1413,49 @@ func file_activity_proto_rawDescGZIP() []byte {
 	return file_activity_proto_rawDescData
 }
 
-var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_activity_proto_goTypes = []any{
 	(*ReportRequest)(nil),      // 0: sherd.node.ReportRequest
 	(*ReportAnswer)(nil),       // 1: sherd.node.ReportAnswer
-	(*CountersRow)(nil),        // 2: sherd.node.CountersRow
-	(*SessionRow)(nil),         // 3: sherd.node.SessionRow
-	(*LockRow)(nil),            // 4: sherd.node.LockRow
-	(*RowLockRow)(nil),         // 5: sherd.node.RowLockRow
-	(*OpenTransactionRow)(nil), // 6: sherd.node.OpenTransactionRow
-	(*ReplicaRow)(nil),         // 7: sherd.node.ReplicaRow
-	(*HeatRow)(nil),            // 8: sherd.node.HeatRow
-	(*SignalRequest)(nil),      // 9: sherd.node.SignalRequest
-	(*SignalAnswer)(nil),       // 10: sherd.node.SignalAnswer
-	(*ClientCancel)(nil),       // 11: sherd.node.ClientCancel
-	(*ClientCancelAnswer)(nil), // 12: sherd.node.ClientCancelAnswer
-	(*LockWait)(nil),           // 13: sherd.node.LockWait
-	(*Waiter)(nil),             // 14: sherd.node.Waiter
+	(*ForwardedRow)(nil),       // 2: sherd.node.ForwardedRow
+	(*CountersRow)(nil),        // 3: sherd.node.CountersRow
+	(*SessionRow)(nil),         // 4: sherd.node.SessionRow
+	(*LockRow)(nil),            // 5: sherd.node.LockRow
+	(*RowLockRow)(nil),         // 6: sherd.node.RowLockRow
+	(*OpenTransactionRow)(nil), // 7: sherd.node.OpenTransactionRow
+	(*ReplicaRow)(nil),         // 8: sherd.node.ReplicaRow
+	(*HeatRow)(nil),            // 9: sherd.node.HeatRow
+	(*SignalRequest)(nil),      // 10: sherd.node.SignalRequest
+	(*SignalAnswer)(nil),       // 11: sherd.node.SignalAnswer
+	(*ClientCancel)(nil),       // 12: sherd.node.ClientCancel
+	(*ClientCancelAnswer)(nil), // 13: sherd.node.ClientCancelAnswer
+	(*LockWait)(nil),           // 14: sherd.node.LockWait
+	(*Waiter)(nil),             // 15: sherd.node.Waiter
 }
 var file_activity_proto_depIdxs = []int32{
-	3,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
-	4,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
-	5,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
-	6,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
-	13, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
-	7,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
-	8,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
-	2,  // 7: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
-	14, // 8: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
-	14, // 9: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	14, // 10: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
-	0,  // 11: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
-	9,  // 12: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
-	11, // 13: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
-	1,  // 14: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
-	10, // 15: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
-	12, // 16: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
-	14, // [14:17] is the sub-list for method output_type
-	11, // [11:14] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
+	5,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
+	6,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
+	7,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
+	14, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
+	8,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
+	9,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
+	3,  // 7: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
+	2,  // 8: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
+	15, // 9: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
+	15, // 10: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
+	15, // 11: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	0,  // 12: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
+	10, // 13: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
+	12, // 14: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
+	1,  // 15: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
+	11, // 16: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
+	13, // 17: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
+	15, // [15:18] is the sub-list for method output_type
+	12, // [12:15] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_activity_proto_init() }
@@ -1349,7 +1470,7 @@ func file_activity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_activity_proto_rawDesc), len(file_activity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

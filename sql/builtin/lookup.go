@@ -18,13 +18,13 @@ var (
 		{timeToChar, Anywhere}, {numberToChar, Anywhere}, {fromChar, Anywhere}, {timeArithmetic, Anywhere}, {timeParts, Anywhere},
 		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere}, {jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
-		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysHot, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
+		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
 		{sysZone, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{
 		{series, Anywhere}, {jsonSets, Anywhere}, {jsonbPathSets, Anywhere}, {jsonbSets, Anywhere}, {regexSets, Anywhere}, {textSplitSets, Anywhere},
-		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysPlanSets, AtGateway}, {sysSets, 0},
+		{arraySets, Anywhere}, {populateSets, AtGateway}, {sysPlanSets, AtGateway}, {sysIDSets, AtGateway}, {sysSets, 0},
 	}
 )
 

@@ -25,6 +25,7 @@ type SessionInfo interface {
 	TopologyInfo
 	HotInfo
 	ZoneInfo
+	IDInfo
 }
 
 // IdentityInfo says who is connected to what.

@@ -124,6 +124,9 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 	if err := d.settleForeign(); err != nil {
 		return err
 	}
+	if err := d.keepsNames(); err != nil {
+		return err
+	}
 	if err := d.runScans(); err != nil {
 		return err
 	}
@@ -138,6 +141,9 @@ func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
 
 // putTable makes the draft the table's definition; new indexes are filled when the change has been made.
 func (d *draft) putTable() error {
+	if err := d.keepsNames(); err != nil {
+		return err
+	}
 	if d.restored {
 		return d.putRestored()
 	}

@@ -35,6 +35,11 @@ func (c *change) dropTable(t *catalog.Table) error {
 		return err
 	}
 	c.ch.DropTable(t.OID)
+	if t.Forwarding != 0 {
+		if err := c.dropEntries(t.Forwarding); err != nil {
+			return err
+		}
+	}
 	return c.dropStorage(t.Database, t.StorageID)
 }
 
@@ -297,5 +302,8 @@ func (c *change) emptied(t *catalog.Table) error {
 	t = t.Clone()
 	t.StorageID, t.Hot = id, nil
 	t.PolicyValidated = t.Policy != nil && !t.Policy.Mutable
-	return c.ch.PutTable(t)
+	if err := c.ch.PutTable(t); err != nil || t.Forwarding == 0 || c.view.Table(t.Forwarding) == nil {
+		return err
+	}
+	return c.emptied(c.view.Table(t.Forwarding))
 }

@@ -59,3 +59,14 @@ func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err e
 
 // Values gives what the policy's fields are in a row.
 func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValues(row) }
+
+// Replaced gives the id that a row gets which does not lie where the policy wants it: what stands before the last $ of the one it has, or all of that, placed
+// as if it were inserted now. The error says why it can get none.
+func (p *Placement) Replaced(row Row) (string, error) {
+	given, err := shardmap.ParseID(row[p.table.key[0]].S)
+	if err != nil {
+		return "", err
+	}
+	id, err := p.table.def.Policy.Place(p.table.def.Name, given.Base+"$", p.table.policyValues(row))
+	return id.Text, err
+}

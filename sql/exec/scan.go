@@ -161,8 +161,11 @@ func (o *scanOp) decode(c *Ctx, key, value []byte) (bool, error) {
 // newest reads the version of a row that holds now, under its lock, and tells whether it is still one that the scan gives.
 func (o *scanOp) newest(c *Ctx, key []byte) (bool, error) {
 	value, err := c.local.tx.Newest(c.ctx(), key)
-	if err != nil || value == nil {
+	if err != nil {
 		return false, err
+	}
+	if value == nil {
+		return false, o.table.gone(c, key)
 	}
 	return o.decode(c, key, value)
 }

@@ -39,6 +39,8 @@ type Env struct {
 	Transactions func() ([]Transaction, error)
 	// Counters counts what has happened in the databases, of each node since its start.
 	Counters func() []Counters
+	// Forwarded lists by which former ids documents were found.
+	Forwarded func() []Forwarded
 	// Prepared lists the session's prepared statements, Cursors its open portals.
 	Prepared func() []Prepared
 	Cursors  func() []Cursor

@@ -73,6 +73,9 @@ func (e *Env) jobProgress(j *catalog.Job) string {
 	if _, text := e.moving(j); text != "" {
 		return text
 	}
+	if text := idJob(j); text != "" {
+		return text
+	}
 	switch {
 	case j.Done == 0 && j.Total == 0:
 		return ""

@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// ReplacementJob is the kind of a job that gives the documents of a collection (Job.Table) which do not lie where its policy wants them ids with which they
+// do. Done counts them. RewritingJob is the kind of one that puts the present ids of a collection's documents in the place of former ones, where another
+// table refers to them; Done counts the rows.
+const (
+	ReplacementJob = "replace_placement"
+	RewritingJob   = "rewrite_references"
+)
+
+// Replacement is the payload of a ReplacementJob.
+type Replacement struct {
+	Next uint32 `json:"next"`           // the first bucket that has not been looked at
+	Left int64  `json:"left,omitempty"` // documents that stay where they are
+	Some string `json:"some,omitempty"` // why the first of these does
+	Who  string `json:"who,omitempty"`
+}
+
+// Rewriting is the payload of a RewritingJob.
+type Rewriting struct {
+	Referrer OID    `json:"referrer"`        // the table that refers
+	Path     string `json:"path"`            // its column, or the path into its document
+	After    string `json:"after,omitempty"` // the key of the last row that has been looked at, as a row in SQL; "" is none
+	Looked   int64  `json:"looked,omitempty"`
+	Left     int64  `json:"left,omitempty"` // rows that could not be rewritten
+	Some     string `json:"some,omitempty"` // why the first of these could not
+	Who      string `json:"who,omitempty"`
+}
+
+// ErrOtherJob tells that a job is of another kind.
+var ErrOtherJob = errors.New("catalog: a job of another kind")
+
+func (j *Job) payload(kind string, into any) error {
+	if j.Kind != kind {
+		return ErrOtherJob
+	}
+	if err := json.Unmarshal(j.Payload, into); err != nil {
+		return fmt.Errorf("catalog: job %d: %w", j.ID, err)
+	}
+	return nil
+}
+
+// Replacement gives what a ReplacementJob is about.
+func (j *Job) Replacement() (r Replacement, err error) {
+	err = j.payload(ReplacementJob, &r)
+	return r, err
+}
+
+// Rewriting gives what a RewritingJob is about.
+func (j *Job) Rewriting() (r Rewriting, err error) {
+	err = j.payload(RewritingJob, &r)
+	return r, err
+}
+
+// AboutIDs tells whether a job changes ids of documents, or references to them: at the statements of users, not between fragments.
+func (j *Job) AboutIDs() bool { return j.Kind == ReplacementJob || j.Kind == RewritingJob }
+
+// NewIDJob makes a job of one of these kinds; micros is the time now.
+func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job, error) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: job: %w", err)
+	}
+	return &Job{ID: id, Kind: kind, State: JobRunning, Database: t.Database, Table: t.OID, Payload: b, StartedMicros: micros, UpdatedMicros: micros}, nil
+}
+
+// Reach writes down how far a job about ids is, unless it has been stopped; stopped says so.
+func (c *Change) Reach(id uint64, payload any, done int64, micros int64) (stopped bool, err error) {
+	j := c.base.Job(id)
+	if j == nil || !j.AboutIDs() || j.State != JobRunning {
+		return true, nil
+	}
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return false, fmt.Errorf("catalog: job: %w", err)
+	}
+	j = j.Clone()
+	j.Payload, j.Done, j.UpdatedMicros = b, done, micros
+	return false, c.PutJob(j)
+}
+
+// EndIDJob ends a job about ids as done, or as failed with why. It is kept for people to see.
+func (c *Change) EndIDJob(id uint64, state JobState, why string, micros int64) error {
+	j := c.base.Job(id)
+	if j == nil || !j.AboutIDs() {
+		return nil
+	}
+	j = j.Clone()
+	j.State, j.Error, j.UpdatedMicros = state, why, micros
+	return c.PutJob(j)
+}
+
+// SetIDJob pauses, resumes or cancels a job about ids.
+func (c *Change) SetIDJob(id uint64, state JobState, micros int64) error {
+	j := c.base.Job(id)
+	if j == nil || !j.AboutIDs() {
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references", id)
+	}
+	from := map[JobState][]JobState{JobPaused: {JobRunning}, JobRunning: {JobPaused, JobFailed, JobCancelled}, JobCancelled: {JobRunning, JobPaused, JobFailed}}[state]
+	for _, s := range from {
+		if j.State == s {
+			j = j.Clone()
+			j.State, j.Error, j.UpdatedMicros = state, "", micros
+			return c.PutJob(j)
+		}
+	}
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "job %d is %s", id, j.State)
+}

@@ -1,0 +1,154 @@
+package ddl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// StartForwarding gives a collection a table of forwarding entries, where it has none. Who still uses the definition before goes on: the caller waits for
+// them.
+func StartForwarding(ctx context.Context, e *Env, table catalog.OID) error {
+	r := &runner{Env: e, ctx: ctx}
+	return r.calmly(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+		t := c.view.Table(table)
+		if t == nil || t.Database != c.Database {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		}
+		if t.Forwarding != 0 {
+			return nil
+		}
+		if err := CanForward(t); err != nil {
+			return err
+		}
+		entries, err := c.entriesTable(t)
+		if err != nil {
+			return err
+		}
+		if err := c.ch.PutTable(entries); err != nil {
+			return err
+		}
+		t = t.Clone()
+		t.Forwarding = entries.OID
+		return c.ch.PutTable(t)
+	})
+}
+
+// CanForward refuses a table whose rows cannot be known by former ids.
+func CanForward(t *catalog.Table) error {
+	if !t.Anchors || forward.Key(t) < 0 {
+		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a collection`, t.Name).WithHint("A collection is a table with one text key column in whose values $ means something.")
+	}
+	key := t.PrimaryKey().Columns[0]
+	for _, k := range t.Constraints {
+		if k.Kind == catalog.ForeignKey && slices.Contains(k.Columns, key) {
+			return pgerr.Unsupported(`documents of "%s" cannot get other ids: foreign key "%s" makes them those of other documents`, t.Name, k.Name).
+				WithHint("Drop the foreign key first.")
+		}
+	}
+	return nil
+}
+
+// entriesTable defines the table of forwarding entries. An entry lies in the bucket of the old id.
+func (c *change) entriesTable(t *catalog.Table) (*catalog.Table, error) {
+	schema, err := c.forwardingSchema()
+	if err != nil {
+		return nil, err
+	}
+	var oids [5]catalog.OID
+	for i := range oids {
+		if oids[i], err = c.newOID(); err != nil {
+			return nil, err
+		}
+	}
+	name := fmt.Sprintf("of_%d", t.OID)
+	return &catalog.Table{
+		OID: oids[0], Database: t.Database, Schema: schema.OID, Name: name, Owner: schema.Owner, Kind: catalog.KindTable, StorageID: oids[0], NextAttNum: 3,
+		Columns: []catalog.Column{
+			{AttNum: 1, Name: "old", Type: types.Text, Typmod: -1, Collation: 100, NotNull: true},
+			{AttNum: 2, Name: "new", Type: types.Text, Typmod: -1, Collation: 100, NotNull: true},
+		},
+		Constraints: []catalog.Constraint{{OID: oids[1], Name: name + "_pkey", Kind: catalog.PrimaryKey, Columns: []int16{1}, Valid: true, Index: oids[2]}},
+		Indexes: []catalog.Index{
+			{OID: oids[2], Name: name + "_pkey", StorageID: 1, Columns: []int16{1}, Unique: true, Primary: true},
+			{OID: oids[3], Name: name + "_new", StorageID: oids[4], Columns: []int16{2}, Global: true},
+		},
+		Anchors: true, ForwardingOf: t.OID,
+		Comment: "former ids of documents of " + t.Name,
+	}, nil
+}
+
+func (c *change) forwardingSchema() (*catalog.Schema, error) {
+	if s := c.view.SchemaByName(c.Database, forward.SchemaName); s != nil {
+		return s, nil
+	}
+	oid, err := c.newOID()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.ch.Require(c.Database); err != nil {
+		return nil, err
+	}
+	s := &catalog.Schema{OID: oid, Database: c.Database, Name: forward.SchemaName, Owner: catalog.BootstrapRole, Comment: "former ids of documents"}
+	return s, c.ch.PutSchema(s)
+}
+
+// DropForwarding ends the former ids of a collection: nothing is found by them any more.
+func DropForwarding(ctx context.Context, e *Env, table catalog.OID) error {
+	r := &runner{Env: e, ctx: ctx}
+	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+		t := c.view.Table(table)
+		if t == nil || t.Database != c.Database {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		}
+		if !c.owns(t.Owner) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+		}
+		if t.Forwarding == 0 {
+			return pgerr.New(pgerr.UndefinedObject, `documents of "%s" have no former ids`, t.Name)
+		}
+		for j := range c.view.Jobs() {
+			if j.Table == t.OID && j.AboutIDs() && (j.State == catalog.JobRunning || j.State == catalog.JobPaused) {
+				return pgerr.New(pgerr.ObjectInUse, `job %d gives documents of "%s" new ids, or mends references to them`, j.ID, t.Name).
+					WithHint("Wait for it, or end it with sherd.cancel_job(%d).", j.ID)
+			}
+		}
+		entries := t.Forwarding
+		t = t.Clone()
+		t.Forwarding = 0
+		if err := c.ch.PutTable(t); err != nil {
+			return err
+		}
+		return c.dropEntries(entries)
+	})
+}
+
+// dropEntries drops a table of forwarding entries.
+func (c *change) dropEntries(oid catalog.OID) error {
+	e := c.view.Table(oid)
+	if e == nil {
+		return nil
+	}
+	c.ch.DropTable(e.OID)
+	return c.dropStorage(e.Database, e.StorageID)
+}
+
+// keepsNames refuses a definition by which a collection's former ids would mean nothing.
+func (d *draft) keepsNames() error {
+	t, was := d.t, d.was
+	if was == nil || t.Forwarding == 0 {
+		return nil
+	}
+	pk, old := t.PrimaryKey(), was.PrimaryKey()
+	same := pk != nil && old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).Type == types.Text
+	if !same {
+		return pgerr.Unsupported(`the key of "%s" cannot be changed while documents have former ids`, t.Name).
+			WithHint("End them first: SELECT sherd.drop_forwarding('%s').", t.Name)
+	}
+	return CanForward(t)
+}

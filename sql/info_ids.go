@@ -1,0 +1,159 @@
+package sql
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/refint"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+func cloned(s string) string { return strings.Clone(s) }
+
+// owned gives a table of the session's database that the session's role may change; function is for messages. Jobs begin at once, whatever becomes of the
+// transaction around them.
+func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
+	v := i.db.cfg.Catalog.View()
+	t := v.Table(oid)
+	switch {
+	case i.ctx == nil:
+		return nil, pgerr.Unsupported("%s cannot run here", function)
+	case t == nil || t.Database != i.database:
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	case i.tx != nil && i.tx.modes.readOnly:
+		return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", function)
+	}
+	return t, nil
+}
+
+// ReplacePlacement implements builtin.IDInfo.
+func (i info) ReplacePlacement(oid uint32) (int64, error) {
+	t, err := i.owned("sherd.replace_placement()", oid)
+	if err != nil {
+		return 0, err
+	}
+	if err := ddl.CanForward(t); err != nil {
+		return 0, err
+	}
+	if t.Policy == nil || t.Policy.IsID() {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no sharding policy by which documents could be placed`, t.Name).
+			WithHint("Set one with ALTER TABLE … SET (shard_by = …).")
+	}
+	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.author("").Who})
+}
+
+// startJob begins a job about ids of a collection, of which there is one at a time.
+func (i info) startJob(t *catalog.Table, kind string, payload any) (int64, error) {
+	id, err := i.db.cfg.Catalog.NewJobID(i.ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, err = i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		for j := range v.Jobs() {
+			if j.Table == t.OID && j.AboutIDs() && (j.State == catalog.JobRunning || j.State == catalog.JobPaused) {
+				return pgerr.New(pgerr.ObjectInUse, `job %d, %s, is still about "%s"`, j.ID, j.Kind, t.Name).
+					WithHint("Wait for it, or end it with sherd.cancel_job(%d).", j.ID)
+			}
+		}
+		j, err := catalog.NewIDJob(id, kind, t, payload, time.Now().UnixMicro())
+		if err != nil {
+			return err
+		}
+		return ch.PutJob(j)
+	})
+	return int64(id), err
+}
+
+// RewriteReferences implements builtin.IDInfo.
+func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error) {
+	const function = "sherd.rewrite_references()"
+	t, err := i.owned(function, oid)
+	if err != nil {
+		return 0, err
+	}
+	from, err := i.owned(function, referrer)
+	switch {
+	case err != nil:
+		return 0, err
+	case t.Forwarding == 0:
+		return 0, noFormerIDs(t)
+	case from.PrimaryKey() == nil:
+		return 0, pgerr.Unsupported(`references of "%s", which has no primary key, cannot be rewritten by a job`, from.Name).
+			WithHint("UPDATE it with a join of %s.", forward.EntriesOf(i.db.cfg.Catalog.View(), t))
+	}
+	if _, err := referenceAt(i.db.cfg.Catalog.View(), from, path); err != nil {
+		return 0, err
+	}
+	return i.startJob(t, catalog.RewritingJob, catalog.Rewriting{Referrer: referrer, Path: path, Who: i.author("").Who})
+}
+
+func noFormerIDs(t *catalog.Table) error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `documents of "%s" have no former ids`, t.Name).WithHint("sherd.replace_placement gives them new ones.")
+}
+
+// References implements builtin.IDInfo.
+func (i info) References(oid uint32, emit func(referrer uint32, path, constraint string, byFormerID int64) error) error {
+	t, err := i.owned("sherd.rewrite_references()", oid)
+	if err != nil {
+		return err
+	}
+	if t.Forwarding == 0 {
+		return noFormerIDs(t)
+	}
+	v := i.view()
+	key := forward.Key(t)
+	for _, k := range refint.To(v, t) {
+		if len(k.Referenced) != 1 || key < 0 || k.Referenced[0].AttNum != t.Columns[key].AttNum {
+			continue
+		}
+		column := k.Columns[0].Name
+		text := fmt.Sprintf("SELECT count(*) FROM %s.%s x JOIN %s f ON f.old = x.%s", builtin.QuoteIdent(k.ChildSchema), builtin.QuoteIdent(k.Child.Name),
+			forward.EntriesOf(v, t), builtin.QuoteIdent(column))
+		n := int64(0)
+		err := i.queryAgainst(i.ctx, v, text, func(row []types.Datum) error {
+			n = row[0].N
+			return nil
+		})
+		if err == nil {
+			err = emit(k.Child.OID, column, k.Con.Name, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DropForwarding implements builtin.IDInfo. The change commits with the transaction.
+func (i info) DropForwarding(table uint32) error {
+	if err := i.mayDefine("sherd.drop_forwarding()", table); err != nil {
+		return err
+	}
+	return ddl.DropForwarding(i.ctx, i.definer(i.keepNotice), table)
+}
+
+// ControlJob implements builtin.IDInfo.
+func (i info) ControlJob(id int64, verb string) error {
+	j := i.db.cfg.Catalog.View().Job(uint64(id))
+	if j == nil || !j.AboutIDs() || j.Database != i.database {
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references in this database", id)
+	}
+	if i.db.cfg.Catalog.View().Table(j.Table) != nil {
+		if _, err := i.owned("sherd."+verb+"_job()", j.Table); err != nil {
+			return err
+		}
+	}
+	state := map[string]catalog.JobState{"pause": catalog.JobPaused, "resume": catalog.JobRunning, "cancel": catalog.JobCancelled}[verb]
+	_, err := i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.SetIDJob(uint64(id), state, time.Now().UnixMicro())
+	})
+	return err
+}

@@ -1,0 +1,33 @@
+package pgcatalog
+
+// idProcs are the functions about ids that documents had, OIDs from 8070.
+func idProcs(
+	fn func(oid uint32, name, src string, volatility byte, ret uint32, args ...uint32) *Proc, table func(p *Proc, names []string, columns ...uint32) *Proc,
+) []*Proc {
+	about := func(p *Proc, comment string) *Proc {
+		p.Comment = comment
+		return p
+	}
+	return []*Proc{
+		about(fn(8070, "forwarded", "sherd_forwarded", 's', textOID, oidOID, textOID, textOID),
+			"gives the present id of a document that a statement has named by a former one, and counts that"),
+		about(fn(8071, "replace_placement", "sherd_replace_placement", 'v', int8OID, regclassOID),
+			"gives the documents of a collection that do not lie where its policy wants them ids with which they do, in the background; they are found by their former ids too. Gives the number of the job"),
+		about(table(fn(8072, "rewrite_references", "sherd_references", 'v', recordOID, regclassOID),
+			[]string{"referrer", "path", "constraint", "by_former_id"}, regclassOID, textOID, textOID, int8OID),
+			"lists the foreign keys that refer to a collection, and how many rows do so by former ids"),
+		about(fn(8073, "rewrite_references", "sherd_rewrite_references", 'v', int8OID, regclassOID, regclassOID, textOID),
+			"puts the present ids of a collection's documents in the place of former ones, in a column of another table or at a path of its documents, in the background. Gives the number of the job"),
+		about(fn(8074, "drop_forwarding", "sherd_drop_forwarding", 'v', voidOID, regclassOID), "ends the former ids of a collection's documents"),
+		about(fn(8075, "pause_job", "sherd_pause_job", 'v', voidOID, int8OID), "stops a job of replace_placement or rewrite_references for a while"),
+		about(fn(8076, "resume_job", "sherd_resume_job", 'v', voidOID, int8OID), "lets a job of replace_placement or rewrite_references go on that was stopped or has failed"),
+		about(fn(8077, "cancel_job", "sherd_cancel_job", 'v', voidOID, int8OID), "ends a job of replace_placement or rewrite_references; what it has done stays"),
+	}
+}
+
+// idViews are the views about ids that documents had, OIDs from 9160.
+var idViews = []*Relation{
+	view(9160, "forwarding_hits", "former ids by which documents were found since the nodes have started, by whom, the last ones of each node",
+		col("collection", regclassOID), col("old", textOID), col("new", textOID), col("hits", int8OID), col("last_used", timestampTZ),
+		col("application_name", textOID), col("query", textOID)),
+}

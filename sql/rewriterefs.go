@@ -1,0 +1,241 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// rewriting puts the ids that documents of a collection have now in the place of former ones, in one column of another table or at one path of its documents.
+// It goes through that table in the order of its primary key. What it writes is written as a client would: policies, constraints and foreign keys of the
+// table hold.
+type rewriting struct {
+	*idJob
+	state catalog.Rewriting
+	ref   placeOfIDs
+	keys  []string // names of the primary key's columns, quoted
+	kinds []string // their types, in SQL
+	from  string   // the table of entries
+}
+
+// placeOfIDs is how a table refers to documents, in SQL over the table as x.
+type placeOfIDs struct {
+	table *catalog.Table
+	name  string // of the table, quoted
+	value string // the id that a row refers to
+	set   string // the assignment of m.n to it
+}
+
+// referenceAt finds what refers: a column by its name, else a path into the document.
+func referenceAt(v *catalog.View, t *catalog.Table, path string) (placeOfIDs, error) {
+	r := placeOfIDs{table: t, name: builtin.QuoteIdent(v.Schema(t.Schema).Name) + "." + builtin.QuoteIdent(t.Name)}
+	if c := t.Column(path); c != nil {
+		if c.Type != types.Text && c.Type != types.VarChar {
+			return r, pgerr.New(pgerr.DatatypeMismatch, `column "%s" of "%s" does not hold ids: it is no text`, path, t.Name)
+		}
+		r.value = "x." + builtin.QuoteIdent(c.Name)
+		r.set = builtin.QuoteIdent(c.Name) + " = m.n"
+		return r, nil
+	}
+	f, err := shardmap.ParseField(path)
+	if err != nil {
+		return r, err
+	}
+	doc := t.ColumnByNum(t.Document)
+	if t.Document == 0 || doc == nil || f.Func != shardmap.PlainField {
+		return r, pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, path, t.Name).
+			WithHint("Name a column, or a path into the document of a table that has one.")
+	}
+	steps := make([]string, len(f.Path))
+	for i, s := range f.Path {
+		steps[i] = builtin.QuoteLiteral(s)
+	}
+	at := "ARRAY[" + strings.Join(steps, ", ") + "]"
+	name := builtin.QuoteIdent(doc.Name)
+	r.value = "CASE WHEN jsonb_typeof(x." + name + " #> " + at + ") = 'string' THEN x." + name + " #>> " + at + " END"
+	r.set = name + " = jsonb_set(x." + name + ", " + at + ", to_jsonb(m.n))"
+	return r, nil
+}
+
+const rewriteBatch = 500 // rows that are looked at together
+
+// rewrite runs a RewritingJob.
+func (w *idJob) rewrite(ctx context.Context) error {
+	r := &rewriting{idJob: w}
+	var err error
+	if r.state, err = w.job.Rewriting(); err != nil {
+		return err
+	}
+	w.done, w.some = w.job.Done, r.state.Some
+	for {
+		began := time.Now()
+		if err := r.define(); err != nil {
+			return err
+		}
+		n, err := r.batch(ctx)
+		if err != nil {
+			return err
+		}
+		r.pace(ctx, n, began)
+		if n < rewriteBatch || time.Since(w.told) > progressEvery {
+			if err := w.reach(ctx, r.state); err != nil || n < rewriteBatch {
+				return err
+			}
+		}
+	}
+}
+
+// define takes the newest definitions.
+func (r *rewriting) define() error {
+	v, to, err := r.table(r.job.Table)
+	if err != nil {
+		return err
+	}
+	if to.Forwarding == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `documents of "%s" have no former ids any more`, to.Name)
+	}
+	_, t, err := r.table(r.state.Referrer)
+	if err != nil {
+		return err
+	}
+	if r.ref, err = referenceAt(v, t, r.state.Path); err != nil {
+		return err
+	}
+	r.from, r.keys, r.kinds = forward.EntriesOf(v, to), nil, nil
+	for _, n := range t.PrimaryKey().Columns {
+		c := t.ColumnByNum(n)
+		r.keys = append(r.keys, builtin.QuoteIdent(c.Name))
+		r.kinds = append(r.kinds, types.FormatType(c.Type, -1))
+	}
+	return nil
+}
+
+// referring is a row that refers to a document by a former id.
+type referring struct {
+	key      []string // as text
+	old, now string
+}
+
+// batch deals with the next rows, and tells how many it has looked at.
+func (r *rewriting) batch(ctx context.Context) (int, error) {
+	var texts, order []string
+	for _, k := range r.keys {
+		texts, order = append(texts, "x."+k+"::text"), append(order, "x."+k)
+	}
+	where := ""
+	if r.state.After != "" {
+		where = " WHERE (" + strings.Join(order, ", ") + ") > (" + r.state.After + ")"
+	}
+	text := "SELECT " + strings.Join(texts, ", ") + ", " + r.ref.value + " FROM " + r.ref.name + " x" + where + " ORDER BY " + strings.Join(order, ", ") +
+		fmt.Sprintf(" LIMIT %d", rewriteBatch)
+	var rows [][]types.Datum
+	err := r.again(ctx, func() (err error) {
+		rows, err = r.ask(ctx, text)
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	list, err := r.former(ctx, rows)
+	if err == nil && len(list) > 0 {
+		err = r.put(ctx, list)
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.state.Looked += int64(len(rows))
+	r.state.After = r.literal(keyTexts(rows[len(rows)-1], len(r.keys)))
+	return len(rows), nil
+}
+
+func keyTexts(row []types.Datum, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = row[i].S
+	}
+	return out
+}
+
+// literal gives the values of a key in SQL.
+func (r *rewriting) literal(key []string) string {
+	out := make([]string, len(key))
+	for i, k := range key {
+		out[i] = builtin.QuoteLiteral(k) + "::" + r.kinds[i]
+	}
+	return strings.Join(out, ", ")
+}
+
+// former finds out which rows refer by former ids.
+func (r *rewriting) former(ctx context.Context, rows [][]types.Datum) (list []referring, err error) {
+	seen := map[string]bool{}
+	var ids []string
+	at := len(r.keys)
+	for _, x := range rows {
+		if !x[at].IsNull() && !seen[x[at].S] {
+			seen[x[at].S] = true
+			ids = append(ids, x[at].S)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var entries [][]types.Datum
+	err = r.again(ctx, func() (err error) {
+		entries, err = r.ask(ctx, "SELECT old, new FROM "+r.from+" WHERE old IN ("+literals(ids)+")")
+		return err
+	})
+	now := map[string]string{}
+	for _, e := range entries {
+		now[e[0].S] = e[1].S
+	}
+	for _, x := range rows {
+		if to, ok := now[x[at].S]; ok && !x[at].IsNull() {
+			list = append(list, referring{keyTexts(x, at), x[at].S, to})
+		}
+	}
+	return list, err
+}
+
+// put writes present ids into rows, in one transaction; where a row cannot be written, each in one of its own.
+func (r *rewriting) put(ctx context.Context, list []referring) error {
+	var names, on, values []string
+	for i, k := range r.keys {
+		names, on = append(names, fmt.Sprintf("k%d", i)), append(on, fmt.Sprintf("x.%s = m.k%d", k, i))
+	}
+	for _, x := range list {
+		values = append(values, "("+r.literal(x.key)+", "+builtin.QuoteLiteral(x.old)+", "+builtin.QuoteLiteral(x.now)+")")
+	}
+	text := "UPDATE " + r.ref.name + " x SET " + r.ref.set + " FROM (VALUES " + strings.Join(values, ", ") + ") AS m(" + strings.Join(names, ", ") +
+		", o, n) WHERE " + strings.Join(on, " AND ") + " AND " + r.ref.value + " = m.o RETURNING 1"
+	n := 0
+	err := r.again(ctx, func() error {
+		rows, err := r.ask(ctx, text)
+		n = len(rows)
+		return err
+	})
+	r.done += int64(n)
+	switch {
+	case err == nil || !strings.HasPrefix(pgerr.Code(err), "23"):
+		return err
+	case len(list) == 1:
+		if r.state.Left++; r.some == "" {
+			r.some = fmt.Sprintf("row (%s) still refers to %s: %s", strings.Join(list[0].key, ", "), list[0].old, pgerr.From(err).Message)
+			r.state.Some = r.some
+		}
+		return nil
+	}
+	for i := range list {
+		if err := r.put(ctx, list[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package sysview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Forwarded is a former id by which statements of one application have found a document.
+type Forwarded struct {
+	Database, Table catalog.OID
+	Old, New        string
+	Application     string
+	Query           string // the last one
+	Hits            int64
+	Last            time.Time
+}
+
+// forwardingHits is sherd.forwarding_hits.
+func forwardingHits(b *builder) error {
+	type key struct {
+		table            catalog.OID
+		old, application string
+	}
+	if b.env.Forwarded == nil {
+		return nil
+	}
+	all := map[key]Forwarded{}
+	for _, x := range b.env.Forwarded() {
+		k := key{x.Table, x.Old, x.Application}
+		if x.Database != b.env.Database.OID {
+			continue
+		}
+		if had, ok := all[k]; ok {
+			x.Hits += had.Hits
+			if had.Last.After(x.Last) {
+				x.Last, x.Query, x.New = had.Last, had.Query, had.New
+			}
+		}
+		all[k] = x
+	}
+	var list []Forwarded
+	for _, x := range all {
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b Forwarded) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Old, b.Old), cmp.Compare(a.Application, b.Application))
+	})
+	for _, x := range list {
+		err := b.row().oid("collection", x.Table).text("old", x.Old).text("new", x.New).int("hits", x.Hits).time("last_used", x.Last).
+			text("application_name", x.Application).text("query", x.Query).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idJob tells how far a job about ids is, "" for others.
+func idJob(j *catalog.Job) string {
+	left := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf(", %d stay as they are", n)
+	}
+	if r, err := j.Replacement(); err == nil {
+		return fmt.Sprintf("%d documents re-placed%s, %d%% of the buckets looked at", j.Done, left(r.Left), uint64(r.Next)*100/shardmap.BucketCount)
+	}
+	if r, err := j.Rewriting(); err == nil {
+		return fmt.Sprintf("%d of %d rows rewritten%s", j.Done, r.Looked, left(r.Left))
+	}
+	return ""
+}
