@@ -258,7 +258,7 @@ type VersionsRequest struct {
 	Since    uint64                 `protobuf:"fixed64,5,opt,name=since,proto3" json:"since,omitempty"`
 	T        uint64                 `protobuf:"fixed64,6,opt,name=t,proto3" json:"t,omitempty"`
 	Final    bool                   `protobuf:"varint,7,opt,name=final,proto3" json:"final,omitempty"` // up to the fence of the move
-	// The read is the last one, and begins with the fence of the move (Cut); what is prepared is waited for as Fence does.
+	// The read begins with the fence of the move (Cut); what is prepared is waited for as Fence does. Final is set too, for nodes that do not know it.
 	Cut           bool   `protobuf:"varint,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	SettleMicros  uint64 `protobuf:"varint,9,opt,name=settle_micros,json=settleMicros,proto3" json:"settle_micros,omitempty"`
 	unknownFields protoimpl.UnknownFields

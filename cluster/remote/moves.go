@@ -81,6 +81,7 @@ func (l Leader) ReadVersions(ctx context.Context, req storage.ReadRequest, fn fu
 
 // Cut fences there, and reads what is left (storage.Replica.Cut).
 func (l Leader) Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error) {
+	req.Final = true // all that a node of a release before Cut understands: void, for there is no fence
 	m := l.versionsRequest(req)
 	m.Cut, m.SettleMicros = true, uint64(settle.Microseconds())
 	return l.versions(ctx, m, fn)

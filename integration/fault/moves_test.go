@@ -20,6 +20,8 @@ const (
 	moveParts    = 16
 	moveQuarter  = allBuckets / 4
 	moveLoadTime = 15 * time.Second // before the moves, as a measure
+	moveWindow   = time.Second / 2  // about what one move takes
+	partSample   = 5000             // documents that are written to, of each part
 	moveWriters  = 2                // into the range that moves
 	snapshotHeld = 3 * time.Second
 	spreadWithin = 20 * time.Minute
@@ -51,8 +53,13 @@ func TestMoves(t *testing.T) {
 	time.Sleep(moveLoadTime / 3)
 	m.load.phase()
 	profile(c, "before")
-	time.Sleep(moveLoadTime)
+	for began := time.Now(); time.Since(began) < moveLoadTime; {
+		m.load.worst.Store(0)
+		time.Sleep(moveWindow)
+		m.waits = append(m.waits, time.Duration(m.load.worst.Load()))
+	}
 	m.load.report("before")
+	m.reportWaits("before", "the longest write of a client there in half a second")
 	m.toAndFro()
 	m.spread()
 	cancel()
@@ -78,14 +85,23 @@ type measuredMoves struct {
 func (m *measuredMoves) prepare() {
 	m.parts = make([][]string, moveParts)
 	const width = moveQuarter / moveParts
-	rows, err := m.conn.Query(m.t.Context(), fmt.Sprintf("SELECT id, sherd.bucket('docs', id) / %d FROM docs WHERE sherd.bucket('docs', id) < %d LIMIT 100000", width, moveQuarter))
+	rows, err := m.conn.Query(m.t.Context(), fmt.Sprintf("SELECT id, sherd.bucket('docs', id) / %d FROM docs WHERE sherd.bucket('docs', id) < %d", width, moveQuarter))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	var id string
 	var part int
-	if _, err = pgx.ForEachRow(rows, []any{&id, &part}, func() error { m.parts[part] = append(m.parts[part], id); return nil }); err != nil {
+	_, err = pgx.ForEachRow(rows, []any{&id, &part}, func() error {
+		if len(m.parts[part]) < partSample {
+			m.parts[part] = append(m.parts[part], id)
+		}
+		return nil
+	})
+	if err != nil {
 		m.t.Fatal(err)
+	}
+	if slices.ContainsFunc(m.parts, func(ids []string) bool { return len(ids) == 0 }) {
+		m.t.Fatal("too few documents: there are none in some parts")
 	}
 	m.load.part.Store(&m.parts[0])
 }
@@ -120,10 +136,15 @@ func (m *measuredMoves) move(lo, hi, to int) {
 // report tells how a phase went.
 func (m *measuredMoves) report(what, which string) {
 	m.load.report(what)
+	m.t.Logf("of %s: %s", what, moved(m.t, m.conn, which))
+	m.reportWaits(what, "the longest write of a client into what moved")
+}
+
+// reportWaits tells how long writes took at worst, time by time.
+func (m *measuredMoves) reportWaits(what, text string) {
 	slices.Sort(m.waits)
 	round := func(p int) time.Duration { return percentile(m.waits, p).Round(100 * time.Microsecond) }
-	m.t.Logf("of %s: %s", what, moved(m.t, m.conn, which))
-	m.t.Logf("of %s: the longest write of a client into what moved: p50 of %d moves %v, p99 %v, worst %v", what, len(m.waits), round(50), round(99), round(100))
+	m.t.Logf("of %s: %s: p50 of %d %v, p99 %v, worst %v", what, text, len(m.waits), round(50), round(99), round(100))
 	m.waits = nil
 }
 
