@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -36,6 +37,24 @@ func (d *Database) Takers() (out []shardmap.FragmentID) {
 		if f := &d.Fragments[i]; !f.Draining && !d.Isolates(f.ID) {
 			out = append(out, f.ID)
 		}
+	}
+	return out
+}
+
+// SpreadSegments chooses the fragments of n new buckets in a row: those that have the fewest first, and each gets its share together.
+func (d *Database) SpreadSegments(n int) []shardmap.FragmentID {
+	takers := d.Takers()
+	if len(takers) == 0 {
+		takers = d.Map.Fragments()
+	}
+	have := map[shardmap.FragmentID]int{}
+	for _, s := range d.Map.Split(d.Map.Assigned()) {
+		have[s.Fragment] = s.Buckets.Len()
+	}
+	slices.SortStableFunc(takers, func(a, b shardmap.FragmentID) int { return have[a] - have[b] })
+	out := make([]shardmap.FragmentID, n)
+	for i := range out {
+		out[i] = takers[i*len(takers)/n]
 	}
 	return out
 }

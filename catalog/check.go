@@ -158,7 +158,15 @@ func checkTable(t *Table) error {
 		}
 		names[c.Name] = true
 	}
-	return errors.Join(checkConstraints(t), checkIndexes(t), t.checkAttNum(t.Document, true), t.Sequence.check(), t.Hot.check())
+	return errors.Join(checkConstraints(t), checkIndexes(t), checkSegments(t), t.checkAttNum(t.Document, true), t.Sequence.check(), t.Hot.check())
+}
+
+// checkSegments makes sure that a range table has a key to lie by.
+func checkSegments(t *Table) error {
+	if len(t.Segments) > 0 && (t.PrimaryKey() == nil || t.Policy != nil || t.Anchors) {
+		return errors.New("segments of a table without primary key, or with another way to place its rows")
+	}
+	return t.Segments.Check()
 }
 
 // checkAttNum makes sure that a live column has number n; zeroOK allows 0 for none.

@@ -98,13 +98,15 @@ type Table struct {
 	Policy   *shardmap.Policy
 	// PolicyValidated tells whether routing by content may trust the policy (SPEC 3, Trust).
 	PolicyValidated bool
-	Options         map[string]string // reloptions as given, storage options included
-	Comment         string
-	ColumnComments  map[int16]string
-	NextAttNum      int16
-	Sequence        *Sequence // of KindSequence, nil for all others
-	Hot             *Hot      // nil: no document of the table has ever been split
-	HotOf           OID       // the rows are parts of split documents of that table, 0 for all others
+	// Segments has the ranges of the primary key by which rows lie, where shard_by is range; none otherwise.
+	Segments       shardmap.Segments
+	Options        map[string]string // reloptions as given, storage options included
+	Comment        string
+	ColumnComments map[int16]string
+	NextAttNum     int16
+	Sequence       *Sequence // of KindSequence, nil for all others
+	Hot            *Hot      // nil: no document of the table has ever been split
+	HotOf          OID       // the rows are parts of split documents of that table, 0 for all others
 	// Forwarding is the table of the collection's forwarding entries, which lead from ids that documents had to those that they have; 0 is none.
 	// ForwardingOf is, of such a table, the collection.
 	Forwarding, ForwardingOf OID

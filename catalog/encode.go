@@ -72,11 +72,22 @@ func encodeMap(m *shardmap.Map) *pb.BucketMap {
 	return p
 }
 
+func encodeSegments(s shardmap.Segments) (out []*pb.Segment) {
+	for i := range s {
+		x := &pb.Segment{Start: s[i].Start, Bucket: uint32(s[i].Bucket)}
+		for _, b := range s[i].Earlier {
+			x.Earlier = append(x.Earlier, uint32(b))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 func encodeTable(t *Table) *pb.Table {
 	p := &pb.Table{
 		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Kind: uint32(t.Kind), Version: t.Version, StorageId: t.StorageID,
 		Anchors: t.Anchors, Document: int32(t.Document), AnchorBy: t.AnchorBy, PolicyValidated: t.PolicyValidated,
-		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding, ForwardingOf: t.ForwardingOf,
+		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding, ForwardingOf: t.ForwardingOf, Segments: encodeSegments(t.Segments),
 	}
 	if t.Policy != nil {
 		p.Policy = t.Policy.JSON()

@@ -16,6 +16,11 @@ import (
 // share without buckets asks for all that the fragment has. Nodes are asked in parallel, and each once for all its fragments. *txn.MovedError where
 // buckets are not their fragment's any more.
 func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
+	for _, s := range shares {
+		if s.Fragment == shardmap.NoFragment { // a newer map has the buckets
+			return 0, &txn.MovedError{}
+		}
+	}
 	if h.links == nil {
 		return h.snapshotHere(ctx, shares)
 	}

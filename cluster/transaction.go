@@ -34,6 +34,9 @@ func (h *Host) Begin() exec.Transaction {
 func (t *Transaction) ID() txn.ID { return t.id }
 
 func (t *Transaction) part(id txn.FragmentID) (part, error) {
+	if id == shardmap.NoFragment { // a newer map has it
+		return nil, &txn.MovedError{}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.parts[id]; p != nil {

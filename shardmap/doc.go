@@ -32,6 +32,6 @@
 //   - Values of columns (not documents) take part by the text of keytext.go, so that no session setting can move them.
 //   - A policy id() is true of every document, so a change to it needs no scan.
 //
-// Ranges are half-open throughout. What should move is decided in package balance. Not here yet: key ranges as a policy (shard_by = 'range';
-// keyrange.go has their names), lookup, rules for prefixes, forwarding.
+// Ranges are half-open throughout. What should move is decided in package balance. Segments of range tables are in segment.go, the names of key
+// ranges in keyrange.go. Not here yet: lookup, rules for prefixes, forwarding.
 package shardmap

@@ -9,12 +9,14 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/settings"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -174,7 +176,22 @@ func (s *Session) explainRoute(c *exec.Ctx, p *program, r *plan.Route) string {
 	if err != nil || !known {
 		return fmt.Sprintf("fragments: by the row, of %d", len(m.Fragments()))
 	}
+	if r.Table != nil && len(r.Table.Segments) > 0 && !set.IsEmpty() {
+		return s.fragmentsText(set) + "; segments: " + segmentsText(r.Table, set)
+	}
 	return s.placesText(set)
+}
+
+// segmentsText names the segments of a range table, by their keys.
+func segmentsText(t *catalog.Table, set shardmap.BucketSet) string {
+	names := sysview.SegmentNames(t, set)
+	switch {
+	case len(names) == len(t.Segments):
+		return "all"
+	case len(names) > maxBucketsShown:
+		return fmt.Sprintf("%d of %d", len(names), len(t.Segments))
+	}
+	return strings.Join(names, ", ")
 }
 
 // explainIndex names those of the entries that a lookup in a global index reads.
@@ -190,11 +207,15 @@ func (s *Session) placesText(set shardmap.BucketSet) string {
 	if set.IsEmpty() {
 		return "fragments: none"
 	}
+	return s.fragmentsText(set) + "; buckets: " + bucketsText(set)
+}
+
+func (s *Session) fragmentsText(set shardmap.BucketSet) string {
 	var names []string
 	for _, sh := range s.tx.gateway.Map.Split(set) {
 		names = append(names, s.tx.gateway.Name(sh.Fragment))
 	}
-	return fmt.Sprintf("fragments: %s; buckets: %s", strings.Join(names, ", "), bucketsText(set))
+	return "fragments: " + strings.Join(names, ", ")
 }
 
 // maxBucketsShown bounds the intervals that EXPLAIN lists.

@@ -1409,6 +1409,7 @@ type Table struct {
 	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`                              // of kind S
 	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                                        // documents whose counters are split
 	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"`                      // it holds the parts of documents of that table
+	Segments        []*Segment             `protobuf:"bytes,24,rep,name=segments,proto3" json:"segments,omitempty"`                              // of a range table
 	Forwarding      uint32                 `protobuf:"varint,30,opt,name=forwarding,proto3" json:"forwarding,omitempty"`                         // table of its forwarding entries; 0 is none
 	ForwardingOf    uint32                 `protobuf:"varint,31,opt,name=forwarding_of,json=forwardingOf,proto3" json:"forwarding_of,omitempty"` // collection whose forwarding entries it holds; 0 is none
 	unknownFields   protoimpl.UnknownFields
@@ -1604,6 +1605,13 @@ func (x *Table) GetHotOf() uint32 {
 		return x.HotOf
 	}
 	return 0
+}
+
+func (x *Table) GetSegments() []*Segment {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
 }
 
 func (x *Table) GetForwarding() uint32 {
@@ -1842,6 +1850,67 @@ func (x *HotDocument) GetJoined() int64 {
 	return 0
 }
 
+// Segment is a range of keys, up to where the next begins, and the bucket in which its rows lie.
+type Segment struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Start         []byte                 `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"` // encoded; empty is the lowest
+	Bucket        uint32                 `protobuf:"varint,2,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Earlier       []uint32               `protobuf:"varint,3,rep,packed,name=earlier,proto3" json:"earlier,omitempty"` // where rows of it lay before
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Segment) Reset() {
+	*x = Segment{}
+	mi := &file_catalog_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Segment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Segment) ProtoMessage() {}
+
+func (x *Segment) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Segment.ProtoReflect.Descriptor instead.
+func (*Segment) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Segment) GetStart() []byte {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *Segment) GetBucket() uint32 {
+	if x != nil {
+		return x.Bucket
+	}
+	return 0
+}
+
+func (x *Segment) GetEarlier() []uint32 {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
 type Sequence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          uint32                 `protobuf:"varint,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -1862,7 +1931,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +1943,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +1956,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -1995,7 +2064,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2076,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2089,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -2135,7 +2204,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2147,7 +2216,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2160,7 +2229,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -2270,7 +2339,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2351,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2364,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2370,7 +2439,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2382,7 +2451,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2395,7 +2464,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2525,7 +2594,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2606,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2619,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2672,7 +2741,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2684,7 +2753,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2697,7 +2766,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2803,7 +2872,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2815,7 +2884,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2828,7 +2897,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2867,7 +2936,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +2948,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +2961,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -2958,7 +3027,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3039,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2983,7 +3052,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Job) GetId() uint64 {
@@ -3104,7 +3173,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3116,7 +3185,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3129,7 +3198,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -3274,7 +3343,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +3355,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +3368,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3364,7 +3433,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3445,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3458,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3438,7 +3507,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3519,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3532,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3543,7 +3612,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3624,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3637,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3627,7 +3696,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3639,7 +3708,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3652,7 +3721,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -3750,7 +3819,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3762,7 +3831,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3775,7 +3844,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -3815,7 +3884,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +3896,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +3909,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4119,7 +4188,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xf9\a\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xad\b\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -4146,7 +4215,8 @@ const file_catalog_proto_rawDesc = "" +
 	"nextAttnum\x123\n" +
 	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x12$\n" +
 	"\x03hot\x18\x16 \x01(\v2\x12.sherd.catalog.HotR\x03hot\x12\x15\n" +
-	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x12\x1e\n" +
+	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x122\n" +
+	"\bsegments\x18\x18 \x03(\v2\x16.sherd.catalog.SegmentR\bsegments\x12\x1e\n" +
 	"\n" +
 	"forwarding\x18\x1e \x01(\rR\n" +
 	"forwarding\x12#\n" +
@@ -4173,7 +4243,11 @@ const file_catalog_proto_rawDesc = "" +
 	"\bcounters\x18\x05 \x03(\x05R\bcounters\x12\x14\n" +
 	"\x05since\x18\x06 \x01(\x03R\x05since\x12\x10\n" +
 	"\x03who\x18\a \x01(\tR\x03who\x12\x16\n" +
-	"\x06joined\x18\b \x01(\x03R\x06joined\"\x9a\x02\n" +
+	"\x06joined\x18\b \x01(\x03R\x06joined\"Q\n" +
+	"\aSegment\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\fR\x05start\x12\x16\n" +
+	"\x06bucket\x18\x02 \x01(\rR\x06bucket\x12\x18\n" +
+	"\aearlier\x18\x03 \x03(\rR\aearlier\"\x9a\x02\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x12R\x05start\x12\x1c\n" +
@@ -4414,7 +4488,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -4438,31 +4512,32 @@ var file_catalog_proto_goTypes = []any{
 	(*Hot)(nil),         // 19: sherd.catalog.Hot
 	(*Counter)(nil),     // 20: sherd.catalog.Counter
 	(*HotDocument)(nil), // 21: sherd.catalog.HotDocument
-	(*Sequence)(nil),    // 22: sherd.catalog.Sequence
-	(*Column)(nil),      // 23: sherd.catalog.Column
-	(*Constraint)(nil),  // 24: sherd.catalog.Constraint
-	(*Reference)(nil),   // 25: sherd.catalog.Reference
-	(*Index)(nil),       // 26: sherd.catalog.Index
-	(*Role)(nil),        // 27: sherd.catalog.Role
-	(*Node)(nil),        // 28: sherd.catalog.Node
-	(*Authority)(nil),   // 29: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 30: sherd.catalog.JoinToken
-	(*Job)(nil),         // 31: sherd.catalog.Job
-	(*Move)(nil),        // 32: sherd.catalog.Move
-	(*MoveStep)(nil),    // 33: sherd.catalog.MoveStep
-	(*Removal)(nil),     // 34: sherd.catalog.Removal
-	(*Record)(nil),      // 35: sherd.catalog.Record
-	(*EndedMove)(nil),   // 36: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 37: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 38: sherd.catalog.IDCounter
-	(*Object)(nil),      // 39: sherd.catalog.Object
-	nil,                 // 40: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 41: sherd.catalog.Database.SettingsEntry
-	nil,                 // 42: sherd.catalog.Table.OptionsEntry
-	nil,                 // 43: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 44: sherd.catalog.Index.OptionsEntry
-	nil,                 // 45: sherd.catalog.Role.SettingsEntry
-	nil,                 // 46: sherd.catalog.Node.LabelsEntry
+	(*Segment)(nil),     // 22: sherd.catalog.Segment
+	(*Sequence)(nil),    // 23: sherd.catalog.Sequence
+	(*Column)(nil),      // 24: sherd.catalog.Column
+	(*Constraint)(nil),  // 25: sherd.catalog.Constraint
+	(*Reference)(nil),   // 26: sherd.catalog.Reference
+	(*Index)(nil),       // 27: sherd.catalog.Index
+	(*Role)(nil),        // 28: sherd.catalog.Role
+	(*Node)(nil),        // 29: sherd.catalog.Node
+	(*Authority)(nil),   // 30: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 31: sherd.catalog.JoinToken
+	(*Job)(nil),         // 32: sherd.catalog.Job
+	(*Move)(nil),        // 33: sherd.catalog.Move
+	(*MoveStep)(nil),    // 34: sherd.catalog.MoveStep
+	(*Removal)(nil),     // 35: sherd.catalog.Removal
+	(*Record)(nil),      // 36: sherd.catalog.Record
+	(*EndedMove)(nil),   // 37: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 38: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 39: sherd.catalog.IDCounter
+	(*Object)(nil),      // 40: sherd.catalog.Object
+	nil,                 // 41: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 42: sherd.catalog.Database.SettingsEntry
+	nil,                 // 43: sherd.catalog.Table.OptionsEntry
+	nil,                 // 44: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 45: sherd.catalog.Index.OptionsEntry
+	nil,                 // 46: sherd.catalog.Role.SettingsEntry
+	nil,                 // 47: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4474,51 +4549,52 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	39, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	40, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	40, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	41, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	14, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	15, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	41, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	42, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	13, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	16, // 17: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	23, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	24, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	26, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	42, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	43, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	22, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	24, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	25, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	27, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	43, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	44, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	23, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	19, // 24: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	20, // 25: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	21, // 26: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	25, // 27: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	44, // 28: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	45, // 29: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	46, // 30: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	33, // 31: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	36, // 32: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	32, // 33: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	39, // 34: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	38, // 35: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 36: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 37: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 38: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 39: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 40: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	17, // 41: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	18, // 42: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	27, // 43: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	28, // 44: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	31, // 45: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	29, // 46: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	30, // 47: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	35, // 48: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	22, // 25: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	20, // 26: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	21, // 27: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	26, // 28: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	45, // 29: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	46, // 30: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	47, // 31: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	34, // 32: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	37, // 33: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	33, // 34: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	40, // 35: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	39, // 36: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 37: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 38: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 39: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 40: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 41: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	17, // 42: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	18, // 43: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	28, // 44: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	29, // 45: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	32, // 46: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	30, // 47: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	31, // 48: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	36, // 49: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4538,8 +4614,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[23].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[39].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[24].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[40].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4557,7 +4633,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

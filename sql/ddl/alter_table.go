@@ -289,6 +289,10 @@ func (d *draft) removeConstraint(name string) {
 
 // dropKey drops the primary key; its columns stay NOT NULL.
 func (d *draft) dropKey(con *catalog.Constraint) error {
+	if len(d.t.Segments) > 0 {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its rows lie by ranges of it", con.Name, d.t.Name).
+			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+	}
 	if d.t.Policy != nil {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its sharding policy requires it", con.Name, d.t.Name).
 			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)

@@ -13,10 +13,11 @@ import (
 
 // Sherd's own storage parameters, beside those of the sharding policy.
 const (
-	optionDocument = "document"  // names the document column
-	optionAnchors  = "anchors"   // whether $ means something in keys
-	optionAnchorBy = "anchor_by" // field that new ids are anchored to
-	optionKeyOrder = "pk_order"  // off: no index in primary key order
+	optionDocument = "document"     // names the document column
+	optionAnchors  = "anchors"      // whether $ means something in keys
+	optionAnchorBy = "anchor_by"    // field that new ids are anchored to
+	optionKeyOrder = "pk_order"     // off: no index in primary key order
+	optionSplits   = "shard_splits" // of a new range table: the keys at which its segments begin; not kept
 )
 
 var policyOptions = []string{shardmap.OptionBy, shardmap.OptionRange, shardmap.OptionMutable}
@@ -74,6 +75,7 @@ var rules = map[string]optionRule{
 	optionAnchorBy:                          {textOption, 0, 0},
 	optionKeyOrder:                          {boolOption, 0, 0},
 	OptionCounters:                          {textOption, 0, 0},
+	optionSplits:                            {textOption, 0, 0},
 }
 
 // readOptions reads WITH (…), SET (…) and RESET (…).
@@ -251,8 +253,11 @@ func (d *draft) keepOptions() {
 	for _, name := range d.options.reset {
 		delete(d.t.Options, name)
 	}
-	for _, name := range policyOptions {
+	for _, name := range append([]string{optionSplits}, policyOptions...) {
 		delete(d.t.Options, name)
+	}
+	if len(d.t.Segments) > 0 {
+		d.t.Options[shardmap.OptionBy] = shardmap.RangeTable
 	}
 	if p := d.t.Policy; p != nil {
 		o := p.Options()

@@ -13,7 +13,11 @@ func (d *draft) settleOptions(keyMade bool) error {
 	if err := d.settleDocument(); err != nil {
 		return err
 	}
-	if err := d.settleAnchors(keyMade); err != nil {
+	was := len(d.t.Segments) > 0
+	if err := d.settleSegments(); err != nil {
+		return err
+	}
+	if err := d.settleAnchors(keyMade || was != (len(d.t.Segments) > 0)); err != nil {
 		return err
 	}
 	if err := d.settlePolicy(); err != nil {
@@ -79,7 +83,7 @@ func (d *draft) settleAnchors(keyMade bool) error {
 	if anchors && d.t.PrimaryKey() != nil && !isText {
 		return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs a primary key of one text column`, optionAnchors)
 	}
-	anchors = anchors && d.t.PrimaryKey() != nil
+	anchors = anchors && d.t.PrimaryKey() != nil && len(d.t.Segments) == 0
 	if anchors == d.t.Anchors {
 		return nil
 	}
@@ -139,6 +143,9 @@ func (d *draft) settlePolicy() error {
 
 // policyOf gives the policy as the statement leaves it.
 func (d *draft) policyOf(old *shardmap.Policy) (*shardmap.Policy, error) {
+	if len(d.t.Segments) > 0 {
+		return nil, nil
+	}
 	if !d.touches(policyOptions...) {
 		return old, nil
 	}

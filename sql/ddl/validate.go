@@ -176,6 +176,6 @@ func SetPolicy(ctx context.Context, e *Env, table catalog.OID, text string) erro
 		if err := d.settleOptions(false); err != nil {
 			return err
 		}
-		return c.ch.PutTable(d.t)
+		return d.putTable()
 	})
 }

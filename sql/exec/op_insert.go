@@ -201,7 +201,7 @@ func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 		tail = newRowID()
 		return bucketOfRowID(tail), tail, nil
 	}
-	if t.def.Anchors {
+	if t.def.Anchors || t.rangedCollection() {
 		if err := in.completeID(); err != nil {
 			return 0, nil, err
 		}
@@ -228,7 +228,7 @@ func (in *insertion) completeID() error {
 	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
 	id := col.S
 	given := id
-	if id == "" || strings.HasSuffix(id, "/") || strings.HasSuffix(id, "/$") {
+	if id == "" || strings.HasSuffix(id, "/") || t.def.Anchors && strings.HasSuffix(id, "/$") {
 		if in.c.Hooks.CompleteID == nil {
 			return unsupported("ids cannot be completed here")
 		}

@@ -18,6 +18,7 @@ type router struct {
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     Row
+	span     *keySpan
 	index    *finder // of a global index; the rows it finds say which buckets
 }
 
@@ -60,6 +61,9 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	if o.hi, err = k.optional(r.Hi); err != nil {
 		return nil, err
 	}
+	if o.span, err = k.keySpan(o.table, r.Span); err != nil {
+		return nil, err
+	}
 	o.index, err = k.finder(r.Index)
 	for _, e := range routeExprs(r) {
 		visitExpr(e, func(x query.Expr) {
@@ -75,7 +79,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
 	o, err := (&compiler{}).router(r)
 	if err != nil || o.lateral {
-		return shardmap.AllBuckets(), false, err
+		return o.table.all(), false, err
 	}
 	set, err = o.buckets(c)
 	return set, err == nil && o.index == nil, err
@@ -86,7 +90,7 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 	if o.never {
 		return shardmap.BucketSet{}, nil
 	}
-	set, narrowed := shardmap.AllBuckets(), false
+	set, narrowed := o.table.all(), false
 	narrow := func(s shardmap.BucketSet) {
 		if narrowed {
 			s = set.Intersect(s)
@@ -114,6 +118,13 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 		}
 		narrow(s)
 	}
+	if o.span != nil {
+		s, err := o.span.buckets(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
 	if o.lo != nil || o.hi != nil {
 		s, err := o.interval(c)
 		if err != nil {
@@ -133,12 +144,8 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 		if err := evalInto(c, o.vals, tuple, nil); err != nil {
 			return shardmap.BucketSet{}, err
 		}
-		b, err := o.table.bucketOf(o.vals)
-		if err != nil {
+		if err := o.table.readFrom(o.vals, func(b shardmap.Bucket) error { out = append(out, b); return nil }); err != nil {
 			return shardmap.BucketSet{}, err
-		}
-		if b.found {
-			out = append(out, b.at)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil
@@ -148,6 +155,11 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 func (o *router) byKey(c *Ctx) (shardmap.BucketSet, error) {
 	if err := evalInto(c, o.vals, o.keys[0], nil); err != nil {
 		return shardmap.BucketSet{}, err
+	}
+	if o.table.ranged() {
+		var out []shardmap.Bucket
+		err := o.table.readFrom(o.vals, func(b shardmap.Bucket) error { out = append(out, b); return nil })
+		return shardmap.BucketSetOf(out...), err
 	}
 	b, err := o.table.bucketOf(o.vals)
 	if err != nil || !b.found {
@@ -163,12 +175,8 @@ func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	var out []shardmap.Bucket
 	for _, d := range elems {
-		b, err := o.table.bucketOf(Row{d})
-		if err != nil {
+		if err := o.table.readFrom(Row{d}, func(b shardmap.Bucket) error { out = append(out, b); return nil }); err != nil {
 			return shardmap.BucketSet{}, err
-		}
-		if b.found {
-			out = append(out, b.at)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil

@@ -183,9 +183,13 @@ func jsonValue(v jsonb.Doc) shardmap.Value {
 	return shardmap.Text(s)
 }
 
-// ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to.
+// ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to; of a range table, that of its segment.
 func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
 	t.text = t.text[:0]
+	if t.ranged() {
+		t.text = t.appendKey(t.text, keys)
+		return t.def.Segments.At(t.text).Bucket, nil
+	}
 	for i, d := range keys {
 		if i > 0 {
 			t.text = append(t.text, '/')

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -28,6 +29,7 @@ type scanOp struct {
 	desc    bool
 	index   *indexValues
 	hot     *combiner // nil: no split document may be among the rows
+	span    *keySpan
 	out     Row
 	reader  types.RowReader
 	vals    Row
@@ -74,6 +76,9 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 	if o.index, err = k.indexValues(n.Index); err != nil {
 		return nil, err
 	}
+	if o.span, err = k.keySpan(t, n.Span); err != nil {
+		return nil, err
+	}
 	o.takeRow = o.take
 	o.hot, err = k.combiner(n)
 	return o, err
@@ -105,6 +110,9 @@ func (o *scanOp) Run(c *Ctx, emit Emit) error {
 		if c.local.task.FoundBy == o.index.scan.N {
 			return o.byFound(c, view)
 		}
+	}
+	if o.span != nil {
+		return o.bySpan(c, view)
 	}
 	for _, iv := range c.local.task.Buckets.Intervals() {
 		if err := view.Scan(c.ctx(), o.table.bucketSpan(iv), false, o.takeRow); err != nil {
@@ -234,11 +242,21 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 
 // lookup reads the row of a key, if the key's bucket is the task's.
 func (o *scanOp) lookup(c *Ctx, view View, keys Row) error {
+	if o.table.ranged() {
+		return o.table.readFrom(keys, func(b shardmap.Bucket) error { return o.lookupIn(c, view, keys, b) })
+	}
 	bucket, err := o.table.bucketOf(keys)
-	if err != nil || !bucket.found || !c.local.task.Buckets.Contains(bucket.at) {
+	if err != nil || !bucket.found {
 		return err
 	}
-	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket.at), keys)
+	return o.lookupIn(c, view, keys, bucket.at)
+}
+
+func (o *scanOp) lookupIn(c *Ctx, view View, keys Row, bucket shardmap.Bucket) error {
+	if !c.local.task.Buckets.Contains(bucket) {
+		return nil
+	}
+	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket), keys)
 	value, err := view.Get(c.ctx(), o.key)
 	if err != nil || value == nil {
 		return err

@@ -38,7 +38,7 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	}
 	var set shardmap.BucketSet
 	for i, g := range s.gathers {
-		b := shardmap.AllBuckets()
+		b := g.router.table.all()
 		if !g.router.lateral && g.router.index == nil {
 			var err error
 			if b, err = g.buckets(c); err != nil {

@@ -10,6 +10,7 @@ func nodeExprs(n plan.Node) []query.Expr {
 	switch n := n.(type) {
 	case *plan.Scan:
 		out := append([]query.Expr{n.Filter, n.KeyArray, n.Lo, n.Hi, n.Sums}, flatten(n.Keys)...)
+		out = append(out, spanExprs(n.Span)...)
 		return append(out, indexExprs(n.Index)...)
 	case *plan.SystemScan:
 		return []query.Expr{n.Filter}
@@ -93,6 +94,7 @@ func windowExprs(n *plan.Window) []query.Expr {
 
 func routeExprs(r *plan.Route) []query.Expr {
 	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi}, flatten(r.Keys)...)
+	out = append(out, spanExprs(r.Span)...)
 	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
 	return append(out, indexExprs(r.Index)...)
 }
@@ -191,4 +193,11 @@ func EachSubPlan(n plan.Node, f func(plan.Node)) {
 			}
 		})
 	}
+}
+
+func spanExprs(x *plan.KeySpan) []query.Expr {
+	if x == nil {
+		return nil
+	}
+	return append([]query.Expr{x.Lo, x.Hi, x.Prefix}, flatten(x.Equal)...)
 }

@@ -313,6 +313,9 @@ func (s *sender) at() (txn.Timestamp, error) {
 func (s *sender) stage(p *part) error {
 	c := s.c
 	f, err := c.Gateway.Fragment(p.fragment)
+	if p.fragment == shardmap.NoFragment && p.rerouted < maxReroutes {
+		return c.fault(s.elsewhere(p, p.epoch, &txn.MovedError{})) // the map is older than the definition that names the buckets
+	}
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,9 @@ func access(s *Scan, r *Route, conds []query.Expr) {
 		s.Access, s.Keys, s.KeyArray = ScanKeys, r.Keys, r.KeyArray
 		return
 	}
+	if s.Span = r.Span; s.Span != nil {
+		return // its segments have their rows in the order of keys
+	}
 	boundByKey(s, conds)
 }
 
@@ -44,16 +47,21 @@ func keyBounds(s *Scan, conds []query.Expr) (lo, hi *bound) {
 		return nil, nil
 	}
 	m := matcher{s: s, conds: conds}
-	for _, c := range conds {
+	return m.columnBounds(key[0])
+}
+
+// columnBounds finds range conditions on a column of the key.
+func (m *matcher) columnBounds(of int) (lo, hi *bound) {
+	for _, c := range m.conds {
 		call, ok := c.(*query.Call)
 		if !ok || len(call.Args) != 2 {
 			continue
 		}
 		op, col, v := call.Op, call.Args[0], call.Args[1]
-		if m.position(col) != key[0] {
+		if m.position(col) != of {
 			op, col, v = flip(op), v, col
 		}
-		if m.position(col) != key[0] || !known(v) || !m.keyLike(key[0], v.Type()) {
+		if m.position(col) != of || !known(v) || !m.keyLike(of, v.Type()) {
 			continue
 		}
 		switch op {
@@ -124,7 +132,12 @@ func (p *planner) byPrimaryKey(l *level, cur part) (part, bool) {
 // orderable tells whether reading a scan in key order may save work: not where a route has narrowed it to a few buckets or keys.
 func (p *planner) orderable(cur part) bool {
 	s, ok := scanUnder(cur.node)
-	return ok && cur.local != nil && cur.local.route.Everywhere() && s.Access != ScanKeys && s.Access != ScanIndex
+	if !ok || cur.local == nil || s.Access == ScanKeys || s.Access == ScanIndex {
+		return false
+	}
+	route := cur.local.route
+	route.Span = nil // as many rows may be found as where nothing is said of the key
+	return route.Everywhere()
 }
 
 // ordered makes the scan below cur one in key order.

@@ -228,6 +228,8 @@ func (x *explainer) route(r *Route) []string {
 		return []string{"Routed by: content (" + strings.Join(fields, ", ") + ")"}
 	case r.Lo != nil || r.Hi != nil:
 		return []string{"Routed by: bucket interval"}
+	case r.Span != nil:
+		return []string{"Routed by: key range"}
 	}
 	return nil
 }
@@ -251,6 +253,9 @@ func (x *explainer) scan(n *Scan) (string, []string) {
 	case ScanIndex, ScanFound:
 		used, rest := n.Index.split(n.Filter)
 		return "Index Scan using " + n.Index.Index.Def.Name + " on " + table, append(x.cond("Index Cond", used), x.cond("Filter", rest)...)
+	}
+	if n.Span != nil {
+		return "Key Range Scan on " + table, x.cond("Filter", n.Filter)
 	}
 	return "Seq Scan on " + table, x.cond("Filter", n.Filter)
 }

@@ -64,7 +64,7 @@ func (p *planner) byIndex(s *Scan, r *Route, indexes []query.Index, conds []quer
 	if s.Access == ScanKeys || r.Never {
 		return
 	}
-	narrow := len(r.Content) > 0 || r.Lo != nil || r.Hi != nil
+	narrow := len(r.Content) > 0 || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
 	var best *IndexScan
 	for i := range indexes {
 		x := p.indexScan(s, indexes[i], conds)
@@ -85,7 +85,7 @@ func (p *planner) useIndex(s *Scan, r *Route, x *IndexScan) {
 	p.lookups++
 	x.N = p.lookups
 	s.Access, s.Index = ScanIndex, x
-	s.Lo, s.Hi = nil, nil
+	s.Lo, s.Hi, s.Span = nil, nil, nil
 	if x.Index.Def.Global {
 		s.Access, r.Index = ScanFound, x
 		return

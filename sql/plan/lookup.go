@@ -35,7 +35,7 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 		p.outers++
 	}
 	found, route := *s, Route{Table: s.Table}
-	found.Lo, found.Hi, found.Index, found.KeyArray = nil, nil, nil, nil
+	found.Lo, found.Hi, found.Index, found.KeyArray, found.Span = nil, nil, nil, nil, nil
 	if byIndex != nil {
 		byIndex.join(tuple)
 		p.useIndex(&found, &route, byIndex)

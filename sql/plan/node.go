@@ -102,6 +102,7 @@ type Scan struct {
 	// Sums is what the parts of the table's split documents add to their counters, nil where none of them may be met: jsonb, a list of [number of the
 	// document, sum of its first counter, …]. A row of which it says something is changed before anything else sees it.
 	Sums query.Expr
+	Span *KeySpan // of a range table that is scanned bucket by bucket; nil: whole buckets
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.
@@ -394,13 +395,15 @@ type Route struct {
 	Lo, Hi query.Expr
 	// Index: the rows are those of a global index's entries, which are looked up first. The scan whose Index it is reads just them.
 	Index *IndexScan
+	// Span: the primary key of a range table is in it.
+	Span *KeySpan
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
 
 // Everywhere tells whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
-	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && !r.Never
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && !r.Never
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.

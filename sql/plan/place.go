@@ -89,13 +89,15 @@ func (r *Route) rank() int {
 		return 4
 	case r.Lo != nil || r.Hi != nil:
 		return 5
+	case r.Span != nil:
+		return 6
 	}
-	return 6
+	return 7
 }
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors {
+	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) {
 		return false
 	}
 	ka, kb := keyPositions(ta), keyPositions(tb)

@@ -20,6 +20,7 @@ func (p *planner) route(s *Scan, conds []query.Expr) Route {
 	m := matcher{s: s, conds: conds}
 	m.keys(&r)
 	m.content(&r)
+	m.span(&r)
 	m.bucketInterval(&r)
 	return r
 }

@@ -17,7 +17,7 @@ type message struct {
 
 // nodes are the kinds of steps.
 var nodes = []message{
-	{1, (*plan.Scan)(nil), "1 Cols, 2 Table, 3 Alias, 4 Schema, 5 Slots, 6 Filter?, 7 Access, 8 Keys, 9 KeyArray?, 10 Lo?, 11 Hi?, 12 LoInc, 13 HiInc, 14 Desc, 15 Index?, 16 Sums?"},
+	{1, (*plan.Scan)(nil), "1 Cols, 2 Table, 3 Alias, 4 Schema, 5 Slots, 6 Filter?, 7 Access, 8 Keys, 9 KeyArray?, 10 Lo?, 11 Hi?, 12 LoInc, 13 HiInc, 14 Desc, 15 Index?, 16 Sums?, 17 Span?"},
 	{2, (*plan.SystemScan)(nil), "1 Cols, 2 Name, 3 Alias, 4 Slots, 5 Filter?"},
 	{3, (*plan.FunctionScan)(nil), "1 Cols, 2 Alias, 3 Functions, 4 Ordinality"},
 	{4, (*plan.Values)(nil), "1 Cols, 2 Rows"},
@@ -56,7 +56,8 @@ var parts = []message{
 	{0, plan.Unmatched{}, "1 On?, 2 Slots"},
 	{0, plan.KeyWatch{}, "1 Columns, 2 Old, 3 Nulls, 4 N"},
 	{0, plan.OnConflict{}, "1 Primary, 2 Arbiters, 3 Update, 4 Assign, 5 Where?"},
-	{0, plan.Route{}, "1 Table?, 2 Keys, 3 KeyArray?, 4 Content, 5 ContentArray?, 6 Lo?, 7 Hi?, 8 Index?, 9 Never"},
+	{0, plan.Route{}, "1 Table?, 2 Keys, 3 KeyArray?, 4 Content, 5 ContentArray?, 6 Lo?, 7 Hi?, 8 Index?, 9 Never, 10 Span?"},
+	{0, plan.KeySpan{}, "1 Equal, 2 Lo?, 3 Hi?, 4 LoInc, 5 HiInc, 6 Prefix?"},
 	{0, plan.IndexScan{}, "1 N, 2 Table, 3 Index, 4 Equal, 5 Arrays?, 6 Lo?, 7 Hi?, 8 LoInc, 9 HiInc, 10 Conds~, 11 Paired"},
 	{0, query.Index{}, "1 Def, 2 Keys, 3 Names, 4 Where?"},
 	{0, query.Column{}, "1 Name, 2 Type, 3 Typmod, 4 Dropped"},

@@ -1,0 +1,135 @@
+package shardmap
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// RangeTable is what shard_by says of a table whose rows lie by ranges of their keys.
+const RangeTable = "range"
+
+// Segment is a range of the keys of a range table and the assigned bucket that its rows lie in.
+type Segment struct {
+	Start  []byte // the lowest key, encoded; empty: the lowest of all
+	Bucket Bucket
+	// Earlier has the buckets in which rows of the range lay before it was split off or merged, for readers of the past: at any moment a row is in one of
+	// all these buckets.
+	Earlier []Bucket
+}
+
+// Segments are those of a range table, in order: the first begins at the lowest key, each ends where the next begins. They are never changed in place.
+type Segments []Segment
+
+// NewSegments makes the segments of an empty table, which begin at the lowest key and at each of starts; the i-th lies in bucket first + i.
+func NewSegments(starts [][]byte, first Bucket) Segments {
+	starts = slices.Clone(starts)
+	slices.SortFunc(starts, bytes.Compare)
+	starts = slices.CompactFunc(starts, bytes.Equal)
+	out := Segments{{Bucket: first}}
+	for _, s := range starts {
+		if len(s) > 0 {
+			out = append(out, Segment{Start: s, Bucket: first + Bucket(len(out))})
+		}
+	}
+	return out
+}
+
+// Check finds what is wrong with the segments of a table; none at all are fine.
+func (s Segments) Check() error {
+	seen := map[Bucket]bool{}
+	for i := range s {
+		switch x := &s[i]; {
+		case i == 0 && len(x.Start) > 0, i > 0 && bytes.Compare(s[i-1].Start, x.Start) >= 0:
+			return fmt.Errorf("segment %d begins at %x, out of order", i, x.Start)
+		case seen[x.Bucket]:
+			return fmt.Errorf("bucket %d is in two segments", x.Bucket)
+		}
+		seen[s[i].Bucket] = true
+		for _, b := range append([]Bucket{s[i].Bucket}, s[i].Earlier...) {
+			if b < BucketCount || b >= BucketLimit {
+				return fmt.Errorf("bucket %d of segment %d is not an assigned one", b, i)
+			}
+		}
+	}
+	return nil
+}
+
+// Place gives the place of the segment that a key belongs to.
+func (s Segments) Place(key []byte) int {
+	return sort.Search(len(s), func(i int) bool { return bytes.Compare(s[i].Start, key) > 0 }) - 1
+}
+
+// At gives the segment that a key belongs to.
+func (s Segments) At(key []byte) *Segment { return &s[s.Place(key)] }
+
+// Of gives the segments that keys of a range may belong to.
+func (s Segments) Of(r KeyRange) Segments {
+	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
+		return nil
+	}
+	end := len(s)
+	if len(r.End) > 0 {
+		end = sort.Search(len(s), func(i int) bool { return bytes.Compare(s[i].Start, r.End) >= 0 })
+	}
+	return s[s.Place(r.Start):end]
+}
+
+// Range gives the keys of the i-th segment.
+func (s Segments) Range(i int) KeyRange {
+	r := KeyRange{Start: s[i].Start}
+	if i+1 < len(s) {
+		r.End = s[i+1].Start
+	}
+	return r
+}
+
+// Buckets are all in which rows of the segments may be found, at whatever time.
+func (s Segments) Buckets() BucketSet {
+	var all []Bucket
+	for i := range s {
+		all = append(append(all, s[i].Bucket), s[i].Earlier...)
+	}
+	return BucketSetOf(all...)
+}
+
+// Split gives the segments with one more, which begins at a key and lies in a new bucket.
+func (s Segments) Split(at []byte, bucket Bucket) (Segments, error) {
+	i := s.Place(at)
+	if len(at) == 0 || bytes.Equal(s[i].Start, at) {
+		return nil, fmt.Errorf("a segment begins there already")
+	}
+	upper := Segment{Start: at, Bucket: bucket, Earlier: union(s[i].Earlier, []Bucket{s[i].Bucket})}
+	return slices.Insert(slices.Clone(s), i+1, upper), nil
+}
+
+// Merge gives the segments without the one that begins at a key: its range is that of the one before it, and so are its rows.
+func (s Segments) Merge(at []byte) (Segments, error) {
+	i := s.Place(at)
+	if i == 0 || !bytes.Equal(s[i].Start, at) {
+		return nil, fmt.Errorf("no two segments meet there")
+	}
+	lower := s[i-1]
+	lower.Earlier = union(lower.Earlier, s[i].Earlier, []Bucket{s[i].Bucket})
+	lower.Earlier = slices.DeleteFunc(lower.Earlier, func(b Bucket) bool { return b == lower.Bucket })
+	out := slices.Delete(slices.Clone(s), i, i+1)
+	out[i-1] = lower
+	return out, nil
+}
+
+// Settle gives the segments without what readers of the past needed, and whether there was any.
+func (s Segments) Settle() (Segments, bool) {
+	out, any := slices.Clone(s), false
+	for i := range out {
+		any = any || len(out[i].Earlier) > 0
+		out[i].Earlier = nil
+	}
+	return out, any
+}
+
+func union(lists ...[]Bucket) []Bucket {
+	out := slices.Concat(lists...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,139 @@
+package ddl
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Range tables: shard_by = 'range' has rows lie by ranges of their primary keys, the segments, instead of by a hash.
+
+// wantsRange tells whether the table is a range table when the statement is done.
+func (d *draft) wantsRange() bool {
+	if d.touches(shardmap.OptionBy) {
+		return strings.EqualFold(strings.TrimSpace(d.options.set[shardmap.OptionBy]), shardmap.RangeTable)
+	}
+	return len(d.t.Segments) > 0
+}
+
+// settleSegments makes the segments of what becomes a range table, and takes away those of what is none any more; the rows are stored anew then.
+func (d *draft) settleSegments() error {
+	was, splits := len(d.t.Segments) > 0, d.options.set[optionSplits]
+	if !d.wantsRange() {
+		if splits != "" {
+			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, optionSplits, shardmap.OptionBy, shardmap.RangeTable)
+		}
+		d.t.Segments, d.restored = nil, d.restored || was
+		return nil
+	}
+	if err := d.checkRange(); err != nil {
+		return err
+	}
+	switch {
+	case was && splits != "":
+		return pgerr.Unsupported(`option "%s" of a table that has segments is not supported`, optionSplits).
+			WithHint("Use sherd.split_segment('%s', key).", d.t.Name)
+	case was && !d.keyStands():
+		return pgerr.Unsupported(`changing the primary key of range table "%s" is not supported`, d.t.Name).
+			WithHint("Its segments begin at values of that key. ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+	case was:
+		return nil
+	}
+	starts, err := d.splitKeys(splits)
+	if err != nil {
+		return err
+	}
+	d.t.Segments, err = NewSegments(d.change, starts)
+	d.restored = true
+	return err
+}
+
+// checkRange refuses what does not go with a range table.
+func (d *draft) checkRange() error {
+	if d.t.PrimaryKey() == nil {
+		return pgerr.New(pgerr.InvalidParameterValue, `range table "%s" needs a primary key`, d.t.Name).
+			WithHint("Its rows lie in the order of their primary keys. ALTER TABLE %s RESET (%s) takes that back.", d.t.Name, shardmap.OptionBy)
+	}
+	for _, name := range policyOptions[1:] {
+		if _, given := d.options.set[name]; given {
+			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" has no meaning with %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable)
+		}
+	}
+	for name, why := range map[string]string{optionAnchors: "$ has no meaning in the ids of a range table", optionAnchorBy: "ids of a range table have no anchors"} {
+		if v, given := d.option(name); given && v != "" && (name == optionAnchorBy || d.boolOption(name, false)) {
+			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" does not go with %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable).WithDetail("%s.", why)
+		}
+	}
+	return nil
+}
+
+// keyStands tells whether the primary key has the columns and types that it had.
+func (d *draft) keyStands() bool {
+	old, now := d.was.PrimaryKey(), d.t.PrimaryKey()
+	if old == nil || len(old.Columns) != len(now.Columns) {
+		return false
+	}
+	for i, att := range now.Columns {
+		if old.Columns[i] != att || d.was.ColumnByNum(att).Type != d.t.ColumnByNum(att).Type {
+			return false
+		}
+	}
+	return true
+}
+
+// splitKeys reads the keys at which segments begin: separated by commas, or as an array {…}.
+func (d *draft) splitKeys(text string) (out [][]byte, err error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	texts := strings.Split(text, ",")
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		v, err := types.Input(types.ArrayTypeOf(types.Text), -1, text, d.Env.Env)
+		if err != nil {
+			return nil, err
+		}
+		a, err := types.ArrayOf(v)
+		if err != nil {
+			return nil, err
+		}
+		texts = texts[:0]
+		for _, e := range a.Elems() {
+			texts = append(texts, e.S)
+		}
+	}
+	for _, s := range texts {
+		key, err := SegmentKey(d.t, strings.TrimSpace(s), d.Env.Env)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, key)
+	}
+	return out, nil
+}
+
+// NewSegments gives the segments of a table without rows, in new buckets that are spread over the fragments.
+func NewSegments(c *change, starts [][]byte) (shardmap.Segments, error) {
+	n := len(shardmap.NewSegments(starts, shardmap.BucketCount))
+	first, err := c.Catalog.AssignBuckets(c.ctx, c.Database, func(_ *catalog.View, d *catalog.Database) ([]shardmap.FragmentID, error) {
+		return d.SpreadSegments(n), nil
+	})
+	return shardmap.NewSegments(starts, first), err
+}
+
+// SegmentKey reads the key at which a segment begins: the values of the primary key, or of its first columns, joined by "/". Only the last of all columns
+// may contain "/" itself.
+func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err error) {
+	columns := t.PrimaryKey().Columns
+	for i, part := range strings.SplitN(text, "/", len(columns)) {
+		c := t.ColumnByNum(columns[i])
+		d, err := types.Input(c.Type, c.Typmod, part, env)
+		if err != nil {
+			return nil, err
+		}
+		key = types.AppendKey(key, c.Type, d, false)
+	}
+	return key, nil
+}

@@ -1,0 +1,210 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments). A row is written where the segments say
+// now; readers look at every bucket where it may have been, for a snapshot may be older than the last split: in one of them it is.
+
+// ranged tells whether the table's rows lie by ranges of their keys.
+func (t *table) ranged() bool { return len(t.def.Segments) > 0 }
+
+// rangedCollection tells whether it is a range table of documents: their ids are completed as those of other collections, but $ means nothing in them.
+func (t *table) rangedCollection() bool {
+	return t.ranged() && t.def.Document > 0 && len(t.key) == 1 && t.def.Columns[t.key[0]].Type == types.Text
+}
+
+// all gives the buckets in which rows of the table may be. A nil table stands for any that is hashed.
+func (t *table) all() shardmap.BucketSet {
+	if t == nil || !t.ranged() {
+		return shardmap.AllBuckets()
+	}
+	return t.def.Segments.Buckets()
+}
+
+// readFrom calls fn with the buckets in which a row with the primary key values may be found: one, but for a while after a split or merge.
+func (t *table) readFrom(keys Row, fn func(shardmap.Bucket) error) error {
+	at, err := t.bucketOf(keys)
+	if err != nil || !at.found {
+		return err
+	}
+	if err := fn(at.at); err != nil || !t.ranged() {
+		return err
+	}
+	for _, b := range t.def.Segments.At(t.appendKey(t.text[:0], keys)).Earlier {
+		if err := fn(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keySpan evaluates a plan.KeySpan to ranges of encoded keys.
+type keySpan struct {
+	table        *table
+	equal        [][]Eval
+	lo, hi       Eval
+	loInc, hiInc bool
+	prefix       Eval
+}
+
+func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
+	if x == nil {
+		return nil, nil
+	}
+	if !t.ranged() || len(x.Equal) > len(t.key) || len(x.Equal) == len(t.key) && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) {
+		return nil, internal("a key range that table %q has not", t.def.Name)
+	}
+	o := &keySpan{table: t, loInc: x.LoInc, hiInc: x.HiInc}
+	for _, list := range x.Equal {
+		fs, err := k.exprs(list)
+		if err != nil {
+			return nil, err
+		}
+		o.equal = append(o.equal, fs)
+	}
+	for _, e := range []struct {
+		into *Eval
+		from query.Expr
+	}{{&o.lo, x.Lo}, {&o.hi, x.Hi}, {&o.prefix, x.Prefix}} {
+		var err error
+		if *e.into, err = k.optional(e.from); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// ranges gives those of the keys, in no order, some of which may overlap; none where no row can be meant.
+func (o *keySpan) ranges(c *Ctx) ([]shardmap.KeyRange, error) {
+	starts := [][]byte{nil}
+	for i, list := range o.equal {
+		var next [][]byte
+		for _, f := range list {
+			d, err := f(c, nil)
+			if err != nil {
+				return nil, err
+			}
+			if d.IsNull() {
+				continue
+			}
+			for _, s := range starts {
+				next = append(next, o.append(s, i, d))
+			}
+		}
+		starts = next
+	}
+	var out []shardmap.KeyRange
+	for _, s := range starts {
+		r, ok, err := o.behind(c, s)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (o *keySpan) append(start []byte, column int, d types.Datum) []byte {
+	return types.AppendKey(bytes.Clone(start), o.table.def.Columns[o.table.key[column]].Type, d, false)
+}
+
+// behind gives the range of the keys that begin with start and whose next column is within the bounds.
+func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, err error) {
+	r = shardmap.KeyRange{Start: start, End: txn.PrefixEnd(start)}
+	narrow := func(f Eval, take func(d types.Datum)) bool {
+		if f == nil || err != nil {
+			return err == nil
+		}
+		var d types.Datum
+		if d, err = f(c, nil); err != nil || d.IsNull() {
+			return false
+		}
+		take(d)
+		return true
+	}
+	next := len(o.equal)
+	ok = narrow(o.lo, func(d types.Datum) {
+		if r.Start = o.append(start, next, d); !o.loInc {
+			r.Start = txn.PrefixEnd(r.Start)
+		}
+	}) && narrow(o.hi, func(d types.Datum) {
+		if r.End = o.append(start, next, d); o.hiInc {
+			r.End = txn.PrefixEnd(r.End)
+		}
+	}) && narrow(o.prefix, func(d types.Datum) {
+		text := o.append(start, next, d)
+		text = text[:len(text)-textEnd]
+		if bytes.Compare(text, r.Start) > 0 {
+			r.Start = text
+		}
+		if end := txn.PrefixEnd(text); len(r.End) == 0 || bytes.Compare(end, r.End) < 0 {
+			r.End = end
+		}
+	})
+	return r, ok && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) < 0), err
+}
+
+// textEnd is how many bytes end a text in a key, behind those of its characters.
+var textEnd = len(types.AppendKey(nil, types.Text, types.NewText("x"), false)) - len("x") - 1
+
+// buckets gives where rows of the ranges may be.
+func (o *keySpan) buckets(c *Ctx) (set shardmap.BucketSet, err error) {
+	ranges, err := o.ranges(c)
+	for _, r := range ranges {
+		set = set.Union(o.table.def.Segments.Of(r).Buckets())
+	}
+	return set, err
+}
+
+// bySpan reads the rows of the task's buckets whose keys are in the span.
+func (o *scanOp) bySpan(c *Ctx, view View) error {
+	ranges, err := o.span.ranges(c)
+	if err != nil {
+		return err
+	}
+	for _, r := range disjoint(ranges) {
+		set := o.table.def.Segments.Of(r).Buckets().Intersect(c.local.task.Buckets)
+		for _, iv := range set.Intervals() {
+			for b := shardmap.Bucket(iv.Lo); uint32(b) < iv.Hi; b++ {
+				prefix := o.table.appendRowPrefix(nil, b)
+				s := txn.Span{Start: append(bytes.Clone(prefix), r.Start...), End: append(bytes.Clone(prefix), r.End...)}
+				if len(r.End) == 0 {
+					s.End = o.table.bucketSpan(shardmap.OneBucket(b)).End
+				}
+				if err := view.Scan(c.ctx(), s, false, o.takeRow); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// disjoint gives the union of ranges, in order.
+func disjoint(ranges []shardmap.KeyRange) (out []shardmap.KeyRange) {
+	if len(ranges) < 2 {
+		return ranges
+	}
+	slices.SortFunc(ranges, func(a, b shardmap.KeyRange) int { return bytes.Compare(a.Start, b.Start) })
+	for _, r := range ranges {
+		if n := len(out); n > 0 && (len(out[n-1].End) == 0 || bytes.Compare(r.Start, out[n-1].End) <= 0) {
+			if last := &out[n-1]; len(last.End) > 0 && (len(r.End) == 0 || bytes.Compare(r.End, last.End) > 0) {
+				last.End = r.End
+			}
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// KeySpan says between which primary keys the rows are that a scan of a range table looks for: its first columns have one of some values each, and the
+// column behind them is between bounds, or begins with a text. Whoever evaluates it gets ranges of encoded keys.
+type KeySpan struct {
+	Equal        [][]query.Expr // by column of the key: the values that it may have
+	Lo, Hi       query.Expr     // of the next column; nil is open
+	LoInc, HiInc bool
+	Prefix       query.Expr // of the next column, which is text
+}
+
+// ranged tells whether a table's rows lie by ranges of their keys.
+func ranged(t *catalog.Table) bool { return len(t.Segments) > 0 }
+
+// span finds what the conditions say of the first columns of a range table's key.
+func (m *matcher) span(r *Route) {
+	if !ranged(m.s.Table) || len(r.Keys) > 0 || r.KeyArray != nil {
+		return
+	}
+	x, tuples := &KeySpan{}, 1
+	key := keyPositions(m.s.Table)
+	for len(x.Equal) < len(key) {
+		list, array := choices(m.conds, m.column(key[len(x.Equal)]))
+		if tuples *= len(list); tuples == 0 || tuples > maxKeyTuples || array != nil {
+			break
+		}
+		x.Equal = append(x.Equal, list)
+	}
+	if len(x.Equal) < len(key) {
+		m.spanBounds(x, key[len(x.Equal)])
+	}
+	if len(x.Equal) > 0 || x.Lo != nil || x.Hi != nil || x.Prefix != nil {
+		r.Span = x
+	}
+}
+
+func (m *matcher) spanBounds(x *KeySpan, col int) {
+	lo, hi := m.columnBounds(col)
+	if lo != nil {
+		x.Lo, x.LoInc = lo.value, lo.inclusive
+	}
+	if hi != nil {
+		x.Hi, x.HiInc = hi.value, hi.inclusive
+	}
+	if t := m.s.Table.Columns[col].Type; t != types.Text && t != types.VarChar {
+		return
+	}
+	for _, c := range m.conds {
+		call, ok := c.(*query.Call)
+		if !ok || len(call.Args) != 2 || m.position(call.Args[0]) != col {
+			continue
+		}
+		pattern, ok := call.Args[1].(*query.Const)
+		if !ok || pattern.Value.IsNull() || !textLike(pattern.OID) {
+			continue
+		}
+		text := pattern.Value.S
+		switch call.Op {
+		case "~~":
+			text = likePrefix(text)
+		case "^@":
+		default:
+			continue
+		}
+		if text != "" {
+			x.Prefix = &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
+		}
+	}
+}
+
+// likePrefix gives the text that all texts begin with that are LIKE a pattern.
+func likePrefix(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '%', '_':
+			return b.String()
+		case '\\':
+			if i++; i == len(pattern) {
+				return b.String() // LIKE refuses it
+			}
+		}
+		b.WriteByte(pattern[i])
+	}
+	return b.String()
+}
+
+// narrow tells whether the span likely has a small part of the table's rows.
+func (x *KeySpan) narrow() bool {
+	return len(x.Equal) > 0 || x.Prefix != nil || x.Lo != nil && x.Hi != nil
+}

@@ -1,0 +1,111 @@
+package sql_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// Range tables in SQL: what is asked of a range of the key goes to the segments that hold it, and to no other.
+func TestRangeTables(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE TABLE r (id int PRIMARY KEY, v text) WITH (shard_by = 'range', shard_splits = '100, 200,300')", "CREATE TABLE")
+	a.want("INSERT INTO r SELECT g, 'v' || g FROM generate_series(1, 400) g", "INSERT 0 400")
+	a.want("SELECT lower, upper, fragment FROM sherd.segments ORDER BY bucket",
+		"null|100|postgres$0\n100|200|postgres$0\n200|300|postgres$1\n300|null|postgres$2\nSELECT 4")
+	a.want("SELECT segment FROM sherd.segments WHERE lower IS NULL", "-2964\nSELECT 1")
+	a.want("EXPLAIN (COSTS OFF) SELECT * FROM r WHERE id = 150",
+		"Gather  (fragments: postgres$0; segments: 2964-29c8)\n  Routed by: primary key\n  ->  Key Lookup on r\n        Key: (id = 150)\nEXPLAIN")
+	a.want("EXPLAIN (COSTS OFF) SELECT * FROM r WHERE id BETWEEN 150 AND 250",
+		"Gather  (fragments: postgres$0, postgres$1; segments: 2964-29c8, 29c8-2a012c)\n  Routed by: key range\n  ->  Key Range Scan on r\n        Filter: ((id >= 150) AND (id <= 250))\nEXPLAIN")
+	a.want("SELECT count(*), min(id), max(id) FROM r WHERE id BETWEEN 150 AND 250", "101|150|250\nSELECT 1")
+	a.want("SELECT id FROM r WHERE id > 298 ORDER BY id LIMIT 3", "299\n300\n301\nSELECT 3")
+	a.want("SELECT id FROM r WHERE id < 202 ORDER BY id DESC LIMIT 3", "201\n200\n199\nSELECT 3")
+	a.want("INSERT INTO r VALUES (250, 'x') ON CONFLICT (id) DO UPDATE SET v = 'x'", "INSERT 0 1")
+	a.want("INSERT INTO r VALUES (250, 'x')", `duplicate key value violates unique constraint "r_pkey" (SQLSTATE 23505): Key (id)=(250) already exists.`)
+	a.want("UPDATE r SET id = id + 1000 WHERE id <= 10", "UPDATE 10")
+	a.want("SELECT count(*), min(id), max(id), count(DISTINCT id) FROM r", "400|11|1010|400\nSELECT 1")
+	a.want("CREATE TABLE child (k int PRIMARY KEY, r int REFERENCES r)", "CREATE TABLE")
+	a.want("INSERT INTO child VALUES (1, 1005)", "INSERT 0 1")
+	a.want("INSERT INTO child VALUES (2, 5)", `insert or update on table "child" violates foreign key constraint "child_r_fkey" (SQLSTATE 23503): Key (r)=(5) is not present in table "r".`)
+	a.want("SELECT r.id FROM r JOIN child ON child.k = r.id - 1004", "1005\nSELECT 1")
+	a.want("SELECT a.id FROM r a JOIN r b USING (id) WHERE a.id BETWEEN 99 AND 101 ORDER BY 1", "99\n100\n101\nSELECT 3")
+	a.want("DELETE FROM child", "DELETE 1")
+	a.want("DELETE FROM r WHERE id > 1000", "DELETE 10")
+	a.want("SELECT reloptions FROM pg_class WHERE relname = 'r'", "{shard_by=range}\nSELECT 1")
+	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+
+	a.want("CREATE TABLE docs (id text PRIMARY KEY, doc jsonb) WITH (shard_by = range, shard_splits = '{orders/5}')", "CREATE TABLE")
+	a.want("INSERT INTO docs VALUES ('orders/', '{}'), ('orders/7$x', '{}'), ('users/1', '{}')", "INSERT 0 3")
+	a.want("SELECT id FROM docs WHERE id LIKE 'orders/%' ORDER BY id", "orders/1-A\norders/7$x\nSELECT 2")
+	a.want("SELECT count(*) FROM docs WHERE id LIKE 'orders/_-A'", "1\nSELECT 1")
+
+	a.want("CREATE TABLE c (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', shard_splits = '1/m, 2')", "CREATE TABLE")
+	a.want("INSERT INTO c SELECT i % 3, chr(97 + i % 26) || i, i FROM generate_series(1, 300) i", "INSERT 0 300")
+	a.want("SELECT count(*) FROM c WHERE a = 1 AND b > 'm'", "52\nSELECT 1")
+	a.want("SELECT count(*) FROM c WHERE a IN (0, 2)", "200\nSELECT 1")
+	a.want("SELECT lower FROM sherd.segments WHERE collection = 'c'::regclass ORDER BY bucket", "null\n1/m\n2\nSELECT 3")
+
+	a.want("ALTER TABLE c DROP CONSTRAINT c_pkey",
+		"cannot drop constraint c_pkey on table c because its rows lie by ranges of it (SQLSTATE 2BP01)")
+	a.want("ALTER TABLE c RESET (shard_by)", "ALTER TABLE")
+	a.want("SELECT count(*), sum(n) FROM c", "300|45150\nSELECT 1")
+	a.want("SELECT count(*) FROM sherd.segments WHERE collection = 'c'::regclass", "0\nSELECT 1")
+	a.want("ALTER TABLE c SET (shard_by = 'range', shard_splits = '{1/x}')", "ALTER TABLE")
+	a.want("SELECT count(*), sum(n) FROM c", "300|45150\nSELECT 1")
+	a.want("ALTER TABLE c ALTER COLUMN a TYPE text",
+		`changing the primary key of range table "c" is not supported (SQLSTATE 0A000)`)
+	a.want("CREATE TABLE bad (x int) WITH (shard_by = 'range')", `range table "bad" needs a primary key (SQLSTATE 22023)`)
+	a.want("CREATE TABLE bad (x int PRIMARY KEY) WITH (shard_splits = '1')", `option "shard_splits" needs shard_by = 'range' (SQLSTATE 22023)`)
+	a.want("CREATE TABLE bad (x int PRIMARY KEY) WITH (shard_by = 'range', shard_range = 10)",
+		`option "shard_range" has no meaning with shard_by = 'range' (SQLSTATE 22023)`)
+	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	a.want("DROP TABLE c, docs", "DROP TABLE")
+	a.want("BEGIN", "BEGIN")
+	a.want("CREATE TABLE c (a int PRIMARY KEY) WITH (shard_by = 'range', shard_splits = '5')", "CREATE TABLE")
+	a.want("INSERT INTO c SELECT generate_series(1, 10)", "INSERT 0 10")
+	a.want("SELECT count(*) FROM c WHERE a >= 5", "6\nSELECT 1")
+	a.want("COMMIT", "COMMIT")
+	a.want("SELECT count(*) FROM c WHERE a >= 5", "6\nSELECT 1")
+}
+
+// Random ranges of a range table, against a table that is hashed.
+func TestRangesAgainstHashes(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE TABLE r (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', shard_splits = '2,3/k,5,7/c')", "CREATE TABLE")
+	a.want("CREATE TABLE h (a int, b text, n int, PRIMARY KEY (a, b))", "CREATE TABLE")
+	a.want("INSERT INTO h SELECT i % 9, chr(97 + i * 7 % 26) || i, i FROM generate_series(1, 500) i", "INSERT 0 500")
+	a.want("INSERT INTO r SELECT * FROM h", "INSERT 0 500")
+	rnd := rand.New(rand.NewPCG(7, 11))
+	for range 120 {
+		cond := randomRange(rnd)
+		want := a.answer("SELECT a, b, n FROM h WHERE " + cond + " ORDER BY a, b")
+		if got := a.answer("SELECT a, b, n FROM r WHERE " + cond + " ORDER BY a, b"); got != want {
+			t.Fatalf("%s:\n%s\nwant\n%s", cond, got, want)
+		}
+	}
+}
+
+// randomRange is a condition on the key of r and h.
+func randomRange(r *rand.Rand) string {
+	a := func() int { return r.IntN(10) }
+	b := func() string { return fmt.Sprintf("'%c%d'", 'a'+rune(r.IntN(26)), r.IntN(500)) }
+	op := func() string { return []string{"<", "<=", ">", ">=", "="}[r.IntN(5)] }
+	switch r.IntN(7) {
+	case 0:
+		return fmt.Sprintf("a %s %d", op(), a())
+	case 1:
+		return fmt.Sprintf("a BETWEEN %d AND %d", a(), a())
+	case 2:
+		return fmt.Sprintf("a = %d AND b %s %s", a(), op(), b())
+	case 3:
+		return fmt.Sprintf("a IN (%d, %d) AND b >= %s AND b < %s", a(), a(), b(), b())
+	case 4:
+		return fmt.Sprintf("a = %d AND b LIKE '%c%%'", a(), 'a'+rune(r.IntN(26)))
+	case 5:
+		return fmt.Sprintf("(a, b) = (%d, %s) OR a = %d", a(), b(), a())
+	}
+	return fmt.Sprintf("a > %d AND b LIKE '%c_%%' AND a <= %d", a(), 'a'+rune(r.IntN(26)), a())
+}

@@ -1,0 +1,61 @@
+package sysview
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// segments is sherd.segments.
+func segments(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		if len(t.Segments) == 0 {
+			return nil
+		}
+		stats, err := b.env.Stats(b.env.Database, t.StorageID)
+		if err != nil {
+			return err
+		}
+		for i := range t.Segments {
+			bucket, keys := t.Segments[i].Bucket, t.Segments.Range(i)
+			fragment := b.env.Database.Map.Lookup(bucket)
+			docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == fragment && s.From == uint32(bucket) })
+			err := b.row().oid("collection", t.OID).text("segment", keys.String()).optional("lower", SegmentText(t, keys.Start)).
+				optional("upper", SegmentText(t, keys.End)).int("bucket", int64(bucket)).text("fragment", b.env.fragmentName(fragment)).
+				int("documents", docs).int("bytes", bytes).send()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SegmentText prints the key at which a segment begins, its columns joined by "/"; "" is the lowest.
+func SegmentText(t *catalog.Table, start []byte) string {
+	var parts []string
+	for _, att := range t.PrimaryKey().Columns {
+		if len(start) == 0 {
+			break
+		}
+		c := t.ColumnByNum(att)
+		d, rest, err := types.DecodeKey(c.Type, start, false)
+		if err != nil {
+			break
+		}
+		start, parts = rest, append(parts, types.Output(c.Type, d, nil))
+	}
+	return strings.Join(parts, "/")
+}
+
+// SegmentNames gives the names of the segments of a range table whose rows are in a set of buckets.
+func SegmentNames(t *catalog.Table, set shardmap.BucketSet) (out []string) {
+	for i := range t.Segments {
+		if set.Contains(t.Segments[i].Bucket) {
+			out = append(out, t.Segments.Range(i).String())
+		}
+	}
+	return out
+}
