@@ -13,6 +13,7 @@
 //	N4  A bucket above 128 MiB is not moved for balance. Where one is in the way at an edge, the other edges are tried, then the range is split behind it.
 //	N5  A share is in proportion to the weights of the nodes that hold the fragment; no fragment is given more than the limits of its nodes leave.
 //	N6  A rule (a pin, a zone) says on which fragments an interval may be. What is elsewhere goes there first, and nothing leaves against a rule.
+//	    Fragments on which rules keep more than their shares are left at that, and the others share the rest.
 //	N7  Heat counts in auto alone: leadership moves first, since it costs nothing, then buckets, and only so many that N1 is not met by it.
 //	N8  Of a pair of fragments one move at a time runs (Plan.Startable).
 //	N9  Replicas are placed by shardmap.NextPlacement; nothing is replaced while a majority of the nodes is silent.

@@ -93,7 +93,7 @@ type Input struct {
 	Fragments  []Fragment
 	Nodes      []Node // of the fragments
 	Cells      []Cell // in order, each within one range of the map: see Clip
-	Rules      []Rule // none overlaps another
+	Rules      []Rule // in order; none overlaps another
 	Fill       bool   // make shares even, however small: fragments were added or taken away
 	Thresholds Thresholds
 }

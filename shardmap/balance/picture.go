@@ -46,6 +46,7 @@ type run struct {
 }
 
 func newPicture(in Input) *picture {
+	in.Cells = cutAtRules(in.Cells, in.Rules)
 	p := &picture{th: in.Thresholds.filled(), in: &in, place: map[shardmap.FragmentID]int{}, nodes: map[uint32]*Node{}}
 	p.plan.Epoch = in.Map.Epoch()
 	for i := range in.Nodes {
@@ -235,7 +236,8 @@ func (p *picture) roomOf(f *frag, held map[uint32]int) int64 {
 	return room
 }
 
-// aim gives each fragment its target: the total in proportion to the weights, none above its room (N5). What the fixed ones have is not for sharing.
+// aim gives each fragment its target: the total in proportion to the weights, none above its room (N5). What the fixed ones have is not for sharing, nor what
+// rules keep on one alone.
 func (p *picture) aim() {
 	held := map[uint32]int{}
 	for _, f := range p.frags {
@@ -257,6 +259,7 @@ func (p *picture) aim() {
 			open = append(open, i)
 		}
 	}
+	open, rest = p.keepRuled(open, rest)
 	by := func(i int) float64 { return float64(p.frags[i].room) / p.frags[i].weight }
 	slices.SortStableFunc(open, func(a, b int) int {
 		switch x, y := by(a), by(b); {

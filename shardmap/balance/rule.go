@@ -1,0 +1,67 @@
+package balance
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// cutAtRules gives the cells, none of which reaches over the edge of a rule: what one has that does is taken as spread evenly, as everywhere. Fragments count
+// by groups of buckets, and rules begin and end within them.
+func cutAtRules(cells []Cell, rules []Rule) []Cell {
+	if len(rules) == 0 {
+		return cells
+	}
+	edges := make([]uint32, 0, 2*len(rules))
+	for _, r := range rules {
+		edges = append(edges, r.Lo, r.Hi)
+	}
+	out := make([]Cell, 0, len(cells)+len(edges))
+	at := 0
+	for _, c := range cells {
+		for at < len(edges) && edges[at] <= c.Lo {
+			at++
+		}
+		for ; at < len(edges) && edges[at] < c.Hi; at++ {
+			if edges[at] == c.Lo { // two rules touch
+				continue
+			}
+			low := c.part(shardmap.Interval{Lo: c.Lo, Hi: edges[at]}, c.Len())
+			rest := c.minus(low)
+			rest.Interval = shardmap.Interval{Lo: edges[at], Hi: c.Hi}
+			out, c = append(out, low), rest
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// keepRuled gives fragments on which rules keep more than their shares that as their target, and what is left to be shared among the others. Else these
+// would give to each other, round after round, what no move can bring to them.
+func (p *picture) keepRuled(open []int, rest int64) ([]int, int64) {
+	ruled := map[int]int64{}
+	for r := p.first; r != nil; r = r.next {
+		if len(r.only) == 1 {
+			if i, ok := p.place[r.only[0]]; ok {
+				ruled[i] += r.size(p)
+			}
+		}
+	}
+	for more := len(ruled) > 0; more; {
+		weight := 0.0
+		for _, i := range open {
+			weight += p.frags[i].weight
+		}
+		more = false
+		open = slices.DeleteFunc(open, func(i int) bool {
+			f := &p.frags[i]
+			if float64(ruled[i]) <= float64(rest)*f.weight/weight {
+				return false
+			}
+			f.target, more = ruled[i], true
+			rest, weight = rest-f.target, weight-f.weight
+			return true
+		})
+	}
+	return open, max(rest, 0)
+}
