@@ -25,7 +25,10 @@ func (i info) Check(index uint32, emit func(check, subject string, ok bool, deta
 		if err := i.db.cfg.Fragments.Check(i.ctx, i.database, emit); err != nil {
 			return err
 		}
-		return i.checkForeignKeys(i.ctx, emit)
+		if err := i.checkForeignKeys(i.ctx, emit); err != nil {
+			return err
+		}
+		return i.checkFormerIDs(i.ctx, emit)
 	}
 	about, err := indexSubject(view, i.database, index)
 	if err != nil {

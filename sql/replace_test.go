@@ -150,8 +150,56 @@ func TestReplacePlacement(t *testing.T) {
 	c.want("SELECT count(*) FROM invoices i WHERE EXISTS (SELECT FROM pg_forwarding.of_16384 f WHERE f.old = i.doc#>>'{Order,Id}')", "0\nSELECT 1")
 	c.want(sub("DELETE FROM invoices WHERE order_id = 'NOW'; DELETE FROM orders WHERE id = 'OLD' RETURNING id"), sub("DELETE 3\nNOW\nDELETE 1"))
 	c.want(sub("SELECT count(*) FROM orders WHERE id IN ('OLD', 'NOW')"), "0\nSELECT 1")
+	c.want("SELECT detail FROM sherd.check() WHERE \"check\" = 'former ids'", "299 former ids\nSELECT 1")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	c.want("SELECT sherd.drop_forwarding('orders')", "\nSELECT 1")
 	c.want("SELECT count(*) < 50 FROM orders JOIN was USING (id)", "t\nSELECT 1")
 	c.want("DROP TABLE invoices; DROP TABLE orders", "DROP TABLE\nDROP TABLE")
+}
+
+// TestFormerIDsStayTaken: no other document can be called what one was called, and entries that lead nowhere are found.
+func TestFormerIDsStayTaken(t *testing.T) {
+	w := newWorld(t)
+	w.runJobs(t)
+	c := w.connect(t)
+	c.want(`CREATE TABLE orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer', shard_mutable = true)`, "CREATE TABLE")
+	c.want(`INSERT INTO orders VALUES ('orders/5-A', '{"Customer": "c"}'), ('orders/6-A$customers/1-A', '{"Customer": "c"}'), ('orders/7-A', '{}'),
+		('orders/8-A$@1', '{"Customer": "c"}'), ('orders/8-A$@2', '{"Customer": "c"}')`, "INSERT 0 5")
+	c.answer("SELECT sherd.replace_placement('orders')")
+	got := c.ended()
+	if !strings.Contains(got, "3 documents re-placed, 2 stay as they are") || !strings.Contains(got, "orders/7-A stays where it is") && !strings.Contains(got, "orders/8-A$@") {
+		t.Error(got)
+	}
+	for old, now := range map[string]string{"orders/5-A": "orders/5-A$@", "orders/6-A$customers/1-A": "orders/6-A$@", "orders/7-A": "orders/7-A", "orders/8-A$@1": "orders/8-A$@"} {
+		if got := c.answer("SELECT id FROM orders WHERE id = '" + old + "'"); !strings.HasPrefix(got, now) {
+			t.Error(old, got)
+		}
+	}
+	now := c.one("SELECT id FROM orders WHERE id = 'orders/5-A'")
+	taken := `duplicate key value violates unique constraint "orders_pkey" (SQLSTATE 23505): Key (id)=(orders/5-A) already exists: it is a former id of ` + now + "."
+	for _, text := range []string{
+		"INSERT INTO orders VALUES ('orders/5-A', '{}')",
+		"UPDATE orders SET id = 'orders/5-A' WHERE id = 'orders/7-A'",
+		"INSERT INTO orders SELECT 'orders/' || i || '-A' FROM generate_series(1, 5) i",
+	} {
+		for _, level := range []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
+			if got := c.answer("BEGIN ISOLATION LEVEL " + level + "; " + text); !strings.Contains(got, taken) {
+				t.Errorf("%s\n%s", text, got)
+			}
+			c.answer("ROLLBACK")
+		}
+	}
+	c.want("BEGIN; DELETE FROM orders WHERE id = 'orders/5-A'; INSERT INTO orders VALUES ('orders/5-A', '{}'); SELECT id FROM orders WHERE id = 'orders/5-A'; ROLLBACK",
+		"BEGIN\nDELETE 1\nINSERT 0 1\norders/5-A\nSELECT 1\nROLLBACK")
+	c.want("UPDATE orders SET id = 'orders/5-A' WHERE id = 'orders/5-A' RETURNING id", "orders/5-A\nUPDATE 1")
+	c.want("UPDATE orders SET id = 'orders/9-A' WHERE id = 'orders/5-A' RETURNING id", "orders/9-A\nUPDATE 1")
+	c.want("SELECT count(*) FROM orders WHERE id = 'orders/5-A'", "0\nSELECT 1")
+	entries := c.one("SELECT 'pg_forwarding.of_' || 'orders'::regclass::oid")
+	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	c.want("INSERT INTO "+entries+" VALUES ('a', 'nobody'), ('orders/7-A', 'orders/9-A')", "INSERT 0 2")
+	c.want(`SELECT subject, detail FROM sherd.check() WHERE NOT ok`,
+		"public.orders|a leads to nobody, which does not exist\npublic.orders|orders/7-A leads to orders/9-A, but is a document itself\nSELECT 2")
+	c.want("TRUNCATE orders; SELECT count(*) FROM "+entries, "TRUNCATE TABLE\n0\nSELECT 1")
+	c.want("DROP TABLE orders", "DROP TABLE")
+	c.want("SELECT count(*) FROM pg_class WHERE relname LIKE 'of%' AND relkind = 'r'", "0\nSELECT 1")
 }

@@ -82,7 +82,7 @@ func misplacedError(t *catalog.Table, bad []Misplaced, more bool) error {
 	}
 	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, shardmap.ConstraintName, t.Name).
 		WithDetail("%s.", detail).
-		WithHint("SELECT * FROM sherd.validate_policy('%s') lists them all. Insert them under other ids and delete them here, then validate again.", t.Name)
+		WithHint("SELECT * FROM sherd.validate_policy('%s') lists them all. SELECT sherd.replace_placement('%s') gives them ids with which they lie where they should.", t.Name, t.Name)
 	e.Table, e.Constraint = t.Name, shardmap.ConstraintName
 	return e
 }
