@@ -123,6 +123,11 @@ func planning(view *catalog.View, q *query.Query) (plan.Env, *references) {
 	}
 	r := referencesOf(view, tables...)
 	if r != nil {
+		for i := range r.list {
+			if f := r.list[i].former; f != nil {
+				f.upsert = q.OnConflict != nil
+			}
+		}
 		env.Watch = r.watch
 	}
 	return env, r

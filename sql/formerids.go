@@ -27,6 +27,7 @@ type formerIDs struct {
 	table   *catalog.Table
 	entries string // the table of entries, by its quoted name
 	goes    bool   // about keys that go or change, else about new ones
+	upsert  bool   // of an INSERT ... ON CONFLICT
 }
 
 // formerIDsOf gives what keeps the former ids of a collection's documents. What goes comes before foreign keys, which must know.
@@ -35,7 +36,7 @@ func formerIDsOf(view *catalog.View, t *catalog.Table) (goes, comes []reference)
 		return nil, nil
 	}
 	entries := forward.EntriesOf(view, t)
-	return []reference{{former: &formerIDs{t, entries, true}}}, []reference{{former: &formerIDs{t, entries, false}}}
+	return []reference{{former: &formerIDs{table: t, entries: entries, goes: true}}}, []reference{{former: &formerIDs{table: t, entries: entries}}}
 }
 
 func (f *formerIDs) watch(t *catalog.Table, n int) (plan.KeyWatch, bool) {
@@ -118,9 +119,14 @@ func (k *keeping) freeIDs(f *formerIDs, changes []exec.KeyChange) error {
 		if err != nil {
 			return err
 		}
-		if taken != nil {
-			return taken
+		if taken == nil {
+			continue
 		}
+		if f.upsert && k.s.tx.tookFormer != taken.Detail { // it was not one when the statement began, perhaps: run again, it finds the document
+			k.s.tx.tookFormer = taken.Detail
+			taken.Code, taken.Message, taken.Constraint = pgerr.SerializationFailure, "could not serialize access due to concurrent update", ""
+		}
+		return taken
 	}
 	return nil
 }

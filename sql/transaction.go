@@ -53,6 +53,8 @@ type Fragments interface {
 
 // transaction is a session's transaction: explicit between BEGIN and COMMIT, implicit around a statement, a query string or a pipeline.
 type transaction struct {
+	tookFormer string // what an INSERT ... ON CONFLICT has met of former ids
+
 	s          *Session
 	parts      exec.Transaction
 	explicit   bool
