@@ -209,6 +209,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 		c.Added = f.Added
 	}
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
+	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld
 	r, err := storage.Open(c)
@@ -223,6 +224,16 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	h.mu.Unlock()
 	h.steer(id, r)
 	return nil
+}
+
+// replicaName names the replica of a fragment on this node, for people.
+func (h *Host) replicaName(id txn.FragmentID) string {
+	view := h.cfg.Catalog.View()
+	d, f := view.Fragment(uint32(id))
+	if f == nil {
+		return fmt.Sprintf("fragment %d on node %s", id, nodeName(view, h.cfg.Node))
+	}
+	return fmt.Sprintf("fragment %s on node %s", d.FragmentName(f), nodeName(view, h.cfg.Node))
 }
 
 // dropUnwanted closes and removes the replicas of fragments that no database has any more.

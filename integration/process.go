@@ -23,9 +23,15 @@ import (
 const readyTimeout = 60 * time.Second
 
 // Build compiles the command into dir and returns its path.
-func Build(dir string) (string, error) {
-	path := filepath.Join(dir, "sherd")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/sherddb/sherd/cmd/sherd")
+func Build(dir string) (string, error) { return build(filepath.Join(dir, "sherd")) }
+
+// BuildRelease is Build for a program that says it is another release, RELEASE:FROM-TO: its name and the versions of clusters that it speaks.
+func BuildRelease(dir, release string) (string, error) {
+	return build(filepath.Join(dir, "sherd-"+release), "-ldflags", "-X main.pretended="+release)
+}
+
+func build(path string, flags ...string) (string, error) {
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "github.com/sherddb/sherd/cmd/sherd")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

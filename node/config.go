@@ -16,11 +16,9 @@ import (
 // DefaultFragments is how many fragments the database postgres of a new cluster has where nothing else is said.
 const DefaultFragments = 3
 
-// ClusterVersion is the newest version of clusters, and of the node protocol, that this release knows (V4).
-const ClusterVersion = 1
-
-// speaks is what this release speaks with other nodes (V4): the newest version of the node protocol and the one before.
-var speaks = door.Version{Release: settings.Version, From: 1, To: ClusterVersion}
+// Speaks is what this release speaks with other nodes (V4): the newest version of the node protocol, which is the newest of clusters that it knows, and the
+// one before.
+func Speaks() door.Version { return door.Version{Release: settings.Version, From: 1, To: 1} }
 
 // Config says how a node is started. Data is required.
 type Config struct {
@@ -80,7 +78,7 @@ func (c *Config) setDefaults() {
 		c.UpgradeLook = upgradeLook
 	}
 	if c.Version == (door.Version{}) {
-		c.Version = speaks
+		c.Version = Speaks()
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -11,7 +11,6 @@ import (
 	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/trust"
-	"github.com/sherddb/sherd/sql/settings"
 )
 
 const needsToken = "a join token is needed: \"sherd node token\" on a node of the cluster makes one"
@@ -19,7 +18,7 @@ const needsToken = "a join token is needed: \"sherd node token\" on a node of th
 // identify opens the data directory and what the node proves itself with. An empty directory becomes that of a new cluster's first node or, with Join,
 // that of a node that the cluster has let in. A crash at any step is mended by starting again in the same way.
 func (n *Node) identify(ctx context.Context) (err error) {
-	n.dir, err = catalog.OpenDataDir(n.cfg.Data, settings.Version, func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) })
+	n.dir, err = catalog.OpenDataDir(n.cfg.Data, n.cfg.Version.Release, func(certs string) (catalog.Identity, error) { return n.begin(ctx, certs) })
 	if err != nil {
 		return err
 	}

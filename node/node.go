@@ -192,12 +192,12 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	return nil
 }
 
-// clusterVersion is what the catalog here has of the cluster's version (V4); without definitions it is the newest known.
+// clusterVersion is what the catalog here has of the cluster's version (V4), 0 while it has no definitions.
 func (n *Node) clusterVersion() uint32 {
 	if k := n.catalog.View().Cluster(); k != nil {
 		return k.Format
 	}
-	return n.cfg.Version.To
+	return 0
 }
 
 // bootstrap makes the definitions of a new cluster.

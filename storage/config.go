@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -39,6 +40,9 @@ type Config struct {
 	// Global tells whether an index of a table is global, so that its entries' keys begin with a bucket; nil: none is.
 	Global func(table, index uint32) bool
 
+	// Name says what the fragment is called, and where this replica is, in messages for people; nil: by its number.
+	Name func() string
+
 	Pace *Pace // what the replicas of a node share; nil: one of its own
 
 	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
@@ -72,6 +76,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Fault == nil {
 		c.Fault = func(string) {}
+	}
+	if c.Name == nil {
+		c.Name = func() string { return fmt.Sprintf("fragment %d", c.Fragment) }
 	}
 	if c.Pace == nil {
 		c.Pace = NewPace()

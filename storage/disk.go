@@ -56,10 +56,10 @@ func (r *Replica) room(deletes bool) error {
 		return nil
 	case deletes:
 		return pgerr.New(pgerr.DiskFull, "could not delete: no space left on device").
-			WithDetail("Less than %d MB are free for fragment %d.", r.cfg.MinFree>>21, r.cfg.Fragment).
+			WithDetail("Less than %d MB are free for %s.", r.cfg.MinFree>>21, r.cfg.Name()).
 			WithHint("Free disk space, or use TRUNCATE or DROP TABLE; the server continues by itself.")
 	}
 	return pgerr.New(pgerr.DiskFull, "could not write: no space left on device").
-		WithDetail("Less than %d MB are free for fragment %d.", r.cfg.MinFree>>20, r.cfg.Fragment).
+		WithDetail("Less than %d MB are free for %s.", r.cfg.MinFree>>20, r.cfg.Name()).
 		WithHint("Free disk space, or DELETE rows; the server continues by itself.")
 }

@@ -254,7 +254,7 @@ func (r *Replica) HeldTx(id txn.ID) (*Tx, error) {
 	if t := r.Tx(id); t.isHeld() {
 		return t, nil
 	}
-	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not ready to commit the prepared transaction", r.cfg.Fragment).
+	return nil, pgerr.New(pgerr.CannotConnectNow, "%s is not ready to commit the prepared transaction", r.cfg.Name()).
 		WithHint("Try again in a moment.")
 }
 

@@ -60,8 +60,11 @@ func readGreeting(r io.Reader, m proto.Message) error {
 }
 
 // agree gives the version that both speak from now on: the newest that both know and that the cluster was raised to. here is who is asked, there
-// who asks.
+// who asks. Where the cluster's version is not known yet, 0, it is the oldest that both know: the cluster has let both in.
 func agree(here, there Version, cluster uint32) (uint32, error) {
+	if cluster == 0 {
+		cluster = max(here.From, there.From)
+	}
 	speaks := min(here.To, there.To, cluster)
 	if there.From <= there.To && speaks >= max(here.From, there.From) {
 		return speaks, nil

@@ -20,6 +20,9 @@ func TestAgree(t *testing.T) {
 		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 2, 2, ""},
 		{Version{From: 2, To: 3}, Version{From: 1, To: 2}, 2, 2, ""},
 		{Version{From: 1, To: 2}, Version{From: 1, To: 2}, 1, 1, ""}, // until the upgrade is finalized
+		{Version{From: 1, To: 2}, Version{From: 1, To: 1}, 0, 1, ""}, // here has just joined
+		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 0, 2, ""},
+		{Version{From: 1, To: 1}, Version{From: 2, To: 3}, 0, 0, "upgrade this node"},
 		{Version{From: 1, To: 1}, Version{From: 2, To: 3}, 1, 0, "finalize_upgrade"},
 		{Version{From: 1, To: 2}, Version{From: 2, To: 3}, 1, 0, "finalize_upgrade"},
 		{Version{From: 3, To: 4}, Version{From: 1, To: 2}, 3, 0, "upgrade the one that connects"},

@@ -10,13 +10,15 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/stopped"
-	"github.com/sherddb/sherd/node"
-	"github.com/sherddb/sherd/sql/settings"
 )
 
 // checkStopped checks a data directory; tell is where it says how far it is.
 func checkStopped(ctx context.Context, data, temp string, asJSON bool, out, tell io.Writer) (err error) {
-	dir, err := catalog.ReadDataDir(data, settings.Version)
+	version, err := release()
+	if err != nil {
+		return err
+	}
+	dir, err := catalog.ReadDataDir(data, version.Release)
 	if err != nil {
 		return err
 	}
@@ -28,7 +30,7 @@ func checkStopped(ctx context.Context, data, temp string, asJSON bool, out, tell
 	defer os.RemoveAll(scratch)
 	p := newCheckPrinter(asJSON, out)
 	err = stopped.Check(ctx, stopped.Config{
-		Dir: dir, Scratch: scratch, Release: settings.Version, Version: node.ClusterVersion, Logger: slog.New(slog.DiscardHandler),
+		Dir: dir, Scratch: scratch, Release: version.Release, Version: version.To, Logger: slog.New(slog.DiscardHandler),
 		Progress: everyNow(func(fragment string, n int64, unit string) {
 			if unit == "bytes" {
 				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, megabytes(n))

@@ -12,6 +12,10 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
+// pretended makes the program another release, RELEASE:FROM-TO: the linker sets it (-ldflags "-X main.pretended=0.2.0:1-2") for tests of upgrades, which need
+// two programs.
+var pretended string
+
 func main() {
 	if err := root().Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "sherd: "+err.Error())
@@ -55,7 +59,10 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sherd %s (PostgreSQL %s compatible)\n", settings.Version, settings.ServerVersion)
+			v, err := release()
+			if err == nil {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "sherd %s (PostgreSQL %s compatible)\n", v.Release, settings.ServerVersion)
+			}
 			return err
 		},
 	}

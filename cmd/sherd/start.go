@@ -64,6 +64,10 @@ func startCommand() *cobra.Command {
 		PreRunE: flagsFromElsewhere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Logger = newLogger(os.Stderr)
+			var err error
+			if cfg.Version, err = release(); err != nil {
+				return err
+			}
 			if err := more.apply(&cfg); err != nil {
 				return err
 			}

@@ -113,6 +113,42 @@ func TestFollowerReads(t *testing.T) {
 	})
 }
 
+// TestReadsInTheZone: a node without a replica reads the one of its own zone where the leader is in another, and the leader where that one is gone.
+func TestReadsInTheZone(t *testing.T) {
+	t.Parallel()
+	zones := []string{"", "a", "b", "b"}
+	c := Start(t, 3, func(number uint32, cfg *node.Config) {
+		cfg.Fragments, cfg.Replication, cfg.Labels = 1, 1, map[string]string{"zone": zones[number]}
+	})
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 10) g")
+	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 2, 'postgres$0', nodes => '{n1,n2}')")
+	replicated(c, 2)
+	ctx, db := c.context(), c.Node(3).Connect(t)
+	if _, err := db.Exec(ctx, "SET sherd.read_staleness = '1h'"); err != nil {
+		t.Fatal(err)
+	}
+	leads := func(node string) bool {
+		got, err := rows(ctx, c.Node(1).Connect(t), "SELECT leader FROM sherd.fragments WHERE fragment = 'postgres$0'")
+		return err == nil && len(got) == 1 && got[0] == node
+	}
+	read := func(by string) {
+		t.Helper()
+		c.Await("node 3 reads by "+by, func() bool {
+			plan, err := rows(ctx, db, "EXPLAIN ANALYZE SELECT sum(n) FROM acc")
+			return err == nil && strings.Contains(strings.Join(plan, "\n"), by)
+		})
+		if got, err := rows(ctx, db, "SELECT sum(n) FROM acc"); err != nil || got[0] != "10" {
+			t.Fatalf("by %s: %v, %v", by, got, err)
+		}
+	}
+	c.Await("node 1 leads", func() bool { return leads("n1") })
+	read("node n2 (follower)")
+	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 1, 'postgres$0', nodes => '{n1}')")
+	replicated(c, 1)
+	read("node n1")
+}
+
 // TestFollowersAgree: as of one time all nodes answer the same, whoever leads, while transactions over all fragments run on all nodes; and what may
 // be old is a state that there was.
 func TestFollowersAgree(t *testing.T) {
