@@ -1,0 +1,23 @@
+package pgcatalog
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestOwnNumbers: no two of Sherd's own functions and views have the same OID; the columns of two views would be those of one.
+func TestOwnNumbers(t *testing.T) {
+	procs, views := map[uint32]string{}, map[uint32]string{}
+	for _, p := range sherdProcs() {
+		if other, there := procs[p.OID]; there {
+			t.Errorf("functions %s and %s have OID %d", p.Name, other, p.OID)
+		}
+		procs[p.OID] = p.Name
+	}
+	for _, v := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, idViews, segmentViews) {
+		if other, there := views[v.OID]; there {
+			t.Errorf("views %s and %s have OID %d", v.Name, other, v.OID)
+		}
+		views[v.OID] = v.Name
+	}
+}
