@@ -202,6 +202,11 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	case kindForget:
 		return resDone, m.forget(e)
 	case kindGC:
+		if e.tidy {
+			// By the watermark before: whoever was let in below it sees that it is too old, while this one is not shown yet.
+			s.own.list = tidied(s.own.list, s.watermark)
+			m.effects.owners = true
+		}
 		s.watermark = max(s.watermark, e.ts)
 	case kindDropSpan:
 		return resDone, m.dropSpan(e)

@@ -95,6 +95,9 @@
 // or below F go on at the source, also when the range has gone: versions stay, and the deletion of what is left is one more version. Above F, and for
 // locks and current timestamps, one waits while a range is fenced or received (5 s), and gets *txn.MovedError where it is not here.
 //
+// The list stays short (owner_tidy.go): a range gets the arrival of its neighbours where that is new to it, and with the watermark what only older reads would
+// ask is forgotten and neighbours that are then the same are one.
+//
 // A stage is of the ownership under which it was made (owned_tx.go): before a commit, prepare, check or hold gets its stamp, all that the transaction has
 // staged, locked and tracked here is owned, unfenced, and at the arrival of then; otherwise RowsMoved, 40001. A fence that is lifted has cost a wait.
 //

@@ -73,6 +73,7 @@ type entry struct {
 	room       []byte // if set: writes with headRoom bytes in front, of which encode makes use
 	stats      []byte // encoded deltas
 	moving     moving // of a move
+	tidy       bool   // watermark: the list of ranges is made shorter; false in entries of earlier releases
 }
 
 var errEntry = errors.New("malformed log entry")
@@ -106,6 +107,9 @@ func (e *entry) head() []byte {
 	switch e.kind {
 	case kindCeiling, kindGC:
 		b = putTS(b, e.ts)
+		if e.tidy {
+			b = append(b, 1)
+		}
 	case kindCommit:
 		b = append(b, e.id[:]...)
 		b = binary.AppendUvarint(b, uint64(e.parts))
@@ -173,6 +177,11 @@ func decodeEntry(b []byte) (*entry, error) {
 	switch e.kind {
 	case kindCeiling, kindGC:
 		e.ts = r.ts()
+		if e.kind == kindGC && r.err == nil && len(r.b) > 0 {
+			if e.tidy = r.byte() == 1; !e.tidy {
+				r.err = errEntry
+			}
+		}
 	case kindCommit:
 		e.id = r.id()
 		e.parts = r.int()

@@ -44,7 +44,7 @@ func (c *collector) run() {
 		c.samples = c.samples[1:]
 	}
 	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) && c.r.term.Load() != 0 {
-		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due}, 0); err != nil {
+		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due, tidy: c.r.untidy()}, 0); err != nil {
 			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
 		}
 	}

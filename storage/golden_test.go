@@ -52,6 +52,12 @@ func goldenEntries() []*entry {
 	return append(entries, goldenMoves(stamp, d.encode())...)
 }
 
+// laterEntries have what entries of their kinds did not have in the beginning.
+func laterEntries() []*entry {
+	received := moving{move: 300, ranges: []BucketRange{{Lo: 0, Hi: 7}}, since: 9, globals: []globalIndex{{20000, 3}}, arrival: 200}
+	return []*entry{{kind: kindGC, stamp: 1, ts: 5, tidy: true}, {kind: kindReceive, stamp: 1, moving: received}}
+}
+
 // goldenMoves are the entries of moves.
 func goldenMoves(stamp txn.Timestamp, stats []byte) []*entry {
 	m := moving{move: 300, ranges: []BucketRange{{Lo: 0, Hi: 7}, {Lo: 1000, Hi: 1 << 20}}, since: 9, globals: []globalIndex{{20000, 3}}}
@@ -128,6 +134,9 @@ func goldenLines() (lines []string) {
 	add("deletion", (&dropJob{span: TableSpan(20000)}).encode())
 	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []globalIndex{{20000, 3}}}).encode())
 	add("global-entry-key", stored(append(IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
+	for _, e := range laterEntries() {
+		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
+	}
 	return lines
 }
 
@@ -283,7 +292,7 @@ func TestGoldenFormats(t *testing.T) {
 	if got != string(want) {
 		t.Fatalf("a format on disk has changed:\n%s\nwant\n%s", got, want)
 	}
-	for _, e := range goldenEntries() {
+	for _, e := range append(goldenEntries(), laterEntries()...) {
 		d, err := decodeEntry(e.encode())
 		if err != nil {
 			t.Fatalf("kind %d: %v", e.kind, err)
@@ -311,7 +320,7 @@ func TestKeys(t *testing.T) {
 }
 
 func FuzzDecodeEntry(f *testing.F) {
-	for _, e := range goldenEntries() {
+	for _, e := range append(goldenEntries(), laterEntries()...) {
 		f.Add(e.encode())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -46,7 +46,8 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	if err != nil {
 		return 0, err
 	}
-	err = r.step(&entry{kind: kindReceive, moving: moving{move: move, ranges: ranges, since: since, globals: globals}}, since)
+	x := moving{move: move, ranges: ranges, since: since, globals: globals, arrival: r.own.Load().orFirst().nextArrival(ranges)}
+	err = r.step(&entry{kind: kindReceive, moving: x}, since)
 	if err != nil {
 		return 0, err
 	}

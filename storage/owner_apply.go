@@ -61,6 +61,9 @@ func (m *machine) move(e *entry) (result, error) {
 		if !all(func(p *ownRange) bool { return m.receivable(p) && older(p) }) {
 			return resVoid, nil
 		}
+		if x.arrival != 0 && !all(func(p *ownRange) bool { return p.Arrival < x.arrival }) {
+			return resVoid, nil // another one came between
+		}
 		return resDone, m.receive(e, now)
 	case kindOwn:
 		if all(mine(Owned)) {
@@ -128,12 +131,17 @@ func (m *machine) receive(e *entry, now []ownRange) error {
 	if err := m.cleanLeft(e, now); err != nil {
 		return err
 	}
-	if rule.MoveArrival || o.arrivals == 0 {
-		o.arrivals++
+	arrival := x.arrival
+	if arrival == 0 || !rule.MoveArrival {
+		if rule.MoveArrival || o.arrivals == 0 {
+			o.arrivals++
+		}
+		arrival = o.arrivals
 	}
+	o.arrivals = max(o.arrivals, arrival)
 	o.setReceipt(receipt{move: x.move, since: x.since})
 	m.setPieces(now, x.move, func(p *ownRange) {
-		p.State, p.Arrival, p.F, p.Since, p.left, p.edge = Receiving, o.arrivals, 0, 0, false, 0
+		p.State, p.Arrival, p.F, p.Since, p.left, p.edge = Receiving, arrival, 0, 0, false, 0
 	})
 	return nil
 }

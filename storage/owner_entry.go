@@ -14,6 +14,7 @@ type moving struct {
 	carries uint64        // carry: that many came before
 	deletes bool          // carry: there is a deletion among the operations
 	globals []globalIndex // where entries of global indexes may be: receive, clean, abandon
+	arrival uint32        // receive: that of the ranges; 0, as entries of earlier releases have it: the next of all
 }
 
 // globalIndex names an index whose entries' keys begin with a bucket.
@@ -45,6 +46,9 @@ func (e *entry) appendMove(b []byte) []byte {
 			b = binary.AppendUvarint(b, uint64(g.index))
 		}
 	}
+	if e.kind == kindReceive && m.arrival != 0 {
+		b = binary.AppendUvarint(b, uint64(m.arrival))
+	}
 	return b
 }
 
@@ -71,6 +75,11 @@ func (r *reader) moveBody(e *entry) {
 		n := r.int()
 		for i := 0; i < n && r.err == nil; i++ {
 			m.globals = append(m.globals, globalIndex{r.uint32(), r.uint32()})
+		}
+	}
+	if e.kind == kindReceive && r.err == nil && len(r.b) > 0 {
+		if m.arrival = r.uint32(); m.arrival == 0 {
+			r.err = errEntry
 		}
 	}
 }

@@ -128,9 +128,6 @@ func (m *arrowMove) crash() {
 	if !m.late {
 		m.start(victims)
 	}
-	if m.arrow == move.Aborted || m.arrow == move.Lifted {
-		m.resume(id)
-	}
 	m.ended(id)
 	killed := time.Since(began)
 	if m.late {
@@ -243,6 +240,9 @@ func (m *arrowMove) ended(id int64) {
 	defer cancel()
 	var last error
 	for ctx.Err() == nil {
+		if m.before() != nil {
+			m.resume(id) // a node may not know yet that it was paused
+		}
 		for _, n := range m.c.Nodes() {
 			if n.process.Exited() {
 				continue
