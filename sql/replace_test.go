@@ -3,6 +3,7 @@ package sql_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,16 @@ func (c *client) badPolicy(n int) {
 	c.want("CREATE TABLE was (n int PRIMARY KEY, id text)", "CREATE TABLE")
 	c.want("INSERT INTO was SELECT (doc->>'N')::int, id FROM orders", fmt.Sprintf("INSERT 0 %d", n))
 	c.answer("ALTER TABLE orders SET (shard_by = 'Region')")
+}
+
+// explains compares a plan, but for the name of the entries.
+func (c *client) explains(text, want string) {
+	c.t.Helper()
+	got, _, _ := strings.Cut(c.answer(text), "\nEXPLAIN")
+	got = regexp.MustCompile(`of_\d+`).ReplaceAllString(got, "entries")
+	if got != want {
+		c.t.Errorf("%s\ngot:\n%s\nwant:\n%s", text, got, want)
+	}
 }
 
 func (c *client) one(text string) string {
@@ -136,6 +147,31 @@ func TestReplacePlacement(t *testing.T) {
 		}
 	}
 	c.want("SELECT referrer, path, by_former_id > 290 FROM sherd.rewrite_references('orders')", "invoices|order_id|t\nSELECT 1")
+	c.explains(sub("EXPLAIN SELECT id FROM orders WHERE id = 'OLD'"), `Gather  (fragments: by the row, of 3)
+  Routed by: primary key
+  InitPlan 1 (returns $1)
+    ->  Nested Loop Left
+          ->  Result
+          ->  Gather  (fragments: by the row, of 3)
+                Routed by: primary key
+                ->  Key Lookup on entries f
+                      Key: s.c
+  ->  Key Lookup on orders
+        Key: (id = $1)`)
+	c.explains("EXPLAIN SELECT o.doc FROM was x JOIN orders o ON o.id = x.id WHERE x.n = 1", `Nested Loop
+  ->  Nested Loop Left
+        ->  Gather  (fragments: postgres$1; buckets: 353492)
+              Routed by: primary key
+              ->  Key Lookup on was x
+                    Key: (x.n = 1)
+        ->  Gather  (fragments: by the row, of 3)
+              Routed by: primary key
+              ->  Key Lookup on entries f
+                    Key: x.id
+  ->  Gather  (fragments: by the row, of 3)
+        Routed by: primary key
+        ->  Key Lookup on orders o
+              Key: COALESCE(sherd.forwarded('16384'::oid, x.id, f.new), x.id)`)
 	if got := c.one(sub("SELECT sum(hits) > 10, count(*) FROM sherd.forwarding_hits WHERE old = 'OLD' AND new = 'NOW'")); got != "t|1" {
 		t.Error(got)
 	}
