@@ -100,6 +100,11 @@ func TestReplacePlacement(t *testing.T) {
 		{"SELECT count(*) FROM orders WHERE CASE id WHEN 'OLD' THEN true ELSE false END", "1\nSELECT 1"},
 		{"SELECT count(NULLIF(id, 'OLD')) FROM orders", "299\nSELECT 1"},
 		{"SELECT s.k FROM (SELECT id AS k FROM orders) s WHERE s.k = 'OLD'", "NOW\nSELECT 1"},
+		{"SELECT count(*) FROM was w FULL JOIN orders o USING (id) WHERE id = 'OLD'", "1\nSELECT 1"},
+		{"SELECT count(*) FROM was w LEFT JOIN orders o ON o.id = w.id WHERE coalesce(w.id, o.id) = 'NOW'", "1\nSELECT 1"},
+		{"SELECT id FROM (SELECT id FROM orders UNION ALL SELECT id FROM was) s WHERE id = 'OLD' ORDER BY 1", "OLD\nNOW\nSELECT 2"},
+		{"SELECT count(*) FROM orders o, was w WHERE 'OLD' IN (o.id, w.id) AND w.id = o.id", "1\nSELECT 1"},
+		{"SELECT count(*) FROM orders o JOIN (SELECT id FROM orders UNION ALL SELECT id FROM was) s ON s.id = o.id", "600\nSELECT 1"},
 		{"WITH s AS MATERIALIZED (SELECT id FROM orders) SELECT id FROM s WHERE id = 'OLD'", "NOW\nSELECT 1"},
 		{"SELECT id FROM (SELECT id FROM orders UNION ALL SELECT 'z') s WHERE id = 'OLD'", "NOW\nSELECT 1"},
 		{"SELECT x.n, o.id FROM was x LEFT JOIN orders o ON o.id = x.id WHERE x.n = 17", "17|NOW\nSELECT 1"},
@@ -130,17 +135,18 @@ func TestReplacePlacement(t *testing.T) {
 	}
 	c.want("CREATE TABLE names (id text PRIMARY KEY)", "CREATE TABLE")
 	for text, want := range map[string]string{
-		"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}')":  "23514",
-		"INSERT INTO invoices VALUES (1002, 'none')":                 "violates foreign key constraint",
-		"DELETE FROM orders WHERE id = 'OLD'":                        "violates foreign key constraint",
-		"DELETE FROM orders WHERE id = 'NOW'":                        "violates foreign key constraint",
-		"SELECT id FROM was EXCEPT SELECT id FROM orders":            "INTERSECT and EXCEPT of ids",
-		"ALTER TABLE orders ADD FOREIGN KEY (id) REFERENCES names":   "makes them those of other documents",
-		"SELECT id FROM orders WHERE id = 'OLD'::name":               "another type than text",
-		"SELECT sherd.rewrite_references('orders', 'invoices', 'n')": "does not hold ids",
-		"SELECT * FROM sherd.rewrite_references('was')":              "have no former ids",
-		"SELECT sherd.replace_placement('was')":                      "is not a collection",
-		"SELECT sherd.pause_job(999999)":                             "there is no job 999999",
+		"INSERT INTO orders VALUES ('OLD', '{\"Region\": \"r3\"}')":                            "23514",
+		"INSERT INTO invoices VALUES (1002, 'none')":                                           "violates foreign key constraint",
+		"DELETE FROM orders WHERE id = 'OLD'":                                                  "violates foreign key constraint",
+		"DELETE FROM orders WHERE id = 'NOW'":                                                  "violates foreign key constraint",
+		"SELECT id FROM orders INTERSECT (SELECT id FROM orders UNION ALL SELECT id FROM was)": "INTERSECT and EXCEPT of ids",
+		"SELECT id FROM was EXCEPT SELECT id FROM orders":                                      "INTERSECT and EXCEPT of ids",
+		"ALTER TABLE orders ADD FOREIGN KEY (id) REFERENCES names":                             "makes them those of other documents",
+		"SELECT id FROM orders WHERE id = 'OLD'::name":                                         "another type than text",
+		"SELECT sherd.rewrite_references('orders', 'invoices', 'n')":                           "does not hold ids",
+		"SELECT * FROM sherd.rewrite_references('was')":                                        "have no former ids",
+		"SELECT sherd.replace_placement('was')":                                                "is not a collection",
+		"SELECT sherd.pause_job(999999)":                                                       "there is no job 999999",
 	} {
 		if got := c.answer(sub(text)); !strings.Contains(got, want) {
 			t.Errorf("%s\n%s\nwant %s", sub(text), got, want)

@@ -221,36 +221,46 @@ func leftOf(n *query.SubLink) []query.Expr {
 	return out
 }
 
-// pair gives two sides that are compared by equality, each as the other's ids are now.
+// pair gives two sides that are compared by equality, each as the ids that the other may be are now.
 func (p *pass) pair(l, r query.Expr) (query.Expr, query.Expr) {
 	inL, inR := p.ids(l), p.ids(r)
-	forL, forR := inR.without(inL), inL.without(inR)
-	if len(forL) > 0 && len(forR) > 0 {
-		p.fail(unsupported("ids of %s cannot be compared with ids of %s", quoted(inL), quoted(inR)))
-		return l, r
-	}
-	for _, t := range forL {
-		l = p.forwarded(t, l)
-	}
-	for _, t := range forR {
-		r = p.forwarded(t, r)
+	all := p.together(inL, inR)
+	for _, t := range all {
+		if inL.needs(t) {
+			l = p.forwarded(t, l)
+		}
+		if inR.needs(t) {
+			r = p.forwarded(t, r)
+		}
 	}
 	return l, r
+}
+
+// together gives the collections whose ids one of two sides may be.
+func (p *pass) together(l, r content) tables {
+	if len(l.ids.without(r.ids)) > 0 && len(r.ids.without(l.ids)) > 0 {
+		p.fail(unsupported("ids of %s cannot be compared with ids of %s", quoted(l.ids), quoted(r.ids)))
+		return nil
+	}
+	return l.ids.and(r.ids)
 }
 
 // elements is pair for = ANY and <> ALL of an array.
 func (p *pass) elements(n *query.ArrayOp) {
 	inL, inR := p.ids(n.Left), p.elementIDs(n.Array)
-	forL, forR := inR.without(inL), inL.without(inR)
-	if len(forL) > 0 && len(forR) > 0 {
-		p.fail(unsupported("ids of %s cannot be compared with ids of %s", quoted(inL), quoted(inR)))
-		return
-	}
-	for _, t := range forL {
-		n.Left = p.forwarded(t, n.Left)
-	}
-	for _, t := range forR {
-		n.Array = p.forwardedArray(t, n.Array)
+	for _, t := range p.together(inL, inR) {
+		if inL.needs(t) {
+			n.Left = p.forwarded(t, n.Left)
+		}
+		if list, ok := n.Array.(*query.Array); ok && len(inR.ids) > 0 {
+			for i, x := range list.Elems {
+				if p.ids(x).needs(t) {
+					list.Elems[i] = p.forwarded(t, x)
+				}
+			}
+		} else if inR.needs(t) {
+			n.Array = p.forwardedArray(t, n.Array)
+		}
 	}
 }
 
@@ -261,8 +271,9 @@ func (p *pass) setOp(q *query.Query) {
 	}
 	for i := range q.SetOp.Left.Targets {
 		l, r := p.outputIDs(q.SetOp.Left, i, p.stack), p.outputIDs(q.SetOp.Right, i, p.stack)
-		if len(l.without(r)) > 0 || len(r.without(l)) > 0 {
-			p.fail(unsupported("INTERSECT and EXCEPT of ids of %s with other values", quoted(append(l, r.without(l)...))).
+		all := l.ids.and(r.ids)
+		if len(all) > 0 && (l.others || r.others || len(l.ids) != len(all) || len(r.ids) != len(all)) {
+			p.fail(unsupported("INTERSECT and EXCEPT of ids of %s with other values", quoted(all)).
 				WithHint("Write it with EXISTS or NOT EXISTS, which finds documents by their former ids too; or end these with sherd.drop_forwarding."))
 			return
 		}

@@ -38,41 +38,58 @@ func quoted(a tables) string {
 // maxDepth bounds how deep an id is looked for: recursive queries have no bottom.
 const maxDepth = 64
 
-// ids gives the collections of which an expression may be an id (F1).
-func (p *pass) ids(e query.Expr) tables { return p.idsAt(e, p.stack, 0) }
+// content is what an expression may be.
+type content struct {
+	ids    tables // an id of these
+	others bool   // another value that is not the same for all rows
+}
 
-func (p *pass) idsAt(e query.Expr, stack []*frame, depth int) (out tables) {
+func (a content) or(b content) content { return content{a.ids.and(b.ids), a.others || b.others} }
+
+var anything = content{others: true}
+
+// needs tells whether a side is to be looked up among the former ids of t: not where all that it may be is ids of t.
+func (a content) needs(t *catalog.Table) bool { return a.others || !a.ids.has(t) }
+
+// ids gives what an expression may be (F1).
+func (p *pass) ids(e query.Expr) content { return p.idsAt(e, p.stack, 0) }
+
+func (p *pass) idsAt(e query.Expr, stack []*frame, depth int) (out content) {
 	if depth > maxDepth {
-		return nil
+		return content{}
 	}
-	each := func(es ...query.Expr) {
+	each := func(es ...query.Expr) content {
 		for _, x := range es {
-			out = out.and(p.idsAt(x, stack, depth+1))
+			if x != nil {
+				out = out.or(p.idsAt(x, stack, depth+1))
+			}
 		}
+		return out
 	}
 	switch n := e.(type) {
+	case *query.Const:
+		return content{}
 	case *query.Var:
 		at := len(stack) - 1 - n.Up
-		if at < 0 || n.Rel >= len(stack[at].q.Rels) || n.Col < 0 {
-			return nil
+		if at >= 0 && n.Rel < len(stack[at].q.Rels) && n.Col >= 0 {
+			return p.relIDs(stack[at].q.Rels[n.Rel], n.Col, stack[:at+1], depth)
 		}
-		return p.relIDs(stack[at].q.Rels[n.Rel], n.Col, stack[:at+1], depth)
 	case *query.Relabel:
 		return p.idsAt(n.Arg, stack, depth+1)
 	case *query.Coalesce:
-		each(n.Args...)
+		return each(n.Args...)
 	case *query.MinMax:
-		each(n.Args...)
+		return each(n.Args...)
 	case *query.NullIf:
-		each(n.Left)
+		return each(n.Left)
 	case *query.Case:
 		for _, w := range n.Whens {
 			each(w.Result)
 		}
-		each(n.Else)
+		return each(n.Else)
 	case *query.Agg:
 		if (n.Proc.Name == "min" || n.Proc.Name == "max") && len(n.Args) == 1 {
-			each(n.Args...)
+			return each(n.Args...)
 		}
 	case *query.SubLink:
 		if n.Kind == query.SubScalar {
@@ -87,14 +104,14 @@ func (p *pass) idsAt(e query.Expr, stack []*frame, depth int) (out tables) {
 			return p.idsAt(p.cases[len(p.cases)-1], stack, depth+1)
 		}
 	}
-	return out
+	return anything
 }
 
-func (p *pass) relIDs(r *query.Rel, col int, stack []*frame, depth int) tables {
+func (p *pass) relIDs(r *query.Rel, col int, stack []*frame, depth int) content {
 	switch r.Kind {
 	case query.RelTable:
 		if r.Table != nil && r.Table.Forwarding != 0 && col == Key(r.Table) {
-			return tables{r.Table}
+			return content{ids: tables{r.Table}}
 		}
 	case query.RelSubquery:
 		return p.outputsAt(r.Subquery, col, stack, depth)
@@ -107,43 +124,44 @@ func (p *pass) relIDs(r *query.Rel, col int, stack []*frame, depth int) tables {
 			return p.idsAt(r.JoinVars[col], stack, depth+1)
 		}
 	}
-	return nil
+	return anything
 }
 
 // outputIDs is ids of a column of a query whose parent is the last of stack.
-func (p *pass) outputIDs(q *query.Query, col int, stack []*frame) tables {
+func (p *pass) outputIDs(q *query.Query, col int, stack []*frame) content {
 	return p.outputsAt(q, col, stack, 0)
 }
 
-func (p *pass) outputsAt(q *query.Query, col int, stack []*frame, depth int) tables {
+func (p *pass) outputsAt(q *query.Query, col int, stack []*frame, depth int) content {
 	if depth > maxDepth || q == nil {
-		return nil
+		return content{}
 	}
 	inside := append(stack[:len(stack):len(stack)], &frame{q: q})
 	switch {
 	case q.SetOp != nil:
-		return p.outputsAt(q.SetOp.Left, col, inside, depth+1).and(p.outputsAt(q.SetOp.Right, col, inside, depth+1))
+		return p.outputsAt(q.SetOp.Left, col, inside, depth+1).or(p.outputsAt(q.SetOp.Right, col, inside, depth+1))
 	case q.Values != nil:
-		var out tables
+		var out content
 		for _, row := range q.Values {
 			if col < len(row) {
-				out = out.and(p.idsAt(row[col], inside, depth+1))
+				out = out.or(p.idsAt(row[col], inside, depth+1))
 			}
 		}
 		return out
 	case col < len(q.Targets):
 		return p.idsAt(q.Targets[col].Expr, inside, depth+1)
 	}
-	return nil
+	return anything
 }
 
-// elementIDs gives the collections of which an array may have ids.
-func (p *pass) elementIDs(e query.Expr) (out tables) {
+// elementIDs gives what the elements of an array may be.
+func (p *pass) elementIDs(e query.Expr) (out content) {
 	switch n := e.(type) {
 	case *query.Array:
 		for _, x := range n.Elems {
-			out = out.and(p.ids(x))
+			out = out.or(p.ids(x))
 		}
+		return out
 	case *query.Relabel:
 		return p.elementIDs(n.Arg)
 	case *query.SubLink:
@@ -155,7 +173,7 @@ func (p *pass) elementIDs(e query.Expr) (out tables) {
 			return p.ids(n.Args[0])
 		}
 	}
-	return out
+	return anything
 }
 
 // bare gives what an expression is but for a change of type that leaves the value.
