@@ -39,7 +39,12 @@ func checkCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			if data != "" {
+			switch {
+			case data != "" && cmd.Flags().Changed("url"):
+				return usageError{errors.New("--url and --data are one too many: a server is checked, or a directory")}
+			case data == "" && temp != "":
+				return usageError{errors.New("--temp goes with --data")}
+			case data != "":
 				return checkStopped(ctx, data, temp, asJSON, cmd.OutOrStdout(), os.Stderr)
 			}
 			return runCheck(ctx, url, asJSON, cmd.OutOrStdout())
@@ -48,7 +53,6 @@ func checkCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
 	cmd.Flags().StringVar(&data, "data", "", "check this data directory of a node that is stopped")
 	cmd.Flags().StringVar(&temp, "temp", "", "with --data: where there is room for what must be written meanwhile; default the system's")
-	cmd.MarkFlagsMutuallyExclusive("url", "data")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
