@@ -29,7 +29,7 @@ func (r *Replica) Fence(ctx context.Context, move uint64, ranges []BucketRange, 
 }
 
 // Cut is Fence and the last read of a move, that of what came between req.Since and F, in one: it reads while the fence is on its way into the log. What fn
-// is given counts only if there is no error. F is the T of the result.
+// is given counts only if there is no error. F is the T of the result. It begins when nothing is prepared in the ranges, and waits longer for that.
 func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration, fn func([]Version) error) (ReadResult, error) {
 	if F, ok := r.fencedBy(req.Move, req.Ranges); ok {
 		if err := r.settled(ctx, req.Ranges, settle); err != nil {
@@ -38,7 +38,7 @@ func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration
 		req.Final, req.T = true, F
 		return r.ReadVersions(ctx, req, fn)
 	}
-	f, err := r.proposeFence(ctx, req.Move, req.Ranges, settle)
+	f, err := r.proposeFence(ctx, req.Move, req.Ranges, max(settle, calmTime))
 	if err != nil {
 		return ReadResult{}, err
 	}
@@ -83,14 +83,17 @@ type fencing struct {
 	over   <-chan struct{} // its term
 }
 
-func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (*fencing, error) {
+// calmTime is how long a cut waits for a moment at which nothing is prepared in the ranges: nobody is held up by that, while to give up means to copy again.
+const calmTime = time.Second
+
+func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, calm time.Duration) (*fencing, error) {
 	switch {
 	case !checkRanges(ranges):
 		return nil, errRangeOrder()
 	case r.term.Load() == 0:
 		return nil, errNoLeader
 	}
-	if err := r.settled(ctx, ranges, settle); err != nil { // better now than with everybody waiting
+	if err := r.settled(ctx, ranges, calm); err != nil { // better now than with everybody waiting
 		return nil, err
 	}
 	f := &fencing{r: r, move: move, ranges: ranges}
