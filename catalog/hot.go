@@ -67,6 +67,12 @@ func AddedColumn(counter int) int { return partFixed + 2*counter }
 // BaseColumn is described at AddedColumn.
 func BaseColumn(counter int) int { return partFixed + 2*counter + 1 }
 
+// FirstPart is the least key that a part of a document may have, and DocumentOfPart the number of the document that a part is of.
+func FirstPart(document int32) int64 { return int64(document) << 32 }
+
+// DocumentOfPart is described at FirstPart.
+func DocumentOfPart(key int64) int32 { return int32(key >> 32) }
+
 // Document gives a split document of the table by its number or by its encoded key, nil where there is none. Those that are whole again are given by
 // number alone.
 func (h *Hot) Document(number int32) *HotDocument {

@@ -56,6 +56,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0,
 		nest: s.nest(), opened: s.queryAt,
 	}
+	if err := s.foldFirst(ctx, prog, nil); err != nil {
+		return err
+	}
 	if p.opening.at, err = s.tx.opened(ctx); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,6 +61,23 @@ func (s *Session) foldFor(ctx context.Context, h *hotProgram, c *exec.Ctx) ([]*f
 		c.Before = s.tx.parts.Mark()
 	}
 	return out, nil
+}
+
+// foldFirst does that before a cursor is opened: it sees nothing of what its transaction writes later.
+func (s *Session) foldFirst(ctx context.Context, p *program, args []types.Datum) error {
+	if p.hot == nil || !slices.ContainsFunc(p.hot.tables, func(t *hotTable) bool { return t.written }) {
+		return nil
+	}
+	p, err := s.settle(ctx, p)
+	if err != nil || p.hot == nil {
+		return err
+	}
+	s.tx.used = true
+	if err := errors.Join(s.tx.goBackAsSet(), s.tx.first(ctx)); err != nil {
+		return err
+	}
+	_, err = s.foldFor(ctx, p.hot, s.execution(ctx, args))
+	return err
 }
 
 // foldDocuments locks the parts of documents, in the order of their keys, and puts what they hold into the documents. A document that has no parts

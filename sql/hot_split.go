@@ -83,11 +83,11 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
 	}
 	name := "sherd." + function + "()"
-	if err := i.mayDefine(name, t.OID); err != nil {
-		return nil, err
-	}
 	if i.tx != nil && (i.tx.explicit || i.tx.together) {
 		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name)
+	}
+	if err := i.mayDefine(name, t.OID); err != nil {
+		return nil, err
 	}
 	if me := view.Role(i.role); me == nil || !ddl.Owns(view, i.database, me, t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
@@ -339,7 +339,7 @@ func (s *splitting) split(n int) error {
 // so are the parts.
 func partsOf(number int32, n int) []int64 {
 	out := make([]int64, n)
-	for left, k := n, int64(number)<<32; left > 0; k++ {
+	for left, k := n, catalog.FirstPart(number); left > 0; k++ {
 		at := int(uint64(shardmap.HashBucket(strconv.FormatInt(k, 10))) * uint64(n) / shardmap.BucketCount)
 		if out[at] == 0 {
 			out[at] = k

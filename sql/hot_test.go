@@ -144,3 +144,69 @@ func TestHotRefused(t *testing.T) {
 	c.want("SELECT sherd.hot_split('counters', 'counters/hot', 8, ARRAY['v'])", "8\nSELECT 1")
 	c.want("SELECT sherd.hot_split('counters', 'counters/cold', 8, ARRAY['Stats.Views'])", "8\nSELECT 1")
 }
+
+// TestHotSnapshots: who has a snapshot of before a document was split, or made whole, sees what was there then; and writes nothing that has changed since.
+func TestHotSnapshots(t *testing.T) {
+	w, c := hotWorld(t)
+	const add, look = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'", "SELECT v FROM counters WHERE id = 'counters/hot'"
+	whole := w.connect(t) // of before it is split again
+	c.want("SELECT sherd.hot_join('counters/hot')", "\nSELECT 1")
+	whole.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+	whole.want("SELECT 1", "1\nSELECT 1")
+	c.want("SELECT sherd.hot_split('counters/hot', 4)", "4\nSELECT 1")
+	c.want(add, "UPDATE 1")
+	split := w.connect(t) // of while it is
+	split.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+	split.want("SELECT 1", "1\nSELECT 1")
+	c.want(add, "UPDATE 1")
+	c.want("SELECT sherd.hot_join('counters/hot')", "\nSELECT 1")
+	c.want(add, "UPDATE 1")
+	c.want(look, "13\nSELECT 1")
+	whole.want(look, "10\nSELECT 1")
+	split.want(look, "11\nSELECT 1")
+	split.want("SELECT sum(v) FROM counters", "12\nSELECT 1")
+	for _, x := range []*client{whole, split} {
+		if got := x.answer(add); !strings.Contains(got, "40001") {
+			t.Errorf("an old snapshot writes: %s", got)
+		}
+		x.want("ROLLBACK", "ROLLBACK")
+	}
+	whole.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+	whole.want("SELECT 1", "1\nSELECT 1")
+	c.want("SELECT sherd.hot_split('counters/hot', 4)", "4\nSELECT 1")
+	if got := whole.answer("UPDATE counters SET v = 1 WHERE id = 'counters/hot'"); !strings.Contains(got, "40001") {
+		t.Errorf("a snapshot of before the split writes: %s", got)
+	}
+	whole.want("ROLLBACK", "ROLLBACK")
+	c.want(look, "13\nSELECT 1")
+}
+
+// TestHotCursors: cursors see what was there when they were opened, and those that lock have the document whole.
+func TestHotCursors(t *testing.T) {
+	w, c := hotWorld(t)
+	const add = "UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'"
+	c.want(add, "UPDATE 1")
+	c.want("BEGIN", "BEGIN")
+	c.want("DECLARE plain CURSOR FOR SELECT v FROM counters ORDER BY id", "DECLARE CURSOR")
+	c.want(add, "UPDATE 1")
+	c.want("FETCH ALL FROM plain", "1\n11\nFETCH 2")
+	c.want("DECLARE locking CURSOR FOR SELECT v FROM counters WHERE id = 'counters/hot' FOR UPDATE", "DECLARE CURSOR")
+	c.want("FETCH locking", "12\nFETCH 1")
+	other := w.connect(t)
+	other.want("SET lock_timeout = '100ms'", "SET")
+	if got := other.answer(add); !strings.Contains(got, "55P03") {
+		t.Errorf("beside FOR UPDATE: %s", got)
+	}
+	c.want("UPDATE counters SET v = v + 10 WHERE CURRENT OF locking", "UPDATE 1")
+	c.want("COMMIT", "COMMIT")
+	other.want(add, "UPDATE 1")
+	c.want("SELECT v FROM counters ORDER BY v", "1\n23\nSELECT 2")
+	c.want("PREPARE get(text) AS SELECT v FROM counters WHERE id = $1", "PREPARE")
+	c.want("EXECUTE get('counters/hot')", "23\nSELECT 1")
+	c.want("EXECUTE get('counters/cold')", "1\nSELECT 1")
+	c.want("PREPARE add(text, bigint) AS UPDATE counters SET v = v + $2 WHERE id = $1", "PREPARE")
+	c.want("EXECUTE add('counters/hot', 2)", "UPDATE 1")
+	c.want("EXECUTE add('counters/cold', 2)", "UPDATE 1")
+	c.want("SELECT v FROM counters ORDER BY v", "3\n25\nSELECT 2")
+	c.want("SELECT collection, id, parts, counters FROM sherd.hot_documents", "counters|counters/hot|8|{v,n,i,Likes,Stats.Views}\nSELECT 1")
+}

@@ -286,6 +286,9 @@ func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
 	if !prog.writes {
 		late, err := s.lockingLate(prog)
 		if err == nil {
+			err = s.foldFirst(ctx, late, p.args)
+		}
+		if err == nil {
 			s.pull(ctx, p, late)
 		}
 		return err

@@ -17,6 +17,7 @@ type Heat struct {
 	// What sessions know of a row.
 	Collection catalog.OID
 	Text       string
+	Part       bool // it is of a part of a split document, which is what Collection and Text name
 }
 
 // maxHot is how many rows the views have.
@@ -61,7 +62,11 @@ func hotKeys(b *builder) error {
 	list, all := b.hot(func(x Heat) bool { return x.Collection != 0 })
 	for _, x := range list {
 		r := b.row().oid("collection", x.Collection).text("key", x.Text).text("fragment", b.env.fragmentName(x.Fragment))
-		if err := r.heat(x, all).send(); err != nil {
+		share := 0.0
+		if all > 0 {
+			share = (x.Reads + x.Writes) / all
+		}
+		if err := r.heat(x, all).optional("remedy", b.env.hotRemedy(x, share)).send(); err != nil {
 			return err
 		}
 	}

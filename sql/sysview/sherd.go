@@ -18,6 +18,7 @@ func sherdSources() map[string]source {
 		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
 		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows, "hot_buckets": hotBuckets, "hot_keys": hotKeys,
 		"forwarding_hits": forwardingHits, "plans": plans, "plan_steps": planSteps, "advice": advice, "obese_buckets": obeseBuckets, "segments": segments,
+		"hot_documents": hotDocuments,
 		"moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins, "zones": zones,
 	}
 }
@@ -196,10 +197,12 @@ func buckets(b *builder) error {
 		sum.Bytes += s.Bytes
 		sums[k] = sum
 	}
+	heat := b.env.Heat()
 	keys := slices.SortedFunc(maps.Keys(sums), func(x, y bucketKey) int { return int(x.from) - int(y.from) })
 	for _, k := range keys {
+		reads, writes := used(heat, uint32(k.fragment), int64(k.from), int64(k.to))
 		err := b.row().int("first_bucket", int64(k.from)).int("end_bucket", int64(k.to)).text("fragment", b.env.fragmentName(k.fragment)).
-			int("documents", sums[k].Documents).int("bytes", sums[k].Bytes).send()
+			int("documents", sums[k].Documents).int("bytes", sums[k].Bytes).float("reads", reads).float("writes", writes).send()
 		if err != nil {
 			return err
 		}

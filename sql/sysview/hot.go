@@ -1,0 +1,82 @@
+package sysview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// hotDocuments is sherd.hot_documents: those whose counters are split.
+func hotDocuments(b *builder) error {
+	return b.tables(func(t *catalog.Table) error {
+		if t.Hot == nil {
+			return nil
+		}
+		for _, d := range t.Hot.Documents {
+			if d.Joined != 0 {
+				continue
+			}
+			var counters []string
+			for _, n := range d.Counters {
+				counters = append(counters, t.Hot.Counters[n].Name(t))
+			}
+			err := b.row().oid("collection", t.OID).text("id", d.ID).int("parts", int64(len(d.Parts))).texts("counters", counters).
+				time("since", time.UnixMicro(d.Since)).text("who", d.Who).send()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Shares of all accesses from which a row is worth a word, and of its own accesses from which it is one that is written.
+const (
+	hotShare     = 0.1
+	writtenShare = 0.3
+)
+
+// hotRemedy says what may be done about a row that is used much, "" for nothing.
+func (e *Env) hotRemedy(x Heat, share float64) string {
+	t := e.View.Table(x.Collection)
+	switch {
+	case t == nil || share < hotShare:
+		return ""
+	case x.Part:
+		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join('%s', '%s')", e.qualified(t.Schema, t.Name), x.Text)
+	case x.Writes < (x.Reads+x.Writes)*writtenShare:
+		return "reads that may be a little old are served by its replicas too: SET sherd.read_staleness = '1s'"
+	case t.PrimaryKey() != nil && len(t.PrimaryKey().Columns) == 1 && countable(t):
+		counters := ""
+		if t.Options["counters"] == "" {
+			counters = ", 16, ARRAY['its counters']"
+		}
+		return fmt.Sprintf("if what is written is counters, spread them: SELECT sherd.hot_split('%s', '%s'%s)", e.qualified(t.Schema, t.Name), x.Text, counters)
+	}
+	return ""
+}
+
+// countable tells whether a table may have counters.
+func countable(t *catalog.Table) bool {
+	for _, c := range t.Columns {
+		switch c.Type {
+		case types.Int2, types.Int4, types.Int8, types.Numeric, types.JSONB:
+			if !c.Dropped && c.Generated == "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// used sums up what is known of how often the buckets [from, to) of a fragment are read and written: those that are used most are counted.
+func used(list []Heat, fragment uint32, from, to int64) (reads, writes float64) {
+	for _, x := range list {
+		if x.Fragment == fragment && x.Key == nil && x.Bucket >= from && x.Bucket < to {
+			reads, writes = reads+x.Reads, writes+x.Writes
+		}
+	}
+	return rounded(reads), rounded(writes)
+}
