@@ -36,6 +36,12 @@
 // They are kept by statements that follow a client's statement in its transaction, or its commit where they are deferred: foreignkey*.go runs them,
 // package refint words them, docs/decisions tells why. Keys that wait for the commit are in memory, and not bounded.
 //
+// # Split documents
+//
+// Of documents that sherd.hot_split has spread, the counters are in the row and in parts, which are rows of a hidden table (hot.go has the rules). A
+// program about such a table adds to a part, adds the parts to what it reads, or puts them into the row before it writes it; which, its keys tell when
+// it runs (Session.perform). docs/decisions/2026-11-22-hot-documents.md says why that is right.
+//
 // # Sequences
 //
 // The state of a sequence is a row in a fragment. A node moves it ahead by a block, in a transaction of its own, before it gives the values up to

@@ -44,6 +44,7 @@ var workloads = []workload{
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "1", ":i") + ";\n" +
 		"SELECT doc FROM spread WHERE id = " + spreadID("left", "2", ":i") + ";\nCOMMIT;\n", false},
 	{"counter", "contended counter", "UPDATE counters SET v = v + 1 WHERE id = 'counters/1';\n", false},
+	{"split", "contended counter, split", "UPDATE counters SET v = v + 1 WHERE id = 'counters/2';\n", false},
 	{"copy", "COPY in", "", true},
 	{"aggregate", "aggregate over orders", "SELECT doc->>'Customer' AS customer, doc->>'Status' AS status, count(*), sum((doc->>'Total')::numeric) FROM orders " +
 		"GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 10;\n", true},
@@ -126,13 +127,16 @@ func (b *bench) prepareSpread(ctx context.Context, s *server) error {
 		fmt.Sprintf("INSERT INTO spread SELECT %s, jsonb_build_object('N', i, 'Text', repeat('lorem ipsum ', 75)) "+
 			"FROM generate_series(0, 2) f, generate_series(0, %d) i", spreadID("right", "f", "i"), spread-1),
 		"CREATE TABLE counters (id text PRIMARY KEY, v bigint NOT NULL, doc jsonb)",
-		"INSERT INTO counters VALUES ('counters/1', 0, '{}')",
+		"INSERT INTO counters VALUES ('counters/1', 0, '{}'), ('counters/2', 0, '{}')",
 	} {
 		if err := b.psql(ctx, s, text); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !strings.HasPrefix(s.name, "Sherd") {
+		return nil // PostgreSQL adds to the one row
+	}
+	return b.psql(ctx, s, "SELECT sherd.hot_split('counters/2', 16, ARRAY['v'])")
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyz     "

@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -42,7 +43,7 @@ const (
 func (e *Env) hotRemedy(x Heat, share float64) string {
 	t := e.View.Table(x.Collection)
 	switch {
-	case t == nil || share < hotShare:
+	case t == nil || share < hotShare || !x.Part && isSplit(t, x.Text):
 		return ""
 	case x.Part:
 		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join('%s', '%s')", e.qualified(t.Schema, t.Name), x.Text)
@@ -56,6 +57,11 @@ func (e *Env) hotRemedy(x Heat, share float64) string {
 		return fmt.Sprintf("if what is written is counters, spread them: SELECT sherd.hot_split('%s', '%s'%s)", e.qualified(t.Schema, t.Name), x.Text, counters)
 	}
 	return ""
+}
+
+// isSplit tells whether a document is split by now: what was written before is not forgotten at once.
+func isSplit(t *catalog.Table, id string) bool {
+	return t.Hot != nil && slices.ContainsFunc(t.Hot.Documents, func(d catalog.HotDocument) bool { return d.Joined == 0 && d.ID == id })
 }
 
 // countable tells whether a table may have counters.
