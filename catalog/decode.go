@@ -88,11 +88,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	d := attNumDecoder{}
 	t.Document, t.NextAttNum = d.num(p.GetDocument()), d.num(p.GetNextAttnum())
 	for _, s := range p.GetSegments() {
-		x := shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket())}
-		for _, b := range s.GetEarlier() {
-			x.Earlier = append(x.Earlier, shardmap.Bucket(b))
-		}
-		t.Segments = append(t.Segments, x)
+		t.Segments = append(t.Segments, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket())})
 	}
 	if p.GetPolicy() != "" {
 		policy, err := shardmap.ParsePolicyJSON(p.GetPolicy())

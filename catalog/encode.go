@@ -74,11 +74,7 @@ func encodeMap(m *shardmap.Map) *pb.BucketMap {
 
 func encodeSegments(s shardmap.Segments) (out []*pb.Segment) {
 	for i := range s {
-		x := &pb.Segment{Start: s[i].Start, Bucket: uint32(s[i].Bucket)}
-		for _, b := range s[i].Earlier {
-			x.Earlier = append(x.Earlier, uint32(b))
-		}
-		out = append(out, x)
+		out = append(out, &pb.Segment{Start: s[i].Start, Bucket: uint32(s[i].Bucket)})
 	}
 	return out
 }

@@ -14,9 +14,6 @@ const RangeTable = "range"
 type Segment struct {
 	Start  []byte // the lowest key, encoded; empty: the lowest of all
 	Bucket Bucket
-	// Earlier has the buckets in which rows of the range lay before it was split off or merged, for readers of the past: at any moment a row is in one of
-	// all these buckets.
-	Earlier []Bucket
 }
 
 // Segments are those of a range table, in order: the first begins at the lowest key, each ends where the next begins. They are never changed in place.
@@ -47,10 +44,8 @@ func (s Segments) Check() error {
 			return fmt.Errorf("bucket %d is in two segments", x.Bucket)
 		}
 		seen[s[i].Bucket] = true
-		for _, b := range append([]Bucket{s[i].Bucket}, s[i].Earlier...) {
-			if b < BucketCount || b >= BucketLimit {
-				return fmt.Errorf("bucket %d of segment %d is not an assigned one", b, i)
-			}
+		if b := s[i].Bucket; b < BucketCount || b >= BucketLimit {
+			return fmt.Errorf("bucket %d of segment %d is not an assigned one", b, i)
 		}
 	}
 	return nil
@@ -85,11 +80,11 @@ func (s Segments) Range(i int) KeyRange {
 	return r
 }
 
-// Buckets are all in which rows of the segments may be found, at whatever time.
+// Buckets are those in which the rows of the segments lie.
 func (s Segments) Buckets() BucketSet {
-	var all []Bucket
+	all := make([]Bucket, len(s))
 	for i := range s {
-		all = append(append(all, s[i].Bucket), s[i].Earlier...)
+		all[i] = s[i].Bucket
 	}
 	return BucketSetOf(all...)
 }
@@ -100,36 +95,14 @@ func (s Segments) Split(at []byte, bucket Bucket) (Segments, error) {
 	if len(at) == 0 || bytes.Equal(s[i].Start, at) {
 		return nil, fmt.Errorf("a segment begins there already")
 	}
-	upper := Segment{Start: at, Bucket: bucket, Earlier: union(s[i].Earlier, []Bucket{s[i].Bucket})}
-	return slices.Insert(slices.Clone(s), i+1, upper), nil
+	return slices.Insert(slices.Clone(s), i+1, Segment{Start: at, Bucket: bucket}), nil
 }
 
-// Merge gives the segments without the one that begins at a key: its range is that of the one before it, and so are its rows.
+// Merge gives the segments without the one that begins at a key: its range is that of the one before it then.
 func (s Segments) Merge(at []byte) (Segments, error) {
 	i := s.Place(at)
 	if i == 0 || !bytes.Equal(s[i].Start, at) {
 		return nil, fmt.Errorf("no two segments meet there")
 	}
-	lower := s[i-1]
-	lower.Earlier = union(lower.Earlier, s[i].Earlier, []Bucket{s[i].Bucket})
-	lower.Earlier = slices.DeleteFunc(lower.Earlier, func(b Bucket) bool { return b == lower.Bucket })
-	out := slices.Delete(slices.Clone(s), i, i+1)
-	out[i-1] = lower
-	return out, nil
-}
-
-// Settle gives the segments without what readers of the past needed, and whether there was any.
-func (s Segments) Settle() (Segments, bool) {
-	out, any := slices.Clone(s), false
-	for i := range out {
-		any = any || len(out[i].Earlier) > 0
-		out[i].Earlier = nil
-	}
-	return out, any
-}
-
-func union(lists ...[]Bucket) []Bucket {
-	out := slices.Concat(lists...)
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Delete(slices.Clone(s), i, i+1), nil
 }

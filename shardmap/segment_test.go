@@ -71,7 +71,7 @@ func TestSplitAndMergeSegments(t *testing.T) {
 	if got, want := b.names(), []string{"-40", "40-80", "80-"}; !slices.Equal(got, want) {
 		t.Fatalf("segments %v, want %v", got, want)
 	}
-	if got := b[1]; got.Bucket != BucketCount+2 || !slices.Equal(got.Earlier, []Bucket{BucketCount}) {
+	if got := b[1]; got.Bucket != BucketCount+2 {
 		t.Errorf("the new segment is %v", got)
 	}
 	if len(s) != 1 || len(a) != 2 {
@@ -84,21 +84,15 @@ func TestSplitAndMergeSegments(t *testing.T) {
 	if err != nil || c.Check() != nil {
 		t.Fatal(err, c.Check())
 	}
-	if got := c[1]; got.Bucket != BucketCount+2 || !slices.Equal(got.Earlier, []Bucket{BucketCount, BucketCount + 1}) {
+	if got := c[1]; got.Bucket != BucketCount+2 || len(c) != 2 {
 		t.Errorf("merged: %v", got)
 	}
 	d, err := c.Merge(k[0])
-	if err != nil || len(d) != 1 || !slices.Equal(d[0].Earlier, []Bucket{BucketCount + 1, BucketCount + 2}) {
+	if err != nil || len(d) != 1 || d[0].Bucket != BucketCount {
 		t.Fatalf("merged: %v, %v", d, err)
 	}
 	if _, err := d.Merge(k[0]); err == nil {
 		t.Error("merged where no segments meet")
-	}
-	if e, any := d.Settle(); !any || len(e[0].Earlier) != 0 || len(d[0].Earlier) != 2 {
-		t.Errorf("settled: %v", e)
-	}
-	if _, any := s.Settle(); any {
-		t.Error("there is nothing to settle")
 	}
 }
 
@@ -109,7 +103,6 @@ func TestSegmentsRefused(t *testing.T) {
 		"twice":  {{Bucket: BucketCount}, {Start: []byte{2}, Bucket: BucketCount}},
 		"hashed": {{Bucket: 17}},
 		"limit":  {{Bucket: BucketLimit}},
-		"past":   {{Bucket: BucketCount, Earlier: []Bucket{3}}},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%s: %v pass", name, s)

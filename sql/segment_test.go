@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 )
 
 // Range tables in SQL: what is asked of a range of the key goes to the segments that hold it, and to no other.
@@ -86,6 +89,88 @@ func TestRangesAgainstHashes(t *testing.T) {
 			t.Fatalf("%s:\n%s\nwant\n%s", cond, got, want)
 		}
 	}
+}
+
+// Segments are split and merged while snapshots are open, and what random ranges give stays the same.
+func TestSplitAndMerge(t *testing.T) {
+	w := newWorld(t)
+	a, old := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE r (a int, b text, n int UNIQUE, PRIMARY KEY (a, b)) WITH (shard_by = 'range')", "CREATE TABLE")
+	a.want("CREATE INDEX ON r (n, b)", "CREATE INDEX")
+	a.want("CREATE TABLE h (a int, b text, n int, PRIMARY KEY (a, b))", "CREATE TABLE")
+	a.want("SELECT sherd.split_segment('r', '4')", "\nSELECT 1") // of an empty table
+	a.want("INSERT INTO h SELECT i % 9, chr(97 + i * 7 % 26) || i, i FROM generate_series(1, 300) i", "INSERT 0 300")
+	a.want("INSERT INTO r SELECT * FROM h", "INSERT 0 300")
+	a.want("SELECT sherd.split_segment('h', '4')", `table "h" has no segments (SQLSTATE 42809)`)
+	a.want("SELECT sherd.split_segment('r', '4')", `a segment begins at "4" already (SQLSTATE 42710)`)
+	a.want("SELECT sherd.split_segment('r', 'x')", `invalid input syntax for type integer: "x" (SQLSTATE 22P02)`)
+	a.want("SELECT sherd.merge_segments('r', '5')", `no two segments meet at "5" (SQLSTATE 42704)`)
+	a.want("SELECT sherd.move_segment('r', '5', 'nowhere$1')", `fragment "nowhere$1" of database "postgres" does not exist (SQLSTATE 42704)`)
+	old.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+	old.want("SELECT count(*) FROM h", "300\nSELECT 1")
+	rnd := rand.New(rand.NewPCG(3, 5))
+	same := func() {
+		t.Helper()
+		for range 12 {
+			cond := randomRange(rnd)
+			want := a.answer("SELECT a, b, n FROM h WHERE " + cond + " ORDER BY a, b")
+			if got := a.answer("SELECT a, b, n FROM r WHERE " + cond + " ORDER BY a, b"); got != want {
+				t.Fatalf("%s:\n%s\nwant\n%s", cond, got, want)
+			}
+		}
+		a.want("SELECT count(*), sum(n), count(DISTINCT n) FROM r WHERE n > 0", "300|45150|300\nSELECT 1")
+	}
+	same()
+	for _, at := range []string{"2", "2/k", "7/c", "8"} {
+		a.want("SELECT sherd.split_segment('r', '"+at+"')", "\nSELECT 1")
+		same()
+	}
+	a.want("SELECT string_agg(lower, ' ' ORDER BY lower) FROM sherd.segments", "2 2/k 4 7/c 8\nSELECT 1")
+	a.want("SELECT count(DISTINCT fragment) FROM sherd.segments", "3\nSELECT 1")
+	old.want("SELECT count(*) FROM r", `could not serialize access: "r" got a new storage or index after the transaction's snapshot (SQLSTATE 40001)`)
+	old.want("ROLLBACK", "ROLLBACK")
+	for _, at := range []string{"2/k", "4", "8"} {
+		a.want("SELECT sherd.merge_segments('r', '"+at+"')", "\nSELECT 1")
+		same()
+	}
+	a.want("SELECT count(*) FROM sherd.segments", "3\nSELECT 1")
+	a.want("BEGIN", "BEGIN")
+	a.want("SELECT sherd.split_segment('r', '5')", "\nSELECT 1")
+	a.want("SELECT count(*) FROM r", "300\nSELECT 1")
+	a.want("ROLLBACK", "ROLLBACK")
+	same()
+	a.want("SELECT count(*) FROM sherd.segments", "3\nSELECT 1")
+	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+}
+
+// Segments move between fragments while their table is written to, and every row is where it should be.
+func TestSegmentsMove(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	a.want("CREATE TABLE r (id int PRIMARY KEY, n int) WITH (shard_by = 'range', shard_splits = '100,200')", "CREATE TABLE")
+	a.want("INSERT INTO r SELECT g, g FROM generate_series(1, 300) g", "INSERT 0 300")
+	d := w.cfg.Catalog.View().Database(catalog.PostgresDB)
+	m := &mover{w: w, number: 1000}
+	for i, r := range d.Map.Ranges() {
+		if r.Lo < shardmap.BucketCount {
+			continue
+		}
+		target := d.Fragments[i%len(d.Fragments)].ID
+		if target == r.Fragment {
+			target = d.Fragments[(i+1)%len(d.Fragments)].ID
+		}
+		moved, err := m.move(t.Context(), r.Interval, r.Fragment, target)
+		if err != nil || !moved {
+			t.Fatalf("segment %v is not moved: %v", r.Interval, err)
+		}
+		a.want("UPDATE r SET n = n + 1 WHERE id BETWEEN 90 AND 210", "UPDATE 121")
+		a.want("SELECT count(*), sum(id) FROM r", "300|45150\nSELECT 1")
+	}
+	a.want("SELECT sum(n) FROM r WHERE id >= 100 AND id < 201", "15453\nSELECT 1")
+	a.want("SELECT id FROM r WHERE id > 198 ORDER BY id LIMIT 3", "199\n200\n201\nSELECT 3")
+	a.want("SELECT sherd.split_segment('r', '150')", "\nSELECT 1")
+	a.want("SELECT count(*), sum(id) FROM r", "300|45150\nSELECT 1")
+	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
 // randomRange is a condition on the key of r and h.

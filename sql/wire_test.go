@@ -87,6 +87,7 @@ type sentSession struct {
 	builtin.NodeInfo
 	builtin.PlanInfo
 	builtin.TopologyInfo
+	builtin.SegmentInfo
 	builtin.HotInfo
 	builtin.ZoneInfo
 	builtin.IDInfo

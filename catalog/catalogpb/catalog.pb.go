@@ -1855,7 +1855,6 @@ type Segment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Start         []byte                 `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"` // encoded; empty is the lowest
 	Bucket        uint32                 `protobuf:"varint,2,opt,name=bucket,proto3" json:"bucket,omitempty"`
-	Earlier       []uint32               `protobuf:"varint,3,rep,packed,name=earlier,proto3" json:"earlier,omitempty"` // where rows of it lay before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1902,13 +1901,6 @@ func (x *Segment) GetBucket() uint32 {
 		return x.Bucket
 	}
 	return 0
-}
-
-func (x *Segment) GetEarlier() []uint32 {
-	if x != nil {
-		return x.Earlier
-	}
-	return nil
 }
 
 type Sequence struct {
@@ -4243,11 +4235,10 @@ const file_catalog_proto_rawDesc = "" +
 	"\bcounters\x18\x05 \x03(\x05R\bcounters\x12\x14\n" +
 	"\x05since\x18\x06 \x01(\x03R\x05since\x12\x10\n" +
 	"\x03who\x18\a \x01(\tR\x03who\x12\x16\n" +
-	"\x06joined\x18\b \x01(\x03R\x06joined\"Q\n" +
+	"\x06joined\x18\b \x01(\x03R\x06joined\"7\n" +
 	"\aSegment\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\fR\x05start\x12\x16\n" +
-	"\x06bucket\x18\x02 \x01(\rR\x06bucket\x12\x18\n" +
-	"\aearlier\x18\x03 \x03(\rR\aearlier\"\x9a\x02\n" +
+	"\x06bucket\x18\x02 \x01(\rR\x06bucket\"\x9a\x02\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x12R\x05start\x12\x1c\n" +

@@ -23,6 +23,7 @@ type SessionInfo interface {
 	NodeInfo
 	PlanInfo
 	TopologyInfo
+	SegmentInfo
 	HotInfo
 	ZoneInfo
 	IDInfo

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"context"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -136,4 +137,65 @@ func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err 
 		key = types.AppendKey(key, c.Type, d, false)
 	}
 	return key, nil
+}
+
+// SplitSegment cuts the segment of a range table that a key belongs to in two, the second of which begins with it, in a new bucket of a fragment that has
+// few. The rows of the table are stored anew: what is stored under one storage id lies by the same segments always, so snapshots are never in doubt.
+func SplitSegment(ctx context.Context, e *Env, table catalog.OID, text string) error {
+	return changeSegments(ctx, e, table, text, func(c *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
+		if _, err := s.Split(key, shardmap.BucketCount); err != nil {
+			return nil, pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text)
+		}
+		bucket, err := c.Catalog.AssignBuckets(c.ctx, c.Database, func(_ *catalog.View, d *catalog.Database) ([]shardmap.FragmentID, error) {
+			return d.SpreadSegments(1), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return s.Split(key, bucket)
+	})
+}
+
+// MergeSegments makes one of the two segments of a range table that meet at a key, with which the second begins. The rows of the table are stored anew.
+func MergeSegments(ctx context.Context, e *Env, table catalog.OID, text string) error {
+	return changeSegments(ctx, e, table, text, func(_ *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
+		out, err := s.Merge(key)
+		if err != nil {
+			return nil, pgerr.New(pgerr.UndefinedObject, `no two segments meet at "%s"`, text).
+				WithHint("Name the key that the second one begins with; sherd.segments has it as lower.")
+		}
+		return out, nil
+	})
+}
+
+func changeSegments(ctx context.Context, e *Env, table catalog.OID, text string, next func(*change, shardmap.Segments, []byte) (shardmap.Segments, error)) error {
+	r := &runner{Env: e, ctx: ctx}
+	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
+		t := c.view.Table(table)
+		if t == nil || t.Database != c.Database {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		}
+		if !c.owns(t.Owner) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+		}
+		key, err := KeyInSegments(t, text, e.Env)
+		if err != nil {
+			return err
+		}
+		d := &draft{change: c, t: t.Clone(), was: t, restored: true}
+		d.filled = c.rowsOf(t)
+		if d.t.Segments, err = next(c, t.Segments, key); err != nil {
+			return err
+		}
+		return d.putTable()
+	})
+}
+
+// KeyInSegments is SegmentKey of a table that must be a range table.
+func KeyInSegments(t *catalog.Table, text string, env *types.Env) ([]byte, error) {
+	if len(t.Segments) == 0 {
+		return nil, pgerr.New(pgerr.WrongObjectType, `table "%s" has no segments`, t.Name).
+			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", t.Name, shardmap.OptionBy, shardmap.RangeTable)
+	}
+	return SegmentKey(t, text, env)
 }

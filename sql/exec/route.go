@@ -144,8 +144,12 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 		if err := evalInto(c, o.vals, tuple, nil); err != nil {
 			return shardmap.BucketSet{}, err
 		}
-		if err := o.table.readFrom(o.vals, func(b shardmap.Bucket) error { out = append(out, b); return nil }); err != nil {
+		b, err := o.table.bucketOf(o.vals)
+		if err != nil {
 			return shardmap.BucketSet{}, err
+		}
+		if b.found {
+			out = append(out, b.at)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil
@@ -155,11 +159,6 @@ func (o *router) byKeys(c *Ctx) (shardmap.BucketSet, error) {
 func (o *router) byKey(c *Ctx) (shardmap.BucketSet, error) {
 	if err := evalInto(c, o.vals, o.keys[0], nil); err != nil {
 		return shardmap.BucketSet{}, err
-	}
-	if o.table.ranged() {
-		var out []shardmap.Bucket
-		err := o.table.readFrom(o.vals, func(b shardmap.Bucket) error { out = append(out, b); return nil })
-		return shardmap.BucketSetOf(out...), err
 	}
 	b, err := o.table.bucketOf(o.vals)
 	if err != nil || !b.found {
@@ -175,8 +174,12 @@ func (o *router) byKeyArray(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	var out []shardmap.Bucket
 	for _, d := range elems {
-		if err := o.table.readFrom(Row{d}, func(b shardmap.Bucket) error { out = append(out, b); return nil }); err != nil {
+		b, err := o.table.bucketOf(Row{d})
+		if err != nil {
 			return shardmap.BucketSet{}, err
+		}
+		if b.found {
+			out = append(out, b.at)
 		}
 	}
 	return shardmap.BucketSetOf(out...), nil

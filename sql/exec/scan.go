@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -242,21 +241,11 @@ func (o *scanOp) byArray(c *Ctx, view View) error {
 
 // lookup reads the row of a key, if the key's bucket is the task's.
 func (o *scanOp) lookup(c *Ctx, view View, keys Row) error {
-	if o.table.ranged() {
-		return o.table.readFrom(keys, func(b shardmap.Bucket) error { return o.lookupIn(c, view, keys, b) })
-	}
 	bucket, err := o.table.bucketOf(keys)
-	if err != nil || !bucket.found {
+	if err != nil || !bucket.found || !c.local.task.Buckets.Contains(bucket.at) {
 		return err
 	}
-	return o.lookupIn(c, view, keys, bucket.at)
-}
-
-func (o *scanOp) lookupIn(c *Ctx, view View, keys Row, bucket shardmap.Bucket) error {
-	if !c.local.task.Buckets.Contains(bucket) {
-		return nil
-	}
-	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket), keys)
+	o.key = o.table.appendKey(o.table.appendRowPrefix(o.key[:0], bucket.at), keys)
 	value, err := view.Get(c.ctx(), o.key)
 	if err != nil || value == nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments). A row is written where the segments say
-// now; readers look at every bucket where it may have been, for a snapshot may be older than the last split: in one of them it is.
+// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments), in the order of
+// keys. Where segments change, the table is stored anew under another storage id: what is stored under one lies by the same segments always.
 
 // ranged tells whether the table's rows lie by ranges of their keys.
 func (t *table) ranged() bool { return len(t.def.Segments) > 0 }
@@ -28,23 +28,6 @@ func (t *table) all() shardmap.BucketSet {
 		return shardmap.AllBuckets()
 	}
 	return t.def.Segments.Buckets()
-}
-
-// readFrom calls fn with the buckets in which a row with the primary key values may be found: one, but for a while after a split or merge.
-func (t *table) readFrom(keys Row, fn func(shardmap.Bucket) error) error {
-	at, err := t.bucketOf(keys)
-	if err != nil || !at.found {
-		return err
-	}
-	if err := fn(at.at); err != nil || !t.ranged() {
-		return err
-	}
-	for _, b := range t.def.Segments.At(t.appendKey(t.text[:0], keys)).Earlier {
-		if err := fn(b); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // keySpan evaluates a plan.KeySpan to ranges of encoded keys.
