@@ -18,6 +18,7 @@ import (
 func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 	o := t.r.own.Load()
 	if o == nil {
+		t.placedBare()
 		return key, nil
 	}
 	b, ok := t.r.bucketIn(key)
@@ -40,6 +41,7 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 func (t *Tx) placeNow(key []byte) ([]byte, error) {
 	o := t.r.own.Load()
 	if o == nil {
+		t.placedBare()
 		return key, nil
 	}
 	b, ok := t.r.bucketIn(key)
@@ -67,12 +69,22 @@ func (t *Tx) storedNow(key []byte) []byte {
 	return stored(key, o.find(b).Arrival)
 }
 
+// placedBare notes that a key was placed when nothing had ever moved. What has moved since may concern it.
+func (t *Tx) placedBare() {
+	if !t.bare.Load() {
+		t.bare.Store(true)
+	}
+}
+
 // under notes by which ownership a key was placed.
 func (t *Tx) under(o *ownership, owned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.placed {
 		t.placed, t.first, t.intact = true, o, o
+		if t.bare.Load() {
+			t.first, t.intact = nil, nil
+		}
 	}
 	if t.intact != o || !owned {
 		t.intact = nil
@@ -139,7 +151,7 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	worst := here
-	if t.intact != o || !t.placed {
+	if t.intact != o || !t.placed || t.bare.Swap(false) {
 		v, err := t.lookAtKeys(o)
 		if err != nil || v == elsewhere {
 			return v, err

@@ -35,6 +35,7 @@ type Tx struct {
 	placed    bool         // a key was placed by first, the ownership of then; guarded by mu
 	first     *ownership   // guarded by mu
 	intact    *ownership   // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
+	bare      atomic.Bool  // keys were placed when there was no ownership, and were not looked at since
 	set       *lockSet     // most locks of a large transaction, nil: it has few; set once, guarded by mu
 	compactAt int          // so many held go into the set; guarded by mu
 	changes   []lockChange // of locks held, in the order of their numbers, but for those in set; guarded by mu
