@@ -67,6 +67,29 @@ func TestPinAnchors(t *testing.T) {
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
 
+// TestPinnedSegments keeps all ids under a prefix in a fragment, also when their segment is split.
+func TestPinnedSegments(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE people (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'range', shard_splits = 'eu/,eu0')", "CREATE TABLE")
+	c.want("INSERT INTO people SELECT r || '/' || i, '{}' FROM unnest(ARRAY['asia', 'eu', 'us']) r, generate_series(1, 50) i", "INSERT 0 150")
+	c.answer("SELECT sherd.pin_anchors('people', ARRAY['eu/'], 'postgres$2', wait => true)")
+	inside := func(pins string) {
+		t.Helper()
+		c.want("SELECT DISTINCT sherd.fragment('people', id) FROM people WHERE id LIKE 'eu/%'", "postgres$2\nSELECT 1")
+		c.want("SELECT count(*) FROM people WHERE id LIKE 'eu/%'", "50\nSELECT 1")
+		c.want("SELECT count(*), min(fragment), max(fragment) FROM sherd.pins", pins+"|postgres$2|postgres$2\nSELECT 1")
+		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	}
+	inside("1")
+	c.answer("SELECT sherd.split_segment('people', 'eu/3')")
+	inside("2")
+	c.want("SELECT sherd.merge_segments('people', 'eu0')",
+		`segments that meet at "eu0" cannot be merged: they are not pinned to the same fragment (SQLSTATE 55006)`)
+	c.answer("SELECT sherd.merge_segments('people', 'eu/3')")
+	inside("2")
+}
+
 // TestZoneRefusals is who may say where data may be, and what cannot be said.
 func TestZoneRefusals(t *testing.T) {
 	w := newWorld(t)

@@ -140,15 +140,13 @@ func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err 
 }
 
 // SplitSegment cuts the segment of a range table that a key belongs to in two, the second of which begins with it, in a new bucket of a fragment that has
-// few. The rows of the table are stored anew: what is stored under one storage id lies by the same segments always, so snapshots are never in doubt.
+// few, or, where the segment is pinned, of its own fragment, and pinned. The rows of the table are stored anew: what is stored under one storage id lies by the same segments always, so snapshots are never in doubt.
 func SplitSegment(ctx context.Context, e *Env, table catalog.OID, text string) error {
 	return changeSegments(ctx, e, table, text, func(c *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
 		if _, err := s.Split(key, shardmap.BucketCount); err != nil {
 			return nil, pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text)
 		}
-		bucket, err := c.Catalog.AssignBuckets(c.ctx, c.Database, func(_ *catalog.View, d *catalog.Database) ([]shardmap.FragmentID, error) {
-			return d.SpreadSegments(1), nil
-		})
+		bucket, err := c.Catalog.AssignBeside(c.ctx, c.Database, s.At(key).Bucket)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +156,10 @@ func SplitSegment(ctx context.Context, e *Env, table catalog.OID, text string) e
 
 // MergeSegments makes one of the two segments of a range table that meet at a key, with which the second begins. The rows of the table are stored anew.
 func MergeSegments(ctx context.Context, e *Env, table catalog.OID, text string) error {
-	return changeSegments(ctx, e, table, text, func(_ *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
+	return changeSegments(ctx, e, table, text, func(c *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
+		if err := c.pinnedAlike(s, key, text); err != nil {
+			return nil, err
+		}
 		out, err := s.Merge(key)
 		if err != nil {
 			return nil, pgerr.New(pgerr.UndefinedObject, `no two segments meet at "%s"`, text).
@@ -166,6 +167,22 @@ func MergeSegments(ctx context.Context, e *Env, table catalog.OID, text string) 
 		}
 		return out, nil
 	})
+}
+
+// pinnedAlike refuses to merge segments that are pinned to different fragments, or one of which is not pinned: rows would leave, or come to, where they are to stay.
+func (c *change) pinnedAlike(s shardmap.Segments, key []byte, text string) error {
+	i := s.Place(key)
+	if i <= 0 {
+		return nil
+	}
+	d := c.view.Database(c.Database)
+	lower, a := d.PinOf(s[i-1].Bucket)
+	upper, b := d.PinOf(s[i].Bucket)
+	if a == b && lower.Fragment == upper.Fragment {
+		return nil
+	}
+	return pgerr.New(pgerr.ObjectInUse, `segments that meet at "%s" cannot be merged: they are not pinned to the same fragment`, text).
+		WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
 }
 
 func changeSegments(ctx context.Context, e *Env, table catalog.OID, text string, next func(*change, shardmap.Segments, []byte) (shardmap.Segments, error)) error {
