@@ -1,13 +1,13 @@
 package advice
 
 import (
-	"hash/maphash"
 	"math"
 	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 )
@@ -33,8 +33,7 @@ type Judge struct {
 	rejected  int64
 	example   string // why the first document was rejected
 	misplaced int64
-	seen      []uint64 // linear counting of values
-	seed      maphash.Seed
+	seen      []uint64 // linear counting of values, the same for the same documents
 	trend     trend
 }
 
@@ -43,7 +42,7 @@ const distinctBits = 1 << 20
 // NewJudge makes a Judge of a policy for a table, with the bucket map of its database.
 func NewJudge(p *shardmap.Policy, table string, now *shardmap.Map) *Judge {
 	return &Judge{
-		policy: p, table: table, now: now, counts: make([]uint32, shardmap.BucketCount), seen: make([]uint64, distinctBits/64), seed: maphash.MakeSeed(),
+		policy: p, table: table, now: now, counts: make([]uint32, shardmap.BucketCount), seen: make([]uint64, distinctBits/64),
 	}
 }
 
@@ -67,7 +66,7 @@ func (j *Judge) Add(d Document) {
 	}
 	j.counts[place]++
 	text := j.text(d)
-	h := maphash.String(j.seed, text) % distinctBits
+	h := xxhash.Sum64String(text) % distinctBits
 	j.seen[h/64] |= 1 << (h % 64)
 	if n, ok := number(d.ID); ok {
 		j.trend.add(n, text, block.Lo)
