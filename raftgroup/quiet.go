@@ -10,11 +10,13 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// quietTime is how long a warning of the library is not said again.
-const quietTime = time.Minute
+const (
+	quietTime = time.Minute     // how long a warning of the library is not said again
+	firstTime = 3 * time.Second // how long one about another server must go on to be said: a replica that is being opened, or a node that starts again, is none
+)
 
 // Quieten gives a handler under which the Raft library says the same of the same server once a minute, with how often it would have: with a node down
-// every group warns several times a second. All groups that log to it, or to one made of it, count together. What is no warning, and what others log, passes.
+// every group warns several times a second, and with one that starts it does for a moment. All groups that log to it, or to one made of it, count together. What is no warning, and what others log, passes.
 func Quieten(h slog.Handler) slog.Handler { return &quiet{h, &repeats{said: map[string]*said{}}} }
 
 // quiet is a handler that knows what was said.
@@ -40,36 +42,42 @@ type repeats struct {
 }
 
 type said struct {
-	at      time.Time
+	at      time.Time // when it was said last; where it never was, when it was to be said first
+	never   bool
 	skipped int // since then
 }
 
 // maxSaid bounds what is remembered; there are few messages, and few servers.
 const maxSaid = 1024
 
-// pass tells whether something is to be said now, and how often it was not since the last time.
-func (r *repeats) pass(key string, now time.Time) (skipped int, ok bool) {
+// pass tells whether something is to be said now, and how often it was not since the last time. What is on trial must go on for a while first.
+func (r *repeats) pass(key string, trial bool, now time.Time) (skipped int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.said[key]
-	if s == nil {
+	if s == nil || s.never && now.Sub(s.at) >= quietTime { // what was on trial long ago has not gone on
 		if len(r.said) >= maxSaid {
 			clear(r.said)
 		}
-		r.said[key] = &said{at: now}
-		return 0, true
+		r.said[key] = &said{at: now, never: trial}
+		return 0, !trial
 	}
-	if now.Sub(s.at) < quietTime {
+	wait := quietTime
+	if s.never {
+		wait = firstTime
+	}
+	if now.Sub(s.at) < wait {
 		s.skipped++
 		return 0, false
 	}
-	skipped, s.at, s.skipped = s.skipped, now, 0
+	skipped, *s = s.skipped, said{at: now}
 	return skipped, true
 }
 
 // log says a warning, if it was not said just before.
 func (q *quiet) log(s *slog.Logger, msg string, args []any) {
-	skipped, ok := q.repeats.pass(msg+about(args), time.Now())
+	server := about(args)
+	skipped, ok := q.repeats.pass(msg+server, server != "", time.Now())
 	if !ok {
 		return
 	}
