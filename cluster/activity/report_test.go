@@ -54,7 +54,7 @@ func TestReport(t *testing.T) {
 		l.Blockers, l.XID, l.Fragment = nil, 0, 0 // are found of the waits, or are not of these locks
 	}
 	for i := range r.Heat {
-		r.Heat[i].Collection, r.Heat[i].Text = 0, "" // sessions find them
+		r.Heat[i].Collection, r.Heat[i].Text, r.Heat[i].Part = 0, "", false // sessions find them
 	}
 	for i := range r.Waits {
 		r.Waits[i].Since = time.Time{} // is of no use elsewhere
