@@ -148,6 +148,7 @@ func TestAdvisoryLocksOverNodes(t *testing.T) {
 
 // The home of the locks is stopped: another takes over what is held, and what waits goes on there.
 func TestAdvisoryHomeMoves(t *testing.T) {
+	t.Parallel()
 	a := newAdvisors(t)
 	home, one, other := a.home()
 	x, y := a.c.Node(one).Connect(t), a.c.Node(other).Connect(t)
@@ -174,6 +175,7 @@ func TestAdvisoryHomeMoves(t *testing.T) {
 
 // The home is cut off together with a session that holds a lock. The session ends before another one gets it, and its transaction does not commit.
 func TestAdvisoryHomeCutOff(t *testing.T) {
+	t.Parallel()
 	a := newAdvisors(t)
 	home, one, _ := a.home()
 	x, y := a.c.Node(home).Connect(t), a.c.Node(one).Connect(t)
@@ -191,6 +193,7 @@ func TestAdvisoryHomeCutOff(t *testing.T) {
 
 // A node starts again: what its sessions held is free soon. One that is cut off loses its locks in time.
 func TestAdvisoryGatewayGone(t *testing.T) {
+	t.Parallel()
 	a := newAdvisors(t)
 	_, one, other := a.home()
 	x, y := a.c.Node(one).Connect(t), a.c.Node(other).Connect(t)

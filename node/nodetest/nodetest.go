@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"net"
 	"os"
@@ -101,11 +102,11 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 }
 
 // freeAddr finds an address for a node, and keeps its host in mind: others connect to it before its start is over, and after the next. It is of a loopback
-// address of this process alone, where there is more than one: nobody else takes the port while the node does not listen.
+// address of this process and test, where there is more than one: nobody else takes the port while the node does not listen.
 func (c *Cluster) freeAddr(number uint32) string {
 	c.t.Helper()
-	pid := os.Getpid()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+number%250))
+	pid, test := os.Getpid(), crc32.ChecksumIEEE([]byte(c.t.Name()))
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+(test%25*10+number)%250))
 	if err != nil {
 		l, err = net.Listen("tcp", "127.0.0.1:0")
 	}

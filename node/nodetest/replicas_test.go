@@ -96,6 +96,7 @@ func TestGrowAndLoseANode(t *testing.T) {
 
 // A node that is silent for sherd.dead_node_after has its replicas elsewhere; when it comes back it has none of them, and is given some again.
 func TestDeadNodeIsReplaced(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 4)
 	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
 	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")
@@ -132,6 +133,7 @@ func TestDeadNodeIsReplaced(t *testing.T) {
 
 // Where it is only advised, the replicas of a dead node are replaced when somebody says so.
 func TestDeadNodeIsAdvised(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 4, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.replace_dead_nodes = 'advise'")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.dead_node_after = '1s'")
@@ -165,6 +167,7 @@ func TestDeadNodeIsAdvised(t *testing.T) {
 
 // The number of replicas changes online, of a database and of one fragment, which may be bound to nodes.
 func TestReplicationFactorOnline(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
 	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
 	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")

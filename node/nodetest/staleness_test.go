@@ -222,6 +222,7 @@ func TestFollowersAgree(t *testing.T) {
 // TestFollowersAfterMoves: what a range that has been away left in a local index is not taken for what it has now by replicas that do not lead. Each
 // statement leaves as many rows to each value as there were, so every answer is the same, of whatever time.
 func TestFollowersAfterMoves(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 2 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, k int NOT NULL)")
 	exec(t, c, 1, "CREATE INDEX ON acc (k)")

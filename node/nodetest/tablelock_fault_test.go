@@ -36,6 +36,7 @@ func TestCommitPreparedElsewhere(t *testing.T) {
 
 // TestLockGatewayCutOff cuts the node of a transaction off that has locked a table: others go on without it in time, and it does not commit.
 func TestLockGatewayCutOff(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 3)
 	a, c := w.Node(1).Connect(t), w.Node(3).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)", c)
@@ -70,6 +71,7 @@ func TestLockAndNewNode(t *testing.T) {
 
 // TestLockOneWay asks for a lock where a node does not answer this one, and others hear it: it may have writers, so it is not left out.
 func TestLockOneWay(t *testing.T) {
+	t.Parallel()
 	w := newLockWorldAs(t, 3, func(_ uint32, cfg *node.Config) { cfg.LockPatience = 7 * time.Second })
 	a, b := w.Node(1).Connect(t), w.Node(2).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)", b)

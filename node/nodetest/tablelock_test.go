@@ -207,6 +207,7 @@ func TestLockTableEverywhere(t *testing.T) {
 
 // TestLocksOfNodesThatDie goes on without a node that has died with a lock, and with one asked.
 func TestLocksOfNodesThatDie(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 3)
 	a, b := w.Node(1).Connect(t), w.Node(2).Connect(t)
 	c := w.Node(3).Connect(t)

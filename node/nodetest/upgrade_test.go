@@ -19,6 +19,7 @@ var (
 // A cluster is upgraded node by node; when all run the new release the upgrade becomes final by itself, after which the old release is refused, as is one
 // that is too new from the beginning.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) {
 		cfg.Fragments, cfg.Replication, cfg.Version, cfg.UpgradeLook = 1, 1, firstRelease, 20*time.Millisecond
 	})
