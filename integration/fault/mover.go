@@ -168,9 +168,6 @@ func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 		return "", 0, err
 	}
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(ctx, "SELECT sherd.resume_move(id) FROM sherd.moves WHERE state = 'paused'"); err != nil {
-		return "", 0, err
-	}
 	if err := m.ended(ctx, conn); err != nil {
 		return "", 0, err
 	}
@@ -196,10 +193,13 @@ func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	return b.String(), done, err
 }
 
-// ended waits until no move is left.
+// ended waits until no move is left. What is paused goes on; this node may hear of a pause that was asked of another one only by and by.
 func (m *Mover) ended(ctx context.Context, conn *pgx.Conn) error {
 	left := ""
 	for {
+		if _, err := conn.Exec(ctx, "SELECT sherd.resume_move(id) FROM sherd.moves WHERE state = 'paused'"); err != nil && ctx.Err() == nil {
+			return err
+		}
 		err := conn.QueryRow(ctx, "SELECT coalesce(string_agg(format('%s: [%s,%s) %s → %s %s %s %s', id, first_bucket, end_bucket, source, target, state, phase, waits_for), E'\n'), '') FROM sherd.moves").Scan(&left)
 		switch {
 		case ctx.Err() != nil:
