@@ -67,6 +67,9 @@ func (i info) adviser(table catalog.OID) (*adviser, error) {
 	case t.PrimaryKey() == nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
 			WithHint("Give it one: ALTER TABLE … ADD PRIMARY KEY.")
+	case t.Segments != nil:
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `rows of table "%s" lie by ranges of their keys, not by a sharding policy`, t.Name).
+			WithHint("sherd.segments shows how they are spread.")
 	}
 	return &adviser{i.Session, i.ctx, v, t}, nil
 }

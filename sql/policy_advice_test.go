@@ -43,4 +43,9 @@ func TestPolicyAdvice(t *testing.T) {
 	a.want("CREATE TABLE lines (o int, n int, PRIMARY KEY (o, n))", "CREATE TABLE")
 	a.want("INSERT INTO lines SELECT g / 10, g % 10 FROM generate_series(1, 500) g", "INSERT 0 500")
 	a.want("SELECT policy->'Fields'->>0, documents, misplaced FROM sherd.policy_advice('lines') ORDER BY 1", "id()|500|0\nn|500|500\no|500|500\nSELECT 3")
+
+	// Segments of a range table are buckets of the database too.
+	a.want("CREATE TABLE events (id text PRIMARY KEY, v int) WITH (shard_by = 'range', shard_splits = 'g,p')", "CREATE TABLE")
+	a.want("SELECT policy->'Fields'->>0, documents FROM sherd.policy_advice('orders') LIMIT 1", "Customer|600\nSELECT 1")
+	a.want("SELECT * FROM sherd.policy_advice('events')", `rows of table "events" lie by ranges of their keys, not by a sharding policy (SQLSTATE 55000)`)
 }

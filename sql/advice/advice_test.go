@@ -72,6 +72,28 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestSegmentsBeside: buckets of segments, to which no document is hashed, and a fragment that has nothing else, change no figure.
+func TestSegmentsBeside(t *testing.T) {
+	plain := shardmap.NewInitialMap([]shardmap.FragmentID{1, 2, 3})
+	beside, _, err := plain.Assign([]shardmap.FragmentID{1, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(m *shardmap.Map) string {
+		j := NewJudge(policy(t, `{"Fields":["Customer"]}`), "orders", m)
+		for i := range 1000 {
+			id := fmt.Sprintf("orders/%d-A", i)
+			own := shardmap.HashBucket(id)
+			j.Add(Document{ID: id, Own: own, Bucket: own, Values: []shardmap.Value{shardmap.Text(fmt.Sprintf("customers/%d-A", i%97))}, Bytes: 1000})
+		}
+		return fmt.Sprintf("%+v", *j.Report(Statements{}))
+	}
+	cut := func(s string) string { return s[strings.Index(s, "Documents:"):] } // the policy before that is a pointer
+	if got, want := cut(of(beside)), cut(of(plain)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestIDPolicy(t *testing.T) {
 	r := judged(t, `{"Fields":["id()"]}`, 5000, func(int) shardmap.Value { return shardmap.Missing() }, Statements{})
 	if r.Rejected != 0 || r.Misplaced != 0 || r.Distinct < 4900 || !r.Ordered || len(r.Advice) != 0 {

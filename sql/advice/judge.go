@@ -133,7 +133,7 @@ type Spread struct {
 
 func (j *Judge) spread() (s Spread) {
 	of := map[shardmap.FragmentID]int64{}
-	for _, r := range j.now.Ranges() {
+	for _, r := range j.hashed() {
 		for b := r.Lo; b < r.Hi; b++ {
 			n := int64(j.counts[b])
 			if n == 0 {
@@ -151,9 +151,28 @@ func (j *Judge) spread() (s Spread) {
 		for _, n := range of {
 			most = max(most, n)
 		}
-		s.Skew = float64(most) * float64(len(j.now.Fragments())) / float64(placed)
+		s.Skew = float64(most) * float64(j.fragments()) / float64(placed)
 	}
 	return s
+}
+
+// hashed gives the ranges of the buckets that a policy can choose. The map may have others, segments of range tables, which no document is hashed to.
+func (j *Judge) hashed() []shardmap.Range {
+	ranges := j.now.Ranges()
+	n := 0
+	for n < len(ranges) && ranges[n].Lo < shardmap.BucketCount {
+		n++
+	}
+	return ranges[:n]
+}
+
+// fragments counts those that documents can be in.
+func (j *Judge) fragments() int {
+	of := map[shardmap.FragmentID]bool{}
+	for _, r := range j.hashed() {
+		of[r.Fragment] = true
+	}
+	return len(of)
 }
 
 // trend tells whether values rise with the numbers of ids, and whether neighbours in that order go to the same block. It looks at a sample.

@@ -47,7 +47,7 @@ func (j *Judge) Report(s Statements) *Report {
 	}
 	rises, hot, known := j.trend.judge()
 	r.Rises, r.Ordered = rises, known
-	r.judge(hot, int64(len(j.now.Fragments())))
+	r.judge(hot, int64(j.fragments()))
 	return r
 }
 
