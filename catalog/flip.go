@@ -26,8 +26,8 @@ func (c *Change) step(job, number uint64) (RunningMove, error) {
 }
 
 // Flip makes the target of a move's step the owner of its buckets: the map of the next epoch and the step as flipped, as one. Entries of indexes were
-// derived by the given versions of tables; where one has another, and where an index of the database is being built, it is refused
-// (DefinitionsChangedError). A step that is not running is ErrStepOver. note adds what is to be kept with it: F, Since, counters.
+// derived by the given versions of tables, which are also those of all that have a global index (View.FlipsWith); where one has another, and where an index
+// of the database is being built, it is refused (DefinitionsChangedError). A step that is not running is ErrStepOver. note adds what is to be kept with it: F, Since, counters.
 func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Move), micros int64) error {
 	m, err := c.step(job, number)
 	if err != nil {
@@ -55,6 +55,18 @@ func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Mov
 	return errors.Join(c.PutDatabase(d), c.PutJob(m.Job.WithMove(m.Move, micros)))
 }
 
+// FlipsWith adds to the versions by which entries were derived those of the other tables of a database that have global indexes: their entries travel as they
+// are, and which those are goes by the definitions too.
+func (v *View) FlipsWith(database OID, derived map[OID]uint64) {
+	for t := range v.Tables(database) {
+		if _, ok := derived[t.OID]; !ok && t.hasGlobal() {
+			derived[t.OID] = t.Version
+		}
+	}
+}
+
+func (t *Table) hasGlobal() bool { return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.Global }) }
+
 func owns(d *Database, s MoveStep) bool {
 	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool { return r.Fragment == s.Source && r.Lo <= s.Lo && s.Hi <= r.Hi })
 }
@@ -70,6 +82,9 @@ func (c *Change) requireDerived(database OID, derived map[OID]uint64) error {
 		}
 	}
 	for t := range c.base.Tables(database) {
+		if _, ok := derived[t.OID]; !ok && t.hasGlobal() {
+			return &DefinitionsChangedError{fmt.Sprintf("table %q has got a global index", t.Name)}
+		}
 		for i := range t.Indexes {
 			if t.Indexes[i].State == IndexBuilding {
 				return &DefinitionsChangedError{fmt.Sprintf("index %q is being built", t.Indexes[i].Name)}

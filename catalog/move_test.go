@@ -174,6 +174,55 @@ func TestFlip(t *testing.T) {
 	}
 }
 
+// TestFlipWithGlobalIndexes: a table with a global index is in the condition of a flip, whether anything was derived for it or not.
+func TestFlipWithGlobalIndexes(t *testing.T) {
+	_, do := movedCatalog(t)
+	var before, now *View
+	put := func(oid OID, name string, global bool) error {
+		return do(func(v *View, c *Change) error {
+			x := Index{OID: oid + 1, Name: name + "_x", StorageID: uint32(oid + 1), Columns: []int16{0}, Expressions: []string{"1"}, Global: global}
+			table := &Table{OID: oid, Database: 5, Schema: 16384, Name: name, Owner: 10, Kind: KindTable, StorageID: uint32(oid), NextAttNum: 1, Indexes: []Index{x}}
+			return c.PutTable(table)
+		})
+	}
+	see := func() (v *View) {
+		_ = do(func(at *View, _ *Change) error { v = at; return nil })
+		return v
+	}
+	err := errors.Join(put(16390, "local", false), put(16392, "global", true), do(func(_ *View, c *Change) error {
+		return c.BeginStep(7, MoveStep{Number: 20, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: 1}, 2)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = see()
+	with := func(v *View) map[OID]uint64 {
+		derived := map[OID]uint64{16385: 1}
+		v.FlipsWith(5, derived)
+		return derived
+	}
+	if d := with(before); len(d) != 2 || d[16392] != before.Table(16392).Version {
+		t.Fatalf("%v", d)
+	}
+	flip := func(derived map[OID]uint64) error {
+		return do(func(_ *View, c *Change) error { return c.Flip(7, 20, derived, func(*Move) {}, 3) })
+	}
+	var changed *DefinitionsChangedError
+	if err := flip(map[OID]uint64{16385: 1}); !errors.As(err, &changed) {
+		t.Errorf("without the table that has one: %v", err)
+	}
+	if err := put(16394, "later", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := flip(with(before)); !errors.As(err, &changed) {
+		t.Errorf("with one that was made since: %v", err)
+	}
+	now = see()
+	if err := flip(with(now)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A move does not wait for what concerns other objects, and notices what concerns it.
 func TestFlipConflicts(t *testing.T) {
 	for _, c := range []struct {

@@ -201,6 +201,9 @@ func (h *Host) folder(id txn.FragmentID) string {
 	return filepath.Join(h.cfg.Dir, strconv.FormatUint(uint64(id), 10))
 }
 
+// catalogPatience is how long a step of a move waits for the catalog's leader to tell of new definitions.
+const catalogPatience = 2 * time.Second
+
 func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
@@ -209,6 +212,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 		c.Added = f.Added
 	}
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
+	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld

@@ -50,6 +50,10 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 		return ReadResult{}, errNoLeader
 	}
 	defer r.done.Done()
+	term := r.term.Load()
+	if err := r.knowGlobals(ctx); err != nil {
+		return ReadResult{}, err
+	}
 	own, T, err := r.readAt(ctx, req)
 	if err != nil {
 		return ReadResult{}, err
@@ -58,7 +62,19 @@ func (r *Replica) ReadVersions(ctx context.Context, req ReadRequest, fn func(bat
 	if err != nil {
 		return ReadResult{}, err
 	}
+	if r.term.Load() != term {
+		return ReadResult{}, errNoLeader // another leader may have been told of indexes meanwhile
+	}
 	return r.readVersions(ctx, req, own, T, fn)
+}
+
+// knowGlobals sees to it that no entry of a global index is taken for one of a local index: those that were prepared before the call are of indexes that the
+// catalog had before, and for the others tasks name the index to the leader first (Replica.Global). That holds for the term in which it was called.
+func (r *Replica) knowGlobals(ctx context.Context) error {
+	if r.cfg.CatchUp == nil {
+		return nil
+	}
+	return r.cfg.CatchUp(ctx)
 }
 
 // readVersions is ReadVersions at a T at which everything is there.
@@ -302,7 +318,10 @@ func (v *versionReader) flush() error {
 func someKey(x globalIndex) []byte { return append(IndexPrefix(x.table, x.index), 0, 0, 0) }
 
 // globals lists the global indexes of which there are keys here.
-func (r *Replica) globals() (out []globalIndex, err error) {
+func (r *Replica) globals(ctx context.Context) (out []globalIndex, err error) {
+	if err := r.knowGlobals(ctx); err != nil {
+		return nil, err
+	}
 	if !r.beginReading() {
 		return nil, errNoLeader
 	}

@@ -39,6 +39,9 @@ type Config struct {
 	Added bool
 	// Global tells whether an index of a table is global, so that its entries' keys begin with a bucket; nil: none is.
 	Global func(table, index uint32) bool
+	// CatchUp waits until Global knows every index that was defined before the call; nil: it always does. A leader that is behind would take entries of a new
+	// global index for a local one's, and leave them behind in a move.
+	CatchUp func(ctx context.Context) error
 
 	// Name says what the fragment is called, and where this replica is, in messages for people; nil: by its number.
 	Name func() string

@@ -44,6 +44,9 @@ func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration
 	}
 	res, rerr := r.readBelow(ctx, f, req, settle, fn)
 	F, err := f.await()
+	if !rule.MoveRead {
+		return res, rerr
+	}
 	if err != nil {
 		return ReadResult{}, err
 	}
@@ -81,6 +84,7 @@ type fencing struct {
 	F      txn.Timestamp
 	before uint64          // the stamp of the last entry before it
 	over   <-chan struct{} // its term
+	term   uint64
 }
 
 // calmTime is how long a cut waits for a moment at which nothing is prepared in the ranges: nobody is held up by that, while to give up means to copy again.
@@ -93,13 +97,17 @@ func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []Bucket
 	case r.term.Load() == 0:
 		return nil, errNoLeader
 	}
+	term := r.term.Load()
+	if err := r.knowGlobals(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.settled(ctx, ranges, calm); err != nil { // better now than with everybody waiting
 		return nil, err
 	}
 	f := &fencing{r: r, move: move, ranges: ranges}
 	e := &entry{kind: kindFence, moving: moving{move: move, ranges: ranges}}
 	o := offer{body: e.encode(), stamped: func(F txn.Timestamp) {
-		f.before, f.over = r.lastProposed, r.termOver()
+		f.before, f.over, f.term = r.lastProposed, r.termOver(), r.term.Load()
 		if rule.MoveProposed {
 			r.addPending(pendingChange{changeOf: changeOf{kindFence, move}, ranges: ranges, F: F})
 		}
@@ -109,6 +117,10 @@ func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []Bucket
 		return nil, err
 	}
 	r.fault("move.fencing")
+	if f.term != term {
+		_, err := f.await()
+		return nil, errors.Join(errNoLeader, err)
+	}
 	return f, nil
 }
 

@@ -42,7 +42,7 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	if err := r.nothingThere(ranges); err != nil {
 		return 0, err
 	}
-	globals, err := r.globals()
+	globals, err := r.globals(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -221,7 +221,7 @@ func (r *Replica) Unfence(_ context.Context, move uint64, ranges []BucketRange) 
 // Own makes the target the owner, after the flip: its stamp is above F, and so above all that the source has promised for the ranges. since is the
 // largest watermark that the source's reads have given: reads below it are refused here too.
 func (r *Replica) Own(_ context.Context, move uint64, ranges []BucketRange, F, since txn.Timestamp) error {
-	return r.takeOver(move, ranges, F, since, false)
+	return r.takeOver(move, ranges, F, since, !rule.MoveSeen)
 }
 
 // OwnCarried is Own for the driver that has carried what was left up to F here itself, and has been told so: the ranges are the fragment's from the
@@ -303,8 +303,8 @@ func (r *Replica) goes(e *entry) error {
 }
 
 // Clean has the source delete, in the background, what it has of ranges that are gone. Snapshots that were taken before still find it.
-func (r *Replica) Clean(_ context.Context, move uint64, ranges []BucketRange) error {
-	globals, err := r.globals()
+func (r *Replica) Clean(ctx context.Context, move uint64, ranges []BucketRange) error {
+	globals, err := r.globals(ctx)
 	if err != nil {
 		return err
 	}
@@ -312,8 +312,8 @@ func (r *Replica) Clean(_ context.Context, move uint64, ranges []BucketRange) er
 }
 
 // Abandon has the target give up what it has received of a move that the catalog has declared aborted, and bars what of it is still on its way.
-func (r *Replica) Abandon(_ context.Context, move uint64, ranges []BucketRange) error {
-	globals, err := r.globals()
+func (r *Replica) Abandon(ctx context.Context, move uint64, ranges []BucketRange) error {
+	globals, err := r.globals(ctx)
 	if err != nil {
 		return err
 	}

@@ -198,3 +198,75 @@ func TestRuleMoveAbove(t *testing.T) {
 		t.Errorf("a commit at %s below a read at %s", ts, T)
 	}
 }
+
+// TestRuleMoveRead: what was read below a fence that did not come into the log is no last read.
+func TestRuleMoveRead(t *testing.T) {
+	g := newGate()
+	m := openMover(t, g.config)
+	a, b := m.c.rs[0], m.c.rs[1]
+	commitRow(t, a, movedKey(100, "k"), "1")
+	n, ctx := m.number(), testContext(t)
+	if _, err := b.BeginReceive(ctx, n, movedRange, a.Watermark()); err != nil {
+		t.Fatal(err)
+	}
+	release := g.shut(t)
+	lifted := make(chan error, 1)
+	go func() { lifted <- a.Unfence(ctx, n, movedRange) }() // whoever undoes the step is before the fence
+	<-g.proposed
+	type cut struct {
+		res ReadResult
+		err error
+	}
+	done := make(chan cut, 1)
+	go func() {
+		res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, time.Second, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+		done <- cut{res, err}
+	}()
+	<-g.proposed
+	release()
+	if err := <-lifted; err != nil {
+		t.Fatal(err)
+	}
+	c := <-done
+	if !errors.Is(c.err, ErrMoveVoid) {
+		t.Errorf("a read without a fence: %v", c.err)
+	}
+	if c.err != nil {
+		return
+	}
+	commitRow(t, a, movedKey(100, "k"), "2")
+	if err := b.Own(ctx, n, movedRange, c.res.T, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=2 " {
+		t.Errorf("a write that was acknowledged is lost: %s", got)
+	}
+}
+
+// TestRuleMoveSeen: who has not carried what was left through this replica makes it the owner when its log says so, not before: it may be a leader of the
+// past, which lacks what came last.
+func TestRuleMoveSeen(t *testing.T) {
+	g := newGate()
+	m := openMover(t, g.config)
+	a, b := m.c.rs[0], m.c.rs[1]
+	commitRow(t, a, movedKey(100, "k"), "1")
+	n := m.number()
+	F, since, err := m.prepare(a, b, n, movedRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := g.shut(t)
+	owned := make(chan error, 1)
+	go func() { owned <- b.Own(context.Background(), n, movedRange, F, since) }()
+	<-g.proposed
+	if err := b.Admit(canceled(), movedRange, 0, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("before the log says so: %v", err)
+	}
+	release()
+	if err := <-owned; err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=1 " {
+		t.Errorf("the target has %s", got)
+	}
+}

@@ -82,6 +82,9 @@ func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool)
 
 // key takes the versions of a key.
 func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
+	if key := versions[0].Key; !storage.IsRow(key) {
+		c.s.target.Global(storage.TableOf(key), storage.IndexOf(key)) // which its catalog may not know yet
+	}
 	for _, v := range versions {
 		if err := c.add(ctx, v); err != nil {
 			return err

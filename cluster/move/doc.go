@@ -26,6 +26,8 @@
 //	    where it is not in its turn.
 //	M6  The F of the flip is that of the fence which stands and of the last read, both of one leader in one term; the target owns at once only where the
 //	    driver itself has carried up to that F through the replica that leads.
+//	M7  A source reads, fences and cleans only when its view of the catalog holds every global index of which it may have entries; the flip is conditional on
+//	    all tables that have one.
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //

@@ -157,6 +157,7 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the catalog has no leader within reach: %w", err)
 	}
+	view.FlipsWith(s.m.Job.Database, s.carrier.derived)
 	if err := s.check(view); err != nil {
 		return err
 	}

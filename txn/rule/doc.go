@@ -41,6 +41,8 @@
 //	sherd_no_move_stage    MoveStage
 //	sherd_no_move_proposed MoveProposed
 //	sherd_no_move_above    MoveAbove
+//	sherd_no_move_read     MoveRead
+//	sherd_no_move_seen     MoveSeen
 //
 // A tag that the protocol survives by another rule is no mistake of the checker: T2Read, for one, hides behind clocks that are carried along.
 package rule
@@ -87,6 +89,8 @@ func Off() []string {
 		{"MoveStage", MoveStage},
 		{"MoveProposed", MoveProposed},
 		{"MoveAbove", MoveAbove},
+		{"MoveRead", MoveRead},
+		{"MoveSeen", MoveSeen},
 	} {
 		if !r.on {
 			names = append(names, r.name)

@@ -1,0 +1,92 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// behind makes a mover whose fragments do not know their global index before they catch up with the catalog, which they are led to forget: as a new leader
+// whose catalog lags, after another one was told of the index.
+func behind(t *testing.T) (m *mover, forget func()) {
+	var knows atomic.Bool
+	knows.Store(true)
+	m = openMover(t, slowRecovery, func(c *Config) {
+		c.Global = func(_, index uint32) bool { return index == globalIndexID && knows.Load() }
+		c.CatchUp = func(context.Context) error {
+			knows.Store(true)
+			return nil
+		}
+	})
+	return m, func() { knows.Store(false) }
+}
+
+// TestLeaderBehindTheCatalog: a source that does not know yet that an index is global carries its entries, and a step that takes none for what it is.
+func TestLeaderBehindTheCatalog(t *testing.T) {
+	m, forget := behind(t)
+	a, b := m.c.rs[0], m.c.rs[1]
+	commitRow(t, a, movedKey(100, "k"), "1")
+	commitRow(t, a, movedEntry(100, "k"), "e")
+	n, ctx := m.number(), testContext(t)
+	if _, err := b.BeginReceive(ctx, n, movedRange, a.Watermark()); err != nil {
+		t.Fatal(err)
+	}
+	forget()
+	first, err := m.copy(a, b, n, ReadRequest{Ranges: movedRange})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commitRow(t, a, movedEntry(101, "l"), "f")
+	forget()
+	res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, time.Second, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	forget()
+	m.finish(a, b, n, movedRange, res.T, res.Watermark)
+	a.drops.wait()
+	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=1 100:k=e 101:l=f " {
+		t.Errorf("the target has %s", got)
+	}
+	if n := keysOf(t, a, globalIndex{movedTable, globalIndexID}); n != 0 {
+		t.Errorf("%d entries are left at the source", n)
+	}
+}
+
+// TestPreparedEntryBehindTheCatalog: what is prepared and writes an entry of a global index into the ranges is in the way also of a leader that does not
+// know the index yet.
+func TestPreparedEntryBehindTheCatalog(t *testing.T) {
+	m, forget := behind(t)
+	a := m.c.rs[0]
+	tx := a.Tx(txn.NewID())
+	if err := errors.Join(tx.LockNewest(t.Context(), movedEntry(100, "k")), tx.Put(movedEntry(100, "k"), []byte("e"))); err != nil {
+		t.Fatal(err)
+	}
+	req := HoldRequest{HoldRequest: txn.HoldRequest{GID: "a name"}, Home: 1, Writers: []txn.FragmentID{1}}
+	if err := tx.Hold(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	forget()
+	var held *HeldError
+	_, err := a.Cut(t.Context(), ReadRequest{Ranges: movedRange, Move: m.number()}, time.Second, func([]Version) error { return nil })
+	if !errors.As(err, &held) {
+		t.Errorf("%v", err)
+	}
+}
+
+// keysOf counts the keys of an index that are there, of any arrival.
+func keysOf(t *testing.T, r *Replica, x globalIndex) (n int) {
+	t.Helper()
+	at := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer at.Discard()
+	c := newCursor(at, txn.Prefix(IndexPrefix(x.table, x.index)), false)
+	defer c.it.Close()
+	for ; c.valid(); c.it.Next() {
+		n++
+	}
+	return n
+}
