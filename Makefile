@@ -6,11 +6,12 @@
 # make large    transactions of a million rows and of a GiB, with what memory they take
 # make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
 # make soak     three nodes in network namespaces, with faults at random: SOAK=30m; wants root and iproute2
+# make resharding  split documents, former ids, segments and zones on four nodes, with faults at random: RESHARDING=10m; wants root and iproute2
 # make failover how long writes to a fragment pause when its leader dies (FAILOVER=10 trials), and what an idle cluster takes; 5 minutes
 # make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS='fenced|aborted: all' for some
 # make moves    what moving buckets costs those who read and write meanwhile, and how fast it is: DOCS=1000000 documents on three nodes, then a fourth (SHERD_PROFILE=directory for profiles of each phase)
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak failover arrows moves generate static
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves generate static
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -60,6 +61,11 @@ SOAK ?= 30m
 soak: build
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority' ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
+
+RESHARDING ?= 10m
+
+resharding: build
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_RESHARDING=$(RESHARDING) $(GO) test -count=1 -timeout 120m -v -run 'TestResharding|TestFullDiskWhileReplacing' ./integration/fault
 
 FAILOVER ?= 10
 

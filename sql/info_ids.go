@@ -142,6 +142,9 @@ func (i info) DropForwarding(table uint32) error {
 
 // ControlJob implements builtin.IDInfo.
 func (i info) ControlJob(id int64, verb string) error {
+	if i.ctx != nil {
+		i.db.catchUp(i.ctx) // the job may have been begun at another node just now
+	}
 	j := i.db.cfg.Catalog.View().Job(uint64(id))
 	if j == nil || !j.AboutIDs() || j.Database != i.database {
 		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references in this database", id)

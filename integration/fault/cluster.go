@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +51,9 @@ type Node struct {
 	stopped bool                 // by SIGSTOP
 	flags   []string
 }
+
+// nodeNumber stands for a node's number in what is started with all of them.
+const nodeNumber = "{node}"
 
 // NewCluster starts n nodes that replicate everything on three of them.
 func NewCluster(binary, dir string, network Network, n int, flags ...string) (*Cluster, error) {
@@ -140,9 +144,13 @@ func (c *Cluster) Token() (string, error) {
 func (n *Node) URL() string { return "postgres://postgres@" + n.SQL + "/postgres?connect_timeout=5" }
 
 func (c *Cluster) start(n *Node, flags ...string) error {
+	flags = append([]string{"--node-addr", n.Peers, "--http-addr", n.http}, flags...)
+	for _, f := range append(slices.Clip(n.flags), c.flags...) {
+		flags = append(flags, strings.ReplaceAll(f, nodeNumber, strconv.Itoa(n.Number)))
+	}
 	p, err := integration.StartCommand(integration.Command{
 		Via: c.network.Via(n.Number), Binary: c.binary, Data: n.data, SQLAddr: n.listen,
-		Flags: append(append([]string{"--node-addr", n.Peers, "--http-addr", n.http}, flags...), append(n.flags, c.flags...)...),
+		Flags: flags,
 	})
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.Number, err)

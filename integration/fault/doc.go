@@ -2,6 +2,8 @@
 // links, a full disk, a lost data directory, rolling restarts. Buckets move to and fro and clients of package workload go on meanwhile, at whichever node answers; one whose
 // transaction does not end within a minute has all nodes write down what they are at. Clocks that are wrong are in node/nodetest: no process can be given one.
 //
+// TestResharding asks meanwhile for all else that reshards: split documents, former ids, segments, and rules where replicas may be (Resharder).
+//
 // At each arrow of a move of buckets nodes are killed in turn (TestCrashAtArrows): the nodes are then this program itself, which tells the test of every
 // arrow that its driver comes by and waits there.
 //

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // Without SHERD_SOAK each fault of processes comes once. With it, faults come at random for so long, those of the network too, which is then made
 // of namespaces, unless SHERD_LOOPBACK is set.
 func TestFaults(t *testing.T) {
-	soak := soakLength(t)
+	soak := soakLength(t, "SHERD_SOAK")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -215,15 +215,16 @@ func waitWhole(t *testing.T, c *Cluster) {
 	}
 }
 
-func soakLength(t *testing.T) time.Duration {
+// soakLength is what an environment variable says, 0 where it is not set.
+func soakLength(t *testing.T, variable string) time.Duration {
 	t.Helper()
-	s := os.Getenv("SHERD_SOAK")
+	s := os.Getenv(variable)
 	if s == "" {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		t.Fatalf("SHERD_SOAK: %v", err)
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return d
 }

@@ -83,9 +83,7 @@ type Registers struct {
 // NewRegisters makes a round's documents; the first round, 0, makes the table too.
 func (r *Run) NewRegisters(ctx context.Context, conn *pgx.Conn, round int) (*Registers, error) {
 	if round == 0 {
-		if r.began.IsZero() {
-			r.began = time.Now()
-		}
+		r.start()
 		if _, err := conn.Exec(ctx, "CREATE TABLE registers (id text PRIMARY KEY, v int NOT NULL, doc jsonb)"); err != nil {
 			return nil, err
 		}

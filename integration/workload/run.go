@@ -126,7 +126,7 @@ func (r *Run) Errors() string {
 
 // Start lets the clients work until ctx ends; the answer waits for them.
 func (r *Run) Start(ctx context.Context) (wait func()) {
-	r.began = time.Now()
+	r.start()
 	var wg sync.WaitGroup
 	for n := range listClients {
 		c := &listClient{r.client(uint64(n + 2))}
@@ -143,6 +143,13 @@ func (r *Run) Start(ctx context.Context) (wait func()) {
 		}
 	}
 	return wg.Wait
+}
+
+// start begins the history's time.
+func (r *Run) start() {
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
 }
 
 // Now is the time since Start.

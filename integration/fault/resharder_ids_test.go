@@ -1,0 +1,101 @@
+package fault
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// jobsEnd is within which a job about some hundred documents comes to its end, whatever happens to nodes meanwhile.
+const jobsEnd = 5 * time.Minute
+
+// placements changes the policy of the documents, gives them the ids that it wants, and has the policy validated; now and then it mends the references
+// to former ids, and ends these.
+func (o *operator) placements() {
+	field, mutable := string("ABC"[o.rnd.IntN(3)]), o.rnd.IntN(3) > 0
+	if !o.insist("ALTER TABLE SET", fmt.Sprintf("ALTER TABLE placed SET (shard_by = '%s', shard_mutable = %t)", field, mutable)) {
+		return
+	}
+	if !o.job("replace_placement", "SELECT sherd.replace_placement('placed')") {
+		return
+	}
+	if mutable && !o.insist("ALTER TABLE SET", "ALTER TABLE placed SET (shard_mutable = false)") {
+		return
+	}
+	if !o.insist("VALIDATE", "ALTER TABLE placed VALIDATE CONSTRAINT sharding") {
+		return
+	}
+	if o.rnd.IntN(2) == 0 {
+		if !o.job("rewrite_references", "SELECT sherd.rewrite_references('placed', 'refers', 'placed_id')") {
+			return
+		}
+		if left, err := o.column("SELECT by_former_id::text FROM sherd.rewrite_references('placed')"); err == nil && (len(left) != 1 || left[0] != "0") {
+			o.r.errorf("references by former ids are left: %v", left)
+		}
+		if o.rnd.IntN(2) == 0 {
+			err := o.r.tables.DropForwarding(o.r.stopped, func() (*pgx.Conn, error) {
+				for !o.insist("drop_forwarding", "SELECT sherd.drop_forwarding('placed')", "55000") {
+					if o.r.stopped.Err() != nil {
+						return nil, o.r.stopped.Err()
+					}
+				}
+				return o.conn, nil
+			})
+			if err != nil && o.r.stopped.Err() == nil {
+				o.r.errorf("drop_forwarding: %s", describe(err))
+			}
+		}
+	}
+	o.rest(time.Second)
+}
+
+// insist runs a statement until it has done what it says; that may be more than once.
+func (o *operator) insist(what, text string, expected ...string) bool {
+	for end := time.Now().Add(recovery); o.r.stopped.Err() == nil; o.rest(200 * time.Millisecond) {
+		err := o.do(what, text, expected...)
+		if err == nil {
+			return true
+		}
+		if time.Now().After(end) {
+			o.r.errorf("%s: not within %v: %s", text, recovery, describe(err))
+			return false
+		}
+	}
+	return false
+}
+
+// job has a job done, which it pauses, resumes and cancels meanwhile.
+func (o *operator) job(kind, text string) bool {
+	if !o.insist(kind, text, "55006") { // of an answer that was lost the job is there all the same
+		return false
+	}
+	running, calm := "SELECT id || ' ' || state || ' ' || coalesce(error, '') || ' ' || coalesce(progress, '') FROM sherd.jobs WHERE kind = '"+kind+"' ORDER BY id DESC LIMIT 1", false
+	for end := time.Now().Add(jobsEnd); ; time.Sleep(time.Duration(o.rnd.IntN(300)) * time.Millisecond) {
+		calm = calm || o.r.stopped.Err() != nil || o.rnd.IntN(60) == 0
+		all, err := o.column(running)
+		if err != nil || len(all) == 0 {
+			continue
+		}
+		id, rest, _ := strings.Cut(all[0], " ")
+		state, rest, _ := strings.Cut(rest, " ")
+		switch verb := []string{"pause", "resume", "cancel"}[o.rnd.IntN(3)]; {
+		case state == "done":
+			if !strings.HasPrefix(rest, " ") || strings.Contains(rest, "stay") {
+				o.r.errorf("job %s, %s, is done: %s", id, kind, rest)
+			}
+			return true
+		case state == "failed":
+			o.r.errorf("job %s, %s, has failed: %s", id, kind, rest)
+			return false
+		case state != "running":
+			_ = o.do("resume_job", "SELECT sherd.resume_job("+id+")", "55000")
+		case !calm && o.rnd.IntN(3) == 0:
+			_ = o.do(verb+"_job", fmt.Sprintf("SELECT sherd.%s_job(%s)", verb, id), "55000", "42704")
+		case time.Now().After(end):
+			o.r.errorf("job %s, %s, does not end: %s %s", id, kind, state, rest)
+			return false
+		}
+	}
+}
