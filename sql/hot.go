@@ -1,13 +1,11 @@
 package sql
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
@@ -254,85 +252,6 @@ func rowless(es ...query.Expr) bool {
 	return true
 }
 
-// evaluate gives the value of an expression that is rowless.
-func (s *Session) evaluate(e query.Expr, args []types.Datum) (types.Datum, error) {
-	switch n := e.(type) {
-	case *query.Const:
-		return n.Value, nil
-	case *query.Param:
-		if n.N <= len(args) {
-			return args[n.N-1], nil
-		}
-	}
-	f, err := exec.CompileExpr(e)
-	if err != nil {
-		return types.Null, err
-	}
-	return f(&exec.Ctx{Params: args, Env: s.Env(), Session: info{Session: s}}, nil)
-}
-
-// documents gives those of a table's documents that keys name; without any list, all. Of those that are whole again only with past.
-func (s *Session) documents(def *catalog.Table, list []keys, args []types.Datum, past bool) ([]*catalog.HotDocument, error) {
-	var out []*catalog.HotDocument
-	wanted := func(d *catalog.HotDocument) bool { return d.Joined == 0 || past }
-	if list == nil {
-		for i := range def.Hot.Documents {
-			if d := &def.Hot.Documents[i]; wanted(d) {
-				out = append(out, d)
-			}
-		}
-		return out, nil
-	}
-	add := func(row exec.Row) error {
-		if slices.ContainsFunc(row, func(d types.Datum) bool { return d.IsNull() }) {
-			return nil
-		}
-		key, err := exec.EncodedKey(def, row)
-		if err != nil {
-			return err
-		}
-		for i := range def.Hot.Documents {
-			if d := &def.Hot.Documents[i]; wanted(d) && string(d.Key) == string(key) && !slices.Contains(out, d) {
-				out = append(out, d)
-			}
-		}
-		return nil
-	}
-	for _, k := range list {
-		if err := s.eachKey(k, args, add); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func (s *Session) eachKey(k keys, args []types.Datum, f func(exec.Row) error) error {
-	if k.array == nil {
-		row := make(exec.Row, len(k.tuple))
-		for i, e := range k.tuple {
-			var err error
-			if row[i], err = s.evaluate(e, args); err != nil {
-				return err
-			}
-		}
-		return f(row)
-	}
-	d, err := s.evaluate(k.array, args)
-	if err != nil || d.IsNull() {
-		return err
-	}
-	a, err := types.ArrayOf(d)
-	if err != nil {
-		return err
-	}
-	for i := range a.Len() {
-		if err := f(exec.Row{a.At(i)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // hotProgram makes what a program of q has to do about split documents, nil where its tables have none.
 func (s *Session) hotProgram(view *catalog.View, q *query.Query, p *program) (*hotProgram, error) {
 	tables := hotTables(view, p.plan.Root)
@@ -411,105 +330,4 @@ func hiddenProgram(view *catalog.View, of *catalog.Table, text string, params []
 		return nil, err
 	}
 	return exec.Compile(pl)
-}
-
-// runHidden runs a statement of the server's own within the transaction, and gives the number of rows that it wrote.
-func (s *Session) runHidden(ctx context.Context, view *catalog.View, of *catalog.Table, text string, params []types.OID, args []types.Datum, emit exec.Emit) (int64, error) {
-	p, err := hiddenProgram(view, of, text, params)
-	if err != nil {
-		return 0, err
-	}
-	return s.runHiddenProgram(ctx, p, args, emit)
-}
-
-func (s *Session) runHiddenProgram(ctx context.Context, p *exec.Program, args []types.Datum, emit exec.Emit) (int64, error) {
-	outer := s.running
-	defer func() { s.running = outer }()
-	c := s.execution(ctx, args)
-	c.Before = s.tx.parts.Mark()
-	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
-	if emit == nil {
-		emit = func([]types.Datum) error { return nil }
-	}
-	err := p.Run(c, emit)
-	return c.Affected, err
-}
-
-// perform runs a program, and does about split documents what has to be done. It gives the program whose plan was run.
-func (s *Session) perform(ctx context.Context, p *program, c *exec.Ctx, emit exec.Emit) (*program, error) {
-	h := p.hot
-	if h == nil {
-		return p, p.exec.Run(c, emit)
-	}
-	if h.increment != nil {
-		done, err := s.add(ctx, h.increment, c)
-		if err != nil || done {
-			return p, err
-		}
-	}
-	folded, err := s.foldFor(ctx, h, c)
-	if err != nil {
-		return p, err
-	}
-	run, err := s.chosen(h, c, folded)
-	if err != nil {
-		return p, err
-	}
-	if err := run.exec.Run(c, emit); err != nil {
-		return run, err
-	}
-	for _, f := range folded {
-		if err := s.settleParts(ctx, f); err != nil {
-			return run, err
-		}
-	}
-	return run, nil
-}
-
-// chosen gives the form of the program that reads what it has to, with its parameters set. Documents whose parts were just put into them need none.
-func (s *Session) chosen(h *hotProgram, c *exec.Ctx, folded []*fold) (*program, error) {
-	if h.combined == nil {
-		return h.statement, nil
-	}
-	t := s.tx
-	past := t != nil && (t.t != 0 || t.near || t.past) || c.Steady
-	args, needed := slices.Clip(c.Params), false
-	for _, x := range h.tables {
-		var parts []types.Datum
-		if x.read {
-			list, err := s.documents(x.def, x.reads, c.Params, past)
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range list {
-				if slices.ContainsFunc(folded, func(f *fold) bool { return f.has(x.def, d) }) {
-					continue
-				}
-				for _, k := range d.Parts {
-					parts = append(parts, types.NewInt(k))
-				}
-			}
-		}
-		needed = needed || len(parts) > 0
-		args = append(args, int8Array(parts))
-	}
-	if !needed {
-		return h.statement, nil
-	}
-	c.Params = args
-	return h.combined, nil
-}
-
-func int8Array(elems []types.Datum) types.Datum {
-	if len(elems) == 0 {
-		return types.NewArray(types.Int8, nil, nil, nil)
-	}
-	return types.NewArray(types.Int8, []int32{int32(len(elems))}, []int32{1}, elems)
-}
-
-// errSplitCursor refuses a cursor that would lock a split document whose parts are not empty: it reads what was there when it was opened, and putting
-// the parts into the document changes that.
-func errSplitCursor(t *catalog.Table) error {
-	return pgerr.Unsupported("a cursor cannot lock rows of table %q while documents of it are split", t.Name).
-		WithHint("Lock them with a SELECT of their own, or make the documents whole with sherd.hot_join().")
 }
