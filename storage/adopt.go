@@ -45,7 +45,7 @@ func (t *Tx) packLocks(p *packer) error {
 // adopt rebuilds the locks of a prepared transaction at the start of a term (T4), in the modes that its entries tell. Called with no locks in
 // the table but those of other prepared transactions, beside which these were granted.
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
-	t := &Tx{r: r, id: p.id, term: term, since: p.since, phase: phasePrepared}
+	t := &Tx{r: r, id: p.id, term: term, since: p.since, phase: phasePrepared, strange: true}
 	t.adopted.Store(true)
 	t.placed, t.first = true, r.own.Load()
 	err := p.each(func(key []byte, mode txn.LockMode) error {

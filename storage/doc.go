@@ -45,6 +45,9 @@
 // return to a savepoint, and kept when a statement is run again. Of a transaction with many, most are held in 8 bytes each until somebody asks
 // for the row (lockset.go); where such locks are pinned, their keys are in a file (pins.go).
 //
+// Who finds a row deleted under its lock can ask whether it has got another key (keymoves.go): the leader remembers the newest such deletions of its
+// term, and says "perhaps" of others.
+//
 // A prepare carries writes and pinned locks with their modes, so that a new leader starts with the same (T4). Locks that are not pinned
 // protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a
 // fragment with pinned locks alone is a writer of the transaction.

@@ -77,6 +77,7 @@ func (m *machine) move(e *entry) (result, error) {
 		if err := m.r.stats.apply(counted.encode()); err != nil {
 			return 0, err
 		}
+		m.r.moves.unknown(max(e.stamp, x.since)) // what was carried was deleted elsewhere
 		change = func(p *ownRange) { p.State, p.Since, p.F, p.edge = Owned, x.since, 0, e.stamp }
 	case kindGone:
 		if all(mine(Gone)) {

@@ -72,6 +72,7 @@ type Replica struct {
 
 	cmu     sync.Mutex // held while the ceiling is extended
 	guards  guards
+	moves   keyMoves
 	leases  leases
 	forgets forgets
 	settler settler
@@ -305,6 +306,7 @@ func (r *Replica) lead(term uint64) {
 	r.lastProposed = r.applied.Load()
 	r.inflight = inflight{cut: r.lastProposed}
 	r.locks.reset()
+	r.moves.unknown(r.newestStamp())
 	r.tmu.Lock()
 	r.txs, r.readers = map[txn.ID]*Tx{}, map[*Tx]struct{}{}
 	r.tmu.Unlock()

@@ -29,26 +29,28 @@ type Tx struct {
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
 	mu        sync.Mutex
-	term      uint64       // of the stage, 0 before there is one; guarded by mu
-	held      []*rowLock   // in the order of their numbers, but for those in set; guarded by mu
-	locks     int32        // number of the lock taken last; guarded by mu
-	placed    bool         // a key was placed by first, the ownership of then; guarded by mu
-	first     *ownership   // guarded by mu
-	intact    *ownership   // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
-	bare      atomic.Bool  // keys were placed when there was no ownership, and were not looked at since
-	set       *lockSet     // most locks of a large transaction, nil: it has few; set once, guarded by mu
-	compactAt int          // so many held go into the set; guarded by mu
-	changes   []lockChange // of locks held, in the order of their numbers, but for those in set; guarded by mu
-	last      *rowLock     // the lock asked for last, which the next write is likely to be of; guarded by mu
-	stage     stage        // guarded by mu
-	phase     phase        // guarded by mu
-	heldAs    bool         // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
-	pins      int          // that many locks are pinned; guarded by mu
-	pinned    *pinFile     // keys of those that are in set, nil: none; guarded by mu
-	since     time.Time    // the stage was made; guarded by mu
-	met       []metReads   // of held transactions that have read what was staged later; guarded by mu
-	overtaken []metReads   // and earlier, so that this one may not commit before them; guarded by mu
-	reading   bool         // it is one of the replica's readers; guarded by mu
+	term      uint64              // of the stage, 0 before there is one; guarded by mu
+	held      []*rowLock          // in the order of their numbers, but for those in set; guarded by mu
+	locks     int32               // number of the lock taken last; guarded by mu
+	placed    bool                // a key was placed by first, the ownership of then; guarded by mu
+	first     *ownership          // guarded by mu
+	intact    *ownership          // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
+	bare      atomic.Bool         // keys were placed when there was no ownership, and were not looked at since
+	set       *lockSet            // most locks of a large transaction, nil: it has few; set once, guarded by mu
+	compactAt int                 // so many held go into the set; guarded by mu
+	changes   []lockChange        // of locks held, in the order of their numbers, but for those in set; guarded by mu
+	last      *rowLock            // the lock asked for last, which the next write is likely to be of; guarded by mu
+	stage     stage               // guarded by mu
+	phase     phase               // guarded by mu
+	heldAs    bool                // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
+	pins      int                 // that many locks are pinned; guarded by mu
+	pinned    *pinFile            // keys of those that are in set, nil: none; guarded by mu
+	since     time.Time           // the stage was made; guarded by mu
+	met       []metReads          // of held transactions that have read what was staged later; guarded by mu
+	left      map[uint64]struct{} // rows that it has deleted because they get other keys, see keyMoves; guarded by mu
+	strange   bool                // it was staged in an earlier term, so that left is not known; guarded by mu
+	overtaken []metReads          // and earlier, so that this one may not commit before them; guarded by mu
+	reading   bool                // it is one of the replica's readers; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int  // part entries in the log
@@ -304,6 +306,7 @@ func (t *Tx) Rollback() {
 func (t *Tx) end() {
 	t.mu.Lock()
 	held, began, reading := t.held, t.term != 0, t.reading
+	left, strange := t.left, t.strange
 	t.phase, t.held, t.changes, t.pins, t.last = phaseDone, nil, nil, 0, nil
 	t.stage.discard()
 	if t.set != nil {
@@ -317,6 +320,7 @@ func (t *Tx) end() {
 	if !began && !reading {
 		return
 	}
+	t.r.tellLeft(left, strange)
 	t.r.tmu.Lock()
 	delete(t.r.readers, t)
 	if t.r.txs[t.id] == t {

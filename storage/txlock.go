@@ -63,7 +63,8 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	return false, txn.NewConflict(bytes.Clone(given), l.version, req.T, t.r.writerAt(l.version), l.size < 0)
+	gone := l.size < 0 && !t.r.moves.certain(key) // to its users a row with another key was updated
+	return false, txn.NewConflict(bytes.Clone(given), l.version, req.T, t.r.writerAt(l.version), gone)
 }
 
 // hasStaged tells whether the transaction has a write of key. It was let in then, and has put a new row where the other has deleted one.

@@ -21,7 +21,7 @@
 //	E6  A statement never sees a row that it wrote itself.
 //	E7  Writes are staged under the row's lock after the newest version was checked. A row that changed after the snapshot is 40001; but READ
 //	    COMMITTED looks at the newest version where a row is one of one scan's, holds it against the scan's condition again, and goes on with
-//	    it or leaves it out. What reads more than that row (joins, subqueries in SET) stays 40001, and the session runs the statement again;
+//	    it or leaves it out; a row that is there under another key now, and may still fit, has the statement run again (gone.go). What reads more than that row (joins, subqueries in SET) stays 40001, and the session runs the statement again;
 //	    but a cursor's join is put together again with the row as it is now and the others as they were (rejoin.go).
 //	E8  LockRows locks rows in the order in which they are to be answered, and no more than are wanted: in the fragment where neither ORDER BY
 //	    nor LIMIT says anything, else from the gateway, by key.

@@ -334,7 +334,7 @@ func (g *gatewayModify) update(old Row, key []byte) error {
 		g.out.add(bucket, Write{Kind: WriteReplace, Key: key, Value: value, Mode: t.updateMode(o.keyed, old, o.next)})
 		return g.entries(old, key, o.next, newKey, value)
 	}
-	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key})
+	g.out.add(bucketOfKey(key), Write{Kind: WriteDelete, Key: key, Value: newKey})
 	if err := g.moved.keep(uint32(bucket), &Write{Kind: WriteInsert, Key: newKey, Value: value}); err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (o *scanOp) newest(c *Ctx, key []byte) (bool, error) {
 		return false, err
 	}
 	if value == nil {
-		return false, o.table.gone(c, key)
+		return false, o.gone(c, key)
 	}
 	return o.decode(c, key, value)
 }

@@ -33,6 +33,10 @@ type Tx interface {
 	// Put and Delete stage a write under the lock of its row. They keep neither key nor value.
 	Put(key, value []byte) error
 	Delete(key []byte) error
+	// Leaves notes that the row at key, which is deleted, gets another key in the same transaction.
+	Leaves(key []byte)
+	// Left tells whether the row that was at key, which is locked and not there, may have another key now.
+	Left(key []byte) (bool, error)
 }
 
 // Reader reads a fragment at one timestamp. Keys and values are valid until the next call or during fn only.

@@ -32,7 +32,7 @@ func (k WriteKind) isRow() bool { return k <= WriteUpsert }
 type Write struct {
 	Kind  WriteKind
 	Key   []byte       // of the row
-	Value []byte       // encoded row; nil for a delete
+	Value []byte       // encoded row; of a delete the key that the row gets instead, nil where it is to be gone
 	Place int64        // of the row in the statement, for answers
 	Hit   bool         // this statement has written the row before: a second ON CONFLICT DO UPDATE is 21000
 	Mode  txn.LockMode // of a replacement: whether it changes a unique key
@@ -229,6 +229,9 @@ func (o *stageOp) remove(c *Ctx, w *Write) error {
 	c.Affected++
 	if err := c.local.tx.Delete(w.Key); err != nil {
 		return err
+	}
+	if len(w.Value) > 0 {
+		c.local.tx.Leaves(w.Key)
 	}
 	return o.rule.table.dropOrder(c.local.tx, &o.order, w.Key)
 }
