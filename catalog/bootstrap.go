@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 )
@@ -46,7 +48,7 @@ type BootstrapOptions struct {
 	Fragments    int    // of the database postgres
 	Replication  int    // its replication factor, 0 is the default
 	Node         Node   // the first node; its ID must be 1
-	Format       uint32 // the version of the cluster (V4), 0 is the first
+	Format       uint32 // the version of the cluster (V4), 0 is the newest
 	PasswordHash string // SCRAM-SHA-256 verifier of the superuser; empty is none
 }
 
@@ -98,7 +100,7 @@ func (c *Change) bootstrap(o BootstrapOptions, fragments []uint32) error {
 		db.Fragments = append(db.Fragments, Fragment{ID: id, Ordinal: i, Nodes: []uint32{o.Node.ID}})
 	}
 	steps := []descriptor{
-		&Cluster{ID: o.ClusterID, Format: max(o.Format, uint32(formatV1))},
+		&Cluster{ID: o.ClusterID, Format: cmp.Or(o.Format, clusterversion.Newest)},
 		&Role{
 			OID: BootstrapRole, Name: bootstrapName, Superuser: true, Inherit: true, CreateRole: true, CreateDB: true, Login: true,
 			Replication: true, BypassRLS: true, ConnectionLimit: -1, Password: o.PasswordHash,

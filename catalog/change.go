@@ -38,9 +38,12 @@ func (c *Change) add(kind opKind, key objectKey, d descriptor) {
 	c.ops = append(c.ops, o)
 }
 
-// put checks a descriptor, which the caller has copied, and adds it.
+// put checks a descriptor, which the caller has copied, and adds it. What the version of the cluster does not have yet is refused (brought.go).
 func (c *Change) put(d descriptor) error {
 	if err := checkDescriptor(d); err != nil {
+		return err
+	}
+	if err := c.base.mayPut(d); err != nil {
 		return err
 	}
 	c.add(putOp, keyOf(d), d)

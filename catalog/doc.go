@@ -46,7 +46,8 @@
 //
 // ReadStopped reads what the replica of a node that is stopped knew, on a copy of its files.
 //
-// Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4).
+// Formats: DATA/VERSION (V5) is text with a checksum; log entries and snapshots are a format byte and protobuf (V1, V4). A descriptor that uses what the version of the
+// cluster does not have yet is not put (brought.go, package clusterversion).
 //
 // Limits: the whole catalog is in memory on every node and in one snapshot file; an entry is at most raftgroup.MaxEntry bytes.
 package catalog

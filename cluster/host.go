@@ -15,6 +15,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/balance"
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -204,6 +205,14 @@ func (h *Host) folder(id txn.FragmentID) string {
 // catalogPatience is how long a step of a move waits for the catalog's leader to tell of new definitions.
 const catalogPatience = 2 * time.Second
 
+// version gives the version of the cluster (V4).
+func (h *Host) version() uint32 {
+	if k := h.cfg.Catalog.View().Cluster(); k != nil {
+		return k.Format
+	}
+	return clusterversion.First
+}
+
 func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
@@ -213,6 +222,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	}
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
+	c.Version = h.version
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld

@@ -13,39 +13,44 @@ import (
 )
 
 // TestUpgradeOfPrograms upgrades a cluster with two programs, node by node: the newer one joins the older cluster; the upgrade cannot be made final while a node
-// runs the older one, and is then; after which the older one is refused, whether it has data or is to join.
+// runs the older one, nor what it brings be used, and is then; after which the older one is refused, whether it has data or is to join.
 func TestUpgradeOfPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links another program")
 	}
-	next, err := BuildRelease(t.TempDir(), "0.2.0:1-2")
+	older, err := BuildRelease(t.TempDir(), "0.0.9:1-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	u := &upgrade{t: t, dir: dir, addrs: map[int]string{}, nodes: map[int]*Process{}}
-	u.start(binary, 1)
+	u.start(older, 1)
 	Exec(t, Connect(t, u.nodes[1].URL), "ALTER SYSTEM SET sherd.auto_finalize_upgrade = off")
 	Exec(t, Connect(t, u.nodes[1].URL), "CREATE TABLE t (id int PRIMARY KEY)")
-	u.start(binary, 2)
-	u.start(next, 3) // the newer joins the older
+	u.start(older, 2)
+	u.start(binary, 3) // the newer joins the older
 	u.write(3)
+	const newer = "CREATE TABLE r (id int PRIMARY KEY) WITH (shard_by = 'range')"
 	for _, n := range []int{2, 1} {
 		conn := Connect(t, u.nodes[3].URL)
 		_, err := conn.Exec(t.Context(), "SELECT sherd.finalize_upgrade()")
 		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || pg.Code != "55000" || !strings.Contains(pg.Message, "knows version 1 only") || !strings.Contains(pg.Detail, "Sherd 0.1.0") {
+		if !errors.As(err, &pg) || pg.Code != "55000" || !strings.Contains(pg.Message, "knows version 1 only") || !strings.Contains(pg.Detail, "Sherd 0.0.9") {
 			t.Fatalf("an upgrade that is not at its end is final: %v", err)
 		}
+		if _, err := conn.Exec(t.Context(), newer); !errors.As(err, &pg) || pg.Code != "55000" || !strings.Contains(pg.Detail, "Sherd 0.0.9, which knows version 1 only") {
+			t.Fatalf("a range table while a node does not know them: %v", err)
+		}
 		u.stop(n)
-		u.start(next, n)
+		u.start(binary, n)
 		u.write(3)
 	}
 	Exec(t, Connect(t, u.nodes[1].URL), "SELECT sherd.finalize_upgrade()")
+	Exec(t, Connect(t, u.nodes[2].URL), newer)
 	u.stop(2)
-	u.refused(binary, 2, "the cluster is at version 2, and this release, Sherd 0.1.0, knows versions up to 1: start the newer release here")
-	u.refused(binary, 4, "Sherd 0.1.0")
-	u.start(next, 2)
+	u.refused(older, 2, "the cluster is at version 2, and this release, Sherd 0.0.9, knows versions up to 1: start the newer release here")
+	u.refused(older, 4, "Sherd 0.0.9")
+	u.start(binary, 2)
 	u.write(2)
 }
 

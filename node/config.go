@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/settings"
 )
 
@@ -18,7 +19,9 @@ const DefaultFragments = 3
 
 // Speaks is what this release speaks with other nodes (V4): the newest version of the node protocol, which is the newest of clusters that it knows, and the
 // one before.
-func Speaks() door.Version { return door.Version{Release: settings.Version, From: 1, To: 1} }
+func Speaks() door.Version {
+	return door.Version{Release: settings.Version, From: max(clusterversion.Newest-1, clusterversion.First), To: clusterversion.Newest}
+}
 
 // Config says how a node is started. Data is required.
 type Config struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql"
 )
 
@@ -74,7 +75,7 @@ func TestReplicationFactor(t *testing.T) {
 
 // TestFinalizeUpgrade: the cluster's version rises when all nodes know it, and never falls (V4).
 func TestFinalizeUpgrade(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAt(t, 3, clusterversion.First)
 	at := func() uint32 { return w.cfg.Catalog.View().Cluster().Format }
 	a := w.connect(t)
 	a.want("SELECT sherd.finalize_upgrade()", "\nSELECT 1")
@@ -112,5 +113,65 @@ func TestFinalizeUpgrade(t *testing.T) {
 	w.connect(t).want("SELECT sherd.finalize_upgrade()", "\nSELECT 1")
 	if at() != 2 {
 		t.Fatal("the version fell")
+	}
+}
+
+// does runs what must not fail.
+func (c *client) does(text string) {
+	c.t.Helper()
+	if got := c.answer(text); strings.Contains(got, "SQLSTATE") {
+		c.t.Fatalf("%s\n%s", text, got)
+	}
+}
+
+// TestBeforeTheUpgradeIsFinal: what a version brought is refused until all nodes know it, and said to be (V4).
+func TestBeforeTheUpgradeIsFinal(t *testing.T) {
+	w := newWorldAt(t, 2, clusterversion.First)
+	w.cfg.Speaks = clusterversion.Newest
+	w.server = sql.NewServer(w.cfg)
+	a := w.connect(t)
+	a.does("CREATE TABLE plain (id text PRIMARY KEY, doc jsonb NOT NULL)")
+	a.does("CREATE TABLE numbers (id int PRIMARY KEY, n int)")
+	a.does("INSERT INTO plain SELECT 'plain/' || i, jsonb_build_object('Customer', i) FROM generate_series(1, 20) i")
+	a.does("ALTER TABLE plain SET (shard_by = 'Customer')")
+	a.does("CREATE TABLE counted AS SELECT 1 AS id, 1 AS n; ALTER TABLE counted ADD PRIMARY KEY (id)")
+	a.does("INSERT INTO numbers VALUES (1, 1)")
+	later := []struct{ text, what string }{
+		{"CREATE TABLE r (id int PRIMARY KEY) WITH (shard_by = 'range')", "range tables and key ranges"},
+		{"ALTER TABLE numbers SET (shard_by = 'range')", "range tables and key ranges"},
+		{"CREATE TABLE c (id text PRIMARY KEY, doc jsonb NOT NULL) WITH (counters = 'v')", "counters and split documents"},
+		{"ALTER TABLE plain SET (counters = 'Likes')", "counters and split documents"},
+		{"SELECT sherd.hot_split('counted', '1', 2, '{n}')", "counters and split documents"},
+		{"SELECT sherd.replace_placement('plain')", "former ids and the jobs that make them"},
+		{"SELECT sherd.set_database_labels('postgres', 'zone!=b')", "rules of labels"},
+		{"SELECT sherd.set_fragment_labels('postgres$0', 'zone!=b')", "rules of labels"},
+		{"SELECT sherd.pin_anchors('plain', '{plain/1}', 'postgres$0')", "pins of anchors"},
+	}
+	runs := func(release string, speaks uint32) {
+		t.Helper()
+		_, err := w.cfg.Catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+			n := v.NodeByName("n1").Clone()
+			n.Release, n.Speaks = release, speaks
+			return ch.PutNode(n)
+		})
+		must(t, err)
+	}
+	for _, is := range []struct {
+		release string
+		speaks  uint32
+		detail  string
+	}{
+		{"0.1.0", 1, `The cluster is at version 1. Node "n1" last started with Sherd 0.1.0, which knows version 1 only.`},
+		{"0.2.0", clusterversion.Newest, "The cluster is at version 1. All nodes run the new release."},
+	} {
+		runs(is.release, is.speaks)
+		for _, l := range later {
+			a.want(l.text, l.what+" cannot be used before the upgrade to version 2 of the cluster is final (SQLSTATE 55000): "+is.detail)
+		}
+	}
+	a.want("SELECT count(*), sum(n) FROM plain, numbers", "20|20\nSELECT 1")
+	a.does("SELECT sherd.finalize_upgrade()")
+	for _, l := range later {
+		a.does(l.text)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
@@ -53,6 +54,12 @@ func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
 // newWorldOf makes a world of that many fragments. One is asked directly, several as if they were other nodes'.
 func newWorldOf(t *testing.T, fragments int) *world {
 	t.Helper()
+	return newWorldAt(t, fragments, clusterversion.Newest)
+}
+
+// newWorldAt makes one that is at a version of clusters (V4).
+func newWorldAt(t *testing.T, fragments int, version uint32) *world {
+	t.Helper()
 	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -61,7 +68,7 @@ func newWorldOf(t *testing.T, fragments int) *world {
 	t.Cleanup(func() { must(t, c.Close()) })
 	must(t, c.WaitReady(ctx))
 	_, err = c.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		ClusterID: "0191f2a4-8f6e-4000-8000-00000000002a", Fragments: fragments, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"}, Format: version,
 	})
 	must(t, err)
 	clock := txn.NewClock(nil, 0)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/txn"
 )
@@ -42,6 +43,9 @@ type Config struct {
 	// CatchUp waits until Global knows every index that was defined before the call; nil: it always does. A leader that is behind would take entries of a new
 	// global index for a local one's, and leave them behind in a move.
 	CatchUp func(ctx context.Context) error
+
+	// Version gives the version of the cluster (V4): of what came later nothing is written. nil: the newest.
+	Version func() uint32
 
 	// Name says what the fragment is called, and where this replica is, in messages for people; nil: by its number.
 	Name func() string
@@ -80,6 +84,9 @@ func (c *Config) setDefaults() {
 	if c.Fault == nil {
 		c.Fault = func(string) {}
 	}
+	if c.Version == nil {
+		c.Version = func() uint32 { return clusterversion.Newest }
+	}
 	if c.Name == nil {
 		c.Name = func() string { return fmt.Sprintf("fragment %d", c.Fragment) }
 	}
@@ -106,3 +113,6 @@ func setDefault[T comparable](p *T, v T) {
 		*p = v
 	}
 }
+
+// knows tells whether all replicas understand what a version of the cluster brought.
+func (c *Config) knows(version uint32) bool { return c.Version() >= version }

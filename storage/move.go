@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
@@ -46,7 +47,10 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	if err != nil {
 		return 0, err
 	}
-	x := moving{move: move, ranges: ranges, since: since, globals: globals, arrival: r.own.Load().orFirst().nextArrival(ranges)}
+	x := moving{move: move, ranges: ranges, since: since, globals: globals}
+	if r.cfg.knows(clusterversion.ShortLists) { // else the next of all
+		x.arrival = r.own.Load().orFirst().nextArrival(ranges)
+	}
 	err = r.step(&entry{kind: kindReceive, moving: x}, since)
 	if err != nil {
 		return 0, err

@@ -1,15 +1,18 @@
 package storage
 
-import "github.com/sherddb/sherd/txn"
+import (
+	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/txn"
+)
 
 // The list of ranges stays short, however many moves there were. What a piece says for reads below the watermark goes, for there are none; what then says
 // the same of neighbours is one piece, with the larger of their move numbers: an entry of a step that is under way and has a smaller one is void then, so that
 // its driver undoes it and tries again. A piece that is fenced or being received is left alone, and so a step that may have flipped is not concerned.
 
-// untidy tells whether the list can be made shorter now.
+// untidy tells whether the list can be made shorter now: replicas of older releases do not know the entry.
 func (r *Replica) untidy() bool {
 	o := r.own.Load()
-	return o != nil && len(tidied(o.applied, txn.Timestamp(r.watermark.Load()))) < len(o.applied)
+	return o != nil && r.cfg.knows(clusterversion.ShortLists) && len(tidied(o.applied, txn.Timestamp(r.watermark.Load()))) < len(o.applied)
 }
 
 // tidied gives a list as short as it can be where nobody reads below the watermark.

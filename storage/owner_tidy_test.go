@@ -2,9 +2,11 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -99,5 +101,32 @@ func TestListsStayShort(t *testing.T) {
 		}
 	}
 	m.count(source)
+	m.count(target)
+}
+
+// TestListsOfOlderReleases: in a cluster that is not at the version which brought short lists (V4) each arrival is the next of all, and the entries are those that an older
+// release knows.
+func TestListsOfOlderReleases(t *testing.T) {
+	m := openMover(t, func(c *Config) { c.Version = func() uint32 { return clusterversion.First } })
+	source, target := m.c.rs[0], m.c.rs[1]
+	for b := range uint32(2) {
+		commitRow(t, source, movedKey(100+b, "k"), "x")
+		m.move(source, target, []BucketRange{{Lo: 100 + b, Hi: 101 + b}})
+	}
+	for _, r := range m.c.rs {
+		if _, _, err := r.run(&entry{kind: kindGC, ts: r.Applied()}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if r.untidy() {
+			t.Error("it would make the list shorter")
+		}
+	}
+	var arrivals []uint32
+	for _, p := range target.own.Load().list {
+		arrivals = append(arrivals, p.Arrival)
+	}
+	if !slices.Equal(arrivals, []uint32{1, 2}) {
+		t.Errorf("arrivals %v", arrivals)
+	}
 	m.count(target)
 }

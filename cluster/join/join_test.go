@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := door.Version{Release: "0.3.0", From: 2, To: 3}
+	newer := door.Version{Release: "9.0.0", From: testcluster.Version.To + 1, To: testcluster.Version.To + 2}
 	cases := []struct {
 		name    string
 		token   trust.Token

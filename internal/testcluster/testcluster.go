@@ -14,6 +14,7 @@ import (
 
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/faultnet"
 	"google.golang.org/grpc"
 )
@@ -22,7 +23,7 @@ import (
 const ID = "0d9d1a5e-3c58-4f0e-9f6e-1f2a3b4c5d6e"
 
 // Version is what its nodes speak.
-var Version = door.Version{Release: "0.1.0", From: 1, To: 1}
+var Version = door.Version{Release: "0.1.0", From: clusterversion.First, To: clusterversion.Newest}
 
 // Cluster is nodes 1 to n.
 type Cluster struct {

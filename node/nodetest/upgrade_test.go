@@ -45,6 +45,10 @@ func TestUpgrade(t *testing.T) {
 		n.Restart()
 		exec(t, c, 1, "INSERT INTO t SELECT count(*) FROM t")
 	}
+	const newer = "CREATE TABLE r (id int PRIMARY KEY) WITH (shard_by = 'range')"
+	if _, err := c.Node(2).Connect(t).Exec(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "SQLSTATE 55000") {
+		t.Fatalf("a range table before the upgrade is final: %v", err)
+	}
 	c.Node(2).Stop() // there is a way back
 	n := c.Node(2)
 	n.Config.Version = firstRelease
@@ -66,4 +70,5 @@ func TestUpgrade(t *testing.T) {
 	refused(n, firstRelease, "start the newer release here")
 	n.Restart()
 	exec(t, c, 2, "INSERT INTO t SELECT count(*) FROM t")
+	exec(t, c, 2, newer)
 }

@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/pgerr"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+)
+
+// feature is what a version of the cluster brought to descriptors. A node that does not know that version would read such a descriptor without what it says there.
+type feature struct {
+	since  uint32
+	what   string                  // in the plural, for messages
+	fields []protoreflect.FullName // of the durable forms, which have no value where the feature is not used
+	values func(d descriptor) bool // tells of what uses it and has no field of its own; nil: nothing
+}
+
+// brought has the features of all versions but the first.
+var brought = []feature{
+	{
+		clusterversion.RangeTables, "range tables and key ranges",
+		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top"}, nil,
+	},
+	{
+		clusterversion.SplitDocuments, "counters and split documents",
+		[]protoreflect.FullName{"sherd.catalog.Table.hot", "sherd.catalog.Table.hot_of"}, option("counters"),
+	},
+	{
+		clusterversion.FormerIDs, "former ids and the jobs that make them",
+		[]protoreflect.FullName{"sherd.catalog.Table.forwarding", "sherd.catalog.Table.forwarding_of"}, kinds(ReplacementJob, RewritingJob),
+	},
+	{
+		clusterversion.LabelRules, "rules of labels",
+		[]protoreflect.FullName{"sherd.catalog.Database.labels", "sherd.catalog.Fragment.labels"}, nil,
+	},
+	{
+		clusterversion.PinnedAnchors, "pins of anchors",
+		[]protoreflect.FullName{"sherd.catalog.Pin.anchors", "sherd.catalog.Move.anchors"}, nil,
+	},
+}
+
+// option gives what tells whether a table has an option.
+func option(name string) func(descriptor) bool {
+	return func(d descriptor) bool {
+		t, ok := d.(*Table)
+		return ok && t.Options[name] != ""
+	}
+}
+
+// kinds gives what tells whether a job is of one of some kinds.
+func kinds(of ...string) func(descriptor) bool {
+	return func(d descriptor) bool {
+		j, ok := d.(*Job)
+		return ok && slices.Contains(of, j.Kind)
+	}
+}
+
+// Knows tells whether what a version brought may be used. In a catalog without definitions all may.
+func (v *View) Knows(version uint32) bool {
+	k := v.Cluster()
+	return k == nil || k.Format >= version
+}
+
+// mayPut refuses, 55000, a descriptor that uses what the version of the cluster does not have yet (V4). What the object uses already it may go on with.
+func (v *View) mayPut(d descriptor) error {
+	if v.Knows(clusterversion.Newest) {
+		return nil
+	}
+	uses := usesOf(d)
+	if len(uses) == 0 {
+		return nil
+	}
+	e, _ := v.objects.Get(uint64(keyOf(d)))
+	before := map[int]bool{}
+	if e.desc != nil {
+		before = usesOf(e.desc)
+	}
+	for i := range brought {
+		if f := &brought[i]; uses[i] && !before[i] && !v.Knows(f.since) {
+			return v.notYet(f.what, f.since)
+		}
+	}
+	return nil
+}
+
+// notYet tells that something is not to be used before the upgrade is final, and who it waits for.
+func (v *View) notYet(what string, since uint32) error {
+	err := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s cannot be used before the upgrade to version %d of the cluster is final", what, since)
+	if n := v.behind(since); n != nil {
+		return err.WithDetail(`The cluster is at version %d. Node "%s" last started with %s, which knows version %d only.`, v.Cluster().Format, n.Name, releaseOf(n), max(n.Speaks, 1)).
+			WithHint("Start all nodes with the new release. The upgrade is final a minute or two later, or with SELECT sherd.finalize_upgrade().")
+	}
+	return err.WithDetail("The cluster is at version %d. All nodes run the new release.", v.Cluster().Format).WithHint("Use SELECT sherd.finalize_upgrade(), after which no node may go back to the release before.")
+}
+
+// usesOf gives the features that a descriptor uses, by their places in brought.
+func usesOf(d descriptor) map[int]bool {
+	uses := map[int]bool{}
+	for i, f := range brought {
+		if f.values != nil && f.values(d) {
+			uses[i] = true
+		}
+	}
+	noteUses(encodeObject(0, d).ProtoReflect(), uses)
+	if j, ok := d.(*Job); ok && j.Kind == MoveJob {
+		var m pb.Move
+		if proto.Unmarshal(j.Payload, &m) == nil {
+			noteUses(m.ProtoReflect(), uses)
+		}
+	}
+	return uses
+}
+
+// noteUses notes the features whose fields have values in a message or within.
+func noteUses(m protoreflect.Message, uses map[int]bool) {
+	m.Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		for i := range brought {
+			if slices.Contains(brought[i].fields, fd.FullName()) {
+				uses[i] = true
+			}
+		}
+		switch {
+		case fd.Message() == nil || fd.IsMap(): // no map of the catalog has messages
+		case fd.IsList():
+			for i := range value.List().Len() {
+				noteUses(value.List().Get(i).Message(), uses)
+			}
+		default:
+			noteUses(value.Message(), uses)
+		}
+		return true
+	})
+}

@@ -1,0 +1,32 @@
+// Package clusterversion names the versions of a cluster (V4) and says what each brought to what is written to disk and sent between nodes.
+//
+// The catalog holds the version of the cluster. It is raised once all nodes run a release that knows a newer one (sherd.finalize_upgrade()), and never falls. What a version
+// brought is not written before: a node of an older release would not understand it, or not even notice that there is something it does not understand. Users are told so (55000,
+// catalog/brought.go); what the system writes by itself is written in the older form (Config.Version of package storage).
+//
+// Who adds a kind of log entry, or a field of the catalog, says here which version brings it: the one that is being developed, or a new one where that was released.
+package clusterversion
+
+// First is the version of clusters that were made by the first release.
+const First uint32 = 1
+
+// What version 2 brought.
+const (
+	// RangeTables: segments, buckets that are given out by number, and what lies in them.
+	RangeTables uint32 = 2
+	// SplitDocuments: counters of tables and the parts of documents that are split.
+	SplitDocuments uint32 = 2
+	// FormerIDs: forwarding entries, and the jobs that make them and mend what refers to them.
+	FormerIDs uint32 = 2
+	// LabelRules: rules of labels of databases and fragments.
+	LabelRules uint32 = 2
+	// PinnedAnchors: pins that name the anchors that they are for.
+	PinnedAnchors uint32 = 2
+	// ShortLists: the entries "receive" with an arrival and "watermark" that makes the list of owned ranges shorter.
+	ShortLists uint32 = 2
+	// ValidationJobs: validation of a policy as a job that whoever leads the catalog goes on with.
+	ValidationJobs uint32 = 2
+)
+
+// Newest is the newest version that this release knows.
+const Newest uint32 = 2
