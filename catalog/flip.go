@@ -65,7 +65,9 @@ func (v *View) FlipsWith(database OID, derived map[OID]uint64) {
 	}
 }
 
-func (t *Table) hasGlobal() bool { return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.Global }) }
+func (t *Table) hasGlobal() bool {
+	return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.Global })
+}
 
 func owns(d *Database, s MoveStep) bool {
 	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool { return r.Fragment == s.Source && r.Lo <= s.Lo && s.Hi <= r.Hi })
@@ -102,6 +104,22 @@ func (c *Change) BeginStep(job uint64, s MoveStep, micros int64) error {
 	}
 	s.Phase = StepRunning
 	m.Step, m.Waits = s, ""
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
+}
+
+// RenewStep gives an aborted step, whose fence was lifted, another number, by which it may be fenced again: the target has what was carried, and goes on
+// receiving by the number that it has. A move that does not run, and a step that is not aborted, is ErrStepOver.
+func (c *Change) RenewStep(job, number, next uint64, note func(*Move), micros int64) error {
+	m, err := c.step(job, number)
+	if err != nil {
+		return err
+	}
+	if m.Job.State != JobRunning || m.Step.Phase != StepAborted || next <= number {
+		return ErrStepOver
+	}
+	m.Step.Receipt = m.Step.Receives()
+	m.Step.Number, m.Step.Phase = next, StepRunning
+	note(m.Move)
 	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 

@@ -38,6 +38,16 @@ type MoveStep struct {
 	Phase  StepPhase
 	// Of one that has flipped: the timestamp of the source's fence, and the smallest that may be read at, which the target is told.
 	F, Since uint64
+	// Receipt is the number by which the target receives: that of a step whose fence was lifted, and which this one goes on with; 0: Number.
+	Receipt uint64
+}
+
+// Receives gives the number by which the target receives.
+func (s MoveStep) Receives() uint64 {
+	if s.Receipt != 0 {
+		return s.Receipt
+	}
+	return s.Number
 }
 
 // Open tells whether something about the step remains to be done.
@@ -72,7 +82,7 @@ func encodeMove(m *Move) *pb.Move {
 		Anchors: m.Anchors,
 	}
 	if s := m.Step; s.Number != 0 {
-		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since}
+		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since, Receipt: s.Receipt}
 	}
 	return p
 }
@@ -88,7 +98,7 @@ func decodeMove(p *pb.Move) (*Move, error) {
 		if s.GetPhase() > uint32(StepDone) {
 			return nil, fmt.Errorf("step of a move in phase %d", s.GetPhase())
 		}
-		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(), StepPhase(s.GetPhase()), s.GetF(), s.GetSince()}
+		m.Step = MoveStep{s.GetNumber(), shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, s.GetSource(), StepPhase(s.GetPhase()), s.GetF(), s.GetSince(), s.GetReceipt()}
 	}
 	return m, m.check()
 }
@@ -100,6 +110,8 @@ func (m *Move) check() error {
 		return errors.New("a move needs buckets and a fragment that takes them")
 	case (s.Number == 0) != (s.Phase == StepNone):
 		return errors.New("a step of a move needs a number and a phase")
+	case s.Receipt >= s.Number && s.Receipt != 0:
+		return errors.New("a step of a move goes on with a later one")
 	case s.Number != 0 && (s.Empty() || s.Lo < m.Lo || s.Hi > m.Hi || s.Source == 0 || s.Source == m.Target):
 		return errors.New("a step of a move is not within it")
 	}

@@ -48,7 +48,7 @@ func TestMoveFormat(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	flipped := fullMove()
-	flipped.Step.F, flipped.Step.Since, flipped.Pin = 1<<60+1, 1<<60, true
+	flipped.Step.F, flipped.Step.Since, flipped.Step.Receipt, flipped.Pin = 1<<60+1, 1<<60, 3, true
 	flipped.Anchors = []string{"customers/1-A"}
 	if m, err := NewMoveJob(3, 5, flipped, 77).Move(); err != nil || !reflect.DeepEqual(m, flipped) {
 		t.Errorf("%+v, %v", m, err)
@@ -171,6 +171,47 @@ func TestFlip(t *testing.T) {
 	records := slices.Collect(now.Records())
 	if _, ok := now.MoveOf(7); ok || len(records) != 1 || records[0].Move.Job != 7 || records[0].Move.Retries != 1 || records[0].Subject != "[100,300)" {
 		t.Errorf("%+v", records)
+	}
+}
+
+// TestRenewStep: an aborted step goes on by another number, and keeps that by which the target receives.
+func TestRenewStep(t *testing.T) {
+	_, do := movedCatalog(t)
+	renew := func(number, next uint64) error {
+		return do(func(_ *View, c *Change) error {
+			return c.RenewStep(7, number, next, func(m *Move) { m.Blocked += 5 }, 3)
+		})
+	}
+	abort := func(number uint64) error {
+		return do(func(_ *View, c *Change) error { return c.AbortStep(7, number, "late", 4) })
+	}
+	err := do(func(_ *View, c *Change) error {
+		return c.BeginStep(7, MoveStep{Number: 20, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: 1}, 2)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(20, 21); !errors.Is(err, ErrStepOver) {
+		t.Errorf("one that runs: %v", err)
+	}
+	if err := errors.Join(abort(20), renew(20, 21), abort(21), renew(21, 22)); err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(20, 23); !errors.Is(err, ErrStepOver) {
+		t.Errorf("by a number of before: %v", err)
+	}
+	var m RunningMove
+	_ = do(func(v *View, _ *Change) error { m, _ = v.MoveOf(7); return nil })
+	want := MoveStep{Number: 22, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: 1, Phase: StepRunning, Receipt: 20}
+	if m.Step != want || m.Blocked != 10 || m.Retries != 2 {
+		t.Errorf("%+v", m.Move)
+	}
+	err = errors.Join(abort(22), do(func(_ *View, c *Change) error { return c.PauseMove(7, Author{Who: "x", Micros: 9}) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(22, 24); !errors.Is(err, ErrStepOver) {
+		t.Errorf("of a move that is paused: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
@@ -190,4 +191,13 @@ func (c *carrying) count(key []byte, x *Version) error {
 		c.counted.add(key, docs, size)
 	}
 	return nil
+}
+
+// Receives tells whether ranges are being received by a move, here, where it has what was carried so far.
+func (r *Replica) Receives(move uint64, ranges []BucketRange) bool {
+	o := r.own.Load()
+	if o == nil || r.term.Load() == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(piecesOf(o.applied, ranges, o.first), func(p ownRange) bool { return p.State != Receiving || p.Move != move })
 }

@@ -3329,6 +3329,7 @@ type MoveStep struct {
 	Phase         uint32                 `protobuf:"varint,5,opt,name=phase,proto3" json:"phase,omitempty"` // 1 running, 2 aborted, 3 flipped, 4 done
 	F             uint64                 `protobuf:"fixed64,6,opt,name=f,proto3" json:"f,omitempty"`        // flipped: the timestamp of the fence, and the smallest that may be read at
 	Since         uint64                 `protobuf:"fixed64,7,opt,name=since,proto3" json:"since,omitempty"`
+	Receipt       uint64                 `protobuf:"varint,8,opt,name=receipt,proto3" json:"receipt,omitempty"` // the number by which the target receives, where that is an earlier one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3408,6 +3409,13 @@ func (x *MoveStep) GetF() uint64 {
 func (x *MoveStep) GetSince() uint64 {
 	if x != nil {
 		return x.Since
+	}
+	return 0
+}
+
+func (x *MoveStep) GetReceipt() uint64 {
+	if x != nil {
+		return x.Receipt
 	}
 	return 0
 }
@@ -4403,7 +4411,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x04rate\x18\x0f \x01(\x03R\x04rate\x12\x14\n" +
 	"\x05waits\x18\x10 \x01(\tR\x05waits\x12\x10\n" +
 	"\x03pin\x18\x11 \x01(\bR\x03pin\x12\x18\n" +
-	"\aanchors\x18\x14 \x03(\tR\aanchors\"\x94\x01\n" +
+	"\aanchors\x18\x14 \x03(\tR\aanchors\"\xae\x01\n" +
 	"\bMoveStep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
@@ -4411,7 +4419,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06source\x18\x04 \x01(\rR\x06source\x12\x14\n" +
 	"\x05phase\x18\x05 \x01(\rR\x05phase\x12\f\n" +
 	"\x01f\x18\x06 \x01(\x06R\x01f\x12\x14\n" +
-	"\x05since\x18\a \x01(\x06R\x05since\"_\n" +
+	"\x05since\x18\a \x01(\x06R\x05since\x12\x18\n" +
+	"\areceipt\x18\b \x01(\x04R\areceipt\"_\n" +
 	"\aRemoval\x12\x1a\n" +
 	"\bfragment\x18\x01 \x01(\rR\bfragment\x12\x10\n" +
 	"\x03who\x18\x02 \x01(\tR\x03who\x12\x10\n" +

@@ -10,6 +10,9 @@
 // carry, the last batch's) and the flip's. The fence goes into the log while what is left is read and carried; after the flip, source and target act upon
 // gone and own as soon as they are told, and the log follows. What is counted as blocked is that time, as the source's leader has it.
 //
+// A step that cannot flip (something is prepared in the ranges, its fence was lifted, definitions came between, the source has another leader) goes on with what
+// the target has: by the same number before it was fenced, by another one after (again.go).
+//
 // Whoever comes upon a step that is not its own undoes it (catalog: aborted; then source: unfence, target: abandon; catalog: done), or, where it has
 // flipped, completes it. A fence that stands for longer than a second is undone in the same way by the source's leader (watch.go), so writes never
 // wait longer for a driver that is gone, unless the catalog has no majority: without one no fence is begun.
@@ -31,5 +34,6 @@
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //
-// Limits: while nodes of different releases are together, a source of one before Cut answers that the step is void, and it is tried again; a bucket moves in one step, however large; a step is read and sent again from its start where it was undone.
+// Limits: while nodes of different releases are together, a source of one before Cut answers that the step is void, and it is tried again; a bucket moves in one step, however large; a step is read and sent again from its start
+// where its move is paused, where its target has another leader, and where it could not flip within two minutes.
 package move

@@ -52,6 +52,7 @@ const (
 	Cleaned  = "cleaned" // catalog: not done yet
 	Aborted  = "aborted" // catalog: aborted, fence not lifted yet
 	Lifted   = "lifted"
+	Renewed  = "renewed" // catalog: the step goes on by another number
 )
 
 // Arrows lists the arrows that every step comes by.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -29,9 +30,12 @@ type step struct {
 	target *storage.Replica
 	catalog.MoveStep
 
-	carrier *carrier
+	carrier   *carrier
+	flipsWith map[catalog.OID]uint64 // the versions of tables on which the flip is conditional
+
 	T       txn.Timestamp // up to which everything was carried
 	since   txn.Timestamp // the largest watermark of the source's reads
+	fencing bool          // a fence of this number may have come into the source's log
 	carried bool          // everything, by this driver: nothing is left at the source that the target's replica here does not have
 
 	began  time.Time
@@ -95,13 +99,23 @@ func (s *step) run(ctx context.Context) error {
 	if err := s.at(Received); err != nil {
 		return err
 	}
+	for tries := newTries(); ; {
+		err := s.bring(ctx)
+		if err == nil {
+			return s.complete(ctx)
+		}
+		if err := s.again(ctx, tries, err); err != nil {
+			return err
+		}
+	}
+}
+
+// bring carries what the target does not have yet, and flips.
+func (s *step) bring(ctx context.Context) error {
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
-	if err := s.cutOver(ctx); err != nil {
-		return err
-	}
-	return s.complete(ctx)
+	return s.cutOver(ctx)
 }
 
 // catchUp reads and carries, until what has come meanwhile is little.
@@ -144,7 +158,9 @@ func (s *step) read(ctx context.Context, final bool) error {
 	if err == nil {
 		err = s.carrier.flush(ctx)
 	}
-	s.T, s.since = res.T, max(s.since, res.Watermark)
+	if err == nil { // else what came of it is carried once more
+		s.T, s.since = res.T, max(s.since, res.Watermark)
+	}
 	return err
 }
 
@@ -157,11 +173,12 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the catalog has no leader within reach: %w", err)
 	}
-	view.FlipsWith(s.m.Job.Database, s.carrier.derived)
+	s.flipsWith = maps.Clone(s.carrier.derived)
+	view.FlipsWith(s.m.Job.Database, s.flipsWith)
 	if err := s.check(view); err != nil {
 		return err
 	}
-	s.fenced = time.Now()
+	s.fenced, s.fencing = time.Now(), true
 	if err := s.read(ctx, true); err != nil {
 		return err
 	}
@@ -192,7 +209,7 @@ func (s *step) runs() bool {
 
 // check makes sure that the step may still flip.
 func (s *step) check(view *catalog.View) error {
-	err := view.Plan().Flip(s.m.Job.ID, s.Number, s.carrier.derived, func(*catalog.Move) {}, now())
+	err := view.Plan().Flip(s.m.Job.ID, s.Number, s.flipsWith, func(*catalog.Move) {}, now())
 	if errors.Is(err, catalog.ErrStepOver) {
 		return errOver
 	}
@@ -204,7 +221,7 @@ var errOver = errors.New("the step was ended: paused, cancelled, or another driv
 // flip is the commit point. Where it is not known whether it was reached, the catalog is asked until it says so.
 func (s *step) flip(ctx context.Context) error {
 	_, err := s.d.cfg.Catalog.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
-		return c.Flip(s.m.Job.ID, s.Number, s.carrier.derived, func(m *catalog.Move) {
+		return c.Flip(s.m.Job.ID, s.Number, s.flipsWith, func(m *catalog.Move) {
 			m.Step.F, m.Step.Since = s.F, s.Since
 			m.Bytes += s.carrier.bytes
 			m.Documents += s.carrier.documents
@@ -283,7 +300,7 @@ func (s *step) own(ctx context.Context) error {
 	if s.carried {
 		own = s.target.OwnCarried
 	}
-	err := own(ctx, s.Number, s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
+	err := own(ctx, s.Receives(), s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
 	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
@@ -345,7 +362,7 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Lifted); err != nil {
 		return err
 	}
-	if err := s.target.Abandon(ctx, s.Number, s.ranges()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+	if err := s.target.Abandon(ctx, s.Receives(), s.ranges()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
 	return s.done(ctx, func(m *catalog.Move) {

@@ -1,0 +1,127 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage"
+)
+
+// A step that does not come to its flip is not copied again from its start. What the target has received is in its log, complete up to T, and stays as it is:
+// versions of the source at or below T do not change, and the next read is of those above it, refused where the source may have discarded some of them. So
+// as long as the target's leader is the same, and the definitions by which entries were derived stand, the driver reads what has come since T and tries again.
+// A step that was fenced needs another number for that, since lifting the fence bars its own; the target goes on by the number that it has. Which that is, is in
+// the catalog before there is another fence, so whoever finds the step completes or undoes it by both.
+
+const (
+	againFor   = 2 * time.Minute // while a range is being received, its replica discards nothing
+	againTries = 3               // after errors of which nothing is known
+)
+
+// tries bounds how often a step is tried again.
+type tries struct {
+	until   time.Time
+	unknown int
+	backoff time.Duration
+}
+
+func newTries() *tries { return &tries{until: time.Now().Add(againFor), backoff: minBackoff} }
+
+// again prepares another try after an error before the flip; it gives the error with which the step ends where there is none.
+func (s *step) again(ctx context.Context, t *tries, err error) error {
+	if errors.Is(err, errStopHere) || !t.may(err) || !s.receiving() {
+		return err
+	}
+	if s.fencing {
+		if rerr := s.renew(ctx, reason(err)); rerr != nil {
+			return errors.Join(err, rerr)
+		}
+	} else if s.runs() {
+		s.d.waits(ctx, s.m.Job.ID, reason(err))
+	}
+	if s.runs() && sleep(ctx, t.backoff) && s.runs() && s.carrier.renew(s.d.cfg.Catalog.View()) {
+		t.backoff = min(2*t.backoff, maxBackoff)
+		return nil
+	}
+	return err
+}
+
+// may tells whether there may be another try after an error.
+func (t *tries) may(err error) bool {
+	if pgerr.Is(err, pgerr.SnapshotTooOld) || time.Now().After(t.until) {
+		return false
+	}
+	var held *storage.HeldError
+	var changed *catalog.DefinitionsChangedError
+	if !errors.As(err, &held) && !errors.As(err, &changed) && !errors.Is(err, storage.ErrUnsettled) && !errors.Is(err, errOver) {
+		t.unknown++
+	}
+	return t.unknown <= againTries
+}
+
+// receiving tells whether what was carried is still there, and this node leads the target.
+func (s *step) receiving() bool {
+	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.ranges())
+}
+
+// renew lifts the step's fence and gives it another number. An error leaves it to undo, which finds in the catalog how far it came.
+func (s *step) renew(ctx context.Context, why string) error {
+	cat := s.d.cfg.Catalog
+	if !knowsRenewal(cat.View()) {
+		return errOver
+	}
+	view, err := cat.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.AbortStep(s.m.Job.ID, s.Number, why, now()) })
+	if err != nil {
+		return err
+	}
+	m, ok := view.MoveOf(s.m.Job.ID)
+	if !ok || m.Step.Number != s.Number || m.Step.Phase != catalog.StepAborted || m.Job.State != catalog.JobRunning {
+		return errOver // paused, or it has flipped
+	}
+	if err := s.at(Aborted); err != nil {
+		return err
+	}
+	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.ranges()) }); err != nil {
+		return err
+	}
+	blocked := time.Since(s.fenced).Microseconds()
+	if err := s.at(Lifted); err != nil {
+		return err
+	}
+	next, err := cat.NewJobID(ctx)
+	if err != nil {
+		return err
+	}
+	view, err = cat.Update(ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.RenewStep(s.m.Job.ID, s.Number, next, func(m *catalog.Move) {
+			m.Blocked += blocked
+			m.Worst = max(m.Worst, blocked)
+		}, now())
+	})
+	if err != nil {
+		return err
+	}
+	if m, ok = view.MoveOf(s.m.Job.ID); !ok || m.Step.Number != next {
+		return errOver
+	}
+	s.MoveStep, s.fenced, s.fencing = m.Step, time.Time{}, false
+	return s.at(Renewed)
+}
+
+// renew goes by newer definitions; false where some by which entries were derived do not stand any more.
+func (c *carrier) renew(view *catalog.View) bool {
+	for oid, version := range c.derived {
+		if t := view.Table(oid); t == nil || t.Version != version {
+			return false
+		}
+	}
+	c.know(view)
+	c.batch, c.size = nil, 0 // it is read once more
+	return true
+}
+
+// knowsRenewal tells whether all nodes understand a step that has two numbers (V4).
+func knowsRenewal(v *catalog.View) bool { return v.Cluster() == nil || v.Cluster().Format >= 2 }
