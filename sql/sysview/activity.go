@@ -24,7 +24,7 @@ func pgStatActivity(b *builder) error {
 		if b.env.Role != nil && (b.env.Role.Superuser || b.env.Role.OID == s.Role) {
 			s.show(r, size)
 		} else {
-			r.text("query", "<insufficient privilege>")
+			r.text("query", noPrivilege)
 		}
 		if err := r.send(); err != nil {
 			return err
@@ -32,6 +32,9 @@ func pgStatActivity(b *builder) error {
 	}
 	return nil
 }
+
+// noPrivilege stands in the place of a statement that the session may not see.
+const noPrivilege = "<insufficient privilege>"
 
 // show adds what only some may see.
 func (s *Session) show(r *record, size int) {

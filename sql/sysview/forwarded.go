@@ -20,7 +20,7 @@ type Forwarded struct {
 	Last            time.Time
 }
 
-// forwardingHits is sherd.forwarding_hits.
+// forwardingHits is sherd.forwarding_hits, of collections that the session may read. Like pg_stat_activity it tells what others have said to superusers alone.
 func forwardingHits(b *builder) error {
 	type key struct {
 		table            catalog.OID
@@ -32,7 +32,7 @@ func forwardingHits(b *builder) error {
 	all := map[key]Forwarded{}
 	for _, x := range b.env.Forwarded() {
 		k := key{x.Table, x.Old, x.Application}
-		if x.Database != b.env.Database.OID {
+		if x.Database != b.env.Database.OID || !b.reads(x.Table) {
 			continue
 		}
 		if had, ok := all[k]; ok {
@@ -51,6 +51,9 @@ func forwardingHits(b *builder) error {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Old, b.Old), cmp.Compare(a.Application, b.Application))
 	})
 	for _, x := range list {
+		if !b.env.Role.Superuser {
+			x.Query = noPrivilege
+		}
 		err := b.row().oid("collection", x.Table).text("old", x.Old).text("new", x.New).int("hits", x.Hits).time("last_used", x.Last).
 			text("application_name", x.Application).text("query", x.Query).send()
 		if err != nil {

@@ -57,16 +57,19 @@ func hotBuckets(b *builder) error {
 	return nil
 }
 
-// hotKeys is sherd.hot_keys.
+// hotKeys is sherd.hot_keys. Keys are told to those who may read the rows.
 func hotKeys(b *builder) error {
 	list, all := b.hot(func(x Heat) bool { return x.Collection != 0 })
 	for _, x := range list {
-		r := b.row().oid("collection", x.Collection).text("key", x.Text).text("fragment", b.env.fragmentName(x.Fragment))
+		r := b.row().oid("collection", x.Collection).text("fragment", b.env.fragmentName(x.Fragment))
 		share := 0.0
 		if all > 0 {
 			share = (x.Reads + x.Writes) / all
 		}
-		if err := r.heat(x, all).optional("remedy", b.env.hotRemedy(x, share)).send(); err != nil {
+		if b.reads(x.Collection) {
+			r.text("key", x.Text).optional("remedy", b.env.hotRemedy(x, share))
+		}
+		if err := r.heat(x, all).send(); err != nil {
 			return err
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// hotDocuments is sherd.hot_documents: those whose counters are split.
+// hotDocuments is sherd.hot_documents: those whose counters are split, of tables that the session may read.
 func hotDocuments(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		if t.Hot == nil {
+		if t.Hot == nil || !b.sees(t.Owner) {
 			return nil
 		}
 		for _, d := range t.Hot.Documents {
@@ -46,7 +47,7 @@ func (e *Env) hotRemedy(x Heat, share float64) string {
 	case t == nil || share < hotShare || !x.Part && isSplit(t, x.Text):
 		return ""
 	case x.Part:
-		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join('%s', '%s')", e.qualified(t.Schema, t.Name), x.Text)
+		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join(%s, %s)", builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text))
 	case x.Writes < (x.Reads+x.Writes)*writtenShare:
 		return "reads that may be a little old are served by its replicas too: SET sherd.read_staleness = '1s'"
 	case t.PrimaryKey() != nil && len(t.PrimaryKey().Columns) == 1 && countable(t):
@@ -54,7 +55,8 @@ func (e *Env) hotRemedy(x Heat, share float64) string {
 		if t.Options["counters"] == "" {
 			counters = ", 16, ARRAY['its counters']"
 		}
-		return fmt.Sprintf("if what is written is counters, spread them: SELECT sherd.hot_split('%s', '%s'%s)", e.qualified(t.Schema, t.Name), x.Text, counters)
+		return fmt.Sprintf("if what is written is counters, spread them: SELECT sherd.hot_split(%s, %s%s)",
+			builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text), counters)
 	}
 	return ""
 }

@@ -60,6 +60,12 @@ func (b *builder) sees(owner uint32) bool {
 	return owner == catalog.DatabaseOwnerRole && e.Database.Owner == e.Role.OID
 }
 
+// reads tells whether the session's role may read a table, so that it may see keys of it.
+func (b *builder) reads(table uint32) bool {
+	t := b.env.View.Table(table)
+	return t != nil && b.sees(t.Owner)
+}
+
 func schemata(b *builder) error {
 	return b.env.each("pg_namespace", func(r *reader) error {
 		if !b.sees(r.oid("nspowner")) {

@@ -95,7 +95,7 @@ func pgLocks(b *builder) error {
 	return nil
 }
 
-// locks shows the locks of this database, rows by their keys.
+// locks shows the locks of this database, rows by their keys to those who may read them.
 func locks(b *builder) error {
 	list, err := b.env.Locks()
 	if err != nil {
@@ -107,7 +107,10 @@ func locks(b *builder) error {
 			continue
 		}
 		r := b.row().text("locktype", l.Type).text("mode", l.Mode).bool("granted", l.Granted).optional("txn", l.Txn).
-			time("waiting_since", l.Since).optional("fragment", b.env.fragmentName(l.Fragment)).optional("key", l.Key)
+			time("waiting_since", l.Since).optional("fragment", b.env.fragmentName(l.Fragment))
+		if b.reads(l.Relation) {
+			r.optional("key", l.Key)
+		}
 		if l.Relation != 0 {
 			r.oid("relation", l.Relation)
 		}
