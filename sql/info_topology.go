@@ -23,6 +23,11 @@ func (i info) reshape(function string) error {
 	if i.ctx == nil {
 		return pgerr.Unsupported("sherd.%s() cannot run here", function)
 	}
+	return i.mayWrite(function)
+}
+
+// mayWrite refuses a function that acts at once in a transaction that only reads.
+func (i info) mayWrite(function string) error {
 	if i.tx != nil && i.tx.modes.readOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute sherd.%s() in a read-only transaction", function)
 	}
@@ -250,6 +255,9 @@ func (i info) CancelMove(move int64, why string) error {
 func (i info) controlMove(function string, move int64, why string, do func(*catalog.Change, uint64, catalog.Author) error) error {
 	if err := i.reshape(function); err != nil {
 		return err
+	}
+	if move <= 0 {
+		return pgerr.New(pgerr.UndefinedObject, "move %d does not exist", move).WithHint("sherd.moves lists them.")
 	}
 	_, err := i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, c *catalog.Change) error { return do(c, uint64(move), i.author(why)) })
 	return err

@@ -142,7 +142,7 @@ func TestTopologyRefusals(t *testing.T) {
 		{"move_buckets('nowhere', 0, 1, 'postgres$1')", `database "nowhere" does not exist (SQLSTATE 3D000)`},
 		{"move_buckets('postgres', 0, 1, 'postgres$9')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
 		{"move_buckets('postgres', 5, 5, 'postgres$1')", "there are no buckets from 5 to before 5 (SQLSTATE 22023)"},
-		{"move_buckets('postgres', -5, 5, 'postgres$1')", "there are no buckets from 0 to before 0 (SQLSTATE 22023)"},
+		{"move_buckets('postgres', -5, 5, 'postgres$1')", "there are no buckets from -5 to before 5 (SQLSTATE 22023)"},
 		{"move_buckets('postgres', 0, 1, 'postgres$0')", `buckets 0 are in fragment "postgres$0" already (SQLSTATE 55000)`},
 		{"remove_fragment('postgres')", `fragment "postgres" does not exist (SQLSTATE 42704)`},
 		{"merge_ranges('postgres', 7)", "no ranges meet at bucket 7 (SQLSTATE 22023)"},

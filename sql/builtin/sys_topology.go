@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -36,11 +37,19 @@ type MoveOptions struct {
 // sysTopology is what changes where buckets lie.
 var sysTopology = map[string]Func{
 	"sherd_move_buckets": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
-		n, err := t.MoveBuckets(a[0].S, bucketsOf(a[1], a[2]), a[3].S, moveOptions(a[4:]))
+		v, err := bucketsOf(a[1], a[2])
+		if err != nil {
+			return types.Null, err
+		}
+		n, err := t.MoveBuckets(a[0].S, v, a[3].S, moveOptions(a[4:]))
 		return types.NewInt(n), err
 	}),
 	"sherd_move_bucket": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
-		n, err := t.MoveBuckets(a[0].S, oneBucket(a[1]), a[2].S, moveOptions(a[3:]))
+		b, err := aBucket(a[1])
+		if err != nil {
+			return types.Null, err
+		}
+		n, err := t.MoveBuckets(a[0].S, shardmap.OneBucket(b), a[2].S, moveOptions(a[3:]))
 		return types.NewInt(n), err
 	}),
 	"sherd_move_anchor": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {
@@ -59,13 +68,21 @@ var sysTopology = map[string]Func{
 		n, err := t.RemoveFragment(a[0].S, moveOptions(a[1:]))
 		return types.NewInt(n), err
 	}),
-	"sherd_split_range":  silently(func(t TopologyInfo, a []types.Datum) error { return t.SplitRange(a[0].S, oneBucket(a[1]).Lo) }),
-	"sherd_merge_ranges": silently(func(t TopologyInfo, a []types.Datum) error { return t.MergeRanges(a[0].S, oneBucket(a[1]).Lo) }),
+	"sherd_split_range":  atBucket(TopologyInfo.SplitRange),
+	"sherd_merge_ranges": atBucket(TopologyInfo.MergeRanges),
 	"sherd_pin": silently(func(t TopologyInfo, a []types.Datum) error {
-		return t.Pin(a[0].S, bucketsOf(a[1], a[2]), a[3].S, a[4].S)
+		v, err := bucketsOf(a[1], a[2])
+		if err != nil {
+			return err
+		}
+		return t.Pin(a[0].S, v, a[3].S, a[4].S)
 	}),
 	"sherd_unpin": silently(func(t TopologyInfo, a []types.Datum) error {
-		return t.Unpin(a[0].S, bucketsOf(a[1], a[2]), a[3].S)
+		v, err := bucketsOf(a[1], a[2])
+		if err != nil {
+			return err
+		}
+		return t.Unpin(a[0].S, v, a[3].S)
 	}),
 	"sherd_pause_move":  silently(func(t TopologyInfo, a []types.Datum) error { return t.PauseMove(a[0].N, a[1].S) }),
 	"sherd_resume_move": silently(func(t TopologyInfo, a []types.Datum) error { return t.ResumeMove(a[0].N, a[1].S) }),
@@ -90,17 +107,29 @@ func silently(do func(TopologyInfo, []types.Datum) error) Func {
 
 func moveOptions(a []types.Datum) MoveOptions { return MoveOptions{Wait: a[0].Bool(), Why: a[1].S} }
 
-// bucketsOf gives the buckets from lo to before hi; numbers below 0 are no buckets, and are refused with the interval.
-func bucketsOf(lo, hi types.Datum) shardmap.Interval {
-	if lo.N < 0 || hi.N < 0 {
-		return shardmap.Interval{}
-	}
-	return shardmap.Interval{Lo: uint32(lo.N), Hi: uint32(hi.N)}
+// atBucket is a function of a database and a bucket.
+func atBucket(do func(t TopologyInfo, database string, bucket uint32) error) Func {
+	return silently(func(t TopologyInfo, a []types.Datum) error {
+		b, err := aBucket(a[1])
+		if err != nil {
+			return err
+		}
+		return do(t, a[0].S, uint32(b))
+	})
 }
 
-func oneBucket(b types.Datum) shardmap.Interval {
-	if b.N < 0 {
-		return shardmap.Interval{Lo: shardmap.BucketCount, Hi: shardmap.BucketCount + 1}
+// bucketsOf gives the buckets from lo to before hi. Only numbers below 0 are refused here: which buckets there are the bucket map knows.
+func bucketsOf(lo, hi types.Datum) (shardmap.Interval, error) {
+	if lo.N < 0 || hi.N < 0 {
+		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "there are no buckets from %d to before %d", lo.N, hi.N).
+			WithHint("The first bucket counts, the last does not: from 0 to %d are all of them.", shardmap.BucketCount)
 	}
-	return shardmap.Interval{Lo: uint32(b.N), Hi: uint32(b.N) + 1}
+	return shardmap.Interval{Lo: uint32(lo.N), Hi: uint32(hi.N)}, nil
+}
+
+func aBucket(b types.Datum) (shardmap.Bucket, error) {
+	if b.N < 0 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "there is no bucket %d", b.N).WithHint("sherd.bucket_map lists them.")
+	}
+	return shardmap.Bucket(b.N), nil
 }
