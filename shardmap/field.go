@@ -75,6 +75,9 @@ func ParseField(s string) (Field, error) {
 	return fs[0], nil
 }
 
+// ParseFields reads a list of fields, separated by commas, as shard_by has it. Errors are 22023.
+func ParseFields(s string) ([]Field, error) { return parseFields(s, true) }
+
 // parseFields reads fields separated by commas, or exactly one where many is false.
 func parseFields(s string, many bool) ([]Field, error) {
 	p := fieldParser{text: s}

@@ -13,6 +13,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
@@ -133,12 +134,12 @@ func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*program, erro
 	var oids []types.OID
 	var cols []plan.Col
 	for i, c := range in.columns {
-		names, params = append(names, quoteIdentifier(c.Name)), append(params, fmt.Sprintf("$%d", i+1))
+		names, params = append(names, builtin.QuoteIdent(c.Name)), append(params, fmt.Sprintf("$%d", i+1))
 		oids = append(oids, c.Type)
 		cols = append(cols, plan.Col{Name: c.Name, Type: c.Type, Typmod: -1})
 	}
-	text := fmt.Sprintf("INSERT INTO %s.%s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)", quoteIdentifier(view.Schema(in.table.Schema).Name),
-		quoteIdentifier(in.table.Name), strings.Join(names, ", "), strings.Join(params, ", "))
+	text := fmt.Sprintf("INSERT INTO %s.%s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)", builtin.QuoteIdent(view.Schema(in.table.Schema).Name),
+		builtin.QuoteIdent(in.table.Name), strings.Join(names, ", "), strings.Join(params, ", "))
 	stmts, err := parse.Parse(text)
 	if err != nil {
 		return nil, err
@@ -158,8 +159,6 @@ func (s *Session) copyProgram(view *catalog.View, in *copyInput) (*program, erro
 	x, err := exec.Compile(pl)
 	return &program{query: q, plan: pl, exec: x, writes: true, references: refs}, err
 }
-
-func quoteIdentifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 // rows reads the client's data to its end.
 func (in *copyInput) rows(emit exec.Emit) error {

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/types"
@@ -68,9 +69,9 @@ func (s *Session) copySelect(n *pg_query.CopyStmt) (string, error) {
 	}
 	var names []string
 	for _, c := range cols {
-		names = append(names, quoteIdentifier(c.Name))
+		names = append(names, builtin.QuoteIdent(c.Name))
 	}
-	return fmt.Sprintf("SELECT %s FROM %s.%s", strings.Join(names, ", "), quoteIdentifier(view.Schema(t.Schema).Name), quoteIdentifier(t.Name)), nil
+	return fmt.Sprintf("SELECT %s FROM %s.%s", strings.Join(names, ", "), builtin.QuoteIdent(view.Schema(t.Schema).Name), builtin.QuoteIdent(t.Name)), nil
 }
 
 // copyOutput is a COPY TO under way.

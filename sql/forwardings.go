@@ -63,8 +63,11 @@ func (f *forwardings) list() []sysview.Forwarded {
 	return out
 }
 
-// Forwarded implements builtin.IDInfo.
+// Forwarded implements builtin.IDInfo. Anybody may call sherd.forwarded: what is about no collection that has former ids is not counted.
 func (i info) Forwarded(table uint32, old, now string) {
+	if t := i.db.cfg.Catalog.View().Table(table); t == nil || t.Forwarding == 0 || t.Database != i.database {
+		return
+	}
 	application, _ := i.vars.get("application_name")
 	i.db.forwardings.note(sysview.Forwarded{
 		Database: i.database, Table: table, Old: cloned(old), New: cloned(now), Application: application, Query: i.query, Last: time.Now(),

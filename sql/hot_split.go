@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
@@ -65,7 +66,7 @@ func (i info) HotJoin(table uint32, id string) error {
 // hotTable finds the table of a document: the one that is named, or for 0 that of the id's collection. The role must own it.
 func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, error) {
 	view := i.view()
-	t := view.Table(oid)
+	var t *catalog.Table
 	if name, _, ok := strings.Cut(id, "/"); oid == 0 && ok {
 		for _, schema := range i.existingPath(view) {
 			if t == nil {
@@ -73,12 +74,15 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 			}
 		}
 	}
-	if t == nil || t.Kind != catalog.KindTable || t.Database != i.database {
-		if oid == 0 {
-			return nil, pgerr.New(pgerr.UndefinedTable, `no table is named like the collection of "%s"`, id).
-				WithHint("Name the table too: sherd.%s('counters', '%s', …).", function, id)
+	switch {
+	case oid != 0:
+		var err error
+		if t, err = ddl.TableOf(view, i.database, oid); err != nil {
+			return nil, err
 		}
-		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	case t == nil || t.Kind != catalog.KindTable:
+		return nil, pgerr.New(pgerr.UndefinedTable, `no table is named like the collection of "%s"`, id).
+			WithHint("Name the table too, as in sherd.hot_split('counters', 'x', 16) and sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
 	if i.tx != nil && (i.tx.explicit || i.tx.together) {
@@ -164,7 +168,7 @@ func (s *splitting) split(n int) error {
 		}
 		if there {
 			return pgerr.New(pgerr.DuplicateObject, `document "%s" of table "%s" is split already`, s.id, s.table.Name).
-				WithHint("sherd.hot_join('%s', '%s') makes it whole.", s.table.Name, s.id)
+				WithHint("sherd.hot_join(%s, %s) makes it whole.", builtin.QuoteLiteral(builtin.QuoteIdent(s.table.Name)), builtin.QuoteLiteral(s.id))
 		}
 		old.Joined = time.Now().UnixMicro() // it was deleted, and made again
 	}

@@ -58,10 +58,10 @@ func (i info) adviser(table catalog.OID) (*adviser, error) {
 		return nil, pgerr.Unsupported("sherd.policy_advice() cannot run here")
 	}
 	v := i.view()
-	t := v.Table(table)
+	t, err := ddl.TableOf(v, i.database, table)
 	switch {
-	case t == nil || t.Database != i.database || t.Kind != catalog.KindTable:
-		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a table of this database", table)
+	case err != nil:
+		return nil, err
 	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:

@@ -3,6 +3,7 @@ package sql
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/ddl"
 )
 
 // Check implements builtin.PolicyInfo: it looks over this session's database, for superusers and the database's owner, since what it finds
@@ -17,8 +18,12 @@ func (i info) Check(index uint32, emit func(check, subject string, ok bool, deta
 	if d == nil {
 		return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", i.database)
 	}
+	function := "check"
+	if index != 0 {
+		function = "check_index"
+	}
 	if me == nil || !me.Superuser && me.OID != d.Owner {
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function check").
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
 			WithHint("Superusers and the owner of the database may check it.")
 	}
 	if index == 0 {
@@ -44,9 +49,9 @@ func (i info) Check(index uint32, emit func(check, subject string, ok bool, deta
 
 // indexSubject is what a check calls an index: by its name, or, where it is the one in primary key order, by the table's.
 func indexSubject(view *catalog.View, database, oid catalog.OID) (string, error) {
-	t, ix := view.Index(oid)
-	if ix == nil || t.Database != database {
-		return "", pgerr.New(pgerr.WrongObjectType, "relation with OID %d is not an index", oid)
+	t, ix, err := ddl.IndexOf(view, database, oid)
+	if err != nil {
+		return "", err
 	}
 	name := ix.Name
 	if ix.Primary {

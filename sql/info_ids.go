@@ -20,12 +20,12 @@ func cloned(s string) string { return strings.Clone(s) }
 // transaction around them.
 func (i info) owned(function string, oid catalog.OID) (*catalog.Table, error) {
 	v := i.db.cfg.Catalog.View()
-	t := v.Table(oid)
+	t, err := ddl.TableOf(v, i.database, oid)
 	switch {
 	case i.ctx == nil:
 		return nil, pgerr.Unsupported("%s cannot run here", function)
-	case t == nil || t.Database != i.database:
-		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	case err != nil:
+		return nil, err
 	case !ddl.Owns(v, i.database, v.Role(i.role), t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case i.tx != nil && i.tx.modes.readOnly:
@@ -147,7 +147,8 @@ func (i info) ControlJob(id int64, verb string) error {
 	}
 	j := i.db.cfg.Catalog.View().Job(uint64(id))
 	if j == nil || !j.AboutIDs() || j.Database != i.database {
-		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references in this database", id)
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references in this database", id).
+			WithHint("sherd.jobs lists them.")
 	}
 	if i.db.cfg.Catalog.View().Table(j.Table) != nil {
 		if _, err := i.owned("sherd."+verb+"_job()", j.Table); err != nil {

@@ -18,7 +18,7 @@ func (i info) administrate(function string) error {
 	if i.ctx == nil {
 		return pgerr.Unsupported("sherd.%s() cannot run here", function)
 	}
-	return nil
+	return i.mayWrite(function)
 }
 
 // nodeNamed finds a node (42704).

@@ -2,8 +2,8 @@ package sql
 
 import (
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
@@ -11,9 +11,9 @@ import (
 // Route implements builtin.PlacementInfo.
 func (i info) Route(table uint32, key string) (bucket uint32, fragment string, err error) {
 	names := i.names()
-	t := names.View.Table(table)
-	if t == nil || t.Database != i.database {
-		return 0, "", pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	t, err := ddl.TableOf(names.View, i.database, table)
+	if err != nil {
+		return 0, "", err
 	}
 	b, err := exec.BucketOfText(t, key, i.Env())
 	if err != nil {

@@ -32,7 +32,7 @@ func (i info) databaseNamed(name string) (*catalog.Database, error) {
 
 // PlanRebalance implements builtin.PlanInfo.
 func (i info) PlanRebalance(database string, emit func(builtin.PlanStep) error) error {
-	if err := i.administrate("plan_rebalance"); err != nil {
+	if err := i.reshape("plan_rebalance"); err != nil {
 		return err
 	}
 	d, err := i.databaseNamed(database)
@@ -71,7 +71,7 @@ func nodeName(v *catalog.View, id uint32) string {
 
 // ControlPlan implements builtin.PlanInfo.
 func (i info) ControlPlan(plan int64, do builtin.PlanAction) error {
-	if err := i.administrate("apply_plan"); err != nil {
+	if err := i.reshape(do.Function()); err != nil {
 		return err
 	}
 	if plan <= 0 {

@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -26,13 +24,17 @@ func (i info) MergeSegments(table uint32, key string) error {
 
 // MoveSegment implements builtin.SegmentInfo. Like all moves it begins at once, whatever becomes of the transaction.
 func (i info) MoveSegment(table uint32, key, fragment string, o builtin.MoveOptions) (int64, error) {
-	t := i.db.cfg.Catalog.View().Table(catalog.OID(table))
-	if t == nil || t.Database != i.database {
-		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	const function = "move_segment"
+	if err := i.reshape(function); err != nil {
+		return 0, err
+	}
+	t, err := ddl.TableOf(i.db.cfg.Catalog.View(), i.database, table)
+	if err != nil {
+		return 0, err
 	}
 	at, err := ddl.KeyInSegments(t, key, i.Env())
 	if err != nil {
 		return 0, err
 	}
-	return i.move("move_segment", i.CurrentDatabase(), shardmap.OneBucket(t.Segments.At(at).Bucket), fragment, o)
+	return i.move(function, i.CurrentDatabase(), shardmap.OneBucket(t.Segments.At(at).Bucket), fragment, o)
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 )
 
@@ -49,10 +50,10 @@ func (i info) setLabels(function, database, fragment, labels, why string) error 
 // anchorsOf gives the buckets of anchors of a table of the session's database.
 func (i info) anchorsOf(table uint32, ids []string) (name string, out []catalog.Anchor, err error) {
 	names := i.names()
-	t := names.View.Table(table)
+	t, err := ddl.TableOf(names.View, i.database, table)
 	switch {
-	case t == nil || t.Database != i.database || t.Kind != catalog.KindTable:
-		return "", nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a table of this database", table)
+	case err != nil:
+		return "", nil, err
 	case len(ids) == 0:
 		return "", nil, pgerr.New(pgerr.InvalidParameterValue, "the list of anchors is empty")
 	case len(ids) > catalog.MaxAnchors:

@@ -1,6 +1,9 @@
 package builtin
 
-import "github.com/sherddb/sherd/sql/types"
+import (
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types"
+)
 
 // HotInfo spreads the counters of single documents over parts, and puts them together again.
 type HotInfo interface {
@@ -24,15 +27,9 @@ func hotSplit(c *Ctx, table uint32, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	names, err := types.ArrayOf(a[2])
-	if err != nil {
-		return types.Null, err
-	}
-	var counters []string
-	for i := range names.Len() {
-		if d := names.At(i); !d.IsNull() {
-			counters = append(counters, d.S)
-		}
+	counters, ok := textElements(a[2])
+	if !ok {
+		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "counters must not be null")
 	}
 	n, err := s.HotSplit(table, a[0].S, int(a[1].N), counters)
 	return types.NewInt(int64(n)), err

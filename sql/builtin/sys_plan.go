@@ -28,6 +28,11 @@ const (
 	CancelPlan
 )
 
+// Function is the name of the function that does it.
+func (a PlanAction) Function() string {
+	return [...]string{ApplyPlan: "apply_plan", PausePlan: "pause_plan", ResumePlan: "resume_plan", CancelPlan: "cancel_plan"}[a]
+}
+
 // PlanInfo makes and applies plans of rebalancing.
 type PlanInfo interface {
 	// PlanRebalance proposes what should move in a database, "" is the session's.

@@ -99,7 +99,11 @@ func sherdCheck(c *Ctx, _ []types.Datum, emit func([]types.Datum) error) error {
 }
 
 func sherdCheckIndex(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
-	return checkWith(c, a[0].Oid(), emit)
+	index := a[0].Oid()
+	if index == 0 { // which asks for all of them below
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID 0 does not exist")
+	}
+	return checkWith(c, index, emit)
 }
 
 func checkWith(c *Ctx, index uint32, emit func([]types.Datum) error) error {

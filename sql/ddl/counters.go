@@ -1,9 +1,12 @@
 package ddl
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -13,12 +16,16 @@ const OptionCounters = "counters"
 
 // Counters reads a list of counters of a table.
 func Counters(t *catalog.Table, text string) ([]catalog.Counter, error) {
-	p, err := shardmap.ParseOptions(shardmap.Options{By: text})
+	fields, err := shardmap.ParseFields(text)
 	if err != nil {
-		return nil, err
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid list of counters %s", builtin.QuoteLiteral(text)).WithDetail("%s", pgerr.From(err).Detail).
+			WithHint(`Counters look like: v, Likes, Stats.Views, "a.b".c. A part with a comma, dot or blank is double-quoted.`)
 	}
 	var out []catalog.Counter
-	for _, f := range p.Fields {
+	for n, f := range fields {
+		if slices.ContainsFunc(fields[:n], f.Equal) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "counter %s is named twice", f)
+		}
 		c, ok := CounterOf(t, f)
 		if !ok || f.Func != shardmap.PlainField {
 			return nil, pgerr.New(pgerr.UndefinedColumn, `counter "%s" is no column of "%s", and the table has no document`, f.String(), t.Name).

@@ -102,9 +102,9 @@ func (c *change) forwardingSchema() (*catalog.Schema, error) {
 func DropForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 	r := &runner{Env: e, ctx: ctx}
 	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
-		t := c.view.Table(table)
-		if t == nil || t.Database != c.Database {
-			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		t, err := TableOf(c.view, c.Database, table)
+		if err != nil {
+			return err
 		}
 		if !c.owns(t.Owner) {
 			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -188,9 +189,9 @@ func (c *change) pinnedAlike(s shardmap.Segments, key []byte, text string) error
 func changeSegments(ctx context.Context, e *Env, table catalog.OID, text string, next func(*change, shardmap.Segments, []byte) (shardmap.Segments, error)) error {
 	r := &runner{Env: e, ctx: ctx}
 	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
-		t := c.view.Table(table)
-		if t == nil || t.Database != c.Database {
-			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		t, err := TableOf(c.view, c.Database, table)
+		if err != nil {
+			return err
 		}
 		if !c.owns(t.Owner) {
 			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
@@ -212,7 +213,7 @@ func changeSegments(ctx context.Context, e *Env, table catalog.OID, text string,
 func KeyInSegments(t *catalog.Table, text string, env *types.Env) ([]byte, error) {
 	if len(t.Segments) == 0 {
 		return nil, pgerr.New(pgerr.WrongObjectType, `table "%s" has no segments`, t.Name).
-			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", t.Name, shardmap.OptionBy, shardmap.RangeTable)
+			WithHint("ALTER TABLE %s SET (%s = '%s') has its rows lie by ranges of their keys.", builtin.QuoteIdent(t.Name), shardmap.OptionBy, shardmap.RangeTable)
 	}
 	return SegmentKey(t, text, env)
 }

@@ -154,9 +154,9 @@ func (e *Env) trustPolicy(ctx context.Context, scanned *catalog.Table) (done boo
 func SetPolicy(ctx context.Context, e *Env, table catalog.OID, text string) error {
 	r := &runner{Env: e, ctx: ctx}
 	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
-		t := c.view.Table(table)
-		if t == nil || t.Database != c.Database {
-			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+		t, err := TableOf(c.view, c.Database, table)
+		if err != nil {
+			return err
 		}
 		if !c.owns(t.Owner) {
 			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
