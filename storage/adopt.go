@@ -47,7 +47,7 @@ func (t *Tx) packLocks(p *packer) error {
 func (r *Replica) adopt(p *preparedTxn, term uint64) {
 	t := &Tx{r: r, id: p.id, term: term, since: p.since, phase: phasePrepared, strange: true}
 	t.adopted.Store(true)
-	t.placed, t.first = true, r.own.Load()
+	t.owns = []*ownership{r.own.Load()}
 	err := p.each(func(key []byte, mode txn.LockMode) error {
 		l := r.locks.force(t, key, mode)
 		t.hold(l, l.mode, false)

@@ -24,13 +24,14 @@ func (v *View) locate(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	p := v.own.find(b)
 	if p.read(v.T) != here {
-		_, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) {
+		o, err := v.r.awaitOwned(ctx, v.T, func(o *ownership) (verdict, ownRange) {
 			p = o.find(b)
 			return p.read(v.T), p
 		})
 		if err != nil {
 			return nil, err
 		}
+		v.reads.under(o)
 	}
 	return stored(key, p.Arrival), nil
 }
@@ -175,6 +176,7 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownRange, error) 
 	if err != nil {
 		return nil, err
 	}
+	v.reads.under(o)
 	return o.pieces(r), nil
 }
 

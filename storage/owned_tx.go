@@ -80,11 +80,14 @@ func (t *Tx) placedBare() {
 func (t *Tx) under(o *ownership, owned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.placed {
-		t.placed, t.first, t.intact = true, o, o
+	if len(t.owns) == 0 {
+		t.intact = o
 		if t.bare.Load() {
-			t.first, t.intact = nil, nil
+			t.owns, t.intact = append(t.owns, nil), nil
 		}
+	}
+	if n := len(t.owns); n == 0 || t.owns[n-1] != o {
+		t.owns = append(t.owns, o)
 	}
 	if t.intact != o || !owned {
 		t.intact = nil
@@ -151,14 +154,19 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	worst := here
-	if t.intact != o || !t.placed || t.bare.Swap(false) {
+	if t.bare.Swap(false) {
+		if t.intact = nil; !slices.Contains(t.owns, nil) {
+			t.owns = append(t.owns, nil)
+		}
+	}
+	if t.intact != o || len(t.owns) == 0 {
 		v, err := t.lookAtKeys(o)
 		if err != nil || v == elsewhere {
 			return v, err
 		}
-		if v == here {
-			t.intact = o
-			t.first, t.placed = t.firstOr(o), true
+		if v == here { // whatever was had by one of them is had by this one
+			clear(t.owns)
+			t.intact, t.owns = o, append(t.owns[:0], o)
 		}
 		worst = v
 	}
@@ -166,13 +174,6 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 		worst = max(worst, t.r.lookAtReads(t.reads, o))
 	}
 	return worst, nil
-}
-
-func (t *Tx) firstOr(o *ownership) *ownership {
-	if t.placed {
-		return t.first
-	}
-	return o
 }
 
 // lookAtKeys is called with mu held.
@@ -192,7 +193,9 @@ func (t *Tx) lookAtKeys(o *ownership) (worst verdict, err error) {
 		t.set.mu.Lock()
 		if t.set.used > 0 {
 			span := txn.Span{Start: t.set.lo, End: append(slices.Clone(t.set.hi), 0)}
-			worst = max(worst, unmoved(t.first.orFirst(), o, t.r.bucketsOf(span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
+			for _, then := range t.owns {
+				worst = max(worst, unmoved(then.orFirst(), o, t.r.bucketsOf(span), func(p *ownRange) bool { return p.State == Owned || p.State == Fenced }))
+			}
 		}
 		t.set.mu.Unlock()
 	}
@@ -269,8 +272,11 @@ func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
 	return worst
 }
 
-// under notes by which ownership something was read.
+// under notes by which ownership something was read; nothing where nobody keeps what was.
 func (s *readSet) under(o *ownership) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.own, o) {

@@ -53,6 +53,8 @@ func (m *machine) move(e *entry) (result, error) {
 		if !all(func(p *ownRange) bool { return mine(Fenced)(p) || p.State == Owned && p.Move <= x.move }) {
 			return resVoid, nil
 		}
+		// Such a fence is shown no more, where it had no answer and whoever proposed it could not find out (forgetPending).
+		m.effects.changes = append(m.effects.changes, changeOf{kindFence, x.move})
 		change = func(p *ownRange) { p.State, p.F = Owned, 0 }
 	case kindReceive:
 		if all(mine(Receiving)) {
@@ -151,22 +153,16 @@ func (m *machine) receive(e *entry, now []ownRange) error {
 func (m *machine) abandon(e *entry, now []ownRange) (result, error) {
 	x := &e.moving
 	for i := range now {
-		p := &now[i]
-		switch {
-		case p.Move > x.move:
-			return resVoid, nil
-		case p.State == Receiving:
-			p.left = true
-			m.s.own.dropReceipt(p.Move)
-		case p.State == Owned && p.Move == 0 && p.Arrival == 0, p.State == NotOwned, p.State == Gone:
-		default:
+		if p := &now[i]; p.Move > x.move || !m.receivable(p) {
 			return resVoid, nil
 		}
 	}
 	var received []ownRange
-	for _, p := range now {
-		if p.State == Receiving {
-			received = append(received, p)
+	for i := range now {
+		if p := &now[i]; p.State == Receiving {
+			p.left = true
+			m.s.own.dropReceipt(p.Move)
+			received = append(received, *p)
 		}
 	}
 	if err := m.cleanLeft(e, received); err != nil {

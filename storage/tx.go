@@ -32,8 +32,7 @@ type Tx struct {
 	term      uint64              // of the stage, 0 before there is one; guarded by mu
 	held      []*rowLock          // in the order of their numbers, but for those in set; guarded by mu
 	locks     int32               // number of the lock taken last; guarded by mu
-	placed    bool                // a key was placed by first, the ownership of then; guarded by mu
-	first     *ownership          // guarded by mu
+	owns      []*ownership        // by which keys were placed since all were looked at, nil: nothing had ever moved; none: no key was; guarded by mu
 	intact    *ownership          // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
 	bare      atomic.Bool         // keys were placed when there was no ownership, and were not looked at since
 	set       *lockSet            // most locks of a large transaction, nil: it has few; set once, guarded by mu

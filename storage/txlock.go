@@ -304,7 +304,9 @@ func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
 		return
 	}
 	now := txn.Timestamp(t.r.applied.Load())
-	t.reads.under(t.first)
+	for _, o := range t.owns {
+		t.reads.under(o)
+	}
 	for _, l := range gone {
 		if l.known {
 			t.reads.point([]byte(l.key), now)
