@@ -60,9 +60,14 @@ func (n *Net) Acquire(ctx context.Context, l sql.AdvisoryLock) error {
 		n.mu.Unlock()
 	}()
 	failing := time.Now()
-	for {
+	for waited := false; ; {
 		start := time.Now()
 		at, err := n.takeOnce(ctx, k, l)
+		if long := time.Since(start) > tick; err == nil && long && !waited {
+			// It was waited for, nobody knows when it was granted, and who was asked so long ago may be taken for lost at once (A3).
+			waited = true
+			continue
+		}
 		switch {
 		case err == nil && n.granted(g, k, at, start):
 			return nil

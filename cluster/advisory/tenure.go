@@ -1,0 +1,275 @@
+package advisory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/txn"
+)
+
+// gateway is a process whose sessions hold locks.
+type gateway struct {
+	node        uint32
+	incarnation uint64
+}
+
+// tenure is this node's term of office as the home of a database's locks, with a lock table of its own.
+type tenure struct {
+	home    home
+	began   time.Time // of the term, or noticed then
+	manager *locks.Manager
+	ctx     context.Context // ends with the term
+	end     context.CancelFunc
+	ready   chan struct{} // closed when all nodes have told what they hold
+
+	mu       sync.Mutex
+	sessions map[holderID]*holder  // guarded by mu
+	heard    map[gateway]time.Time // guarded by mu
+	over     bool                  // guarded by mu
+	told     map[gateway]bool      // what they hold; guarded by mu
+}
+
+// holderID names a session of another process, or of this one.
+type holderID struct {
+	gateway
+	session uint32
+}
+
+// holder is a session, with its transactions, in the lock table. Its fields are guarded by tenure.mu.
+type holder struct {
+	session *locks.Session
+	txns    map[txn.ID]*locks.Owner
+	held    map[lock]uint64 // with the count by which it was asked for
+	waits   int
+}
+
+func newTenure(h home, began time.Time, manager *locks.Manager) *tenure {
+	t := &tenure{
+		home: h, began: began, manager: manager, ready: make(chan struct{}),
+		sessions: map[holderID]*holder{}, heard: map[gateway]time.Time{}, told: map[gateway]bool{},
+	}
+	t.ctx, t.end = context.WithCancel(context.Background())
+	return t
+}
+
+func (t *tenure) finish() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.end()
+}
+
+// knows tells whether a process has told what it holds, or all have who may. The caller holds mu.
+func (t *tenure) knows(g gateway) bool {
+	select {
+	case <-t.ready:
+		return true
+	default:
+		return t.told[g]
+	}
+}
+
+// install grants what a process holds. What stands in its way was given to somebody else since the process was not heard of for too long: it will hear.
+func (t *tenure) install(g gateway, held []lock, count uint64) {
+	now, done := context.WithCancel(context.Background())
+	defer done()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heard[g], t.told[g] = time.Now(), true
+	for _, k := range held {
+		h := t.holder(g, k.session)
+		if err := h.acquire(now, k, locks.Request{Mode: k.mode, NoWait: true}, txn.ID{}); err == nil {
+			h.held[k] = count
+		}
+	}
+}
+
+// holder gives a session in the lock table. The caller holds mu.
+func (t *tenure) holder(g gateway, session uint32) *holder {
+	id := holderID{g, session}
+	h := t.sessions[id]
+	if h == nil {
+		h = &holder{session: t.manager.NewSession(session), txns: map[txn.ID]*locks.Owner{}, held: map[lock]uint64{}}
+		t.sessions[id] = h
+	}
+	return h
+}
+
+// owner gives a transaction of the session.
+func (h *holder) owner(id txn.ID) *locks.Owner {
+	o := h.txns[id]
+	if o == nil {
+		o = h.session.Begin(id)
+		h.txns[id] = o
+	}
+	return o
+}
+
+// acquire takes a lock that does not have to be waited for.
+func (h *holder) acquire(ctx context.Context, k lock, r locks.Request, within txn.ID) error {
+	return h.acquirer(k, within)(ctx, k.tag, r)
+}
+
+// acquirer gives what takes a lock. A session's own is waited for by its transaction.
+func (h *holder) acquirer(k lock, within txn.ID) func(context.Context, locks.Tag, locks.Request) error {
+	switch {
+	case !k.txn.IsZero():
+		return h.owner(k.txn).Acquire
+	case within.IsZero():
+		return h.session.Acquire
+	}
+	h.owner(within)
+	return h.session.Acquire
+}
+
+// take takes a lock for a session of a process. It waits for it.
+func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r locks.Request, count uint64) error {
+	t.mu.Lock()
+	h := t.holder(g, k.session)
+	t.heard[g] = time.Now()
+	if _, has := h.held[k]; has {
+		h.held[k] = count
+		t.mu.Unlock()
+		return nil
+	}
+	h.waits++
+	acquire := h.acquirer(k, within)
+	t.mu.Unlock()
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(t.ctx, func() { stop(errElsewhere) })()
+	r.Mode, r.Timeout = k.mode, 0
+	err := acquire(waiting, k.tag, r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h.waits--
+	switch {
+	case err != nil:
+	case h.twice(k): // a request whose caller had gone was still waiting
+		h.held[k] = max(h.held[k], count)
+	case t.over || ctx.Err() != nil:
+		h.drop(k)
+		err = errElsewhere
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	default:
+		h.held[k] = count
+		t.heard[g] = time.Now() // who waited for long and held nothing may have been forgotten, and what it holds now is to be dropped when it is gone
+	}
+	t.tidy(holderID{g, k.session}, h)
+	return err
+}
+
+// twice tells whether a lock that was granted now had been granted already; it is held once. The caller holds tenure.mu.
+func (h *holder) twice(k lock) bool {
+	_, has := h.held[k]
+	if has && k.txn.IsZero() {
+		h.session.Unlock(k.tag, k.mode)
+	}
+	return has
+}
+
+// drop lets go of a lock. The caller holds tenure.mu.
+func (h *holder) drop(k lock) {
+	delete(h.held, k)
+	if k.txn.IsZero() {
+		h.session.Unlock(k.tag, k.mode)
+	} else if o := h.txns[k.txn]; o != nil {
+		o.Drop(k.tag, k.mode)
+	}
+}
+
+// tidy forgets transactions and sessions that hold nothing and wait for nothing. The caller holds mu.
+func (t *tenure) tidy(id holderID, h *holder) {
+	if h.waits > 0 {
+		return
+	}
+	used := map[txn.ID]bool{}
+	for k := range h.held {
+		used[k.txn] = true
+	}
+	for x, o := range h.txns {
+		if !used[x] {
+			o.Release()
+			delete(h.txns, x)
+		}
+	}
+	if len(h.held) == 0 && t.sessions[id] == h {
+		delete(t.sessions, id)
+	}
+}
+
+// release lets go of locks of a process, but for what it has asked for since.
+func (t *tenure) release(g gateway, gone []lock, count uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range gone {
+		id := holderID{g, k.session}
+		if h := t.sessions[id]; h != nil {
+			if at, has := h.held[k]; has && at <= count {
+				h.drop(k)
+				t.tidy(id, h)
+			}
+		}
+	}
+}
+
+// keep lets go of what a process does not list, nor has asked for since, and tells which of what it lists it does not have (A5); false: nobody knows yet
+// what the process holds.
+func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []int, ok bool) {
+	listed := map[lock]bool{}
+	for _, k := range asked {
+		listed[k] = true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.knows(g) || t.over {
+		return nil, false
+	}
+	t.heard[g] = time.Now()
+	for i, k := range held {
+		listed[k] = true
+		h := t.sessions[holderID{g, k.session}]
+		if h == nil {
+			missing = append(missing, i)
+		} else if _, has := h.held[k]; !has {
+			missing = append(missing, i)
+		}
+	}
+	for id, h := range t.sessions {
+		if id.gateway != g {
+			continue
+		}
+		for k, at := range h.held {
+			if !listed[k] && at <= count {
+				h.drop(k)
+			}
+		}
+		t.tidy(id, h)
+	}
+	return missing, true
+}
+
+// dropGone lets go of what processes held that have ended, or were not heard of for the grace.
+func (t *tenure) dropGone(self uint32, incarnations func(node uint32) uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for g, at := range t.heard {
+		now, silent := incarnations(g.node), time.Since(at)
+		if ended := now != 0 && now != g.incarnation && silent > restarted; g.node == self || silent < grace && !ended {
+			continue
+		}
+		delete(t.heard, g)
+		for id, h := range t.sessions {
+			if id.gateway == g {
+				for k := range h.held {
+					h.drop(k)
+				}
+				t.tidy(id, h)
+			}
+		}
+	}
+}
