@@ -10,8 +10,9 @@
 # make failover how long writes to a fragment pause when its leader dies (FAILOVER=10 trials), and what an idle cluster takes; 5 minutes
 # make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS='fenced|aborted: all' for some
 # make moves    what moving buckets costs those who read and write meanwhile, and how fast it is: DOCS=1000000 documents on three nodes, then a fourth (SHERD_PROFILE=directory for profiles of each phase)
+# make tenants  what many small databases take of a node: TENANTS, flags of integration/tenants
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves generate static
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants generate static
 
 GO ?= go
 # Packages whose code runs concurrently.

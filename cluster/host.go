@@ -263,6 +263,8 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	h.mu.Unlock()
 	var errs []error
 	for id, r := range gone {
+		h.meters.Delete(id)
+		h.closings.Delete(id)
 		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)), h.log.Forget(uint64(id)))
 	}
 	return errors.Join(errs...)

@@ -67,15 +67,6 @@ func (h *Host) snapshotHere(ctx context.Context, shares []shardmap.Share) (txn.T
 	return T, nil
 }
 
-// whole are shares that ask for all that fragments have.
-func whole(fragments []txn.FragmentID) []shardmap.Share {
-	out := make([]shardmap.Share, len(fragments))
-	for i, f := range fragments {
-		out[i].Fragment = f
-	}
-	return out
-}
-
 // snapshotOnce asks each fragment once; failed are those that gave no timestamp.
 func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
 	type local struct {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
 )
@@ -39,6 +40,40 @@ func TestRestartKeepsReads(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		if x.Restart(x.Mark(), forget); p.HasReads() == forget {
 			t.Fatalf("reads forgotten: %v", !p.HasReads())
+		}
+	}
+}
+
+// whole are shares that ask for all that fragments have.
+func whole(fragments []txn.FragmentID) []shardmap.Share {
+	out := make([]shardmap.Share, len(fragments))
+	for i, f := range fragments {
+		out[i].Fragment = f
+	}
+	return out
+}
+
+// TestDroppedFragmentIsForgotten: what is counted of a fragment goes with it.
+func TestDroppedFragmentIsForgotten(t *testing.T) {
+	dir := t.TempDir()
+	h := openHost(t, dir, openCatalog(t, dir))
+	defer h.Close()
+	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fragments {
+		h.meter(f)
+		h.closing(f)
+	}
+	if err := h.dropUnwanted(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fragments {
+		_, metered := h.meters.Load(f)
+		_, closed := h.closings.Load(f)
+		if metered || closed {
+			t.Errorf("fragment %d is remembered", f)
 		}
 	}
 }
