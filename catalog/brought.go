@@ -34,6 +34,7 @@ var brought = []feature{
 		clusterversion.FormerIDs, "former ids and the jobs that make them",
 		[]protoreflect.FullName{"sherd.catalog.Table.forwarding", "sherd.catalog.Table.forwarding_of"}, kinds(ReplacementJob, RewritingJob),
 	},
+	{clusterversion.ValidationJobs, "validation of policies in the background", nil, kinds(ValidationJob)},
 	{
 		clusterversion.LabelRules, "rules of labels",
 		[]protoreflect.FullName{"sherd.catalog.Database.labels", "sherd.catalog.Fragment.labels"}, nil,

@@ -66,7 +66,8 @@ func TestBrought(t *testing.T) {
 		v = next
 	}
 	format(clusterversion.First)
-	later := slices.Concat(hotOps(), zoneOps(), forwardingOps(t), segmentOps())
+	validation := &Job{ID: 9, Kind: ValidationJob, State: JobRunning, Payload: []byte("{}")}
+	later := slices.Concat(hotOps(), zoneOps(), forwardingOps(t), segmentOps(), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
 	seen := map[int]bool{}
 	for _, o := range later {
 		uses := usesOf(o.desc)

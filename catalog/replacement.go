@@ -60,8 +60,9 @@ func (j *Job) Rewriting() (r Rewriting, err error) {
 	return r, err
 }
 
-// AboutIDs tells whether a job changes ids of documents, or references to them: at the statements of users, not between fragments.
-func (j *Job) AboutIDs() bool { return j.Kind == ReplacementJob || j.Kind == RewritingJob }
+// AboutIDs tells whether a job is about ids of documents: it changes them, or references to them, or looks where they lie. Such jobs run as statements of users do, not
+// between fragments.
+func (j *Job) AboutIDs() bool { return j.Kind == ReplacementJob || j.Kind == RewritingJob || j.Kind == ValidationJob }
 
 // NewIDJob makes a job of one of these kinds; micros is the time now.
 func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job, error) {
@@ -102,7 +103,7 @@ func (c *Change) EndIDJob(id uint64, state JobState, why string, micros int64) e
 func (c *Change) SetIDJob(id uint64, state JobState, micros int64) error {
 	j := c.base.Job(id)
 	if j == nil || !j.AboutIDs() {
-		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references", id)
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation", id)
 	}
 	from := map[JobState][]JobState{JobPaused: {JobRunning}, JobRunning: {JobPaused, JobFailed, JobCancelled}, JobCancelled: {JobRunning, JobPaused, JobFailed}}[state]
 	for _, s := range from {

@@ -225,16 +225,11 @@ func (s *Session) misplaced(ctx context.Context, view *catalog.View, t *catalog.
 		for i, at := range columns {
 			row[at] = got[i]
 		}
-		id, bucket, err := p.Check(row)
-		if !pgerr.Is(err, pgerr.CheckViolation) {
+		m, err := misplacedRow(p, row)
+		if m == nil || err != nil {
 			return err
 		}
-		e := pgerr.From(err)
-		detail := e.Detail
-		if detail == "" {
-			detail = e.Message
-		}
-		return emit(ddl.Misplaced{ID: strings.Clone(id), Bucket: bucket, Detail: detail})
+		return emit(*m)
 	})
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Jobs about ids give documents other ids, and mend what refers to them: sherd.replace_placement and sherd.rewrite_references. They run at the node that leads
+// Jobs about ids give documents other ids, mend what refers to them, and look where documents lie: sherd.replace_placement, sherd.rewrite_references and
+// sherd.start_validation. They run at the node that leads
 // the catalog, each some rows at a time in ordinary transactions of a session of the system, and write down how far they are; whoever leads next goes
 // on from there. Where two nodes think that they lead, both do the same and nothing is done twice: a row that has been dealt with is not found again.
 
@@ -80,9 +81,12 @@ func (r *idJobs) run(ctx context.Context, j *catalog.Job) {
 	w := &idJob{db: r.db, job: j, s: r.db.systemSession(j.Database)}
 	defer w.s.Close()
 	var err error
-	if j.Kind == catalog.ReplacementJob {
+	switch j.Kind {
+	case catalog.ReplacementJob:
 		err = w.replace(ctx)
-	} else {
+	case catalog.ValidationJob:
+		err = w.validate(ctx)
+	default:
 		err = w.rewrite(ctx)
 	}
 	switch {
@@ -225,9 +229,9 @@ func (w *idJob) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// pace waits as long as n rows may take by sherd.replace_rate.
-func (w *idJob) pace(ctx context.Context, n int, since time.Time) {
-	text, _ := w.db.ofCluster("sherd.replace_rate")
+// pace waits as long as n rows may take by a setting of rows per second.
+func (w *idJob) pace(ctx context.Context, setting string, n int, since time.Time) {
+	text, _ := w.db.ofCluster(setting)
 	rate, err := strconv.Atoi(text)
 	if err != nil {
 		rate = 5000

@@ -72,6 +72,21 @@ func (i info) startJob(t *catalog.Table, kind string, payload any) (int64, error
 	return int64(id), err
 }
 
+// StartValidation implements builtin.IDInfo.
+func (i info) StartValidation(oid uint32) (int64, error) {
+	t, err := i.owned("sherd.start_validation()", oid)
+	if err != nil {
+		return 0, err
+	}
+	if err := ddl.CanValidate(t); err != nil {
+		return 0, err
+	}
+	if err := canValidateByRanges(t); err != nil {
+		return 0, err
+	}
+	return i.startJob(t, catalog.ValidationJob, catalog.Validation{Who: i.author("").Who})
+}
+
 // RewriteReferences implements builtin.IDInfo.
 func (i info) RewriteReferences(oid, referrer uint32, path string) (int64, error) {
 	const function = "sherd.rewrite_references()"
@@ -147,7 +162,7 @@ func (i info) ControlJob(id int64, verb string) error {
 	}
 	j := i.db.cfg.Catalog.View().Job(uint64(id))
 	if j == nil || !j.AboutIDs() || j.Database != i.database {
-		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement or sherd.rewrite_references in this database", id).
+		return pgerr.New(pgerr.UndefinedObject, "there is no job %d of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation in this database", id).
 			WithHint("sherd.jobs lists them.")
 	}
 	if i.db.cfg.Catalog.View().Table(j.Table) != nil {

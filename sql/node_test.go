@@ -134,6 +134,7 @@ func TestBeforeTheUpgradeIsFinal(t *testing.T) {
 	a.does("CREATE TABLE numbers (id int PRIMARY KEY, n int)")
 	a.does("INSERT INTO plain SELECT 'plain/' || i, jsonb_build_object('Customer', i) FROM generate_series(1, 20) i")
 	a.does("ALTER TABLE plain SET (shard_by = 'Customer')")
+	a.does("CREATE TABLE other (id text PRIMARY KEY, doc jsonb NOT NULL) WITH (shard_by = 'Customer')")
 	a.does("CREATE TABLE counted AS SELECT 1 AS id, 1 AS n; ALTER TABLE counted ADD PRIMARY KEY (id)")
 	a.does("INSERT INTO numbers VALUES (1, 1)")
 	later := []struct{ text, what string }{
@@ -143,6 +144,7 @@ func TestBeforeTheUpgradeIsFinal(t *testing.T) {
 		{"ALTER TABLE plain SET (counters = 'Likes')", "counters and split documents"},
 		{"SELECT sherd.hot_split('counted', '1', 2, '{n}')", "counters and split documents"},
 		{"SELECT sherd.replace_placement('plain')", "former ids and the jobs that make them"},
+		{"SELECT sherd.start_validation('other')", "validation of policies in the background"},
 		{"SELECT sherd.set_database_labels('postgres', 'zone!=b')", "rules of labels"},
 		{"SELECT sherd.set_fragment_labels('postgres$0', 'zone!=b')", "rules of labels"},
 		{"SELECT sherd.pin_anchors('plain', '{plain/1}', 'postgres$0')", "pins of anchors"},

@@ -149,7 +149,7 @@ func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err
 			if err := r.batch(ctx, batch, true); err != nil {
 				return 0, err
 			}
-			r.pace(ctx, len(batch), began)
+			r.pace(ctx, "sherd.replace_rate", len(batch), began)
 			if time.Since(r.told) > progressEvery {
 				if err := r.reach(ctx, r.state); err != nil {
 					return 0, err

@@ -84,7 +84,7 @@ func (w *idJob) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.pace(ctx, n, began)
+		r.pace(ctx, "sherd.replace_rate", n, began)
 		if n < rewriteBatch || time.Since(w.told) > progressEvery {
 			if err := w.reach(ctx, r.state); err != nil || n < rewriteBatch {
 				return err

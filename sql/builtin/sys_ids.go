@@ -6,8 +6,9 @@ import "github.com/sherddb/sherd/sql/types"
 type IDInfo interface {
 	// Forwarded notes that a document was named by a former id.
 	Forwarded(table uint32, old, now string)
-	// ReplacePlacement and RewriteReferences start jobs, and give their numbers.
+	// ReplacePlacement, StartValidation and RewriteReferences start jobs, and give their numbers.
 	ReplacePlacement(table uint32) (int64, error)
+	StartValidation(table uint32) (int64, error)
 	RewriteReferences(table, referrer uint32, path string) (int64, error)
 	// References lists the foreign keys that refer to a table.
 	References(table uint32, emit func(referrer uint32, path, constraint string, byFormerID int64) error) error
@@ -27,6 +28,10 @@ var sysIDs = map[string]Func{
 	},
 	"sherd_replace_placement": onIDs(func(s IDInfo, a []types.Datum) (types.Datum, error) {
 		n, err := s.ReplacePlacement(a[0].Oid())
+		return types.NewInt(n), err
+	}),
+	"sherd_start_validation": onIDs(func(s IDInfo, a []types.Datum) (types.Datum, error) {
+		n, err := s.StartValidation(a[0].Oid())
 		return types.NewInt(n), err
 	}),
 	"sherd_rewrite_references": onIDs(func(s IDInfo, a []types.Datum) (types.Datum, error) {

@@ -51,7 +51,7 @@ func ofCluster(name string) (*settings.Definition, error) {
 		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 	}
 	switch strings.ToLower(d.Name) {
-	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.move_rate", "sherd.concurrent_moves",
+	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.validate_rate", "sherd.move_rate", "sherd.concurrent_moves",
 		"sherd.move_max_delay":
 		return d, nil
 	}

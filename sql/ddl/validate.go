@@ -111,7 +111,7 @@ func ValidatePolicy(ctx context.Context, e *Env, table catalog.OID, emit func(Mi
 		if err != nil || bad {
 			return err
 		}
-		if done, err := e.trustPolicy(ctx, t); done || err != nil {
+		if done, err := e.TrustPolicy(ctx, t); done || err != nil {
 			return err
 		}
 	}
@@ -123,6 +123,13 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
 	case !Owns(v, e.Database, v.Role(e.Role), t.Owner):
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	}
+	return CanValidate(t)
+}
+
+// CanValidate refuses a table whose policy cannot be trusted, or that has none.
+func CanValidate(t *catalog.Table) error {
+	switch {
 	case t.Policy == nil:
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, shardmap.ConstraintName, t.Name).
 			WithHint("The table has no sharding policy: set one with ALTER TABLE … SET (%s = …).", shardmap.OptionBy)
@@ -133,8 +140,8 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 	return nil
 }
 
-// trustPolicy marks a policy as validated if the table is still defined as it was when it was scanned.
-func (e *Env) trustPolicy(ctx context.Context, scanned *catalog.Table) (done bool, err error) {
+// TrustPolicy marks a policy as validated if the table is still defined as it was when it was scanned.
+func (e *Env) TrustPolicy(ctx context.Context, scanned *catalog.Table) (done bool, err error) {
 	err = e.Change(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		t := v.Table(scanned.OID)
 		if t == nil || t.Version != scanned.Version {

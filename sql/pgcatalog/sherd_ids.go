@@ -19,9 +19,11 @@ func idProcs(
 		about(fn(8073, "rewrite_references", "sherd_rewrite_references", 'v', int8OID, regclassOID, regclassOID, textOID),
 			"puts the present ids of a collection's documents in the place of former ones, in a column of another table or at a path of its documents, in the background. Gives the number of the job"),
 		about(fn(8074, "drop_forwarding", "sherd_drop_forwarding", 'v', voidOID, regclassOID), "ends the former ids of a collection's documents"),
-		about(fn(8075, "pause_job", "sherd_pause_job", 'v', voidOID, int8OID), "stops a job of replace_placement or rewrite_references for a while"),
-		about(fn(8076, "resume_job", "sherd_resume_job", 'v', voidOID, int8OID), "lets a job of replace_placement or rewrite_references go on that was stopped or has failed"),
-		about(fn(8077, "cancel_job", "sherd_cancel_job", 'v', voidOID, int8OID), "ends a job of replace_placement or rewrite_references; what it has done stays"),
+		about(fn(8075, "pause_job", "sherd_pause_job", 'v', voidOID, int8OID), "stops a job of replace_placement, rewrite_references or start_validation for a while"),
+		about(fn(8076, "resume_job", "sherd_resume_job", 'v', voidOID, int8OID), "lets a job of replace_placement, rewrite_references or start_validation go on that was stopped or has failed"),
+		about(fn(8077, "cancel_job", "sherd_cancel_job", 'v', voidOID, int8OID), "ends a job of replace_placement, rewrite_references or start_validation; what it has done stays"),
+		about(fn(8078, "start_validation", "sherd_start_validation", 'v', int8OID, regclassOID),
+			"looks in the background whether all documents of a collection lie where its policy allows, and trusts the policy then. Gives the number of the job"),
 	}
 }
 
@@ -30,4 +32,6 @@ var idViews = []*Relation{
 	view(9160, "forwarding_hits", "former ids by which documents were found since the nodes have started, by whom, the last ones of each node",
 		col("collection", regclassOID), col("old", textOID), col("new", textOID), col("hits", int8OID), col("last_used", timestampTZ),
 		col("application_name", textOID), col("query", textOID)),
+	view(9161, "offenders", "documents that jobs of start_validation have found where the policy of their collection does not allow, the first hundred of each job",
+		col("job", int8OID), col("collection", regclassOID), col("id", textOID), col("bucket", int4OID), col("detail", textOID)),
 }

@@ -56,6 +56,8 @@ func own() []*Definition {
 			Description: "Sets how slow commits may be, the slowest of a hundred, before moves stop for them; 0 is never."},
 		{Name: "sherd.replace_rate", Type: "integer", Default: "5000", Context: "sighup", Category: OwnCategory, minText: "0", maxText: "2147483647", Max: 2147483647, bounded: true,
 			Description: "Sets how many documents or rows per second sherd.replace_placement and sherd.rewrite_references write; 0 is no limit."},
+		{Name: "sherd.validate_rate", Type: "integer", Default: "50000", Context: "sighup", Category: OwnCategory, minText: "0", maxText: "2147483647", Max: 2147483647, bounded: true,
+			Description: "Sets how many documents per second sherd.start_validation looks at; 0 is no limit."},
 		{Name: "sherd.replace_dead_nodes", Type: "enum", Default: "auto", Context: "sighup", Category: OwnCategory, Enum: []string{"auto", "advise"},
 			Description: "Says whether the replicas of a dead node are replaced, or sherd.advice proposes it."},
 		{Name: "sherd.max_row_size", Type: "integer", Default: "16", Unit: "MB", Context: "sighup", Category: OwnCategory, minText: "1", maxText: "256", Min: 1, Max: 256, bounded: true,

@@ -77,5 +77,28 @@ func idJob(j *catalog.Job) string {
 	if r, err := j.Rewriting(); err == nil {
 		return fmt.Sprintf("%d of %d rows rewritten%s", j.Done, r.Looked, left(r.Left))
 	}
+	if r, err := j.Validation(); err == nil {
+		elsewhere := ""
+		if r.Count > 0 {
+			elsewhere = fmt.Sprintf(", %d lie elsewhere", r.Count)
+		}
+		return fmt.Sprintf("%d documents looked at%s, %d%% of the buckets", j.Done, elsewhere, uint64(r.Next)*100/shardmap.BucketCount)
+	}
 	return ""
+}
+
+// offenders is sherd.offenders.
+func offenders(b *builder) error {
+	for j := range b.env.View.Jobs() {
+		r, err := j.Validation()
+		if err != nil || j.Database != b.env.Database.OID || b.env.View.Table(j.Table) == nil {
+			continue
+		}
+		for _, o := range r.Some {
+			if err := b.row().int("job", int64(j.ID)).oid("collection", j.Table).text("id", o.ID).int("bucket", int64(o.Bucket)).text("detail", o.Detail).send(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
