@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
+
+	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 const nodeLong = `The nodes of a cluster: who they are, how one more joins, how one leaves.
@@ -71,16 +73,16 @@ func nodeListCommand() *cobra.Command {
 		Use: "list", Short: "List the nodes of the cluster", Args: cobra.NoArgs,
 		Long: "List the nodes of the cluster: SELECT * FROM sherd.nodes.",
 	}, func(ctx context.Context, conn *pgx.Conn, _ []string, out io.Writer) error {
-		rows, err := conn.Query(ctx, `SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, replicas::text, coalesce(release, ''), labels::text FROM sherd.nodes ORDER BY id`)
+		rows, err := conn.Query(ctx, `SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, CASE WHEN alive THEN 'yes' ELSE 'no' END, replicas::text, coalesce(release, ''), labels::text FROM sherd.nodes ORDER BY id`)
 		if err != nil {
 			return err
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tNODE ADDRESS\tSQL ADDRESS\tROLE\tSTATE\tREPLICAS\tRELEASE\tLABELS")
-		var line [8]string
-		_, err = pgx.ForEachRow(rows, []any{&line[0], &line[1], &line[2], &line[3], &line[4], &line[5], &line[6], &line[7]}, func() error {
-			if line[7] == "{}" {
-				line[7] = ""
+		fmt.Fprintln(w, "NAME\tNODE ADDRESS\tSQL ADDRESS\tROLE\tSTATE\tALIVE\tREPLICAS\tRELEASE\tLABELS")
+		var line [9]string
+		_, err = pgx.ForEachRow(rows, []any{&line[0], &line[1], &line[2], &line[3], &line[4], &line[5], &line[6], &line[7], &line[8]}, func() error {
+			if line[8] == "{}" {
+				line[8] = ""
 			}
 			_, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(line[:], "\t"), "\t"))
 			return err
@@ -218,6 +220,10 @@ A node that holds replicas must be drained before ("sherd node drain"), also one
 		Example: "  sherd node drain n3\n  sherd node remove n3",
 	}, func(ctx context.Context, conn *pgx.Conn, args []string, _ io.Writer) error {
 		_, err := conn.Exec(ctx, "SELECT sherd.remove_node($1)", args[0])
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && pg.Code == pgerr.AdminShutdown {
+			return fmt.Errorf("the node that was asked has ended, as %s does when it is removed; ask another one: sherd node list --url …", args[0])
+		}
 		return err
 	})
 }

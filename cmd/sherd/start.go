@@ -29,8 +29,8 @@ const (
 const startLong = `Start a node.
 
 The first start of an empty directory creates a cluster of one node, with the database postgres. With --join it becomes one more node of a cluster:
-run "sherd node token" on a node of that cluster, which prints the line to run here. Later starts of the directory resume the node; --join and
---token are ignored then.
+run "sherd node token" on a node of that cluster, which prints the line to run here. Later starts of the directory resume the node; --join then
+names more addresses at which others may be found, and --token does nothing, unless the node has lost its certificate ("sherd node token --for").
 
 When clients are accepted, one line "ready postgres://…" is printed on standard output; logs go to standard error.
 SIGTERM lets open transactions finish for --drain-timeout, then exits with 0.
