@@ -102,7 +102,8 @@
 // ask is forgotten and neighbours that are then the same are one.
 //
 // A stage is of the ownership under which it was made (owned_tx.go): before a commit, prepare, check or hold gets its stamp, all that the transaction has
-// staged, locked and tracked here is owned, unfenced, and at the arrival of then; otherwise RowsMoved, 40001. A fence that is lifted has cost a wait.
+// staged, locked and tracked here is owned, unfenced, and at the arrival of then (of many locks the keys are not known: the buckets between the least and the
+// greatest, as the fragment had them); otherwise RowsMoved, 40001. A fence that is lifted has cost a wait.
 //
 // Callers' keys have arrival 0. Stored ones have the bucket's (arrival.go): stages, locks, read spans and the log have stored keys, and what is
 // given back, errors and lists of locks included, has arrival 0 again. A scan over buckets with several arrivals is one walk for rows, whose order is
@@ -162,7 +163,6 @@
 // that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
 // once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one. A fragment of
-// the first hour takes for its own what was never moved: its map has to be right then. The list of ranges is not thinned out: neighbours that came by different
-// moves stay apart. Entries of local indexes that a bucket leaves behind stay, unseen, until they are written again. A difference is read by walking over
+// the first hour takes for its own what was never moved: its map has to be right then. Entries of local indexes that a bucket leaves behind stay, unseen, until they are written again. A difference is read by walking over
 // all keys of the range, so ranges that are moved at once should be small.
 package storage
