@@ -84,8 +84,19 @@ func (c *Change) Reach(id uint64, payload any, done int64, micros int64) (stoppe
 		return false, fmt.Errorf("catalog: job: %w", err)
 	}
 	j = j.Clone()
-	j.Payload, j.Done, j.UpdatedMicros = b, done, micros
+	j.Payload, j.Done, j.Error, j.UpdatedMicros = b, done, "", micros
 	return false, c.PutJob(j)
+}
+
+// WaitIDJob notes what is in the way of a job about ids that runs, until it gets further.
+func (c *Change) WaitIDJob(id uint64, why string, micros int64) error {
+	j := c.base.Job(id)
+	if j == nil || !j.AboutIDs() || j.State != JobRunning || j.Error == why {
+		return nil
+	}
+	j = j.Clone()
+	j.Error, j.UpdatedMicros = why, micros
+	return c.PutJob(j)
 }
 
 // EndIDJob ends a job about ids as done, or as failed with why. It is kept for people to see.

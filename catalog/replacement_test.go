@@ -71,7 +71,17 @@ func TestIDJob(t *testing.T) {
 	if reach(5) {
 		t.Error("a job that runs was stopped")
 	}
+	wait := func() string {
+		check(update(func(ch *Change) error { return ch.WaitIDJob(id, "a full disk", 3) }))
+		return c.View().Job(id).Error
+	}
+	if wait() != "a full disk" || reach(5) || c.View().Job(id).Error != "" {
+		t.Error("what was in a job's way is not told, or for too long")
+	}
 	check(update(func(ch *Change) error { return ch.SetIDJob(id, JobPaused, 3) }))
+	if wait() != "" {
+		t.Error("a job that is paused waits")
+	}
 	if !reach(6) {
 		t.Error("a job that is paused goes on")
 	}

@@ -97,7 +97,9 @@ func (r *idJobs) run(ctx context.Context, j *catalog.Job) {
 		err = w.end(ctx, catalog.JobFailed, pgerr.From(err).Message)
 	default:
 		r.db.cfg.Logger.Warn("a job about ids goes on later", "job", j.ID, "kind", j.Kind, "error", err)
+		w.waits(ctx, err)
 		sleep(ctx, jobsEvery)
+		return
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
 		r.db.cfg.Logger.Warn("a job about ids could not write down how it ended", "job", j.ID, "error", err)
@@ -154,6 +156,18 @@ func (w *idJob) reach(ctx context.Context, payload any) error {
 	}
 	w.told = time.Now()
 	return err
+}
+
+// waits writes down what is in the job's way, for sherd.jobs. Where the catalog cannot be written either, the log alone has it.
+func (w *idJob) waits(ctx context.Context, why error) {
+	ctx, cancel := context.WithTimeout(ctx, jobsEvery)
+	defer cancel()
+	_, err := w.db.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.WaitIDJob(w.job.ID, "goes on by itself after: "+pgerr.From(why).Message, time.Now().UnixMicro())
+	})
+	if err != nil {
+		w.db.cfg.Logger.Debug("what a job about ids waits for is not written down", "job", w.job.ID, "error", err)
+	}
 }
 
 func (w *idJob) end(ctx context.Context, state catalog.JobState, why string) error {

@@ -68,9 +68,11 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		r.rows++
 		return emit(row)
 	}
-	waiting, said := t.deferrals, t.said
+	waiting, said, draft := t.deferrals, t.said, t.draft
+	t.defining = 0
 	for {
-		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
+		t.deferrals, t.said, t.draft = waiting, said, draft // what an attempt has left to the commit is undone with it
+		t.defined, t.defining = t.defining, 0
 		if err := t.follow(ctx); err != nil {
 			return 0, err
 		}
@@ -155,7 +157,7 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	cut := lost != nil || moved // what was read can be read again at the same timestamp
 	switch {
 	case r.lone:
-	case staged:
+	case staged, t.defining != 0: // a function may have written, which the mark of a SELECT does not tell
 		return false
 	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
 		return false

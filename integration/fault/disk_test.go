@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -164,6 +165,58 @@ func TestFullDisk(t *testing.T) {
 	t.Log(report)
 	if n := integration.One[int](t, conn, "SELECT count(*) FROM docs"); n != 100 {
 		t.Errorf("%d rows in the end", n)
+	}
+}
+
+// TestFullDiskWhileReplacing fills the disks while documents get other ids: the job says what it waits for, and with room it goes on by itself.
+func TestFullDiskWhileReplacing(t *testing.T) {
+	if soakLength(t, "SHERD_RESHARDING") == 0 {
+		t.Skip("part of make resharding")
+	}
+	const documents = 400
+	dir := t.TempDir()
+	var disks []disk
+	for n := 1; n <= 3; n++ {
+		disks = append(disks, newDisk(t, filepath.Join(dir, fmt.Sprintf("n%d", n))))
+	}
+	c := startCluster(t, dir, Loopback{})
+	conn := integration.Connect(t, c.nodes[0].URL())
+	integration.Exec(t, conn, "CREATE TABLE orders (id text PRIMARY KEY, doc jsonb NOT NULL) WITH (shard_by = 'A')")
+	integration.Exec(t, conn, fmt.Sprintf("INSERT INTO orders SELECT 'orders/' || g || '$', jsonb_build_object('N', g, 'A', 'a' || g %% 5, 'B', 'b' || g) FROM generate_series(1, %d) g", documents))
+	integration.Exec(t, conn, "CREATE TABLE former AS SELECT id, (doc->>'N')::int AS n FROM orders")
+	integration.Exec(t, conn, "ALTER SYSTEM SET sherd.replace_rate = 80") // five seconds
+	integration.Exec(t, conn, "ALTER TABLE orders SET (shard_by = 'B')")
+	id := integration.One[int64](t, conn, "SELECT sherd.replace_placement('orders')")
+	for _, d := range disks {
+		d.leave(190 * mib)
+	}
+	job := func() (state, why string) {
+		if err := conn.QueryRow(t.Context(), "SELECT state, coalesce(error, '') FROM sherd.jobs WHERE id = $1", id).Scan(&state, &why); err != nil {
+			t.Fatal(err)
+		}
+		return state, why
+	}
+	await(t, "the job says what it waits for", func() bool {
+		state, why := job()
+		if state != "running" {
+			t.Fatalf("on a full disk the job is %s: %s", state, why)
+		}
+		return strings.Contains(why, "no space left on device")
+	})
+	for _, d := range disks {
+		d.clear()
+	}
+	await(t, "the job is done", func() bool {
+		state, why := job()
+		return state == "done" && why == ""
+	})
+	integration.Exec(t, conn, "ALTER TABLE orders VALIDATE CONSTRAINT sharding")
+	if n := integration.One[int](t, conn, "SELECT count(*) FROM former f JOIN orders o ON o.id = f.id WHERE (doc->>'N')::int = n"); n != documents {
+		t.Errorf("%d documents are found by their former ids", n)
+	}
+	failed, err := workload.FailedChecks(t.Context(), conn)
+	if err != nil || len(failed) > 0 {
+		t.Error(failed, err)
 	}
 }
 

@@ -82,7 +82,8 @@ func TestResharding(t *testing.T) {
 	t.Log(resharder.Stop())
 	moves, _, err := mover.Stop(ctx)
 	if t.Log(moves); err != nil {
-		t.Error(err)
+		stuck(t, c, err.Error())
+		return
 	}
 	cancel()
 	wait()

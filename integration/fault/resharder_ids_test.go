@@ -1,7 +1,10 @@
 package fault
 
 import (
+	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,35 +69,59 @@ func (o *operator) insist(what, text string, expected ...string) bool {
 	return false
 }
 
+// begunJob is a job that is about the documents already, as the refusal of another says.
+var begunJob = regexp.MustCompile(`job (\d+), (\w+), is still about`)
+
+// begin begins a job and gives its number; where the answer was lost the next attempt tells which it is.
+func (o *operator) begin(kind, text string) (id int64) {
+	for o.r.stopped.Err() == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(o.r.stopped), recovery)
+		err := o.connect(ctx)
+		if err == nil {
+			err = o.conn.QueryRow(ctx, text).Scan(&id)
+		}
+		cancel()
+		if o.note(kind, text, err, nil) == nil {
+			return id
+		}
+		if said := begunJob.FindStringSubmatch(err.Error()); said != nil && said[2] == kind {
+			id, _ = strconv.ParseInt(said[1], 10, 64) // digits
+			return id
+		}
+		o.rest(200 * time.Millisecond)
+	}
+	return 0
+}
+
 // job has a job done, which it pauses, resumes and cancels meanwhile.
 func (o *operator) job(kind, text string) bool {
-	if !o.insist(kind, text, "55006") { // of an answer that was lost the job is there all the same
+	id := o.begin(kind, text)
+	if id == 0 {
 		return false
 	}
-	running, calm := "SELECT id || ' ' || state || ' ' || coalesce(error, '') || ' ' || coalesce(progress, '') FROM sherd.jobs WHERE kind = '"+kind+"' ORDER BY id DESC LIMIT 1", false
+	running, calm := fmt.Sprintf("SELECT state || ' ' || coalesce(error, '') || ' ' || coalesce(progress, '') FROM sherd.jobs WHERE id = %d", id), false
 	for end := time.Now().Add(jobsEnd); ; time.Sleep(time.Duration(o.rnd.IntN(300)) * time.Millisecond) {
 		calm = calm || o.r.stopped.Err() != nil || o.rnd.IntN(60) == 0
 		all, err := o.column(running)
-		if err != nil || len(all) == 0 {
+		if err != nil || len(all) == 0 { // a node may not know of it yet
 			continue
 		}
-		id, rest, _ := strings.Cut(all[0], " ")
-		state, rest, _ := strings.Cut(rest, " ")
+		state, rest, _ := strings.Cut(all[0], " ")
 		switch verb := []string{"pause", "resume", "cancel"}[o.rnd.IntN(3)]; {
 		case state == "done":
 			if !strings.HasPrefix(rest, " ") || strings.Contains(rest, "stay") {
-				o.r.errorf("job %s, %s, is done: %s", id, kind, rest)
+				o.r.errorf("job %d, %s, is done: %s", id, kind, rest)
 			}
 			return true
 		case state == "failed":
-			o.r.errorf("job %s, %s, has failed: %s", id, kind, rest)
+			o.r.errorf("job %d, %s, has failed: %s", id, kind, rest)
 			return false
 		case state != "running":
-			_ = o.do("resume_job", "SELECT sherd.resume_job("+id+")", "55000")
+			_ = o.do("resume_job", fmt.Sprintf("SELECT sherd.resume_job(%d)", id), "55000")
 		case !calm && o.rnd.IntN(3) == 0:
-			_ = o.do(verb+"_job", fmt.Sprintf("SELECT sherd.%s_job(%s)", verb, id), "55000", "42704")
+			_ = o.do(verb+"_job", fmt.Sprintf("SELECT sherd.%s_job(%d)", verb, id), "55000", "42704")
 		case time.Now().After(end):
-			o.r.errorf("job %s, %s, does not end: %s %s", id, kind, state, rest)
+			o.r.errorf("job %d, %s, does not end: %s %s", id, kind, state, rest)
 			return false
 		}
 	}

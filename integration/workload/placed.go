@@ -254,7 +254,7 @@ func (c *placedClient) several() {
 	}
 }
 
-// make makes a document of the client's own.
+// make makes a document of the client's own, which is placed by its content under each policy.
 func (c *placedClient) make() {
 	if len(c.own) > 30 {
 		return
@@ -263,7 +263,7 @@ func (c *placedClient) make() {
 	c.made++
 	ctx, cancel := c.patient()
 	defer cancel()
-	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/', 0, jsonb_build_object('N', $1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
+	err := c.conn.QueryRow(ctx, "INSERT INTO placed SELECT 'placed/' || $1::int || '$', 0, jsonb_build_object('N', $1::int, 'A', 'a' || $1 % 11, 'B', 'b' || $1 % 17, 'C', 'c' || $1) RETURNING id", n).Scan(&id)
 	if err != nil {
 		c.failed(err, true)
 		return // one whose answer was lost may be there; nobody cares
