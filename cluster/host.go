@@ -126,6 +126,7 @@ func (h *Host) Start(ctx context.Context) error {
 		h.settleDefinitions(watch)
 	}()
 	h.done.Go(func() { h.balancer.Run(watch, cfg.Logger) })
+	h.done.Go(func() { h.removeLeftovers(watch) })
 	if h.several() {
 		h.done.Add(1)
 		go func() {

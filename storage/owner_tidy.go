@@ -70,3 +70,43 @@ func (o *ownership) nextArrival(ranges []BucketRange) uint32 {
 	}
 	return next
 }
+
+// LastArrival gives the largest number of the moves that have brought something here, or have tried to; quiet tells whether none is under way.
+func (r *Replica) LastArrival() (move uint64, quiet bool) {
+	o := r.own.Load()
+	if o == nil {
+		return 0, true
+	}
+	quiet = true
+	for _, p := range o.list {
+		if p.Arrival > 0 {
+			move = max(move, p.Move)
+		}
+		quiet = quiet && (p.State == Owned || p.State == Gone)
+	}
+	return move, quiet
+}
+
+// Stay gives the arrival of a bucket that is owned here.
+func (r *Replica) Stay(bucket uint32) (arrival uint32, owned bool) {
+	p := r.own.Load().orFirst().find(bucket)
+	return p.Arrival, p.State == Owned
+}
+
+// StoredIndex names an index, or the rows (0), of a table, by storage ids.
+type StoredIndex struct{ Table, Index uint32 }
+
+// Indexes lists the indexes of which there are keys here, deleted ones included, in order.
+func (r *Replica) Indexes() (out []StoredIndex, err error) {
+	if !r.beginReading() {
+		return nil, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	err = eachIndex(t, func(x globalIndex) error {
+		out = append(out, StoredIndex{x.table, x.index})
+		return nil
+	})
+	return out, err
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage"
 )
@@ -70,7 +71,7 @@ func (s *step) receiving() bool {
 // renew lifts the step's fence and gives it another number. An error leaves it to undo, which finds in the catalog how far it came.
 func (s *step) renew(ctx context.Context, why string) error {
 	cat := s.d.cfg.Catalog
-	if !knowsRenewal(cat.View()) {
+	if !cat.View().Knows(clusterversion.RenewedSteps) {
 		return errOver
 	}
 	view, err := cat.Update(ctx, func(_ *catalog.View, c *catalog.Change) error { return c.AbortStep(s.m.Job.ID, s.Number, why, now()) })
@@ -122,6 +123,3 @@ func (c *carrier) renew(view *catalog.View) bool {
 	c.batch, c.size = nil, 0 // it is read once more
 	return true
 }
-
-// knowsRenewal tells whether all nodes understand a step that has two numbers (V4).
-func knowsRenewal(v *catalog.View) bool { return v.Cluster() == nil || v.Cluster().Format >= 2 }

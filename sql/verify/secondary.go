@@ -67,6 +67,7 @@ func (p *pass) takeEntry(ctx context.Context, index uint32, key, value []byte) (
 		return true, err
 	} else if ok {
 		if plain == nil {
+			p.stale++
 			return true, nil
 		}
 		value = plain

@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Entries of local indexes have no bucket in their keys, so what a move has left of them is not deleted with the rows. Nobody is misled by them, since who reads
+// one of an earlier stay holds it against the row. Here they are removed, some at a time:
+//
+//   - those of buckets that have come back, where the row says something else now: by a transaction that locks the row and the entry, so that the deletion is newer
+//     than all that was ever true of the entry. Those of buckets that are elsewhere stay: a deletion would hide what a later move brings, with the versions that
+//     it has had.
+//   - those of indexes that no definition names any more: a move may have brought them after the index was dropped. Numbers of indexes are never given twice.
+const (
+	leftoversEvery = 5 * time.Second
+	leftoversKeys  = 2048 // that are looked at in a round
+	leftoverLock   = 100 * time.Millisecond
+)
+
+// leftovers removes them, from the replicas that lead. It begins anew where something has come by a move since.
+type leftovers struct {
+	host *Host
+	of   map[txn.FragmentID]*leftoverPass
+}
+
+// leftoverPass is how far a fragment is.
+type leftoverPass struct {
+	move  uint64 // the last that had brought something when it began
+	at    []byte // the next key
+	ended bool
+}
+
+// removeLeftovers runs until ctx ends.
+func (h *Host) removeLeftovers(ctx context.Context) {
+	l := &leftovers{host: h, of: map[txn.FragmentID]*leftoverPass{}}
+	t := time.NewTicker(leftoversEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, r := range h.all() {
+			if _, err := l.round(ctx, r); err != nil && ctx.Err() == nil {
+				h.cfg.Logger.Debug("what moves have left of indexes is not removed; trying again", "fragment", r.ID(), "error", err)
+			}
+		}
+	}
+}
+
+// RemoveLeftovers removes what moves have left of indexes in the fragments that are led here, all of it.
+func (h *Host) RemoveLeftovers(ctx context.Context) error {
+	l := &leftovers{host: h, of: map[txn.FragmentID]*leftoverPass{}}
+	for _, r := range h.all() {
+		for more := true; more; {
+			var err error
+			if more, err = l.round(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round looks at some entries of a fragment, and tells whether there are more.
+func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, err error) {
+	move, quiet := r.LastArrival()
+	if r.Term() == 0 || move == 0 || !quiet {
+		if r.Term() == 0 {
+			delete(l.of, r.ID())
+		}
+		return false, nil
+	}
+	p := l.of[r.ID()]
+	if p == nil || p.move != move {
+		p = &leftoverPass{move: move}
+		l.of[r.ID()] = p
+	}
+	if p.ended {
+		return false, nil
+	}
+	list, err := r.Indexes()
+	if err != nil {
+		return false, err
+	}
+	// The definition of what was stored then was in the catalog before, or is gone from it.
+	if err := l.host.cfg.Catalog.CatchUp(ctx, catalogPatience); err != nil {
+		return false, err
+	}
+	view := l.host.cfg.Catalog.View()
+	budget := leftoversKeys
+	for _, x := range list {
+		end := txn.PrefixEnd(storage.IndexPrefix(x.Table, x.Index))
+		if x.Index == 0 || p.at != nil && bytes.Compare(end, p.at) <= 0 {
+			continue
+		}
+		if p.at, err = l.index(ctx, r, view, x, p.at, &budget); err != nil || p.at != nil {
+			return err == nil, err
+		}
+		p.at = end
+	}
+	p.ended, p.at = true, nil
+	return false, nil
+}
+
+// index looks at an index from a key on, and gives where to go on in it, nil where it is done.
+func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex, from []byte, budget *int) ([]byte, error) {
+	def := view.TableByStorage(x.Table)
+	if def == nil || def.Kind == catalog.KindView {
+		return nil, nil
+	}
+	c, err := newEntryCheck(view, def, x.Index)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		i := slices.IndexFunc(def.Indexes, func(d catalog.Index) bool { return d.StorageID == x.Index })
+		if i >= 0 {
+			return nil, nil // global, or being built
+		}
+		return nil, l.dropped(ctx, r, view, def, x)
+	}
+	span := txn.Prefix(storage.IndexPrefix(x.Table, x.Index))
+	if bytes.Compare(from, span.Start) > 0 {
+		span.Start = from
+	}
+	var found [][]byte
+	next, err := l.earlier(ctx, r, span, c.order, budget, &found)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range found {
+		if err := c.remove(ctx, r, key); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// earlier gathers the keys of entries of earlier stays of buckets that are owned.
+func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Span, order bool, budget *int, found *[][]byte) (next []byte, err error) {
+	err = l.scan(ctx, r, span, func(key, value []byte) error {
+		if *budget--; *budget < 0 {
+			next = bytes.Clone(key)
+			return storage.ErrStop
+		}
+		bucket, arrival, ok := exec.EntryPlace(value, order)
+		if now, owned := r.Stay(bucket); ok && owned && arrival < now {
+			*found = append(*found, bytes.Clone(key))
+		}
+		return nil
+	})
+	return next, err
+}
+
+func (l *leftovers) scan(ctx context.Context, r *storage.Replica, span txn.Span, f func(key, value []byte) error) error {
+	T, err := r.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	v, err := r.Tx(txn.ID{}).View(ctx, T)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	if err := v.Scan(ctx, span, false, f); err != nil && !errors.Is(err, storage.ErrStop) {
+		return err
+	}
+	return nil
+}
+
+// dropped has what is stored of an index that no definition names deleted, unless it is being deleted.
+func (l *leftovers) dropped(ctx context.Context, r *storage.Replica, view *catalog.View, def *catalog.Table, x storage.StoredIndex) error {
+	span := txn.Prefix(storage.IndexPrefix(x.Table, x.Index))
+	for j := range view.Jobs() {
+		if table, index, ok := j.DroppedIndex(); ok && table == x.Table && index == x.Index {
+			return nil
+		}
+	}
+	dropping, err := r.Dropping()
+	if err != nil || slices.ContainsFunc(dropping, func(s txn.Span) bool { return s.Contains(span.Start) }) {
+		return err
+	}
+	there := false
+	err = l.scan(ctx, r, span, func([]byte, []byte) error {
+		there = true
+		return storage.ErrStop
+	})
+	if err != nil || !there {
+		return err
+	}
+	cat := l.host.cfg.Catalog
+	job, err := cat.NewJobID(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
+		return ch.PutJob(catalog.NewDropIndexJob(job, def.Database, x.Table, x.Index, time.Now().UnixMicro()))
+	})
+	return err
+}
+
+// entryCheck tells which entries of one local index follow from rows.
+type entryCheck struct {
+	index uint32
+	order bool // it is the index in primary key order
+	rows  *exec.RowCheck
+	all   *exec.IndexCheck
+}
+
+// newEntryCheck gives nil for what is no local index that is public.
+func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entryCheck, error) {
+	rows, err := exec.NewRowCheck(def)
+	if err != nil {
+		return nil, err
+	}
+	c := &entryCheck{index: index, order: index == rows.Order(), rows: rows}
+	if c.order {
+		return c, nil
+	}
+	rules, err := plan.TableIndexes(view, def, plan.Env{Fold: exec.EvalConst})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		if r.Def.StorageID == index && !r.Def.Global && r.Def.State == catalog.IndexPublic {
+			c.all, err = exec.NewIndexCheck(rows, rules)
+			return c, err
+		}
+	}
+	return nil, nil
+}
+
+// remove removes an entry of an earlier stay, unless its row says the same now. A row that somebody works on is let alone.
+func (c *entryCheck) remove(ctx context.Context, r *storage.Replica, key []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, leftoverLock)
+	defer cancel()
+	tx := r.Tx(txn.NewID())
+	defer tx.Rollback()
+	err := c.removeIn(ctx, r, tx, key)
+	if ctx.Err() != nil || storage.RowsMoved(err) {
+		return nil // the next pass
+	}
+	return err
+}
+
+func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *storage.Tx, key []byte) error {
+	value, err := tx.Newest(ctx, key)
+	if err != nil || value == nil {
+		return err
+	}
+	row, err := c.row(key, value)
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(tx.LockNewest(ctx, row), tx.LockNewest(ctx, key)); err != nil {
+		return err
+	}
+	again, err := tx.Newest(ctx, key)
+	if err != nil || !bytes.Equal(again, value) {
+		return err
+	}
+	bucket, arrival, ok := exec.EntryPlace(value, c.order)
+	if now, owned := r.Stay(bucket); !ok || !owned || arrival >= now {
+		return nil
+	}
+	stored, err := tx.Newest(ctx, row)
+	if err != nil {
+		return err
+	}
+	if follows, err := c.follows(row, key, stored); err != nil || follows {
+		return err
+	}
+	if err := tx.Delete(key); err != nil {
+		return err
+	}
+	_, err = tx.Commit(ctx, txn.CommitRequest{})
+	return err
+}
+
+// row gives the key of the row that an entry names.
+func (c *entryCheck) row(key, value []byte) ([]byte, error) {
+	if c.order {
+		if row, ok := c.rows.RowOf(nil, key, value); ok {
+			return row, nil
+		}
+		return nil, errDamagedEntry
+	}
+	row, err := c.all.RowOf(key, value)
+	return bytes.Clone(row), err
+}
+
+var errDamagedEntry = errors.New("an entry of an index is malformed")
+
+// follows tells whether an entry follows from its row as it is stored.
+func (c *entryCheck) follows(row, key, stored []byte) (follows bool, err error) {
+	if stored == nil || c.order {
+		return stored != nil, nil
+	}
+	if err := c.rows.Content(stored); err != nil {
+		return false, err
+	}
+	err = c.all.Entries(row, func(e exec.Entry) error {
+		follows = follows || e.Index.StorageID == c.index && bytes.Equal(e.Key, key)
+		return nil
+	})
+	return follows, err
+}
