@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/cluster/stopped"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -61,7 +62,7 @@ func checkStopped(t *testing.T, dir string) (faults, well []string) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	err = stopped.Check(t.Context(), stopped.Config{Dir: d, Scratch: t.TempDir(), Release: "0.1.0", Version: 1, Logger: slog.New(slog.DiscardHandler)},
+	err = stopped.Check(t.Context(), stopped.Config{Dir: d, Scratch: t.TempDir(), Release: "0.1.0", Version: clusterversion.Newest, Logger: slog.New(slog.DiscardHandler)},
 		func(check, subject string, ok bool, detail string) error {
 			list := &faults
 			if ok {
