@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -197,9 +199,14 @@ func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	giveProcessors()
-	limitMemory(ctx)
+	var opened atomic.Pointer[[]*node.Node]
+	limitMemory(ctx, func() bool {
+		nodes := opened.Load()
+		return nodes == nil || slices.ContainsFunc(*nodes, (*node.Node).Large) // what is opened may recover large transactions
+	})
 	nodes, err := open(ctx)
 	if err == nil {
+		opened.Store(&nodes)
 		serving := make(chan error, len(nodes))
 		for _, n := range nodes {
 			go func() { serving <- n.Serve() }()
