@@ -33,7 +33,10 @@ func (i info) Check(index uint32, emit func(check, subject string, ok bool, deta
 		if err := i.checkForeignKeys(i.ctx, emit); err != nil {
 			return err
 		}
-		return i.checkFormerIDs(i.ctx, emit)
+		if err := i.checkFormerIDs(i.ctx, emit); err != nil {
+			return err
+		}
+		return i.checkParts(i.ctx, emit)
 	}
 	about, err := indexSubject(view, i.database, index)
 	if err != nil {

@@ -16,7 +16,7 @@
 //   - zone: the replicas of a fragment with a rule of labels are on nodes that have them, and on no others;
 //   - pins: buckets that are pinned are in their fragment.
 //
-// Foreign keys are proved by the session that asks, with a query for each. CHECK constraints are not evaluated.
+// Foreign keys, former ids and the parts of split documents are proved by the session that asks, with queries. CHECK constraints are not evaluated.
 //
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.

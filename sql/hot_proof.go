@@ -1,0 +1,193 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/locks"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// checkParts proves of all tables with split documents that a document which is there has all of its parts, that each of these knows what the document's own row says of
+// its counters, and that there are no other parts. It looks at what is committed, at one timestamp for each table.
+func (s *Session) checkParts(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
+	outer := s.tx
+	t := &transaction{s: s, began: time.Now(), modes: modes{level: "read committed"}}
+	s.tx = t
+	defer func() {
+		t.rollback()
+		if s.tx = outer; outer != nil {
+			s.inTransaction(outer)
+		}
+	}()
+	t.open()
+	for table := range s.db.cfg.Catalog.View().Tables(s.database) {
+		if table.Hot == nil {
+			continue
+		}
+		if err := t.proveParts(ctx, table.OID, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsProof is of one table.
+type partsProof struct {
+	t            *transaction
+	ctx          context.Context
+	view         *catalog.View
+	table, parts *catalog.Table
+	gateway      *exec.Gateway // reads at the timestamp
+	found        []string
+}
+
+func (t *transaction) proveParts(ctx context.Context, oid catalog.OID, emit func(check, subject string, ok bool, detail string) error) error {
+	const what = "split documents"
+	if err := t.lockTable(ctx, oid, locks.AccessShare, false); err != nil { // nobody splits documents meanwhile
+		return err
+	}
+	p := &partsProof{t: t, ctx: ctx, view: t.s.db.cfg.Catalog.View()}
+	if p.table = p.view.Table(oid); p.table == nil || p.table.Hot == nil {
+		return nil
+	}
+	if p.parts = p.view.Table(p.table.Hot.Parts); p.parts == nil {
+		return nil
+	}
+	at, err := t.everywhere(ctx)
+	if err != nil {
+		return err
+	}
+	p.gateway = readingAt(t.gateway, at)
+	parts, err := p.all()
+	if err != nil {
+		return err
+	}
+	documents, n := 0, len(parts)
+	for i := range p.table.Hot.Documents {
+		d := &p.table.Hot.Documents[i]
+		if d.Joined != 0 {
+			continue
+		}
+		documents++
+		if err := p.document(d, parts); err != nil {
+			return err
+		}
+	}
+	for k := range parts {
+		p.fault("part %d is of no split document", k)
+	}
+	subject := p.view.Schema(p.table.Schema).Name + "." + p.table.Name
+	if len(p.found) == 0 {
+		return emit(what, subject, true, fmt.Sprintf("%d documents, %d parts", documents, n))
+	}
+	slices.Sort(p.found)
+	for _, detail := range p.found[:min(len(p.found), maxLost)] {
+		if err := emit(what, subject, false, detail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *partsProof) fault(format string, args ...any) {
+	p.found = append(p.found, fmt.Sprintf(format, args...))
+}
+
+// ask runs a statement that may name the table of the parts.
+func (p *partsProof) ask(text string, emit exec.Emit) error {
+	program, err := hiddenProgram(p.view, p.table, text, nil)
+	if err != nil {
+		return err
+	}
+	s := p.t.s
+	outer := s.running
+	defer func() { s.running = outer }()
+	c := s.execution(p.ctx, nil)
+	c.Gateway = p.gateway
+	c.Limits.MaxFanout, c.Limits.FanoutNotice = 0, 0
+	return program.Run(c, emit)
+}
+
+// all gives the parts that there are, by their keys: the number of the document, and what each knows of the counters.
+func (p *partsProof) all() (map[int64][]types.Datum, error) {
+	columns := ""
+	for i := range p.table.Hot.Counters {
+		columns += fmt.Sprintf(", b%d", i)
+	}
+	parts := map[int64][]types.Datum{}
+	err := p.ask("SELECT k, d"+columns+" FROM "+quotedName(p.view, p.parts), func(row []types.Datum) error {
+		kept := make([]types.Datum, len(row)-1)
+		for i := range kept {
+			kept[i] = row[i+1].Clone()
+		}
+		parts[row[0].N] = kept
+		return nil
+	})
+	return parts, err
+}
+
+// document looks at the parts of a document, and takes them out of all.
+func (p *partsProof) document(d *catalog.HotDocument, all map[int64][]types.Datum) error {
+	own, err := p.row(d)
+	if err != nil {
+		return err
+	}
+	for _, k := range d.Parts {
+		part, there := all[k]
+		delete(all, k)
+		switch {
+		case there && own == nil:
+			p.fault("document %s does not exist, but its part %d does", d.ID, k)
+		case !there && own != nil:
+			p.fault("document %s lacks its part %d", d.ID, k)
+		case there && part[0].N != int64(d.Number):
+			p.fault("part %d of document %s says that it is of another one", k, d.ID)
+		case there:
+			p.bases(d, k, part[1:], own)
+		}
+	}
+	return nil
+}
+
+// bases compares what a part knows of the counters with what the document's own row says. Of what is nothing to be added to it knows nothing.
+func (p *partsProof) bases(d *catalog.HotDocument, k int64, part, own []types.Datum) {
+	for i := range part {
+		if part[i].IsNull() {
+			continue
+		}
+		off, err := types.NumericSub(part[i], own[i])
+		if own[i].IsNull() || err != nil || types.NumericSign(off) != 0 {
+			p.fault("part %d of document %s does not know what the document says of %s", k, d.ID, p.table.Hot.Counters[i].Name(p.table))
+		}
+	}
+}
+
+// row gives what a document's own row says of the counters, nil where there is none.
+func (p *partsProof) row(d *catalog.HotDocument) (own []types.Datum, err error) {
+	columns := []string{"true"}
+	for _, c := range p.table.Hot.Counters {
+		column := builtin.QuoteIdent(p.table.ColumnByNum(c.Column).Name)
+		if len(c.Path) == 0 {
+			columns = append(columns, column+"::numeric")
+			continue
+		}
+		path := column + " #> ARRAY[" + literals(c.Path) + "]"
+		columns = append(columns, "CASE WHEN jsonb_typeof("+path+") = 'number' THEN ("+path+")::numeric END")
+	}
+	text := "SELECT " + strings.Join(columns, ", ") + " FROM " + quotedName(p.view, p.table) + " WHERE " + builtin.QuoteIdent(keyColumn(p.table).Name) + " = " + builtin.QuoteLiteral(d.ID)
+	err = p.ask(text, func(row []types.Datum) error {
+		own = make([]types.Datum, len(row)-1)
+		for i := range own {
+			own[i] = row[i+1].Clone()
+		}
+		return nil
+	})
+	return own, err
+}
