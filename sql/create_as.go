@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -17,14 +16,7 @@ import (
 
 // selectInto is SELECT … INTO: CREATE TABLE AS in other words.
 func (s *Session) selectInto(ctx context.Context, st parse.Statement, n *pg_query.SelectStmt, w ResultWriter, together bool) error {
-	n = proto.CloneOf(n) // trees are shared
-	first := n
-	for first.Larg != nil {
-		first = first.Larg
-	}
-	into := first.IntoClause
-	first.IntoClause = nil
-	query := &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: n}}
+	query, into := withoutInto(n)
 	return s.createTableAs(ctx, st, &pg_query.CreateTableAsStmt{Query: query, Into: into, Objtype: pg_query.ObjectType_OBJECT_TABLE, IsSelectInto: true}, w, together)
 }
 
@@ -111,11 +103,7 @@ func (s *Session) asQuery(ctx context.Context, st parse.Statement, n *pg_query.N
 		return p, args, err
 	}
 	st.Node = n
-	p, err := s.program(ctx, st, nil)
-	if err == nil && len(p.params) > 0 || pgerr.Is(err, pgerr.IndeterminateDatatype) {
-		err = pgerr.Unsupported("parameters of CREATE TABLE AS are not supported yet").WithHint("Write the values into the query.")
-	}
-	return p, nil, err
+	return s.containedProgram(ctx, st)
 }
 
 // tableOf is the definition of a table with a query's columns.

@@ -1,6 +1,10 @@
 package sql_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/sql/types"
+)
 
 // TestCreateTableAsNames: the query means what it meant before its table was there.
 func TestCreateTableAsNames(t *testing.T) {
@@ -29,4 +33,34 @@ func TestCreateTableAsNames(t *testing.T) {
 	}
 	must(t, c.s.Sync(t.Context()))
 	c.want("SELECT five FROM w", "5\nSELECT 1")
+}
+
+// TestContainedParameters: statements that contain a query take values for its parameters, as PostgreSQL has it.
+func TestContainedParameters(t *testing.T) {
+	w := newWorldOf(t, 3)
+	c := w.connect(t)
+	c.want("CREATE TABLE src (id int PRIMARY KEY, v text); INSERT INTO src SELECT g, 'r' || g FROM generate_series(1, 10) g", "CREATE TABLE\nINSERT 0 10")
+	for _, s := range []struct{ text, want string }{
+		{"CREATE TABLE a AS SELECT * FROM src WHERE id <= $1", "SELECT 3\n"},
+		{"SELECT id, $1::int * 2 AS twice INTO b FROM src WHERE id = $1", "SELECT 1\n"},
+		{"DECLARE h CURSOR WITH HOLD FOR SELECT v FROM src WHERE id < $1", "DECLARE CURSOR\n"},
+		{"EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) DELETE FROM a WHERE id = $1", ""},
+	} {
+		must(t, c.s.Parse(t.Context(), "", s.text, nil))
+		d, err := c.s.DescribeStatement(t.Context(), "")
+		if err != nil || len(d.Params) != 1 || d.Params[0] != types.Int4 {
+			t.Errorf("%s: described as %+v, %v", s.text, d, err)
+		}
+		must(t, c.s.Bind(t.Context(), "", "", []types.Datum{types.NewInt(3)}))
+		r := &recorder{env: c.s.Env, columns: d.Columns}
+		if _, err := c.s.Execute(t.Context(), "", 0, r); err != nil || s.want != "" && r.out.String() != s.want {
+			t.Errorf("%s: %q, %v", s.text, r.out.String(), err)
+		}
+		must(t, c.s.Sync(t.Context()))
+	}
+	c.want("SELECT count(*), max(id) FROM a; SELECT * FROM b", "2|2\nSELECT 1\n3|6\nSELECT 1")
+	c.want("FETCH ALL FROM h", "r1\nr2\nFETCH 2")
+	for _, s := range []string{"CREATE TABLE d AS SELECT $1::int", "SELECT $1::int INTO d", "DECLARE d CURSOR WITH HOLD FOR SELECT $1::int", "EXPLAIN SELECT $1::int"} {
+		c.want(s, "there is no parameter $1 (SQLSTATE 42P02)")
+	}
 }

@@ -3,17 +3,30 @@ package sql
 import (
 	"slices"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// withCurrent adds the key of the row that a cursor is on to the arguments of UPDATE or DELETE ... WHERE CURRENT OF.
+// withCurrent adds the keys of the rows that cursors are on to the arguments of a statement with WHERE CURRENT OF.
 func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum, error) {
-	if q == nil || q.Current == nil {
+	if q == nil || len(q.Currents) == 0 {
 		return args, nil
 	}
-	name, t := q.Current.Cursor, q.Rels[q.Result].Table
+	args = slices.Clone(args)
+	for i := range q.Currents {
+		key, err := s.currentKey(q.Currents[i].Cursor, q.Currents[i].Table)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, key...)
+	}
+	return args, nil
+}
+
+// currentKey gives the key of the row of a table that a cursor is on.
+func (s *Session) currentKey(name string, t *catalog.Table) ([]types.Datum, error) {
 	p, err := s.cursor(name)
 	if err != nil {
 		return nil, err
@@ -44,5 +57,5 @@ func (s *Session) withCurrent(q *query.Query, args []types.Datum) ([]types.Datum
 	}
 	k := prog.keys[at[0]]
 	first := k.First - prog.keys[0].First
-	return append(slices.Clip(args), p.scroll.keys[first:first+k.Columns]...), nil
+	return p.scroll.keys[first : first+k.Columns], nil
 }

@@ -35,10 +35,7 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 		s.begin()
 	}
 	inner := parse.Statement{Node: n.Query, Source: st.Source, Start: st.Start, End: st.End}
-	prog, err := s.program(ctx, inner, nil)
-	if err == nil && len(prog.params) > 0 {
-		err = s.noParameters(inner)
-	}
+	prog, args, err := s.containedProgram(ctx, inner)
 	if err != nil {
 		return err
 	}
@@ -54,9 +51,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	}
 	p := &portal{
 		st: &prepared{text: st.Text(), stmt: &inner, program: prog}, hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0,
-		nest: s.nest(), opened: s.queryAt,
+		args: args, nest: s.nest(), opened: s.queryAt,
 	}
-	if err := s.foldFirst(ctx, prog, nil); err != nil {
+	if err := s.foldFirst(ctx, prog, args); err != nil {
 		return err
 	}
 	if p.opening.at, err = s.tx.opened(ctx); err != nil {

@@ -84,7 +84,7 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	} else if !parse.IsQuery(n.Query) {
 		return pgerr.Unsupported("EXPLAIN of %s is not supported yet", parse.Name(n.Query))
 	} else {
-		p, err = s.program(ctx, inner, nil)
+		p, args, err = s.containedProgram(ctx, inner)
 	}
 	if err != nil {
 		return err

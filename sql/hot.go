@@ -265,8 +265,8 @@ func (s *Session) hotProgram(view *catalog.View, q *query.Query, p *program) (*h
 	env, _ := planning(view, q)
 	env.LockLate = p.late
 	first := len(p.params) + 1
-	if q.Current != nil {
-		first += q.Current.Columns
+	for _, k := range q.Currents {
+		first += k.Columns
 	}
 	env.Sums = func(def *catalog.Table) (*query.Query, error) {
 		i := slices.IndexFunc(tables, func(t *hotTable) bool { return t.def.OID == def.OID })

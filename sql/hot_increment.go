@@ -135,7 +135,7 @@ func (s *Session) amount(a addition, args []types.Datum) (n types.Datum, ok bool
 
 // incrementOf recognises an increment, nil: it is something else.
 func incrementOf(q *query.Query, root plan.Node) *increment {
-	if q.Returning || len(q.CTEs) > 0 || q.Current != nil {
+	if q.Returning || len(q.CTEs) > 0 || len(q.Currents) > 0 {
 		return nil
 	}
 	def := (*catalog.Table)(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -73,7 +74,10 @@ func (s *Session) prepare(ctx context.Context, text string, params []types.OID) 
 	}
 	st.stmt = &stmts[0]
 	if !parse.IsQuery(st.stmt.Node) {
-		return st, nil
+		if len(params) > 0 || strings.Contains(text, "$") {
+			st.params, err = s.containedParams(ctx, *st.stmt, params)
+		}
+		return st, err
 	}
 	if st.program, err = s.program(ctx, *st.stmt, params); err != nil {
 		return nil, err
@@ -237,6 +241,10 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 		p.done, p.tag = true, func(int64) string { return "" }
 		ctx, cancel := s.timed(ctx)
 		defer cancel()
+		if len(p.st.params) > 0 {
+			s.bound = &bound{p.st.params, p.args}
+			defer func() { s.bound = nil }()
+		}
 		return false, s.utility(ctx, *p.st.stmt, w, false)
 	}
 	prog, err := s.refresh(ctx, p.st)

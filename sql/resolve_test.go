@@ -20,7 +20,7 @@ func TestResolveTransaction(t *testing.T) {
 	bob := w.connectAs(t, "resolve_bob", sql.Handle{})
 	bob.want(resolve(id, "abort"), "permission denied for function resolve_transaction (SQLSTATE 42501)")
 	for _, c := range []struct{ id, word, want string }{
-		{"nonsense", "abort", "(SQLSTATE 22P02)"},
+		{"nonsense", "abort", "(SQLSTATE 22023)"},
 		{id, "rollback", `a transaction is resolved by "commit" or "abort", not "rollback" (SQLSTATE 22023)`},
 		{id, "commit", "transaction " + id + " is not prepared in any fragment within reach (SQLSTATE 42704)"},
 		{id, "ABORT", "transaction " + id + " is not prepared in any fragment within reach (SQLSTATE 42704)"},

@@ -46,8 +46,9 @@ type Session struct {
 	writer           ResultWriter   // of the running query, for what the client is to be told at once; nil outside of one
 	query            string         // text of the running statement
 	queryAt          time.Time
-	leads            bool // the running statement is the first of its pipeline
-	lastOfPipeline   bool // Sync follows the next Execute
+	bound            *bound // of the running statement, if it is no query and has parameters; else nil
+	leads            bool   // the running statement is the first of its pipeline
+	lastOfPipeline   bool   // Sync follows the next Execute
 	activity         activity
 	counters         *counters       // of the database
 	running          context.Context // of the running statement, for functions that act through the session

@@ -56,9 +56,12 @@ func (t *toldIDs) isIdle(id txn.ID) bool {
 	return t.idle[id]
 }
 
-// parse reads the name of a transaction, or its id of 64 bits; known is false where that was not told here, or too long ago.
+// isTold tells whether a number may be an id of a transaction as TransactionID makes them.
+func isTold(n uint64) bool { return n>>61 == 1 }
+
+// parse reads the name of a transaction, or its id of 64 bits; known is false where that was not told here, or too long ago. What is neither is 22023.
 func (t *toldIDs) parse(name string) (id txn.ID, known bool, err error) {
-	if n, err := strconv.ParseUint(name, 10, 64); err == nil {
+	if n, err := strconv.ParseUint(name, 10, 64); err == nil && len(name) < 2*len(id) && isTold(n) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		id, known = t.full[n]

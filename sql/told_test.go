@@ -18,6 +18,10 @@ func TestStatusOfOthers(t *testing.T) {
 		b.want("SELECT pg_xact_status('"+id+"'), sherd.txn_outcome('"+id+"')", want+"|"+want+"\nSELECT 1")
 	}
 	b.want("SELECT pg_xact_status('1000')", "null\nSELECT 1")
+	b.want("SELECT sherd.txn_outcome('00000000000000000000000000000000')", "unknown\nSELECT 1")
+	for _, id := range []string{"00", "", "x", "1000", "0000000000000000000000000000000000"} {
+		b.want("SELECT sherd.txn_outcome('"+id+"')", "invalid transaction id: \""+id+"\" (SQLSTATE 22023)")
+	}
 }
 
 // TestStatusOfIdle: a transaction that has an id and wrote nothing has committed all the same, or was rolled back.

@@ -33,7 +33,7 @@ func ParseID(s string) (ID, error) {
 	var id ID
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != len(id) {
-		return ID{}, pgerr.New(pgerr.InvalidTextRepresentation, "invalid transaction id: %q", s).
+		return ID{}, pgerr.New(pgerr.InvalidParameterValue, "invalid transaction id: %q", s).
 			WithHint("A transaction id has 32 hexadecimal digits; errors of code 40003 name it.")
 	}
 	copy(id[:], b)

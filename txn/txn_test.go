@@ -123,7 +123,7 @@ func TestIDs(t *testing.T) {
 	if p, err := ParseID(a.String()); p != a || err != nil {
 		t.Fatal(p, err)
 	}
-	if _, err := ParseID("x"); !pgerr.Is(err, pgerr.InvalidTextRepresentation) {
+	if _, err := ParseID("x"); !pgerr.Is(err, pgerr.InvalidParameterValue) {
 		t.Fatal(err)
 	}
 	if a == b || a.IsZero() || !(ID{}).IsZero() || len(a.String()) != 32 || (ID{}).XID() != 3 {

@@ -4,16 +4,12 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
 // whereCurrent is WHERE CURRENT OF cursor: the target's key is that of the row that the cursor is on.
 func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
-	if s.parent != nil {
-		return pgerr.Unsupported("WHERE CURRENT OF in WITH is not supported yet")
-	}
 	t := s.q.Rels[s.q.Result].Table
 	columns := keyColumns(t)
 	var all []query.Expr
@@ -26,7 +22,7 @@ func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
 		}
 		all, s.current = append(all, e), append(s.current, p)
 	}
-	s.q.Current = &query.Current{Cursor: c.CursorName, Columns: len(columns)}
+	s.currents = append(s.currents, query.Current{Cursor: c.CursorName, Table: t, Columns: len(columns)})
 	if s.q.Where = all[0]; len(all) > 1 {
 		s.q.Where = &query.And{Args: all}
 	}

@@ -42,6 +42,7 @@ type state struct {
 	depth    int         // of nested expressions and queries
 	locs     locations
 	current  []*query.Param // of WHERE CURRENT OF, to be numbered behind all others
+	currents []query.Current
 }
 
 // maxDepth bounds the nesting of the tree; the parser's own limit is lower.

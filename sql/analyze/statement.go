@@ -29,9 +29,7 @@ func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Qu
 	for i, p := range st.current {
 		p.N = len(st.params) + 1 + i
 	}
-	if s.q.Current != nil {
-		s.q.Current.First = len(st.params) + 1
-	}
+	s.q.Currents = st.currents
 	return s.q, st.params, nil
 }
 

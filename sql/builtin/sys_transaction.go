@@ -3,6 +3,7 @@ package builtin
 import (
 	"strconv"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -32,6 +33,9 @@ func xactStatus(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.NewText("in progress"), nil
 	}
 	outcome, err := s.TransactionOutcome(strconv.FormatUint(uint64(a[0].N), 10))
+	if pgerr.Is(err, pgerr.InvalidParameterValue) { // no transaction of ours has such an id
+		return types.Null, nil
+	}
 	if err != nil || outcome == "unknown" {
 		return types.Null, err
 	}

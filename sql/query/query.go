@@ -52,17 +52,17 @@ type Query struct {
 	SourceRel  int
 	OnConflict *OnConflict
 	Returning  bool // Targets is a RETURNING list
-	Current    *Current
+	Currents   []Current // of all that the statement writes, WITH included; at its top only
 	Overriding byte // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
 
 	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
 	Indexes []Index // secondary indexes of the target table, likewise
 }
 
-// Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters behind those of the client.
+// Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters behind those of the client, and of the Currents before.
 type Current struct {
 	Cursor  string
-	First   int // number of the first parameter
+	Table   *catalog.Table
 	Columns int // of the key
 }
 
