@@ -51,9 +51,9 @@ type Query struct {
 	Source     *Query       // INSERT … SELECT or VALUES; nil is DEFAULT VALUES. Its columns are Rel SourceRel
 	SourceRel  int
 	OnConflict *OnConflict
-	Returning  bool // Targets is a RETURNING list
+	Returning  bool      // Targets is a RETURNING list
 	Currents   []Current // of all that the statement writes, WITH included; at its top only
-	Overriding byte // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
+	Overriding byte      // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
 
 	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
 	Indexes []Index // secondary indexes of the target table, likewise
