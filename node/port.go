@@ -31,7 +31,7 @@ type port struct {
 // listen takes the address; nobody is served yet.
 func (p *port) listen(addr string) (err error) {
 	if p.listener, err = net.Listen("tcp", addr); err != nil {
-		return fmt.Errorf("cannot listen for other nodes: %w; where several nodes run on one machine, each needs a --node-addr of its own", err)
+		return fmt.Errorf("cannot listen for other nodes: %w", err)
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 		configs[i].Labels = map[string]string{"region": r}
 	}
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
-		return openDemo(ctx, configs)
+		nodes, err := openDemo(ctx, configs)
+		return nodes, portTaken(err, "name another --sql-addr, from which the ports of all nodes follow")
 	}, func(ctx context.Context, nodes []*node.Node) error {
 		if err := loadSample(ctx, nodes[0].URL()); err != nil {
 			return fmt.Errorf("sample data: %w", err)

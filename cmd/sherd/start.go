@@ -180,12 +180,20 @@ func giveProcessors() {
 	}
 }
 
+// portTaken adds to the error of a port that somebody has already what to do about it, by the flags that the command has.
+func portTaken(err error, hint string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
+}
+
 // runNode runs a node until SIGTERM or SIGINT, and prints the ready line when clients are accepted.
 func runNode(ctx context.Context, cfg node.Config, drainTimeout time.Duration) error {
 	return runNodes(ctx, drainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		n, err := node.Open(ctx, cfg)
 		if err != nil {
-			return nil, err
+			return nil, portTaken(err, "where several nodes run on one machine, each needs a --sql-addr, --node-addr and --http-addr of its own")
 		}
 		return []*node.Node{n}, nil
 	}, func(_ context.Context, nodes []*node.Node) error {
