@@ -5,7 +5,6 @@ import (
 	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -42,11 +41,6 @@ func Parse(text string) (Doc, error) {
 	}
 	p.b.reset()
 	return "", diagnose(text)
-}
-
-// ParseBytes is Parse of a byte slice, which is not kept.
-func ParseBytes(text []byte) (Doc, error) {
-	return Parse(unsafe.String(unsafe.SliceData(text), len(text)))
 }
 
 // parser reads valid JSON fast. It only tells that text is wrong; diagnose then finds what PostgreSQL would say.

@@ -50,14 +50,6 @@ func FromBytes(b []byte) Doc { return Doc(unsafe.String(unsafe.SliceData(b), len
 // Bytes gives the binary form without copying; it must not be written to.
 func (d Doc) Bytes() []byte { return unsafe.Slice(unsafe.StringData(string(d)), len(d)) }
 
-// OfBool makes a boolean.
-func OfBool(v bool) Doc {
-	if v {
-		return TrueDoc
-	}
-	return FalseDoc
-}
-
 // OfString makes a string of UTF-8 text.
 func OfString(s string) Doc { return Doc(string(rune(tagString)) + s) }
 

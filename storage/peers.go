@@ -24,13 +24,6 @@ func (p *Peers) Add(r *Replica) {
 	p.by[r.ID()] = r
 }
 
-// Remove forgets fragment f.
-func (p *Peers) Remove(f txn.FragmentID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.by, f)
-}
-
 // Get gives the replica of fragment f.
 func (p *Peers) Get(f txn.FragmentID) (*Replica, error) {
 	p.mu.RLock()

@@ -74,9 +74,6 @@ func (s *Stopped) Close() error {
 // View reads the buckets that are the fragment's, as of the end of the log.
 func (s *Stopped) View() *View { return s.view }
 
-// Applied gives the largest stamp applied.
-func (s *Stopped) Applied() txn.Timestamp { return s.r.Applied() }
-
 // Stats gives the statistics of the moment of View.
 func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
 

@@ -22,9 +22,6 @@ func TypeByName(schema, name string) *Type {
 	return nil
 }
 
-// RowType finds the composite type of a system relation; nil where there is none.
-func RowType(relation uint32) *Type { return catalogs().rowTypes[relation] }
-
 // ArrayOf gives the array type of an element type; 0 where there is none.
 func ArrayOf(elem uint32) uint32 {
 	if t := catalogs().types[elem]; t != nil {
@@ -79,23 +76,9 @@ func NamespaceOID(name string) (uint32, bool) {
 	return 0, false
 }
 
-// Types, Procs and Operators give every row, Sherd's additions included, in no order.
-func Types(emit func(*Type)) {
-	for _, t := range catalogs().types {
-		emit(t)
-	}
-}
-
 // Procs gives every function, in no order.
 func Procs(emit func(*Proc)) {
 	for _, p := range catalogs().procs {
 		emit(p)
-	}
-}
-
-// Operators gives every operator, in no order.
-func Operators(emit func(*Operator)) {
-	for _, o := range catalogs().ops {
-		emit(o)
 	}
 }

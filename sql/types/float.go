@@ -171,34 +171,3 @@ func compareFloat(a, b float64) int {
 	}
 	return -1
 }
-
-// FloatToInt rounds half to even to an int2, int4 or int8, as the casts of float4 and float8 do; 22003 where it does not fit.
-func FloatToInt(f float64, oid OID) (int64, error) {
-	r := math.RoundToEven(f)
-	if !(r >= -1<<63 && r < 1<<63) {
-		return 0, IntRangeError(oid)
-	}
-	return int64(r), CheckInt(oid, int64(r))
-}
-
-// Float8To4 narrows to float4; 22003 on overflow and underflow.
-func Float8To4(f float64) (Datum, error) {
-	g := float32(f)
-	if math.IsInf(float64(g), 0) && !math.IsInf(f, 0) {
-		return Null, FloatOverflow()
-	}
-	if g == 0 && f != 0 {
-		return Null, FloatUnderflow()
-	}
-	return NewFloat4(g), nil
-}
-
-// FloatOverflow is PostgreSQL's error of float arithmetic whose result is too great.
-func FloatOverflow() error {
-	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
-}
-
-// FloatUnderflow is the error of a result that is too small.
-func FloatUnderflow() error {
-	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: underflow")
-}

@@ -190,12 +190,6 @@ func DecodeKey(oid OID, b []byte, desc bool) (Datum, []byte, error) {
 	return d, b[r.pos:], nil
 }
 
-// SkipKey gives the bytes after the first value of a key.
-func SkipKey(oid OID, b []byte, desc bool) ([]byte, error) {
-	_, rest, err := DecodeKey(oid, b, desc)
-	return rest, err
-}
-
 // keyReader reads a key front to back; bad sticks.
 type keyReader struct {
 	b    []byte

@@ -2,7 +2,6 @@ package types
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -194,99 +193,4 @@ func appendRecordField(dst, text []byte) []byte {
 		dst = append(dst, c)
 	}
 	return append(dst, '"')
-}
-
-// ParseRecord reads the text form of a record whose field types are known.
-func ParseRecord(s string, fieldTypes []OID, env *Env) (Datum, error) {
-	parts, err := splitRecord(s)
-	if err != nil {
-		return Null, err
-	}
-	if len(parts) == 1 && parts[0] == nil && len(fieldTypes) == 0 {
-		parts = nil
-	}
-	switch {
-	case len(parts) < len(fieldTypes):
-		return Null, badRecord(s, "Too few columns.")
-	case len(parts) > len(fieldTypes):
-		return Null, badRecord(s, "Too many columns.")
-	}
-	fields := make([]Datum, len(parts))
-	for i, p := range parts {
-		if p == nil {
-			continue
-		}
-		if fields[i], err = Input(fieldTypes[i], noTypmod, *p, env); err != nil {
-			return Null, err
-		}
-	}
-	return NewRecord(fieldTypes, fields), nil
-}
-
-func badRecord(s, detail string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed record literal: \"%s\"", s).WithDetail("%s", detail)
-}
-
-// splitRecord gives the texts of the fields, nil for null.
-func splitRecord(s string) ([]*string, error) {
-	i := 0
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	if i == len(s) || s[i] != '(' {
-		return nil, badRecord(s, "Missing left parenthesis.")
-	}
-	i++
-	var parts []*string
-	for {
-		part, next, err := recordField(s, i)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-		i = next + 1
-		if s[next] == ')' {
-			break
-		}
-	}
-	if trimSpace(s[i:]) != "" {
-		return nil, badRecord(s, "Junk after right parenthesis.")
-	}
-	return parts, nil
-}
-
-// recordField reads one field from i and gives the position of the comma or parenthesis after it.
-func recordField(s string, i int) (*string, int, error) {
-	var b strings.Builder
-	inQuote, any := false, false
-	for ; ; i++ {
-		if i >= len(s) {
-			return nil, 0, badRecord(s, "Unexpected end of input.")
-		}
-		c := s[i]
-		if !inQuote && (c == ',' || c == ')') {
-			break
-		}
-		any = true
-		switch {
-		case c == '\\':
-			i++
-			if i >= len(s) {
-				return nil, 0, badRecord(s, "Unexpected end of input.")
-			}
-			b.WriteByte(s[i])
-		case c == '"' && inQuote && i+1 < len(s) && s[i+1] == '"':
-			i++
-			b.WriteByte('"')
-		case c == '"':
-			inQuote = !inQuote
-		default:
-			b.WriteByte(c)
-		}
-	}
-	if !any {
-		return nil, i, nil
-	}
-	t := b.String()
-	return &t, i, nil
 }

@@ -20,22 +20,6 @@ func (s *IntSum) Add(n int64) {
 	s.N++
 }
 
-// Sub takes n away again, for moving windows.
-func (s *IntSum) Sub(n int64) {
-	var borrow uint64
-	s.lo, borrow = bits.Sub64(s.lo, uint64(n), 0)
-	s.hi -= n>>63 + int64(borrow)
-	s.N--
-}
-
-// Merge adds another sum.
-func (s *IntSum) Merge(o IntSum) {
-	var carry uint64
-	s.lo, carry = bits.Add64(s.lo, o.lo, 0)
-	s.hi += o.hi + int64(carry)
-	s.N += o.N
-}
-
 // Numeric gives the sum.
 func (s *IntSum) Numeric() Datum {
 	if s.hi == int64(s.lo)>>63 {
@@ -44,9 +28,6 @@ func (s *IntSum) Numeric() Datum {
 	v := new(big.Int).Lsh(big.NewInt(s.hi), 64)
 	return bigNumeric(v.Add(v, new(big.Int).SetUint64(s.lo)), 0)
 }
-
-// Avg gives sum / count with PostgreSQL's scale of a division.
-func (s *IntSum) Avg() (Datum, error) { return NumericDiv(s.Numeric(), NewNumeric(s.N, 0)) }
 
 // NumericSum adds numerics exactly. Its scale is the greatest seen. The zero NumericSum is 0.
 type NumericSum struct {
@@ -136,13 +117,4 @@ func (s *NumericSum) Sum() (Datum, error) {
 		return numericOf(s.big, s.scale)
 	}
 	return NewNumeric(s.small, s.scale), nil
-}
-
-// Avg gives sum / count.
-func (s *NumericSum) Avg() (Datum, error) {
-	sum, err := s.Sum()
-	if err != nil {
-		return Null, err
-	}
-	return NumericDiv(sum, NewNumeric(s.N, 0))
 }

@@ -83,6 +83,3 @@ func trimBlanks(s string) string {
 	}
 	return s[:n]
 }
-
-// TrimBPChar gives the text of a char(n) value without its padding: what its cast to text and its comparison see.
-func TrimBPChar(s string) string { return trimBlanks(s) }
