@@ -23,6 +23,8 @@ func TestEveryFieldHasAVersion(t *testing.T) {
 		known[name] = true
 	}
 	newMessages := map[string]bool{"Hot": true, "Counter": true, "HotDocument": true, "Segment": true} // fields of brought hold them
+
+	known["MoveStep.receipt"] = true // clusterversion.RenewedSteps: the driver asks before it writes it
 	for _, f := range brought {
 		for _, name := range f.fields {
 			name := strings.TrimPrefix(string(name), "sherd.catalog.")

@@ -62,7 +62,9 @@ func (j *Job) Rewriting() (r Rewriting, err error) {
 
 // AboutIDs tells whether a job is about ids of documents: it changes them, or references to them, or looks where they lie. Such jobs run as statements of users do, not
 // between fragments.
-func (j *Job) AboutIDs() bool { return j.Kind == ReplacementJob || j.Kind == RewritingJob || j.Kind == ValidationJob }
+func (j *Job) AboutIDs() bool {
+	return j.Kind == ReplacementJob || j.Kind == RewritingJob || j.Kind == ValidationJob
+}
 
 // NewIDJob makes a job of one of these kinds; micros is the time now.
 func NewIDJob(id uint64, kind string, t *Table, payload any, micros int64) (*Job, error) {
