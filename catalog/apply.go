@@ -94,6 +94,7 @@ func (o *op) defines(base *View) bool {
 // unplaced is a database without what says where things are.
 func (d *Database) unplaced() *Database {
 	c := *d
+	c.Prefixes = nil // tables have what plans are made by
 	c.Map, c.Pins, c.Labels, c.Fragments = nil, nil, nil, slices.Clone(d.Fragments)
 	for i := range c.Fragments {
 		f := &c.Fragments[i]

@@ -12,22 +12,40 @@ import (
 // is an entry of its own, in no transaction: where the definition that was to name them never comes into force, they stay empty. So a map that is as new
 // as a definition has the buckets which that names.
 func (c *Catalog) AssignBuckets(ctx context.Context, database OID, pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
-	_, err = c.Update(ctx, func(v *View, ch *Change) error {
+	err = c.assign(ctx, database, func(v *View, d *Database) (next *shardmap.Map, err error) {
+		fragments, err := pick(v, d)
+		if err != nil {
+			return nil, err
+		}
+		next, first, err = d.Map.Assign(fragments)
+		return next, noBucketLeft(err)
+	})
+	return first, err
+}
+
+func noBucketLeft(err error) error {
+	if err == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
+}
+
+// assign puts the map that give makes of the newest.
+func (c *Catalog) assign(ctx context.Context, database OID, give func(*View, *Database) (*shardmap.Map, error)) error {
+	_, err := c.Update(ctx, func(v *View, ch *Change) error {
 		d := v.Database(database)
 		if d == nil {
 			return pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
 		}
-		fragments, err := pick(v, d)
+		next, err := give(v, d)
 		if err != nil {
 			return err
 		}
 		d = d.Clone()
-		if d.Map, first, err = d.Map.Assign(fragments); err != nil {
-			return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
-		}
+		d.Map = next
 		return ch.PutDatabase(d)
 	})
-	return first, err
+	return err
 }
 
 // Takers gives the fragments of a database that new buckets may be given to, in their order: not those that are being removed, nor those that are kept for

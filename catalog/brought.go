@@ -43,6 +43,12 @@ var brought = []feature{
 		clusterversion.PinnedAnchors, "pins of anchors",
 		[]protoreflect.FullName{"sherd.catalog.Pin.anchors", "sherd.catalog.Move.anchors"}, nil,
 	},
+	{
+		clusterversion.PrefixRules, "rules for prefixes",
+		[]protoreflect.FullName{
+			"sherd.catalog.Database.prefixes", "sherd.catalog.Database.prefix_epoch", "sherd.catalog.Table.prefixes", "sherd.catalog.Table.prefix_epoch",
+		}, nil,
+	},
 }
 
 // option gives what tells whether a table has an option.

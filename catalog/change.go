@@ -84,10 +84,20 @@ func (c *Change) PutTable(t *Table) error {
 		}
 		t.Version = old.Version + 1
 	}
+	t.takePrefixes(c.databaseOf(t))
 	if c.base.version > 0 && c.base.Schema(t.Schema) != nil {
 		c.add(requireOp, newKey(schemaObject, uint64(t.Schema)), nil) // a rename or a drop of the schema meanwhile is a conflict
 	}
 	return c.put(t)
+}
+
+// databaseOf gives the database of a table as the change leaves it so far, nil where there is none.
+func (c *Change) databaseOf(t *Table) *Database {
+	d := c.base.Database(t.Database)
+	if i, ok := c.at[newKey(databaseObject, uint64(t.Database))]; ok && c.ops[i].kind == putOp {
+		d = c.ops[i].desc.(*Database)
+	}
+	return d
 }
 
 // DropTable drops a table with its indexes.

@@ -105,7 +105,7 @@ func checkFragments(d *Database) error {
 		}
 		last = p.Hi
 	}
-	return nil
+	return d.checkRules()
 }
 
 // checkNodes makes sure that replicas join and leave where there are some, and that neither all join nor all leave.

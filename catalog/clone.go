@@ -20,7 +20,7 @@ func (d *Database) Clone() *Database {
 	for i := range c.Fragments {
 		c.Fragments[i] = *c.Fragments[i].Clone()
 	}
-	c.Settings, c.Pins = maps.Clone(d.Settings), slices.Clone(d.Pins)
+	c.Settings, c.Pins, c.Prefixes = maps.Clone(d.Settings), slices.Clone(d.Pins), slices.Clone(d.Prefixes)
 	return &c
 }
 

@@ -68,6 +68,10 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 	for _, x := range p.GetPins() {
 		d.Pins = append(d.Pins, Pin{shardmap.Interval{Lo: x.GetLo(), Hi: x.GetHi()}, x.GetFragment(), x.GetAnchors()})
 	}
+	d.PrefixEpoch = p.GetPrefixEpoch()
+	for _, x := range p.GetPrefixes() {
+		d.Prefixes = append(d.Prefixes, PrefixRule{decodePrefix(x), x.GetFragments()})
+	}
 	var ranges []shardmap.Range
 	for _, r := range p.GetMap().GetRanges() {
 		ranges = append(ranges, shardmap.Range{Interval: shardmap.Interval{Lo: r.GetLo(), Hi: r.GetHi()}, Fragment: r.GetFragment()})
@@ -76,6 +80,10 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 		return nil, fmt.Errorf("database %q: %w", d.Name, err)
 	}
 	return d, nil
+}
+
+func decodePrefix(p *pb.PrefixRule) shardmap.Prefix {
+	return shardmap.Prefix{Text: p.GetPrefix(), Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}}
 }
 
 func decodeTable(p *pb.Table) (*Table, error) {
@@ -89,6 +97,10 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	t.Document, t.NextAttNum = d.num(p.GetDocument()), d.num(p.GetNextAttnum())
 	for _, s := range p.GetSegments() {
 		t.Segments = append(t.Segments, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket())})
+	}
+	t.PrefixEpoch = p.GetPrefixEpoch()
+	for _, x := range p.GetPrefixes() {
+		t.Prefixes = append(t.Prefixes, decodePrefix(x))
 	}
 	if p.GetPolicy() != "" {
 		policy, err := shardmap.ParsePolicyJSON(p.GetPolicy())

@@ -20,6 +20,15 @@ type Database struct {
 	Pins              []Pin // sorted; none overlaps another
 	// Labels says which nodes may have replicas of its fragments.
 	Labels shardmap.LabelRule
+	// Prefixes has the rules for prefixes, sorted; PrefixEpoch counts how often one was made or dropped.
+	Prefixes    []PrefixRule
+	PrefixEpoch uint64
+}
+
+// PrefixRule has ids under a prefix lie in buckets of its own, which are in some fragments only.
+type PrefixRule struct {
+	shardmap.Prefix
+	Fragments []uint32 // at least one, sorted
 }
 
 // DefaultReplicationFactor is that of databases which name none.
@@ -99,7 +108,10 @@ type Table struct {
 	// PolicyValidated tells whether routing by content may trust the policy (SPEC 3, Trust).
 	PolicyValidated bool
 	// Segments has the ranges of the primary key by which rows lie, where shard_by is range; none otherwise.
-	Segments       shardmap.Segments
+	Segments shardmap.Segments
+	// Prefixes has the rules for prefixes by which rows of a hashed table lie: those of its database, as of the PrefixEpoch. Change.PutTable sets them.
+	Prefixes       shardmap.Prefixes
+	PrefixEpoch    uint64
 	Options        map[string]string // reloptions as given, storage options included
 	Comment        string
 	ColumnComments map[int16]string

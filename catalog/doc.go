@@ -35,6 +35,7 @@
 //	    TRANSACTION holds is decided by the log of its home (held.go).
 //	K8  A replica shows only what was decided: after a restart what it had applied, then what a leader tells it was.
 //	K9  A step of a move flips the map at most once, and only while its job runs and it was not aborted; an aborted one never does (flip.go).
+//	K10 Each hashed table has the rules for prefixes that its database has (prefix.go).
 //
 // Of transactions that changed definitions it tells for 15 minutes whether they committed, over restarts (Recall): a change that is the whole
 // of a transaction carries its id, and applies once.

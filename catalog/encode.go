@@ -58,6 +58,10 @@ func encodeDatabase(d *Database) *pb.Database {
 	for _, x := range d.Pins {
 		p.Pins = append(p.Pins, &pb.Pin{Lo: x.Lo, Hi: x.Hi, Fragment: x.Fragment, Anchors: x.Anchors})
 	}
+	for _, r := range d.Prefixes {
+		p.Prefixes = append(p.Prefixes, &pb.PrefixRule{Prefix: r.Text, Lo: r.Lo, Hi: r.Hi, Fragments: r.Fragments})
+	}
+	p.PrefixEpoch = d.PrefixEpoch
 	return p
 }
 
@@ -85,6 +89,10 @@ func encodeTable(t *Table) *pb.Table {
 		Anchors: t.Anchors, Document: int32(t.Document), AnchorBy: t.AnchorBy, PolicyValidated: t.PolicyValidated,
 		Options: t.Options, Comment: t.Comment, NextAttnum: int32(t.NextAttNum), Forwarding: t.Forwarding, ForwardingOf: t.ForwardingOf, Segments: encodeSegments(t.Segments),
 	}
+	for _, r := range t.Prefixes {
+		p.Prefixes = append(p.Prefixes, &pb.PrefixRule{Prefix: r.Text, Lo: r.Lo, Hi: r.Hi})
+	}
+	p.PrefixEpoch = t.PrefixEpoch
 	if t.Policy != nil {
 		p.Policy = t.Policy.JSON()
 	}

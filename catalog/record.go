@@ -20,6 +20,7 @@ const (
 	NodeRecord     = "node"
 	SettingRecord  = "setting"
 	PlanRecord     = "plan"
+	PrefixRecord   = "prefix"
 )
 
 // Record is a change of policies, topology, placement, nodes or settings that somebody made, kept for people to read (sherd.changelog, sherd.move_history).

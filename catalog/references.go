@@ -14,7 +14,7 @@ func (v *View) checkReferences(old *View, ops []op) error {
 		var err error
 		switch o.kind {
 		case putOp:
-			err = v.checkPut(o.desc)
+			err = v.checkPut(old, o.desc)
 		case dropOp:
 			err = v.checkDrop(old, o.key)
 		}
@@ -25,7 +25,7 @@ func (v *View) checkReferences(old *View, ops []op) error {
 	return nil
 }
 
-func (v *View) checkPut(d descriptor) error {
+func (v *View) checkPut(old *View, d descriptor) error {
 	switch d := d.(type) {
 	case *Database:
 		for _, f := range d.Fragments {
@@ -34,6 +34,9 @@ func (v *View) checkPut(d descriptor) error {
 					return pgerr.New(pgerr.UndefinedObject, "node %d does not exist", id)
 				}
 			}
+		}
+		if err := v.checkTablesPrefixes(old, d); err != nil {
+			return err
 		}
 		return v.checkOwner(d.Owner)
 	case *Node:
@@ -49,7 +52,7 @@ func (v *View) checkPut(d descriptor) error {
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
-		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d)); err != nil {
+		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), v.checkPrefixes(d)); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)

@@ -76,6 +76,10 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
 		}
 	}
+	if r := d.prefixNeeds(fragment); r != nil {
+		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: ids under prefix "%s" are to be in it`, name, r.Text).
+			WithHint("sherd.set_prefix names other fragments for the prefix.")
+	}
 	for _, m := range c.base.Moves(database) {
 		if m.Target == fragment {
 			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name, m.Job.ID).

@@ -60,7 +60,7 @@ func decodeSnapshot(data []byte) (state, error) {
 	}
 	var err error
 	v.objects.Scan(func(_ uint64, e entry) bool {
-		err = v.checkPut(e.desc)
+		err = v.checkPut(v, e.desc)
 		return err == nil
 	})
 	if err != nil {

@@ -58,7 +58,11 @@ func checkBuckets(m *shardmap.Map, v shardmap.Interval) error {
 // AddMove begins a move of buckets; id is a new number of a job. It is refused where the target takes none, where buckets are pinned elsewhere, where
 // another move is about them, and where there is nothing to move.
 func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
-	d := c.base.Database(database)
+	return c.addMove(c.base.Database(database), id, m, a)
+}
+
+// addMove is AddMove with the database as the change leaves it.
+func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	if err := checkBuckets(d.Map, m.Interval); err != nil {
 		return err
 	}
@@ -78,15 +82,19 @@ func (c *Change) AddMove(id uint64, database OID, m *Move, a Author) error {
 			return pgerr.New(pgerr.ObjectInUse, `buckets %v are pinned to fragment "%s"`, p.Interval, d.NameOf(p.Fragment)).
 				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
 		}
+		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
+			return pgerr.New(pgerr.ObjectInUse, `buckets %v are of prefix "%s", which is to be in %s`, p.Interval, p.Text, d.namesOf(p.Fragments)).
+				WithHint("sherd.set_prefix names other fragments for it.")
+		}
 	}
-	for _, other := range c.base.Moves(database) {
+	for _, other := range c.base.Moves(d.OID) {
 		if !other.Intersect(m.Interval).Empty() {
 			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", other.Interval, other.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
 		}
 	}
 	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
-	return c.PutJob(NewMoveJob(id, database, m, a.Micros))
+	return c.PutJob(NewMoveJob(id, d.OID, m, a.Micros))
 }
 
 // AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds it. It gives the fragment's name.

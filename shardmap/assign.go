@@ -53,16 +53,37 @@ func (m *Map) Top() uint32 { return max(m.top, BucketCount) }
 // Assign gives the map of the next epoch, in which one new bucket belongs to each of fragments, in their order, and the number of the first of them.
 func (m *Map) Assign(fragments []FragmentID) (next *Map, first Bucket, err error) {
 	top := m.Top()
-	if len(fragments) == 0 || len(fragments) > int(BucketLimit-top) {
-		return nil, 0, fmt.Errorf("bucket map: %d new buckets, where %d can be given out", len(fragments), BucketLimit-top)
-	}
-	ranges := slices.Clone(m.ranges)
+	ranges := make([]Range, len(fragments))
 	for i, f := range fragments {
-		b := top + uint32(i)
-		ranges = append(ranges, Range{OneBucket(Bucket(b)), f})
+		ranges[i] = Range{OneBucket(Bucket(top + uint32(i))), f}
 	}
-	next, err = NewAssignedMap(m.epoch+1, ranges, top+uint32(len(fragments)))
+	next, err = m.assign(ranges, len(fragments))
 	return next, Bucket(top), err
+}
+
+// AssignShares gives the map of the next epoch with n new buckets in a row, of which each of fragments has its share, in their order.
+func (m *Map) AssignShares(fragments []FragmentID, n int) (next *Map, all Interval, err error) {
+	top := m.Top()
+	all = Interval{top, top + uint32(n)}
+	if n < len(fragments) {
+		return nil, all, fmt.Errorf("bucket map: %d new buckets cannot be shared by %d fragments", n, len(fragments))
+	}
+	var ranges []Range
+	for i, f := range fragments {
+		share := Interval{top + uint32(n*i/len(fragments)), top + uint32(n*(i+1)/len(fragments))}
+		ranges = append(ranges, Range{share, f})
+	}
+	next, err = m.assign(ranges, n)
+	return next, all, err
+}
+
+// assign gives the map of the next epoch with n new buckets, in ranges.
+func (m *Map) assign(ranges []Range, n int) (*Map, error) {
+	top := m.Top()
+	if len(ranges) == 0 || n > int(BucketLimit-top) {
+		return nil, fmt.Errorf("bucket map: %d new buckets, where %d can be given out", n, BucketLimit-top)
+	}
+	return NewAssignedMap(m.epoch+1, append(slices.Clone(m.ranges), ranges...), top+uint32(n))
 }
 
 // Release gives the map of the next epoch without some assigned buckets, which nobody names any more. Their numbers are not given out again.

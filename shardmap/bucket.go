@@ -20,15 +20,13 @@ func HashBucket(key string) Bucket {
 	return Bucket(xxhash.Sum64(appendLower(buf[:0], key)) % BucketCount)
 }
 
-// BucketOf gives the bucket of a document's id, anchors respected. It refuses, with 22023 or 22021, what ParseID refuses and ids that
-// ask for placement.
-func BucketOf(id string) (Bucket, error) {
-	p, err := ParseID(id)
-	if err != nil {
-		return 0, err
-	}
-	if p.Kind == PlacementID {
-		return 0, noPlacement(id)
-	}
-	return p.Bucket, nil
+// BucketOf gives the bucket of a document's id, anchors respected, where there are no rules for prefixes. It refuses, with 22023 or 22021, what ParseID refuses
+// and ids that ask for placement.
+func BucketOf(id string) (Bucket, error) { return Prefixes(nil).BucketOf(id) }
+
+// HashedBucketOf gives a bucket of those that are hashed to for any id, whatever rules for prefixes there are: the one that it lies in where no rule applies. Of one
+// that names a bucket of a rule it is some. So intervals that cover [0, BucketCount) have every document once.
+func HashedBucketOf(id string) (Bucket, error) {
+	b, err := anyAssigned.BucketOf(id)
+	return b % BucketCount, err
 }

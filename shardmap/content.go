@@ -11,8 +11,8 @@ import (
 // ContentBucket gives the bucket B that a document's content asks for. values holds one value per field, in policy order; own is the
 // document's own bucket, of which only id() makes use. Errors are 23514 with constraint "sharding" for a value that cannot place a
 // document: the missing value of a policy's only field, an array, an object, and what a function cannot read.
-func (p *Policy) ContentBucket(table string, own Bucket, values []Value) (Bucket, error) {
-	b, err := p.contentBucket(own, values)
+func (p *Policy) ContentBucket(rules Prefixes, table string, own Bucket, values []Value) (Bucket, error) {
+	b, err := p.contentBucket(rules, own, values)
 	if err != nil {
 		return 0, p.contentError(table, err)
 	}
@@ -28,7 +28,7 @@ type valueError struct {
 
 func (e *valueError) Error() string { return quoteID(e.field.PathString()) + " " + e.reason }
 
-func (p *Policy) contentBucket(own Bucket, values []Value) (Bucket, error) {
+func (p *Policy) contentBucket(rules Prefixes, own Bucket, values []Value) (Bucket, error) {
 	if p.IsID() {
 		return own, nil
 	}
@@ -36,7 +36,7 @@ func (p *Policy) contentBucket(own Bucket, values []Value) (Bucket, error) {
 		panic("shardmap: one value per field of the policy is needed")
 	}
 	if len(p.Fields) == 1 {
-		return p.Fields[0].bucket(values[0])
+		return p.Fields[0].bucket(rules, values[0])
 	}
 	var b strings.Builder
 	for i, f := range p.Fields {
@@ -46,11 +46,11 @@ func (p *Policy) contentBucket(own Bucket, values []Value) (Bucket, error) {
 		}
 		b.WriteString(t)
 	}
-	return HashBucket(b.String()), nil
+	return rules.HashBucket(b.String()), nil
 }
 
 // bucket is the content bucket of a policy's only field.
-func (f Field) bucket(v Value) (Bucket, error) {
+func (f Field) bucket(rules Prefixes, v Value) (Bucket, error) {
 	if v.Kind == MissingValue {
 		return 0, &valueError{f, v, "is missing or null"}
 	}
@@ -65,7 +65,7 @@ func (f Field) bucket(v Value) (Bucket, error) {
 		}
 		return Bucket(n), nil
 	}
-	return HashBucket(t), nil
+	return rules.HashBucket(t), nil
 }
 
 // contribution is the text that a field adds to the concatenation of several; a missing one adds nothing.
@@ -107,22 +107,29 @@ func violation(table string) *pgerr.Error {
 	return e
 }
 
-// Block gives the buckets of the block of content bucket b: Range buckets, fewer at the end of the space.
-func (p *Policy) Block(b Bucket) Interval {
-	lo := uint32(b) - uint32(b)%p.Range
-	return Interval{lo, min(lo+p.Range, BucketCount)}
+// Block gives the buckets of the block of content bucket b: Range buckets, fewer at the end of the space, or of the buckets of the rule that has b.
+func (p *Policy) Block(rules Prefixes, b Bucket) Interval {
+	space := WholeSpace()
+	if rule := rules.Of(b); rule != nil {
+		space = rule.Interval
+	}
+	lo := uint32(b) - (uint32(b)-space.Lo)%p.Range
+	return Interval{lo, min(lo+p.Range, space.Hi)}
 }
+
+// Fold gives the bucket of the block that one which may lie elsewhere chooses.
+func (v Interval) Fold(own Bucket) Bucket { return Bucket(v.Lo + uint32(own)%(v.Hi-v.Lo)) }
 
 // Route gives the buckets in which all documents with these values of the policy's fields lie, and whether there is such a bound:
 // not under a mutable policy, nor under id(), nor for values that no document under the policy can hold. The caller must know that the
 // policy is validated.
-func (p *Policy) Route(values []Value) (Interval, bool) {
+func (p *Policy) Route(rules Prefixes, values []Value) (Interval, bool) {
 	if p.Mutable || p.IsID() {
 		return Interval{}, false
 	}
-	b, err := p.contentBucket(0, values)
+	b, err := p.contentBucket(rules, 0, values)
 	if err != nil {
 		return Interval{}, false
 	}
-	return p.Block(b), true
+	return p.Block(rules, b), true
 }

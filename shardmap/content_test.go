@@ -25,7 +25,7 @@ func TestPlaceBookNumbers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := policyJSONOf(t, tt.policy)
-		id, err := p.Place("orders", tt.id, tt.values)
+		id, err := p.Place(nil, "orders", tt.id, tt.values)
 		if err != nil || id.Text != tt.want {
 			t.Errorf("%s: %s placed as %+v, %v; want %s", tt.policy, tt.id, id, err, tt.want)
 			continue
@@ -34,7 +34,7 @@ func TestPlaceBookNumbers(t *testing.T) {
 			t.Errorf("%s parses as %+v, not %+v", id.Text, parsed, id)
 		}
 	}
-	if _, err := (*Policy)(nil).Place("orders", "orders/1-A$", nil); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+	if _, err := (*Policy)(nil).Place(nil, "orders", "orders/1-A$", nil); !pgerr.Is(err, pgerr.InvalidParameterValue) {
 		t.Errorf("without a policy: %v", err)
 	}
 }
@@ -42,14 +42,14 @@ func TestPlaceBookNumbers(t *testing.T) {
 // TestBlockAtEndOfSpace: 2^20 is no multiple of 1000, so the last block has 576 buckets and the own bucket is folded into those.
 func TestBlockAtEndOfSpace(t *testing.T) {
 	p := policyJSONOf(t, `{"Fields":["numeric(n)"],"Range":1000}`)
-	if got := p.Block(1048000); got != (Interval{1048000, 1048576}) {
+	if got := p.Block(nil, 1048000); got != (Interval{1048000, 1048576}) {
 		t.Fatalf("last block %v", got)
 	}
-	id, err := p.Place("t", "orders/1-A$", []Value{Number("1048575")})
+	id, err := p.Place(nil, "t", "orders/1-A$", []Value{Number("1048575")})
 	if want := Bucket(1048000 + 151326%576); err != nil || id.Bucket != want {
 		t.Errorf("placed in %d, %v; want %d", id.Bucket, err, want)
 	}
-	if err := p.Check("t", id, []Value{Number("1048575")}); err != nil {
+	if err := p.Check(nil, "t", id, []Value{Number("1048575")}); err != nil {
 		t.Error(err)
 	}
 }
@@ -89,7 +89,7 @@ func TestContentBucket(t *testing.T) {
 		{"hour(d)", []Value{Text("0001-01-02 03:00")}, h("27")},
 	}
 	for _, tt := range tests {
-		b, err := mustPolicy(t, tt.by).ContentBucket("t", 7, tt.values)
+		b, err := mustPolicy(t, tt.by).ContentBucket(nil, "t", 7, tt.values)
 		if err != nil || b != tt.want {
 			t.Errorf("%s %+v: %d, %v; want %d", tt.by, tt.values, b, err, tt.want)
 		}
@@ -202,7 +202,7 @@ func TestCheck(t *testing.T) {
 		{name: "no number", policy: mustPolicy(t, "numeric(Zip)"), id: "orders/1-A$@5", values: []Value{Text("x")}, detail: `Field "Zip" cannot be read by numeric(): invalid input syntax for type numeric: "x".`, hint: `The policy shards by numeric(Zip).`},
 	}
 	for _, tt := range tests {
-		e := pgerr.From(tt.policy.Check("orders", id(tt.id), tt.values))
+		e := pgerr.From(tt.policy.Check(nil, "orders", id(tt.id), tt.values))
 		if tt.detail == "" {
 			if e != nil {
 				t.Errorf("%s: %v", tt.name, e)
@@ -214,7 +214,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
 	}
-	if err := one.Check("orders", id("orders/1-A$"), []Value{Text("customers/1-A")}); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+	if err := one.Check(nil, "orders", id("orders/1-A$"), []Value{Text("customers/1-A")}); !pgerr.Is(err, pgerr.InvalidParameterValue) {
 		t.Errorf("update to an id that asks for placement: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestRoute(t *testing.T) {
 		{`{"Fields":["Customer"]}`, []Value{Missing()}, Interval{}, false},
 	}
 	for _, tt := range tests {
-		if got, ok := policyJSONOf(t, tt.policy).Route(tt.values); got != tt.want || ok != tt.ok {
+		if got, ok := policyJSONOf(t, tt.policy).Route(nil, tt.values); got != tt.want || ok != tt.ok {
 			t.Errorf("%s %+v: %v %v", tt.policy, tt.values, got, ok)
 		}
 	}
@@ -249,17 +249,17 @@ func FuzzPlaceCheckRoute(f *testing.F) {
 		fn %= uint8(IDFunc)
 		p := &Policy{Fields: []Field{{Func: Func(fn), Path: []string{"f"}}}, Range: rng%MaxRange + 1}
 		values := []Value{Text(value)}
-		id, err := p.Place("t", base+"$", values)
+		id, err := p.Place(nil, "t", base+"$", values)
 		if err != nil {
 			if pgerr.Code(err) == pgerr.InternalError {
 				t.Fatalf("unmarked error %v", err)
 			}
 			return
 		}
-		if err := p.Check("t", id, values); err != nil {
+		if err := p.Check(nil, "t", id, values); err != nil {
 			t.Fatalf("%s is refused: %v", id.Text, err)
 		}
-		if block, ok := p.Route(values); !ok || !block.Contains(id.Bucket) {
+		if block, ok := p.Route(nil, values); !ok || !block.Contains(id.Bucket) {
 			t.Fatalf("%s in bucket %d, routed to %v %v", id.Text, id.Bucket, block, ok)
 		}
 	})

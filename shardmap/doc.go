@@ -22,6 +22,7 @@
 //	    buckets that Route gives for its values.
 //	B5  A change that KeepsValidated allows only ever widens the block of every content.
 //	B6  A number is given out once: no assigned bucket is ever another's, whatever became of the first (assign.go).
+//	B7  Under any rules for prefixes a bucket depends on the text that is hashed alone; without a rule that matches it is that of B1 (prefix.go).
 //
 // Decided here, where the sources leave it open, and frozen with B1:
 //
@@ -33,5 +34,5 @@
 //   - A policy id() is true of every document, so a change to it needs no scan.
 //
 // Ranges are half-open throughout. What should move is decided in package balance. Segments of range tables are in segment.go, the names of key
-// ranges in keyrange.go. Not here yet: lookup, rules for prefixes, forwarding.
+// ranges in keyrange.go, rules for prefixes in prefix.go. Not here: lookup, forwarding.
 package shardmap

@@ -24,41 +24,47 @@ type ID struct {
 	Base   string // what stands before the last "$"; the whole text of a WholeID
 	Anchor string // what stands after it
 	Kind   IDKind
-	Bucket Bucket // of a PlacementID: the bucket of Base, the D of the placement rule
+	Bucket Bucket // of a PlacementID: that of Base
+	// fold, of a PlacementID, is the D of the placement rule, which chooses in the block of the content: what Base is hashed to without rules for prefixes, so that
+	// a rule that comes later changes no id that is made.
+	fold Bucket
 }
+
+// ParseID takes an id apart and finds its bucket where there are no rules for prefixes.
+func ParseID(id string) (ID, error) { return Prefixes(nil).ParseID(id) }
 
 // ParseID takes an id apart and finds its bucket. Errors: 22021 for NUL or invalid UTF-8; 22023 for a "$@" number that is out of range
 // or not canonical, for "$" and for an end in "$$".
-func ParseID(id string) (ID, error) {
+func (ps Prefixes) ParseID(id string) (ID, error) {
 	if err := checkText(id); err != nil {
 		return ID{}, err
 	}
 	i := strings.LastIndexByte(id, '$')
 	if i == len(id)-1 && i >= 0 {
-		return parsePlacement(id)
+		return ps.parsePlacement(id)
 	}
-	return parseSettled(id, i)
+	return ps.parseSettled(id, i)
 }
 
 // parseSettled handles ids that do not end in "$"; i is the index of the last "$" or -1.
-func parseSettled(id string, i int) (ID, error) {
+func (ps Prefixes) parseSettled(id string, i int) (ID, error) {
 	if i <= 0 {
-		return ID{Text: id, Base: id, Kind: WholeID, Bucket: HashBucket(id)}, nil
+		return ID{Text: id, Base: id, Kind: WholeID, Bucket: ps.HashBucket(id)}, nil
 	}
 	p := ID{Text: id, Base: id[:i], Anchor: id[i+1:], Kind: AnchoredID}
 	if digits, ok := strings.CutPrefix(p.Anchor, "@"); ok && allDigits(digits) {
-		b, err := parseBucketNumber(id, digits)
+		b, err := ps.parseBucketNumber(id, digits)
 		if err != nil {
 			return ID{}, err
 		}
 		p.Kind, p.Bucket = ExplicitID, b
 		return p, nil
 	}
-	p.Bucket = HashBucket(p.Anchor)
+	p.Bucket = ps.HashBucket(p.Anchor)
 	return p, nil
 }
 
-func parsePlacement(id string) (ID, error) {
+func (ps Prefixes) parsePlacement(id string) (ID, error) {
 	base := id[:len(id)-1]
 	switch {
 	case base == "":
@@ -70,22 +76,36 @@ func parsePlacement(id string) (ID, error) {
 			WithDetail(`One "$" at the end asks for placement by content; two mean nothing.`).
 			WithHint(`Remove one "$".`)
 	}
-	d, err := parseSettled(base, strings.LastIndexByte(base, '$'))
+	at := strings.LastIndexByte(base, '$')
+	own, err := ps.parseSettled(base, at)
 	if err != nil {
 		return ID{}, err
 	}
-	return ID{Text: id, Base: base, Kind: PlacementID, Bucket: d.Bucket}, nil
+	fold := own.Bucket
+	if own.Kind != ExplicitID && len(ps) > 0 {
+		fold = HashBucket(own.hashed())
+	}
+	return ID{Text: id, Base: base, Kind: PlacementID, Bucket: own.Bucket, fold: fold}, nil
 }
 
-// parseBucketNumber reads the digits after "$@"; only the canonical decimal form of a bucket is allowed.
-func parseBucketNumber(id, digits string) (Bucket, error) {
+// hashed gives the text that is hashed for an id that names no bucket.
+func (id ID) hashed() string {
+	if id.Kind == AnchoredID {
+		return id.Anchor
+	}
+	return id.Base
+}
+
+// parseBucketNumber reads the digits after "$@"; only the canonical decimal form of a bucket is allowed, that of an assigned
+// one where a rule for a prefix has it.
+func (ps Prefixes) parseBucketNumber(id, digits string) (Bucket, error) {
 	trimmed := strings.TrimLeft(digits, "0")
 	n, err := strconv.ParseUint(trimmed, 10, 32)
-	inRange := trimmed == "" || (err == nil && n < BucketCount)
+	inRange := trimmed == "" || err == nil && (n < BucketCount || ps.Of(Bucket(n)) != nil)
 	switch {
 	case !inRange:
 		return 0, pgerr.New(pgerr.InvalidParameterValue, `bucket number in id %s is out of range`, quoteID(id)).
-			WithDetail(`Buckets are numbered from 0 to %d.`, BucketCount-1).
+			WithDetail("%s", ps.explain()).
 			WithHint(`Use a bucket of that range after "$@", or another anchor.`)
 	case len(digits) > 1 && digits[0] == '0':
 		return 0, pgerr.New(pgerr.InvalidParameterValue, `bucket number in id %s has leading zeros`, quoteID(id)).

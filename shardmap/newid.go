@@ -28,8 +28,8 @@ func CompleteID(table, id string, number uint64, block string) (full string, com
 // AnchorNewID gives a new document the anchor that WITH (anchor_by = field) asks for: "$" and the field's value. An id that has an anchor
 // already, or asks for placement, keeps what it has. Error: 22023 for a value that is missing, empty, an array or an object, or that makes
 // no id.
-func AnchorNewID(id, field string, v Value) (string, error) {
-	p, err := ParseID(id)
+func AnchorNewID(rules Prefixes, id, field string, v Value) (string, error) {
+	p, err := rules.ParseID(id)
 	if err != nil || p.Kind != WholeID {
 		return id, err
 	}
@@ -39,7 +39,7 @@ func AnchorNewID(id, field string, v Value) (string, error) {
 			WithHint("Set the field, or write the anchor into the id: %s.", quoteID(id+"$customers/1-A"))
 	}
 	anchored := id + "$" + v.Text
-	a, err := ParseID(anchored)
+	a, err := rules.ParseID(anchored)
 	if err != nil {
 		return "", err
 	}

@@ -43,7 +43,7 @@ func TestAnchorNewID(t *testing.T) {
 		{"invoices\x00", Text("x"), "", pgerr.CharacterNotInRepertoire},
 	}
 	for _, tt := range tests {
-		got, err := AnchorNewID(tt.id, "OrderId", tt.value)
+		got, err := AnchorNewID(nil, tt.id, "OrderId", tt.value)
 		if pgerr.Code(err) != tt.code || (err == nil && got != tt.want) {
 			t.Errorf("%q by %+v: %q, %v; want %q %s", tt.id, tt.value, got, err, tt.want, tt.code)
 		}

@@ -141,7 +141,7 @@ func TestKeepsValidatedWidens(t *testing.T) {
 		for _, k := range []uint32{1, 2, 3, 16} {
 			p, q := &Policy{Range: r}, &Policy{Range: r * k}
 			for _, b := range []Bucket{0, 1, 999, 1000, 524287, BucketCount - 1000, BucketCount - 1} {
-				small, large := p.Block(b), q.Block(b)
+				small, large := p.Block(nil, b), q.Block(nil, b)
 				if small.Intersect(large) != small {
 					t.Errorf("bucket %d: block %v of range %d not within %v of range %d", b, small, r, large, r*k)
 				}

@@ -83,6 +83,9 @@ func TestParseID(t *testing.T) {
 			continue
 		}
 		want := ID{Text: tt.id, Base: tt.base, Anchor: tt.anchor, Kind: tt.kind, Bucket: tt.bucket}
+		if tt.kind == PlacementID {
+			want.fold = tt.bucket
+		}
 		if id != want {
 			t.Errorf("ParseID(%q) = %+v, want %+v", tt.id, id, want)
 		}
@@ -165,7 +168,7 @@ func FuzzParseID(f *testing.F) {
 			t.Fatalf("%q: %+v", s, id)
 		}
 		if id.Kind == PlacementID {
-			placed, err := mustPolicy(t, "id()").Place("t", s, nil)
+			placed, err := mustPolicy(t, "id()").Place(nil, "t", s, nil)
 			if err != nil || placed.Bucket != id.Bucket {
 				t.Fatalf("%q placed as %+v, %v", s, placed, err)
 			}

@@ -139,7 +139,7 @@ func (a *adviser) judge(policies []*shardmap.Policy) ([]*advice.Report, error) {
 	judges, places := make([]*advice.Judge, len(policies)), make([]*exec.Placement, len(policies))
 	columns := now.Columns()
 	for i, p := range policies {
-		judges[i] = advice.NewJudge(p, a.table.Name, a.s.tx.gateway.Map)
+		judges[i] = advice.NewJudge(p, a.table.Prefixes, a.table.Name, a.s.tx.gateway.Map)
 		if places[i], err = exec.NewPlacement(withPolicy(a.table, p)); err != nil {
 			return nil, err
 		}

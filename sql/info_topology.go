@@ -76,14 +76,14 @@ func (i info) move(function, database string, v shardmap.Interval, fragment stri
 }
 
 // bucketOf gives the bucket of an id of a collection of the session's database.
-func bucketOf(id string) (shardmap.Interval, error) {
-	b, err := shardmap.BucketOf(id)
+func (i info) bucketOf(id string) (shardmap.Interval, error) {
+	b, err := i.names().Database.Rules().BucketOf(id)
 	return shardmap.OneBucket(b), err
 }
 
 // MoveAnchor implements builtin.TopologyInfo.
 func (i info) MoveAnchor(id, fragment string, o builtin.MoveOptions) (int64, error) {
-	v, err := bucketOf(id)
+	v, err := i.bucketOf(id)
 	if err != nil {
 		return 0, err
 	}
@@ -93,7 +93,7 @@ func (i info) MoveAnchor(id, fragment string, o builtin.MoveOptions) (int64, err
 // IsolateAnchor implements builtin.TopologyInfo. The bucket is pinned to the new fragment when it is there, by the move's own job.
 func (i info) IsolateAnchor(id string, o builtin.MoveOptions) (string, error) {
 	const function = "isolate_anchor"
-	v, err := bucketOf(id)
+	v, err := i.bucketOf(id)
 	if err == nil {
 		err = i.reshape(function)
 	}

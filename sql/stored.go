@@ -20,10 +20,12 @@ type storages struct {
 	at   time.Time            // of the last sighting; guarded by mu
 }
 
-// storage is a table's rows (index 0), or an index.
+// storage is a table's rows (index 0), or an index. Rows that lie by other rules for prefixes are another storage: who goes by the rules of today looks
+// for ids of yesterday where they never were.
 type storage struct {
 	id    uint32
 	index catalog.OID
+	rules uint64 // catalog.Table.PrefixEpoch
 }
 
 type sighting struct {
@@ -112,10 +114,10 @@ func (x *storages) count() uint64 {
 
 func storagesOf(t *catalog.Table) []storage {
 	out := make([]storage, 0, 1+len(t.Indexes))
-	out = append(out, storage{id: t.StorageID})
+	out = append(out, storage{id: t.StorageID, rules: t.PrefixEpoch})
 	for i := range t.Indexes {
 		if x := &t.Indexes[i]; x.State == catalog.IndexPublic {
-			out = append(out, storage{t.StorageID, x.OID})
+			out = append(out, storage{id: t.StorageID, index: x.OID})
 		}
 	}
 	return out

@@ -90,5 +90,6 @@ type sentSession struct {
 	builtin.SegmentInfo
 	builtin.HotInfo
 	builtin.ZoneInfo
+	builtin.PrefixInfo
 	builtin.IDInfo
 }

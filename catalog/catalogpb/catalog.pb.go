@@ -892,6 +892,8 @@ type Database struct {
 	ReplicationFactor uint32                 `protobuf:"varint,9,opt,name=replication_factor,json=replicationFactor,proto3" json:"replication_factor,omitempty"` // 0 is the default, 3
 	Pins              []*Pin                 `protobuf:"bytes,10,rep,name=pins,proto3" json:"pins,omitempty"`
 	Labels            string                 `protobuf:"bytes,14,opt,name=labels,proto3" json:"labels,omitempty"` // of nodes that may have replicas of its fragments, as 'region=eu, disk!=hdd'; empty: of any
+	Prefixes          []*PrefixRule          `protobuf:"bytes,15,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	PrefixEpoch       uint64                 `protobuf:"varint,16,opt,name=prefix_epoch,json=prefixEpoch,proto3" json:"prefix_epoch,omitempty"` // how often a rule was made or dropped
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1003,6 +1005,89 @@ func (x *Database) GetLabels() string {
 	return ""
 }
 
+func (x *Database) GetPrefixes() []*PrefixRule {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
+}
+
+func (x *Database) GetPrefixEpoch() uint64 {
+	if x != nil {
+		return x.PrefixEpoch
+	}
+	return 0
+}
+
+// PrefixRule has ids of hashed tables that begin with a text lie in buckets of its own.
+type PrefixRule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"` // folded
+	Lo            uint32                 `protobuf:"varint,2,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,3,opt,name=hi,proto3" json:"hi,omitempty"`
+	Fragments     []uint32               `protobuf:"varint,4,rep,packed,name=fragments,proto3" json:"fragments,omitempty"` // that alone may have its buckets; not in tables
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrefixRule) Reset() {
+	*x = PrefixRule{}
+	mi := &file_catalog_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrefixRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrefixRule) ProtoMessage() {}
+
+func (x *PrefixRule) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrefixRule.ProtoReflect.Descriptor instead.
+func (*PrefixRule) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PrefixRule) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *PrefixRule) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *PrefixRule) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *PrefixRule) GetFragments() []uint32 {
+	if x != nil {
+		return x.Fragments
+	}
+	return nil
+}
+
 // Pin keeps buckets in a fragment: neither the balancer nor a move takes them out, or puts others in their place.
 type Pin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1016,7 +1101,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1113,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1126,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{13}
+	return file_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Pin) GetLo() uint32 {
@@ -1090,7 +1175,7 @@ type Fragment struct {
 
 func (x *Fragment) Reset() {
 	*x = Fragment{}
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1187,7 @@ func (x *Fragment) String() string {
 func (*Fragment) ProtoMessage() {}
 
 func (x *Fragment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1200,7 @@ func (x *Fragment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fragment.ProtoReflect.Descriptor instead.
 func (*Fragment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{14}
+	return file_catalog_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Fragment) GetId() uint32 {
@@ -1199,7 +1284,7 @@ type BucketMap struct {
 
 func (x *BucketMap) Reset() {
 	*x = BucketMap{}
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1296,7 @@ func (x *BucketMap) String() string {
 func (*BucketMap) ProtoMessage() {}
 
 func (x *BucketMap) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1309,7 @@ func (x *BucketMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketMap.ProtoReflect.Descriptor instead.
 func (*BucketMap) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{15}
+	return file_catalog_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BucketMap) GetEpoch() uint64 {
@@ -1259,7 +1344,7 @@ type BucketRange struct {
 
 func (x *BucketRange) Reset() {
 	*x = BucketRange{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1356,7 @@ func (x *BucketRange) String() string {
 func (*BucketRange) ProtoMessage() {}
 
 func (x *BucketRange) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1369,7 @@ func (x *BucketRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketRange.ProtoReflect.Descriptor instead.
 func (*BucketRange) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BucketRange) GetLo() uint32 {
@@ -1321,7 +1406,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1418,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1431,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Schema) GetOid() uint32 {
@@ -1406,10 +1491,12 @@ type Table struct {
 	Comment         string                 `protobuf:"bytes,18,opt,name=comment,proto3" json:"comment,omitempty"`
 	ColumnComments  map[int32]string       `protobuf:"bytes,19,rep,name=column_comments,json=columnComments,proto3" json:"column_comments,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	NextAttnum      int32                  `protobuf:"varint,20,opt,name=next_attnum,json=nextAttnum,proto3" json:"next_attnum,omitempty"`
-	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`                              // of kind S
-	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                                        // documents whose counters are split
-	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"`                      // it holds the parts of documents of that table
-	Segments        []*Segment             `protobuf:"bytes,24,rep,name=segments,proto3" json:"segments,omitempty"`                              // of a range table
+	Sequence        *Sequence              `protobuf:"bytes,21,opt,name=sequence,proto3" json:"sequence,omitempty"`         // of kind S
+	Hot             *Hot                   `protobuf:"bytes,22,opt,name=hot,proto3" json:"hot,omitempty"`                   // documents whose counters are split
+	HotOf           uint32                 `protobuf:"varint,23,opt,name=hot_of,json=hotOf,proto3" json:"hot_of,omitempty"` // it holds the parts of documents of that table
+	Segments        []*Segment             `protobuf:"bytes,24,rep,name=segments,proto3" json:"segments,omitempty"`         // of a range table
+	Prefixes        []*PrefixRule          `protobuf:"bytes,25,rep,name=prefixes,proto3" json:"prefixes,omitempty"`         // those of the database, of a hashed table
+	PrefixEpoch     uint64                 `protobuf:"varint,26,opt,name=prefix_epoch,json=prefixEpoch,proto3" json:"prefix_epoch,omitempty"`
 	Forwarding      uint32                 `protobuf:"varint,30,opt,name=forwarding,proto3" json:"forwarding,omitempty"`                         // table of its forwarding entries; 0 is none
 	ForwardingOf    uint32                 `protobuf:"varint,31,opt,name=forwarding_of,json=forwardingOf,proto3" json:"forwarding_of,omitempty"` // collection whose forwarding entries it holds; 0 is none
 	unknownFields   protoimpl.UnknownFields
@@ -1418,7 +1505,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1517,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1530,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Table) GetOid() uint32 {
@@ -1614,6 +1701,20 @@ func (x *Table) GetSegments() []*Segment {
 	return nil
 }
 
+func (x *Table) GetPrefixes() []*PrefixRule {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
+}
+
+func (x *Table) GetPrefixEpoch() uint64 {
+	if x != nil {
+		return x.PrefixEpoch
+	}
+	return 0
+}
+
 func (x *Table) GetForwarding() uint32 {
 	if x != nil {
 		return x.Forwarding
@@ -1641,7 +1742,7 @@ type Hot struct {
 
 func (x *Hot) Reset() {
 	*x = Hot{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1754,7 @@ func (x *Hot) String() string {
 func (*Hot) ProtoMessage() {}
 
 func (x *Hot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1767,7 @@ func (x *Hot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hot.ProtoReflect.Descriptor instead.
 func (*Hot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Hot) GetParts() uint32 {
@@ -1708,7 +1809,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1821,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1834,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Counter) GetColumn() int32 {
@@ -1766,7 +1867,7 @@ type HotDocument struct {
 
 func (x *HotDocument) Reset() {
 	*x = HotDocument{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +1879,7 @@ func (x *HotDocument) String() string {
 func (*HotDocument) ProtoMessage() {}
 
 func (x *HotDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +1892,7 @@ func (x *HotDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
 func (*HotDocument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HotDocument) GetNumber() int32 {
@@ -1861,7 +1962,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1873,7 +1974,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1886,7 +1987,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Segment) GetStart() []byte {
@@ -1923,7 +2024,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2036,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2049,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -2056,7 +2157,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2169,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2182,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -2196,7 +2297,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2309,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2322,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -2331,7 +2432,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2444,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2457,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2431,7 +2532,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2443,7 +2544,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2456,7 +2557,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2586,7 +2687,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +2699,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2611,7 +2712,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2733,7 +2834,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2846,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2859,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Node) GetId() uint32 {
@@ -2864,7 +2965,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +2977,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +2990,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -2928,7 +3029,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3041,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3054,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -3019,7 +3120,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3031,7 +3132,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3044,7 +3145,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Job) GetId() uint64 {
@@ -3165,7 +3266,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3177,7 +3278,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3190,7 +3291,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -3336,7 +3437,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3348,7 +3449,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3361,7 +3462,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3433,7 +3534,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3445,7 +3546,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3458,7 +3559,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3507,7 +3608,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3519,7 +3620,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3532,7 +3633,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3612,7 +3713,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3725,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3738,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3696,7 +3797,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3708,7 +3809,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +3822,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -3819,7 +3920,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3831,7 +3932,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3844,7 +3945,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -3884,7 +3985,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3896,7 +3997,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3909,7 +4010,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4141,7 +4242,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2$.sherd.catalog.Cluster.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdd\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x04\n" +
 	"\bDatabase\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4154,10 +4255,18 @@ const file_catalog_proto_rawDesc = "" +
 	"\x12replication_factor\x18\t \x01(\rR\x11replicationFactor\x12&\n" +
 	"\x04pins\x18\n" +
 	" \x03(\v2\x12.sherd.catalog.PinR\x04pins\x12\x16\n" +
-	"\x06labels\x18\x0e \x01(\tR\x06labels\x1a;\n" +
+	"\x06labels\x18\x0e \x01(\tR\x06labels\x125\n" +
+	"\bprefixes\x18\x0f \x03(\v2\x19.sherd.catalog.PrefixRuleR\bprefixes\x12!\n" +
+	"\fprefix_epoch\x18\x10 \x01(\x04R\vprefixEpoch\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"b\n" +
+	"\n" +
+	"PrefixRule\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x0e\n" +
+	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x03 \x01(\rR\x02hi\x12\x1c\n" +
+	"\tfragments\x18\x04 \x03(\rR\tfragments\"[\n" +
 	"\x03Pin\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
@@ -4188,7 +4297,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xad\b\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\x87\t\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -4216,7 +4325,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsequence\x18\x15 \x01(\v2\x17.sherd.catalog.SequenceR\bsequence\x12$\n" +
 	"\x03hot\x18\x16 \x01(\v2\x12.sherd.catalog.HotR\x03hot\x12\x15\n" +
 	"\x06hot_of\x18\x17 \x01(\rR\x05hotOf\x122\n" +
-	"\bsegments\x18\x18 \x03(\v2\x16.sherd.catalog.SegmentR\bsegments\x12\x1e\n" +
+	"\bsegments\x18\x18 \x03(\v2\x16.sherd.catalog.SegmentR\bsegments\x125\n" +
+	"\bprefixes\x18\x19 \x03(\v2\x19.sherd.catalog.PrefixRuleR\bprefixes\x12!\n" +
+	"\fprefix_epoch\x18\x1a \x01(\x04R\vprefixEpoch\x12\x1e\n" +
 	"\n" +
 	"forwarding\x18\x1e \x01(\rR\n" +
 	"forwarding\x12#\n" +
@@ -4488,7 +4599,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -4503,41 +4614,42 @@ var file_catalog_proto_goTypes = []any{
 	(*Allocate)(nil),    // 10: sherd.catalog.Allocate
 	(*Cluster)(nil),     // 11: sherd.catalog.Cluster
 	(*Database)(nil),    // 12: sherd.catalog.Database
-	(*Pin)(nil),         // 13: sherd.catalog.Pin
-	(*Fragment)(nil),    // 14: sherd.catalog.Fragment
-	(*BucketMap)(nil),   // 15: sherd.catalog.BucketMap
-	(*BucketRange)(nil), // 16: sherd.catalog.BucketRange
-	(*Schema)(nil),      // 17: sherd.catalog.Schema
-	(*Table)(nil),       // 18: sherd.catalog.Table
-	(*Hot)(nil),         // 19: sherd.catalog.Hot
-	(*Counter)(nil),     // 20: sherd.catalog.Counter
-	(*HotDocument)(nil), // 21: sherd.catalog.HotDocument
-	(*Segment)(nil),     // 22: sherd.catalog.Segment
-	(*Sequence)(nil),    // 23: sherd.catalog.Sequence
-	(*Column)(nil),      // 24: sherd.catalog.Column
-	(*Constraint)(nil),  // 25: sherd.catalog.Constraint
-	(*Reference)(nil),   // 26: sherd.catalog.Reference
-	(*Index)(nil),       // 27: sherd.catalog.Index
-	(*Role)(nil),        // 28: sherd.catalog.Role
-	(*Node)(nil),        // 29: sherd.catalog.Node
-	(*Authority)(nil),   // 30: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 31: sherd.catalog.JoinToken
-	(*Job)(nil),         // 32: sherd.catalog.Job
-	(*Move)(nil),        // 33: sherd.catalog.Move
-	(*MoveStep)(nil),    // 34: sherd.catalog.MoveStep
-	(*Removal)(nil),     // 35: sherd.catalog.Removal
-	(*Record)(nil),      // 36: sherd.catalog.Record
-	(*EndedMove)(nil),   // 37: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 38: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 39: sherd.catalog.IDCounter
-	(*Object)(nil),      // 40: sherd.catalog.Object
-	nil,                 // 41: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 42: sherd.catalog.Database.SettingsEntry
-	nil,                 // 43: sherd.catalog.Table.OptionsEntry
-	nil,                 // 44: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 45: sherd.catalog.Index.OptionsEntry
-	nil,                 // 46: sherd.catalog.Role.SettingsEntry
-	nil,                 // 47: sherd.catalog.Node.LabelsEntry
+	(*PrefixRule)(nil),  // 13: sherd.catalog.PrefixRule
+	(*Pin)(nil),         // 14: sherd.catalog.Pin
+	(*Fragment)(nil),    // 15: sherd.catalog.Fragment
+	(*BucketMap)(nil),   // 16: sherd.catalog.BucketMap
+	(*BucketRange)(nil), // 17: sherd.catalog.BucketRange
+	(*Schema)(nil),      // 18: sherd.catalog.Schema
+	(*Table)(nil),       // 19: sherd.catalog.Table
+	(*Hot)(nil),         // 20: sherd.catalog.Hot
+	(*Counter)(nil),     // 21: sherd.catalog.Counter
+	(*HotDocument)(nil), // 22: sherd.catalog.HotDocument
+	(*Segment)(nil),     // 23: sherd.catalog.Segment
+	(*Sequence)(nil),    // 24: sherd.catalog.Sequence
+	(*Column)(nil),      // 25: sherd.catalog.Column
+	(*Constraint)(nil),  // 26: sherd.catalog.Constraint
+	(*Reference)(nil),   // 27: sherd.catalog.Reference
+	(*Index)(nil),       // 28: sherd.catalog.Index
+	(*Role)(nil),        // 29: sherd.catalog.Role
+	(*Node)(nil),        // 30: sherd.catalog.Node
+	(*Authority)(nil),   // 31: sherd.catalog.Authority
+	(*JoinToken)(nil),   // 32: sherd.catalog.JoinToken
+	(*Job)(nil),         // 33: sherd.catalog.Job
+	(*Move)(nil),        // 34: sherd.catalog.Move
+	(*MoveStep)(nil),    // 35: sherd.catalog.MoveStep
+	(*Removal)(nil),     // 36: sherd.catalog.Removal
+	(*Record)(nil),      // 37: sherd.catalog.Record
+	(*EndedMove)(nil),   // 38: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 39: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 40: sherd.catalog.IDCounter
+	(*Object)(nil),      // 41: sherd.catalog.Object
+	nil,                 // 42: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 43: sherd.catalog.Database.SettingsEntry
+	nil,                 // 44: sherd.catalog.Table.OptionsEntry
+	nil,                 // 45: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 46: sherd.catalog.Index.OptionsEntry
+	nil,                 // 47: sherd.catalog.Role.SettingsEntry
+	nil,                 // 48: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4549,52 +4661,54 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	40, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	41, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	41, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
-	14, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
-	15, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	42, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
-	13, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
-	16, // 17: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	24, // 18: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	25, // 19: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	27, // 20: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	43, // 21: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	44, // 22: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	23, // 23: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	19, // 24: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	22, // 25: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
-	20, // 26: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	21, // 27: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	26, // 28: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	45, // 29: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	46, // 30: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	47, // 31: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	34, // 32: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	37, // 33: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	33, // 34: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	40, // 35: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	39, // 36: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 37: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 38: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 39: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 40: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 41: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	17, // 42: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	18, // 43: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	28, // 44: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	29, // 45: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	32, // 46: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	30, // 47: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	31, // 48: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	36, // 49: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	50, // [50:50] is the sub-list for method output_type
-	50, // [50:50] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	42, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
+	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
+	43, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
+	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
+	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
+	25, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	26, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	28, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	44, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	45, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	24, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	20, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	23, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	13, // 27: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
+	21, // 28: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	22, // 29: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	27, // 30: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	46, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	47, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	48, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	35, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	38, // 35: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	34, // 36: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	41, // 37: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	40, // 38: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 39: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 40: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 41: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 42: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 43: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	18, // 44: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	19, // 45: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	29, // 46: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	30, // 47: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	33, // 48: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	31, // 49: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	32, // 50: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	37, // 51: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	52, // [52:52] is the sub-list for method output_type
+	52, // [52:52] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4614,8 +4728,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[24].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[40].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[25].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[41].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4633,7 +4747,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

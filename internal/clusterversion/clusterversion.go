@@ -22,6 +22,8 @@ const (
 	LabelRules uint32 = 2
 	// PinnedAnchors: pins that name the anchors that they are for.
 	PinnedAnchors uint32 = 2
+	// PrefixRules: rules for prefixes, and the buckets that ids under them lie in.
+	PrefixRules uint32 = 2
 	// ShortLists: the entries "receive" with an arrival and "watermark" that makes the list of owned ranges shorter.
 	ShortLists uint32 = 2
 	// RenewedSteps: steps of moves that go on by a second number.

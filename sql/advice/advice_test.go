@@ -21,7 +21,7 @@ func policy(t *testing.T, text string) *shardmap.Policy {
 // judged gives the report of n documents, with the value that value gives for each.
 func judged(t *testing.T, text string, n int, value func(i int) shardmap.Value, s Statements) *Report {
 	t.Helper()
-	j := NewJudge(policy(t, text), "orders", shardmap.NewInitialMap([]shardmap.FragmentID{1, 2, 3}))
+	j := NewJudge(policy(t, text), nil, "orders", shardmap.NewInitialMap([]shardmap.FragmentID{1, 2, 3}))
 	for i := range n {
 		id := fmt.Sprintf("orders/%d-A", i)
 		own := shardmap.HashBucket(id)
@@ -80,7 +80,7 @@ func TestSegmentsBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(m *shardmap.Map) string {
-		j := NewJudge(policy(t, `{"Fields":["Customer"]}`), "orders", m)
+		j := NewJudge(policy(t, `{"Fields":["Customer"]}`), nil, "orders", m)
 		for i := range 1000 {
 			id := fmt.Sprintf("orders/%d-A", i)
 			own := shardmap.HashBucket(id)

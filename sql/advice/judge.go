@@ -24,6 +24,7 @@ type Document struct {
 // Judge gathers what a policy would do to documents. Make it with NewJudge.
 type Judge struct {
 	policy *shardmap.Policy
+	rules  shardmap.Prefixes
 	table  string
 	now    *shardmap.Map
 
@@ -39,26 +40,35 @@ type Judge struct {
 
 const distinctBits = 1 << 20
 
-// NewJudge makes a Judge of a policy for a table, with the bucket map of its database.
-func NewJudge(p *shardmap.Policy, table string, now *shardmap.Map) *Judge {
+// NewJudge makes a Judge of a policy for a table, with the rules for prefixes and the bucket map of its database.
+func NewJudge(p *shardmap.Policy, rules shardmap.Prefixes, table string, now *shardmap.Map) *Judge {
 	return &Judge{
-		policy: p, table: table, now: now, counts: make([]uint32, shardmap.BucketCount), seen: make([]uint64, distinctBits/64),
+		policy: p, rules: rules, table: table, now: now, counts: make([]uint32, rulesEnd(rules)), seen: make([]uint64, distinctBits/64),
 	}
+}
+
+// rulesEnd is above all buckets that documents are hashed to.
+func rulesEnd(rules shardmap.Prefixes) uint32 {
+	end := uint32(shardmap.BucketCount)
+	for _, r := range rules {
+		end = max(end, r.Hi)
+	}
+	return end
 }
 
 // Add takes a document into account.
 func (j *Judge) Add(d Document) {
 	j.documents++
 	j.bytes += int64(d.Bytes)
-	content, err := j.policy.ContentBucket(j.table, d.Own, d.Values)
+	content, err := j.policy.ContentBucket(j.rules, j.table, d.Own, d.Values)
 	if err != nil {
 		if j.rejected++; j.rejected == 1 {
 			j.example = reason(d.ID, err)
 		}
 		return
 	}
-	block := j.policy.Block(content)
-	place := block.Lo + uint32(d.Own)%(block.Hi-block.Lo)
+	block := j.policy.Block(j.rules, content)
+	place := uint32(block.Fold(d.Own))
 	if j.policy.IsID() {
 		place = uint32(d.Own)
 	} else if !block.Contains(d.Bucket) {
@@ -157,13 +167,13 @@ func (j *Judge) spread() (s Spread) {
 }
 
 // hashed gives the ranges of the buckets that a policy can choose. The map may have others, segments of range tables, which no document is hashed to.
-func (j *Judge) hashed() []shardmap.Range {
-	ranges := j.now.Ranges()
-	n := 0
-	for n < len(ranges) && ranges[n].Lo < shardmap.BucketCount {
-		n++
+func (j *Judge) hashed() (out []shardmap.Range) {
+	for _, r := range j.now.Ranges() {
+		if r.Lo < shardmap.BucketCount || j.rules.Of(shardmap.Bucket(r.Lo)) != nil {
+			out = append(out, r)
+		}
 	}
-	return ranges[:n]
+	return out
 }
 
 // fragments counts those that documents can be in.

@@ -19,7 +19,7 @@ var (
 		{jsonAccess, Anywhere}, {jsonBuild, Anywhere}, {jsonbAccess, Anywhere}, {jsonbEdit, Anywhere}, {jsonbPaths, Anywhere},
 		{arrayShape, Anywhere}, {arraySearch, Anywhere}, {arrayEdit, Anywhere},
 		{populate, AtGateway}, {sysTransaction, AtGateway}, {sysNode, AtGateway}, {sysPlan, AtGateway}, {sysTopology, AtGateway}, {sysHot, AtGateway}, {sysIDs, AtGateway}, {sysLock, AtGateway}, {sysPrivilege, AtGateway}, {sysCatalog, AtGateway},
-		{sysZone, AtGateway}, {sysSegment, AtGateway},
+		{sysZone, AtGateway}, {sysPrefix, AtGateway}, {sysSegment, AtGateway},
 		{sysSession, 0}, {sysSize, 0},
 	}
 	setTables = []setFamily{

@@ -26,6 +26,7 @@ type SessionInfo interface {
 	SegmentInfo
 	HotInfo
 	ZoneInfo
+	PrefixInfo
 	IDInfo
 }
 

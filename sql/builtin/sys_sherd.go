@@ -13,9 +13,9 @@ import (
 
 // The functions of schema sherd, and sequences. Their table is sysSize.
 
-// sherdBucket is the bucket of an id, anchors respected.
+// sherdBucket is the bucket that an id is hashed to, anchors respected, whatever rules for prefixes say; sherdBucketOf knows these.
 func sherdBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	b, err := shardmap.BucketOf(a[0].S)
+	b, err := shardmap.HashedBucketOf(a[0].S)
 	return types.NewInt(int64(b)), err
 }
 

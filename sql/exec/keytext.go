@@ -18,7 +18,7 @@ func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Buck
 		return 0, err
 	}
 	if def.Anchors {
-		return shardmap.BucketOf(key)
+		return def.Prefixes.BucketOf(key)
 	}
 	if len(t.key) == 0 {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key`, def.Name)

@@ -348,7 +348,7 @@ func (t *table) movedKey(row Row) (shardmap.Bucket, []byte, error) {
 	var err error
 	switch {
 	case t.def.Anchors:
-		bucket, err = shardmap.BucketOf(keys[0].S)
+		bucket, err = t.def.Prefixes.BucketOf(keys[0].S)
 	case t.def.Policy != nil:
 		bucket, err = t.policyBucket(row, keys)
 	default:

@@ -19,7 +19,7 @@ func (t *table) bucketOf(keys Row) (found, error) {
 		}
 	}
 	if t.def.Anchors {
-		b, err := shardmap.BucketOf(keys[0].S)
+		b, err := t.def.Prefixes.BucketOf(keys[0].S)
 		return found{b, err == nil}, nil // what BucketOf refuses was never stored
 	}
 	if t.def.Policy == nil {
@@ -41,12 +41,11 @@ func (t *table) policyBucket(row, keys Row) (shardmap.Bucket, error) {
 	if err != nil {
 		return 0, err
 	}
-	b, err := t.def.Policy.ContentBucket(t.def.Name, own, t.policyValues(row))
+	b, err := t.def.Policy.ContentBucket(t.def.Prefixes, t.def.Name, own, t.policyValues(row))
 	if err != nil {
 		return 0, err
 	}
-	block := t.def.Policy.Block(b)
-	return shardmap.Bucket(block.Lo + uint32(own)%(block.Hi-block.Lo)), nil
+	return t.def.Policy.Block(t.def.Prefixes, b).Fold(own), nil
 }
 
 // place settles where a new row goes: an id that asks for placement is rewritten in the row, the policy is checked. keys are the primary
@@ -59,14 +58,14 @@ func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error)
 		return t.policyBucket(row, keys)
 	}
 	values := t.policyValues(row)
-	given, err := shardmap.ParseID(keys[0].S)
+	given, err := t.def.Prefixes.ParseID(keys[0].S)
 	if err != nil {
 		return 0, err
 	}
 	if err := given.CheckExplicit(explicit); err != nil {
 		return 0, err
 	}
-	id, err := t.def.Policy.Place(t.def.Name, keys[0].S, values)
+	id, err := t.def.Policy.Place(t.def.Prefixes, t.def.Name, keys[0].S, values)
 	if err != nil {
 		return 0, err
 	}
@@ -82,9 +81,9 @@ func (t *table) checkPlace(row Row) error {
 	if !t.def.Anchors || t.def.Policy == nil {
 		return nil
 	}
-	id, err := shardmap.ParseID(row[t.key[0]].S)
+	id, err := t.def.Prefixes.ParseID(row[t.key[0]].S)
 	if err != nil {
 		return err
 	}
-	return t.def.Policy.Check(t.def.Name, id, t.policyValues(row))
+	return t.def.Policy.Check(t.def.Prefixes, t.def.Name, id, t.policyValues(row))
 }

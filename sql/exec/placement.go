@@ -31,7 +31,7 @@ func (p *Placement) Columns() []int {
 // Check gives the row's id and bucket, and an error (23514) where the policy does not allow them.
 func (p *Placement) Check(row Row) (id string, bucket shardmap.Bucket, err error) {
 	id = row[p.table.key[0]].S
-	if bucket, err = shardmap.BucketOf(id); err != nil {
+	if bucket, err = p.table.def.Prefixes.BucketOf(id); err != nil {
 		return id, bucket, err
 	}
 	return id, bucket, p.table.checkPlace(row)
@@ -49,11 +49,11 @@ func (p *Placement) Home(row Row) (id string, own, bucket shardmap.Bucket, err e
 		own, err = t.ownBucket(keys)
 		return string(t.text), own, at.at, err
 	}
-	parsed, err := shardmap.ParseID(keys[0].S)
+	parsed, err := t.def.Prefixes.ParseID(keys[0].S)
 	if err != nil {
 		return "", 0, 0, err
 	}
-	base, err := shardmap.ParseID(parsed.Base + "$")
+	base, err := t.def.Prefixes.ParseID(parsed.Base + "$")
 	return keys[0].S, base.Bucket, at.at, err
 }
 
@@ -63,10 +63,10 @@ func (p *Placement) Values(row Row) []shardmap.Value { return p.table.policyValu
 // Replaced gives the id that a row gets which does not lie where the policy wants it: what stands before the last $ of the one it has, or all of that, placed
 // as if it were inserted now. The error says why it can get none.
 func (p *Placement) Replaced(row Row) (string, error) {
-	given, err := shardmap.ParseID(row[p.table.key[0]].S)
+	given, err := p.table.def.Prefixes.ParseID(row[p.table.key[0]].S)
 	if err != nil {
 		return "", err
 	}
-	id, err := p.table.def.Policy.Place(p.table.def.Name, given.Base+"$", p.table.policyValues(row))
+	id, err := p.table.def.Policy.Place(p.table.def.Prefixes, p.table.def.Name, given.Base+"$", p.table.policyValues(row))
 	return id.Text, err
 }

@@ -102,7 +102,7 @@ func (in *restoring) keep() (bucket shardmap.Bucket, tail []byte, err error) {
 	o.keys = t.keyValues(o.keys, o.next)
 	switch {
 	case t.def.Anchors:
-		bucket, err = shardmap.BucketOf(o.keys[0].S)
+		bucket, err = t.def.Prefixes.BucketOf(o.keys[0].S)
 	case t.def.Policy != nil:
 		bucket, err = t.policyBucket(o.next, o.keys)
 	default:

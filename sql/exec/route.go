@@ -210,7 +210,7 @@ func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
 		}
 		lists[i] = vals
 		if total *= len(vals); total > maxContentCombinations {
-			return shardmap.AllBuckets(), nil
+			return o.table.all(), nil
 		}
 	}
 	var ivs []shardmap.Interval
@@ -221,9 +221,9 @@ func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
 			values[i] = l[rest%len(l)]
 			rest /= len(l)
 		}
-		iv, ok := policy.Route(values)
+		iv, ok := policy.Route(o.table.def.Prefixes, values)
 		if !ok {
-			return shardmap.AllBuckets(), nil
+			return o.table.all(), nil
 		}
 		ivs = append(ivs, iv)
 	}
@@ -260,6 +260,7 @@ func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
 	return out, nil
 }
 
+// interval routes by bounds of sherd.bucket(id), which is what an id is hashed to where no rule applies; under a rule for prefixes rows of any such id may be.
 func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 	lo, hi := int64(0), int64(shardmap.BucketCount)
 	for _, b := range []struct {
@@ -275,5 +276,5 @@ func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 		}
 		*b.into = min(max(d.N, 0), shardmap.BucketCount)
 	}
-	return shardmap.NewBucketSet(shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}), nil
+	return o.table.def.Prefixes.Within(shardmap.Interval{Lo: uint32(lo), Hi: uint32(hi)}), nil
 }

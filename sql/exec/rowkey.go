@@ -183,7 +183,7 @@ func jsonValue(v jsonb.Doc) shardmap.Value {
 	return shardmap.Text(s)
 }
 
-// ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to; of a range table, that of its segment.
+// ownBucket gives the bucket that a key of a relational table (no anchors) is hashed to, under the rules for prefixes; of a range table, that of its segment.
 func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
 	t.text = t.text[:0]
 	if t.ranged() {
@@ -199,7 +199,7 @@ func (t *table) ownBucket(keys Row) (shardmap.Bucket, error) {
 			return 0, err
 		}
 	}
-	return shardmap.HashBucket(string(t.text)), nil
+	return t.def.Prefixes.HashBucket(string(t.text)), nil
 }
 
 // newRowID draws the hidden id of a row without primary key.

@@ -22,12 +22,15 @@ func (t *table) rangedCollection() bool {
 	return t.ranged() && t.def.Document > 0 && len(t.key) == 1 && t.def.Columns[t.key[0]].Type == types.Text
 }
 
-// all gives the buckets in which rows of the table may be. A nil table stands for any that is hashed.
+// all gives the buckets in which rows of the table may be. A nil table stands for one that is hashed and under no rule for prefixes.
 func (t *table) all() shardmap.BucketSet {
-	if t == nil || !t.ranged() {
+	switch {
+	case t == nil:
 		return shardmap.AllBuckets()
+	case t.ranged():
+		return t.def.Segments.Buckets()
 	}
-	return t.def.Segments.Buckets()
+	return t.def.Prefixes.Buckets()
 }
 
 // keySpan evaluates a plan.KeySpan to ranges of encoded keys.

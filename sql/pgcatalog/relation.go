@@ -50,7 +50,7 @@ var relations = sync.OnceValue(func() *relationIndex {
 	if err != nil {
 		panic("pgcatalog: embedded data: " + err.Error()) // the binary itself is damaged
 	}
-	for _, rel := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, idViews, segmentViews) {
+	for _, rel := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews, segmentViews) {
 		ix.add(rel)
 	}
 	return ix

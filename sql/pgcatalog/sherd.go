@@ -54,7 +54,7 @@ func sherdProcs() []*Proc {
 		p.ArgNames, p.Defaults = names, defaults
 		return p
 	}
-	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table), []*Proc{
+	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
 		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),

@@ -14,7 +14,7 @@ func TestOwnNumbers(t *testing.T) {
 		}
 		procs[p.OID] = p.Name
 	}
-	for _, v := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, idViews, segmentViews) {
+	for _, v := range slices.Concat(sherdViews, planViews, topologyViews, zoneViews, prefixViews, idViews, segmentViews) {
 		if other, there := views[v.OID]; there {
 			t.Errorf("views %s and %s have OID %d", v.Name, other, v.OID)
 		}

@@ -97,7 +97,7 @@ func (r *Route) rank() int {
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) {
+	if ta == nil || tb == nil || ta.Database != tb.Database || ta.Anchors != tb.Anchors || ranged(ta) || ranged(tb) || !ta.Prefixes.Equal(tb.Prefixes) {
 		return false
 	}
 	ka, kb := keyPositions(ta), keyPositions(tb)

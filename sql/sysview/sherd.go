@@ -18,7 +18,7 @@ func sherdSources() map[string]source {
 		"databases": databases, "nodes": nodes, "authorities": authorities, "settings": sherdSettings, "version": sherdVersion,
 		"locks": locks, "txns": transactions, "jobs": jobs, "indexes": indexRows, "replicas": replicaRows, "hot_buckets": hotBuckets, "hot_keys": hotKeys,
 		"forwarding_hits": forwardingHits, "offenders": offenders, "plans": plans, "plan_steps": planSteps, "advice": advice, "obese_buckets": obeseBuckets, "segments": segments,
-		"hot_documents": hotDocuments, "moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins, "zones": zones,
+		"hot_documents": hotDocuments, "moves": moves, "move_history": moveHistory, "changelog": changelog, "pins": pins, "zones": zones, "prefixes": prefixes,
 	}
 }
 

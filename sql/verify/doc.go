@@ -15,6 +15,7 @@
 //     or is about to come or go, is named and is no fault;
 //   - zone: the replicas of a fragment with a rule of labels are on nodes that have them, and on no others;
 //   - pins: buckets that are pinned are in their fragment.
+//   - prefixes: buckets of a rule for a prefix are in its fragments.
 //
 // Foreign keys, former ids and the parts of split documents are proved by the session that asks, with queries. CHECK constraints are not evaluated.
 //

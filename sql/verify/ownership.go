@@ -40,7 +40,7 @@ func (f *Fragment) has(mapped shardmap.BucketSet) shardmap.BucketSet {
 		if m.Has {
 			mapped = mapped.Union(set)
 		} else {
-			mapped = mapped.Intersect(set.Complement())
+			mapped = mapped.Minus(set)
 		}
 	}
 	return mapped

@@ -63,6 +63,7 @@ const (
 	checkReplicas     = "replicas"
 	checkZone         = "zone"
 	checkPins         = "pins"
+	checkPrefixes     = "prefixes"
 )
 
 // maxShown is how many faults of one check and subject are named.

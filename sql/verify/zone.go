@@ -14,6 +14,7 @@ func (c *Check) checkZones() {
 			c.fault(checkZone, name, "a replica is on node %s, which has not labels %s; %s", node, z.Rule, z.State())
 		}
 	}
+	c.checkPrefixes()
 	if len(c.db.Pins) == 0 || c.db.Map == nil {
 		return
 	}
@@ -24,6 +25,20 @@ func (c *Check) checkZones() {
 			if v := r.Intersect(p.Interval); !v.Empty() && r.Fragment != p.Fragment {
 				c.fault(checkPins, c.db.Name, "buckets %v are pinned to %s, and are in %s", v, c.fragmentName(p.Fragment), c.fragmentName(r.Fragment))
 			}
+		}
+	}
+}
+
+// checkPrefixes holds the bucket map against the rules for prefixes. That rows lie where the rules say is found where the rows are.
+func (c *Check) checkPrefixes() {
+	if len(c.db.Prefixes) == 0 || c.db.Map == nil {
+		return
+	}
+	f := c.finding(checkPrefixes, c.db.Name, "rules for prefixes")
+	f.looked = int64(len(c.db.Prefixes))
+	for i := range c.db.Prefixes {
+		if r := &c.db.Prefixes[i]; c.db.PrefixElsewhere(r) > 0 {
+			c.fault(checkPrefixes, c.db.Name, "%d buckets of prefix %q are in none of its fragments", c.db.PrefixElsewhere(r), r.Text)
 		}
 	}
 }

@@ -1,0 +1,259 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Rules for prefixes (shardmap.Prefixes) are the database's, so that all tables agree where an id lies, and joins of what shares an anchor stay in a bucket. Every
+// hashed table has them in its definition besides, for a plan goes by definitions (C2): one change makes the rule and redefines all tables, and what was planned with
+// older ones is refused. No change gets through that would leave a table with other rules than its database (K10): who has planned without the newest is a conflict.
+
+// Rules gives the rules for prefixes of a database, as its hashed tables have them.
+func (d *Database) Rules() (out shardmap.Prefixes) {
+	for _, r := range d.Prefixes {
+		out = append(out, r.Prefix)
+	}
+	return out
+}
+
+// FollowsPrefixes tells whether rows of the table lie by the rules of its database.
+func (t *Table) FollowsPrefixes() bool { return t.Kind == KindTable && len(t.Segments) == 0 }
+
+// takePrefixes gives a table the rules of its database.
+func (t *Table) takePrefixes(d *Database) {
+	t.Prefixes, t.PrefixEpoch = nil, 0
+	if d != nil && t.FollowsPrefixes() {
+		t.Prefixes, t.PrefixEpoch = d.Rules(), d.PrefixEpoch
+	}
+}
+
+// checkPrefixes holds a table against its database (K10).
+func (v *View) checkPrefixes(t *Table) error {
+	want := Table{Kind: t.Kind, Segments: t.Segments}
+	want.takePrefixes(v.Database(t.Database))
+	if t.PrefixEpoch != want.PrefixEpoch || !t.Prefixes.Equal(want.Prefixes) {
+		return conflict()
+	}
+	return nil
+}
+
+// checkTablesPrefixes holds the tables of a database against its rules, where these have changed.
+func (v *View) checkTablesPrefixes(old *View, d *Database) error {
+	if before := old.Database(d.OID); before == nil || before.PrefixEpoch == d.PrefixEpoch {
+		return nil
+	}
+	for t := range v.Tables(d.OID) {
+		if err := v.checkPrefixes(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRules finds what is wrong with the rules of a database by themselves.
+func (d *Database) checkRules() error {
+	if len(d.Prefixes) == 0 {
+		return nil
+	}
+	if len(d.Prefixes) > shardmap.MaxPrefixes {
+		return pgerr.New(pgerr.ProgramLimitExceeded, `database "%s" has rules for %d prefixes and cannot have more`, d.Name, shardmap.MaxPrefixes)
+	}
+	for _, r := range d.Prefixes {
+		if len(r.Fragments) == 0 || !slices.IsSorted(r.Fragments) || slices.ContainsFunc(r.Fragments, func(f uint32) bool { return d.FragmentByID(f) == nil }) {
+			return fmt.Errorf("prefix %q is for fragments %v, which are none of the database", r.Text, r.Fragments)
+		}
+		if !d.Map.Has(r.Interval) {
+			return fmt.Errorf("the bucket map has not all of %v, of prefix %q", r.Interval, r.Text)
+		}
+	}
+	return d.Rules().Check()
+}
+
+// AssignPrefix gives out the buckets of a new rule (B6): each of the fragments gets its share, in their order.
+func (c *Catalog) AssignPrefix(ctx context.Context, database OID, fragments []uint32, n int) (shardmap.Interval, error) {
+	if n < len(fragments) || n > shardmap.MaxPrefixBuckets {
+		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "a prefix has at least a bucket for each of its fragments and at most %d, not %d", shardmap.MaxPrefixBuckets, n)
+	}
+	var all shardmap.Interval
+	err := c.assign(ctx, database, func(_ *View, d *Database) (next *shardmap.Map, err error) {
+		next, all, err = d.Map.AssignShares(fragments, n)
+		return next, noBucketLeft(err)
+	})
+	return all, err
+}
+
+// PrefixFragments gives the fragments with these names that a rule may have, sorted.
+func (d *Database) PrefixFragments(names []string) (out []uint32, err error) {
+	for _, name := range names {
+		f, err := d.FragmentNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		if f.Draining {
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, name)
+		}
+		out = append(out, f.ID)
+	}
+	if len(out) == 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "a rule for a prefix needs a fragment").WithHint("sherd.fragments lists them.")
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// AddPrefix makes a rule. The change has to put all hashed tables of the database afterwards, which take it from there.
+func (c *Change) AddPrefix(database OID, r PrefixRule, a Author) error {
+	d := c.current(c.base.Database(database))
+	if d.PrefixRule(r.Text) != nil {
+		return pgerr.New(pgerr.DuplicateObject, `there is a rule for prefix "%s" already`, r.Text)
+	}
+	if s := d.elsewhere(&r); !s.IsEmpty() {
+		return conflict() // a fragment that goes has given them away since they were given out
+	}
+	d.Prefixes = append(d.Prefixes, r)
+	slices.SortFunc(d.Prefixes, func(x, y PrefixRule) int { return strings.Compare(x.Text, y.Text) })
+	d.PrefixEpoch++
+	text := fmt.Sprintf("buckets %v in %s", r.Interval, d.namesOf(r.Fragments))
+	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, r.Text, text))
+}
+
+// DropPrefix ends a rule. The change has to put all hashed tables of the database afterwards.
+func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
+	d := c.current(c.base.Database(database))
+	if d.PrefixRule(prefix) == nil {
+		return noPrefix(d, prefix)
+	}
+	d.Prefixes = slices.DeleteFunc(d.Prefixes, func(r PrefixRule) bool { return r.Text == prefix })
+	d.PrefixEpoch++
+	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, "dropped"))
+}
+
+func noPrefix(d *Database, prefix string) error {
+	return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s" in database "%s"`, prefix, d.Name).WithHint("sherd.prefixes lists them.")
+}
+
+// PrefixRule gives the rule of a prefix in its folded form, nil where there is none. It is not to be changed.
+func (d *Database) PrefixRule(prefix string) *PrefixRule {
+	for i := range d.Prefixes {
+		if d.Prefixes[i].Text == prefix {
+			return &d.Prefixes[i]
+		}
+	}
+	return nil
+}
+
+// elsewhere gives the buckets of a rule that are in none of its fragments.
+func (d *Database) elsewhere(r *PrefixRule) shardmap.BucketSet {
+	out := shardmap.NewBucketSet(r.Interval)
+	for _, f := range r.Fragments {
+		out = out.Minus(d.Map.Owned(f))
+	}
+	return out
+}
+
+// PrefixElsewhere gives how many buckets of a rule are in none of its fragments.
+func (d *Database) PrefixElsewhere(r *PrefixRule) int { return d.elsewhere(r).Len() }
+
+func (d *Database) namesOf(fragments []uint32) string {
+	names := make([]string, len(fragments))
+	for i, f := range fragments {
+		names[i] = d.NameOf(f)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keptByPrefix gives the rule that keeps buckets of the interval out of a fragment.
+func (d *Database) keptByPrefix(v shardmap.Interval, out uint32) *PrefixRule {
+	for i := range d.Prefixes {
+		if r := &d.Prefixes[i]; !r.Intersect(v).Empty() && !slices.Contains(r.Fragments, out) {
+			return r
+		}
+	}
+	return nil
+}
+
+// prefixNeeds gives the rule that names a fragment, nil where none does.
+func (d *Database) prefixNeeds(fragment uint32) *PrefixRule {
+	for i := range d.Prefixes {
+		if r := &d.Prefixes[i]; slices.Contains(r.Fragments, fragment) {
+			return r
+		}
+	}
+	return nil
+}
+
+// MovePrefix says in which fragments the buckets of a rule are to be from now on. Moves bring them there, and spread them evenly; the numbers of jobs are used from
+// the first on. A move that is under way for one of the buckets, and a pin that keeps one out, are errors.
+func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, moves []shardmap.Range, firstJob uint64, a Author) error {
+	d := c.current(c.base.Database(database))
+	r := d.PrefixRule(prefix)
+	if r == nil {
+		return noPrefix(d, prefix)
+	}
+	next := *r
+	next.Fragments = fragments
+	for _, m := range c.base.Moves(database) {
+		if !m.Intersect(r.Interval).Empty() {
+			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+		}
+	}
+	*r = next
+	for i, x := range moves {
+		if err := c.addMove(d, firstJob+uint64(i), &Move{Interval: x.Interval, Target: x.Fragment}, a); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("%d moves to %s", len(moves), d.namesOf(fragments))
+	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, text))
+}
+
+// PrefixMoves gives the moves that bring the buckets of a rule into fragments, each of which is to have its share. Buckets that need not move stay.
+func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardmap.Range, err error) {
+	r := d.PrefixRule(prefix)
+	if r == nil {
+		return nil, noPrefix(d, prefix)
+	}
+	if r.Len() < len(fragments) {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, `prefix "%s" has %d buckets, which cannot be shared by %d fragments`, prefix, r.Len(), len(fragments))
+	}
+	all := shardmap.NewBucketSet(r.Interval)
+	room := make([]int, len(fragments)) // that each may still take
+	for i, f := range fragments {
+		share := r.Len()*(i+1)/len(fragments) - r.Len()*i/len(fragments)
+		stay := shardmap.NewBucketSet(firstOf(all.Intersect(d.Map.Owned(f)).Intervals(), share)...)
+		all, room[i] = all.Minus(stay), share-stay.Len()
+	}
+	to := 0
+	for _, v := range all.Intervals() {
+		for !v.Empty() {
+			for room[to] == 0 {
+				to++
+			}
+			part := shardmap.Interval{Lo: v.Lo, Hi: min(v.Hi, v.Lo+uint32(room[to]))}
+			out = append(out, shardmap.Range{Interval: part, Fragment: fragments[to]})
+			room[to] -= part.Len()
+			v.Lo = part.Hi
+		}
+	}
+	return out, nil
+}
+
+// firstOf gives the first n buckets of intervals.
+func firstOf(ivs []shardmap.Interval, n int) (out []shardmap.Interval) {
+	for _, v := range ivs {
+		if n == 0 {
+			break
+		}
+		v.Hi = min(v.Hi, v.Lo+uint32(n))
+		out, n = append(out, v), n-v.Len()
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+package shardmap
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Rules for prefixes. A text that begins with the prefix of a rule is hashed to the assigned buckets of that rule, the longest prefix counts, and a text that begins
+// with none is hashed as ever (B1). What is matched is the text that is hashed, folded as it is for that: the anchor of an id that has one, the whole of one that
+// has none, the value of a policy's field, the key of a row. So what shares an anchor or a value shares a bucket, under any rules (B7).
+
+// Bounds of rules.
+const (
+	MaxPrefixes      = 256     // of a database
+	MaxPrefixBytes   = 200     // of a prefix
+	MaxPrefixBuckets = 1 << 16 // of a rule
+)
+
+// Prefix is a rule: texts that begin with Text, which is folded, are hashed to the buckets of the interval.
+type Prefix struct {
+	Text string
+	Interval
+}
+
+// Prefixes are rules, sorted by their prefixes, each once. They are never changed in place; nil is no rule.
+type Prefixes []Prefix
+
+// FoldPrefix checks a prefix and gives the form in which rules have it. It ends in "/", "-" or ":", so that it ends where a part of an id does, and has no "$".
+func FoldPrefix(text string) (string, error) {
+	refuse := func(detail, hint string) (string, error) {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "%s is no prefix for a rule", quoteID(text)).WithDetail("%s", detail).WithHint("%s", hint)
+	}
+	if err := checkText(text); err != nil {
+		return "", err
+	}
+	switch {
+	case text == "" || !strings.ContainsAny(text[len(text)-1:], "/-:"):
+		return refuse(`It does not end in "/", "-" or ":".`, `End it where a part of an id ends, as in "eu/".`)
+	case strings.Contains(text, "$"):
+		return refuse(`What is matched is the text behind the last "$" of an id, which has none.`, `Leave out the "$" and what is before it.`)
+	case len(text) > MaxPrefixBytes:
+		return refuse(fmt.Sprintf("It has %d bytes.", len(text)), fmt.Sprintf("Prefixes have at most %d bytes.", MaxPrefixBytes))
+	}
+	return fold(text), nil
+}
+
+func fold(text string) string {
+	if isLowerASCII(text) {
+		return text
+	}
+	return string(appendLower(nil, text))
+}
+
+// anyAssigned matches no text, and has all assigned buckets.
+var anyAssigned = Prefixes{{"\xff", Interval{BucketCount, BucketLimit}}}
+
+// Check finds what is wrong with rules.
+func (ps Prefixes) Check() error {
+	for i, p := range ps {
+		folded, err := FoldPrefix(p.Text)
+		switch {
+		case err != nil:
+			return err
+		case folded != p.Text:
+			return fmt.Errorf("prefix %q is not folded", p.Text)
+		case i > 0 && ps[i-1].Text >= p.Text:
+			return fmt.Errorf("prefix %q is out of order", p.Text)
+		case p.Lo < BucketCount || p.Hi > BucketLimit || p.Empty():
+			return fmt.Errorf("buckets %v of prefix %q are not assigned ones", p.Interval, p.Text)
+		}
+		for _, q := range ps[:i] {
+			if !q.Intersect(p.Interval).Empty() {
+				return fmt.Errorf("prefixes %q and %q share buckets", q.Text, p.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// Equal tells whether both are the same rules.
+func (ps Prefixes) Equal(other Prefixes) bool { return slices.Equal(ps, other) }
+
+// Find gives the rule of a prefix in its folded form.
+func (ps Prefixes) Find(folded string) (Prefix, bool) {
+	i, ok := slices.BinarySearchFunc(ps, folded, func(p Prefix, text string) int { return strings.Compare(p.Text, text) })
+	if !ok {
+		return Prefix{}, false
+	}
+	return ps[i], true
+}
+
+// With gives the rules with one more, of a prefix that has none yet.
+func (ps Prefixes) With(p Prefix) Prefixes {
+	i := sort.Search(len(ps), func(i int) bool { return ps[i].Text >= p.Text })
+	return slices.Insert(slices.Clone(ps), i, p)
+}
+
+// Without gives the rules without that of a prefix in its folded form; nil where none is left.
+func (ps Prefixes) Without(folded string) Prefixes {
+	out := slices.DeleteFunc(slices.Clone(ps), func(p Prefix) bool { return p.Text == folded })
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Match gives the rule that a text is under, nil where there is none.
+func (ps Prefixes) Match(text string) *Prefix {
+	if len(ps) == 0 {
+		return nil
+	}
+	for text = fold(text); ; {
+		i := sort.Search(len(ps), func(i int) bool { return ps[i].Text > text }) - 1
+		if i < 0 {
+			return nil
+		}
+		p := &ps[i]
+		if strings.HasPrefix(text, p.Text) {
+			return p
+		}
+		text = text[:common(text, p.Text)] // any other prefix of the text is one of what both begin with
+	}
+}
+
+// common is the length of what two texts both begin with.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// HashBucket gives the bucket of a whole text in which "$" means nothing, under the rules.
+func (ps Prefixes) HashBucket(text string) Bucket {
+	b := HashBucket(text)
+	if p := ps.Match(text); p != nil {
+		return p.place(b)
+	}
+	return b
+}
+
+// place gives the bucket of the rule to which a text goes that is hashed to another. It is on disk for ever, as B1 is.
+func (p *Prefix) place(hashed Bucket) Bucket { return p.Fold(hashed) }
+
+// Of gives the rule that has a bucket, nil where none has.
+func (ps Prefixes) Of(b Bucket) *Prefix {
+	if b < BucketCount {
+		return nil
+	}
+	for i := range ps {
+		if ps[i].Contains(b) {
+			return &ps[i]
+		}
+	}
+	return nil
+}
+
+// Buckets are those in which rows of a hashed table may lie: all that are hashed to, and those of the rules.
+func (ps Prefixes) Buckets() BucketSet {
+	if len(ps) == 0 {
+		return AllBuckets()
+	}
+	return NewBucketSet(append(ps.intervals(), WholeSpace())...)
+}
+
+// Within gives the buckets in which rows may lie whose ids are hashed to buckets of an interval: those themselves, and any of the rules.
+func (ps Prefixes) Within(v Interval) BucketSet {
+	return NewBucketSet(append(ps.intervals(), v)...)
+}
+
+func (ps Prefixes) intervals() []Interval {
+	out := make([]Interval, len(ps), len(ps)+1)
+	for i := range ps {
+		out[i] = ps[i].Interval
+	}
+	return out
+}
+
+// BucketOf gives the bucket of a document's id as the function of that name does, under the rules.
+func (ps Prefixes) BucketOf(id string) (Bucket, error) {
+	p, err := ps.ParseID(id)
+	if err != nil {
+		return 0, err
+	}
+	if p.Kind == PlacementID {
+		return 0, noPlacement(id)
+	}
+	return p.Bucket, nil
+}
+
+// explain says for an error which numbers of buckets an id may name.
+func (ps Prefixes) explain() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Buckets are numbered from 0 to %d", BucketCount-1)
+	for i, p := range ps {
+		if i == 4 {
+			b.WriteString(", and so on")
+			break
+		}
+		fmt.Fprintf(&b, ", those of prefix %s from %d to %d", quoteID(p.Text), p.Lo, p.Hi-1)
+	}
+	b.WriteByte('.')
+	return b.String()
+}
