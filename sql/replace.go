@@ -270,9 +270,15 @@ func (r *replacing) once(ctx context.Context, ids []string, skip bool) (int, err
 		pairs[i] = "(" + builtin.QuoteLiteral(old[i]) + "," + builtin.QuoteLiteral(next[i]) + ")"
 	}
 	values := strings.Join(pairs, ",")
-	_, err = r.ask(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+literals(next)+"); "+
-		"UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x."+r.key+" = m.o; "+
-		"UPDATE "+r.entries+" x SET new = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o; "+
+	given, err := r.ask(ctx, "DELETE FROM "+r.entries+" WHERE old IN ("+literals(next)+"); "+
+		"UPDATE "+r.name+" x SET "+r.key+" = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x."+r.key+" = m.o RETURNING 1")
+	if err == nil && len(given) != len(old) { // an entry must never lead to a document that has not got its id
+		err = pgerr.New(pgerr.SerializationFailure, "%d of %d documents got new ids", len(given), len(old))
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, err = r.ask(ctx, "UPDATE "+r.entries+" x SET new = m.n FROM (VALUES "+values+") AS m(o, n) WHERE x.new = m.o; "+
 		"INSERT INTO "+r.entries+" VALUES "+values+"; COMMIT")
 	return len(old), err
 }
