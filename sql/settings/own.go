@@ -66,4 +66,4 @@ func own() []*Definition {
 }
 
 // Version is the version of Sherd.
-const Version = "0.1.0"
+const Version = "0.2.0"
