@@ -7,6 +7,9 @@
 // whether anything is written, cost no round trip; what only takes something back (ROLLBACK, ROLLBACK TO) is sent and not waited for, and what
 // comes next waits for it.
 //
+// A stream goes back to the pool when nothing more will be sent of its task, Stop included: a Stop that came later would end the task of whoever has the
+// stream next. A task that ends early is whole for nobody: who has not asked for that gets NoAnswer.
+//
 // It decides nothing: that a node does not lead the fragment (any more), or gives no answer, are errors (failure.NotLeader, NoAnswer), and what follows
 // from them is package cluster's.
 //

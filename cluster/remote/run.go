@@ -96,18 +96,31 @@ type run struct {
 	emitErr error       // no more rows are passed on
 }
 
-// do runs the task, and gives the stream back or drops it.
+// do runs the task, and gives the stream back or drops it. A Stop that is on its way is waited for before: else it would end the stream's next task, which
+// may be anybody's.
 func (r *run) do(begin *pb.TaskBegin) (exec.Result, error) {
 	s, err := r.part.node.borrow()
 	if err != nil {
 		return exec.Result{}, err
 	}
 	r.s = s
-	over := make(chan struct{})
-	cancelled := context.AfterFunc(r.ctx, func() { r.stop(over) })
+	over, told := make(chan struct{}), make(chan bool, 1)
+	unheeded := context.AfterFunc(r.ctx, func() { told <- r.stop(over) })
 	res, end, err := r.exchange(begin)
 	close(over)
-	if !cancelled() && r.ctx.Err() != nil && (err != nil || end == nil || end.Stopped) {
+	whole := true
+	cancelled := !unheeded()
+	if cancelled {
+		whole = <-told
+	}
+	switch {
+	case end == nil: // it was dropped, or leave has it
+	case whole:
+		r.part.node.giveBack(s)
+	default:
+		r.part.node.drop(s)
+	}
+	if cancelled && r.ctx.Err() != nil && (err != nil || end == nil || end.Stopped) {
 		err = r.ctx.Err()
 	}
 	return res, err
@@ -234,7 +247,10 @@ func (r *run) waits(x *pb.TaskWaiting) {
 	w.Over(x.Doing, waited, err)
 }
 
-// end takes the last answer. The stream is free again.
+// errUnasked is of a task that has ended early though this gateway wanted all of it. What it has given must not pass for the whole.
+var errUnasked = errors.New("it has stopped a task that was to go on")
+
+// end takes the last answer.
 func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 	p := r.part
 	if x.Stage != nil {
@@ -242,7 +258,6 @@ func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 	}
 	r.started(x.Started)
 	r.pass(x.Rows)
-	p.node.giveBack(r.s)
 	if err := p.node.heard(x.Now); err != nil {
 		return exec.Result{}, err
 	}
@@ -254,8 +269,14 @@ func (r *run) end(x *pb.TaskEnd) (exec.Result, error) {
 		}
 	}
 	err := failure.Decode(x.Failure, p.fragment)
-	if r.emitErr != nil {
+	switch {
+	case r.emitErr != nil:
 		err = r.emitErr
+	case x.Stopped && !r.stopped.Load():
+		if r.changes {
+			p.lose()
+		}
+		return res, p.node.noAnswer(errUnasked)
 	}
 	var lost *txn.LostError
 	if errors.As(err, &lost) {
@@ -270,12 +291,12 @@ func (r *run) sendStop() {
 	}
 }
 
-// stop ends the task of a statement that was cancelled; the stream is cut off where no end comes.
-func (r *run) stop(over <-chan struct{}) {
+// stop ends the task of a statement that was cancelled; the stream is cut off where no end comes. It tells whether the stream is whole.
+func (r *run) stop(over <-chan struct{}) bool {
 	cut := time.AfterFunc(endWait, r.s.cancel)
 	r.sendStop()
 	<-over
-	cut.Stop()
+	return cut.Stop()
 }
 
 // leave drains the stream of a task whose rows nobody wants, in the background.

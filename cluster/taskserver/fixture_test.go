@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,9 @@ type world struct {
 	client  pb.FragmentsClient
 	nodes   *testcluster.Cluster
 	clock   *txn.Clock // of the gateway
+
+	heard atomic.Pointer[func(*pb.TaskPart)]   // is told what the server is about to take from a stream of tasks; nil: nobody is
+	said  atomic.Pointer[func(*pb.TaskAnswer)] // likewise of what it sends
 }
 
 // incarnation is that of the gateway's process.
@@ -74,7 +78,7 @@ func open(t testing.TB, configure func(*Config)) *world {
 	}
 	w.server = New(cfg)
 	w.nodes = testcluster.New(t, 2, nil)
-	pb.RegisterFragmentsServer(w.nodes.Nodes[0].Members, w.server)
+	pb.RegisterFragmentsServer(w.nodes.Nodes[0].Members, overheard{w.server, w})
 	for _, n := range w.nodes.Nodes {
 		n.Serve()
 	}

@@ -1,0 +1,145 @@
+package taskserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	pb "github.com/sherddb/sherd/cluster/nodepb"
+	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+	"google.golang.org/grpc"
+)
+
+// overheard is the server, of whose streams the test hears.
+type overheard struct {
+	*Server
+	w *world
+}
+
+func (o overheard) Run(stream grpc.BidiStreamingServer[pb.TaskPart, pb.TaskAnswer]) error {
+	return o.Server.Run(overheardStream{stream, o.w})
+}
+
+type overheardStream struct {
+	grpc.BidiStreamingServer[pb.TaskPart, pb.TaskAnswer]
+	w *world
+}
+
+func (s overheardStream) Recv() (*pb.TaskPart, error) {
+	part, err := s.BidiStreamingServer.Recv()
+	if tell := s.w.heard.Load(); tell != nil && err == nil {
+		(*tell)(part)
+	}
+	return part, err
+}
+
+func (s overheardStream) Send(a *pb.TaskAnswer) error {
+	if tell := s.w.said.Load(); tell != nil {
+		(*tell)(a)
+	}
+	return s.BidiStreamingServer.Send(a)
+}
+
+// remote gives the other node as a gateway has it, whose clock is read by wall.
+func (w *world) remote(wall func() time.Time) *remote.Node {
+	w.t.Helper()
+	nodes := remote.New(remote.Config{
+		Incarnation: incarnation, Catalog: w.catalog, Clock: txn.NewClock(wall, 0), Door: w.nodes.Nodes[1].Door, Logger: slog.New(slog.DiscardHandler),
+	})
+	w.t.Cleanup(nodes.Close)
+	n, err := nodes.Node(1)
+	must(w.t, err)
+	return n
+}
+
+// read runs a scan in the first fragment, as a transaction of its own.
+func (w *world) read(ctx context.Context, n *remote.Node, text string, emit exec.Emit) error {
+	w.t.Helper()
+	x := w.begin()
+	f, task := x.scan(text)
+	T, err := x.takeSnapshot(ctx, w.catalog.View().Database(catalog.PostgresDB).Map.Split(task.Buckets))
+	must(w.t, err)
+	task.T, task.Mem = T, exec.NewMemory(64<<20)
+	_, err = n.Part(f, x.id, exec.TransactionOptions{}).Run(ctx, task, emit)
+	return err
+}
+
+// TestLateStop: a statement that is cancelled as its task ends does not stop the task that uses the stream next, which may be of another session, and would
+// give an answer without the rest of its rows.
+func TestLateStop(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 20_000)
+	var ended atomic.Bool // the first task, and its gateway is about to take the answer
+	between := func() {}
+	n := w.remote(func() time.Time {
+		if ended.Swap(false) {
+			between()
+		}
+		return time.Now()
+	})
+	const all = "SELECT k, repeat(t, 100) FROM notes"
+	count := func(rows *int) exec.Emit { return func(exec.Row) error { *rows++; return nil } }
+	whole := 0
+	must(t, w.read(t.Context(), n, all, count(&whole)))
+
+	first, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stops, running, release := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	rows, second := 0, make(chan error, 1)
+	between = func() {
+		go func() {
+			second <- w.read(t.Context(), n, all, func(exec.Row) error {
+				if rows++; rows == 1 {
+					close(running)
+					<-release
+				}
+				return nil
+			})
+		}()
+		<-running
+		cancel()
+		<-stops
+	}
+	heard := func(part *pb.TaskPart) {
+		if part.GetStop() != nil {
+			stops <- struct{}{}
+		}
+	}
+	said := func(a *pb.TaskAnswer) {
+		if a.GetEnd() != nil {
+			w.said.Store(nil)
+			ended.Store(true)
+		}
+	}
+	w.heard.Store(&heard)
+	w.said.Store(&said)
+	must(t, w.read(first, n, "SELECT k FROM notes WHERE k < 10", func(exec.Row) error { return nil }))
+	close(release)
+	if err := <-second; err != nil || rows != whole || whole < 5000 {
+		t.Errorf("%d of %d rows, %v", rows, whole, err)
+	}
+}
+
+// TestUnaskedStop: an answer without the rest of its rows is none, whoever has stopped the task.
+func TestUnaskedStop(t *testing.T) {
+	w := open(t, nil)
+	w.insert("notes", 0, 100)
+	n := w.remote(nil)
+	said := func(a *pb.TaskAnswer) {
+		if end := a.GetEnd(); end != nil {
+			end.Stopped, end.Rows = true, nil
+		}
+	}
+	w.said.Store(&said)
+	err := w.read(t.Context(), n, "SELECT k FROM notes", func(exec.Row) error { return nil })
+	var silent *remote.NoAnswer
+	if !errors.As(err, &silent) {
+		t.Errorf("got %v", err)
+	}
+}
