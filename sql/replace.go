@@ -170,7 +170,7 @@ func (r *replacing) buckets(ctx context.Context, lo, hi uint32) (looked int, err
 
 // find lists documents that do not lie where they should.
 func (r *replacing) find(ctx context.Context, lo, hi uint32) (ids []string, all int, err error) {
-	text := fmt.Sprintf("%ssherd.bucket(%s) >= %d AND sherd.bucket(%s) < %d", r.selected(), r.key, lo, r.key, hi)
+	text := fmt.Sprintf("%ssherd.slice(%s) >= %d AND sherd.slice(%s) < %d", r.selected(), r.key, lo, r.key, hi)
 	c := &collected{each: func(got []types.Datum) error {
 		all++
 		row := r.row(got)

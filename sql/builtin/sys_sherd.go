@@ -15,6 +15,12 @@ import (
 
 // sherdBucket is the bucket that an id is hashed to, anchors respected, whatever rules for prefixes say; sherdBucketOf knows these.
 func sherdBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	b, err := shardmap.BucketOf(a[0].S)
+	return types.NewInt(int64(b)), err
+}
+
+// sherdSlice is a bucket that is hashed to for any id that a table may have, so that slices by it have each document once.
+func sherdSlice(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	b, err := shardmap.HashedBucketOf(a[0].S)
 	return types.NewInt(int64(b)), err
 }

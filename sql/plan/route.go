@@ -385,7 +385,7 @@ func equalPaths(a, b []string) bool {
 	return true
 }
 
-// bucketInterval finds `sherd.bucket(id) >= a` and `< b`, and equality with a constant.
+// bucketInterval finds `sherd.bucket(id) >= a` and `< b`, or the same of sherd.slice(id), and equality with a constant.
 func (m *matcher) bucketInterval(r *Route) {
 	for _, c := range m.conds {
 		call, ok := c.(*query.Call)
@@ -409,6 +409,6 @@ func (m *matcher) bucketInterval(r *Route) {
 func (m *matcher) isBucketOfID(e query.Expr) bool {
 	c, ok := e.(*query.Call)
 	key := keyPositions(m.s.Table)
-	return ok && c.Proc.Namespace == "sherd" && c.Proc.Name == "bucket" && len(c.Args) == 1 && len(key) == 1 &&
+	return ok && c.Proc.Namespace == "sherd" && (c.Proc.Name == "bucket" || c.Proc.Name == "slice") && len(c.Args) == 1 && len(key) == 1 &&
 		m.s.Table.Anchors && m.position(c.Args[0]) == key[0]
 }

@@ -108,7 +108,7 @@ func locks(b *builder) error {
 		}
 		r := b.row().text("locktype", l.Type).text("mode", l.Mode).bool("granted", l.Granted).optional("txn", l.Txn).
 			time("waiting_since", l.Since).optional("fragment", b.env.fragmentName(l.Fragment))
-		if b.reads(l.Relation) {
+		if l.Relation == 0 || b.reads(l.Relation) { // those of advisory locks are no data
 			r.optional("key", l.Key)
 		}
 		if l.Relation != 0 {

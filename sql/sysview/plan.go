@@ -137,7 +137,7 @@ func obeseBuckets(b *builder) error {
 // remedy says what may be done about a group of buckets of a table.
 func (e *Env) remedy(t *catalog.Table, s *Stat, share float64) string {
 	name := e.qualified(t.Schema, t.Name)
-	exact := fmt.Sprintf("which bucket it is: SELECT sherd.bucket(id), count(*) FROM %s WHERE sherd.bucket(id) >= %d AND sherd.bucket(id) < %d GROUP BY 1 ORDER BY 2 DESC LIMIT 5", name, s.From, s.To)
+	exact := fmt.Sprintf("which bucket it is: SELECT sherd.slice(id), count(*) FROM %s WHERE sherd.slice(id) >= %d AND sherd.slice(id) < %d GROUP BY 1 ORDER BY 2 DESC LIMIT 5", name, s.From, s.To)
 	switch {
 	case share < crowded && s.Documents > int64(s.To-s.From):
 		return "none: the data is spread, there is much of it; more fragments make each smaller"
