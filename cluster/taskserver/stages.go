@@ -198,9 +198,10 @@ func (st *stage) message() *pb.Stage {
 	if st == nil {
 		return nil
 	}
+	count := st.count.Load() // before the rest: what an answer says must not be older than its number, or it would take the place of a newer one's
 	m := st.Mark()
 	out := &pb.Stage{
-		Term: st.term, Birth: st.birth, Count: st.count.Load(), Mark: &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)},
+		Term: st.term, Birth: st.birth, Count: count, Mark: &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)},
 		HasWrites: st.HasWrites(), HasPins: st.HasPins(), HasReads: st.HasReads(), Promised: uint64(st.Promised()),
 	}
 	out.BucketsWritten, out.Written = st.Written()
