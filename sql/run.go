@@ -71,7 +71,10 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	waiting, said, draft := t.deferrals, t.said, t.draft
 	t.defining = 0
 	for {
-		t.deferrals, t.said, t.draft = waiting, said, draft // what an attempt has left to the commit is undone with it
+		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
+		if t.draft != draft {               // the workers of open cursors read it: it is written only where an attempt has made another
+			t.draft = draft
+		}
 		t.defined, t.defining = t.defining, 0
 		if err := t.follow(ctx); err != nil {
 			return 0, err
