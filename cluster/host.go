@@ -58,6 +58,7 @@ type Host struct {
 	ending sync.Map // held transactions that are being committed or rolled back, by id
 
 	closings sync.Map // who asks for a fragment to be closed holds its channel, by fragment
+	heard    sync.Map // the epoch of the map up to which a replica that does not lead has heard of what came to it, by fragment
 	balancer *balance.Balancer
 
 	jobs jobs
@@ -266,6 +267,7 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	for id, r := range gone {
 		h.meters.Delete(id)
 		h.closings.Delete(id)
+		h.heard.Delete(id)
 		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)), h.log.Forget(uint64(id)))
 	}
 	return errors.Join(errs...)

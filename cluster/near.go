@@ -146,6 +146,9 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 		}
 		return h.NewStage(r.Tx(task.Txn)).Run(ctx, task, emit)
 	}
+	if err := h.hear(ctx, r, task.Epoch); err != nil {
+		return exec.Result{}, err
+	}
 	if err := h.closeTo(ctx, r, task.T); err != nil {
 		return exec.Result{}, err
 	}
@@ -224,6 +227,31 @@ func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
 	return pgerr.New(pgerr.CannotConnectNow, "the replica of fragment %s here does not have everything up to the time to be read", h.fragmentName(r.ID())).
 		WithHint("Try again in a moment.")
 }
+
+// hear waits until a replica that does not lead has applied what its fragment's log says of the buckets that the map of an epoch gives it. To one that has not heard yet that
+// they were received, they are buckets without rows, of which it takes itself for the owner, at old times too. Each epoch is heard of once, from the leader.
+func (h *Host) hear(ctx context.Context, r *storage.Replica, epoch uint64) error {
+	if known, ok := h.heard.Load(r.ID()); epoch <= firstEpoch || ok && known.(uint64) >= epoch {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	T, err := h.snapshot(limited, []shardmap.Share{{Fragment: r.ID()}}, epoch)
+	if err == nil {
+		err = h.closeTo(limited, r, T)
+	}
+	if err != nil {
+		if limited.Err() != nil || moved(err) || cutOff(err) {
+			return h.behind(ctx, r)
+		}
+		return err
+	}
+	h.heard.Store(r.ID(), epoch) // an older one that was heard of at the same time is asked for again, no more
+	return nil
+}
+
+// firstEpoch is that of the map with which a database is made: by it nothing has come from elsewhere.
+const firstEpoch = 1
 
 // closing gives what one takes to ask for a fragment to be closed.
 func (h *Host) closing(id txn.FragmentID) chan struct{} {
