@@ -8,10 +8,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/txn"
 )
+
+// flushed waits until all memtables but the one that is written are tables, so that no file goes while the directory is copied.
+func flushed(t *testing.T, data string) {
+	for ctx := testContext(t); ; time.Sleep(time.Millisecond) {
+		mems, err := filepath.Glob(filepath.Join(data, "*.mem"))
+		if err != nil || ctx.Err() != nil {
+			t.Fatal("memtables are not flushed: ", mems, err)
+		}
+		if len(mems) == 1 {
+			return
+		}
+	}
+}
 
 // TestStopped reads a replica whose log holds more than memtables do, some of it without an outcome, and twice: as it was when it was killed, and after an
 // orderly end. The directory that is read stays as it is.
@@ -41,6 +55,7 @@ func TestStopped(t *testing.T) {
 	if err := tx.Prepare(t.Context(), txn.PrepareRequest{Anchor: 9, C: C, Attempt: 1, Writers: []FragmentID{1, 9}}); err != nil {
 		t.Fatal(err)
 	}
+	flushed(t, filepath.Join(dir, "1", "data"))
 	killed := filepath.Join(t.TempDir(), "killed")
 	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
