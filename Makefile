@@ -26,10 +26,10 @@ demo: build
 	./bin/sherd demo
 
 test: build
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
 race:
-	$(GO) test -race -short $(CONCURRENT)
+	$(GO) test -timeout 20m -race -short $(CONCURRENT)
 
 lint:
 	$(GO) vet ./...
@@ -60,7 +60,7 @@ history: build
 SOAK ?= 30m
 
 soak: build
-	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority' ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority|TestClockJumps' ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
 
 RESHARDING ?= 10m

@@ -24,7 +24,7 @@ type feature struct {
 var brought = []feature{
 	{
 		clusterversion.RangeTables, "range tables and key ranges",
-		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top"}, nil,
+		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top", "sherd.catalog.Move.resegment"}, kinds(ResegmentJob),
 	},
 	{
 		clusterversion.SplitDocuments, "counters and split documents",
@@ -114,7 +114,7 @@ func usesOf(d descriptor) map[int]bool {
 		}
 	}
 	noteUses(encodeObject(0, d).ProtoReflect(), uses)
-	if j, ok := d.(*Job); ok && j.Kind == MoveJob {
+	if j, ok := d.(*Job); ok && j.moves() {
 		var m pb.Move
 		if proto.Unmarshal(j.Payload, &m) == nil {
 			noteUses(m.ProtoReflect(), uses)

@@ -38,7 +38,7 @@ func checkDescriptor(d descriptor) error {
 	case *Job:
 		if d.ID == 0 || d.ID > maxObjectID || d.Kind == "" {
 			err = errors.New("a job needs a number and a kind")
-		} else if d.Kind == MoveJob {
+		} else if d.moves() {
 			_, err = d.Move()
 		} else if d.Kind == RemovalJob {
 			_, err = d.Removal()

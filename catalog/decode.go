@@ -95,9 +95,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	t.Forwarding, t.ForwardingOf = p.GetForwarding(), p.GetForwardingOf()
 	d := attNumDecoder{}
 	t.Document, t.NextAttNum = d.num(p.GetDocument()), d.num(p.GetNextAttnum())
-	for _, s := range p.GetSegments() {
-		t.Segments = append(t.Segments, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket())})
-	}
+	t.Segments = decodeSegments(p.GetSegments())
 	t.PrefixEpoch = p.GetPrefixEpoch()
 	for _, x := range p.GetPrefixes() {
 		t.Prefixes = append(t.Prefixes, decodePrefix(x))
@@ -208,4 +206,11 @@ func decodeNodeState(s uint32) NodeState {
 		return NodeDraining
 	}
 	return NodeState(s)
+}
+
+func decodeSegments(list []*pb.Segment) (out shardmap.Segments) {
+	for _, s := range list {
+		out = append(out, shardmap.Segment{Start: s.GetStart(), Bucket: shardmap.Bucket(s.GetBucket()), Automatic: s.GetAutomatic()})
+	}
+	return out
 }

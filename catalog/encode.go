@@ -78,7 +78,7 @@ func encodeMap(m *shardmap.Map) *pb.BucketMap {
 
 func encodeSegments(s shardmap.Segments) (out []*pb.Segment) {
 	for i := range s {
-		out = append(out, &pb.Segment{Start: s[i].Start, Bucket: uint32(s[i].Bucket)})
+		out = append(out, &pb.Segment{Start: s[i].Start, Bucket: uint32(s[i].Bucket), Automatic: s[i].Automatic})
 	}
 	return out
 }

@@ -37,22 +37,25 @@ func (c *Change) Flip(job, number uint64, derived map[OID]uint64, note func(*Mov
 		return ErrStepOver
 	}
 	d := c.base.Database(m.Job.Database)
-	if d == nil || d.FragmentByID(m.Target) == nil || !owns(d, m.Step) {
+	if d == nil || d.FragmentByID(m.Target) == nil || !owns(d, m.Move) {
 		return ErrStepOver
 	}
 	if err := c.requireDerived(d.OID, derived); err != nil {
 		return err
 	}
-	next, err := d.Map.Reassign(m.Step.Interval, m.Target)
+	d = d.Clone()
+	if m.Resegment != nil {
+		err = c.resegment(d, m)
+	} else if d.Map, err = d.Map.Reassign(m.Step.Interval, m.Target); err == nil {
+		err = c.PutDatabase(d)
+	}
 	if err != nil {
 		return err
 	}
-	d = d.Clone()
-	d.Map = next
 	m.Step.Phase, m.Waits = StepFlipped, ""
 	m.Steps++
 	note(m.Move)
-	return errors.Join(c.PutDatabase(d), c.PutJob(m.Job.WithMove(m.Move, micros)))
+	return c.PutJob(m.Job.WithMove(m.Move, micros))
 }
 
 // FlipsWith adds to the versions by which entries were derived those of the other tables of a database that have global indexes: their entries travel as they
@@ -69,7 +72,13 @@ func (t *Table) hasGlobal() bool {
 	return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.Global })
 }
 
-func owns(d *Database, s MoveStep) bool {
+// owns tells whether the source of a move's step has its buckets.
+func owns(d *Database, m *Move) bool {
+	s := m.Step
+	if m.Resegment != nil {
+		f, ok := m.Resegment.From(d.Map)
+		return ok && f == s.Source
+	}
 	return slices.ContainsFunc(d.Map.Ranges(), func(r shardmap.Range) bool { return r.Fragment == s.Source && r.Lo <= s.Lo && s.Hi <= r.Hi })
 }
 
@@ -163,7 +172,7 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	}
 	c.DropJob(job)
 	r := &Record{
-		Kind: MoveRecord, Database: m.Job.Database, Subject: m.Interval.String(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
+		Kind: MoveRecord, Database: m.Job.Database, Subject: m.subject(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
 		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
 	}
 	r.Move.Step, r.Move.Waits = MoveStep{}, ""

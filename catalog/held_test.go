@@ -2,11 +2,11 @@ package catalog
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/sparse"
 )
 
 // TestHeldChange: a change that is held keeps others off through restarts, from the log and from a snapshot, until its home's word; nobody else's counts.
@@ -26,7 +26,7 @@ func TestHeldChange(t *testing.T) {
 				}
 			}
 			crashed := t.TempDir()
-			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			if err := sparse.Dir(crashed, dir); err != nil {
 				t.Fatal(err)
 			}
 			c = openCatalog(t, crashed)

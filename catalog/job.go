@@ -1,6 +1,10 @@
 package catalog
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/sherddb/sherd/shardmap"
+)
 
 // JobState says how far a job is.
 type JobState string
@@ -43,12 +47,32 @@ func NewDropStorageJob(id uint64, database OID, storageID uint32, micros int64) 
 	}
 }
 
+// NewDropTableJob is NewDropStorageJob of a table as it was. When its segments' rows are deleted, what no table names of their buckets is taken back.
+func NewDropTableJob(id uint64, t *Table, micros int64) *Job {
+	j := NewDropStorageJob(id, t.Database, t.StorageID, micros)
+	for _, s := range t.Segments {
+		j.Payload = binary.BigEndian.AppendUint32(j.Payload, uint32(s.Bucket))
+	}
+	return j
+}
+
 // DroppedStorage gives the storage id that a DropStorageJob is about.
 func (j *Job) DroppedStorage() (storageID uint32, ok bool) {
-	if j.Kind != DropStorageJob || len(j.Payload) != 4 {
+	if j.Kind != DropStorageJob || len(j.Payload) == 0 || len(j.Payload)%4 != 0 {
 		return 0, false
 	}
 	return binary.BigEndian.Uint32(j.Payload), true
+}
+
+// droppedBuckets gives the buckets of the segments that the table had.
+func (j *Job) droppedBuckets() shardmap.BucketSet {
+	var out []shardmap.Bucket
+	if _, ok := j.DroppedStorage(); ok {
+		for b := j.Payload[4:]; len(b) > 0; b = b[4:] {
+			out = append(out, shardmap.Bucket(binary.BigEndian.Uint32(b)))
+		}
+	}
+	return shardmap.BucketSetOf(out...)
 }
 
 // DropIndexJob is the kind of a job that deletes the entries of an index that no definition names any more.

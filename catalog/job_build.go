@@ -55,7 +55,7 @@ func (c *Change) Discard(j *Job, micros int64, why string) error {
 func (c *Change) Swept(j *Job, micros int64) error {
 	if j.Error == "" {
 		c.DropJob(j.ID)
-		return nil
+		return c.takeBack(j.Database, j.droppedBuckets())
 	}
 	return c.PutJob(&Job{
 		ID: j.ID, Kind: BuildIndexJob, State: JobFailed, Database: j.Database, Table: j.Table, Error: j.Error,

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/hex"
 	"reflect"
 	"testing"
 
@@ -66,5 +67,22 @@ func TestUnbuild(t *testing.T) {
 	v = must[*View](t)(c.Update(t.Context(), func(v *View, ch *Change) error { return ch.Swept(clean, 5) }))
 	if v.Job(id) != nil {
 		t.Errorf("%+v", v.Job(id))
+	}
+}
+
+// TestDropTableJob pins what the job that deletes a table's rows says of its segments (V1), and what it says without.
+func TestDropTableJob(t *testing.T) {
+	table := &Table{OID: 1, Database: PostgresDB, StorageID: 16400}
+	for want, segments := range map[string]shardmap.Segments{
+		"00004010": nil, "000040100010000200100000": {{Bucket: shardmap.BucketCount + 2}, {Start: []byte{7}, Bucket: shardmap.BucketCount}},
+	} {
+		table.Segments = segments
+		j := NewDropTableJob(3, table, 5)
+		if got := hex.EncodeToString(j.Payload); got != want {
+			t.Errorf("payload %s, want %s", got, want)
+		}
+		if id, ok := j.DroppedStorage(); !ok || id != 16400 || !j.droppedBuckets().Equal(segments.Buckets()) {
+			t.Errorf("it is of storage %d, %v, and of buckets %v", id, ok, j.droppedBuckets().Intervals())
+		}
 	}
 }

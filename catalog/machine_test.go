@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/sparse"
 )
 
 // randomEntries draws entries as proposers would send them, many of them stale, with names and numbers that collide.
@@ -140,7 +140,7 @@ func TestCrash(t *testing.T) {
 	for i := range 3 {
 		putTable(t, c, newTable(t, c, fmt.Sprintf("t%d", i)))
 		crashed := t.TempDir()
-		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		if err := sparse.Dir(crashed, dir); err != nil {
 			t.Fatal(err)
 		}
 		sameView(t, c.View(), openCatalog(t, crashed).View())

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/raftgroup"
@@ -65,13 +66,13 @@ func (k *mark) close() error {
 // replay is what is left to be applied before Raft runs.
 type replay struct {
 	log      raft.LogStore
-	snapshot uint64 // index of the newest snapshot
+	snapshot atomic.Uint64 // index of the one that was opened last, 0: none
 	upTo     uint64
 }
 
 // recover is called with the log before Raft restores a snapshot, if there is one. Entries behind it follow in Restore.
 func (m *machine) recover(log raft.LogStore, snapshot uint64, upTo uint64) error {
-	m.replay = &replay{log, snapshot, upTo}
+	m.replay.log, m.replay.upTo = log, upTo
 	if snapshot == 0 {
 		return m.replayLog()
 	}
@@ -82,9 +83,9 @@ func (m *machine) recover(log raft.LogStore, snapshot uint64, upTo uint64) error
 func (m *machine) replayLog() error {
 	r := m.replay
 	m.replay = nil
-	if m.index == 0 {
-		m.index = r.snapshot // of a release that did not write it into the snapshot
-	}
+	// What the machine has applied are commands. Behind the last of them the snapshot may cover entries of Raft's own, a change of members or a barrier,
+	// and those need not be in the log: it begins behind the snapshot where that came from another server.
+	m.index = max(m.index, r.snapshot.Load())
 	last, err := r.log.LastIndex()
 	if err != nil {
 		return err
@@ -107,7 +108,8 @@ func (m *machine) openMarked(path string, o *raftgroup.Options) error {
 	if err != nil {
 		return err
 	}
-	m.mark = k
+	m.mark, m.replay = k, &replay{}
+	o.Restoring = m.replay.snapshot.Store
 	o.Recover = func(log raft.LogStore, snapshot uint64) error { return m.recover(log, snapshot, upTo) }
 	return nil
 }

@@ -64,7 +64,9 @@ type Move struct {
 	Pin    bool   // the buckets are pinned when all of them are there
 	// Anchors, with Pin, name what they are pinned for.
 	Anchors []string
-	Step    MoveStep
+	// Resegment, of a ResegmentJob, says what becomes of the buckets, which are segments of a range table; Interval spans them then.
+	Resegment *Resegment
+	Step      MoveStep
 
 	// Counters, of all steps together.
 	Steps            int64 // that have flipped
@@ -79,7 +81,7 @@ func encodeMove(m *Move) *pb.Move {
 	p := &pb.Move{
 		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps, Bytes: m.Bytes,
 		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits, Pin: m.Pin,
-		Anchors: m.Anchors,
+		Anchors: m.Anchors, Resegment: encodeResegment(m.Resegment),
 	}
 	if s := m.Step; s.Number != 0 {
 		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since, Receipt: s.Receipt}
@@ -92,7 +94,7 @@ func decodeMove(p *pb.Move) (*Move, error) {
 		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(), Who: p.GetWho(), Why: p.GetWhy(),
 		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(), Blocked: p.GetBlockedMicros(),
 		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
-		Anchors: p.GetAnchors(),
+		Anchors: p.GetAnchors(), Resegment: decodeResegment(p.GetResegment()),
 	}
 	if s := p.GetStep(); s != nil {
 		if s.GetPhase() > uint32(StepDone) {
@@ -112,8 +114,10 @@ func (m *Move) check() error {
 		return errors.New("a step of a move needs a number and a phase")
 	case s.Receipt >= s.Number && s.Receipt != 0:
 		return errors.New("a step of a move goes on with a later one")
-	case s.Number != 0 && (s.Empty() || s.Lo < m.Lo || s.Hi > m.Hi || s.Source == 0 || s.Source == m.Target):
+	case s.Number != 0 && (s.Empty() || s.Lo < m.Lo || s.Hi > m.Hi || s.Source == 0 || s.Source == m.Target && m.Resegment == nil):
 		return errors.New("a step of a move is not within it")
+	case m.Resegment != nil:
+		return m.Resegment.check()
 	}
 	return nil
 }
@@ -121,19 +125,29 @@ func (m *Move) check() error {
 // NewMoveJob makes the job of a move; micros is the time now.
 func NewMoveJob(id uint64, database OID, m *Move, micros int64) *Job {
 	j := &Job{ID: id, Kind: MoveJob, State: JobRunning, Database: database, StartedMicros: micros}
+	if m.Resegment != nil {
+		j.Kind = ResegmentJob
+	}
 	return j.WithMove(m, micros)
 }
 
-// Move gives the payload of a MoveJob, an error for other jobs. It is the caller's own.
+// moves tells whether a job is driven as a move.
+func (j *Job) moves() bool { return j.Kind == MoveJob || j.Kind == ResegmentJob }
+
+// Move gives the payload of a MoveJob or a ResegmentJob, an error for other jobs. It is the caller's own.
 func (j *Job) Move() (*Move, error) {
-	if j.Kind != MoveJob {
+	if !j.moves() {
 		return nil, fmt.Errorf("job %d is no move", j.ID)
 	}
 	var p pb.Move
 	if err := proto.Unmarshal(j.Payload, &p); err != nil {
 		return nil, fmt.Errorf("job %d: %w", j.ID, err)
 	}
-	return decodeMove(&p)
+	m, err := decodeMove(&p)
+	if err == nil && (m.Resegment != nil) != (j.Kind == ResegmentJob) {
+		err = fmt.Errorf("job %d: segments are for jobs of kind %s", j.ID, ResegmentJob)
+	}
+	return m, err
 }
 
 // WithMove gives the job with another payload; micros is the time now.
@@ -157,7 +171,7 @@ type RunningMove struct {
 func (v *View) Moves(database OID) []RunningMove {
 	var out []RunningMove
 	for j := range v.Jobs() {
-		if j.Kind != MoveJob || database != 0 && j.Database != database {
+		if !j.moves() || database != 0 && j.Database != database {
 			continue
 		}
 		if m, err := j.Move(); err == nil { // it was checked when it was put
@@ -179,6 +193,9 @@ func (v *View) MoveOf(job uint64) (RunningMove, bool) {
 
 // Remaining gives the buckets that a move still has to bring to its target.
 func (d *Database) Remaining(m *Move) []shardmap.Range {
+	if m.Resegment != nil {
+		return m.Resegment.remaining(d.Map)
+	}
 	var out []shardmap.Range
 	for _, r := range d.Map.Ranges() {
 		r.Interval = r.Intersect(m.Interval)

@@ -53,11 +53,21 @@ func TestMoveFormat(t *testing.T) {
 	if m, err := NewMoveJob(3, 5, flipped, 77).Move(); err != nil || !reflect.DeepEqual(m, flipped) {
 		t.Errorf("%+v, %v", m, err)
 	}
+	split := fullMove()
+	split.Interval, split.Step = shardmap.OneBucket(shardmap.BucketCount+4), MoveStep{}
+	split.Resegment = &Resegment{
+		Table: 16400, Old: []shardmap.Bucket{shardmap.BucketCount + 4}, What: "r: split at 7",
+		New: shardmap.Segments{{Bucket: shardmap.BucketCount + 5}, {Start: []byte{7}, Bucket: shardmap.BucketCount + 6}},
+	}
+	job := NewMoveJob(3, 5, split, 77)
+	if m, err := job.Move(); err != nil || job.Kind != ResegmentJob || !reflect.DeepEqual(m, split) {
+		t.Errorf("%+v, %v", m, err)
+	}
 	zero := map[string]bool{}
 	noteFields(zero, "Move", reflect.ValueOf(fullMove()).Elem())
 	noteFields(zero, "EndedMove", reflect.ValueOf(e.ops[2].desc.(*Record).Move).Elem())
 	for path, is := range zero {
-		if is && path != "Move.Pin" && path != "Move.Anchors" {
+		if is && path != "Move.Pin" && path != "Move.Anchors" && path != "Move.Resegment" {
 			t.Errorf("%s is zero", path)
 		}
 	}

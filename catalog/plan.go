@@ -20,6 +20,8 @@ type StepKind uint8
 const (
 	BucketsStep StepKind = 1
 	LeaderStep  StepKind = 2
+	SplitStep   StepKind = 3
+	MergeStep   StepKind = 4
 )
 
 // Plan is the payload of a PlanJob.
@@ -38,6 +40,11 @@ type PlanStep struct {
 	shardmap.Interval
 	Source, Target   uint32 // of buckets
 	Fragment, Node   uint32 // of a leader
+	Table            OID    // of segments that are split or merged: Count of them, from First to Last
+	First, Last      shardmap.Bucket
+	Count            int
+	Keys             string // at which one is split (SplitKeys)
+	What             string // of segments, for people
 	Bytes, Documents int64
 	Estimate         int64 // microseconds
 	Reason           string
@@ -71,6 +78,8 @@ func (p *Plan) check() error {
 		switch {
 		case s.Kind == BucketsStep && s.OneKind() && s.Source != 0 && s.Target != 0 && s.Source != s.Target:
 		case s.Kind == LeaderStep && s.Fragment != 0 && s.Node != 0:
+		case s.Kind == SplitStep && s.Table != 0 && s.Count == 1 && s.First == s.Last && len(s.SplitKeys()) > 0:
+		case s.Kind == MergeStep && s.Table != 0 && s.Count > 1:
 		default:
 			return fmt.Errorf("a step of a plan is none: %+v", s)
 		}
@@ -92,6 +101,7 @@ func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 		m.Steps = append(m.Steps, &pb.PlanStep{
 			Kind: uint32(s.Kind), Lo: s.Lo, Hi: s.Hi, Source: s.Source, Target: s.Target, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
 			Documents: s.Documents, EstimateMicros: s.Estimate, Reason: s.Reason, Job: s.Job, Done: s.Done,
+			Table: uint32(s.Table), First: uint32(s.First), Last: uint32(s.Last), Count: uint32(s.Count), Keys: s.SplitKeys(), What: s.What,
 		})
 	}
 	for _, a := range p.Advice {
@@ -116,13 +126,14 @@ func (j *Job) Plan() (*Plan, error) {
 	}
 	p := &Plan{Epoch: m.GetEpoch(), Who: m.GetWho(), Why: m.GetWhy(), Waits: m.GetWaits()}
 	for _, s := range m.GetSteps() {
-		if s.GetKind() > uint32(LeaderStep) {
+		if s.GetKind() > uint32(MergeStep) {
 			return nil, errors.New("a step of a plan of a later release")
 		}
 		p.Steps = append(p.Steps, PlanStep{
 			Kind: StepKind(s.GetKind()), Interval: shardmap.Interval{Lo: s.GetLo(), Hi: s.GetHi()}, Source: s.GetSource(), Target: s.GetTarget(),
 			Fragment: s.GetFragment(), Node: s.GetNode(), Bytes: s.GetBytes(), Documents: s.GetDocuments(), Estimate: s.GetEstimateMicros(),
-			Reason: s.GetReason(), Job: s.GetJob(), Done: s.GetDone(),
+			Reason: s.GetReason(), Job: s.GetJob(), Done: s.GetDone(), Table: OID(s.GetTable()),
+			First: shardmap.Bucket(s.GetFirst()), Last: shardmap.Bucket(s.GetLast()), Count: int(s.GetCount()), Keys: JoinKeys(s.GetKeys()), What: s.GetWhat(),
 		})
 	}
 	for _, a := range m.GetAdvice() {

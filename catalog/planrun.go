@@ -14,7 +14,7 @@ func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 	d := v.Database(p.Job.Database)
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Done || s.Kind == BucketsStep && s.Job == 0 {
+		if s.Done || s.Kind != LeaderStep && s.Job == 0 {
 			continue
 		}
 		switch {
@@ -26,7 +26,9 @@ func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 			if j := v.Job(s.Job); j.State == JobFailed {
 				stuck = fmt.Sprintf("move %d has failed: %s", s.Job, j.Error)
 			}
-		case len(d.Remaining(&Move{Interval: s.Interval, Source: s.Source, Target: s.Target})) == 0:
+		case s.ofSegments() && s.segments(v.Table(s.Table)) == nil:
+			s.Done, changed = true, true
+		case !s.ofSegments() && len(d.Remaining(&Move{Interval: s.Interval, Source: s.Source, Target: s.Target})) == 0:
 			s.Done, changed = true, true
 		default:
 			stuck = fmt.Sprintf("move %d has ended before it was done", s.Job)
@@ -50,6 +52,8 @@ func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error 
 			return err
 		}
 		s.Done = true
+	case SplitStep, MergeStep:
+		return c.beginResegment(p, s, job, a)
 	case BucketsStep:
 		d := c.base.Database(p.Job.Database)
 		m := &Move{Interval: s.Interval, Source: s.Source, Target: s.Target}

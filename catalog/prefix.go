@@ -200,7 +200,7 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	next := *r
 	next.Fragments = fragments
 	for _, m := range c.base.Moves(database) {
-		if !m.Intersect(r.Interval).Empty() {
+		if m.touches(shardmap.NewBucketSet(r.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
@@ -213,6 +213,25 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	}
 	text := fmt.Sprintf("%d moves to %s", len(moves), d.namesOf(fragments))
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, text))
+}
+
+// PrefixMoving lists the moves under way that bring buckets of a rule to where it has them already: to be waited for by who asks for the same again. None where
+// the rule names other fragments, or something else is being done with its buckets.
+func (v *View) PrefixMoving(d *Database, prefix string, fragments []uint32) (jobs []uint64) {
+	r := d.PrefixRule(prefix)
+	if r == nil || !slices.Equal(r.Fragments, fragments) {
+		return nil
+	}
+	for _, m := range v.Moves(d.OID) {
+		if m.Intersect(r.Interval).Empty() {
+			continue
+		}
+		if !slices.Contains(fragments, m.Target) {
+			return nil
+		}
+		jobs = append(jobs, m.Job.ID)
+	}
+	return jobs
 }
 
 // PrefixMoves gives the moves that bring the buckets of a rule into fragments, each of which is to have its share. Buckets that need not move stay.

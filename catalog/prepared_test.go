@@ -3,11 +3,11 @@ package catalog
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/sparse"
 )
 
 // tableChange plans a change that makes a table.
@@ -118,7 +118,7 @@ func TestCrashWhilePrepared(t *testing.T) {
 				}
 			}
 			crashed := t.TempDir()
-			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			if err := sparse.Dir(crashed, dir); err != nil {
 				t.Fatal(err)
 			}
 			v := openCatalog(t, crashed).View()

@@ -3,10 +3,10 @@ package catalog
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
 )
 
@@ -24,7 +24,7 @@ type Stopped struct {
 // ReadStopped reads the catalog in a directory, of a node that is stopped, and changes nothing there: scratch is an empty directory for what has to be
 // written. What is damaged is in the answer; an error is of another kind.
 func ReadStopped(o Options, scratch string) (*Stopped, error) {
-	if err := os.CopyFS(scratch, os.DirFS(o.Dir)); err != nil {
+	if err := sparse.Dir(scratch, o.Dir); err != nil {
 		return nil, fmt.Errorf("copy the catalog: %w", err)
 	}
 	k, upTo, err := openMark(filepath.Join(scratch, markFile))

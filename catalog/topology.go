@@ -88,7 +88,7 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 		}
 	}
 	for _, other := range c.base.Moves(d.OID) {
-		if !other.Intersect(m.Interval).Empty() {
+		if other.touches(shardmap.NewBucketSet(m.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", other.Interval, other.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
 		}
@@ -162,7 +162,7 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 		}
 	}
 	for _, m := range c.base.Moves(database) {
-		if !m.Intersect(v).Empty() && m.Target != fragment {
+		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
 			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}

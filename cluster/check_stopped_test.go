@@ -21,6 +21,7 @@ import (
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/cluster/stopped"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -28,7 +29,7 @@ import (
 func (k *checked) left() string {
 	k.t.Helper()
 	dir := filepath.Join(k.t.TempDir(), "left")
-	if err := os.CopyFS(dir, os.DirFS(k.dir)); err != nil {
+	if err := sparse.Dir(dir, k.dir); err != nil {
 		k.t.Fatal(err)
 	}
 	makeDataDir(k.t, dir)
@@ -62,7 +63,7 @@ func checkStopped(t *testing.T, dir string) (faults, well []string) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	err = stopped.Check(t.Context(), stopped.Config{Dir: d, Scratch: t.TempDir(), Release: "0.1.0", Version: clusterversion.Newest, Logger: slog.New(slog.DiscardHandler)},
+	err = stopped.Check(t.Context(), stopped.Config{Dirs: []*catalog.DataDir{d}, Scratch: t.TempDir(), Release: "0.1.0", Version: clusterversion.Newest, Logger: slog.New(slog.DiscardHandler)},
 		func(check, subject string, ok bool, detail string) error {
 			list := &faults
 			if ok {

@@ -2,11 +2,11 @@ package cluster
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -24,7 +24,7 @@ func TestCrashOfDefiningTransaction(t *testing.T) {
 		x := h.Begin().(*Transaction)
 		storageID := runDefining(t, ctx, h, x, last)
 		crashed := t.TempDir()
-		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		if err := sparse.Dir(crashed, dir); err != nil {
 			t.Fatal(err)
 		}
 		x.Rollback()

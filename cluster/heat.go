@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/heat"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
@@ -54,8 +55,13 @@ func (s *Stage) countRead(key []byte) {
 }
 
 func (s *Stage) countWrite(key []byte) {
-	if s.meter != nil && storage.IsRow(key) {
-		s.meter.Write(storage.BucketOf(key), key)
+	if s.meter == nil || !storage.IsRow(key) {
+		return
+	}
+	if b := storage.BucketOf(key); b >= shardmap.BucketCount {
+		s.meter.WriteInOrder(b, key)
+	} else {
+		s.meter.Write(b, key)
 	}
 }
 

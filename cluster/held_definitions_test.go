@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"context"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -109,7 +109,7 @@ func TestCrashOfHeldDefinitions(t *testing.T) {
 				}
 			}
 			crashed := t.TempDir()
-			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			if err := sparse.Dir(crashed, dir); err != nil {
 				t.Fatal(err)
 			}
 			c2 := openCatalog(t, crashed)

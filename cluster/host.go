@@ -38,6 +38,8 @@ type Config struct {
 	// HeatElsewhere gives how often is used what other nodes lead; nil: there are none.
 	HeatElsewhere func(ctx context.Context) []sysview.Heat
 	Beat          time.Duration // between what nodes say of their presence; 0 is a second
+	// RebalanceLook is how often the balancer decides; 0 is a minute.
+	RebalanceLook time.Duration
 	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the driver there, as a crash would.
 	AtMove func(arrow string) error
 }
@@ -84,7 +86,7 @@ func New(cfg Config) *Host {
 	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
 	h.busy = &busy{}
 	h.coordinator.Clock = cfg.Clock
-	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Silent: h.Silent, Now: time.Now})
+	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.segmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
 	h.jobs = jobs{host: h, running: map[uint64]bool{}}
 	if cfg.Door != nil {
 		h.links = newLinks(h, cfg.Door)

@@ -28,6 +28,8 @@ type leader interface {
 	// HeldStage gives what is held, for COMMIT PREPARED.
 	HeldStage(id txn.ID) (heldStage, error)
 	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
+	// SegmentKeys gives keys of the segment of a range table, as stored, that lies in a bucket: of rows that are stored, if that is wanted, and of some that were written lately.
+	SegmentKeys(ctx context.Context, table, bucket uint32, stored bool) (storage.SegmentKeys, error)
 	// Keep keeps what is visible at T readable, for a transaction, until release is called.
 	Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error)
 	// CloseAt closes a time, for replicas that do not lead (T9).
@@ -59,7 +61,10 @@ var (
 )
 
 // localLeader is a fragment that is led here.
-type localLeader struct{ r *storage.Replica }
+type localLeader struct {
+	r *storage.Replica
+	h *Host
+}
 
 func (l localLeader) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 	return l.r.Decide(d)
@@ -125,7 +130,7 @@ func (h *Host) leader(ctx context.Context, f txn.FragmentID) (leader, error) {
 	case err != nil:
 		return nil, err
 	case p.replica != nil:
-		return localLeader{p.replica}, nil
+		return localLeader{p.replica, h}, nil
 	}
 	return remoteLeader{p.node.Leader(f)}, nil
 }

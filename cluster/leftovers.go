@@ -21,6 +21,8 @@ import (
 //   - those of buckets that have come back, where the row says something else now: by a transaction that locks the row and the entry, so that the deletion is newer
 //     than all that was ever true of the entry. Those of buckets that are elsewhere stay: a deletion would hide what a later move brings, with the versions that
 //     it has had.
+//   - those that have the name of an earlier segment of a range table stay too: that every fragment believes to own an assigned bucket of which its log says nothing
+//     does not prove that the row is here.
 //   - those of indexes that no definition names any more: a move may have brought them after the index was dropped. Numbers of indexes are never given twice.
 const (
 	leftoversEvery = 5 * time.Second

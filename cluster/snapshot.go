@@ -20,6 +20,9 @@ func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint
 		if s.Fragment == shardmap.NoFragment { // a newer map has the buckets
 			return 0, &txn.MovedError{}
 		}
+		if s.Fragment == shardmap.Taken {
+			return 0, &txn.SplitError{}
+		}
 	}
 	if h.links == nil {
 		return h.snapshotHere(ctx, shares)

@@ -37,6 +37,9 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	if id == shardmap.NoFragment { // a newer map has it
 		return nil, &txn.MovedError{}
 	}
+	if id == shardmap.Taken {
+		return nil, &txn.SplitError{}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.parts[id]; p != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sherddb/sherd/internal/sparse"
 )
 
 func TestRestart(t *testing.T) {
@@ -130,7 +132,7 @@ func TestDamagedDirectory(t *testing.T) {
 		t.Run(strings.ReplaceAll(file, "/", "."), func(t *testing.T) {
 			t.Parallel()
 			damaged := filepath.Join(t.TempDir(), "data")
-			if err := os.CopyFS(damaged, os.DirFS(data)); err != nil {
+			if err := sparse.Dir(damaged, data); err != nil {
 				t.Fatal(err)
 			}
 			damage(t, filepath.Join(damaged, file))

@@ -34,6 +34,10 @@ type Config struct {
 	AdvertiseAddr    string // other nodes
 	SQLAdvertiseAddr string // clients
 
+	// What clients are shown where TLS is offered to them (TLSAuto, which "" is, or TLSOn): files, PEM; "" is a certificate that the node makes itself.
+	SQLTLS                string
+	SQLTLSCert, SQLTLSKey string
+
 	// Of a node whose data directory is empty:
 	Join  []string // addresses of nodes of a cluster to join; none: it begins a cluster
 	Token string   // lets it in
@@ -43,9 +47,9 @@ type Config struct {
 	Labels  map[string]string // where it is: zone=a
 
 	// Of a new cluster:
-	Fragments   int    // of the database postgres; 0 is DefaultFragments
-	Replication int    // replicas that each fragment shall have; 0 is catalog.DefaultReplicationFactor
-	Verifier    string // SCRAM verifier of the superuser; "" is no password
+	Fragments   int    // of the database postgres; 0 is nothing said: DefaultFragments
+	Replication int    // replicas that each fragment shall have; 0 is nothing said: catalog.DefaultReplicationFactor
+	Password    string // of the superuser; "" is none
 
 	Logger *slog.Logger // default slog.Default()
 
@@ -62,6 +66,8 @@ type Config struct {
 	LockPatience time.Duration
 	// UpgradeLook is how often it is looked whether an upgrade can be finalized; 0 is a minute.
 	UpgradeLook time.Duration
+	// RebalanceLook is how often the balancer decides; 0 is a minute.
+	RebalanceLook time.Duration
 }
 
 func (c *Config) setDefaults() {
@@ -93,7 +99,7 @@ func advertised(configured string, l net.Listener) (string, error) {
 	listens := l.Addr().String()
 	if configured == "" {
 		if host, _, err := net.SplitHostPort(listens); err == nil && net.ParseIP(host).IsUnspecified() {
-			return "", errors.New("it listens at all addresses of this machine and must be told which one others reach it at")
+			return "", errors.New("is needed: the node listens at all addresses of this machine, and cannot know at which of them it is reached")
 		}
 		return listens, nil
 	}
@@ -106,7 +112,7 @@ func advertised(configured string, l net.Listener) (string, error) {
 	}
 	addr := net.JoinHostPort(configured, port)
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return "", fmt.Errorf("%q is not HOST or HOST:PORT", configured)
+		return "", fmt.Errorf("%q: it is not HOST or HOST:PORT", configured)
 	}
 	return addr, nil
 }

@@ -33,7 +33,7 @@ func (n *Node) buildFragments() {
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
-		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove,
+		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),

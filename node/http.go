@@ -21,9 +21,9 @@ func openHTTP(addr string) (*httpDoor, error) {
 	if addr == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := listen("operators", "http-addr", addr)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen for HTTP: %w", err)
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

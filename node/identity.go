@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/join"
@@ -23,6 +24,9 @@ func (n *Node) identify(ctx context.Context) (err error) {
 		return err
 	}
 	if n.keeper == nil {
+		if err := n.checkToken(); err != nil {
+			return err
+		}
 		if err := n.resume(ctx); err != nil {
 			return err
 		}
@@ -32,9 +36,30 @@ func (n *Node) identify(ctx context.Context) (err error) {
 			n.keeper.Dir(), self, n.dir.NodeID, n.dir.ClusterID)
 	}
 	if n.contacts == nil {
-		n.contacts, err = member.OpenContacts(n.dir.Certs())
+		if n.contacts, err = member.OpenContacts(n.dir.Certs()); err != nil {
+			return err
+		}
 	}
-	return err
+	last, _ := n.contacts.Addr(n.dir.NodeID) // none is known of a node that has just joined
+	return n.refuseTwin(ctx, last)
+}
+
+// checkToken refuses a token of another cluster for a directory that has data: who gives it means to join that one, and would get a node of this. A token of
+// the node's own cluster stays on the command line, mostly, and does nothing.
+func (n *Node) checkToken() error {
+	if n.cfg.Token == "" {
+		return nil
+	}
+	token, err := trust.ParseToken(n.cfg.Token)
+	if err != nil {
+		n.cfg.Logger.Warn("--token does nothing: the data directory is that of a node that was let in already", "token", err)
+		return nil
+	}
+	if token.ClusterID() != n.dir.ClusterID {
+		return fmt.Errorf("--token is for cluster %s, and the data directory %s is that of node %d of cluster %s: to join the other cluster, start with an empty directory; "+
+			"to go on in this one, leave the token out", token.ClusterID(), n.dir.Path, n.dir.NodeID, n.dir.ClusterID)
+	}
+	return nil
 }
 
 // begin makes the identity of an empty directory.
@@ -50,6 +75,9 @@ func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error
 		return id, err
 	case len(n.cfg.Join) > 0:
 		return n.join(ctx, certs, 0)
+	}
+	if err := n.checkNewAccess(); err != nil {
+		return id, err
 	}
 	n.keeper, err = member.Found(certs, id.ClusterID, id.NodeID, n.cfg.Now)
 	return id, err
@@ -94,8 +122,18 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 		return id, err
 	}
 	info.Name, info.Node = n.cfg.Name, as
+	var addrs []string
+	for _, a := range n.cfg.Join {
+		if !n.isSelf(ctx, a) {
+			addrs = append(addrs, a)
+		}
+	}
+	if len(addrs) == 0 {
+		return id, fmt.Errorf("--join %s is this node itself: name another node of the cluster; the first node of a cluster is started without --join", strings.Join(n.cfg.Join, ","))
+	}
 	joined, err := join.Join(ctx, join.Request{
-		Addrs: n.cfg.Join, Token: token, Dir: certs, Version: n.cfg.Version, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
+		Failed: func(err error) { n.cfg.Logger.Warn("a node of --join was not reached; the next is asked", "why", err) },
+		Addrs:  addrs, Token: token, Dir: certs, Version: n.cfg.Version, Info: info, Now: n.cfg.Now, Dial: n.cfg.Dial,
 	})
 	if err != nil {
 		return id, err
@@ -110,16 +148,12 @@ func (n *Node) join(ctx context.Context, certs string, as uint32) (id catalog.Id
 
 // info is what this node says of itself for the list of nodes.
 func (n *Node) info() (*pb.NodeInfo, error) {
-	nodeAddr, err := advertised(n.cfg.AdvertiseAddr, n.port.listener)
-	if err != nil {
-		return nil, fmt.Errorf("--advertise-addr: %w", err)
-	}
 	sqlAddr, err := advertised(n.cfg.SQLAdvertiseAddr, n.listener)
 	if err != nil {
-		return nil, fmt.Errorf("--sql-advertise-addr: %w", err)
+		return nil, fmt.Errorf("--sql-advertise-addr %w", err)
 	}
 	return &pb.NodeInfo{
-		NodeAddr: nodeAddr, SqlAddr: sqlAddr, HttpAddr: n.http.addr(), Labels: n.cfg.Labels, Gateway: n.cfg.Gateway,
+		NodeAddr: n.self, SqlAddr: sqlAddr, HttpAddr: n.http.addr(), Labels: n.cfg.Labels, Gateway: n.cfg.Gateway,
 		Release: n.cfg.Version.Release, Speaks: n.cfg.Version.To,
 	}, nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/cluster/tablelock"
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/cluster/trust"
+	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/pgwire"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/sql"
@@ -32,6 +33,7 @@ import (
 // Node is a running node. All methods may be called concurrently, but Close once.
 type Node struct {
 	cfg       Config
+	given     Config // cfg before its defaults
 	dir       *catalog.DataDir
 	keeper    *trust.Keeper
 	contacts  *member.Contacts
@@ -49,7 +51,11 @@ type Node struct {
 	server    *sql.Server
 	wire      *pgwire.Server
 	listener  net.Listener
+	tls       clientTLS
 	http      *httpDoor
+
+	self     string      // where others reach this node
+	suspects chan string // where others know it to be, if that is elsewhere
 
 	found atomic.Bool   // the cluster knows where this node is
 	tries atomic.Uint32 // of addresses, until then
@@ -64,16 +70,20 @@ const maxClockAhead = 10 * time.Second
 
 // Open builds a node from the ground up: doors, directory, catalog, fragments, sessions. Clients are taken once Serve is called.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
+	given := cfg
 	cfg.setDefaults()
 	cfg.Logger = slog.New(raftgroup.Quieten(cfg.Logger.Handler()))
-	n := &Node{cfg: cfg, removed: make(chan error, 1)}
+	n := &Node{cfg: cfg, given: given, removed: make(chan error, 1), suspects: make(chan string, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close(ctx))
 		}
 	}()
-	if n.listener, err = net.Listen("tcp", cfg.SQLAddr); err != nil {
-		return nil, fmt.Errorf("cannot listen for clients: %w", err)
+	if err = n.loadClientTLS(); err != nil {
+		return nil, err
+	}
+	if n.listener, err = listen("clients", "sql-addr", cfg.SQLAddr); err != nil {
+		return nil, err
 	}
 	if n.http, err = openHTTP(cfg.HTTPAddr); err != nil {
 		return nil, err
@@ -81,13 +91,20 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err = n.port.listen(cfg.NodeAddr); err != nil {
 		return nil, err
 	}
+	if n.self, err = advertised(cfg.AdvertiseAddr, n.port.listener); err != nil {
+		return nil, fmt.Errorf("--advertise-addr %w", err)
+	}
 	if err = n.identify(ctx); err != nil {
 		return nil, err
 	}
 	if err = n.openCatalog(ctx); err != nil {
 		return nil, err
 	}
-	return n, n.openSessions(ctx)
+	if err = n.openSessions(ctx); txn.IsAhead(err) {
+		err = fmt.Errorf("the clock of this machine, at %s, is too far ahead of the other nodes' clocks, or theirs of it: set it right. Another node said: %w",
+			cfg.Now().UTC().Format(time.RFC3339), err)
+	}
+	return n, err
 }
 
 // openCatalog opens the node's port and the catalog, which needs it to hear of the other nodes, and says there where this node is reached.
@@ -106,6 +123,9 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	host.Report = n.report
 	host.Register(n.port.joining, n.port.members)
 	n.buildFragments()
+	background, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.background.Go(func() { n.findTwins(background) })
 	n.port.open()
 	if err = n.port.awaitCatalog(ctx, n); err != nil {
 		return err
@@ -114,19 +134,30 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if n.dir.NodeID == 1 {
-		if err = n.bootstrap(ctx, info); err != nil {
+	founded := false
+	if self := n.catalog.View().Node(n.dir.NodeID); self != nil {
+		if err = n.refuseTwin(ctx, self.NodeAddr); err != nil {
 			return err
 		}
+	}
+	if n.dir.NodeID == 1 {
+		if founded, err = n.bootstrap(ctx, info); err != nil {
+			return err
+		}
+	}
+	if self := n.catalog.View().Node(n.dir.NodeID); self != nil {
+		n.sayIgnored(self, n.dir.Created, founded)
 	}
 	if err = n.register.Establish(ctx, n.keeper); err != nil {
 		return err
 	}
-	background, stop := context.WithCancel(context.Background())
-	n.stop = stop
 	n.attend(background)
 	n.background.Go(func() { n.watchRemoval(background) })
+	n.background.Go(func() { n.watchTwin(background) })
 	n.background.Go(func() { n.notices.Run(background) })
+	if !n.dir.Created && len(n.cfg.Join) > 0 {
+		n.background.Go(func() { n.sayElsewhere(background) })
+	}
 	return n.announce(ctx, background, info)
 }
 
@@ -138,6 +169,13 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	}
 	if at := n.clusterVersion(); at > n.cfg.Version.To {
 		return fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions up to %d: start the newer release here", at, n.cfg.Version.Release, n.cfg.Version.To)
+	}
+	if err = n.checkAccess(); err != nil {
+		return err
+	}
+	offered, err := n.clientConfig()
+	if err != nil {
+		return err
 	}
 	if err = n.host.Start(ctx); err != nil {
 		return err
@@ -171,7 +209,11 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 		_ = n.catalog.Watch(watching, func(v *catalog.View) error { n.server.EndOrphans(v); return nil }) // it ends with its context
 	})
 	n.background.Go(func() { n.server.RunJobs(watching) })
+	if offered != nil && n.tls.certFile == "" {
+		n.background.Go(func() { n.keepClientTLS(watching) })
+	}
 	n.wire = pgwire.NewServer(pgwire.Config{
+		TLS: offered,
 		NewSession: func(ctx context.Context, p sql.StartupParams) (pgwire.Session, error) {
 			s, err := n.server.NewSession(ctx, p)
 			if err != nil {
@@ -200,31 +242,36 @@ func (n *Node) clusterVersion() uint32 {
 	return 0
 }
 
-// bootstrap makes the definitions of a new cluster.
-func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) error {
+// bootstrap makes the definitions of a new cluster, and tells whether there were none.
+func (n *Node) bootstrap(ctx context.Context, info *pb.NodeInfo) (created bool, err error) {
 	first := catalog.Node{ID: n.dir.NodeID, Name: n.cfg.Name, Block: "A"}
 	if first.Name == "" {
 		first.Name = "n1"
 	}
 	member.Describe(&first, info)
-	created, err := n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
-		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: n.cfg.Verifier,
-		Node: first, Format: n.cfg.Version.To,
+	if n.catalog.View().Cluster() == nil {
+		if err := n.checkNewAccess(); err != nil { // a start before this one did not come so far
+			return false, err
+		}
+	}
+	verifier := ""
+	if n.cfg.Password != "" {
+		if verifier, err = scramsecret.Make(n.cfg.Password); err != nil {
+			return false, err
+		}
+	}
+	return n.catalog.Bootstrap(ctx, catalog.BootstrapOptions{
+		ClusterID: n.dir.ClusterID, Fragments: n.cfg.Fragments, Replication: n.cfg.Replication, PasswordHash: verifier, Node: first, Format: n.cfg.Version.To,
 	})
-	if err != nil || created {
-		return err
-	}
-	d := n.catalog.View().Database(catalog.PostgresDB)
-	if d != nil && n.cfg.Fragments != len(d.Fragments) && n.cfg.Fragments != DefaultFragments {
-		n.cfg.Logger.Warn(fmt.Sprintf("--fragments %d is only for a new cluster; the database postgres has %d", n.cfg.Fragments, len(d.Fragments)),
-			"hint", "ALTER DATABASE postgres FRAGMENTS n will change it online")
-	}
-	return nil
 }
 
 // URL is what psql and drivers connect with.
 func (n *Node) URL() string {
-	return "postgres://postgres@" + n.listener.Addr().String() + "/postgres"
+	addr := n.listener.Addr().String()
+	if host, port, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).IsUnspecified() {
+		addr = net.JoinHostPort("127.0.0.1", port)
+	}
+	return "postgres://postgres@" + addr + "/postgres"
 }
 
 // Large tells whether a transaction whose writes do not stay in memory is under way on this node, or was a moment ago.

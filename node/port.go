@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/catalognet"
@@ -30,10 +31,8 @@ type port struct {
 
 // listen takes the address; nobody is served yet.
 func (p *port) listen(addr string) (err error) {
-	if p.listener, err = net.Listen("tcp", addr); err != nil {
-		return fmt.Errorf("cannot listen for other nodes: %w", err)
-	}
-	return nil
+	p.listener, err = listen("other nodes", "node-addr", addr)
+	return err
 }
 
 // build makes door, servers and the transport of Raft. Nothing of it is open yet.
@@ -42,6 +41,8 @@ func (p *port) build(n *Node) {
 		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Version, Addr: n.addrOf, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
 		Admit:          func(peer trust.Peer) error { return n.register.Admit(peer) },
 		ClusterVersion: n.clusterVersion,
+		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },
+		KnownAt:        n.suspectTwin,
 	})
 	p.members, p.joining = grpc.NewServer(door.MemberOptions()...), grpc.NewServer(door.JoinOptions()...)
 	p.mux = raftnet.New(p.door, p.members, n.cfg.Logger)
@@ -97,6 +98,14 @@ func (p *port) awaitCatalog(ctx context.Context, n *Node) error {
 			n.tellMoved(ctx, link)
 		})
 	}
+	asking.Go(func() { p.sayWaiting(ctx, n) })
+	asking.Go(func() {
+		select {
+		case twin := <-n.removed:
+			stop(twin)
+		case <-ctx.Done():
+		}
+	})
 	err := n.catalog.WaitReady(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
@@ -159,5 +168,28 @@ func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 			n.port.door.Evict(r.ID)
 			n.port.mux.Forget(r.ID)
 		}
+	}
+}
+
+// waitingPause is how often it is said that a start waits for the catalog, and why.
+const waitingPause = 10 * time.Second
+
+// sayWaiting says that this node waits for the cluster's definitions, and what is in the way, until ctx ends.
+func (p *port) sayWaiting(ctx context.Context, n *Node) {
+	t := time.NewTicker(waitingPause)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		why := "the nodes answer, and none of them leads the catalog, or its leader has not taken this one in"
+		for _, other := range n.contacts.Nodes() {
+			if link, err := p.door.Link(other, door.TaskLink); other != n.dir.NodeID && err == nil && link.Err() != nil {
+				why = fmt.Sprintf("node %d: %s", other, link.Err())
+			}
+		}
+		n.cfg.Logger.Warn("still waiting for the cluster's definitions", "why", why)
 	}
 }

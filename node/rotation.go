@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"maps"
 	"slices"
@@ -169,7 +170,8 @@ func (n *Node) authorities(ctx context.Context) ([]sysview.Authority, error) {
 	}
 	var out []sysview.Authority
 	for _, s := range standing {
-		a := sysview.Authority{Name: s.Fingerprint().String(), Phase: s.Phase, Since: s.Cert.NotBefore, Expires: s.Cert.NotAfter}
+		a := sysview.Authority{Name: s.Fingerprint().String(), Phase: s.Phase, Since: s.Cert.NotBefore, Expires: s.Cert.NotAfter,
+			Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Cert.Raw}))}
 		if waiting.Authority == s.Fingerprint() && waiting.Kind == trust.Wait {
 			a.WaitsFor, a.WaitsUntil = n.namesOf(waiting.Nodes), waiting.Until
 		}

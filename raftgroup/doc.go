@@ -42,5 +42,6 @@
 // # Limits
 //
 // One log entry is at most MaxEntry bytes (raft-wal refuses 64 MiB). The log preallocates its segments, so a full disk shows
-// when a segment is begun. hashicorp/raft stays at v1.7.3: v1.8.0 does not build with raft-wal without a replace directive.
+// when a segment is begun. What a kill leaves between two segments raft-wal v0.4.2 would refuse to go on with: walseal.go finishes it before the log
+// is opened. hashicorp/raft stays at v1.7.3: v1.8.0 does not build with raft-wal without a replace directive.
 package raftgroup

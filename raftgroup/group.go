@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -65,6 +66,9 @@ func (g *Group) start() error {
 			return diskError(err)
 		}
 		snaps = s
+	}
+	if o.Restoring != nil {
+		snaps = openings{snaps, o.Restoring}
 	}
 	var store raft.LogStore = g.log
 	if o.WrapLog != nil {
@@ -131,6 +135,21 @@ func (g *Group) recover(store raft.LogStore, snaps raft.SnapshotStore) error {
 		index = metas[0].Index
 	}
 	return g.opts.Recover(store, index)
+}
+
+// openings tells of each snapshot that is opened.
+type openings struct {
+	raft.SnapshotStore
+	opened func(index uint64)
+}
+
+// Open implements raft.SnapshotStore.
+func (o openings) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	meta, r, err := o.SnapshotStore.Open(id)
+	if err == nil {
+		o.opened(meta.Index)
+	}
+	return meta, r, err
 }
 
 // refreshVoters notes whether this server is the only voter.

@@ -72,7 +72,11 @@ func TestApplySurvivesReopen(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
 	for round := 1; round <= 3; round++ {
-		g, j := open(t, dir, Options{RestoreOnStart: true, TrailingLogs: 1})
+		restoring := uint64(0)
+		g, j := open(t, dir, Options{RestoreOnStart: true, TrailingLogs: 1, Restoring: func(i uint64) { restoring = i }})
+		if told := restoring > 0; told != (round == 3) {
+			t.Fatalf("round %d: a snapshot of entry %d is restored", round, restoring)
+		}
 		resp, index, err := g.Apply(ctx, []byte{'a' + byte(round)})
 		if err != nil || resp != round || index == 0 {
 			t.Fatalf("round %d: response %v index %d err %v", round, resp, index, err)

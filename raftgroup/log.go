@@ -42,8 +42,11 @@ func openWAL(o *Options, dir string) (*wal.WAL, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return wal.Open(dir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(segment.NewFiler(dir, newVFS())),
-		wal.WithLogger(newLogger(o.Logger, o.Name)))
+	filer := segment.NewFiler(dir, newVFS())
+	if err := sealTail(dir, filer); err != nil {
+		return nil, fmt.Errorf("finish the log's last segment: %w", err)
+	}
+	return wal.Open(dir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(filer), wal.WithLogger(newLogger(o.Logger, o.Name)))
 }
 
 // movedDir is what Dir/log is called once the shared device holds it all.

@@ -46,6 +46,9 @@ type Options struct {
 	// Recover, if set, is called before Raft starts with the log and the index of the newest snapshot (0 if none). A durable
 	// state machine re-applies from the log what it lost in a crash and Raft believes applied.
 	Recover func(log raft.LogStore, snapshotIndex uint64) error
+	// Restoring, if set, is called with the index of a snapshot that is opened: at Open, before each that the state machine is then given. What a state
+	// machine knows itself is the last command before it, and there may have been entries of Raft's own behind that.
+	Restoring func(snapshotIndex uint64)
 	// WrapLog, if set, stands between Raft and the log; storage uses it to refuse truncation above what is in its tables.
 	WrapLog func(raft.LogStore) raft.LogStore
 

@@ -86,6 +86,34 @@ func (m *Map) assign(ranges []Range, n int) (*Map, error) {
 	return NewAssignedMap(m.epoch+1, append(slices.Clone(m.ranges), ranges...), top+uint32(n))
 }
 
+// Reserve gives the map of the next epoch, by which n more numbers were given out, and the first of them. Nobody has their buckets yet (Replace).
+func (m *Map) Reserve(n int) (next *Map, first Bucket, err error) {
+	top := m.Top()
+	if n <= 0 || n > int(BucketLimit-top) {
+		return nil, 0, fmt.Errorf("bucket map: %d new buckets, where %d can be given out", n, BucketLimit-top)
+	}
+	next, err = NewAssignedMap(m.epoch+1, m.ranges, top+uint32(n))
+	return next, Bucket(top), err
+}
+
+// Replace gives the map of the next epoch, in which some assigned buckets are taken back, and others, which were reserved, belong to a fragment instead.
+func (m *Map) Replace(old, by BucketSet, fragment FragmentID) (*Map, error) {
+	if !old.Intersect(AllBuckets()).IsEmpty() || !old.Minus(m.All()).IsEmpty() {
+		return nil, fmt.Errorf("bucket map: of buckets %v some are not assigned", old.Intervals())
+	}
+	next, err := m.Release(old)
+	if err != nil {
+		return nil, err
+	}
+	ranges := slices.Clone(next.ranges)
+	for _, b := range by.Intervals() {
+		for at := b.Lo; at < b.Hi; at++ {
+			ranges = append(ranges, Range{OneBucket(Bucket(at)), fragment})
+		}
+	}
+	return NewAssignedMap(m.epoch+1, ranges, m.Top())
+}
+
 // Release gives the map of the next epoch without some assigned buckets, which nobody names any more. Their numbers are not given out again.
 func (m *Map) Release(set BucketSet) (*Map, error) {
 	if ivs := set.Intervals(); len(ivs) > 0 && ivs[0].Lo < BucketCount {

@@ -45,7 +45,7 @@ func TestAssignedBuckets(t *testing.T) {
 		t.Error("a bucket goes that was never given out")
 	}
 	c, err := b.Release(BucketSetOf(BucketCount + 1))
-	if err != nil || c.Lookup(BucketCount+1) != NoFragment || c.Lookup(BucketCount+2) != 7 || c.Has(Interval{BucketCount, BucketCount + 2}) {
+	if err != nil || c.Lookup(BucketCount+1) != Taken || c.Lookup(BucketCount+2) != 7 || c.Has(Interval{BucketCount, BucketCount + 2}) {
 		t.Fatalf("released to %v: %v", c, err)
 	}
 	if _, next, err := c.Assign([]FragmentID{7}); err != nil || next != BucketCount+3 {

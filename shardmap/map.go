@@ -3,6 +3,7 @@ package shardmap
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 )
@@ -24,6 +25,10 @@ type Share struct {
 
 // NoFragment is the owner of assigned buckets that a map does not have. A map that is as new as the definition that names a bucket has it.
 const NoFragment FragmentID = 0
+
+// Taken is the owner of assigned buckets that were given out and taken back: other segments have taken their place, or the table is gone. Definitions as new as
+// the map do not name them.
+const Taken FragmentID = math.MaxUint32
 
 // Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space (B2), may have assigned buckets besides, and is
 // immutable.
@@ -71,10 +76,14 @@ func (m *Map) Epoch() uint64 { return m.epoch }
 // Ranges gives the map's ranges in order; the caller must not change them.
 func (m *Map) Ranges() []Range { return m.ranges }
 
-// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges; NoFragment for an assigned one that the map does not have.
+// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges; NoFragment for an assigned one that was not given out by this map, Taken for
+// one that was taken back.
 func (m *Map) Lookup(b Bucket) FragmentID {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > uint32(b) })
 	if i == len(m.ranges) || m.ranges[i].Lo > uint32(b) {
+		if uint32(b) < m.Top() {
+			return Taken
+		}
 		return NoFragment
 	}
 	return m.ranges[i].Fragment
@@ -105,7 +114,7 @@ func (m *Map) Owned(f FragmentID) BucketSet {
 }
 
 // Split divides a set of buckets among the fragments that own them, in the order of each fragment's first bucket in the set. Assigned buckets that the
-// map does not have are NoFragment's share.
+// map does not have are the share of NoFragment and Taken, as Lookup says.
 func (m *Map) Split(set BucketSet) []Share {
 	var order []FragmentID
 	parts := map[FragmentID][]Interval{}
@@ -118,15 +127,19 @@ func (m *Map) Split(set BucketSet) []Share {
 		}
 		parts[f] = append(parts[f], v)
 	}
+	lack := func(v Interval) {
+		add(Taken, v.Intersect(Interval{Hi: m.Top()}))
+		add(NoFragment, v.Intersect(Interval{Lo: m.Top(), Hi: BucketLimit}))
+	}
 	i := 0
 	for _, v := range set.ivs {
 		i += sort.Search(len(m.ranges)-i, func(k int) bool { return m.ranges[i+k].Hi > v.Lo })
 		for k := i; k < len(m.ranges) && m.ranges[k].Lo < v.Hi; k++ {
-			add(NoFragment, Interval{v.Lo, m.ranges[k].Lo})
+			lack(Interval{v.Lo, m.ranges[k].Lo})
 			add(m.ranges[k].Fragment, v.Intersect(m.ranges[k].Interval))
 			v.Lo = min(v.Hi, m.ranges[k].Hi)
 		}
-		add(NoFragment, v)
+		lack(v)
 	}
 	out := make([]Share, len(order))
 	for i, f := range order {

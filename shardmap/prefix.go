@@ -126,6 +126,22 @@ func (ps Prefixes) Match(text string) *Prefix {
 	}
 }
 
+// Under gives the buckets in which all lies that is hashed by a text which begins with this one; ok is false where that may be anywhere.
+func (ps Prefixes) Under(text string) (set BucketSet, ok bool) {
+	p := ps.Match(text)
+	if p == nil {
+		return BucketSet{}, false
+	}
+	ivs := []Interval{p.Interval}
+	text = fold(text)
+	for i := range ps { // longer prefixes count before it
+		if strings.HasPrefix(ps[i].Text, text) {
+			ivs = append(ivs, ps[i].Interval)
+		}
+	}
+	return NewBucketSet(ivs...), true
+}
+
 // common is the length of what two texts both begin with.
 func common(a, b string) int {
 	n := 0

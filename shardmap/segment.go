@@ -14,6 +14,8 @@ const RangeTable = "range"
 type Segment struct {
 	Start  []byte // the lowest key, encoded; empty: the lowest of all
 	Bucket Bucket
+	// Automatic is one of which nobody said that it begins there: it may become one with the one before again.
+	Automatic bool
 }
 
 // Segments are those of a range table, in order: the first begins at the lowest key, each ends where the next begins. They are never changed in place.
@@ -87,22 +89,4 @@ func (s Segments) Buckets() BucketSet {
 		all[i] = s[i].Bucket
 	}
 	return BucketSetOf(all...)
-}
-
-// Split gives the segments with one more, which begins at a key and lies in a new bucket.
-func (s Segments) Split(at []byte, bucket Bucket) (Segments, error) {
-	i := s.Place(at)
-	if len(at) == 0 || bytes.Equal(s[i].Start, at) {
-		return nil, fmt.Errorf("a segment begins there already")
-	}
-	return slices.Insert(slices.Clone(s), i+1, Segment{Start: at, Bucket: bucket}), nil
-}
-
-// Merge gives the segments without the one that begins at a key: its range is that of the one before it then.
-func (s Segments) Merge(at []byte) (Segments, error) {
-	i := s.Place(at)
-	if i == 0 || !bytes.Equal(s[i].Start, at) {
-		return nil, fmt.Errorf("no two segments meet there")
-	}
-	return slices.Delete(slices.Clone(s), i, i+1), nil
 }

@@ -57,42 +57,34 @@ func TestSegmentsByVitessNames(t *testing.T) {
 	}
 }
 
-func TestSplitAndMergeSegments(t *testing.T) {
-	s := NewSegments(nil, BucketCount)
-	k := hexKeys(t, "40", "80")
-	a, err := s.Split(k[1], BucketCount+1)
+// TestReplaceBuckets: new numbers are reserved, take the place of old ones, and what was taken back is told from what was not given out.
+func TestReplaceBuckets(t *testing.T) {
+	m, first, err := NewInitialMap([]FragmentID{1, 2}).Assign([]FragmentID{2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := a.Split(k[0], BucketCount+2)
-	if err != nil {
+	reserved, next, err := m.Reserve(2)
+	if err != nil || next != first+2 || reserved.Lookup(next) != Taken || m.Lookup(next) != NoFragment {
+		t.Fatalf("reserved %d: %v", next, err)
+	}
+	old, by := BucketSetOf(first), BucketSetOf(next, next+1)
+	split, err := reserved.Replace(old, by, 2)
+	if err != nil || split.Epoch() != reserved.Epoch()+1 {
 		t.Fatal(err)
 	}
-	if got, want := b.names(), []string{"-40", "40-80", "80-"}; !slices.Equal(got, want) {
-		t.Fatalf("segments %v, want %v", got, want)
+	for b, want := range map[Bucket]FragmentID{first: Taken, first + 1: 1, next: 2, next + 1: 2, next + 2: NoFragment} {
+		if got := split.Lookup(b); got != want {
+			t.Errorf("bucket %d is in fragment %d, want %d", b, got, want)
+		}
+		if got := split.Split(BucketSetOf(b)); len(got) != 1 || got[0].Fragment != want {
+			t.Errorf("bucket %d is divided as %v", b, got)
+		}
 	}
-	if got := b[1]; got.Bucket != BucketCount+2 {
-		t.Errorf("the new segment is %v", got)
+	if _, err := split.Replace(old, by, 2); err == nil {
+		t.Error("a bucket was taken back twice")
 	}
-	if len(s) != 1 || len(a) != 2 {
-		t.Error("segments were changed in place")
-	}
-	if _, err := b.Split(k[0], BucketCount+3); err == nil {
-		t.Error("split where a segment begins")
-	}
-	c, err := b.Merge(k[1])
-	if err != nil || c.Check() != nil {
-		t.Fatal(err, c.Check())
-	}
-	if got := c[1]; got.Bucket != BucketCount+2 || len(c) != 2 {
-		t.Errorf("merged: %v", got)
-	}
-	d, err := c.Merge(k[0])
-	if err != nil || len(d) != 1 || d[0].Bucket != BucketCount {
-		t.Fatalf("merged: %v, %v", d, err)
-	}
-	if _, err := d.Merge(k[0]); err == nil {
-		t.Error("merged where no segments meet")
+	if _, err := split.Replace(BucketSetOf(7), by, 2); err == nil {
+		t.Error("a hashed bucket was taken back")
 	}
 }
 

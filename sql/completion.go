@@ -5,8 +5,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// completion holds back the last statement's command tag: it is said only when its implicit transaction has committed. Of a statement that writes and is
-// all of its transaction it holds back what it returns, too, as loneAnswer does for the extended protocol.
+// completion holds back the last statement's command tag: it is said only when its implicit transaction has committed. Of a statement that writes or defines
+// something and is all of its transaction it holds back what it returns and remarks, too, as loneAnswer does for queries of the extended protocol, and keeps
+// what it is given by COPY: so it can be run again where rows have moved beneath it.
 type completion struct {
 	ResultWriter
 	tags    []string
@@ -15,7 +16,13 @@ type completion struct {
 	holds   bool
 	columns []Column // not described yet
 	held    heldAnswer
+	remarks []*pgerr.Error // notices
+	dir     string         // of temporary files
+	copied  *keptCopy      // nil: it is no COPY FROM
 }
+
+// maxRemarks bounds the notices that are kept.
+const maxRemarks = 1000
 
 // hold keeps what the statement returns, where it is all of its transaction.
 func (c *completion) hold() {
@@ -26,8 +33,34 @@ func (c *completion) hold() {
 
 // drop forgets what was kept, before the statement is run again.
 func (c *completion) drop() {
-	c.tags, c.columns = nil, nil
+	c.tags, c.columns, c.remarks = nil, nil, nil
 	c.held.drop()
+}
+
+// again tells whether the statement may be run again after an error.
+func (c *completion) again() bool { return c.lone && !c.told && (c.copied == nil || !c.copied.passed) }
+
+// close ends what was kept; the client of a statement that has failed is told what it has remarked.
+func (c *completion) close(err error) {
+	if c.copied != nil {
+		c.copied.close()
+	}
+	if err != nil {
+		_ = c.remark() // that has failed more than this
+	}
+}
+
+// remark gives the notices that were kept.
+func (c *completion) remark() error {
+	list := c.remarks
+	c.remarks = nil
+	for _, n := range list {
+		c.told = true
+		if err := c.ResultWriter.Notice(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // describe gives the columns that were kept.
@@ -55,7 +88,10 @@ func (c *completion) pass() error {
 	if err := c.describe(); err != nil {
 		return err
 	}
-	return c.held.pass()
+	if err := c.held.pass(); err != nil {
+		return err
+	}
+	return c.remark()
 }
 
 // Describe implements ResultWriter.
@@ -78,6 +114,10 @@ func (c *completion) Row(row []types.Datum) error {
 
 // Notice implements ResultWriter. A client that has been told of something does not hear of it again.
 func (c *completion) Notice(n *pgerr.Error) error {
+	if c.holds && len(c.remarks) < maxRemarks {
+		c.remarks = append(c.remarks, n)
+		return nil
+	}
 	if err := c.pass(); err != nil {
 		return err
 	}
@@ -85,10 +125,18 @@ func (c *completion) Notice(n *pgerr.Error) error {
 	return c.ResultWriter.Notice(n)
 }
 
-// CopyIn implements ResultWriter.
+// CopyIn implements ResultWriter. The client is asked once.
 func (c *completion) CopyIn(f CopyFormat) (CopyReader, error) {
-	c.told = true
-	return c.ResultWriter.CopyIn(f)
+	if c.copied != nil {
+		c.copied.rewind()
+		return c.copied, nil
+	}
+	in, err := c.ResultWriter.CopyIn(f)
+	if err != nil || !c.lone {
+		return in, err
+	}
+	c.copied = &keptCopy{live: in, dir: c.dir}
+	return c.copied, nil
 }
 
 // CopyOut implements ResultWriter.

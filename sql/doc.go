@@ -18,7 +18,8 @@
 // row locks kept, so that it gets further each time: at READ COMMITTED, and at any level where it is a transaction of its own. Where the
 // commit of such a transaction meets the conflict, the statement is run again too, as long as the client has seen nothing of it. A client
 // that uses Parse and Execute has seen the command's tag by then. The rows of a statement that locks them are held until it has locked all, up
-// to 4 MiB, so that it can be run again so long; not those of cursors and of portals with a row limit.
+// to 4 MiB, so that it can be run again so long; not those of cursors and of portals with a row limit. Notices wait with
+// them, and definitions, EXPLAIN ANALYZE, EXECUTE and COPY FROM are run again likewise, by either protocol: what the client of a COPY sends is kept, up to 1 GiB.
 //
 // Savepoints are places in what the transaction has staged (exec.Mark), in its locks and its settings. An error undoes what was done since
 // the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).

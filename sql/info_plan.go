@@ -52,6 +52,9 @@ func (i info) PlanRebalance(database string, emit func(builtin.PlanStep) error) 
 			Plan: int64(id), Step: n + 1, Ranges: s.Interval.String(), From: d.NameOf(s.Source), To: d.NameOf(s.Target), Bytes: s.Bytes, Documents: s.Documents,
 			Seconds: float64(s.Estimate) / 1e6, Reason: s.Reason,
 		}
+		if s.What != "" {
+			out.Ranges = s.What
+		}
 		if s.Kind == catalog.LeaderStep {
 			out.Ranges, out.From, out.To = "leader", d.NameOf(s.Fragment), nodeName(i.view(), s.Node)
 		}

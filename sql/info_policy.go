@@ -38,9 +38,9 @@ func (i info) mayDefine(name string, table catalog.OID) error {
 		return nil
 	case i.tx.modes.readOnly:
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", name)
-	case i.tx.usesTable(table) && i.tx.defined != table:
+	case i.tx.usesAlready(table):
 		return pgerr.New(pgerr.ObjectInUse, "cannot execute %s because the table is being used by active queries in this session", name)
 	}
-	i.tx.defining, i.tx.defined = table, 0
+	i.tx.defines(table)
 	return nil
 }

@@ -29,7 +29,7 @@ func (i info) SetPrefix(prefix string, fragments []string, o builtin.PrefixOptio
 	}
 	d := i.db.cfg.Catalog.View().Database(i.database)
 	if d == nil {
-		return 0, pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
+		return 0, noDatabase()
 	}
 	targets, err := d.PrefixFragments(fragments)
 	if err != nil {
@@ -45,11 +45,31 @@ func (i info) SetPrefix(prefix string, fragments []string, o builtin.PrefixOptio
 	return 0, i.addPrefix(text, targets, o)
 }
 
+func noDatabase() error {
+	return pgerr.New(pgerr.InvalidCatalogName, "the database does not exist any more")
+}
+
 // movePrefix names other fragments for the buckets of a rule, and begins the moves.
 func (i info) movePrefix(text string, fragments []uint32, o builtin.PrefixOptions) (int64, error) {
 	errMore := errors.New("sql: the buckets were moved meanwhile")
 	for {
-		moves, err := i.db.cfg.Catalog.View().Database(i.database).PrefixMoves(text, fragments)
+		view := i.db.cfg.Catalog.View()
+		d := view.Database(i.database)
+		if d == nil {
+			return 0, noDatabase()
+		}
+		if under := view.PrefixMoving(d, text, fragments); len(under) > 0 { // it has been asked for before
+			if !o.Wait {
+				return 0, nil
+			}
+			for _, job := range under {
+				if err := i.waitMove(job); err != nil {
+					return 0, err
+				}
+			}
+			continue
+		}
+		moves, err := d.PrefixMoves(text, fragments)
 		if err != nil {
 			return 0, err
 		}
@@ -177,10 +197,11 @@ func (i info) lockPrefixTables() ([]catalog.OID, error) {
 			return nil, err
 		}
 		for _, t := range tables {
-			if i.tx.usesTable(t) {
+			if !slices.Contains(locked, t) && i.tx.usesAlready(t) {
 				return nil, pgerr.New(pgerr.ObjectInUse, "rules for prefixes cannot be changed because tables are being used by active queries in this session")
 			}
 		}
+		i.tx.defines(tables...)
 		if err := i.lockTables(i.ctx, tables); err != nil {
 			return nil, err
 		}

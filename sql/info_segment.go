@@ -1,25 +1,118 @@
 package sql
 
 import (
+	"bytes"
+	"fmt"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 )
 
-// SplitSegment implements builtin.SegmentInfo. The change commits with the transaction.
-func (i info) SplitSegment(table uint32, key string) error {
-	if err := i.mayDefine("sherd.split_segment()", table); err != nil {
+// SplitSegment implements builtin.SegmentInfo. Like all moves it begins at once, whatever becomes of the transaction, and its statement waits for it. The second part
+// goes on to the fragment that has the fewest segments, unless it is pinned.
+func (i info) SplitSegment(table uint32, text string) error {
+	t, key, err := i.segmentedTable("sherd.split_segment()", table, text)
+	if err != nil {
 		return err
 	}
-	return ddl.SplitSegment(i.ctx, i.definer(i.keepNotice), table, key)
+	at := t.Segments.Place(key)
+	if len(key) == 0 || bytes.Equal(t.Segments[at].Start, key) {
+		return pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text)
+	}
+	old := []shardmap.Bucket{t.Segments[at].Bucket}
+	if err := i.resegment(t, old, [][]byte{t.Segments[at].Start, key}, fmt.Sprintf("%s: split at %s", t.Name, text)); err != nil {
+		return err
+	}
+	view := i.db.cfg.Catalog.View()
+	if t = view.Table(t.OID); t == nil || len(t.Segments) == 0 {
+		return nil // it is gone by now
+	}
+	b, d := t.Segments.At(key).Bucket, view.Database(i.database)
+	if _, pinned := d.PinOf(b); pinned {
+		return nil
+	}
+	return i.bring(b, d.SpreadSegments(1)[0], fmt.Sprintf("%s: split at %s", t.Name, text))
 }
 
-// MergeSegments implements builtin.SegmentInfo. The change commits with the transaction.
-func (i info) MergeSegments(table uint32, key string) error {
-	if err := i.mayDefine("sherd.merge_segments()", table); err != nil {
+// MergeSegments implements builtin.SegmentInfo. Where the two are in different fragments, the second moves to the first before.
+func (i info) MergeSegments(table uint32, text string) error {
+	t, key, err := i.segmentedTable("sherd.merge_segments()", table, text)
+	if err != nil {
 		return err
 	}
-	return ddl.MergeSegments(i.ctx, i.definer(i.keepNotice), table, key)
+	at := t.Segments.Place(key)
+	if at == 0 || !bytes.Equal(t.Segments[at].Start, key) {
+		return pgerr.New(pgerr.UndefinedObject, `no two segments meet at "%s"`, text).
+			WithHint("Name the key that the second one begins with; sherd.segments has it as lower.")
+	}
+	first, second := t.Segments[at-1], t.Segments[at]
+	what := fmt.Sprintf("%s: merged at %s", t.Name, text)
+	d := i.db.cfg.Catalog.View().Database(i.database)
+	if !d.PinnedAlike([]shardmap.Bucket{first.Bucket, second.Bucket}) {
+		return pgerr.New(pgerr.ObjectInUse, `segments that meet at "%s" cannot be merged: they are not pinned to the same fragment`, text).
+			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
+	}
+	if err := i.bring(second.Bucket, d.Map.Lookup(first.Bucket), what); err != nil {
+		return err
+	}
+	return i.resegment(t, []shardmap.Bucket{first.Bucket, second.Bucket}, [][]byte{first.Start}, what)
+}
+
+// segmentedTable gives a range table whose segments the session may change now, and a key of it.
+func (i info) segmentedTable(function string, table uint32, text string) (*catalog.Table, []byte, error) {
+	if err := i.mayDefine(function, table); err != nil {
+		return nil, nil, err
+	}
+	now := i.db.cfg.Catalog.View().Table(table)
+	if now == nil && i.view().Table(table) != nil || now != nil && i.tx != nil && i.tx.changes(now) {
+		return nil, nil, pgerr.Unsupported("%s of a table that the transaction has made or changed is not supported", function).
+			WithHint("COMMIT first, or name the keys as shard_splits of CREATE TABLE.")
+	}
+	t, err := ddl.TableOf(i.db.cfg.Catalog.View(), i.database, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ddl.Owns(i.view(), i.database, i.view().Role(i.role), t.Owner) {
+		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
+	}
+	key, err := ddl.KeyInSegments(t, text, i.Env())
+	return t, key, err
+}
+
+// resegment has segments that begin at starts take the place of old ones, and waits until they have.
+func (i info) resegment(t *catalog.Table, old []shardmap.Bucket, starts [][]byte, what string) error {
+	id, err := i.db.cfg.Catalog.NewJobID(i.ctx)
+	if err != nil {
+		return err
+	}
+	_, err = i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.AddResegment(id, t.OID, old, starts, what, i.author(""))
+	})
+	if err != nil {
+		return err
+	}
+	return i.waitMove(id)
+}
+
+// bring moves a segment to a fragment, if it is not there, and waits until it is.
+func (i info) bring(b shardmap.Bucket, f shardmap.FragmentID, why string) error {
+	if i.db.cfg.Catalog.View().Database(i.database).Map.Lookup(b) == f {
+		return nil
+	}
+	id, err := i.db.cfg.Catalog.NewJobID(i.ctx)
+	if err != nil {
+		return err
+	}
+	_, err = i.db.cfg.Catalog.Update(i.ctx, func(_ *catalog.View, c *catalog.Change) error {
+		return c.AddMove(id, i.database, &catalog.Move{Interval: shardmap.OneBucket(b), Target: f}, i.author(why))
+	})
+	if err != nil {
+		return err
+	}
+	return i.waitMove(id)
 }
 
 // MoveSegment implements builtin.SegmentInfo. Like all moves it begins at once, whatever becomes of the transaction.

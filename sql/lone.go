@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -60,6 +62,46 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 			return err
 		}
 	}
+}
+
+// runLoneUtility is runLone for what is no query.
+func (s *Session) runLoneUtility(ctx context.Context, p *portal, w ResultWriter) error {
+	c := &completion{ResultWriter: w, dir: s.db.cfg.TempDir, lone: true}
+	run := func() error {
+		s.holdUtility(p.st.stmt.Node, c)
+		return s.withinTime(ctx, func(ctx context.Context) error { return s.utility(ctx, *p.st.stmt, c, false) })
+	}
+	err := s.untilCommitted(ctx, c, run, func() {
+		s.begin().pipeline = true
+		s.leads = true
+	})
+	if err != nil {
+		return err
+	}
+	return c.send()
+}
+
+// holdUtility has what a statement answers that is no query kept until its commit, where it is all of its transaction.
+func (s *Session) holdUtility(n *pg_query.Node, w ResultWriter) {
+	if c, ok := w.(*completion); ok && s.mayMeetMoves(n) {
+		c.hold()
+	}
+}
+
+// mayMeetMoves tells whether a statement that is no query writes rows, or makes definitions, which a move can be in the way of.
+func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
+	switch x := n.Node.(type) {
+	case *pg_query.Node_TransactionStmt, *pg_query.Node_VariableSetStmt, *pg_query.Node_VariableShowStmt, *pg_query.Node_ConstraintsSetStmt, *pg_query.Node_PrepareStmt,
+		*pg_query.Node_DeallocateStmt, *pg_query.Node_DiscardStmt, *pg_query.Node_FetchStmt, *pg_query.Node_ClosePortalStmt, *pg_query.Node_LockStmt, *pg_query.Node_ListenStmt,
+		*pg_query.Node_UnlistenStmt, *pg_query.Node_NotifyStmt:
+		return false
+	case *pg_query.Node_CopyStmt:
+		return x.CopyStmt.IsFrom
+	case *pg_query.Node_ExecuteStmt:
+		p, ok := s.statements[x.ExecuteStmt.Name]
+		return ok && p.stmt != nil && (p.program == nil || p.program.writes)
+	}
+	return runsAlone(n) == "" || n.GetIndexStmt() != nil
 }
 
 // withinTime runs something no longer than statement_timeout allows.

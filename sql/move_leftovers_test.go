@@ -74,14 +74,15 @@ func leave(t *testing.T, w *world) {
 	prefix := types.AppendKey(storage.IndexPrefix(table, index), types.Int4, types.NewInt(7), false)
 	left := 0
 	must(t, v.Scan(t.Context(), txn.Prefix(prefix), false, func(key, value []byte) error {
-		if _, arrival, ok := exec.EntryPlace(value, false); !ok || arrival == 0 || left > 0 {
+		bucket, arrival, ok := exec.EntryPlace(value, false)
+		if !ok || arrival == 0 || left > 0 {
 			return nil
 		}
 		left++
 		primary := strings.TrimPrefix(string(key), string(prefix))
 		for of, n := range map[uint32]int64{index: 777, index + 100_000: 7} {
 			stale := types.AppendKey(storage.IndexPrefix(table, of), types.Int4, types.NewInt(n), false)
-			must(t, tx.Put(append(stale, primary...), exec.PlainEntry(nil, value, false)))
+			must(t, tx.Put(append(stale, primary...), exec.PlainEntry(nil, value, bucket, false)))
 		}
 		return nil
 	}))

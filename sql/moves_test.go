@@ -70,7 +70,11 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 
 // move moves a range, once. Where somebody is in the way, it is undone.
 func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target txn.FragmentID) (moved bool, err error) {
-	m.number++
+	number, err := m.w.cfg.Catalog.NewJobID(ctx) // above those of moves that the cluster drives itself
+	if err != nil {
+		return false, err
+	}
+	m.number = number
 	from, err := m.w.host.Replica(source)
 	if err != nil {
 		return false, err

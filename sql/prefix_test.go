@@ -65,7 +65,9 @@ func TestPrefixMoves(t *testing.T) {
 	c.want("SELECT sherd.move_anchor('eu/1', 'postgres$0')",
 		`buckets [1048576,1048584) are of prefix "eu/", which is to be in postgres$1, postgres$2 (SQLSTATE 55006)`)
 	c.want("SELECT sherd.remove_fragment('postgres$1')", `fragment "postgres$1" cannot be removed: ids under prefix "eu/" are to be in it (SQLSTATE 55006)`)
-	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}', wait => true)", "1\nSELECT 1")
+	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}')", "1\nSELECT 1")
+	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}')", "0\nSELECT 1") // as long as the move is under way, and after it
+	c.want("SELECT sherd.set_prefix('eu/', '{postgres$0}', wait => true)", "0\nSELECT 1")
 	c.want("SELECT fragments, elsewhere, documents FROM sherd.prefixes", "{postgres$0}|0|40\nSELECT 1")
 	c.want("SELECT DISTINCT sherd.fragment('customers', id) FROM customers", "postgres$0\nSELECT 1")
 	c.want("SELECT count(*) FROM customers", "40\nSELECT 1")
@@ -128,4 +130,70 @@ func wantPart(c *client, text, part string) {
 	if got := c.answer(text); !strings.Contains(got, part) {
 		c.t.Errorf("%s\ngot:\n%s\nwant in it:\n%s", text, got, part)
 	}
+}
+
+// TestPrefixRoutes: what a condition says of the beginning of keys names the buckets of a rule, and the rows that it gives are those of a condition that names none.
+func TestPrefixRoutes(t *testing.T) {
+	_, c := prefixWorld(t)
+	c.want("SELECT sherd.set_prefix('eu/de/', '{postgres$2}', buckets => 4)", "0\nSELECT 1")
+	c.want("CREATE TABLE plain (id text PRIMARY KEY, v int) WITH (anchors = off)", "CREATE TABLE")
+	for _, table := range []string{"plain (id, v)", "customers (id)"} {
+		values := "r || i, i"
+		if table == "customers (id)" {
+			values = "r || i"
+		}
+		c.want("INSERT INTO "+table+" SELECT "+values+" FROM unnest(ARRAY['eu/','EU/','eu/de/','eu/d','us/','eu','e','zz$eu/','eu/x$us/','eu/%']) r, generate_series(1, 12) i", "INSERT 0 120")
+	}
+	c.want("INSERT INTO orders SELECT 'orders/' || r || i || '$', jsonb_build_object('Customer', r || i) FROM unnest(ARRAY['eu/','EU/','eu/de/','us/','-']) r, generate_series(1, 12) i", "INSERT 0 60")
+	c.want("INSERT INTO stock SELECT r, i, i FROM unnest(ARRAY['eu','EU','eu/de','us']) r, generate_series(1, 12) i", "INSERT 0 48")
+	routed := func(table, cond, by string) {
+		t.Helper()
+		explained := c.answer("EXPLAIN SELECT * FROM " + table + " WHERE " + cond)
+		if by == "" && strings.Contains(explained, "Routed by") || by != "" && !strings.Contains(explained, by) {
+			t.Errorf("%s WHERE %s, wanted %q:\n%s", table, cond, by, explained)
+		}
+		all := strings.NewReplacer("id ", "(id || '') ", "(id,", "(id || '',", "region ", "(region || '') ", "doc->>'Customer'", "(doc->>'Customer' || '')").Replace(cond)
+		if got, want := c.one("SELECT count(*) FROM "+table+" WHERE "+cond), c.one("SELECT count(*) FROM "+table+" WHERE "+all); got != want || got == "0" {
+			t.Errorf("%s WHERE %s: %s rows, %s by %s", table, cond, got, want, all)
+		}
+	}
+	const (
+		prefix = "Routed by: prefix"
+		both   = "fragments: postgres$1, postgres$2; "
+		one    = "fragments: postgres$2; "
+	)
+	routed("plain", "id LIKE 'eu/%'", both)
+	routed("plain", "id LIKE 'eu/%'", prefix)
+	routed("plain", "id LIKE 'EU/%'", both)
+	routed("plain", `id LIKE 'eu/\%%'`, both)
+	routed("plain", `id LIKE 'eu\/1_'`, both)
+	routed("plain", "id LIKE 'eu/!%%' ESCAPE '!'", both)
+	routed("plain", "id LIKE 'eu/de/%'", one)
+	routed("plain", "id LIKE 'eu/d%'", both)
+	routed("plain", "id LIKE 'eu%'", "")
+	routed("plain", "id ILIKE 'eu/%'", "")
+	routed("plain", "id NOT LIKE 'eu/%'", "")
+	routed("plain", "id LIKE 'eu/%' OR id LIKE 'us/%'", "")
+	routed("plain", "id ^@ 'eu/de/'", one)
+	routed("plain", "starts_with(id, 'eu/de/')", one)
+	routed("plain", "id >= 'eu/' AND id < 'eu0'", both)
+	routed("plain", "id >= 'eu/de/' AND id < 'eu/de0'", one)
+	routed("plain", "id >= 'eu/de/' AND id <= 'eu/de0'", both)
+	routed("plain", "id >= 'eu/de/1' AND id < 'eu/de/2'", one)
+	routed("plain", "id > 'eu/' AND id < 'v'", "")
+	routed("customers", "id LIKE 'eu/%'", "") // eu/x$us/1 is with us/1
+	routed("customers", "id LIKE 'eu/%' AND id NOT LIKE '%$%'", both)
+	routed("orders", "doc->>'Customer' LIKE 'eu/%'", both)
+	routed("orders", "doc->>'Customer' ^@ 'eu/de/'", one)
+	routed("orders", "doc->>'Customer' LIKE '-%'", "")
+	routed("stock", "region = 'eu'", both)
+	routed("stock", "region IN ('eu', 'EU')", both)
+	routed("stock", "region = 'eu/de'", one)
+	routed("stock", "region LIKE 'eu/%'", both)
+	routed("stock", "region IN ('eu', 'us')", "")
+	c.want("PREPARE p (text) AS SELECT count(*) FROM stock WHERE region = $1; EXECUTE p ('eu'); EXECUTE p ('us'); EXECUTE p (NULL)", "PREPARE\n12\nSELECT 1\n12\nSELECT 1\n0\nSELECT 1")
+	c.want("UPDATE plain SET v = -v WHERE id LIKE 'eu/de/%'", "UPDATE 12")
+	c.want("DELETE FROM stock WHERE region = 'eu'", "DELETE 12")
+	c.want("SELECT count(*) FROM plain a JOIN plain b USING (id) WHERE a.id LIKE 'eu/de/%'", "12\nSELECT 1")
+	c.want("SELECT id FROM plain WHERE id LIKE 'eu/de/%' ORDER BY id LIMIT 2", "eu/de/1\neu/de/10\nSELECT 2")
 }

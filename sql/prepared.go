@@ -239,12 +239,15 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	}
 	if !parse.IsQuery(p.st.stmt.Node) {
 		p.done, p.tag = true, func(int64) string { return "" }
-		ctx, cancel := s.timed(ctx)
-		defer cancel()
 		if len(p.st.params) > 0 {
 			s.bound = &bound{p.st.params, p.args}
 			defer func() { s.bound = nil }()
 		}
+		if s.alone(false) && s.mayMeetMoves(p.st.stmt.Node) {
+			return false, s.runLoneUtility(ctx, p, w)
+		}
+		ctx, cancel := s.timed(ctx)
+		defer cancel()
 		return false, s.utility(ctx, *p.st.stmt, w, false)
 	}
 	prog, err := s.refresh(ctx, p.st)

@@ -29,7 +29,7 @@ func (s *Session) Simple(ctx context.Context, text string, w ResultWriter) error
 	if len(stmts) == 0 {
 		return w.EmptyQuery()
 	}
-	last := &completion{ResultWriter: w}
+	last := &completion{ResultWriter: w, dir: s.db.cfg.TempDir}
 	for i, st := range stmts {
 		if i < len(stmts)-1 {
 			err = s.one(ctx, st, w, true)
@@ -56,20 +56,26 @@ func (s *Session) noParameters(st parse.Statement) error {
 // last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
 // client nothing yet, is run again where the commit met a conflict, or where rows moved or a leader changed beneath it.
 func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
-	lone := s.tx == nil && !together
-	w.lone = lone
+	w.lone = s.tx == nil && !together
+	return s.untilCommitted(ctx, w, func() error { return s.one(ctx, st, w, together) }, func() {})
+}
+
+// untilCommitted runs a statement and commits what is implicit, again where w allows it; before each time but the first it calls anew.
+func (s *Session) untilCommitted(ctx context.Context, w *completion, run func() error, anew func()) (err error) {
+	defer func() { w.close(err) }()
 	for n := 1; ; n++ {
-		err := s.one(ctx, st, w, together)
+		err = run()
 		if err == nil && s.tx != nil && !s.tx.explicit {
 			err = s.commit(ctx)
 		} else if err != nil && !cutOff(err) {
 			return err
 		}
-		if err == nil || !lone || w.told || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
+		if err == nil || !w.again() || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
 			return err
 		}
 		s.fail()
 		w.drop()
+		anew()
 	}
 }
 
@@ -77,7 +83,8 @@ func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, t
 func cutOff(err error) bool {
 	var lost *txn.LostError
 	var moved *txn.MovedError
-	return errors.As(err, &lost) || errors.As(err, &moved)
+	var split *txn.SplitError
+	return errors.As(err, &lost) || errors.As(err, &moved) || errors.As(err, &split)
 }
 
 // maxCommits bounds how often a statement is run whose commit meets a conflict. Its locks are not kept, so it may lose each time.
@@ -95,6 +102,7 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 		s.begin().together = true
 	}
 	if !parse.IsQuery(st.Node) {
+		s.holdUtility(st.Node, w)
 		return s.utility(ctx, st, w, together)
 	}
 	p, err := s.program(ctx, st, nil)

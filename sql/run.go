@@ -69,13 +69,13 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		return emit(row)
 	}
 	waiting, said, draft := t.deferrals, t.said, t.draft
-	t.defining = 0
+	t.defining = nil
 	for {
 		t.deferrals, t.said = waiting, said // what an attempt has left to the commit is undone with it
 		if t.draft != draft {               // the workers of open cursors read it: it is written only where an attempt has made another
 			t.draft = draft
 		}
-		t.defined, t.defining = t.defining, 0
+		t.defined, t.defining = t.defining, nil
 		if err := t.follow(ctx); err != nil {
 			return 0, err
 		}
@@ -153,14 +153,15 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 	var lost *txn.LostError
 	var elsewhere *txn.MovedError
 	staged := errors.As(err, &lost) && lost.Staged // is lost
-	moved := errors.As(err, &elsewhere)            // what it wants to read and write, and nobody could tell in time where
+	var split *txn.SplitError
+	moved := errors.As(err, &elsewhere) || errors.As(err, &split) // what it wants to read and write: nobody could tell in time where, or it lies by other segments now
 	if !pgerr.Is(err, pgerr.SerializationFailure) || r.answered() || r.at != 0 && !moved || ctx.Err() != nil {
 		return false
 	}
 	cut := lost != nil || moved // what was read can be read again at the same timestamp
 	switch {
 	case r.lone:
-	case staged, t.defining != 0: // a function may have written, which the mark of a SELECT does not tell
+	case staged, len(t.defining) > 0: // a function may have written, which the mark of a SELECT does not tell
 		return false
 	case !cut && (t.modes.isolation() != txn.ReadCommitted || t.t != 0):
 		return false

@@ -58,7 +58,7 @@ func newWorldOf(t *testing.T, fragments int) *world {
 }
 
 // newWorldAt makes one that is at a version of clusters (V4).
-func newWorldAt(t *testing.T, fragments int, version uint32) *world {
+func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*cluster.Config)) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -72,9 +72,11 @@ func newWorldAt(t *testing.T, fragments int, version uint32) *world {
 	})
 	must(t, err)
 	clock := txn.NewClock(nil, 0)
-	h, err := cluster.Open(ctx, cluster.Config{
-		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock, Logger: quiet,
-	})
+	hosted := cluster.Config{Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: clock, Logger: quiet}
+	for _, f := range change {
+		f(&hosted)
+	}
+	h, err := cluster.Open(ctx, hosted)
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
 	log := &logged{}

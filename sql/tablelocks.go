@@ -73,6 +73,18 @@ func (t *transaction) usesTable(table catalog.OID) bool {
 	return t.locks != nil && t.locks.Holds(locks.Table(t.s.database, table)) != 0
 }
 
+// usesAlready tells whether the transaction holds a lock of a table that a function of the statement now wants for itself. One that an earlier attempt of
+// the same statement has left does not count, once.
+func (t *transaction) usesAlready(table catalog.OID) bool {
+	return t.usesTable(table) && !slices.Contains(t.defined, table)
+}
+
+// defines notes that a function of the statement has tables for itself, to change their definitions.
+func (t *transaction) defines(tables ...catalog.OID) {
+	t.defining = append(t.defining, tables...)
+	t.defined = slices.DeleteFunc(slices.Clone(t.defined), func(x catalog.OID) bool { return slices.Contains(tables, x) })
+}
+
 // lockRequest is how a lock is waited for.
 func (s *Session) lockRequest(mode locks.Mode) locks.Request {
 	log, _ := s.vars.get("log_lock_waits")

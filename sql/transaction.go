@@ -70,10 +70,10 @@ type transaction struct {
 	locks      *locks.Owner  // of tables and advisory; nil before the first
 	gateway    exec.Gateway
 	routes     routes
-	named      bool        // it has asked for the id that clients see
-	draft      *draft      // what it has changed of the definitions, nil: nothing
-	defining   catalog.OID // the table whose definition a function of the running statement changes, 0: none
-	defined    catalog.OID // likewise of its attempt before, of which the lock is left
+	named      bool          // it has asked for the id that clients see
+	draft      *draft        // what it has changed of the definitions, nil: nothing
+	defining   []catalog.OID // the tables whose definitions functions of the running statement change
+	defined    []catalog.OID // likewise of its attempt before, of which the locks are left
 	filled     filled
 	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
 	sequences  map[uint32]*newSequence // whose storage it has made, by storage

@@ -175,6 +175,7 @@ func (r *validating) trust(ctx context.Context) (trusted bool, err error) {
 	err = r.again(ctx, func() (err error) {
 		r.s.begin()
 		e := r.s.definer(func(*pgerr.Error) error { return nil })
+		e.For = r.state.Who
 		if trusted, err = e.TrustPolicy(ctx, r.t); err != nil {
 			r.s.fail()
 			return err

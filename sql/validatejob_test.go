@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql"
 )
 
 // validated waits for a job of start_validation, and gives how it ended.
@@ -29,7 +30,8 @@ func TestValidationJob(t *testing.T) {
 	c := w.connect(t)
 	c.badPolicy(300)
 	n := c.one("SELECT count(*) FROM sherd.validate_policy('orders')")
-	job := c.one("SELECT sherd.start_validation('orders')")
+	c.want("CREATE ROLE keeper LOGIN; ALTER TABLE orders OWNER TO keeper", "CREATE ROLE\nALTER TABLE")
+	job := w.connectAs(t, "keeper", sql.Handle{}).one("SELECT sherd.start_validation('orders')")
 	want := fmt.Sprintf(`300 documents looked at, %s lie elsewhere, 100%% of the buckets|failed|check constraint "sharding" of relation "orders" is violated by %s documents; sherd.offenders has the first of them`, n, n)
 	if got := c.validated(job); got != want {
 		t.Fatalf("%s\nwant\n%s", got, want)
@@ -46,6 +48,7 @@ func TestValidationJob(t *testing.T) {
 	}
 	c.want("SELECT count(*) FROM sherd.offenders", "0\nSELECT 1")
 	c.want("SELECT convalidated FROM pg_constraint WHERE conname = 'sharding' AND conrelid = 'orders'::regclass", "t\nSELECT 1")
+	c.want("SELECT who FROM sherd.changelog WHERE change LIKE '% validated'", "keeper\nSELECT 1") // and not the role that jobs run as
 	for text, want := range map[string]string{
 		"SELECT sherd.start_validation('was')": `constraint "sharding" of relation "was" does not exist (SQLSTATE 42704)`,
 		"SELECT sherd.pause_job(12345)":        "there is no job 12345 of sherd.replace_placement, sherd.rewrite_references or sherd.start_validation in this database (SQLSTATE 42704)",

@@ -87,7 +87,7 @@ func TestPinnedSegments(t *testing.T) {
 	c.want("SELECT sherd.merge_segments('people', 'eu0')",
 		`segments that meet at "eu0" cannot be merged: they are not pinned to the same fragment (SQLSTATE 55006)`)
 	c.answer("SELECT sherd.merge_segments('people', 'eu/3')")
-	inside("2")
+	inside("1") // its buckets are gone, with their pins
 }
 
 // TestZoneRefusals is who may say where data may be, and what cannot be said.

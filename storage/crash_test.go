@@ -3,13 +3,13 @@ package storage
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -21,7 +21,9 @@ func copyTree(t testing.TB, from, to string) {
 	for {
 		before := tables(from)
 		os.RemoveAll(to)
-		copyOnce(t, from, to)
+		if err := sparse.Dir(to, from); err != nil {
+			t.Error(err)
+		}
 		if tables(from) == before {
 			return
 		}
@@ -32,33 +34,6 @@ func tables(dir string) string {
 	names, _ := filepath.Glob(filepath.Join(dir, "data", "*.sst"))
 	manifest, _ := os.ReadFile(filepath.Join(dir, "data", "MANIFEST"))
 	return strings.Join(names, " ") + string(manifest)
-}
-
-func copyOnce(t testing.TB, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if os.IsNotExist(err) {
-				return nil // compacted away meanwhile
-			}
-			return err
-		}
-		rel, _ := filepath.Rel(from, path)
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o700)
-		}
-		b, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), b, 0o600)
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // small makes everything happen early: tables, checkpoints, snapshots.

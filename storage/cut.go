@@ -21,6 +21,9 @@ func (r *Replica) Fence(ctx context.Context, move uint64, ranges []BucketRange, 
 		if err == nil {
 			F, err = f.await()
 		}
+		if Uncalm(err) {
+			err = ErrUnsettled
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -29,7 +32,8 @@ func (r *Replica) Fence(ctx context.Context, move uint64, ranges []BucketRange, 
 }
 
 // Cut is Fence and the last read of a move, that of what came between req.Since and F, in one: it reads while the fence is on its way into the log. What fn
-// is given counts only if there is no error. F is the T of the result. It begins when nothing is prepared in the ranges, and waits longer for that.
+// is given counts only if there is no error. F is the T of the result. It begins when nothing is prepared in the ranges; where that does not come to pass for twice
+// the time nothing is fenced (Uncalm).
 func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration, fn func([]Version) error) (ReadResult, error) {
 	if F, ok := r.fencedBy(req.Move, req.Ranges); ok {
 		if err := r.settled(ctx, req.Ranges, settle); err != nil {
@@ -38,7 +42,7 @@ func (r *Replica) Cut(ctx context.Context, req ReadRequest, settle time.Duration
 		req.Final, req.T = true, F
 		return r.ReadVersions(ctx, req, fn)
 	}
-	f, err := r.proposeFence(ctx, req.Move, req.Ranges, max(settle, calmTime))
+	f, err := r.proposeFence(ctx, req.Move, req.Ranges, settle)
 	if err != nil {
 		return ReadResult{}, err
 	}
@@ -87,10 +91,7 @@ type fencing struct {
 	term   uint64
 }
 
-// calmTime is how long a cut waits for a moment at which nothing is prepared in the ranges: nobody is held up by that, while to give up means to copy again.
-const calmTime = time.Second
-
-func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, calm time.Duration) (*fencing, error) {
+func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (*fencing, error) {
 	switch {
 	case !checkRanges(ranges):
 		return nil, errRangeOrder()
@@ -101,9 +102,11 @@ func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []Bucket
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.settled(ctx, ranges, calm); err != nil { // better now than with everybody waiting
+	open, err := r.calm(ctx, move, ranges, settle) // better now than with everybody waiting
+	if err != nil {
 		return nil, err
 	}
+	defer open()
 	f := &fencing{r: r, move: move, ranges: ranges}
 	e := &entry{kind: kindFence, moving: moving{move: move, ranges: ranges}}
 	o := offer{body: e.encode(), stamped: func(F txn.Timestamp) {
@@ -112,7 +115,6 @@ func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []Bucket
 			r.addPending(pendingChange{changeOf: changeOf{kindFence, move}, ranges: ranges, F: F})
 		}
 	}}
-	var err error
 	if f.p, f.F, err = r.offer(ctx, o); err != nil {
 		return nil, err
 	}

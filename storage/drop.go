@@ -34,6 +34,7 @@ func (m *machine) dropSpan(e *entry) error {
 		return err
 	}
 	m.r.stats.drop(e.span)
+	m.s.own.uncount(e.span)
 	m.effects.drops = append(m.effects.drops, job)
 	return nil
 }

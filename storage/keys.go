@@ -76,6 +76,13 @@ func BucketOf(key []byte) uint32 {
 // ArrivalOf gives the arrival number of a row's key.
 func ArrivalOf(key []byte) uint32 { return binary.BigEndian.Uint32(key[11:]) }
 
+// InBucket gives a row's key with another bucket in it; the row's own is left as it is.
+func InBucket(key []byte, bucket uint32) []byte {
+	out := bytes.Clone(key)
+	out[8], out[9], out[10] = byte(bucket>>16), byte(bucket>>8), byte(bucket)
+	return out
+}
+
 // PrimaryKeyOf gives the encoded primary key of a row's key; it shares key's memory.
 func PrimaryKeyOf(key []byte) []byte { return key[rowPrefixLen:] }
 

@@ -88,7 +88,7 @@ func (m *machine) move(e *entry) (result, error) {
 		if !all(mine(Fenced)) {
 			return resVoid, nil
 		}
-		if err := m.r.stats.apply(e.stats); err != nil {
+		if err := m.r.stats.leave(e.stats); err != nil {
 			return 0, err
 		}
 		m.effects.gone = append(m.effects.gone, x.ranges...)

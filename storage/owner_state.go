@@ -53,8 +53,17 @@ func (o *ownState) dropReceipt(move uint64) {
 	o.receipts = slices.DeleteFunc(slices.Clone(o.receipts), func(x receipt) bool { return x.move == move })
 }
 
+// uncount has what is being received not count in a span that is deleted.
+func (o *ownState) uncount(span txn.Span) {
+	o.receipts = slices.Clone(o.receipts)
+	for i := range o.receipts {
+		o.receipts[i].counted = o.receipts[i].counted.without(span)
+	}
+}
+
 // unsaid is what a bucket is of which the log says nothing, where first is what those are that keys are hashed to: of an assigned bucket every fragment
-// believes that it owns it, and nobody comes for it but to where the map has had it from the beginning.
+// believes that it owns it, and nobody comes for it but to where the map has had it from the beginning, or where the log has it. A replica that lags may not have read
+// that yet, so who reads one that does not lead sees to it that it has heard of what the map says (cluster.Host.hear).
 func unsaid(bucket uint32, first OwnState) OwnState {
 	if bucket >= shardmap.BucketCount {
 		return Owned

@@ -180,7 +180,7 @@ func (r *Replica) replaceOwners(old, next *ownership) {
 		if p.State != Fenced {
 			continue
 		}
-		next.fenced[p.Move] = time.Now()
+		next.fenced[p.Move] = r.gatedSince(p.Move)
 		if old != nil {
 			if t, ok := old.fenced[p.Move]; ok {
 				next.fenced[p.Move] = t

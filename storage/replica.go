@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -84,9 +85,10 @@ type Replica struct {
 	omu      sync.Mutex                // held while own is replaced; taken under pmu
 	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
 	told     sync.Map                  // globalIndex → struct{}: global, though Config.Global may not know yet
-	recvs    sync.Mutex                // held while carried rows are counted and put into the log
-	dmu      sync.Mutex                // held while Badger is told what it may discard
-	discards uint64                    // what that is; guarded by dmu
+	gate     atomic.Pointer[prepareGate]
+	recvs    sync.Mutex // held while carried rows are counted and put into the log
+	dmu      sync.Mutex // held while Badger is told what it may discard
+	discards uint64     // what that is; guarded by dmu
 
 	retained retention
 	several  atomic.Bool // replicas there are; as of a moment ago
@@ -190,7 +192,16 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 		if err != nil {
 			return err
 		}
-		if err := m.Restore(rd); err != nil {
+		// The marker may be a newer one by now. The log is not cut before the stream is in tables, so it begins behind the stream's.
+		first, err := log.FirstIndex()
+		if err != nil {
+			return errors.Join(err, rd.Close())
+		}
+		covered := snapshotIndex
+		if first > 0 {
+			covered = min(first-1, snapshotIndex)
+		}
+		if err := m.restoreAt(rd, covered); err != nil {
 			return err
 		}
 	}

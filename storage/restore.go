@@ -52,7 +52,11 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 }
 
 // adopt takes over what a stream has brought, and shows it.
-func (m *machine) adopt(got *restored) error {
+//
+// covered is the index of the marker that it came with. The state knows of the commands before that; what follows the last of them up to the marker are
+// entries of Raft's own, which are not in the log of a replica that got a stream.
+func (m *machine) adopt(got *restored, covered uint64) error {
+	got.state.index = max(got.state.index, covered)
 	if err := m.kvs.flush(); err != nil {
 		return err
 	}

@@ -156,13 +156,25 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) { return emptySnapshot{},
 
 // Restore implements raft.FSM: it replaces this replica's database by a stream from the leader.
 func (m *machine) Restore(rc io.ReadCloser) error {
+	metas, err := m.r.snaps.List() // the newest came with the stream
+	if err == nil && len(metas) == 0 {
+		err = damaged("there is no %s of a stream", markerFile)
+	}
+	if err != nil {
+		return errors.Join(err, rc.Close())
+	}
+	return m.restoreAt(rc, metas[0].Index)
+}
+
+// restoreAt replaces the database by a stream that came with the marker of an index.
+func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
 	defer rc.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.r.torn.Store(true)
 	m.r.restores.Add(1)
 	m.fresh.Store(true)
-	err := m.restore(rc)
+	err := m.restore(rc, covered)
 	if err == nil {
 		m.r.torn.Store(false)
 	}

@@ -15,9 +15,10 @@ type ownScan struct {
 	runs    []*runScan // a heap by key
 	reverse bool
 
-	ok  bool     // op holds the present one
-	op  stagedOp // valid until next
-	buf []byte   // of op, where it is from the file
+	ok    bool     // op holds the present one
+	op    stagedOp // valid until next
+	buf   []byte   // of op, where it is from the file; runs get it afterwards
+	large []byte   // of op instead, where runs read its key alone: they shall not each come to hold such a value
 }
 
 // runScan is the scan's place in one run.
@@ -137,8 +138,10 @@ func (o *ownScan) nextOnDisk() error {
 	if whole {
 		return nil
 	}
-	rec, buf, err := d.read(at, nil, scanRead, false)
-	o.op, o.buf = rec.op, buf
+	var rec record
+	var err error
+	rec, o.large, err = d.read(at, o.large, scanRead, false)
+	o.op = rec.op
 	return err
 }
 

@@ -118,6 +118,39 @@ func checkSpan(t *testing.T, s *stage, seen map[string]string, mark int, reverse
 	}
 }
 
+// TestScanOfLargeValues walks runs of large values: one of them is in memory at a time, not one for each run.
+func TestScanOfLargeValues(t *testing.T) {
+	const runs, each, size = 16, 3, 1 << 20
+	var s stage
+	defer s.discard()
+	for i := range runs * each {
+		s.put(opPut, rowKey(i*7%(runs*each)), bytes.Repeat([]byte{byte(i)}, size), 0)
+		if i%each == each-1 {
+			if err := s.spill(tempFile(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	own, err := s.span(txn.Span{}, s.mark(), false)
+	if err != nil || len(own.runs) < runs-1 {
+		t.Fatalf("%d runs: %v", len(own.runs), err)
+	}
+	walked := 0
+	for ; err == nil && own.ok; err = own.next() {
+		held := cap(own.buf) + cap(own.large)
+		for _, c := range own.runs {
+			held += cap(c.buf)
+		}
+		if len(own.op.value) != size || held > 2*size {
+			t.Fatalf("key %d: %d bytes of value, %d held", walked, len(own.op.value), held)
+		}
+		walked++
+	}
+	if err != nil || walked != runs*each {
+		t.Fatalf("%d keys: %v", walked, err)
+	}
+}
+
 // TestStagePieces checks that blocks become log entries as they are, the small ones at the start together.
 func TestStagePieces(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 300, 30_000} {

@@ -101,7 +101,13 @@ func (r *reader) varint() int64 {
 }
 
 // apply adds encoded deltas.
-func (s *statistics) apply(b []byte) error {
+func (s *statistics) apply(b []byte) error { return s.sum(b, false) }
+
+// leave subtracts what has gone with its buckets, which encoded deltas count. Where nothing is counted there is nothing to subtract: who counted may have seen
+// rows of a table that was dropped in an earlier entry, for these are deleted in the background.
+func (s *statistics) leave(b []byte) error { return s.sum(b, true) }
+
+func (s *statistics) sum(b []byte, known bool) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -111,8 +117,7 @@ func (s *statistics) apply(b []byte) error {
 	for len(r.b) > 0 && r.err == nil {
 		k := statKey{uint32(r.int()), uint32(r.int())}
 		docs, bytes := r.varint(), r.varint()
-		if r.err == nil {
-			v := s.sums[k]
+		if v, ok := s.sums[k]; r.err == nil && (ok || !known) {
 			s.set(k, statValue{v.docs + docs, v.bytes + bytes})
 		}
 	}
@@ -133,12 +138,28 @@ func (s *statistics) drop(span txn.Span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range s.sums {
-		from, to := groupBounds(k.group)
-		whole := BucketSpan(k.table, from, to)
-		if span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End)) {
+		if k.within(span) {
 			s.set(k, statValue{})
 		}
 	}
+}
+
+// within tells whether a group lies in span entirely.
+func (k statKey) within(span txn.Span) bool {
+	from, to := groupBounds(k.group)
+	whole := BucketSpan(k.table, from, to)
+	return span.Contains(whole.Start) && (len(span.End) == 0 || string(span.End) >= string(whole.End))
+}
+
+// without gives the deltas of other groups than those that lie in span entirely.
+func (d deltas) without(span txn.Span) deltas {
+	out := deltas{}
+	for k, v := range d {
+		if !k.within(span) {
+			out[k] = v
+		}
+	}
+	return out
 }
 
 // checkpoint calls put with the records changed since the last one.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/txn"
 )
@@ -53,10 +54,16 @@ func OpenStopped(cfg Config, log raft.LogStore, scratch string) (_ *Stopped, err
 	}
 	r.installs.wait()
 	r.undecided.Store(0) // so that readers do not wait
-	T := r.Applied()
+	s := &Stopped{r: r}
+	s.view = s.at(r.Applied())
+	return s, nil
+}
+
+func (s *Stopped) at(T txn.Timestamp) *View {
+	r := s.r
 	v := &View{r: r, t: &Tx{r: r}, T: T, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(T), false), restores: r.restores.Load()}
 	v.OwnedOnly()
-	return &Stopped{r, v}, nil
+	return v
 }
 
 const stoppedMemTable = 32 << 20
@@ -74,6 +81,22 @@ func (s *Stopped) Close() error {
 // View reads the buckets that are the fragment's, as of the end of the log.
 func (s *Stopped) View() *View { return s.view }
 
+// ViewAt is View as of T, or of the end of the log where that is earlier. The caller closes it.
+func (s *Stopped) ViewAt(T txn.Timestamp) (*View, error) {
+	if uint64(T) < s.r.watermark.Load() {
+		return nil, errTooOld(T)
+	}
+	return s.at(min(T, s.r.Applied())), nil
+}
+
+// Applied gives the largest stamp in the log.
+func (s *Stopped) Applied() txn.Timestamp { return s.r.Applied() }
+
+// Digest is that of Replica, at the end of the log. Spans that are being deleted in any of the replicas to compare are left out.
+func (s *Stopped) Digest(ctx context.Context, skip []txn.Span) (Digest, error) {
+	return s.r.Digest(ctx, s.r.Applied(), skip)
+}
+
 // Stats gives the statistics of the moment of View.
 func (s *Stopped) Stats() []BucketStat { return s.r.stats.list() }
 
@@ -85,6 +108,22 @@ func (s *Stopped) Held() int { return len(s.r.held) }
 
 // Ownership is that of Replica.
 func (s *Stopped) Ownership() []OwnedRange { return s.r.Ownership() }
+
+// OwnershipAt is Ownership as ViewAt(T) goes by it: a range is owned where its rows are given, and gone else.
+func (s *Stopped) OwnershipAt(T txn.Timestamp) (out []OwnedRange) {
+	o := s.r.own.Load()
+	if o == nil {
+		return nil
+	}
+	for _, p := range o.list {
+		at := p.OwnedRange
+		if at.State = Gone; p.counted(min(T, s.r.Applied())) {
+			at.State = Owned
+		}
+		out = append(out, at)
+	}
+	return out
+}
 
 // Dropping is that of Replica.
 func (s *Stopped) Dropping() ([]txn.Span, error) { return s.r.Dropping() }
@@ -130,7 +169,7 @@ func shadow(dir, to string) error {
 		}
 	}
 	for _, name := range []string{truncatedFile, cleanFile} {
-		if err := copyFile(filepath.Join(dir, name), filepath.Join(to, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := sparse.File(filepath.Join(to, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
@@ -155,7 +194,7 @@ func shadowFolder(dir, to string) error {
 				err = os.Symlink(from, at)
 			}
 		default:
-			err = copyFile(from, at)
+			err = sparse.File(at, from)
 		}
 		if err != nil {
 			return err

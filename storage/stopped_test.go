@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/txn"
 )
@@ -57,7 +58,7 @@ func TestStopped(t *testing.T) {
 	}
 	flushed(t, filepath.Join(dir, "1", "data"))
 	killed := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+	if err := sparse.Dir(killed, dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Close(); err != nil {

@@ -169,7 +169,7 @@ func writeFrame(w *bufio.Writer, b []byte) error {
 }
 
 // restore installs a stream in place of what is here.
-func (m *machine) restore(rd io.Reader) error {
+func (m *machine) restore(rd io.Reader, covered uint64) error {
 	in := bufio.NewReaderSize(rd, 1<<20)
 	if b, err := in.ReadByte(); err != nil || b != streamFormat {
 		return fmt.Errorf("%w: format %d, %v", errStream, b, err)
@@ -189,7 +189,7 @@ func (m *machine) restore(rd io.Reader) error {
 			return err
 		}
 	}
-	return m.adopt(got)
+	return m.adopt(got, covered)
 }
 
 // restored gathers the end of a stream.

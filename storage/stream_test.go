@@ -75,6 +75,46 @@ func TestFollowerIsStreamedTo(t *testing.T) {
 	same(t, a, b)
 }
 
+// TestStreamBehindRaftsOwnEntries streams where the newest snapshot ends with a change of members, of which the database knows nothing, and starts the
+// replica again: its log begins behind that.
+func TestStreamBehindRaftsOwnEntries(t *testing.T) {
+	addrA, transA := raft.NewInmemTransport("a")
+	addrB, transB := raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	a := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+	})
+	fillAndCut(t, a)
+	if err := a.group.AddNonvoter(testContext(t), "c", "nowhere"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.group.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true}
+	b, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, a, b)
+	if err := b.Close(); err != nil || b.restores.Load() == 0 {
+		t.Fatalf("%d streams, %v", b.restores.Load(), err)
+	}
+	_, transB = raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	cfg.Transport = transB
+	if b, err = Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	commitRow(t, a, rowKey(500), "later")
+	catchUp(t, a, b)
+	same(t, a, b)
+}
+
 // fillAndCut writes until the log is cut.
 func fillAndCut(t *testing.T, r *Replica) {
 	t.Helper()
@@ -141,7 +181,7 @@ func TestDamagedStreamIsRefused(t *testing.T) {
 	end := len(bytes.TrimRight(whole, "\x00"))
 	for _, cut := range []int{0, 1, 2, end / 2, end - 1} {
 		other := openTest(t, t.TempDir())
-		if err := other.machine.restore(bytes.NewReader(whole[:cut])); err == nil {
+		if err := other.machine.restore(bytes.NewReader(whole[:cut]), 0); err == nil {
 			t.Fatalf("a stream of %d of %d bytes is taken", cut, len(whole))
 		}
 	}

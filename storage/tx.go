@@ -42,6 +42,7 @@ type Tx struct {
 	stage     stage               // guarded by mu
 	phase     phase               // guarded by mu
 	heldAs    bool                // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
+	unwanted  bool                // it was rolled back while that was not possible; guarded by mu
 	pins      int                 // that many locks are pinned; guarded by mu
 	pinned    *pinFile            // keys of those that are in set, nil: none; guarded by mu
 	since     time.Time           // the stage was made; guarded by mu
@@ -295,6 +296,7 @@ func (t *Tx) HasWrites() bool {
 func (t *Tx) Rollback() {
 	t.mu.Lock()
 	if t.phase == phasePrepared || t.phase == phaseBusy {
+		t.unwanted = true
 		t.mu.Unlock()
 		return
 	}

@@ -1,6 +1,8 @@
 package txn
 
 import (
+	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -108,6 +110,14 @@ func (c *Clock) Merge(t Timestamp) error {
 	return nil
 }
 
+const aheadOfClock = " is ahead of this node's clock"
+
+// IsAhead tells whether an error is the refusal of a timestamp (Check), here or on another node.
+func IsAhead(err error) bool {
+	var e *pgerr.Error
+	return errors.As(err, &e) && e.Code == pgerr.InvalidParameterValue && strings.HasSuffix(e.Message, aheadOfClock)
+}
+
 // Check refuses a timestamp too far ahead of the wall clock, or of where most nodes are if that is behind them.
 func (c *Clock) Check(t Timestamp) error {
 	wall := c.Wall()
@@ -117,7 +127,7 @@ func (c *Clock) Check(t Timestamp) error {
 	if t <= wall || uint64(t) <= c.last.Load() || t.Time().Sub(wall.Time()) <= c.ahead {
 		return nil
 	}
-	return pgerr.New(pgerr.InvalidParameterValue, "timestamp %s is ahead of this node's clock", t).
+	return pgerr.New(pgerr.InvalidParameterValue, "timestamp %s"+aheadOfClock, t).
 		WithDetail("This node's clock is at %s; sherd.max_clock_ahead is %s.", wall, c.ahead).
 		WithHint("Set the clocks of the nodes right.")
 }

@@ -21,3 +21,14 @@ func (e *MovedError) Error() string {
 func (*MovedError) Unwrap() error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: rows have moved to another fragment").WithHint("Try again.")
 }
+
+// SplitError says that buckets which were asked for are nobody's any more: other segments of their table have taken their place, and the newest definitions say
+// which. Nothing was done.
+type SplitError struct{}
+
+func (*SplitError) Error() string { return "the buckets asked for are nobody's any more" }
+
+// Unwrap gives what a client would see.
+func (*SplitError) Unwrap() error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: segments of the table have been split or merged").WithHint("Try again.")
+}

@@ -1956,6 +1956,7 @@ type Segment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Start         []byte                 `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"` // encoded; empty is the lowest
 	Bucket        uint32                 `protobuf:"varint,2,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Automatic     bool                   `protobuf:"varint,3,opt,name=automatic,proto3" json:"automatic,omitempty"` // nobody said that it begins there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2002,6 +2003,13 @@ func (x *Segment) GetBucket() uint32 {
 		return x.Bucket
 	}
 	return 0
+}
+
+func (x *Segment) GetAutomatic() bool {
+	if x != nil {
+		return x.Automatic
+	}
+	return false
 }
 
 type Sequence struct {
@@ -3256,10 +3264,11 @@ type Move struct {
 	BlockedMicros int64                  `protobuf:"varint,12,opt,name=blocked_micros,json=blockedMicros,proto3" json:"blocked_micros,omitempty"` // writes, all steps together
 	WorstMicros   int64                  `protobuf:"varint,13,opt,name=worst_micros,json=worstMicros,proto3" json:"worst_micros,omitempty"`       // of one fence
 	Retries       int64                  `protobuf:"varint,14,opt,name=retries,proto3" json:"retries,omitempty"`
-	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`      // bytes per second, lately
-	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"`     // for what; empty: it goes on
-	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`        // when all are there
-	Anchors       []string               `protobuf:"bytes,20,rep,name=anchors,proto3" json:"anchors,omitempty"` // with pin: ids that they are pinned for
+	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`          // bytes per second, lately
+	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"`         // for what; empty: it goes on
+	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`            // when all are there
+	Anchors       []string               `protobuf:"bytes,20,rep,name=anchors,proto3" json:"anchors,omitempty"`     // with pin: ids that they are pinned for
+	Resegment     *Resegment             `protobuf:"bytes,21,opt,name=resegment,proto3" json:"resegment,omitempty"` // set: of a job of kind resegment
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3420,6 +3429,82 @@ func (x *Move) GetAnchors() []string {
 	return nil
 }
 
+func (x *Move) GetResegment() *Resegment {
+	if x != nil {
+		return x.Resegment
+	}
+	return nil
+}
+
+// Resegment has segments of a range table take the place of others.
+type Resegment struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Old           []uint32               `protobuf:"varint,2,rep,packed,name=old,proto3" json:"old,omitempty"` // buckets, in the order of the table's segments
+	New           []*Segment             `protobuf:"bytes,3,rep,name=new,proto3" json:"new,omitempty"`
+	What          string                 `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"` // for people
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Resegment) Reset() {
+	*x = Resegment{}
+	mi := &file_catalog_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Resegment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Resegment) ProtoMessage() {}
+
+func (x *Resegment) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
+func (*Resegment) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Resegment) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Resegment) GetOld() []uint32 {
+	if x != nil {
+		return x.Old
+	}
+	return nil
+}
+
+func (x *Resegment) GetNew() []*Segment {
+	if x != nil {
+		return x.New
+	}
+	return nil
+}
+
+func (x *Resegment) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
 // MoveStep is a part of a move, a move of its own to the fragments.
 type MoveStep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3437,7 +3522,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3449,7 +3534,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3462,7 +3547,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3534,7 +3619,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3546,7 +3631,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3559,7 +3644,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3608,7 +3693,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3620,7 +3705,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3633,7 +3718,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3713,7 +3798,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3725,7 +3810,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3738,7 +3823,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3797,7 +3882,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3894,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3907,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -3920,7 +4005,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3932,7 +4017,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3945,7 +4030,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -3985,7 +4070,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3997,7 +4082,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4010,7 +4095,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4354,10 +4439,11 @@ const file_catalog_proto_rawDesc = "" +
 	"\bcounters\x18\x05 \x03(\x05R\bcounters\x12\x14\n" +
 	"\x05since\x18\x06 \x01(\x03R\x05since\x12\x10\n" +
 	"\x03who\x18\a \x01(\tR\x03who\x12\x16\n" +
-	"\x06joined\x18\b \x01(\x03R\x06joined\"7\n" +
+	"\x06joined\x18\b \x01(\x03R\x06joined\"U\n" +
 	"\aSegment\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\fR\x05start\x12\x16\n" +
-	"\x06bucket\x18\x02 \x01(\rR\x06bucket\"\x9a\x02\n" +
+	"\x06bucket\x18\x02 \x01(\rR\x06bucket\x12\x1c\n" +
+	"\tautomatic\x18\x03 \x01(\bR\tautomatic\"\x9a\x02\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x12R\x05start\x12\x1c\n" +
@@ -4502,7 +4588,7 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
 	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
 	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
-	"\x05swept\x18\r \x03(\rR\x05swept\"\xbf\x03\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\xf7\x03\n" +
 	"\x04Move\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x16\n" +
@@ -4522,7 +4608,13 @@ const file_catalog_proto_rawDesc = "" +
 	"\x04rate\x18\x0f \x01(\x03R\x04rate\x12\x14\n" +
 	"\x05waits\x18\x10 \x01(\tR\x05waits\x12\x10\n" +
 	"\x03pin\x18\x11 \x01(\bR\x03pin\x12\x18\n" +
-	"\aanchors\x18\x14 \x03(\tR\aanchors\"\xae\x01\n" +
+	"\aanchors\x18\x14 \x03(\tR\aanchors\x126\n" +
+	"\tresegment\x18\x15 \x01(\v2\x18.sherd.catalog.ResegmentR\tresegment\"q\n" +
+	"\tResegment\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x10\n" +
+	"\x03old\x18\x02 \x03(\rR\x03old\x12(\n" +
+	"\x03new\x18\x03 \x03(\v2\x16.sherd.catalog.SegmentR\x03new\x12\x12\n" +
+	"\x04what\x18\x04 \x01(\tR\x04what\"\xae\x01\n" +
 	"\bMoveStep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
@@ -4599,7 +4691,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),       // 0: sherd.catalog.Entry
 	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
@@ -4636,20 +4728,21 @@ var file_catalog_proto_goTypes = []any{
 	(*JoinToken)(nil),   // 32: sherd.catalog.JoinToken
 	(*Job)(nil),         // 33: sherd.catalog.Job
 	(*Move)(nil),        // 34: sherd.catalog.Move
-	(*MoveStep)(nil),    // 35: sherd.catalog.MoveStep
-	(*Removal)(nil),     // 36: sherd.catalog.Removal
-	(*Record)(nil),      // 37: sherd.catalog.Record
-	(*EndedMove)(nil),   // 38: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 39: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 40: sherd.catalog.IDCounter
-	(*Object)(nil),      // 41: sherd.catalog.Object
-	nil,                 // 42: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 43: sherd.catalog.Database.SettingsEntry
-	nil,                 // 44: sherd.catalog.Table.OptionsEntry
-	nil,                 // 45: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 46: sherd.catalog.Index.OptionsEntry
-	nil,                 // 47: sherd.catalog.Role.SettingsEntry
-	nil,                 // 48: sherd.catalog.Node.LabelsEntry
+	(*Resegment)(nil),   // 35: sherd.catalog.Resegment
+	(*MoveStep)(nil),    // 36: sherd.catalog.MoveStep
+	(*Removal)(nil),     // 37: sherd.catalog.Removal
+	(*Record)(nil),      // 38: sherd.catalog.Record
+	(*EndedMove)(nil),   // 39: sherd.catalog.EndedMove
+	(*Snapshot)(nil),    // 40: sherd.catalog.Snapshot
+	(*IDCounter)(nil),   // 41: sherd.catalog.IDCounter
+	(*Object)(nil),      // 42: sherd.catalog.Object
+	nil,                 // 43: sherd.catalog.Cluster.SettingsEntry
+	nil,                 // 44: sherd.catalog.Database.SettingsEntry
+	nil,                 // 45: sherd.catalog.Table.OptionsEntry
+	nil,                 // 46: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                 // 47: sherd.catalog.Index.OptionsEntry
+	nil,                 // 48: sherd.catalog.Role.SettingsEntry
+	nil,                 // 49: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4661,21 +4754,21 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	41, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	42, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	42, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	43, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	43, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	44, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	25, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	26, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	28, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	44, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	45, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	45, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	46, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	24, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	20, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	23, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -4683,32 +4776,34 @@ var file_catalog_proto_depIdxs = []int32{
 	21, // 28: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	22, // 29: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	27, // 30: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	46, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	47, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	48, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	35, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	38, // 35: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	34, // 36: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	41, // 37: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	40, // 38: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 39: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 40: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 41: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 42: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 43: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	18, // 44: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	19, // 45: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	29, // 46: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	30, // 47: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	33, // 48: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	31, // 49: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	32, // 50: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	37, // 51: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	52, // [52:52] is the sub-list for method output_type
-	52, // [52:52] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	47, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	48, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	49, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	36, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	35, // 35: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	23, // 36: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	39, // 37: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	34, // 38: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	42, // 39: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	41, // 40: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 41: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 42: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 43: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 44: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 45: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	18, // 46: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	19, // 47: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	29, // 48: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	30, // 49: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	33, // 50: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	31, // 51: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	32, // 52: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	38, // 53: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	54, // [54:54] is the sub-list for method output_type
+	54, // [54:54] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4729,7 +4824,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[25].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[41].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[42].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4747,7 +4842,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -109,7 +109,7 @@ func (x *Plan) GetWaits() string {
 
 type PlanStep struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Kind           uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"` // 1 buckets, 2 leader
+	Kind           uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"` // 1 buckets, 2 leader, 3 a split and 4 a merge of segments of a range table
 	Lo             uint32                 `protobuf:"varint,2,opt,name=lo,proto3" json:"lo,omitempty"`
 	Hi             uint32                 `protobuf:"varint,3,opt,name=hi,proto3" json:"hi,omitempty"`
 	Source         uint32                 `protobuf:"varint,4,opt,name=source,proto3" json:"source,omitempty"`
@@ -122,6 +122,12 @@ type PlanStep struct {
 	Reason         string                 `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	Job            uint64                 `protobuf:"varint,12,opt,name=job,proto3" json:"job,omitempty"` // that carries it out; 0: not begun
 	Done           bool                   `protobuf:"varint,13,opt,name=done,proto3" json:"done,omitempty"`
+	Table          uint32                 `protobuf:"varint,14,opt,name=table,proto3" json:"table,omitempty"` // of segments: count of them, by the buckets of the first and the last
+	First          uint32                 `protobuf:"varint,15,opt,name=first,proto3" json:"first,omitempty"`
+	Last           uint32                 `protobuf:"varint,16,opt,name=last,proto3" json:"last,omitempty"`
+	Count          uint32                 `protobuf:"varint,17,opt,name=count,proto3" json:"count,omitempty"`
+	Keys           [][]byte               `protobuf:"bytes,18,rep,name=keys,proto3" json:"keys,omitempty"` // at which one is split, encoded
+	What           string                 `protobuf:"bytes,19,opt,name=what,proto3" json:"what,omitempty"` // of segments, for people
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -247,6 +253,48 @@ func (x *PlanStep) GetDone() bool {
 	return false
 }
 
+func (x *PlanStep) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *PlanStep) GetFirst() uint32 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *PlanStep) GetLast() uint32 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *PlanStep) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *PlanStep) GetKeys() [][]byte {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *PlanStep) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
 type PlanAdvice struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Subject       string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
@@ -311,7 +359,7 @@ const file_plan_proto_rawDesc = "" +
 	"\x03why\x18\x03 \x01(\tR\x03why\x12-\n" +
 	"\x05steps\x18\x04 \x03(\v2\x17.sherd.catalog.PlanStepR\x05steps\x121\n" +
 	"\x06advice\x18\x05 \x03(\v2\x19.sherd.catalog.PlanAdviceR\x06advice\x12\x14\n" +
-	"\x05waits\x18\x06 \x01(\tR\x05waits\"\xb9\x02\n" +
+	"\x05waits\x18\x06 \x01(\tR\x05waits\"\xb7\x03\n" +
 	"\bPlanStep\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
@@ -326,7 +374,13 @@ const file_plan_proto_rawDesc = "" +
 	" \x01(\x03R\x0eestimateMicros\x12\x16\n" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x12\x10\n" +
 	"\x03job\x18\f \x01(\x04R\x03job\x12\x12\n" +
-	"\x04done\x18\r \x01(\bR\x04done\":\n" +
+	"\x04done\x18\r \x01(\bR\x04done\x12\x14\n" +
+	"\x05table\x18\x0e \x01(\rR\x05table\x12\x14\n" +
+	"\x05first\x18\x0f \x01(\rR\x05first\x12\x12\n" +
+	"\x04last\x18\x10 \x01(\rR\x04last\x12\x14\n" +
+	"\x05count\x18\x11 \x01(\rR\x05count\x12\x12\n" +
+	"\x04keys\x18\x12 \x03(\fR\x04keys\x12\x12\n" +
+	"\x04what\x18\x13 \x01(\tR\x04what\":\n" +
 	"\n" +
 	"PlanAdvice\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x12\n" +

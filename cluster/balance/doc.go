@@ -14,5 +14,8 @@
 //	P2  Of a pair of fragments one step runs at a time, and of a plan two.
 //	P3  What a plan of the balancer's own has begun goes on outside of the windows; nothing new begins.
 //
-// Reads and writes count in auto: those of the buckets used most by themselves, the rest of each fragment's as spread over its bytes.
+// Segments of range tables are split and merged by plans too (package catalog, resegment): the keys come from the fragment that has a segment, and what is written to segments is watched
+// by whoever leads the catalog (balance.Watch), from the moment it does.
+//
+// Reads and writes count for moves in auto: those of the buckets used most by themselves, the rest of each fragment's as spread over its bytes.
 package balance

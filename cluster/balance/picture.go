@@ -16,27 +16,51 @@ type Config struct {
 	Sizes func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error)
 	// Heat gives how often the fragments of all databases are used; nil: nobody knows.
 	Heat func(ctx context.Context) []balance.Heat
+	// Cut chooses the keys at which a segment, which lies in a bucket of a fragment, is split for its size, which is above a limit, or, where that is 0, for what is written
+	// to it; none where no split would help.
+	Cut func(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) ([][]byte, error)
+	// KeyText prints a key of a range table.
+	KeyText func(t *catalog.Table, key []byte) string
 	// Silent tells whether a node does not answer.
 	Silent func(node uint32) bool
 	Now    func() time.Time
+	Every  time.Duration // between decisions; 0 is a minute
 }
 
 // Balancer makes plans.
-type Balancer struct{ cfg Config }
+type Balancer struct {
+	cfg   Config
+	watch balance.Watch // of segments; for Run alone
+}
 
 // New makes a Balancer.
-func New(cfg Config) *Balancer { return &Balancer{cfg} }
+func New(cfg Config) *Balancer {
+	if cfg.Every == 0 {
+		cfg.Every = decideEvery
+	}
+	return &Balancer{cfg: cfg}
+}
 
 // Plan makes a plan for a database. It may be empty.
 func (b *Balancer) Plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode) (*catalog.Plan, error) {
+	return b.plan(ctx, view, d, mode, func(tables []balance.Table) { balance.Present(tables) })
+}
+
+// plan makes a plan; lately tells of the segments what was written to them lately.
+func (b *Balancer) plan(ctx context.Context, view *catalog.View, d *catalog.Database, mode balance.Mode, lately func([]balance.Table)) (*catalog.Plan, error) {
 	in, err := b.picture(ctx, view, d, d)
 	if err != nil {
 		return nil, err
 	}
-	if in.Mode = mode; mode == balance.Auto && b.cfg.Heat != nil {
-		in.Cells = balance.Warm(in.Map, in.Cells, b.cfg.Heat(ctx))
+	in.Mode, in.Limits = mode, limitsOf(view)
+	if b.cfg.Heat != nil && (mode == balance.Auto || in.Limits.Writes > 0 && len(in.Tables) > 0) {
+		warm := balance.Warm(in.Map, in.Cells, in.Tables, b.cfg.Heat(ctx))
+		if mode == balance.Auto {
+			in.Cells = warm
+		}
 	}
-	return planOf(balance.Decide(in)), nil
+	lately(in.Tables)
+	return b.withKeys(ctx, view, d, balance.Decide(in))
 }
 
 // Fill makes a plan that gives every fragment of grown its share, however small it is; now is the database as it is, whose fragments can be asked.
@@ -46,7 +70,7 @@ func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *cat
 		return nil, err
 	}
 	in.Mode, in.Fill = balance.Off, true
-	return planOf(balance.Decide(in)), nil
+	return b.withKeys(ctx, view, now, balance.Decide(in))
 }
 
 // picture is a database d as the decision sees it, by what the fragments of now say.
@@ -55,7 +79,7 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	if err != nil {
 		return in, err
 	}
-	in = balance.Input{Map: d.Map, Cells: balance.Clip(d.Map, stats)}
+	in = balance.Input{Map: d.Map, Cells: balance.Clip(d.Map, stats), Tables: tablesOf(view, d, stats)}
 	moving := map[uint32]bool{}
 	for _, m := range view.Moves(d.OID) {
 		moving[m.Target] = true
@@ -113,9 +137,15 @@ func planOf(p balance.Plan) *catalog.Plan {
 		step := catalog.PlanStep{
 			Kind: catalog.BucketsStep, Interval: s.Interval, Source: s.From, Target: s.To, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
 			Documents: s.Documents, Estimate: int64(s.Seconds * 1e6), Reason: s.Reason,
+			Table: catalog.OID(s.Table), First: s.First, Last: s.Last, Count: s.Count,
 		}
-		if s.Kind == balance.MoveLeader {
+		switch s.Kind {
+		case balance.MoveLeader:
 			step.Kind = catalog.LeaderStep
+		case balance.SplitSegment:
+			step.Kind = catalog.SplitStep
+		case balance.MergeSegments:
+			step.Kind = catalog.MergeStep
 		}
 		out.Steps = append(out.Steps, step)
 	}

@@ -28,7 +28,7 @@ const (
 
 // Run proposes and carries out, while this node leads the catalog, until ctx ends.
 func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
-	t := time.NewTicker(lookEvery)
+	t := time.NewTicker(min(lookEvery, b.cfg.Every))
 	defer t.Stop()
 	var decided time.Time
 	for {
@@ -44,7 +44,7 @@ func (b *Balancer) Run(ctx context.Context, log *slog.Logger) {
 		if err := b.carryOut(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("plans of rebalancing do not go on; trying again", "error", err)
 		}
-		if now := b.cfg.Now(); now.Sub(decided) >= decideEvery {
+		if now := b.cfg.Now(); now.Sub(decided) >= b.cfg.Every {
 			decided = now
 			if err := b.propose(ctx); err != nil && ctx.Err() == nil {
 				log.Warn("what should be moved could not be decided; trying again", "error", err)
@@ -77,10 +77,10 @@ func (b *Balancer) propose(ctx context.Context) error {
 	}
 	var errs []error
 	for d := range view.Databases() {
-		if len(view.Moves(d.OID)) > 0 || busy(view, d.OID) || len(d.Fragments) < 2 && len(view.Plans(d.OID)) == 0 {
+		if len(view.Moves(d.OID)) > 0 || busy(view, d.OID) || len(d.Fragments) < 2 && len(view.Plans(d.OID)) == 0 && !ranged(view, d) {
 			continue
 		}
-		p, err := b.Plan(ctx, view, d, mode)
+		p, err := b.plan(ctx, view, d, mode, func(tables []balance.Table) { b.watch.Note(b.cfg.Now(), d.OID, tables) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -187,12 +187,17 @@ func (b *Balancer) delay(ctx context.Context, id uint64, waits string) error {
 func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 	shape := balance.Plan{Steps: make([]balance.Step, len(p.Steps))}
 	for i, s := range p.Steps {
-		shape.Steps[i] = balance.Step{Kind: balance.MoveBuckets, From: s.Source, To: s.Target}
+		shape.Steps[i] = balance.Step{Kind: balance.MoveBuckets, From: s.Source, To: s.Target} // a split or merge is one, from a fragment to itself
 		if s.Kind == catalog.LeaderStep {
 			shape.Steps[i].Kind = balance.MoveLeader
 		}
 	}
+	view := b.cfg.Catalog.View()
+	d := view.Database(p.Job.Database)
 	for _, i := range shape.Startable(func(i int) bool { return p.Steps[i].Done }, func(i int) bool { return !p.Steps[i].Done && p.Steps[i].Job != 0 }, atOnce) {
+		if d != nil && view.Apart(d, &p.Steps[i]) && p.Done() < len(p.Steps)-1 {
+			continue
+		}
 		job, err := b.cfg.Catalog.NewJobID(ctx)
 		if err != nil {
 			return err

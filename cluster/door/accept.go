@@ -24,6 +24,8 @@ type Conn struct {
 	Speaks uint32
 	Addr   string // where it was dialled; empty where it was accepted
 
+	knownAt string // where the peer knows this node to be reached
+
 	onClose func()
 	once    sync.Once
 }
@@ -161,7 +163,11 @@ func (d *Door) examine(c *Conn) *pb.Welcome {
 		return refused(pb.Refusal_VERSION, "%s", err)
 	}
 	c.Speaks = speaks
-	return &pb.Welcome{Speaks: speaks, Release: d.cfg.Version.Release, ClusterVersion: cluster}
+	welcome := &pb.Welcome{Speaks: speaks, Release: d.cfg.Version.Release, ClusterVersion: cluster}
+	if d.cfg.Known != nil && c.Peer.Node != 0 {
+		welcome.KnownAt = d.cfg.Known(c.Peer.Node)
+	}
+	return welcome
 }
 
 func reasonOf(err error) pb.Refusal_Reason {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
@@ -26,9 +27,20 @@ type caller struct {
 	dial      func(ctx context.Context, addr string) (net.Conn, error)
 }
 
+// dialOrTCP gives dial, and TCP where it is nil.
+func dialOrTCP(dial func(ctx context.Context, addr string) (net.Conn, error)) func(ctx context.Context, addr string) (net.Conn, error) {
+	if dial != nil {
+		return dial
+	}
+	dialer := &net.Dialer{KeepAlive: 15 * time.Second}
+	return func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
+}
+
 // connect makes a connection and greets. Errors are sentences for the person at the terminal.
 func (k *caller) connect(ctx context.Context, addr string) (*Conn, error) {
-	raw, err := k.dial(ctx, addr)
+	dialing, cancel := context.WithTimeout(ctx, greetingTime) // packets may vanish without a word
+	raw, err := k.dial(dialing, addr)
+	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach a node at %s: %w", addr, err)
 	}
@@ -96,7 +108,7 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 		return nil, fmt.Errorf("the cluster is at version %d, and this release, Sherd %s, knows versions %d to %d: start the newer release here",
 			welcome.ClusterVersion, k.version.Release, k.version.From, k.version.To)
 	}
-	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr}, nil
+	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr, knownAt: welcome.KnownAt}, nil
 }
 
 // unverified is a node that is not the one it should be.
@@ -119,7 +131,7 @@ func explain(addr string, err error) error {
 		return fmt.Errorf("the node at %s is not trusted: %w", addr, u.error)
 	case errors.As(err, &plain), errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
 		return notANode(addr)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return fmt.Errorf("the node at %s closed the connection: it is starting, stopping or overloaded, or this is not its port for nodes", addr)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("what answers at %s did not complete the handshake in time: %w", addr, err)

@@ -18,6 +18,9 @@
 // A Link is a connection to another node that is made when it is needed and again when it was lost. There are two kinds, so that the bulk of
 // tasks' rows never stands before Raft's messages in one TCP stream.
 //
+// A node that connects is told in the answer where it is known to be reached: if another process answers there as the same node, its data directory was
+// copied, and it ends (package node).
+//
 // # Limits
 //
 // A greeting takes at most ten seconds, its messages 4 KiB, and 128 may go on at once. TLS sessions are not resumed: connections are few and long,

@@ -24,6 +24,10 @@ type Config struct {
 	Admit func(trust.Peer) error
 	// Addr gives where a node is reached.
 	Addr func(node uint32) (string, error)
+	// Known gives where nodes that connect are told that they are known to be reached; "" is nowhere. nil: they are told nothing.
+	Known func(node uint32) string
+	// KnownAt is told what other nodes said in that way, when a link to one is made. It does not block.
+	KnownAt func(addr string)
 	// Dial makes the connections of links; nil is TCP.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	Logger *slog.Logger // default slog.Default()
@@ -52,10 +56,7 @@ const (
 
 // New makes a door; Serve opens it.
 func New(cfg Config) *Door {
-	if cfg.Dial == nil {
-		dialer := &net.Dialer{KeepAlive: 15 * time.Second}
-		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
-	}
+	cfg.Dial = dialOrTCP(cfg.Dial)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}

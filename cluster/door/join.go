@@ -15,14 +15,10 @@ import (
 // Config.
 func Join(ctx context.Context, addr string, token trust.Token, version Version, now func() time.Time,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) (*grpc.ClientConn, error) {
-	if dial == nil {
-		dialer := &net.Dialer{}
-		dial = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
-	}
 	k := caller{
 		version: version, clusterID: token.ClusterID(), protocol: joinProtocol,
 		verify: func(chain []*x509.Certificate) (trust.Peer, error) { return trust.VerifyPinned(chain, token, now()) },
-		dial:   dial,
+		dial:   dialOrTCP(dial),
 	}
 	c, err := k.connect(ctx, addr)
 	if err != nil {

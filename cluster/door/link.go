@@ -88,6 +88,9 @@ func (l *Link) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.d.cfg.KnownAt != nil && c.knownAt != "" {
+		l.d.cfg.KnownAt(c.knownAt)
+	}
 	l.open[c] = true
 	c.onClose = func() {
 		l.mu.Lock()

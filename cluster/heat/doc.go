@@ -6,5 +6,8 @@
 // takes the place, and the count, of the least. So a counter may be too large by what its place had; that much is taken off what is told, and whatever has more than the
 // k-th part of all accesses is in the table.
 //
+// Of buckets whose keys are a range (segments of range tables), a sample of 32 of the keys that were written is kept, the recent ones rather than the old, for 256 buckets at most: where to split
+// one that is written to too much.
+//
 // The package is pure but for the clock it is given. It never reads a document, and forgets everything with the process.
 package heat

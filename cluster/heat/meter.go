@@ -48,12 +48,13 @@ type Meter struct {
 	all     Rate      // weighed
 	buckets *table[uint32]
 	keys    *table[string]
+	written map[uint32]*sample // by bucket
 }
 
 // NewMeter makes a Meter that has seen nothing.
 func NewMeter(now func() time.Time) *Meter {
 	t := now()
-	return &Meter{now: now, began: t, from: t, buckets: newTable[uint32](bucketCounters), keys: newTable[string](keyCounters)}
+	return &Meter{now: now, began: t, from: t, buckets: newTable[uint32](bucketCounters), keys: newTable[string](keyCounters), written: map[uint32]*sample{}}
 }
 
 // sampled tells whether an access is looked at.

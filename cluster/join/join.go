@@ -23,6 +23,7 @@ type Request struct {
 	Info    *pb.NodeInfo
 	Now     func() time.Time
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // nil is TCP
+	Failed  func(error)                                              // told why a node could not be asked, when the next is asked; nil: nobody is told
 }
 
 // Joined is what came of it.
@@ -45,7 +46,7 @@ func Join(ctx context.Context, r Request) (*Joined, error) {
 		return nil, err
 	}
 	var errs []error
-	for _, addr := range r.Addrs {
+	for i, addr := range r.Addrs {
 		answer, err := r.ask(ctx, addr, request)
 		if err == nil {
 			return r.keep(key, answer)
@@ -54,6 +55,9 @@ func Join(ctx context.Context, r Request) (*Joined, error) {
 		var refused *door.Refused
 		if errors.As(err, &refused) || errors.As(err, new(*denied)) || ctx.Err() != nil {
 			break
+		}
+		if r.Failed != nil && i+1 < len(r.Addrs) {
+			r.Failed(err)
 		}
 	}
 	return nil, fmt.Errorf("cannot join the cluster: %w", errors.Join(errs...))

@@ -57,7 +57,7 @@ func (t *tries) may(err error) bool {
 	}
 	var held *storage.HeldError
 	var changed *catalog.DefinitionsChangedError
-	if !errors.As(err, &held) && !errors.As(err, &changed) && !errors.Is(err, storage.ErrUnsettled) && !errors.Is(err, errOver) {
+	if !errors.As(err, &held) && !errors.As(err, &changed) && !errors.Is(err, storage.ErrUnsettled) && !storage.Uncalm(err) && !errors.Is(err, errOver) {
 		t.unknown++
 	}
 	return t.unknown <= againTries
@@ -65,7 +65,7 @@ func (t *tries) may(err error) bool {
 
 // receiving tells whether what was carried is still there, and this node leads the target.
 func (s *step) receiving() bool {
-	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.ranges())
+	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.into())
 }
 
 // renew lifts the step's fence and gives it another number. An error leaves it to undo, which finds in the catalog how far it came.
@@ -85,7 +85,7 @@ func (s *step) renew(ctx context.Context, why string) error {
 	if err := s.at(Aborted); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.ranges()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	blocked := time.Since(s.fenced).Microseconds()

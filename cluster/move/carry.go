@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -29,6 +30,7 @@ type carrier struct {
 	batch   []storage.Version
 	size    int
 	given   map[entryAt]bool // entries of unique indexes that were put
+	named   *catalog.Table   // whose segments take the place of others; nil: none
 
 	bytes, documents int64 // so far
 }
@@ -41,7 +43,13 @@ type entryAt struct {
 
 func newCarrier(s *step, arrival uint32) *carrier {
 	c := &carrier{s: s, arrival: arrival, queue: s.target.CarryAhead(s.Number), derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{}}
-	c.know(s.d.cfg.Catalog.View())
+	view := s.d.cfg.Catalog.View()
+	if r := s.m.Resegment; r != nil {
+		if c.named = view.Table(r.Table); c.named != nil {
+			c.derived[r.Table] = c.named.Version // the flip changes the definition, also of a table without rows
+		}
+	}
+	c.know(view)
 	return c
 }
 
@@ -82,6 +90,11 @@ func (c *carrier) take(ctx context.Context, batch []storage.Version, final bool)
 
 // key takes the versions of a key.
 func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
+	if c.s.m.Resegment != nil {
+		if !c.rename(versions) {
+			return nil
+		}
+	}
 	if key := versions[0].Key; !storage.IsRow(key) {
 		c.s.target.Global(storage.TableOf(key), storage.IndexOf(key)) // which its catalog may not know yet
 	}
@@ -108,6 +121,25 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 		}
 	}
 	return c.deriver.Row(key, c.arrival, versions[0].Before, rows, func(e exec.EntryChange) error { return c.entry(ctx, e) })
+}
+
+// rename has the versions of a row be of the new segment that its primary key belongs to; ours is false of what is not the table's, as rows of before a TRUNCATE.
+func (c *carrier) rename(versions []storage.Version) (ours bool) {
+	key := versions[0].Key
+	if c.named == nil || !storage.IsRow(key) || storage.TableOf(key) != c.named.StorageID {
+		return false
+	}
+	named := storage.InBucket(key, uint32(c.segmentOf(storage.PrimaryKeyOf(key))))
+	for i := range versions {
+		versions[i].Key = named
+	}
+	return true
+}
+
+// segmentOf gives the bucket of the new segment that a primary key of the old ones belongs to. The first of the new ones may begin above the lowest key of all.
+func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
+	list := c.s.m.Resegment.New
+	return list[max(list.Place(primaryKey), 0)].Bucket
 }
 
 // entry takes a change of an entry of a local index. A unique value that one row gives up and another takes in the same transaction stays.

@@ -10,12 +10,19 @@
 // carry, the last batch's) and the flip's. The fence goes into the log while what is left is read and carried; after the flip, source and target act upon
 // gone and own as soon as they are told, and the log follows. What is counted as blocked is that time, as the source's leader has it.
 //
+// Before the fence the source waits for a moment at which nothing is prepared in the ranges, at last with a gate closed that keeps the next transactions from
+// being prepared there; where that was too short nothing was fenced, and the next time it lasts longer.
+//
 // A step that cannot flip (something is prepared in the ranges, its fence was lifted, definitions came between, the source has another leader) goes on with what
 // the target has: by the same number before it was fenced, by another one after (again.go).
 //
 // Whoever comes upon a step that is not its own undoes it (catalog: aborted; then source: unfence, target: abandon; catalog: done), or, where it has
 // flipped, completes it. A fence that stands for longer than a second is undone in the same way by the source's leader (watch.go), so writes never
 // wait longer for a driver that is gone, unless the catalog has no majority: without one no fence is begun.
+//
+// A job that has segments of a range table take the place of others (catalog.Resegment) is a move too, of one step, in most cases within a fragment: what is
+// read of the old buckets is carried with the names of the new ones in the keys of its rows. Old and new are different numbers, so the source's ownership and the
+// target's do not meet in one log, and the flip changes map and definition as one.
 //
 // What holds a step up (a transaction that is prepared, an index being built, other moves, foreground statements that suffer) is written into the
 // job, for sherd.moves.

@@ -65,7 +65,7 @@ func reason(err error) string {
 	switch {
 	case errors.As(err, &held):
 		return fmt.Sprintf("prepared transaction %q", held.GID)
-	case errors.Is(err, storage.ErrUnsettled):
+	case errors.Is(err, storage.ErrUnsettled), storage.Uncalm(err):
 		return "prepared transactions to be decided"
 	case errors.Is(err, storage.ErrMoveVoid):
 		return "another driver"
@@ -100,8 +100,11 @@ func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress b
 		return false, nil
 	}
 	rest := db.Remaining(m.Move)
-	if len(rest) == 0 {
+	if len(rest) == 0 && (m.Resegment == nil || m.Steps > 0) {
 		return true, d.finish(ctx, m, "done", "")
+	}
+	if why := unfit(view, db, m); why != "" {
+		return true, d.finish(ctx, m, "cancelled", why)
 	}
 	r := nearest(db, rest, m.Target)
 	if why, other := d.heldUp(view, db, m, r); why != "" {
@@ -109,6 +112,22 @@ func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress b
 		return d.awaitEnd(ctx, other), nil
 	}
 	return true, d.step(ctx, m, target, r)
+}
+
+// unfit says why segments can never take the place of others any more; "" of those that can, and of other moves.
+func unfit(view *catalog.View, db *catalog.Database, m catalog.RunningMove) string {
+	r := m.Resegment
+	if r == nil {
+		return ""
+	}
+	t := view.Table(r.Table)
+	if t == nil || r.Place(t) < 0 {
+		return "the table does not have the segments any more"
+	}
+	if _, ok := r.From(db.Map); !ok {
+		return "the segments are in different fragments"
+	}
+	return ""
 }
 
 // awaitEnd waits for the end of the move that is in another one's way, 0 for none, but not long: it may be paused, or something else may be in the way. It

@@ -15,7 +15,8 @@ import (
 
 const (
 	stepBytes  = 8 << 20                // about as much is moved by a step
-	settleTime = 50 * time.Millisecond  // how long a fence waits for what is prepared
+	settleTime = 50 * time.Millisecond  // how long a fence waits for what is prepared, at first
+	settleMost = 400 * time.Millisecond // and where that was too short, again and again
 	smallRound = 256 << 10              // a round of catching up that brought less is the last
 	quickRound = 10 * time.Millisecond  // and one that took less
 	maxRounds  = 20                     // of catching up
@@ -35,17 +36,26 @@ type step struct {
 
 	T       txn.Timestamp // up to which everything was carried
 	since   txn.Timestamp // the largest watermark of the source's reads
+	settle  time.Duration // how long the next fence waits for what is prepared
 	fencing bool          // a fence of this number may have come into the source's log
 	carried bool          // everything, by this driver: nothing is left at the source that the target's replica here does not have
 
 	began  time.Time
 	fenced time.Time
+	phases phases
 }
+
+// phases are what of a step writers wait for, as its driver sees it: from the fence's proposal to the last difference carried, to the flip, and to the moment at
+// which source and target have been told.
+type phases struct{ cut, flip, handOver time.Duration }
 
 // step moves a part of a range: all of it, or some MiB at an edge, the one that touches the target where there is one.
 func (d *Driver) step(ctx context.Context, m catalog.RunningMove, target *storage.Replica, r shardmap.Range) error {
 	view := d.cfg.Catalog.View()
-	part, err := d.part(ctx, view.Database(m.Job.Database), m, r)
+	part, err := m.Interval, error(nil)
+	if m.Resegment == nil {
+		part, err = d.part(ctx, view.Database(m.Job.Database), m, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,14 +93,27 @@ func (s *step) at(arrow string) error {
 	return nil
 }
 
-func (s *step) ranges() []storage.BucketRange { return []storage.BucketRange{s.Interval} }
+// from and into are the buckets that go from the source, and those that come to the target: the same, but where segments take the place of others.
+func (s *step) from() []storage.BucketRange {
+	if r := s.m.Resegment; r != nil {
+		return r.OldBuckets().Intervals()
+	}
+	return []storage.BucketRange{s.Interval}
+}
+
+func (s *step) into() []storage.BucketRange {
+	if r := s.m.Resegment; r != nil {
+		return r.NewBuckets().Intervals()
+	}
+	return []storage.BucketRange{s.Interval}
+}
 
 // run takes the step from its start to its end. After an error before the flip it has to be undone; after it, completed.
 func (s *step) run(ctx context.Context) error {
 	if err := s.at(Begun); err != nil {
 		return err
 	}
-	arrival, err := s.target.BeginReceive(ctx, s.Number, s.ranges(), 0)
+	arrival, err := s.target.BeginReceive(ctx, s.Number, s.into(), 0)
 	if err != nil {
 		return err
 	}
@@ -144,12 +167,12 @@ func (s *step) catchUp(ctx context.Context) error {
 
 // read reads what has come since T, up to the newest or, where final, up to the fence that it begins with, and carries it.
 func (s *step) read(ctx context.Context, final bool) error {
-	req := storage.ReadRequest{Ranges: s.ranges(), Since: s.T, Move: s.Number}
+	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, Move: s.Number}
 	var res storage.ReadResult
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
 		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
 		if final {
-			res, err = src.Cut(ctx, req, settleTime, take)
+			res, err = src.Cut(ctx, req, s.settle, take)
 		} else {
 			res, err = src.ReadVersions(ctx, req, take)
 		}
@@ -178,10 +201,19 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err := s.check(view); err != nil {
 		return err
 	}
+	s.settle = max(s.settle, settleTime)
 	s.fenced, s.fencing = time.Now(), true
-	if err := s.read(ctx, true); err != nil {
+	err = s.read(ctx, true)
+	if errors.Is(err, storage.ErrUnsettled) || storage.Uncalm(err) {
+		s.settle = min(2*s.settle, settleMost)
+	}
+	if storage.Uncalm(err) {
+		s.fenced, s.fencing = time.Time{}, false
+	}
+	if err != nil {
 		return err
 	}
+	s.phases.cut = time.Since(s.fenced)
 	for _, arrow := range []string{Fenced, Carried} {
 		if err := s.at(arrow); err != nil {
 			return err
@@ -190,7 +222,9 @@ func (s *step) cutOver(ctx context.Context) error {
 	s.F, s.Since = uint64(s.T), uint64(s.since)
 	passed := make(chan error, 1)
 	go func() { passed <- s.target.PassBy(s.T) }() // or the first reads at the target would wait for the entry own
+	flipping := time.Now()
 	err = s.flip(ctx)
+	s.phases.flip = time.Since(flipping)
 	if perr := <-passed; err == nil && perr != nil {
 		s.d.cfg.Logger.Debug("the first reads of what has moved wait", "move", s.m.Job.ID, "error", perr)
 	}
@@ -255,14 +289,17 @@ func rate(before, bytes int64, took time.Duration) int64 {
 
 // complete tells the fragments what the catalog says: that the step has flipped.
 func (s *step) complete(ctx context.Context) error {
+	telling := time.Now()
 	blocked, err := s.handOver(ctx)
 	if err != nil {
 		return err
 	}
+	s.phases.handOver = time.Since(telling)
+	s.d.cfg.Logger.Debug("a step of a move has flipped", "move", s.m.Job.ID, "step", s.Number, "blocked", blocked, "cut", s.phases.cut, "flip", s.phases.flip, "hand_over", s.phases.handOver)
 	if err := s.at(GoneNow); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Clean(ctx, s.Number, s.ranges()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.Clean(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	if err := s.at(Cleaned); err != nil {
@@ -282,7 +319,7 @@ func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) 
 	owned := make(chan error, 1)
 	go func() { owned <- s.own(ctx) }()
 	err = s.tell(ctx, func(src Source) (err error) {
-		blocked, err = src.Gone(ctx, s.Number, s.ranges())
+		blocked, err = src.Gone(ctx, s.Number, s.from())
 		return err
 	})
 	if err := errors.Join(<-owned, err); err != nil {
@@ -300,7 +337,7 @@ func (s *step) own(ctx context.Context) error {
 	if s.carried {
 		own = s.target.OwnCarried
 	}
-	err := own(ctx, s.Receives(), s.ranges(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
+	err := own(ctx, s.Receives(), s.into(), txn.Timestamp(s.F), txn.Timestamp(s.Since))
 	if err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
@@ -352,7 +389,7 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Aborted); err != nil {
 		return err
 	}
-	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.ranges()) }); err != nil {
+	if err := s.tell(ctx, func(src Source) error { return src.Unfence(ctx, s.Number, s.from()) }); err != nil {
 		return err
 	}
 	var blocked int64
@@ -362,7 +399,7 @@ func (s *step) lift(ctx context.Context) error {
 	if err := s.at(Lifted); err != nil {
 		return err
 	}
-	if err := s.target.Abandon(ctx, s.Receives(), s.ranges()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
+	if err := s.target.Abandon(ctx, s.Receives(), s.into()); err != nil && !errors.Is(err, storage.ErrMoveVoid) {
 		return err
 	}
 	return s.done(ctx, func(m *catalog.Move) {

@@ -175,6 +175,7 @@ type Welcome struct {
 	Speaks         uint32                 `protobuf:"varint,2,opt,name=speaks,proto3" json:"speaks,omitempty"`  // the version that both speak from now on
 	Release        string                 `protobuf:"bytes,3,opt,name=release,proto3" json:"release,omitempty"`
 	ClusterVersion uint32                 `protobuf:"varint,4,opt,name=cluster_version,json=clusterVersion,proto3" json:"cluster_version,omitempty"` // of the formats that the cluster writes
+	KnownAt        string                 `protobuf:"bytes,5,opt,name=known_at,json=knownAt,proto3" json:"known_at,omitempty"`                       // where the node that connects is reached, as far as is known here
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -235,6 +236,13 @@ func (x *Welcome) GetClusterVersion() uint32 {
 		return x.ClusterVersion
 	}
 	return 0
+}
+
+func (x *Welcome) GetKnownAt() string {
+	if x != nil {
+		return x.KnownAt
+	}
+	return ""
 }
 
 // Refusal is why a connection is not accepted.
@@ -305,12 +313,13 @@ const file_door_proto_rawDesc = "" +
 	"speaksFrom\x12\x1b\n" +
 	"\tspeaks_to\x18\x04 \x01(\rR\bspeaksTo\x12\x1d\n" +
 	"\n" +
-	"wants_node\x18\x05 \x01(\rR\twantsNode\"\x93\x01\n" +
+	"wants_node\x18\x05 \x01(\rR\twantsNode\"\xae\x01\n" +
 	"\aWelcome\x12-\n" +
 	"\arefusal\x18\x01 \x01(\v2\x13.sherd.node.RefusalR\arefusal\x12\x16\n" +
 	"\x06speaks\x18\x02 \x01(\rR\x06speaks\x12\x18\n" +
 	"\arelease\x18\x03 \x01(\tR\arelease\x12'\n" +
-	"\x0fcluster_version\x18\x04 \x01(\rR\x0eclusterVersion\"\xde\x01\n" +
+	"\x0fcluster_version\x18\x04 \x01(\rR\x0eclusterVersion\x12\x19\n" +
+	"\bknown_at\x18\x05 \x01(\tR\aknownAt\"\xde\x01\n" +
 	"\aRefusal\x122\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1a.sherd.node.Refusal.ReasonR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"\x8a\x01\n" +

@@ -150,6 +150,167 @@ func (x *CloseAnswer) GetLast() uint64 {
 	return 0
 }
 
+type SegmentKeysRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Now           uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
+	Fragment      uint32                 `protobuf:"varint,2,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	Table         uint32                 `protobuf:"varint,3,opt,name=table,proto3" json:"table,omitempty"` // as stored
+	Bucket        uint32                 `protobuf:"varint,4,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Stored        bool                   `protobuf:"varint,5,opt,name=stored,proto3" json:"stored,omitempty"` // not only written ones
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentKeysRequest) Reset() {
+	*x = SegmentKeysRequest{}
+	mi := &file_upkeep_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentKeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentKeysRequest) ProtoMessage() {}
+
+func (x *SegmentKeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentKeysRequest.ProtoReflect.Descriptor instead.
+func (*SegmentKeysRequest) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SegmentKeysRequest) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *SegmentKeysRequest) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
+func (x *SegmentKeysRequest) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *SegmentKeysRequest) GetBucket() uint32 {
+	if x != nil {
+		return x.Bucket
+	}
+	return 0
+}
+
+func (x *SegmentKeysRequest) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
+}
+
+// SegmentKeysAnswer has primary keys as they are encoded in those of rows.
+type SegmentKeysAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
+	Stored        [][]byte               `protobuf:"bytes,3,rep,name=stored,proto3" json:"stored,omitempty"`         // some, in order
+	Before        []int64                `protobuf:"varint,4,rep,packed,name=before,proto3" json:"before,omitempty"` // how many bytes lie before each
+	Bytes         int64                  `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`          // of all
+	Written       [][]byte               `protobuf:"bytes,6,rep,name=written,proto3" json:"written,omitempty"`       // some that were written lately, the oldest first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentKeysAnswer) Reset() {
+	*x = SegmentKeysAnswer{}
+	mi := &file_upkeep_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentKeysAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentKeysAnswer) ProtoMessage() {}
+
+func (x *SegmentKeysAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_upkeep_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentKeysAnswer.ProtoReflect.Descriptor instead.
+func (*SegmentKeysAnswer) Descriptor() ([]byte, []int) {
+	return file_upkeep_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SegmentKeysAnswer) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *SegmentKeysAnswer) GetNow() uint64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *SegmentKeysAnswer) GetStored() [][]byte {
+	if x != nil {
+		return x.Stored
+	}
+	return nil
+}
+
+func (x *SegmentKeysAnswer) GetBefore() []int64 {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *SegmentKeysAnswer) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *SegmentKeysAnswer) GetWritten() [][]byte {
+	if x != nil {
+		return x.Written
+	}
+	return nil
+}
+
 type CensusRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Now            uint64                 `protobuf:"fixed64,1,opt,name=now,proto3" json:"now,omitempty"`
@@ -162,7 +323,7 @@ type CensusRequest struct {
 
 func (x *CensusRequest) Reset() {
 	*x = CensusRequest{}
-	mi := &file_upkeep_proto_msgTypes[2]
+	mi := &file_upkeep_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -174,7 +335,7 @@ func (x *CensusRequest) String() string {
 func (*CensusRequest) ProtoMessage() {}
 
 func (x *CensusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[2]
+	mi := &file_upkeep_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -187,7 +348,7 @@ func (x *CensusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusRequest.ProtoReflect.Descriptor instead.
 func (*CensusRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{2}
+	return file_upkeep_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CensusRequest) GetNow() uint64 {
@@ -233,7 +394,7 @@ type CensusAnswer struct {
 
 func (x *CensusAnswer) Reset() {
 	*x = CensusAnswer{}
-	mi := &file_upkeep_proto_msgTypes[3]
+	mi := &file_upkeep_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -245,7 +406,7 @@ func (x *CensusAnswer) String() string {
 func (*CensusAnswer) ProtoMessage() {}
 
 func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[3]
+	mi := &file_upkeep_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -258,7 +419,7 @@ func (x *CensusAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CensusAnswer.ProtoReflect.Descriptor instead.
 func (*CensusAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{3}
+	return file_upkeep_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CensusAnswer) GetFailure() *Failure {
@@ -323,7 +484,7 @@ type OwnedRange struct {
 
 func (x *OwnedRange) Reset() {
 	*x = OwnedRange{}
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -335,7 +496,7 @@ func (x *OwnedRange) String() string {
 func (*OwnedRange) ProtoMessage() {}
 
 func (x *OwnedRange) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[4]
+	mi := &file_upkeep_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -348,7 +509,7 @@ func (x *OwnedRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OwnedRange.ProtoReflect.Descriptor instead.
 func (*OwnedRange) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{4}
+	return file_upkeep_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OwnedRange) GetLo() uint32 {
@@ -390,7 +551,7 @@ type Undecided struct {
 
 func (x *Undecided) Reset() {
 	*x = Undecided{}
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +563,7 @@ func (x *Undecided) String() string {
 func (*Undecided) ProtoMessage() {}
 
 func (x *Undecided) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[5]
+	mi := &file_upkeep_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +576,7 @@ func (x *Undecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undecided.ProtoReflect.Descriptor instead.
 func (*Undecided) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{5}
+	return file_upkeep_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Undecided) GetTransaction() []byte {
@@ -449,7 +610,7 @@ type KeySpan struct {
 
 func (x *KeySpan) Reset() {
 	*x = KeySpan{}
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +622,7 @@ func (x *KeySpan) String() string {
 func (*KeySpan) ProtoMessage() {}
 
 func (x *KeySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[6]
+	mi := &file_upkeep_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +635,7 @@ func (x *KeySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeySpan.ProtoReflect.Descriptor instead.
 func (*KeySpan) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{6}
+	return file_upkeep_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *KeySpan) GetStart() []byte {
@@ -504,7 +665,7 @@ type ReadRequest struct {
 
 func (x *ReadRequest) Reset() {
 	*x = ReadRequest{}
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +677,7 @@ func (x *ReadRequest) String() string {
 func (*ReadRequest) ProtoMessage() {}
 
 func (x *ReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[7]
+	mi := &file_upkeep_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +690,7 @@ func (x *ReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
 func (*ReadRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{7}
+	return file_upkeep_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReadRequest) GetNow() uint64 {
@@ -578,7 +739,7 @@ type ReadAnswer struct {
 
 func (x *ReadAnswer) Reset() {
 	*x = ReadAnswer{}
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +751,7 @@ func (x *ReadAnswer) String() string {
 func (*ReadAnswer) ProtoMessage() {}
 
 func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[8]
+	mi := &file_upkeep_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +764,7 @@ func (x *ReadAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadAnswer.ProtoReflect.Descriptor instead.
 func (*ReadAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{8}
+	return file_upkeep_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReadAnswer) GetFailure() *Failure {
@@ -639,7 +800,7 @@ type ReachRequest struct {
 
 func (x *ReachRequest) Reset() {
 	*x = ReachRequest{}
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +812,7 @@ func (x *ReachRequest) String() string {
 func (*ReachRequest) ProtoMessage() {}
 
 func (x *ReachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[9]
+	mi := &file_upkeep_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +825,7 @@ func (x *ReachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachRequest.ProtoReflect.Descriptor instead.
 func (*ReachRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{9}
+	return file_upkeep_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReachRequest) GetNow() uint64 {
@@ -708,7 +869,7 @@ type ReachAnswer struct {
 
 func (x *ReachAnswer) Reset() {
 	*x = ReachAnswer{}
-	mi := &file_upkeep_proto_msgTypes[10]
+	mi := &file_upkeep_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -720,7 +881,7 @@ func (x *ReachAnswer) String() string {
 func (*ReachAnswer) ProtoMessage() {}
 
 func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[10]
+	mi := &file_upkeep_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -733,7 +894,7 @@ func (x *ReachAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReachAnswer.ProtoReflect.Descriptor instead.
 func (*ReachAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{10}
+	return file_upkeep_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReachAnswer) GetFailure() *Failure {
@@ -783,7 +944,7 @@ type DigestRequest struct {
 
 func (x *DigestRequest) Reset() {
 	*x = DigestRequest{}
-	mi := &file_upkeep_proto_msgTypes[11]
+	mi := &file_upkeep_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +956,7 @@ func (x *DigestRequest) String() string {
 func (*DigestRequest) ProtoMessage() {}
 
 func (x *DigestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[11]
+	mi := &file_upkeep_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +969,7 @@ func (x *DigestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestRequest.ProtoReflect.Descriptor instead.
 func (*DigestRequest) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{11}
+	return file_upkeep_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DigestRequest) GetNow() uint64 {
@@ -851,7 +1012,7 @@ type DigestAnswer struct {
 
 func (x *DigestAnswer) Reset() {
 	*x = DigestAnswer{}
-	mi := &file_upkeep_proto_msgTypes[12]
+	mi := &file_upkeep_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1024,7 @@ func (x *DigestAnswer) String() string {
 func (*DigestAnswer) ProtoMessage() {}
 
 func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_upkeep_proto_msgTypes[12]
+	mi := &file_upkeep_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1037,7 @@ func (x *DigestAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestAnswer.ProtoReflect.Descriptor instead.
 func (*DigestAnswer) Descriptor() ([]byte, []int) {
-	return file_upkeep_proto_rawDescGZIP(), []int{12}
+	return file_upkeep_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DigestAnswer) GetFailure() *Failure {
@@ -922,7 +1083,20 @@ const file_upkeep_proto_rawDesc = "" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\f\n" +
 	"\x01t\x18\x03 \x01(\x06R\x01t\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\x06R\x04last\"u\n" +
+	"\x04last\x18\x04 \x01(\x06R\x04last\"\x88\x01\n" +
+	"\x12SegmentKeysRequest\x12\x10\n" +
+	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
+	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\x14\n" +
+	"\x05table\x18\x03 \x01(\rR\x05table\x12\x16\n" +
+	"\x06bucket\x18\x04 \x01(\rR\x06bucket\x12\x16\n" +
+	"\x06stored\x18\x05 \x01(\bR\x06stored\"\xb4\x01\n" +
+	"\x11SegmentKeysAnswer\x12-\n" +
+	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x16\n" +
+	"\x06stored\x18\x03 \x03(\fR\x06stored\x12\x16\n" +
+	"\x06before\x18\x04 \x03(\x03R\x06before\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x18\n" +
+	"\awritten\x18\x06 \x03(\fR\awritten\"u\n" +
 	"\rCensusRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\f\n" +
@@ -980,13 +1154,14 @@ const file_upkeep_proto_rawDesc = "" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x12\x12\n" +
 	"\x04keys\x18\x03 \x01(\x03R\x04keys\x12\x10\n" +
-	"\x03sum\x18\x04 \x01(\fR\x03sum2\xb9\x02\n" +
+	"\x03sum\x18\x04 \x01(\fR\x03sum2\x87\x03\n" +
 	"\x06Upkeep\x12=\n" +
 	"\x06Census\x12\x19.sherd.node.CensusRequest\x1a\x18.sherd.node.CensusAnswer\x129\n" +
 	"\x04Read\x12\x17.sherd.node.ReadRequest\x1a\x16.sherd.node.ReadAnswer0\x01\x12:\n" +
 	"\x05Reach\x12\x18.sherd.node.ReachRequest\x1a\x17.sherd.node.ReachAnswer\x12=\n" +
 	"\x06Digest\x12\x19.sherd.node.DigestRequest\x1a\x18.sherd.node.DigestAnswer\x12:\n" +
-	"\x05Close\x12\x18.sherd.node.CloseRequest\x1a\x17.sherd.node.CloseAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\x05Close\x12\x18.sherd.node.CloseRequest\x1a\x17.sherd.node.CloseAnswer\x12L\n" +
+	"\vSegmentKeys\x12\x1e.sherd.node.SegmentKeysRequest\x1a\x1d.sherd.node.SegmentKeysAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_upkeep_proto_rawDescOnce sync.Once
@@ -1000,52 +1175,57 @@ func file_upkeep_proto_rawDescGZIP() []byte {
 	return file_upkeep_proto_rawDescData
 }
 
-var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_upkeep_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_upkeep_proto_goTypes = []any{
-	(*CloseRequest)(nil),  // 0: sherd.node.CloseRequest
-	(*CloseAnswer)(nil),   // 1: sherd.node.CloseAnswer
-	(*CensusRequest)(nil), // 2: sherd.node.CensusRequest
-	(*CensusAnswer)(nil),  // 3: sherd.node.CensusAnswer
-	(*OwnedRange)(nil),    // 4: sherd.node.OwnedRange
-	(*Undecided)(nil),     // 5: sherd.node.Undecided
-	(*KeySpan)(nil),       // 6: sherd.node.KeySpan
-	(*ReadRequest)(nil),   // 7: sherd.node.ReadRequest
-	(*ReadAnswer)(nil),    // 8: sherd.node.ReadAnswer
-	(*ReachRequest)(nil),  // 9: sherd.node.ReachRequest
-	(*ReachAnswer)(nil),   // 10: sherd.node.ReachAnswer
-	(*DigestRequest)(nil), // 11: sherd.node.DigestRequest
-	(*DigestAnswer)(nil),  // 12: sherd.node.DigestAnswer
-	(*Failure)(nil),       // 13: sherd.node.Failure
-	(*Count)(nil),         // 14: sherd.node.Count
+	(*CloseRequest)(nil),       // 0: sherd.node.CloseRequest
+	(*CloseAnswer)(nil),        // 1: sherd.node.CloseAnswer
+	(*SegmentKeysRequest)(nil), // 2: sherd.node.SegmentKeysRequest
+	(*SegmentKeysAnswer)(nil),  // 3: sherd.node.SegmentKeysAnswer
+	(*CensusRequest)(nil),      // 4: sherd.node.CensusRequest
+	(*CensusAnswer)(nil),       // 5: sherd.node.CensusAnswer
+	(*OwnedRange)(nil),         // 6: sherd.node.OwnedRange
+	(*Undecided)(nil),          // 7: sherd.node.Undecided
+	(*KeySpan)(nil),            // 8: sherd.node.KeySpan
+	(*ReadRequest)(nil),        // 9: sherd.node.ReadRequest
+	(*ReadAnswer)(nil),         // 10: sherd.node.ReadAnswer
+	(*ReachRequest)(nil),       // 11: sherd.node.ReachRequest
+	(*ReachAnswer)(nil),        // 12: sherd.node.ReachAnswer
+	(*DigestRequest)(nil),      // 13: sherd.node.DigestRequest
+	(*DigestAnswer)(nil),       // 14: sherd.node.DigestAnswer
+	(*Failure)(nil),            // 15: sherd.node.Failure
+	(*Count)(nil),              // 16: sherd.node.Count
 }
 var file_upkeep_proto_depIdxs = []int32{
-	13, // 0: sherd.node.CloseAnswer.failure:type_name -> sherd.node.Failure
-	13, // 1: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
-	14, // 2: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
-	5,  // 3: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
-	6,  // 4: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
-	4,  // 5: sherd.node.CensusAnswer.moved:type_name -> sherd.node.OwnedRange
-	6,  // 6: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
-	13, // 7: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
-	13, // 8: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
-	6,  // 9: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
-	6,  // 10: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
-	13, // 11: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
-	2,  // 12: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
-	7,  // 13: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
-	9,  // 14: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
-	11, // 15: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
-	0,  // 16: sherd.node.Upkeep.Close:input_type -> sherd.node.CloseRequest
-	3,  // 17: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
-	8,  // 18: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
-	10, // 19: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
-	12, // 20: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
-	1,  // 21: sherd.node.Upkeep.Close:output_type -> sherd.node.CloseAnswer
-	17, // [17:22] is the sub-list for method output_type
-	12, // [12:17] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	15, // 0: sherd.node.CloseAnswer.failure:type_name -> sherd.node.Failure
+	15, // 1: sherd.node.SegmentKeysAnswer.failure:type_name -> sherd.node.Failure
+	15, // 2: sherd.node.CensusAnswer.failure:type_name -> sherd.node.Failure
+	16, // 3: sherd.node.CensusAnswer.counts:type_name -> sherd.node.Count
+	7,  // 4: sherd.node.CensusAnswer.undecided:type_name -> sherd.node.Undecided
+	8,  // 5: sherd.node.CensusAnswer.dropping:type_name -> sherd.node.KeySpan
+	6,  // 6: sherd.node.CensusAnswer.moved:type_name -> sherd.node.OwnedRange
+	8,  // 7: sherd.node.ReadRequest.span:type_name -> sherd.node.KeySpan
+	15, // 8: sherd.node.ReadAnswer.failure:type_name -> sherd.node.Failure
+	15, // 9: sherd.node.ReachAnswer.failure:type_name -> sherd.node.Failure
+	8,  // 10: sherd.node.ReachAnswer.dropping:type_name -> sherd.node.KeySpan
+	8,  // 11: sherd.node.DigestRequest.skip:type_name -> sherd.node.KeySpan
+	15, // 12: sherd.node.DigestAnswer.failure:type_name -> sherd.node.Failure
+	4,  // 13: sherd.node.Upkeep.Census:input_type -> sherd.node.CensusRequest
+	9,  // 14: sherd.node.Upkeep.Read:input_type -> sherd.node.ReadRequest
+	11, // 15: sherd.node.Upkeep.Reach:input_type -> sherd.node.ReachRequest
+	13, // 16: sherd.node.Upkeep.Digest:input_type -> sherd.node.DigestRequest
+	0,  // 17: sherd.node.Upkeep.Close:input_type -> sherd.node.CloseRequest
+	2,  // 18: sherd.node.Upkeep.SegmentKeys:input_type -> sherd.node.SegmentKeysRequest
+	5,  // 19: sherd.node.Upkeep.Census:output_type -> sherd.node.CensusAnswer
+	10, // 20: sherd.node.Upkeep.Read:output_type -> sherd.node.ReadAnswer
+	12, // 21: sherd.node.Upkeep.Reach:output_type -> sherd.node.ReachAnswer
+	14, // 22: sherd.node.Upkeep.Digest:output_type -> sherd.node.DigestAnswer
+	1,  // 23: sherd.node.Upkeep.Close:output_type -> sherd.node.CloseAnswer
+	3,  // 24: sherd.node.Upkeep.SegmentKeys:output_type -> sherd.node.SegmentKeysAnswer
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_upkeep_proto_init() }
@@ -1060,7 +1240,7 @@ func file_upkeep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_upkeep_proto_rawDesc), len(file_upkeep_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

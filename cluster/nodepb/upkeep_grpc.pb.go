@@ -19,11 +19,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Upkeep_Census_FullMethodName = "/sherd.node.Upkeep/Census"
-	Upkeep_Read_FullMethodName   = "/sherd.node.Upkeep/Read"
-	Upkeep_Reach_FullMethodName  = "/sherd.node.Upkeep/Reach"
-	Upkeep_Digest_FullMethodName = "/sherd.node.Upkeep/Digest"
-	Upkeep_Close_FullMethodName  = "/sherd.node.Upkeep/Close"
+	Upkeep_Census_FullMethodName      = "/sherd.node.Upkeep/Census"
+	Upkeep_Read_FullMethodName        = "/sherd.node.Upkeep/Read"
+	Upkeep_Reach_FullMethodName       = "/sherd.node.Upkeep/Reach"
+	Upkeep_Digest_FullMethodName      = "/sherd.node.Upkeep/Digest"
+	Upkeep_Close_FullMethodName       = "/sherd.node.Upkeep/Close"
+	Upkeep_SegmentKeys_FullMethodName = "/sherd.node.Upkeep/SegmentKeys"
 )
 
 // UpkeepClient is the client API for Upkeep service.
@@ -42,6 +43,8 @@ type UpkeepClient interface {
 	Digest(ctx context.Context, in *DigestRequest, opts ...grpc.CallOption) (*DigestAnswer, error)
 	// Close closes a timestamp at the leader, for readers of replicas that do not lead (T9).
 	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseAnswer, error)
+	// SegmentKeys gives keys of a segment of a range table, for who splits it.
+	SegmentKeys(ctx context.Context, in *SegmentKeysRequest, opts ...grpc.CallOption) (*SegmentKeysAnswer, error)
 }
 
 type upkeepClient struct {
@@ -111,6 +114,16 @@ func (c *upkeepClient) Close(ctx context.Context, in *CloseRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *upkeepClient) SegmentKeys(ctx context.Context, in *SegmentKeysRequest, opts ...grpc.CallOption) (*SegmentKeysAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SegmentKeysAnswer)
+	err := c.cc.Invoke(ctx, Upkeep_SegmentKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UpkeepServer is the server API for Upkeep service.
 // All implementations must embed UnimplementedUpkeepServer
 // for forward compatibility.
@@ -127,6 +140,8 @@ type UpkeepServer interface {
 	Digest(context.Context, *DigestRequest) (*DigestAnswer, error)
 	// Close closes a timestamp at the leader, for readers of replicas that do not lead (T9).
 	Close(context.Context, *CloseRequest) (*CloseAnswer, error)
+	// SegmentKeys gives keys of a segment of a range table, for who splits it.
+	SegmentKeys(context.Context, *SegmentKeysRequest) (*SegmentKeysAnswer, error)
 	mustEmbedUnimplementedUpkeepServer()
 }
 
@@ -151,6 +166,9 @@ func (UnimplementedUpkeepServer) Digest(context.Context, *DigestRequest) (*Diges
 }
 func (UnimplementedUpkeepServer) Close(context.Context, *CloseRequest) (*CloseAnswer, error) {
 	return nil, status.Error(codes.Unimplemented, "method Close not implemented")
+}
+func (UnimplementedUpkeepServer) SegmentKeys(context.Context, *SegmentKeysRequest) (*SegmentKeysAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method SegmentKeys not implemented")
 }
 func (UnimplementedUpkeepServer) mustEmbedUnimplementedUpkeepServer() {}
 func (UnimplementedUpkeepServer) testEmbeddedByValue()                {}
@@ -256,6 +274,24 @@ func _Upkeep_Close_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Upkeep_SegmentKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SegmentKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UpkeepServer).SegmentKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Upkeep_SegmentKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UpkeepServer).SegmentKeys(ctx, req.(*SegmentKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Upkeep_ServiceDesc is the grpc.ServiceDesc for Upkeep service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -278,6 +314,10 @@ var Upkeep_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Close",
 			Handler:    _Upkeep_Close_Handler,
+		},
+		{
+			MethodName: "SegmentKeys",
+			Handler:    _Upkeep_SegmentKeys_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

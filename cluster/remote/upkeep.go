@@ -142,3 +142,18 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		}
 	}
 }
+
+// SegmentKeys gives keys of a segment of a range table.
+func (l Leader) SegmentKeys(ctx context.Context, table, bucket uint32, stored bool) (k storage.SegmentKeys, err error) {
+	a, err := l.upkeep().SegmentKeys(ctx, &pb.SegmentKeysRequest{
+		Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), Table: table, Bucket: bucket, Stored: stored,
+	})
+	if err != nil {
+		return k, l.node.noAnswer(err)
+	}
+	k.Bytes, k.Written = a.Bytes, a.Written
+	for i := range min(len(a.Stored), len(a.Before)) {
+		k.Stored = append(k.Stored, storage.KeyAt{Key: a.Stored[i], Before: a.Before[i]})
+	}
+	return k, l.answer(a.Now, a.Failure)
+}

@@ -12,19 +12,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/sql/verify"
+	"github.com/sherddb/sherd/storage"
 )
 
 // Config says what is checked. All but Progress are required.
 type Config struct {
-	Dir     *catalog.DataDir // from catalog.ReadDataDir
-	Scratch string           // an empty directory
-	Release string           // that runs, and the newest version of clusters that it knows (V4)
+	Dirs    []*catalog.DataDir // from catalog.ReadDataDir, of nodes of one cluster
+	Scratch string             // an empty directory
+	Release string             // that runs, and the newest version of clusters that it knows (V4)
 	Version uint32
 	Logger  *slog.Logger
 	// Progress is told of a fragment now and then how much of it was read: "bytes" of tables, "keys".
@@ -34,30 +32,34 @@ type Config struct {
 // checker is a check under way.
 type checker struct {
 	Config
-	catalog *catalog.Stopped
-	log     *raftlog.Device // nil: it cannot be read
-	emit    verify.Emit
+	nodes []*node
+	view  *catalog.View // the newest of the nodes'; nil: none can be read
+	alone bool          // no other node decides: nothing newer is elsewhere
+	emit  verify.Emit
 }
 
-// Check reports about the directory, a row for each topic without fault and for each fault. An error says that it could not be checked.
+// Check reports about directories, a row for each topic without fault and for each fault. An error says that they could not be checked.
 func Check(ctx context.Context, cfg Config, emit verify.Emit) error {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, string) {}
 	}
 	k := &checker{Config: cfg, emit: emit}
-	if err := k.readCatalog(); err != nil {
+	if err := k.oneCluster(); err != nil {
 		return err
 	}
-	if err := k.openLog(); err != nil {
+	defer k.close()
+	if err := k.readCatalogs(); err != nil {
 		return err
 	}
-	if k.log != nil {
-		defer k.log.Close()
+	for _, n := range k.nodes {
+		if err := k.openLog(n); err != nil {
+			return err
+		}
 	}
-	if k.catalog.View == nil {
+	if k.view == nil {
 		return k.nameless(ctx)
 	}
-	for _, d := range slices.SortedFunc(k.catalog.View.Databases(), func(a, b *catalog.Database) int { return strings.Compare(a.Name, b.Name) }) {
+	for _, d := range slices.SortedFunc(k.view.Databases(), func(a, b *catalog.Database) int { return strings.Compare(a.Name, b.Name) }) {
 		if err := k.database(ctx, d); err != nil {
 			return err
 		}
@@ -65,61 +67,75 @@ func Check(ctx context.Context, cfg Config, emit verify.Emit) error {
 	return k.unplaced()
 }
 
-func (k *checker) readCatalog() (err error) {
-	k.catalog, err = catalog.ReadStopped(catalog.Options{
-		Dir: k.Dir.Join("catalog"), ID: raft.ServerID(strconv.FormatUint(uint64(k.Dir.NodeID), 10)), Logger: k.Logger,
-	}, filepath.Join(k.Scratch, "catalog"))
-	if err != nil {
-		return err
-	}
-	c := k.catalog
-	if c.View != nil {
-		if at := c.View.Cluster().Format; at > k.Version {
-			return fmt.Errorf("the cluster of this directory is at version %d, and this release, Sherd %s, knows versions up to %d: check it with the newer release", at, k.Release, k.Version)
+// oneCluster makes sure that the directories are of different nodes of one cluster.
+func (k *checker) oneCluster() error {
+	for i, d := range k.Dirs {
+		for _, other := range k.Dirs[:i] {
+			switch {
+			case d.ClusterID != other.ClusterID:
+				return fmt.Errorf("%s and %s are of different clusters", other.Path, d.Path)
+			case d.NodeID == other.NodeID:
+				return fmt.Errorf("%s and %s are of the same node", other.Path, d.Path)
+			}
 		}
+		k.nodes = append(k.nodes, &node{DataDir: d, scratch: filepath.Join(k.Scratch, strconv.FormatUint(uint64(d.NodeID), 10))})
 	}
-	for _, err := range c.Damage {
-		if err := k.emit("catalog", "catalog", false, text(err)); err != nil {
-			return err
-		}
-	}
-	if len(c.Damage) > 0 {
-		return nil
-	}
-	detail := fmt.Sprintf("%d entries", c.Entries)
-	if c.Snapshot > 0 {
-		detail = fmt.Sprintf("a snapshot of entry %d, and %d entries", c.Snapshot, c.Entries)
-	}
-	if c.Last > c.Applied {
-		detail += fmt.Sprintf("; the last %d may not have been decided and were left out", c.Last-c.Applied)
-	}
-	return k.emit("catalog", "catalog", true, detail)
+	return nil
 }
 
-func (k *checker) openLog() (err error) {
-	dir := k.Dir.Join("log")
-	if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
-		return k.emit("log", "log", false, "the directory log is missing")
+func (k *checker) close() {
+	for _, n := range k.nodes {
+		if n.log != nil {
+			n.log.Close()
+		}
 	}
-	if k.log, err = raftlog.Open(raftlog.Options{Dir: dir, Logger: k.Logger, ReadOnly: true}); err != nil {
-		k.log = nil
-		return k.emit("log", "log", false, text(err)+"; what is in the log alone was not checked")
+}
+
+// says is the subject of what is said of one node.
+func (k *checker) says(n *node, subject string) string {
+	if len(k.nodes) == 1 {
+		return subject
+	}
+	return k.name(n.NodeID) + " " + subject
+}
+
+// name is a node's.
+func (k *checker) name(id uint32) string {
+	if k.view != nil {
+		if n := k.view.Node(id); n != nil {
+			return n.Name
+		}
+	}
+	return fmt.Sprint("node ", id)
+}
+
+// node gives that whose directory is here.
+func (k *checker) node(id uint32) *node {
+	if i := slices.IndexFunc(k.nodes, func(n *node) bool { return n.NodeID == id }); i >= 0 {
+		return k.nodes[i]
 	}
 	return nil
 }
 
 // database reports about one database.
-func (k *checker) database(ctx context.Context, d *catalog.Database) error {
-	c, err := verify.New(k.catalog.View, d)
+func (k *checker) database(ctx context.Context, d *catalog.Database) (err error) {
+	c, err := verify.New(k.view, d)
 	if err != nil {
 		return k.emit("catalog", d.Name, false, text(err))
 	}
-	if !k.catalog.Alone {
+	if !k.alone {
 		c.MayLag()
 	}
-	whole := k.catalog.Alone
+	whole := k.alone
+	var open []*fragment
+	defer func() {
+		for _, f := range open {
+			err = errors.Join(err, f.close())
+		}
+	}()
 	for i := range d.Fragments {
 		f := &fragment{checker: k, check: c, db: d, def: &d.Fragments[i]}
+		open = append(open, f)
 		complete, err := f.run(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.FragmentName(f.def), err)
@@ -129,9 +145,12 @@ func (k *checker) database(ctx context.Context, d *catalog.Database) error {
 	if !whole {
 		c.Apart("some of these are not here, may be behind others, or have transactions in doubt")
 	}
+	if err := k.references(ctx, c, d, open); err != nil {
+		return err
+	}
 	return c.Report(func(check, subject string, ok bool, detail string) error {
 		switch check {
-		case "rows", "placement", "index", "statistics":
+		case "rows", "placement", "index", "statistics", "foreign key", "former ids", "split documents":
 			subject = d.Name + "." + subject
 		}
 		return k.emit(check, subject, ok, detail)
@@ -140,48 +159,61 @@ func (k *checker) database(ctx context.Context, d *catalog.Database) error {
 
 // unplaced names replicas that no database has here.
 func (k *checker) unplaced() error {
-	return k.folders(func(id uint32) error {
-		if _, f := k.catalog.View.Fragment(id); f != nil && slices.Contains(f.Nodes, k.Dir.NodeID) {
-			return nil
+	for _, n := range k.nodes {
+		err := n.folders(func(id uint32) error {
+			if _, f := k.view.Fragment(id); f != nil && slices.Contains(f.Nodes, n.NodeID) {
+				return nil
+			}
+			return k.emit("replicas", k.says(n, fmt.Sprintf("fragment %d", id)), true, "a replica that the catalog does not place here; it was not checked")
+		})
+		if err != nil {
+			return err
 		}
-		return k.emit("replicas", fmt.Sprintf("fragment %d", id), true, "a replica that the catalog does not place here; it was not checked")
-	})
+	}
+	return nil
 }
 
 // nameless checks what can be checked without definitions.
 func (k *checker) nameless(ctx context.Context) error {
-	return k.folders(func(id uint32) error {
-		name := fmt.Sprintf("fragment %d", id)
-		bytes := int64(0)
-		n, faults, err := k.tables(ctx, id, func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
-		if err != nil {
+	for _, n := range k.nodes {
+		if err := n.folders(func(id uint32) error { return k.filesOf(ctx, n, id) }); err != nil {
 			return err
 		}
-		for _, fault := range faults {
-			if err := k.emit("storage", name, false, fault.File+": "+text(fault.Err)); err != nil {
-				return err
-			}
-		}
-		if len(faults) == 0 {
-			err = k.emit("storage", name, true, fmt.Sprintf("%d tables; rows were not checked, for the catalog cannot be read", n))
-		}
-		if k.log == nil || err != nil {
+	}
+	return nil
+}
+
+func (k *checker) filesOf(ctx context.Context, n *node, id uint32) error {
+	name := k.says(n, fmt.Sprintf("fragment %d", id))
+	bytes := int64(0)
+	tables, faults, err := storage.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; k.Progress(name, bytes, "bytes") })
+	if err != nil {
+		return err
+	}
+	for _, fault := range faults {
+		if err := k.emit("storage", name, false, fault.File+": "+text(fault.Err)); err != nil {
 			return err
 		}
-		said, fault, err := k.verifyLog(ctx, id)
-		if err != nil {
-			return err
-		}
-		if fault != nil {
-			said = text(fault)
-		}
-		return k.emit("log", name, fault == nil, said)
-	})
+	}
+	if len(faults) == 0 {
+		err = k.emit("storage", name, true, fmt.Sprintf("%d tables; rows were not checked, for the catalog cannot be read", tables))
+	}
+	if n.log == nil || err != nil {
+		return err
+	}
+	said, fault, err := n.verifyLog(ctx, id)
+	if err != nil {
+		return err
+	}
+	if fault != nil {
+		said = text(fault)
+	}
+	return k.emit("log", name, fault == nil, said)
 }
 
 // folders calls f with the numbers of the replicas that are on this disk.
-func (k *checker) folders(f func(id uint32) error) error {
-	names, err := os.ReadDir(k.Dir.Join("fragments"))
+func (n *node) folders(f func(id uint32) error) error {
+	names, err := os.ReadDir(n.Join("fragments"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

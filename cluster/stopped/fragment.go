@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -24,79 +22,112 @@ type fragment struct {
 	check *verify.Check
 	db    *catalog.Database
 	def   *catalog.Fragment
-}
 
-func (k *checker) folder(id uint32) string {
-	return k.Dir.Join("fragments", strconv.FormatUint(uint64(id), 10))
-}
-
-func (k *checker) tables(ctx context.Context, id uint32, read func(int64)) (int, []storage.TableFault, error) {
-	return storage.VerifyTables(ctx, k.folder(id), read)
-}
-
-// verifyLog reads a fragment's log: what there is, or what is wrong with it.
-func (k *checker) verifyLog(ctx context.Context, id uint32) (said string, fault, err error) {
-	g, err := k.log.Group(uint64(id))
-	if err != nil {
-		return "", nil, err
-	}
-	defer g.Close()
-	n, fault := storage.VerifyLog(ctx, g)
-	if ctx.Err() != nil {
-		return "", nil, ctx.Err()
-	}
-	return fmt.Sprintf("%d entries", n), fault, nil
+	replicas []*replica
+	read     *replica // that whose rows are checked; nil: there is none
 }
 
 // run checks the fragment; complete tells whether all that there is of it was seen.
 func (f *fragment) run(ctx context.Context) (complete bool, err error) {
-	if !slices.Contains(f.def.Nodes, f.Dir.NodeID) {
-		f.check.Elsewhere(f.def.ID, "not on this node: "+f.where())
-		return false, nil
-	}
-	if _, err := os.Stat(f.folder(f.def.ID)); errors.Is(err, fs.ErrNotExist) {
-		if slices.Contains(f.def.Joining, f.Dir.NodeID) || slices.Contains(f.def.Leaving, f.Dir.NodeID) {
-			f.check.Elsewhere(f.def.ID, "on its way: "+f.where())
-		} else {
-			f.check.Unreadable(f.def.ID, fmt.Sprintf("the replica is missing: there is no directory fragments/%d", f.def.ID))
-		}
-		return false, nil
-	}
-	whole, err := f.verify(ctx)
-	if err != nil || !whole {
+	if err := f.gather(ctx); err != nil {
 		return false, err
 	}
-	return f.read(ctx)
+	if len(f.replicas) > 0 {
+		if err := f.open(ctx); err != nil {
+			return false, err
+		}
+	}
+	if f.read == nil {
+		return false, nil
+	}
+	if err := f.compare(ctx); err != nil {
+		return false, err
+	}
+	return f.rows(ctx)
+}
+
+// close ends what run has opened.
+func (f *fragment) close() (err error) {
+	for _, r := range f.replicas {
+		err = errors.Join(err, r.close())
+	}
+	return err
+}
+
+// gather finds the replicas that are here and whole.
+func (f *fragment) gather(ctx context.Context) error {
+	id, any := f.def.ID, false
+	for _, n := range f.nodes {
+		if !slices.Contains(f.def.Nodes, n.NodeID) {
+			continue
+		}
+		if _, err := os.Stat(n.folder(id)); errors.Is(err, fs.ErrNotExist) {
+			if slices.Contains(f.def.Joining, n.NodeID) || slices.Contains(f.def.Leaving, n.NodeID) {
+				continue // on its way
+			}
+			any = true
+			f.damaged(n, fmt.Sprintf("the replica is missing: there is no directory fragments/%d", id))
+			continue
+		}
+		any = true
+		whole, err := f.verify(ctx, n)
+		if err != nil {
+			return err
+		}
+		if whole {
+			g, err := n.log.Group(uint64(id))
+			if err != nil {
+				return err
+			}
+			f.replicas = append(f.replicas, &replica{node: n, log: g})
+		}
+	}
+	joining := func(r *replica) bool { return slices.Contains(f.def.Joining, r.node.NodeID) }
+	if slices.ContainsFunc(f.replicas, func(r *replica) bool { return !joining(r) }) { // what is being filled need not be whole
+		f.replicas = slices.DeleteFunc(f.replicas, func(r *replica) bool { return joining(r) && r.log.Close() == nil })
+	}
+	switch {
+	case len(f.replicas) > 0:
+	case any:
+		f.check.Unread(id)
+	default:
+		f.check.Elsewhere(id, "it is not here, but on "+f.where())
+	}
+	return nil
+}
+
+// damaged notes what is wrong with a node's replica.
+func (f *fragment) damaged(n *node, why string) {
+	if len(f.nodes) > 1 {
+		why = "node " + f.name(n.NodeID) + ": " + why
+	}
+	f.check.Damaged(f.def.ID, why)
 }
 
 // where names the nodes that have the fragment.
 func (f *fragment) where() string {
 	var names []string
 	for _, id := range f.def.Nodes {
-		name := fmt.Sprint(id)
-		if n := f.catalog.View.Node(id); n != nil {
-			name = n.Name
-		}
-		names = append(names, name)
+		names = append(names, f.name(id))
 	}
-	return "its nodes are " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }
 
-// verify looks whether the files are whole, so that the replica can be opened.
-func (f *fragment) verify(ctx context.Context) (whole bool, err error) {
-	id, name, bytes := f.def.ID, f.db.FragmentName(f.def), int64(0)
-	_, faults, err := f.tables(ctx, id, func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
+// verify looks whether the files of a replica are whole, so that it can be opened.
+func (f *fragment) verify(ctx context.Context, n *node) (whole bool, err error) {
+	id, name, bytes := f.def.ID, f.says(n, f.db.FragmentName(f.def)), int64(0)
+	_, faults, err := storage.VerifyTables(ctx, n.folder(id), func(read int64) { bytes += read; f.Progress(name, bytes, "bytes") })
 	if err != nil {
 		return false, err
 	}
 	for _, fault := range faults {
-		f.check.Unreadable(id, fault.File+": "+text(fault.Err))
+		f.damaged(n, fault.File+": "+text(fault.Err))
 	}
-	if f.log == nil {
-		f.check.Unreadable(id, "its rows were not checked, for its log cannot be read")
+	if n.log == nil {
+		f.damaged(n, "its rows were not checked, for its log cannot be read")
 		return false, nil
 	}
-	said, fault, err := f.verifyLog(ctx, id)
+	said, fault, err := n.verifyLog(ctx, id)
 	if err != nil {
 		return false, err
 	}
@@ -107,44 +138,23 @@ func (f *fragment) verify(ctx context.Context) (whole bool, err error) {
 		return false, err
 	}
 	if len(faults) > 0 || fault != nil {
-		f.check.Unreadable(id, "its rows were not checked")
+		f.damaged(n, "its rows were not checked")
 	}
 	return len(faults) == 0 && fault == nil, nil
 }
 
-// read has the rows checked.
-func (f *fragment) read(ctx context.Context) (complete bool, err error) {
-	id := f.def.ID
-	g, err := f.log.Group(uint64(id))
-	if err != nil {
-		return false, err
-	}
-	defer g.Close()
-	scratch := filepath.Join(f.Scratch, strconv.FormatUint(uint64(id), 10))
-	defer os.RemoveAll(scratch)
-	s, err := storage.OpenStopped(storage.Config{
-		Dir: f.folder(id), Fragment: id, Logger: f.Logger, Added: f.def.Added,
-		Global: func(table, index uint32) bool { return f.catalog.View.GlobalIndex(table, index) },
-	}, g, scratch)
-	if err != nil {
-		f.check.Unreadable(id, text(err))
-		return false, nil
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+// rows has the rows of the replica that is read checked.
+func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
+	id, s := f.def.ID, f.read.stopped
 	f.check.Held(id, s.Held())
 	undecided := s.Undecided()
 	for _, u := range undecided {
 		f.check.InDoubt(id, u.ID, u.C, u.Anchor)
 	}
-	dropping, err := s.Dropping()
-	if err != nil {
-		f.check.Unreadable(id, text(err))
-		return false, nil
-	}
 	view := &counted{Reader: s.View(), tell: func(n int64) { f.Progress(f.db.FragmentName(f.def), n, "keys") }}
 	err = f.check.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
-		Remapped: func() bool { return !f.catalog.Alone || len(f.catalog.View.Moves(f.db.OID)) > 0 },
+		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
+		Remapped: func() bool { return !f.alone || len(f.view.Moves(f.db.OID)) > 0 },
 		Stats:    func(context.Context) ([]verify.Stat, error) { return stats(s.Stats()), nil },
 		Recount: func(ctx context.Context, x verify.Stat) (int64, int64, error) {
 			return recount(ctx, s.View(), x)

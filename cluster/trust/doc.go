@@ -9,6 +9,8 @@
 // certificate and the roots. A node keeps these in DATA/certs (Keeper), from where TLS configurations take them anew at each handshake, so
 // that renewal and the replacement of an authority end no connection.
 //
+// An authority also signs what a node shows to clients (IssueServer). That names hosts, and no node.
+//
 // The package opens no socket and reads no catalog. What has to be kept of authorities and tokens (Authority.Marshal, Grant) its callers keep
 // there; what is to be done next in the replacement of an authority is a pure function (NextStep).
 //

@@ -12,17 +12,21 @@ import (
 	"github.com/sherddb/sherd/cluster/stopped"
 )
 
-// checkStopped checks a data directory; tell is where it says how far it is.
-func checkStopped(ctx context.Context, data, temp string, asJSON bool, out, tell io.Writer) (err error) {
+// checkStopped checks data directories of nodes of one cluster; tell is where it says how far it is.
+func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, out, tell io.Writer) (err error) {
 	version, err := release()
 	if err != nil {
 		return err
 	}
-	dir, err := catalog.ReadDataDir(data, version.Release)
-	if err != nil {
-		return err
+	var dirs []*catalog.DataDir
+	for _, path := range data {
+		dir, err := catalog.ReadDataDir(path, version.Release)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		dirs = append(dirs, dir)
 	}
-	defer dir.Close()
 	scratch, err := os.MkdirTemp(temp, "sherd-check-")
 	if err != nil {
 		return err
@@ -30,7 +34,7 @@ func checkStopped(ctx context.Context, data, temp string, asJSON bool, out, tell
 	defer os.RemoveAll(scratch)
 	p := newCheckPrinter(asJSON, out)
 	err = stopped.Check(ctx, stopped.Config{
-		Dir: dir, Scratch: scratch, Release: version.Release, Version: version.To, Logger: slog.New(slog.DiscardHandler),
+		Dirs: dirs, Scratch: scratch, Release: version.Release, Version: version.To, Logger: slog.New(slog.DiscardHandler),
 		Progress: everyNow(func(fragment string, n int64, unit string) {
 			if unit == "bytes" {
 				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, megabytes(n))

@@ -60,7 +60,7 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 		defer os.RemoveAll(dir)
 		cfg.Data = dir
 	}
-	if err := checkLoopback("--sql-addr", cfg.SQLAddr); err != nil {
+	if err := checkLoopback("--sql-addr", cfg.SQLAddr, "a demo asks for no password"); err != nil {
 		return err
 	}
 	configs, err := demoConfigs(cfg, count)

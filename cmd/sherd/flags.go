@@ -10,10 +10,46 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sherddb/sherd/shardmap"
 )
 
 // A flag that was not given is taken from the environment (--sql-addr is SHERD_SQL_ADDR), and what is not there from the file of --config, whose keys
 // are the flags' names.
+
+// labelsFlag is labels of a node: zone=a,disk=ssd. Given again, it adds to them.
+type labelsFlag map[string]string
+
+// String implements pflag.Value.
+func (l *labelsFlag) String() string {
+	var words []string
+	for name, value := range *l {
+		words = append(words, name+"="+value)
+	}
+	slices.Sort(words)
+	return strings.Join(words, ",")
+}
+
+// Type implements pflag.Value.
+func (*labelsFlag) Type() string { return "labels" }
+
+// Set implements pflag.Value.
+func (l *labelsFlag) Set(text string) error {
+	labels, err := shardmap.ParseLabels(text)
+	if err != nil {
+		return fmt.Errorf("%w; write zone=a or zone=a,disk=ssd", err)
+	}
+	for name, value := range labels {
+		if _, twice := (*l)[name]; twice {
+			return fmt.Errorf("the label %q is there twice; write zone=a or zone=a,disk=ssd", name)
+		}
+		if *l == nil {
+			*l = map[string]string{}
+		}
+		(*l)[name] = value
+	}
+	return nil
+}
 
 const (
 	environmentPrefix = "SHERD_"

@@ -14,7 +14,7 @@ import (
 const rotateLong = `Replace the authority that the certificates of the cluster's nodes hang on: its key may be known to somebody. It is replaced once a year by itself.
 
 Every node learns to trust the new authority, then all get certificates of it, then the old one is trusted no more. No connection ends. Each step waits
-until all nodes have followed: one that is away is waited for, and goes on where the others are when it comes back. The command returns when it is done.
+until all nodes have followed: one that is away is waited for, and goes on where the others are when it comes back. The command returns when it is done, or only waits for the end of join tokens.
 It may be interrupted: the nodes go on, and sherd.authorities shows how far they are.`
 
 func nodeRotateCommand() *cobra.Command {
@@ -31,11 +31,14 @@ func nodeRotateCommand() *cobra.Command {
 	return cmd
 }
 
+// tokensLeft is what a replacement waits for at its end.
+const tokensLeft = ", until unused join tokens of it end at "
+
 func awaitRotated(ctx context.Context, conn *pgx.Conn, out io.Writer) error {
 	last := ""
 	for {
 		rows, err := conn.Query(ctx, `SELECT phase || ' ' || left(authority, 8) || CASE
-				WHEN waits_until IS NOT NULL THEN ', until unused join tokens of it end at ' || waits_until
+				WHEN waits_until IS NOT NULL THEN '`+tokensLeft+`' || waits_until
 				WHEN cardinality(waits_for) > 0 THEN ', waits for ' || array_to_string(waits_for, ', ')
 				ELSE '' END
 			FROM sherd.authorities ORDER BY since, authority`)
@@ -54,6 +57,10 @@ func awaitRotated(ctx context.Context, conn *pgx.Conn, out io.Writer) error {
 		}
 		if len(lines) < 2 {
 			return nil
+		}
+		if strings.Contains(last, tokensLeft) {
+			_, err := fmt.Fprintln(out, "nothing is left to do but to wait for that: the nodes do it by themselves")
+			return err
 		}
 		select {
 		case <-time.After(drainLook):

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -34,8 +32,11 @@ The first start of an empty directory creates a cluster of one node, with the da
 run "sherd node token" on a node of that cluster, which prints the line to run here. Later starts of the directory resume the node; --join then
 names more addresses at which others may be found, and --token does nothing, unless the node has lost its certificate ("sherd node token --for").
 
+Clients of other machines need TLS, which a --sql-addr that is not a loopback address always offers, and a password: the first one of the role postgres
+is given with --superuser-password-file or SHERD_SUPERUSER_PASSWORD when the cluster begins.
+
 When clients are accepted, one line "ready postgres://…" is printed on standard output; logs go to standard error.
-SIGTERM lets open transactions finish for --drain-timeout, then exits with 0.
+SIGTERM lets open transactions finish for --drain-timeout, then exits with 0. SIGHUP reads the files of --sql-tls-cert and --sql-tls-key again.
 
 Every flag is also an environment variable (--sql-addr is SHERD_SQL_ADDR) and a key of the file of --config, in TOML:
 
@@ -73,6 +74,13 @@ func startCommand() *cobra.Command {
 			if err := more.apply(&cfg); err != nil {
 				return err
 			}
+			// What was not given is no contradiction to what a cluster has.
+			if !cmd.Flags().Changed("fragments") {
+				cfg.Fragments = 0
+			}
+			if !cmd.Flags().Changed("replication-factor") {
+				cfg.Replication = 0
+			}
 			return runNode(cmd.Context(), cfg, more.drainTimeout)
 		},
 	}
@@ -80,6 +88,9 @@ func startCommand() *cobra.Command {
 	f.StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
 	f.StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
 	f.StringVar(&cfg.NodeAddr, "node-addr", defaultNodeAddr, "address for the other nodes, HOST:PORT; what is said there is encrypted and both sides prove who they are")
+	f.StringVar(&cfg.SQLTLS, "sql-tls", node.TLSAuto, "auto: clients are offered TLS unless --sql-addr is a loopback address and no certificate is given; on: always")
+	f.StringVar(&cfg.SQLTLSCert, "sql-tls-cert", "", "file with the certificate for clients, PEM, its issuers below it; one that the cluster's authority signs if not given")
+	f.StringVar(&cfg.SQLTLSKey, "sql-tls-key", "", "file with the key of that certificate, PEM; both are read again at SIGHUP")
 	f.StringVar(&cfg.HTTPAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
 	f.StringVar(&cfg.AdvertiseAddr, "advertise-addr", "", "where the other nodes reach this one, HOST or HOST:PORT; what --node-addr says if not given")
 	f.StringVar(&cfg.SQLAdvertiseAddr, "sql-advertise-addr", "", "where clients reach this node, HOST or HOST:PORT; what --sql-addr says if not given")
@@ -88,7 +99,7 @@ func startCommand() *cobra.Command {
 	f.StringVar(&more.tokenFile, "token-file", "", "file with the join token")
 	f.StringVar(&cfg.Name, "node-name", "", "name in the list of nodes; n1, n2, … if not given")
 	f.StringVar(&more.role, "role", roleAll, "all: serves clients and holds data; gateway: serves clients and holds none")
-	f.StringToStringVar(&cfg.Labels, "labels", nil, "where the node is, zone=a,…: replicas are spread over zones")
+	f.Var((*labelsFlag)(&cfg.Labels), "labels", "where the node is, zone=a,…: replicas are spread over zones")
 	f.IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
 	f.IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
 	f.StringVar(&more.passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
@@ -109,8 +120,14 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 		return usageError{errors.New("--data is required: the directory that holds the node's data")}
 	case cfg.Fragments < 1:
 		return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
+	case cfg.Replication < 1:
+		return usageError{fmt.Errorf("--replication-factor %d: a fragment has at least one replica", cfg.Replication)}
 	case m.role != roleAll && m.role != roleGateway:
 		return usageError{fmt.Errorf("--role %q: it is %s or %s", m.role, roleAll, roleGateway)}
+	case cfg.SQLTLS != node.TLSAuto && cfg.SQLTLS != node.TLSOn:
+		return usageError{fmt.Errorf("--sql-tls %q: it is %s or %s", cfg.SQLTLS, node.TLSAuto, node.TLSOn)}
+	case (cfg.SQLTLSCert == "") != (cfg.SQLTLSKey == ""):
+		return usageError{errors.New("--sql-tls-cert and --sql-tls-key belong together: one of them is missing")}
 	case cfg.Token != "" && m.tokenFile != "":
 		return usageError{errors.New("--token and --token-file are one too many")}
 	}
@@ -118,49 +135,32 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	if m.tokenFile != "" {
 		b, err := os.ReadFile(m.tokenFile)
 		if err != nil {
-			return fmt.Errorf("join token: %w", err)
+			return fmt.Errorf("--token-file: %w", err)
 		}
 		cfg.Token = strings.TrimSpace(string(b))
 	}
-	if cfg.Verifier, err = superuserVerifier(m.passwordFile); err != nil {
+	if cfg.Password, err = superuserPassword(m.passwordFile); err != nil {
 		return err
 	}
-	return errors.Join(checkLoopback("--sql-addr", cfg.SQLAddr), checkLoopback("--http-addr", cfg.HTTPAddr))
+	if err = checkAddresses(cfg); err != nil {
+		return err
+	}
+	return checkLoopback("--http-addr", cfg.HTTPAddr, "what is served there asks for no password")
 }
 
-// superuserVerifier reads the superuser's first password and gives its SCRAM verifier, "" where none is given.
-func superuserVerifier(file string) (string, error) {
+// superuserPassword reads the superuser's first password, "" where none is given.
+func superuserPassword(file string) (string, error) {
 	password := os.Getenv("SHERD_SUPERUSER_PASSWORD")
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("superuser password: %w", err)
+			return "", fmt.Errorf("--superuser-password-file: %w", err)
 		}
-		password = strings.TrimRight(string(b), "\r\n")
+		if password = strings.TrimRight(string(b), "\r\n"); password == "" {
+			return "", fmt.Errorf("--superuser-password-file %s: the file is empty", file)
+		}
 	}
-	if password == "" {
-		return "", nil
-	}
-	return scramsecret.Make(password)
-}
-
-// checkLoopback refuses to open a door beyond this machine while it has no lock (SPEC 11).
-func checkLoopback(flag, addr string) error {
-	if addr == "" {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return usageError{fmt.Errorf("%s: %w", flag, err)}
-	}
-	if host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("%s %s is not a loopback address: that needs TLS and a password for every role, and TLS is not supported yet. "+
-		"Use 127.0.0.1 and a tunnel", flag, addr)
+	return password, nil
 }
 
 // newLogger logs as text to a terminal and as JSON elsewhere.
@@ -180,20 +180,12 @@ func giveProcessors() {
 	}
 }
 
-// portTaken adds to the error of a port that somebody has already what to do about it, by the flags that the command has.
-func portTaken(err error, hint string) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w; %s", err, hint)
-	}
-	return err
-}
-
 // runNode runs a node until SIGTERM or SIGINT, and prints the ready line when clients are accepted.
 func runNode(ctx context.Context, cfg node.Config, drainTimeout time.Duration) error {
 	return runNodes(ctx, drainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		n, err := node.Open(ctx, cfg)
 		if err != nil {
-			return nil, portTaken(err, "where several nodes run on one machine, each needs a --sql-addr, --node-addr and --http-addr of its own")
+			return nil, explainListen(err)
 		}
 		return []*node.Node{n}, nil
 	}, func(_ context.Context, nodes []*node.Node) error {
@@ -212,6 +204,13 @@ func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context
 		nodes := opened.Load()
 		return nodes == nil || slices.ContainsFunc(*nodes, (*node.Node).Large) // what is opened may recover large transactions
 	})
+	defer onHangup(func() {
+		if nodes := opened.Load(); nodes != nil {
+			for _, n := range *nodes {
+				n.Reload()
+			}
+		}
+	})()
 	nodes, err := open(ctx)
 	if err == nil {
 		opened.Store(&nodes)
@@ -231,6 +230,21 @@ func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, closeNodes(drain, nodes))
+}
+
+// onHangup calls reload at each SIGHUP, until it is ended.
+func onHangup(reload func()) (end func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		for range hangup {
+			reload()
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(hangup)
+	}
 }
 
 // closeNodes closes nodes, all at once: each needs the others for its clients' last statements, and none for its own end.

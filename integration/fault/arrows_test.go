@@ -31,22 +31,32 @@ type arrowCrash struct {
 	arrow  string
 	victim string
 	late   bool // the victim is started again only when the move has ended
+	split  bool // the move is of a segment that is split, within its fragment
 }
 
 // shortCrashes are those of each run of the tests; make arrows has all there are.
 var shortCrashes = []arrowCrash{
-	{move.Fenced, killSource, false},
-	{move.Flipped, killTarget, true},
-	{move.Carried, killCatalog, true},
-	{move.Aborted, killTarget, false},
+	{move.Fenced, killSource, false, false},
+	{move.Flipped, killTarget, true, false},
+	{move.Carried, killCatalog, true, false},
+	{move.Aborted, killTarget, false, false},
+	{move.Flipped, killTarget, true, true},
+}
+
+func (x arrowCrash) String() string {
+	if x.split {
+		return "split: " + x.arrow + ": " + x.victim
+	}
+	return x.arrow + ": " + x.victim
 }
 
 func allCrashes() (all []arrowCrash) {
 	for i, arrow := range append(move.Arrows(), move.Aborted, move.Lifted) {
 		for j, victim := range []string{killSource, killTarget, killCatalog} {
-			all = append(all, arrowCrash{arrow, victim, (i+j)%2 == 0}, arrowCrash{arrow, victim, (i+j)%2 == 1})
+			all = append(all, arrowCrash{arrow, victim, (i+j)%2 == 0, false}, arrowCrash{arrow, victim, (i+j)%2 == 1, false})
 		}
-		all = append(all, arrowCrash{arrow, killAllOf, false})
+		all = append(all, arrowCrash{arrow, killAllOf, false, false})
+		all = append(all, arrowCrash{arrow, killTarget, i%2 == 0, true}, arrowCrash{arrow, killCatalog, i%2 == 1, true}, arrowCrash{arrow, killAllOf, false, true})
 	}
 	return all
 }
@@ -57,7 +67,7 @@ func TestCrashAtArrows(t *testing.T) {
 	crashes, same := shortCrashes, 1
 	if only := os.Getenv("SHERD_ARROWS"); only != "" {
 		wanted := regexp.MustCompile(only)
-		same, crashes = 0, slices.DeleteFunc(allCrashes(), func(x arrowCrash) bool { return !wanted.MatchString(x.arrow + ": " + x.victim) })
+		same, crashes = 0, slices.DeleteFunc(allCrashes(), func(x arrowCrash) bool { return !wanted.MatchString(x.String()) })
 	}
 	a := listenArrows(t)
 	self, err := os.Executable()
@@ -80,7 +90,16 @@ func TestCrashAtArrows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	wait := run.Start(ctx)
-	for _, x := range crashes {
+	r := newRanged(t, c)
+	r.start(ctx)
+	for i, x := range crashes {
+		if x.split {
+			(&arrowSplit{arrowMove{t: t, c: c, arrows: a, arrowCrash: x}, r, i + 1}).crash()
+			if t.Failed() {
+				break
+			}
+			continue
+		}
 		m := arrowMove{t: t, c: c, arrows: a, arrowCrash: x, same: same}
 		m.crash()
 		if t.Failed() {
@@ -89,6 +108,7 @@ func TestCrashAtArrows(t *testing.T) {
 	}
 	cancel()
 	wait()
+	r.done.Wait()
 	t.Log(run.Errors())
 	report, wrong, err := run.Verify(t.Context(), integration.Connect(t, c.AnyURL()))
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package fault runs clusters of real processes and makes them suffer: kill -9, SIGSTOP, partitions of one or both directions, slow and lossy
 // links, a full disk, a lost data directory, rolling restarts. Buckets move to and fro and clients of package workload go on meanwhile, at whichever node answers; one whose
-// transaction does not end within a minute has all nodes write down what they are at. Clocks that are wrong are in node/nodetest: no process can be given one.
+// transaction does not end within a minute has all nodes write down what they are at. The clock of a process is set while it runs by changing the kernel's
+// page of code in its memory (SetClock), on Linux and amd64.
 //
 // TestResharding asks meanwhile for all else that reshards: split documents, former ids, segments, and rules where replicas may be (Resharder).
 //

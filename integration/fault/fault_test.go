@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 		s.suffer(time.Now().Add(soak))
 	} else {
 		for _, f := range Faults() {
-			if !f.Cuts {
+			if !f.Cuts && !f.Sets { // TestClockJumps does
 				s.inflict(f, time.Second)
 			}
 		}
@@ -157,11 +157,11 @@ type sufferer struct {
 
 // suffer inflicts faults at random until a time.
 func (s *sufferer) suffer(until time.Time) {
-	all := Faults()
+	all, sets := Faults(), canSet(s.t) == nil
 	for time.Now().Before(until) && !s.t.Failed() {
 		time.Sleep(time.Duration(s.rnd.IntN(4000)) * time.Millisecond) // work without faults
 		f := all[s.rnd.IntN(len(all))]
-		if f.Cuts && !s.c.network.Cuts() {
+		if f.Cuts && !s.c.network.Cuts() || f.Sets && !sets {
 			continue
 		}
 		s.inflict(f, time.Duration(500+s.rnd.IntN(7500))*time.Millisecond)

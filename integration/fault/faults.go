@@ -16,6 +16,7 @@ type Fault struct {
 	Name string
 	Cuts bool // it wants a network that can be cut
 	Calm bool // it is none: nothing happens to nodes
+	Sets bool // it wants processes whose clock can be set (SetClock)
 	// Do inflicts it for about as long as told, and ends it: all nodes run, and reach each other, when it returns.
 	Do func(c *Cluster, rnd *rand.Rand, length time.Duration) error
 }
@@ -37,6 +38,8 @@ func Faults() []Fault {
 		{Name: "hears nothing", Cuts: true, Do: cut(false, true)},
 		{Name: "two that do not reach each other", Cuts: true, Do: cutPair},
 		{Name: "slow and lossy", Cuts: true, Do: slow},
+		{Name: "a clock an hour ahead", Sets: true, Do: jump(time.Hour)},
+		{Name: "a clock an hour behind", Sets: true, Do: jump(-time.Hour)},
 	}
 }
 
@@ -133,6 +136,18 @@ func loseData(c *Cluster, rnd *rand.Rand, _ time.Duration) error {
 		return fmt.Errorf("drain of %s: %w", name, err)
 	}
 	return waitFor(ctx, other, "SELECT count(*) FROM sherd.remove_node('"+name+"')", 1)
+}
+
+// jump sets a node's clock, and sets it right again.
+func jump(ahead time.Duration) func(*Cluster, *rand.Rand, time.Duration) error {
+	return func(c *Cluster, rnd *rand.Rand, length time.Duration) error {
+		n := pick(c, rnd, 1)[0]
+		if err := SetClock(n.process.PID(), ahead); err != nil {
+			return err
+		}
+		time.Sleep(length)
+		return SetClock(n.process.PID(), 0)
+	}
 }
 
 func cut(out, in bool) func(*Cluster, *rand.Rand, time.Duration) error {

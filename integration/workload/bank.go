@@ -47,10 +47,14 @@ func (c *bankClient) transfer(level history.Level) {
 		if c.rnd.IntN(4) == 0 {
 			update, key = "UPDATE bank SET balance = balance + $2 WHERE number = $1", x.account
 		}
-		if _, err := c.conn.Exec(ctx, update, key, x.by); err != nil {
+		tag, err := c.conn.Exec(ctx, update, key, x.by)
+		if err != nil {
 			c.saw(err, false)
 			c.rollback(ctx)
 			return
+		}
+		if tag.RowsAffected() != 1 {
+			c.r.Errorf("%s of account %d: %v", update, x.account, tag)
 		}
 	}
 	_, err := c.conn.Exec(ctx, "COMMIT")
@@ -62,11 +66,11 @@ func (c *bankClient) transfer(level history.Level) {
 	c.r.acknowledged()
 }
 
-// totals are ways to add up in one statement: all rows, and those that either index has.
+// totals are ways to add up in one statement: all rows, and those that either index has. Where rows are missing they are a number all the same, which is wrong.
 var totals = []string{
-	"SELECT sum(balance) FROM bank",
-	"SELECT sum(balance) FROM bank WHERE balance BETWEEN -1000000 AND 1000000",
-	"SELECT sum(balance) FROM bank WHERE number IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
+	"SELECT coalesce(sum(balance), 0) FROM bank",
+	"SELECT coalesce(sum(balance), 0) FROM bank WHERE balance BETWEEN -1000000 AND 1000000",
+	"SELECT coalesce(sum(balance), 0) FROM bank WHERE number IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
 }
 
 // total adds up in one statement, whose snapshot counts at every level, or account by account in a transaction with one snapshot.
@@ -92,9 +96,9 @@ func (c *bankClient) total(level history.Level) {
 			for _, n := range part {
 				keys = append(keys, bankKey(n))
 			}
-			query, args := "SELECT sum(balance) FROM bank WHERE id = ANY($1)", any(keys)
+			query, args := "SELECT coalesce(sum(balance), 0) FROM bank WHERE id = ANY($1)", any(keys)
 			if c.rnd.IntN(4) == 0 {
-				query, args = "SELECT sum(balance) FROM bank WHERE number = ANY($1)", part
+				query, args = "SELECT coalesce(sum(balance), 0) FROM bank WHERE number = ANY($1)", part
 			}
 			var sum int
 			if err := c.conn.QueryRow(ctx, query, args).Scan(&sum); err != nil {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -19,7 +20,7 @@ type registerInput struct {
 }
 
 type registerOutput struct {
-	value   int  // read
+	value   int  // read; of a write, the rows that it has changed
 	swapped bool // compared and set
 	unknown bool // the answer was lost: anything may have happened
 }
@@ -136,7 +137,9 @@ func (c *registerClient) one() {
 	op := porcupine.Operation{ClientId: c.n, Input: in, Call: int64(c.now())}
 	out, err := c.operate(ctx, in)
 	op.Return = int64(c.now())
-	if err != nil {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && in.kind == 'w' && out.value != 1 {
+		c.round.run.Errorf("%s is not there, or more than once: %+v, %d rows", registerID(in.key), in, out.value)
+	} else if err != nil {
 		c.saw(err, true)
 	}
 	switch {
@@ -158,7 +161,8 @@ func (c *registerClient) operate(ctx context.Context, in registerInput) (out reg
 	case 'r':
 		err = c.conn.QueryRow(ctx, "SELECT v FROM registers WHERE id = $1", id).Scan(&out.value)
 	case 'w':
-		_, err = c.conn.Exec(ctx, "UPDATE registers SET v = $2 WHERE id = $1", id, in.new)
+		tag, e := c.conn.Exec(ctx, "UPDATE registers SET v = $2 WHERE id = $1", id, in.new)
+		out.value, err = int(tag.RowsAffected()), e
 	default:
 		tag, e := c.conn.Exec(ctx, "UPDATE registers SET v = $3 WHERE id = $1 AND v = $2", id, in.old, in.new)
 		out.swapped, err = tag.RowsAffected() == 1, e

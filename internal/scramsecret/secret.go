@@ -9,6 +9,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -92,4 +93,14 @@ func Mock(nonce []byte, name string) scram.StoredCredentials {
 	c := scram.StoredCredentials{StoredKey: part("stored"), ServerKey: part("server")}
 	c.Iters, c.Salt = iterations, string(part("salt")[:saltSize])
 	return c
+}
+
+// Matches tells whether a verifier is that of a password.
+func Matches(verifier, password string) bool {
+	c, err := Parse(verifier)
+	if err != nil {
+		return false
+	}
+	own, err := derive(password, c.Salt)
+	return err == nil && c.Iters == iterations && subtle.ConstantTimeCompare([]byte(own), []byte(verifier)) == 1
 }

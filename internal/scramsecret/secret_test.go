@@ -19,6 +19,9 @@ func TestParseReadsWhatMakeWrites(t *testing.T) {
 		if format(c) != v {
 			t.Errorf("%q reads as %q", v, format(c))
 		}
+		if !Matches(v, password) || Matches(v, password+"x") || Matches("", password) {
+			t.Errorf("%q is taken for another password's, or not for its own", v)
+		}
 		again, err := derive(password, c.Salt)
 		if err != nil || again != v {
 			t.Errorf("the same salt gives %q, not %q (%v)", again, v, err)

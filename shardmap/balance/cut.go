@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sherddb/sherd/shardmap"
@@ -23,7 +24,12 @@ func (p *picture) cut(a, b int, n int64) *run {
 		}
 	}
 	// Among edges that touch no neighbour the run with most comes first: the fewest pieces.
-	slices.SortStableFunc(runs, func(x, y *run) int { return y.Len() - x.Len() })
+	slices.SortStableFunc(runs, func(x, y *run) int {
+		if x.segment() && y.segment() {
+			return cmp.Compare(y.size(p), x.size(p))
+		}
+		return y.Len() - x.Len()
+	})
 	for _, r := range runs {
 		if x := p.fromHigh(r, n); x != nil {
 			return x
@@ -58,9 +64,9 @@ func (p *picture) enough(got, wanted int64) bool {
 	return got > 0 && (p.byBuckets || p.in.Fill || got >= min(wanted, p.th.SmallMove))
 }
 
-// big tells whether the cell's buckets are too big to be moved.
+// big tells whether the cell's buckets are too big to be moved. A segment has its own limit, and is split at it.
 func (p *picture) big(c *Cell) bool {
-	return !p.byBuckets && c.Bytes/int64(c.Len()) > p.th.BigBucket
+	return !p.byBuckets && c.Lo < shardmap.BucketCount && c.Bytes/int64(c.Len()) > p.th.BigBucket
 }
 
 // fits gives how many of a cell's buckets fit into n.

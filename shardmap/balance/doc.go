@@ -17,6 +17,12 @@
 //	N7  Heat counts in auto alone: leadership moves first, since it costs nothing, then buckets, and only so many that N1 is not met by it.
 //	N8  Of a pair of fragments one move at a time runs (Plan.Startable).
 //	N9  Replicas are placed by shardmap.NextPlacement; nothing is replaced while a majority of the nodes is silent.
+//	N10 Segments of range tables count for the shares, and move as a whole; none is too big to be moved. Those of a table of less than 64 MiB go by their number
+//	    (EvenSegments), where that begins no round.
+//	N11 A segment above a limit of bytes, or of writes a second for five minutes, is split, the latter only where a part can go elsewhere. Neighbours that have less
+//	    than half of the limits together, of writes for ten minutes, become one, but where a person said that one begins, or one is pinned.
+//
+// Keys of segments are not part of a plan: who carries it out asks for some and has CutBySize or CutByWrites choose.
 //
 // Sizes come as cells: one bucket, or a run of buckets whose bytes are taken as spread evenly. Finer cells give better cuts; who carries the plan
 // out sees what was really moved.

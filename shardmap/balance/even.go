@@ -25,7 +25,7 @@ func (p *picture) begins() bool {
 	}
 	for r := p.first; r != nil && r.next != nil; r = r.next {
 		a, b := &p.frags[r.owner], &p.frags[r.next.owner]
-		if r.owner != r.next.owner && !a.fixed && !b.fixed && p.differ(a, b, 1) {
+		if r.owner != r.next.owner && r.touches(r.next) && !a.fixed && !b.fixed && p.differ(a, b, 1) {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (p *picture) even() {
 // evenNeighbours has fragments that have too much give to those that touch them and have too little, at the edge where they touch (N3).
 func (p *picture) evenNeighbours(amount func(f, g *frag) int64) {
 	for r := p.first; r != nil && r.next != nil; r = r.next {
-		if r.owner == r.next.owner {
+		if r.owner == r.next.owner || !r.touches(r.next) {
 			continue
 		}
 		a, b := r.owner, r.next.owner

@@ -91,10 +91,12 @@ type Input struct {
 	Mode       Mode
 	Map        *shardmap.Map
 	Fragments  []Fragment
-	Nodes      []Node // of the fragments
-	Cells      []Cell // in order, each within one range of the map: see Clip
-	Rules      []Rule // in order; none overlaps another
-	Fill       bool   // make shares even, however small: fragments were added or taken away
+	Nodes      []Node  // of the fragments
+	Cells      []Cell  // in order, each within one range of the map: see Clip
+	Rules      []Rule  // in order; none overlaps another
+	Tables     []Table // range tables
+	Limits     Limits  // of their segments
+	Fill       bool    // make shares even, however small: fragments were added or taken away
 	Thresholds Thresholds
 }
 

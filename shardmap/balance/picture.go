@@ -15,7 +15,8 @@ type picture struct {
 	byBuckets bool // sizes are numbers of buckets: there are too few bytes to tell anything
 	frags     []frag
 	place     map[shardmap.FragmentID]int
-	first     *run // in the order of buckets
+	first     *run                     // in the order of buckets, behind them segments
+	segments  map[shardmap.Bucket]*run // of Input.Tables
 	total     int64
 	nodes     map[uint32]*Node
 	plan      Plan
@@ -47,7 +48,7 @@ type run struct {
 
 func newPicture(in Input) *picture {
 	in.Cells = cutAtRules(in.Cells, in.Rules)
-	p := &picture{th: in.Thresholds.filled(), in: &in, place: map[shardmap.FragmentID]int{}, nodes: map[uint32]*Node{}}
+	p := &picture{th: in.Thresholds.filled(), in: &in, place: map[shardmap.FragmentID]int{}, nodes: map[uint32]*Node{}, segments: map[shardmap.Bucket]*run{}}
 	p.plan.Epoch = in.Map.Epoch()
 	for i := range in.Nodes {
 		p.nodes[in.Nodes[i].ID] = &in.Nodes[i]
@@ -79,6 +80,11 @@ func (p *picture) measure() {
 	var bytes int64
 	for _, c := range p.in.Cells {
 		bytes += c.Bytes
+	}
+	for i := range p.in.Tables {
+		for k := range p.in.Tables[i].Segments {
+			bytes += p.in.Tables[i].Segments[k].Bytes
+		}
 	}
 	p.byBuckets = bytes < p.th.Floor*int64(max(len(p.frags), 1))
 }
@@ -115,6 +121,7 @@ func (p *picture) layRuns() {
 			p.count(x)
 		}
 	}
+	p.laySegments(last)
 }
 
 // count adds a run to its owner.

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sherddb/sherd/shardmap"
 )
@@ -13,15 +14,22 @@ type Kind string
 const (
 	MoveBuckets Kind = "move buckets"
 	MoveLeader  Kind = "move leader"
+	// Of a range table.
+	SplitSegment  Kind = "split segment"
+	MergeSegments Kind = "merge segments"
 )
 
 // Step is a step of a plan.
 type Step struct {
 	Kind     Kind
-	From, To shardmap.FragmentID // of MoveBuckets
+	From, To shardmap.FragmentID // of MoveBuckets; of a split or merge the one that has the segments
 	shardmap.Interval
 	Fragment         shardmap.FragmentID // of MoveLeader
 	Node             uint32              // of MoveLeader: that shall lead it
+	Table            uint32              // of which segments are split or merged: Count of them, from First to Last
+	First, Last      shardmap.Bucket
+	Count            int
+	ByWrites         bool // of SplitSegment: not for its size
 	Bytes, Documents int64
 	Seconds          float64 // estimated
 	Reason           string
@@ -70,7 +78,7 @@ func (p *Plan) Startable(done, running func(i int) bool, most int) (out []int) {
 		if done(i) || running(i) || busy[pairOf(s.From, s.To)] {
 			continue
 		}
-		if s.Kind == MoveBuckets {
+		if s.Kind != MoveLeader {
 			busy[pairOf(s.From, s.To)] = true
 		}
 		out = append(out, i)
@@ -87,9 +95,14 @@ func Decide(in Input) Plan {
 	}
 	p.obeyRules()
 	p.drain()
+	p.resegment()
 	if in.Fill || p.begins() {
 		p.even()
+		if !p.byBuckets {
+			p.evenLarge()
+		}
 	}
+	p.spreadSegments()
 	if in.Mode == Auto {
 		p.cool()
 	}
@@ -148,6 +161,9 @@ func sized(n int64) string {
 		return fmt.Sprintf("%.0f GiB", float64(n)/(1<<30))
 	case n >= 1<<30:
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	if n < mib && n > 0 {
+		return fmt.Sprintf("%.0f KiB", math.Ceil(float64(n)/1024))
 	}
 	return fmt.Sprintf("%.0f MiB", float64(n)/mib)
 }

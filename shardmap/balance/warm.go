@@ -14,16 +14,29 @@ type Heat struct {
 	Reads, Writes float64
 }
 
-// Warm gives cells their heat: hot buckets become cells of their own, with their part of the bytes; what is left of each fragment's is spread over its cells by bytes.
-func Warm(m *shardmap.Map, cells []Cell, heat []Heat) []Cell {
+// Warm gives cells, and the segments of tables, their heat: hot buckets become cells of their own, with their part of the bytes; what is left of each fragment's is spread over its cells by bytes.
+func Warm(m *shardmap.Map, cells []Cell, tables []Table, heat []Heat) []Cell {
+	segments := map[shardmap.Bucket]*Segment{}
+	for i := range tables {
+		for k := range tables[i].Segments {
+			segments[tables[i].Segments[k].Bucket] = &tables[i].Segments[k]
+		}
+	}
 	rest, bytes := map[shardmap.FragmentID]Heat{}, map[shardmap.FragmentID]int64{}
 	var hot []Heat
+	known := map[*Segment]bool{}
 	for _, h := range heat {
 		x := rest[h.Fragment]
 		switch {
 		case h.Bucket < 0:
 			x.Reads, x.Writes = x.Reads+h.Reads, x.Writes+h.Writes
-		case h.Bucket < shardmap.BucketCount && m.Lookup(shardmap.Bucket(h.Bucket)) == h.Fragment:
+		case h.Bucket >= shardmap.BucketCount: // also of one that has gone, or was split: that is not for others
+			x.Reads, x.Writes = x.Reads-h.Reads, x.Writes-h.Writes
+			if s := segments[shardmap.Bucket(h.Bucket)]; s != nil && s.Fragment == h.Fragment {
+				s.Reads, s.Writes = s.Reads+h.Reads, s.Writes+h.Writes
+				known[s] = true
+			}
+		case m.Lookup(shardmap.Bucket(h.Bucket)) == h.Fragment:
 			x.Reads, x.Writes = x.Reads-h.Reads, x.Writes-h.Writes
 			hot = append(hot, h)
 		}
@@ -33,6 +46,17 @@ func Warm(m *shardmap.Map, cells []Cell, heat []Heat) []Cell {
 	out := apart(cells, hot)
 	for i := range out {
 		bytes[m.Lookup(shardmap.Bucket(out[i].Lo))] += out[i].Bytes
+	}
+	for _, s := range segments {
+		if !known[s] {
+			bytes[s.Fragment] += s.Bytes
+		}
+	}
+	for _, s := range segments {
+		if x := rest[s.Fragment]; !known[s] && bytes[s.Fragment] > 0 {
+			share := float64(s.Bytes) / float64(bytes[s.Fragment])
+			s.Reads, s.Writes = max(x.Reads, 0)*share, max(x.Writes, 0)*share
+		}
 	}
 	for i := range out {
 		f := m.Lookup(shardmap.Bucket(out[i].Lo))

@@ -15,7 +15,7 @@ func TestWarm(t *testing.T) {
 		{Interval: shardmap.Interval{Lo: 200, Hi: 210}, Bytes: 3000, Documents: 30},
 		{Interval: shardmap.Interval{Lo: half, Hi: half + 10}, Bytes: 50, Documents: 5},
 	}
-	got := Warm(m, cells, []Heat{
+	got := Warm(m, cells, nil, []Heat{
 		{1, -1, 100, 40}, {1, 105, 20, 0}, {1, 50, 4, 4}, {1, 109, 16, 16}, {1, int64(half) + 3, 99, 99}, {2, -1, 10, 0}, {2, 900_000, 10, 0},
 	})
 	want := []Cell{

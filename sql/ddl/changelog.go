@@ -14,7 +14,11 @@ import (
 // changed nothing.
 
 func (c *change) log(kind string, database catalog.OID, subject, what string) error {
-	return c.ch.Record(&catalog.Record{Kind: kind, Database: database, Subject: subject, Change: what, Who: c.me.Name}, time.Now().UnixMicro())
+	who := c.For
+	if who == "" {
+		who = c.me.Name
+	}
+	return c.ch.Record(&catalog.Record{Kind: kind, Database: database, Subject: subject, Change: what, Who: who}, time.Now().UnixMicro())
 }
 
 // logPolicy keeps that a table's policy has become another one; nil is none.

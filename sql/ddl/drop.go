@@ -20,6 +20,15 @@ func (c *change) dropStorage(database catalog.OID, storageID uint32) error {
 	return c.ch.PutJob(catalog.NewDropStorageJob(id, database, storageID, time.Now().UnixMicro()))
 }
 
+// dropStored records the job that deletes what is stored of a table as it was, and takes back the buckets of its segments.
+func (c *change) dropStored(t *catalog.Table) error {
+	id, err := c.Catalog.NewJobID(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.ch.PutJob(catalog.NewDropTableJob(id, t, time.Now().UnixMicro()))
+}
+
 // dropIndexStorage records a job that deletes what an index of a table stores.
 func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 	id, err := c.Catalog.NewJobID(c.ctx)
@@ -40,7 +49,7 @@ func (c *change) dropTable(t *catalog.Table) error {
 			return err
 		}
 	}
-	return c.dropStorage(t.Database, t.StorageID)
+	return c.dropStored(t)
 }
 
 // visibleName gives a table's name, with its schema where the name alone finds something else.

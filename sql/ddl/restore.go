@@ -14,7 +14,7 @@ func (d *draft) putRestored() error {
 	if err != nil {
 		return err
 	}
-	if err := d.dropStorage(d.was.Database, d.was.StorageID); err != nil {
+	if err := d.dropStored(d.was); err != nil {
 		return err
 	}
 	d.t.StorageID = storage

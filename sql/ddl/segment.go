@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"context"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -138,75 +137,6 @@ func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err 
 		key = types.AppendKey(key, c.Type, d, false)
 	}
 	return key, nil
-}
-
-// SplitSegment cuts the segment of a range table that a key belongs to in two, the second of which begins with it, in a new bucket of a fragment that has
-// few, or, where the segment is pinned, of its own fragment, and pinned. The rows of the table are stored anew: what is stored under one storage id lies by the same segments always, so snapshots are never in doubt.
-func SplitSegment(ctx context.Context, e *Env, table catalog.OID, text string) error {
-	return changeSegments(ctx, e, table, text, func(c *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
-		if _, err := s.Split(key, shardmap.BucketCount); err != nil {
-			return nil, pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text)
-		}
-		bucket, err := c.Catalog.AssignBeside(c.ctx, c.Database, s.At(key).Bucket)
-		if err != nil {
-			return nil, err
-		}
-		return s.Split(key, bucket)
-	})
-}
-
-// MergeSegments makes one of the two segments of a range table that meet at a key, with which the second begins. The rows of the table are stored anew.
-func MergeSegments(ctx context.Context, e *Env, table catalog.OID, text string) error {
-	return changeSegments(ctx, e, table, text, func(c *change, s shardmap.Segments, key []byte) (shardmap.Segments, error) {
-		if err := c.pinnedAlike(s, key, text); err != nil {
-			return nil, err
-		}
-		out, err := s.Merge(key)
-		if err != nil {
-			return nil, pgerr.New(pgerr.UndefinedObject, `no two segments meet at "%s"`, text).
-				WithHint("Name the key that the second one begins with; sherd.segments has it as lower.")
-		}
-		return out, nil
-	})
-}
-
-// pinnedAlike refuses to merge segments that are pinned to different fragments, or one of which is not pinned: rows would leave, or come to, where they are to stay.
-func (c *change) pinnedAlike(s shardmap.Segments, key []byte, text string) error {
-	i := s.Place(key)
-	if i <= 0 {
-		return nil
-	}
-	d := c.view.Database(c.Database)
-	lower, a := d.PinOf(s[i-1].Bucket)
-	upper, b := d.PinOf(s[i].Bucket)
-	if a == b && lower.Fragment == upper.Fragment {
-		return nil
-	}
-	return pgerr.New(pgerr.ObjectInUse, `segments that meet at "%s" cannot be merged: they are not pinned to the same fragment`, text).
-		WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
-}
-
-func changeSegments(ctx context.Context, e *Env, table catalog.OID, text string, next func(*change, shardmap.Segments, []byte) (shardmap.Segments, error)) error {
-	r := &runner{Env: e, ctx: ctx}
-	return r.exclusively(func(*change) []catalog.OID { return []catalog.OID{table} }, func(c *change) error {
-		t, err := TableOf(c.view, c.Database, table)
-		if err != nil {
-			return err
-		}
-		if !c.owns(t.Owner) {
-			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
-		}
-		key, err := KeyInSegments(t, text, e.Env)
-		if err != nil {
-			return err
-		}
-		d := &draft{change: c, t: t.Clone(), was: t, restored: true}
-		d.filled = c.rowsOf(t)
-		if d.t.Segments, err = next(c, t.Segments, key); err != nil {
-			return err
-		}
-		return d.putTable()
-	})
 }
 
 // KeyInSegments is SegmentKey of a table that must be a range table.

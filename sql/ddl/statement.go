@@ -13,11 +13,12 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Env is what a statement runs in. All fields are required.
+// Env is what a statement runs in. All fields but For are required.
 type Env struct {
 	Catalog    *catalog.Catalog
 	Database   catalog.OID
 	Role       catalog.OID
+	For        string   // the role that started the job which runs it as Role
 	SearchPath []string // schema names, "$user" replaced
 	Env        *types.Env
 

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -40,9 +41,16 @@ func (r *runner) alterSystem(n *pg_query.AlterSystemStmt) error {
 			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, d.Name, value).WithDetail("%s.", err).
 				WithHint("Windows are times in UTC: '22:00-06:00', 'mon-fri 01:00-05:00, sat 00:00-24:00'; empty is always.")
 		}
+		if n, err := strconv.Atoi(value); err == nil && d.Name == "sherd.segment_size" && n > 0 && n < leastSegment {
+			return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": %d kB`, d.Name, n).
+				WithHint("Segments of less than %d kB cost more than they are worth; 0 splits none.", leastSegment)
+		}
 		return errors.Join(c.ch.PutSetting(catalog.Setting{Name: d.Name, Value: value}), c.logSetting(0, "cluster", set))
 	})
 }
+
+// leastSegment is the least limit for the size of segments, in kB.
+const leastSegment = 1024
 
 // ofCluster finds a parameter that ALTER SYSTEM may change.
 func ofCluster(name string) (*settings.Definition, error) {
@@ -52,7 +60,7 @@ func ofCluster(name string) (*settings.Definition, error) {
 	}
 	switch strings.ToLower(d.Name) {
 	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.validate_rate", "sherd.move_rate", "sherd.concurrent_moves",
-		"sherd.move_max_delay":
+		"sherd.move_max_delay", "sherd.segment_size", "sherd.segment_writes":
 		return d, nil
 	}
 	return nil, pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name).

@@ -37,12 +37,64 @@ const (
 type entryPlace struct {
 	bucket  shardmap.Bucket
 	arrival uint32
+	named   bool // the bucket is that of the row's segment now; the value has the name of an earlier one
 }
 
-// stands tells whether an entry counts: that of an earlier stay of its bucket does not.
+// stands tells whether an entry counts: that of an earlier stay of its bucket, or of an earlier segment, does not.
 func (p entryPlace) stands(s Stays) bool {
 	arrival, ok := s.Arrival(p.bucket)
-	return ok && arrival == p.arrival
+	return ok && arrival == p.arrival && !p.named
+}
+
+// by has the place of an entry of a range table be in the segment that the row's primary key belongs to, whichever bucket the entry's value names: where segments are
+// split or merged, their rows have buckets of other names, and the keys and versions of their entries stay the same.
+func (p entryPlace) by(t *table, primaryKey []byte) entryPlace {
+	if !t.ranged() {
+		return p
+	}
+	if b := t.def.Segments.At(primaryKey).Bucket; b != p.bucket {
+		p.bucket, p.named = b, true
+	}
+	return p
+}
+
+// placeOf is placeOfEntry of an entry of the table's.
+func (t *table) placeOf(key, value []byte) (p entryPlace, ok bool) {
+	p, ok = placeOfEntry(value)
+	if !ok || !t.ranged() {
+		return p, ok
+	}
+	primaryKey, ok := primaryKeyOfEntry(key, value)
+	return p.by(t, primaryKey), ok
+}
+
+// primaryKeyOfEntry gives the primary key of the row that an entry leads to; placeOfEntry has found the value well formed.
+func primaryKeyOfEntry(key, value []byte) (primaryKey []byte, ok bool) {
+	primaryKey = value[4:]
+	if value[0] >= entryArrivedWithKey {
+		primaryKey = primaryKey[arrivalSize:]
+	}
+	if value[0] != entryWithLength && value[0] != entryArrivedWithLength {
+		return primaryKey, true
+	}
+	if len(primaryKey) != 2 {
+		return nil, false
+	}
+	n := int(binary.BigEndian.Uint16(primaryKey))
+	if n > len(key)-entryAt {
+		return nil, false
+	}
+	return key[len(key)-n:], true
+}
+
+// plainIn gives the plain form of a value, as of the bucket that the row is in now.
+func (p entryPlace) plainIn(value []byte) []byte {
+	if p.arrival == 0 && !p.named {
+		return value
+	}
+	out := appendPlain(nil, value)
+	out[1], out[2], out[3] = byte(p.bucket>>16), byte(p.bucket>>8), byte(p.bucket)
+	return out
 }
 
 func bucketAtStart(b []byte) shardmap.Bucket {
@@ -124,13 +176,15 @@ func arrivalOf(s Stays, bucket shardmap.Bucket) (uint32, error) {
 
 // standing gives the plain form of an entry that is stored, nil where it does not count; get reads the row of one that may.
 func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []byte) ([]byte, error)) ([]byte, error) {
-	if value == nil || x.def.Global {
+	if value == nil || x.def.Global && !x.table.ranged() {
 		return value, nil
 	}
-	p, ok := placeOfEntry(value)
+	p, ok := x.table.placeOf(key, value)
 	switch {
 	case !ok:
 		return nil, x.table.damagedEntry(key)
+	case x.def.Global:
+		return p.plainIn(value), nil
 	case !p.stands(s):
 		if _, ours := s.Arrival(p.bucket); !ours {
 			return nil, nil
@@ -139,10 +193,7 @@ func (x *indexRule) standing(c *Ctx, s Stays, key, value []byte, get func(row []
 			return nil, err
 		}
 	}
-	if p.arrival == 0 {
-		return value, nil
-	}
-	return appendPlain(nil, value), nil
+	return p.plainIn(value), nil
 }
 
 // newest gives the entry that holds now under key, in the plain form; nil where there is none.
@@ -169,8 +220,20 @@ func (x *indexRule) put(c *Ctx, key, plain []byte) error {
 	return c.local.tx.Put(key, plain)
 }
 
-// EntryPlace tells to which stay of which bucket an entry of a local index belongs; ok is false where it is malformed. order says that the index is
-// that in primary key order.
+// EntryPlace tells in which bucket the row of an entry of a local index lies, and to which stay of it the entry belongs: 0 also where it has the name that the bucket
+// had in an earlier segment, which named says; ok is false where it is malformed. order says that the index is that in primary key order.
+func (c *RowCheck) EntryPlace(key, value []byte, order bool) (bucket, arrival uint32, named, ok bool) {
+	var p entryPlace
+	if !order {
+		p, ok = c.table.placeOf(key, value)
+	} else if p, ok = placeOfOrder(value); ok && len(key) > bucketAt {
+		p = p.by(c.table, key[bucketAt:])
+	}
+	return uint32(p.bucket), p.arrival, p.named, ok
+}
+
+// EntryPlace tells of which stay of which bucket the value of an entry says that it is; ok is false where it is malformed. order says that the index is that in primary
+// key order.
 func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
 	place := placeOfEntry
 	if order {
@@ -180,10 +243,15 @@ func EntryPlace(value []byte, order bool) (bucket, arrival uint32, ok bool) {
 	return uint32(p.bucket), p.arrival, ok
 }
 
-// PlainEntry appends the form that the value of an entry has without its arrival; EntryPlace has found it well formed.
-func PlainEntry(dst, value []byte, order bool) []byte {
+// PlainEntry appends the form that the value of an entry has without its arrival, as of a bucket; EntryPlace has found it well formed.
+func PlainEntry(dst, value []byte, bucket uint32, order bool) []byte {
+	at := len(dst)
 	if order {
-		return append(dst, value[:orderValue]...)
+		dst = append(dst, value[:orderValue]...)
+	} else {
+		dst = appendPlain(dst, value)
+		at++
 	}
-	return appendPlain(dst, value)
+	dst[at], dst[at+1], dst[at+2] = byte(bucket>>16), byte(bucket>>8), byte(bucket)
+	return dst
 }

@@ -29,7 +29,7 @@ func TestFormsOfEntries(t *testing.T) {
 			t.Errorf("%s: %x", x.name, got)
 		}
 		p, ok := placeOfEntry(got)
-		if !ok || p != (entryPlace{0x0abcde, x.arrival}) {
+		if !ok || p != (entryPlace{bucket: 0x0abcde, arrival: x.arrival}) {
 			t.Errorf("%s: its place is %v, %v", x.name, p, ok)
 		}
 		if back := appendPlain(nil, got); !bytes.Equal(back, plain) {
@@ -54,7 +54,7 @@ func TestFormsOfEntries(t *testing.T) {
 		if hex.EncodeToString(got) != x.want {
 			t.Errorf("in order: %x", got)
 		}
-		if p, ok := placeOfOrder(got); !ok || p != (entryPlace{0x0abcde, x.arrival}) {
+		if p, ok := placeOfOrder(got); !ok || p != (entryPlace{bucket: 0x0abcde, arrival: x.arrival}) {
 			t.Errorf("in order: %x is at %v, %v", got, p, ok)
 		}
 	}

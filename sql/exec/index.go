@@ -161,20 +161,11 @@ func (t *table) rowOfEntry(dst, key, value []byte) ([]byte, error) {
 	if !ok {
 		return dst, t.damagedEntry(key)
 	}
-	primaryKey := value[4:]
-	if value[0] >= entryArrivedWithKey {
-		primaryKey = primaryKey[arrivalSize:]
+	primaryKey, ok := primaryKeyOfEntry(key, value)
+	if !ok {
+		return dst, t.damagedEntry(key)
 	}
-	if value[0] == entryWithLength || value[0] == entryArrivedWithLength {
-		if len(primaryKey) != 2 {
-			return dst, t.damagedEntry(key)
-		}
-		n := int(binary.BigEndian.Uint16(primaryKey))
-		if n > len(key)-entryAt {
-			return dst, t.damagedEntry(key)
-		}
-		primaryKey = key[len(key)-n:]
-	}
+	p = p.by(t, primaryKey)
 	return append(t.appendRowPrefix(dst, p.bucket), primaryKey...), nil
 }
 

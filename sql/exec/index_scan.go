@@ -223,7 +223,7 @@ func (x *indexRule) entries(c *Ctx, view View, prefix []byte, f func(key, value 
 
 // follow reads the row that an entry leads to, if its bucket is the task's, and the entry of its stay.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
-	if p, ok := placeOfEntry(value); ok {
+	if p, ok := o.table.placeOf(key, value); ok {
 		if !c.local.task.Buckets.Contains(p.bucket) {
 			return c.tick()
 		}

@@ -25,12 +25,16 @@ func (m *Memory) WithFiles(dir string) *Memory {
 	return m
 }
 
-// tempFile makes a temporary file, which loses its name at once, so that a crash leaves nothing.
+// tempFile makes a temporary file of the query.
 func (m *Memory) tempFile() (*os.File, error) {
-	dir := ""
-	if m != nil {
-		dir = m.dir
+	if m == nil {
+		return TempFile("")
 	}
+	return TempFile(m.dir)
+}
+
+// TempFile makes a temporary file in a directory, which is made when needed; "" is the system's. It loses its name at once, so that a crash leaves nothing.
+func TempFile(dir string) (*os.File, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

@@ -19,6 +19,8 @@ type router struct {
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     Row
 	span     *keySpan
+	under    []Eval
+	underEnd string
 	index    *finder // of a global index; the rows it finds say which buckets
 }
 
@@ -64,6 +66,10 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	if o.span, err = k.keySpan(o.table, r.Span); err != nil {
 		return nil, err
 	}
+	if o.under, err = k.exprs(r.Under); err != nil {
+		return nil, err
+	}
+	o.underEnd = r.UnderEnd
 	o.index, err = k.finder(r.Index)
 	for _, e := range routeExprs(r) {
 		visitExpr(e, func(x query.Expr) {
@@ -120,6 +126,13 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 	}
 	if o.span != nil {
 		s, err := o.span.buckets(c)
+		if err != nil {
+			return s, err
+		}
+		narrow(s)
+	}
+	if len(o.under) > 0 {
+		s, err := o.byPrefix(c)
 		if err != nil {
 			return s, err
 		}
@@ -256,6 +269,26 @@ func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
 		default:
 			out = append(out, o.table.policyValue(policyField{column: o.table.fields[i].column}, d))
 		}
+	}
+	return out, nil
+}
+
+// byPrefix routes by what the text begins with that rows are hashed by.
+func (o *router) byPrefix(c *Ctx) (shardmap.BucketSet, error) {
+	var out shardmap.BucketSet
+	for _, f := range o.under {
+		d, err := f(c, nil)
+		if err != nil {
+			return out, err
+		}
+		if d.IsNull() {
+			continue
+		}
+		set, ok := o.table.def.Prefixes.Under(d.S + o.underEnd)
+		if !ok {
+			return o.table.all(), nil
+		}
+		out = out.Union(set)
 	}
 	return out, nil
 }

@@ -66,6 +66,9 @@ func (c *RowCheck) Content(value []byte) error {
 	return nil
 }
 
+// Row gives the row that Content has decoded, until it decodes the next.
+func (c *RowCheck) Row() Row { return c.row }
+
 // Place holds the key of the row that Content has decoded against its values: the primary key, the bucket that follows from it, and the
 // policy where queries trust it.
 func (c *RowCheck) Place(key []byte) error {
@@ -138,5 +141,6 @@ func (c *RowCheck) RowOf(dst, key, value []byte) (row []byte, ok bool) {
 	if !ok || len(key) <= bucketAt {
 		return nil, false
 	}
+	p = p.by(c.table, key[bucketAt:])
 	return append(c.table.appendRowPrefix(dst, p.bucket), key[bucketAt:]...), true
 }

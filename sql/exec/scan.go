@@ -266,6 +266,7 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 		if !ok {
 			return o.table.damagedEntry(k)
 		}
+		p = p.by(o.table, k[prefix:])
 		if !buckets.Contains(p.bucket) {
 			return c.tick()
 		}

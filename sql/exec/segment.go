@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments), in the order of
-// keys. Where segments change, the table is stored anew under another storage id: what is stored under one lies by the same segments always.
+// Rows of a range table lie in the segment that their encoded primary key belongs to (catalog.Table.Segments), in the order of keys. Where segments are split
+// or merged, their rows are carried to buckets of new names, so that a bucket is of one range of keys always; entries of indexes lead to the segment that the
+// primary key belongs to, whichever bucket they name.
 
 // ranged tells whether the table's rows lie by ranges of their keys.
 func (t *table) ranged() bool { return len(t.def.Segments) > 0 }
@@ -40,13 +41,21 @@ type keySpan struct {
 	lo, hi       Eval
 	loInc, hiInc bool
 	prefix       Eval
+	loRow, hiRow rowBound
+}
+
+// rowBound is a bound of columns together; without values it is none.
+type rowBound struct {
+	values    []Eval
+	inclusive bool
 }
 
 func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
 	if x == nil {
 		return nil, nil
 	}
-	if !t.ranged() || len(x.Equal) > len(t.key) || len(x.Equal) == len(t.key) && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) {
+	left := len(t.key) - len(x.Equal)
+	if !t.ranged() || left < 0 || left == 0 && (x.Lo != nil || x.Hi != nil || x.Prefix != nil) || max(len(x.LoRow), len(x.HiRow)) > left {
 		return nil, internal("a key range that table %q has not", t.def.Name)
 	}
 	o := &keySpan{table: t, loInc: x.LoInc, hiInc: x.HiInc}
@@ -66,7 +75,13 @@ func (k *compiler) keySpan(t *table, x *plan.KeySpan) (*keySpan, error) {
 			return nil, err
 		}
 	}
-	return o, nil
+	var err error
+	o.loRow.inclusive, o.hiRow.inclusive = x.LoRowInc, x.HiRowInc
+	if o.loRow.values, err = k.exprs(x.LoRow); err != nil {
+		return nil, err
+	}
+	o.hiRow.values, err = k.exprs(x.HiRow)
+	return o, err
 }
 
 // ranges gives those of the keys, in no order, some of which may overlap; none where no row can be meant.
@@ -138,7 +153,56 @@ func (o *keySpan) behind(c *Ctx, start []byte) (r shardmap.KeyRange, ok bool, er
 			r.End = end
 		}
 	})
+	if ok {
+		ok, err = o.byRows(c, start, &r)
+	}
 	return r, ok && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) < 0), err
+}
+
+// byRows narrows a range of keys that begin with start by the bounds of rows; ok is false where none can be met.
+func (o *keySpan) byRows(c *Ctx, start []byte, r *shardmap.KeyRange) (ok bool, err error) {
+	lo, inclusive, ok, err := o.rowKey(c, start, &o.loRow)
+	if !ok || err != nil {
+		return false, err
+	}
+	if len(o.loRow.values) > 0 {
+		if !inclusive {
+			lo = txn.PrefixEnd(lo)
+		}
+		if bytes.Compare(lo, r.Start) > 0 {
+			r.Start = lo
+		}
+	}
+	hi, inclusive, ok, err := o.rowKey(c, start, &o.hiRow)
+	if !ok || err != nil {
+		return false, err
+	}
+	if len(o.hiRow.values) > 0 {
+		if inclusive {
+			hi = txn.PrefixEnd(hi)
+		}
+		if len(hi) > 0 && (len(r.End) == 0 || bytes.Compare(hi, r.End) < 0) {
+			r.End = hi
+		}
+	}
+	return true, nil
+}
+
+// rowKey gives the key, behind start, that a bound of columns together stands for. Of rows that equal it up to a null nothing is true, so the bound is what is
+// before that, and excludes it; ok is false where that is nothing.
+func (o *keySpan) rowKey(c *Ctx, start []byte, b *rowBound) (key []byte, inclusive, ok bool, err error) {
+	key = start
+	for i, f := range b.values {
+		d, err := f(c, nil)
+		if err != nil {
+			return nil, false, false, err
+		}
+		if d.IsNull() {
+			return key, false, i > 0, nil
+		}
+		key = o.append(key, len(o.equal)+i, d)
+	}
+	return key, b.inclusive, true, nil
 }
 
 // textEnd is how many bytes end a text in a key, behind those of its characters.

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -94,7 +96,7 @@ func windowExprs(n *plan.Window) []query.Expr {
 
 func routeExprs(r *plan.Route) []query.Expr {
 	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi}, flatten(r.Keys)...)
-	out = append(out, spanExprs(r.Span)...)
+	out = append(append(out, spanExprs(r.Span)...), r.Under...)
 	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
 	return append(out, indexExprs(r.Index)...)
 }
@@ -199,5 +201,5 @@ func spanExprs(x *plan.KeySpan) []query.Expr {
 	if x == nil {
 		return nil
 	}
-	return append([]query.Expr{x.Lo, x.Hi, x.Prefix}, flatten(x.Equal)...)
+	return slices.Concat([]query.Expr{x.Lo, x.Hi, x.Prefix}, x.LoRow, x.HiRow, flatten(x.Equal))
 }

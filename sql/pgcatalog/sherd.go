@@ -134,7 +134,7 @@ var sherdViews = []*Relation{
 		col("last_contact", timestampTZ), col("term", int8OID)),
 	view(9115, "authorities", "authorities of the nodes' certificates: one, or while it is replaced two, and which nodes that waits for",
 		col("authority", textOID), col("phase", textOID), col("since", timestampTZ), col("expires", timestampTZ),
-		col("waits_for", textArray), col("waits_until", timestampTZ)),
+		col("waits_for", textArray), col("waits_until", timestampTZ), col("certificate", textOID)),
 	view(9120, "hot_buckets", "buckets of this database that are read and written most, accesses a second over the last ten minutes",
 		col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID), col("share", float8OID)),
 	view(9121, "hot_keys", "rows of this database that are read and written most, accesses a second over the last ten minutes",

@@ -230,6 +230,8 @@ func (x *explainer) route(r *Route) []string {
 		return []string{"Routed by: bucket interval"}
 	case r.Span != nil:
 		return []string{"Routed by: key range"}
+	case len(r.Under) > 0:
+		return []string{"Routed by: prefix"}
 	}
 	return nil
 }

@@ -397,13 +397,16 @@ type Route struct {
 	Index *IndexScan
 	// Span: the primary key of a range table is in it.
 	Span *KeySpan
+	// Under: what rows are hashed by begins with one of these texts, each with UnderEnd behind it, where the table has rules for prefixes.
+	Under    []query.Expr
+	UnderEnd string
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
 
 // Everywhere tells whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
-	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && !r.Never
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && len(r.Under) == 0 && !r.Never
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.

@@ -21,6 +21,7 @@ func (p *planner) route(s *Scan, conds []query.Expr) Route {
 	m.keys(&r)
 	m.content(&r)
 	m.span(&r)
+	m.under(&r)
 	m.bucketInterval(&r)
 	return r
 }

@@ -9,12 +9,16 @@ import (
 )
 
 // KeySpan says between which primary keys the rows are that a scan of a range table looks for: its first columns have one of some values each, and the
-// column behind them is between bounds, or begins with a text. Whoever evaluates it gets ranges of encoded keys.
+// column behind them is between bounds, or begins with a text, or that and the columns after it are between bounds as a row. Whoever evaluates it gets ranges of
+// encoded keys.
 type KeySpan struct {
 	Equal        [][]query.Expr // by column of the key: the values that it may have
 	Lo, Hi       query.Expr     // of the next column; nil is open
 	LoInc, HiInc bool
 	Prefix       query.Expr // of the next column, which is text
+
+	LoRow, HiRow       []query.Expr // of the next columns together, the first first; none is open
+	LoRowInc, HiRowInc bool
 }
 
 // ranged tells whether a table's rows lie by ranges of their keys.
@@ -36,8 +40,9 @@ func (m *matcher) span(r *Route) {
 	}
 	if len(x.Equal) < len(key) {
 		m.spanBounds(x, key[len(x.Equal)])
+		m.rowBounds(x, key[len(x.Equal):])
 	}
-	if len(x.Equal) > 0 || x.Lo != nil || x.Hi != nil || x.Prefix != nil {
+	if len(x.Equal) > 0 || x.Prefix != nil || x.bounded() {
 		r.Span = x
 	}
 }
@@ -53,25 +58,35 @@ func (m *matcher) spanBounds(x *KeySpan, col int) {
 	if t := m.s.Table.Columns[col].Type; t != types.Text && t != types.VarChar {
 		return
 	}
+	if text := m.begins(func(e query.Expr) bool { return m.position(e) == col }); text != "" {
+		x.Prefix = &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
+	}
+}
+
+// rowBounds finds comparisons of rows that begin with the columns of the key; where they go on with something else, the bound is of the columns before that, and
+// these may equal it.
+func (m *matcher) rowBounds(x *KeySpan, key []int) {
 	for _, c := range m.conds {
-		call, ok := c.(*query.Call)
-		if !ok || len(call.Args) != 2 || m.position(call.Args[0]) != col {
+		r, ok := c.(*query.RowCompare)
+		if !ok {
 			continue
 		}
-		pattern, ok := call.Args[1].(*query.Const)
-		if !ok || pattern.Value.IsNull() || !textLike(pattern.OID) {
+		op, columns, values := r.Op, r.Left, r.Right
+		if m.position(columns[0]) != key[0] {
+			op, columns, values = flip(op), values, columns
+		}
+		n := 0
+		for n < len(columns) && n < len(key) && m.position(columns[n]) == key[n] && known(values[n]) && m.keyLike(key[n], values[n].Type()) {
+			n++
+		}
+		if n == 0 {
 			continue
 		}
-		text := pattern.Value.S
-		switch call.Op {
-		case "~~":
-			text = likePrefix(text)
-		case "^@":
-		default:
-			continue
-		}
-		if text != "" {
-			x.Prefix = &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
+		inclusive := n < len(columns) || op == ">=" || op == "<="
+		if op == ">" || op == ">=" {
+			x.LoRow, x.LoRowInc = values[:n], inclusive
+		} else {
+			x.HiRow, x.HiRowInc = values[:n], inclusive
 		}
 	}
 }
@@ -95,5 +110,10 @@ func likePrefix(pattern string) string {
 
 // narrow tells whether the span likely has a small part of the table's rows.
 func (x *KeySpan) narrow() bool {
-	return len(x.Equal) > 0 || x.Prefix != nil || x.Lo != nil && x.Hi != nil
+	return len(x.Equal) > 0 || x.Prefix != nil || (x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
+}
+
+// bounded tells whether there is a bound at either end.
+func (x *KeySpan) bounded() bool {
+	return x.Lo != nil || x.Hi != nil || x.LoRow != nil || x.HiRow != nil
 }

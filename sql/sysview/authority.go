@@ -10,6 +10,8 @@ type Authority struct {
 	Expires    time.Time
 	WaitsFor   []string  // nodes without which its replacement does not go on
 	WaitsUntil time.Time // zero: not for the end of join tokens
+	// Certificate is its certificate, PEM.
+	Certificate string
 }
 
 // authorities is sherd.authorities.
@@ -22,7 +24,8 @@ func authorities(b *builder) error {
 		return err
 	}
 	for _, a := range list {
-		r := b.row().text("authority", a.Name).text("phase", a.Phase).time("since", a.Since).time("expires", a.Expires).texts("waits_for", a.WaitsFor)
+		r := b.row().text("authority", a.Name).text("phase", a.Phase).time("since", a.Since).time("expires", a.Expires).texts("waits_for", a.WaitsFor).
+			text("certificate", a.Certificate)
 		if !a.WaitsUntil.IsZero() {
 			r.time("waits_until", a.WaitsUntil)
 		}

@@ -56,7 +56,11 @@ func planSteps(b *builder) error {
 					r.text("to_fragment", n.Name)
 				}
 			} else {
-				r.text("ranges", s.Interval.String()).text("from_fragment", b.env.fragmentName(s.Source)).text("to_fragment", b.env.fragmentName(s.Target))
+				ranges := s.What
+				if ranges == "" {
+					ranges = s.Interval.String()
+				}
+				r.text("ranges", ranges).text("from_fragment", b.env.fragmentName(s.Source)).text("to_fragment", b.env.fragmentName(s.Target))
 			}
 			if s.Job != 0 {
 				r.int("move", int64(s.Job))

@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
@@ -10,6 +11,15 @@ import (
 
 // segments is sherd.segments.
 func segments(b *builder) error {
+	writes := sync.OnceValue(func() map[int64]Heat {
+		out := map[int64]Heat{}
+		for _, x := range b.env.Heat() {
+			if x.Key == nil && b.env.Database.FragmentByID(x.Fragment) != nil && b.env.Database.Map.Lookup(shardmap.Bucket(max(x.Bucket, 0))) == x.Fragment {
+				out[x.Bucket] = x
+			}
+		}
+		return out
+	})
 	return b.tables(func(t *catalog.Table) error {
 		if len(t.Segments) == 0 {
 			return nil
@@ -24,7 +34,8 @@ func segments(b *builder) error {
 			docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == fragment && s.From == uint32(bucket) })
 			err := b.row().oid("collection", t.OID).text("segment", keys.String()).optional("lower", SegmentText(t, keys.Start)).
 				optional("upper", SegmentText(t, keys.End)).int("bucket", int64(bucket)).text("fragment", b.env.fragmentName(fragment)).
-				int("documents", docs).int("bytes", bytes).send()
+				int("documents", docs).int("bytes", bytes).float("writes", rounded(writes()[int64(bucket)].Writes)).
+				bool("automatic", t.Segments[i].Automatic).send()
 			if err != nil {
 				return err
 			}

@@ -11,18 +11,22 @@ import (
 
 // Elsewhere says that a fragment is not read, which is no fault, and why.
 func (c *Check) Elsewhere(fragment txn.FragmentID, why string) {
-	c.unread(fragment)
-	c.finding(checkReplicas, c.fragmentName(fragment), "").said = why
+	c.Unread(fragment)
+	c.finding(checkReplicas, c.fragmentName(fragment), "").said = NotChecked + why
 }
 
-// Unreadable says that a fragment cannot be read, and why.
-func (c *Check) Unreadable(fragment txn.FragmentID, why string) {
-	c.unread(fragment)
+// Damaged says what is wrong with a replica of a fragment, so that it cannot be read.
+func (c *Check) Damaged(fragment txn.FragmentID, why string) {
 	c.fault(checkStorage, c.fragmentName(fragment), "%s", why)
 }
 
-// unread takes back that a fragment is reported about.
-func (c *Check) unread(fragment txn.FragmentID) {
+// NotCompared says why the replicas of a fragment are not compared, which is no fault.
+func (c *Check) NotCompared(fragment txn.FragmentID, why string) {
+	c.finding(checkReplicas, c.fragmentName(fragment), "").said = NotChecked + why
+}
+
+// Unread takes back that a fragment is reported about.
+func (c *Check) Unread(fragment txn.FragmentID) {
 	name := c.fragmentName(fragment)
 	c.order = slices.DeleteFunc(c.order, func(k topic) bool {
 		if k.subject != name || k.check != checkOwnership && k.check != checkTransactions && k.check != checkStorage || len(c.findings[k].faults) > 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 )
 
-// compareOwnership holds the fragment's log against the map: it must have the buckets that the map gives it, and none that have moved to another. The
+// compareOwnership holds the fragment's log against the map: it must have the buckets that the map gives it, and none that have moved to another. Those that
+// were taken back with a table are nobody's, and the logs are not told. The
 // log is of a later moment than the map: where they differ, and the map has changed since, nothing can be said.
 func (p *pass) compareOwnership() {
 	if p.c.db.Map == nil {
@@ -56,7 +57,7 @@ func (p *pass) ownershipFaults() (faults []string) {
 	}
 	left := p.owned
 	for _, m := range p.f.Moved {
-		set := shardmap.NewBucketSet(m.Interval)
+		set := shardmap.NewBucketSet(m.Interval).Intersect(p.c.db.Map.All())
 		ours := p.owned.Intersect(set)
 		switch {
 		case m.Owned && !ours.Equal(set):
@@ -92,16 +93,16 @@ func (p *pass) left(bucket uint32) bool {
 // has left counts where the row says the same, and goes in time else. ok is false where it is malformed.
 func (p *pass) plain(ctx context.Context, t *table, s *secondary, key, value []byte) (plain []byte, ok bool, err error) {
 	order := s == nil
-	bucket, arrival, ok := exec.EntryPlace(value, order)
+	bucket, arrival, named, ok := t.rows.EntryPlace(key, value, order)
 	of, known := p.about(bucket)
 	switch ours := p.owned.Contains(shardmap.Bucket(bucket)); {
-	case !ok, ours && arrival > of.Arrival:
+	case !ok, ours && arrival > of.Arrival && !named:
 		return nil, false, nil
-	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || arrival != 0):
+	case !ours && (known || p.f.Added && bucket < shardmap.BucketCount || arrival != 0 || named):
 		return nil, true, nil
 	}
-	p.value = exec.PlainEntry(p.value[:0], value, order)
-	if arrival < of.Arrival {
+	p.value = exec.PlainEntry(p.value[:0], value, bucket, order)
+	if arrival < of.Arrival || named {
 		if follows, err := p.follows(ctx, t, s, key, p.value); err != nil || !follows {
 			return nil, true, err
 		}

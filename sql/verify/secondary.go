@@ -63,6 +63,10 @@ func (p *pass) takeEntry(ctx context.Context, index uint32, key, value []byte) (
 		if b, ok := exec.BucketOfEntry(key); ok && p.left(uint32(b)) {
 			return true, nil
 		}
+		if bucket, _, named, ok := p.table.rows.EntryPlace(key, value, false); ok && named {
+			p.value = exec.PlainEntry(p.value[:0], value, bucket, false)
+			value = p.value
+		}
 	} else if plain, ok, err := p.plain(ctx, p.table, s, key, value); err != nil {
 		return true, err
 	} else if ok {

@@ -1,0 +1,75 @@
+package catalog
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// ofSegments tells whether the step splits or merges segments.
+func (s *PlanStep) ofSegments() bool { return s.Kind == SplitStep || s.Kind == MergeStep }
+
+// JoinKeys makes the form that a step has keys in, which can be compared: hexadecimal, separated by commas.
+func JoinKeys(keys [][]byte) string {
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = hex.EncodeToString(k)
+	}
+	return strings.Join(texts, ",")
+}
+
+// SplitKeys gives the keys of a step; what JoinKeys has not made has none.
+func (s *PlanStep) SplitKeys() (keys [][]byte) {
+	if s.Keys == "" {
+		return nil
+	}
+	for _, text := range strings.Split(s.Keys, ",") {
+		k, err := hex.DecodeString(text)
+		if err != nil || len(k) == 0 {
+			return nil
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// segments gives the segments that a step is about, nil where the table has not all of them any more.
+func (s *PlanStep) segments(t *Table) shardmap.Segments {
+	if t == nil {
+		return nil
+	}
+	at := slices.IndexFunc(t.Segments, func(x shardmap.Segment) bool { return x.Bucket == s.First })
+	if at < 0 || at+s.Count > len(t.Segments) || t.Segments[at+s.Count-1].Bucket != s.Last {
+		return nil
+	}
+	return t.Segments[at : at+s.Count]
+}
+
+// Apart tells whether a step is to merge segments that are in several fragments: steps before it bring them together.
+func (v *View) Apart(d *Database, s *PlanStep) bool {
+	if s.Kind != MergeStep {
+		return false
+	}
+	list := s.segments(v.Table(s.Table))
+	return len(list) > 0 && slices.ContainsFunc(list, func(x shardmap.Segment) bool { return d.Map.Lookup(x.Bucket) != d.Map.Lookup(list[0].Bucket) })
+}
+
+// beginResegment begins a split or a merge of a plan. Where the segments have changed meanwhile there is nothing to do any more.
+func (c *Change) beginResegment(p RunningPlan, s *PlanStep, job uint64, a Author) error {
+	list := s.segments(c.base.Table(s.Table))
+	if list == nil {
+		s.Done, p.Waits = true, ""
+		return c.PutJob(p.Job.WithPlan(p.Plan, a.Micros))
+	}
+	old := make([]shardmap.Bucket, len(list))
+	for i := range list {
+		old[i] = list[i].Bucket
+	}
+	if err := c.AddResegment(job, s.Table, old, append([][]byte{list[0].Start}, s.SplitKeys()...), s.What, a); err != nil {
+		return err
+	}
+	s.Job, p.Waits = job, ""
+	return c.PutJob(p.Job.WithPlan(p.Plan, a.Micros))
+}

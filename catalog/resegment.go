@@ -1,0 +1,214 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// ResegmentJob is the kind of a job that has segments of a range table take the place of others: one is split, or neighbours become one. It is a move from
+// the old buckets to new ones, in which the rows' keys get the names of these; nodes that do not know the kind leave it alone.
+const ResegmentJob = "resegment"
+
+// Resegment is what a ResegmentJob does. Its numbers are given out when it is made; who has their buckets, and that the table has their segments, is said by the
+// flip, in one entry with the end of the old ones. So a bucket never means two ranges of keys.
+type Resegment struct {
+	Table OID
+	Old   []shardmap.Bucket // neighbours in the table, in the order of their keys
+	New   shardmap.Segments // the first begins where the first old one does
+	What  string            // for people
+}
+
+func encodeResegment(r *Resegment) *pb.Resegment {
+	if r == nil {
+		return nil
+	}
+	p := &pb.Resegment{Table: uint32(r.Table), New: encodeSegments(r.New), What: r.What}
+	for _, b := range r.Old {
+		p.Old = append(p.Old, uint32(b))
+	}
+	return p
+}
+
+func decodeResegment(p *pb.Resegment) *Resegment {
+	if p == nil {
+		return nil
+	}
+	r := &Resegment{Table: OID(p.GetTable()), New: decodeSegments(p.GetNew()), What: p.GetWhat()}
+	for _, b := range p.GetOld() {
+		r.Old = append(r.Old, shardmap.Bucket(b))
+	}
+	return r
+}
+
+func (r *Resegment) check() error {
+	if r.Table == 0 || len(r.Old) == 0 || len(r.New) == 0 {
+		return errors.New("segments can take the place of others only where there are both, of a table")
+	}
+	for i, s := range r.New {
+		if i > 0 && bytes.Compare(r.New[i-1].Start, s.Start) >= 0 {
+			return errors.New("new segments are out of order")
+		}
+	}
+	return nil
+}
+
+// OldBuckets and NewBuckets are those that go, and those that come.
+func (r *Resegment) OldBuckets() shardmap.BucketSet { return shardmap.BucketSetOf(r.Old...) }
+
+// NewBuckets are those that come.
+func (r *Resegment) NewBuckets() shardmap.BucketSet { return r.New.Buckets() }
+
+// Place gives the place of the first old segment in the table, -1 where the table does not have all of them one after another.
+func (r *Resegment) Place(t *Table) int {
+	at := slices.IndexFunc(t.Segments, func(s shardmap.Segment) bool { return s.Bucket == r.Old[0] })
+	if at < 0 || at+len(r.Old) > len(t.Segments) || !bytes.Equal(t.Segments[at].Start, r.New[0].Start) {
+		return -1
+	}
+	for i, b := range r.Old {
+		if t.Segments[at+i].Bucket != b {
+			return -1
+		}
+	}
+	return at
+}
+
+// From gives the fragment that has the old buckets; ok is false where several have.
+func (r *Resegment) From(m *shardmap.Map) (f shardmap.FragmentID, ok bool) {
+	shares := m.Split(r.OldBuckets())
+	if len(shares) != 1 {
+		return 0, false
+	}
+	return shares[0].Fragment, true
+}
+
+// span is the interval of the old buckets, with what lies between their numbers.
+func (r *Resegment) span() shardmap.Interval {
+	return shardmap.Interval{Lo: uint32(slices.Min(r.Old)), Hi: uint32(slices.Max(r.Old)) + 1}
+}
+
+// AddResegment begins to have segments that begin at starts take the place of old ones, which lie in one fragment and are pinned alike; the numbers of the new are
+// given out now. Where a plan has it done, nobody said that they begin there. id is a new number of a job.
+func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, starts [][]byte, what string, a Author) error {
+	t := c.base.Table(table)
+	if t == nil {
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
+	}
+	d := c.current(c.base.Database(t.Database))
+	r := &Resegment{Table: table, Old: old, What: what}
+	next, first, err := d.Map.Reserve(len(starts))
+	if err != nil {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", err)
+	}
+	for i, s := range starts {
+		r.New = append(r.New, shardmap.Segment{Start: s, Bucket: first + shardmap.Bucket(i), Automatic: a.Plan != 0})
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	at := r.Place(t)
+	if at < 0 {
+		return pgerr.New(pgerr.SerializationFailure, `segments of table "%s" have changed meanwhile`, t.Name).WithHint("Try again.")
+	}
+	r.New[0].Automatic = t.Segments[at].Automatic
+	f, ok := r.From(d.Map)
+	if !ok {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`, t.Name).WithHint("Move one of them first, with sherd.move_segment.")
+	}
+	if !d.PinnedAlike(old) {
+		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: they are not pinned to the same fragment`, t.Name).
+			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
+	}
+	m := &Move{Interval: r.span(), Target: f, Who: a.Who, Why: a.Why, Plan: a.Plan, Resegment: r}
+	for _, other := range c.base.Moves(t.Database) {
+		if other.touches(r.OldBuckets()) {
+			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`, t.Name, other.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
+		}
+	}
+	d.Map = next
+	return errors.Join(c.PutDatabase(d), c.PutJob(NewMoveJob(id, t.Database, m, a.Micros)))
+}
+
+// touches tells whether a move is about some of the buckets.
+func (m *Move) touches(set shardmap.BucketSet) bool {
+	if m.Resegment != nil {
+		return !m.Resegment.OldBuckets().Intersect(set).IsEmpty()
+	}
+	return !shardmap.NewBucketSet(m.Interval).Intersect(set).IsEmpty()
+}
+
+// PinnedAlike tells whether all of the buckets are under pins to one fragment for the same anchors, or none is.
+func (d *Database) PinnedAlike(buckets []shardmap.Bucket) bool {
+	first, pinned := d.PinOf(buckets[0])
+	for _, b := range buckets[1:] {
+		if p, ok := d.PinOf(b); ok != pinned || p.Fragment != first.Fragment {
+			return false
+		}
+	}
+	return true
+}
+
+// resegment is the part of a flip that is about definitions: the table has the new segments, the map their buckets in place of the old, and what was pinned
+// is pinned.
+func (c *Change) resegment(d *Database, m RunningMove) error {
+	r := m.Resegment
+	t := c.base.Table(r.Table)
+	if t == nil {
+		return ErrStepOver
+	}
+	at := r.Place(t)
+	if at < 0 {
+		return ErrStepOver
+	}
+	next, err := d.Map.Replace(r.OldBuckets(), r.NewBuckets(), m.Target)
+	if err != nil {
+		return err
+	}
+	t = t.Clone()
+	t.Segments = slices.Replace(slices.Clone(t.Segments), at, at+len(r.Old), r.New...)
+	d.Map = next
+	d.repin(r)
+	return errors.Join(c.PutDatabase(d), c.PutTable(t))
+}
+
+// repin has the new buckets be pinned as the old ones were.
+func (d *Database) repin(r *Resegment) {
+	pin, pinned := d.PinOf(r.Old[0])
+	if !pinned {
+		return
+	}
+	var pins []Pin
+	for _, p := range d.Pins {
+		for _, v := range shardmap.NewBucketSet(p.Interval).Minus(r.OldBuckets()).Intervals() {
+			pins = append(pins, Pin{v, p.Fragment, p.Anchors})
+		}
+	}
+	for _, s := range r.New {
+		pins = append(pins, Pin{shardmap.OneBucket(s.Bucket), pin.Fragment, pin.Anchors})
+	}
+	slices.SortFunc(pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
+	d.Pins = pins
+}
+
+// remaining is Database.Remaining of a move that is about segments: its old buckets that somebody has still.
+func (r *Resegment) remaining(m *shardmap.Map) (out []shardmap.Range) {
+	for _, v := range m.Ranges() {
+		for _, iv := range shardmap.NewBucketSet(v.Interval).Intersect(r.OldBuckets()).Intervals() {
+			out = append(out, shardmap.Range{Interval: iv, Fragment: v.Fragment})
+		}
+	}
+	return out
+}
+
+// subject names what a move was about.
+func (m *Move) subject() string {
+	if m.Resegment != nil {
+		return m.Resegment.What
+	}
+	return m.Interval.String()
+}

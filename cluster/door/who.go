@@ -1,0 +1,32 @@
+package door
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+
+	"github.com/sherddb/sherd/cluster/trust"
+)
+
+// Who connects, as the node that the keeper is of, to whatever listens at an address, and tells by the connection's Peer which node of the cluster it is.
+// The caller closes it. dial is as in Config.
+func Who(ctx context.Context, addr string, keeper *trust.Keeper, version Version, dial func(ctx context.Context, addr string) (net.Conn, error)) (*Conn, error) {
+	k := caller{
+		version: version, clusterID: keeper.Self().ClusterID, protocol: nodeProtocol, cert: keeper.Certificate(),
+		verify: func(chain []*x509.Certificate) (trust.Peer, error) { return keeper.Roots().Verify(chain, keeper.Now()) },
+		dial:   dialOrTCP(dial),
+	}
+	return k.connect(ctx, addr)
+}
+
+// Accepted tells whether a connection made here has ended at this very door.
+func (d *Door) Accepted(c *Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for own := range d.open {
+		if own.RemoteAddr().String() == c.LocalAddr().String() {
+			return true
+		}
+	}
+	return false
+}

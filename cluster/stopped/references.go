@@ -1,0 +1,68 @@
+package stopped
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/verify"
+	"github.com/sherddb/sherd/txn"
+)
+
+// references has what rows of several fragments have of each other proved, as of one timestamp: the newest up to which everything is known to be here.
+func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Database, fragments []*fragment) (err error) {
+	T, parts := txn.MaxTimestamp, []verify.Part(nil)
+	for _, f := range fragments {
+		if f.read == nil {
+			continue
+		}
+		if !f.mostHere() { // others may have gone on
+			T = min(T, f.read.stopped.Applied())
+		}
+	}
+	for _, f := range fragments {
+		if f.read == nil {
+			continue
+		}
+		for _, u := range f.read.stopped.Undecided() {
+			T = min(T, u.C-1)
+		}
+	}
+	for _, f := range fragments {
+		if f.read == nil {
+			continue
+		}
+		s := f.read.stopped
+		view, err := s.ViewAt(T)
+		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Code == pgerr.SnapshotTooOld || err == nil && T == 0 {
+			c.NoReferences("the replicas that are here are of different moments, and what fits together has been let go")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer view.Close()
+		parts = append(parts, verify.Part{ID: f.def.ID, View: view, Moved: owned(s.OwnershipAt(T)), Added: f.def.Added})
+	}
+	if len(parts) == 0 {
+		c.NoReferences("no fragment is here")
+		return nil
+	}
+	return c.References(ctx, parts, k.Scratch)
+}
+
+// mostHere tells whether the replicas that are here are enough for everything that was decided to be among their logs.
+func (f *fragment) mostHere() bool {
+	voters, here := 0, 0
+	for _, id := range f.def.Nodes {
+		if slices.Contains(f.def.Joining, id) {
+			continue
+		}
+		if voters++; slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.node.NodeID == id }) {
+			here++
+		}
+	}
+	return 2*here > voters
+}

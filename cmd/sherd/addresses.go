@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/sherddb/sherd/node"
+)
+
+// checkAddresses refuses addresses that cannot be, before anything is made: an error names the flag, what it was given and what is expected.
+func checkAddresses(cfg *node.Config) error {
+	errs := []error{checkListen("--sql-addr", cfg.SQLAddr, defaultSQLAddr), checkListen("--node-addr", cfg.NodeAddr, defaultNodeAddr)}
+	if cfg.HTTPAddr != "" {
+		errs = append(errs, checkListen("--http-addr", cfg.HTTPAddr, "127.0.0.1:8433"))
+	}
+	errs = append(errs, checkAdvertised("--advertise-addr", cfg.AdvertiseAddr, "10.0.0.1:7433"), checkAdvertised("--sql-advertise-addr", cfg.SQLAdvertiseAddr, "10.0.0.1:5433"))
+	for _, addr := range cfg.Join {
+		if err := checkReached(addr); err != nil {
+			errs = append(errs, usageError{fmt.Errorf("--join %q: %w; it is HOST:PORT of another node's --node-addr, such as 10.0.0.1:7433", addr, err)})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkListen refuses what cannot be listened at.
+func checkListen(flag, addr, example string) error {
+	if _, err := splitAddress(addr); err != nil {
+		return usageError{fmt.Errorf("%s %q: %w; it is HOST:PORT, such as %s", flag, addr, err, example)}
+	}
+	return nil
+}
+
+// checkAdvertised refuses where nobody can be reached.
+func checkAdvertised(flag, addr, example string) error {
+	if addr == "" {
+		return nil
+	}
+	checked := addr
+	if !strings.Contains(addr, ":") || net.ParseIP(addr) != nil { // the port is that which is listened at
+		checked = net.JoinHostPort(addr, "1")
+	}
+	if err := checkReached(checked); err != nil {
+		host, _, _ := strings.Cut(example, ":")
+		return usageError{fmt.Errorf("%s %q: %w; it is HOST or HOST:PORT, such as %s or %s", flag, addr, err, host, example)}
+	}
+	return nil
+}
+
+// checkReached refuses an address at which nobody can be reached.
+func checkReached(addr string) error {
+	host, err := splitAddress(addr)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return errors.New("it names no machine")
+	}
+	if strings.HasSuffix(addr, ":0") {
+		return errors.New("port 0 is none")
+	}
+	return nil
+}
+
+// splitAddress gives the host of HOST:PORT.
+func splitAddress(addr string) (host string, err error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		var a *net.AddrError
+		if errors.As(err, &a) {
+			return "", errors.New(a.Err)
+		}
+		return "", err
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("the port %q is not a number from 0 to 65535", port)
+	}
+	if strings.ContainsAny(host, " \t/@,") {
+		return "", fmt.Errorf("%q is not the name or the address of a machine", host)
+	}
+	return host, nil
+}
+
+// explainListen says of a port that cannot be had which flag names it, and what to do about it.
+func explainListen(err error) error {
+	var l *node.ListenError
+	if !errors.As(err, &l) {
+		return err
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = "; where several nodes run on one machine, each needs a --sql-addr, --node-addr and --http-addr of its own"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = "; it is not an address of this machine: one that others reach it at goes to --advertise-addr or --sql-advertise-addr"
+	case errors.Is(err, syscall.EACCES):
+		hint = "; ports below 1024 are not for everybody: name a higher one"
+	}
+	return fmt.Errorf("--%s %s: %w%s", l.Setting, l.Addr, l.Err, hint)
+}
+
+// portTaken adds to the error of a port that somebody has already what to do about it, by the flags that the command has.
+func portTaken(err error, hint string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
+}
+
+// checkLoopback refuses to open a door beyond this machine that has no lock.
+func checkLoopback(flag, addr, why string) error {
+	if addr == "" {
+		return nil
+	}
+	host, err := splitAddress(addr)
+	if err != nil {
+		return usageError{fmt.Errorf("%s %q: %w", flag, addr, err)}
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("%s %s is not a loopback address: %s. Use 127.0.0.1 and a tunnel", flag, addr, why)
+}

@@ -1,0 +1,88 @@
+package balance
+
+import (
+	"math"
+	"time"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// WatchWindow is for how long, at least, a segment has to be written to more than the limit before it is split for it; and half of how long it has to have
+// been written to little before it is merged.
+const WatchWindow = 5 * time.Minute
+
+// Watch remembers how much was written to segments lately. Rates are smoothed over ten minutes where they are measured; but who leads a fragment anew measures anew.
+// The zero value has seen nothing. It is not safe for concurrent use.
+type Watch struct{ seen map[watched]*rates }
+
+type watched struct {
+	database uint32
+	bucket   shardmap.Bucket
+}
+
+// rates are the least and the most of three windows, the present one first.
+type rates struct {
+	since, from time.Time
+	least, most [3]float64
+}
+
+// Note sees the segments of a database's range tables at a time, and gives each what it knows of it: Least and Most. What it knew of other segments of the database it forgets.
+func (w *Watch) Note(now time.Time, database uint32, tables []Table) {
+	next := map[watched]*rates{}
+	for k, r := range w.seen {
+		if k.database != database {
+			next[k] = r
+		}
+	}
+	for i := range tables {
+		for j := range tables[i].Segments {
+			s := &tables[i].Segments[j]
+			k := watched{database, s.Bucket}
+			r := w.seen[k]
+			if r == nil {
+				r = &rates{since: now, from: now}
+				r.begin(s.Writes)
+			}
+			r.note(now, s.Writes)
+			next[k] = r
+			s.Least, s.Most = r.known(now)
+		}
+	}
+	w.seen = next
+}
+
+func (r *rates) begin(rate float64) {
+	copy(r.least[1:], r.least[:2])
+	copy(r.most[1:], r.most[:2])
+	r.least[0], r.most[0] = rate, rate
+}
+
+func (r *rates) note(now time.Time, rate float64) {
+	if now.Sub(r.from) >= WatchWindow {
+		r.from = now
+		r.begin(rate)
+	}
+	r.least[0], r.most[0] = min(r.least[0], rate), max(r.most[0], rate)
+}
+
+// known gives the least of one window and more, and the most of two and more.
+func (r *rates) known(now time.Time) (least, most float64) {
+	least, most = 0, math.Inf(1)
+	if now.Sub(r.since) >= WatchWindow {
+		least = min(r.least[0], r.least[1])
+	}
+	if now.Sub(r.since) >= 2*WatchWindow {
+		most = max(r.most[0], r.most[1], r.most[2])
+	}
+	return least, most
+}
+
+// Present has the segments of tables be judged by what is written to them now, for a person who asks now.
+func Present(tables []Table) {
+	for i := range tables {
+		for j := range tables[i].Segments {
+			s := &tables[i].Segments[j]
+			s.Least, s.Most = s.Writes, s.Writes
+		}
+	}
+}

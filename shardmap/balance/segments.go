@@ -1,0 +1,320 @@
+package balance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// Limits say how large, and how much written to, a segment of a range table may be before it is split; 0 is no limit.
+type Limits struct {
+	Size   int64   // bytes
+	Writes float64 // a second
+}
+
+// Segments are split above a limit and merged below a part of it, so that what has been done once has to double or halve before it is undone: a part of a split one has half
+// of the limit, merged ones have less than that together.
+const mergeBelow = 0.5
+
+// mostResegments bounds the splits, and the merges, of a table in one plan; mostMerged the segments that become one in a step.
+const (
+	mostResegments = 8
+	mostMerged     = 32
+)
+
+// Table is a range table.
+type Table struct {
+	ID       uint32
+	Name     string
+	Segments []Segment // in the order of keys
+}
+
+// Segment is a segment as the balancer sees it.
+type Segment struct {
+	Bucket           shardmap.Bucket
+	Fragment         shardmap.FragmentID
+	Bytes, Documents int64
+	Reads, Writes    float64 // a second, smoothed
+	Least, Most      float64 // writes a second, over the last minutes (Watch); least 0 and most infinite where nobody has looked for so long
+	Kept             bool    // somebody has said that it begins where it does: it is not merged with the one before
+	Pinned           bool    // it is not merged, and parts of it could not go elsewhere
+}
+
+func (s *Segment) cell() Cell {
+	return Cell{
+		Interval: shardmap.OneBucket(s.Bucket), Bytes: s.Bytes, Documents: s.Documents, Reads: float32(s.Reads), Writes: float32(s.Writes),
+	}
+}
+
+// laySegments adds the segments to the runs, one each: they touch nothing, and go as a whole.
+func (p *picture) laySegments(last *run) {
+	for i := range p.in.Tables {
+		for k := range p.in.Tables[i].Segments {
+			s := &p.in.Tables[i].Segments[k]
+			owner, ok := p.place[s.Fragment]
+			if !ok {
+				continue
+			}
+			c := s.cell()
+			x := &run{Interval: c.Interval, owner: owner, cells: []Cell{c}, only: p.ruled(c.Interval)[0].Fragments, prev: last}
+			if last == nil {
+				p.first = x
+			} else {
+				last.next = x
+			}
+			last = x
+			p.segments[s.Bucket] = x
+			p.count(x)
+		}
+	}
+}
+
+// segment tells whether the run is a segment.
+func (r *run) segment() bool { return r.Lo >= shardmap.BucketCount }
+
+// touches tells whether two runs that follow each other are neighbours: numbers of segments say nothing.
+func (r *run) touches(next *run) bool { return !next.segment() }
+
+// resegment splits what is above the limits and merges what is far below (N11). Who is split or merged is moved for no other reason by the same plan.
+func (p *picture) resegment() {
+	if p.in.Mode == Off {
+		return
+	}
+	for i := range p.in.Tables {
+		p.splitSegments(&p.in.Tables[i])
+		p.mergeSegments(&p.in.Tables[i])
+	}
+}
+
+// free tells whether a segment may be split or merged now.
+func (p *picture) free(s *Segment) bool {
+	r := p.segments[s.Bucket]
+	return r != nil && !r.arrived && !p.frags[r.owner].fixed && !p.frags[r.owner].Drains
+}
+
+// splitSegments splits the largest, and then those that are written to most.
+func (p *picture) splitSegments(t *Table) {
+	var large []*Segment
+	for i := range t.Segments {
+		if s := &t.Segments[i]; p.free(s) && s.Documents > 1 && (p.tooLarge(s) || p.tooHot(s)) {
+			large = append(large, s)
+		}
+	}
+	slices.SortStableFunc(large, func(a, b *Segment) int {
+		if p.tooLarge(a) != p.tooLarge(b) {
+			return map[bool]int{true: -1, false: 1}[p.tooLarge(a)]
+		}
+		switch d := b.Bytes - a.Bytes; {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return 0
+	})
+	for _, s := range large[:min(len(large), mostResegments)] {
+		why := fmt.Sprintf("a segment of %s has %s; sherd.segment_size is %s", t.Name, sized(s.Bytes), sized(p.in.Limits.Size))
+		if !p.tooLarge(s) {
+			why = fmt.Sprintf("%.0f writes a second go to a segment of %s; sherd.segment_writes is %.0f", s.Least, t.Name, p.in.Limits.Writes)
+		}
+		p.resegmented(SplitSegment, t, s, s, 1, s.Bytes, s.Documents, why)
+		p.plan.Steps[len(p.plan.Steps)-1].ByWrites = !p.tooLarge(s)
+	}
+}
+
+func (p *picture) tooLarge(s *Segment) bool {
+	return p.in.Limits.Size > 0 && s.Bytes > p.in.Limits.Size
+}
+
+// tooHot tells whether a segment should be split because of its writes: parts help only where one can go to another fragment.
+func (p *picture) tooHot(s *Segment) bool {
+	if p.in.Limits.Writes <= 0 || s.Least <= p.in.Limits.Writes || s.Pinned {
+		return false
+	}
+	takers := 0
+	for i := range p.frags {
+		if f := &p.frags[i]; !f.fixed && !f.Drains {
+			takers++
+		}
+	}
+	return takers > 1
+}
+
+// mergeSegments merges neighbours that are small and cold together. Those that are elsewhere than most of the bytes move there before.
+func (p *picture) mergeSegments(t *Table) {
+	steps := 0
+	for at := 0; at < len(t.Segments) && steps < mostResegments; {
+		n := p.together(t.Segments[at:])
+		if n > 1 {
+			p.merge(t, t.Segments[at:at+n])
+			steps++
+		}
+		at += n
+	}
+}
+
+// together gives how many of the first segments of a list are to become one: 1 where the first stays as it is.
+func (p *picture) together(list []Segment) int {
+	if !p.mergeable(&list[0]) {
+		return 1
+	}
+	bytes, most := float64(list[0].Bytes), list[0].Most
+	n := 1
+	for ; n < min(len(list), mostMerged); n++ {
+		s := &list[n]
+		if s.Kept || !p.mergeable(s) {
+			break
+		}
+		bytes, most = bytes+float64(s.Bytes), most+s.Most
+		if bytes >= mergeBelow*float64(p.in.Limits.Size) || p.in.Limits.Writes > 0 && most >= mergeBelow*p.in.Limits.Writes {
+			break
+		}
+	}
+	return n
+}
+
+func (p *picture) mergeable(s *Segment) bool {
+	return p.in.Limits.Size > 0 && p.free(s) && !s.Pinned && p.segments[s.Bucket].only == nil && (p.in.Limits.Writes <= 0 || !math.IsInf(s.Most, 1))
+}
+
+func (p *picture) merge(t *Table, list []Segment) {
+	held := map[int]int64{}
+	to := p.segments[list[0].Bucket].owner
+	var bytes, docs int64
+	for i := range list {
+		s := &list[i]
+		at := p.segments[s.Bucket].owner
+		held[at] += s.Bytes + 1 // of empty ones the number counts
+		if held[at] > held[to] {
+			to = at
+		}
+		bytes, docs = bytes+s.Bytes, docs+s.Documents
+	}
+	for i := range list {
+		r := p.segments[list[i].Bucket]
+		if r.owner != to {
+			p.move(r, to, "it is to be one with its neighbour in "+t.Name)
+			p.frags[to].runs = append(p.frags[to].runs, r)
+		}
+	}
+	why := fmt.Sprintf("%d neighbouring segments of %s have %s together; sherd.segment_size is %s", len(list), t.Name, sized(bytes), sized(p.in.Limits.Size))
+	p.resegmented(MergeSegments, t, &list[0], &list[len(list)-1], len(list), bytes, docs, why)
+}
+
+// resegmented writes a step down that has count segments, from first to last, be split or merged.
+func (p *picture) resegmented(kind Kind, t *Table, first, last *Segment, count int, bytes, docs int64, why string) {
+	on := false
+	for i := range t.Segments {
+		s := &t.Segments[i]
+		on = on || s == first
+		if on {
+			p.segments[s.Bucket].arrived = true
+		}
+		if s == last {
+			break
+		}
+	}
+	f := p.frags[p.segments[first.Bucket].owner].ID
+	p.plan.Steps = append(p.plan.Steps, Step{
+		Kind: kind, From: f, To: f, Table: t.ID, First: first.Bucket, Last: last.Bucket, Count: count, Bytes: bytes, Documents: docs,
+		Seconds: p.seconds(bytes), Reason: why,
+	})
+}
+
+// evenLarge has the fragment furthest above its share give a segment to the one furthest below where they differ so much that a round would begin: one that is larger than what
+// should go, but brings the two nearer to each other.
+func (p *picture) evenLarge() {
+	for range 4 * len(p.frags) {
+		least, most := p.extremes()
+		if least == nil || !p.differ(most, least, 1) {
+			return
+		}
+		d := most.over() - least.over()
+		var best *run
+		off := func(r *run) int64 { return max(r.size(p)-d/2, d/2-r.size(p)) }
+		for _, r := range p.givable(p.place[most.ID], p.place[least.ID]) {
+			if n := r.size(p); r.segment() && n >= p.th.SmallMove && 4*n <= 3*d && n <= least.room-least.size && (best == nil || off(r) < off(best)) {
+				best = r
+			}
+		}
+		if best == nil {
+			return
+		}
+		p.move(best, p.place[least.ID], p.why(p.place[most.ID], p.place[least.ID]))
+		least.runs = append(least.runs, best)
+	}
+}
+
+// spreadSegments evens out how many segments of a table the fragments have, where the table is so small that bytes say nothing (N10).
+func (p *picture) spreadSegments() {
+	for i := range p.in.Tables {
+		t := &p.in.Tables[i]
+		count, bytes := map[shardmap.FragmentID]int{}, int64(0)
+		for k := range p.frags {
+			if f := &p.frags[k]; !f.fixed && !f.Drains {
+				count[f.ID] = 0
+			}
+		}
+		for k := range t.Segments {
+			if r := p.segments[t.Segments[k].Bucket]; r != nil {
+				if f := p.frags[r.owner].ID; hasKey(count, f) {
+					count[f]++
+				}
+			}
+			bytes += t.Segments[k].Bytes
+		}
+		if bytes >= p.th.Floor && !p.byBuckets || p.merged(t) {
+			continue
+		}
+		for _, m := range EvenSegments(count, p.in.Fill) {
+			if !p.spreadOne(t, p.place[m.From], p.place[m.To]) {
+				break
+			}
+		}
+	}
+}
+
+// merged tells whether segments of a table are merged by the plan: how many there are is seen by the next.
+func (p *picture) merged(t *Table) bool {
+	return slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Kind == MergeSegments && s.Table == t.ID })
+}
+
+func hasKey(m map[shardmap.FragmentID]int, f shardmap.FragmentID) bool {
+	_, ok := m[f]
+	return ok
+}
+
+// spreadOne moves the smallest segment of a table that may go from one fragment to another and does not make sizes uneven by that.
+func (p *picture) spreadOne(t *Table, from, to int) bool {
+	var least *run
+	for k := range t.Segments {
+		r := p.segments[t.Segments[k].Bucket]
+		if r == nil || r.owner != from || r.arrived || r.only != nil && !slices.Contains(r.only, p.frags[to].ID) {
+			continue
+		}
+		if least == nil || r.cells[0].Bytes < least.cells[0].Bytes {
+			least = r
+		}
+	}
+	if least == nil || !p.staysEven(from, to, least.size(p)) {
+		return false
+	}
+	p.move(least, to, fmt.Sprintf("%s has more segments of %s than %s", p.frags[from].Name, t.Name, p.frags[to].Name))
+	p.frags[to].runs = append(p.frags[to].runs, least)
+	return true
+}
+
+// staysEven tells whether so much may go to another fragment without beginning a round, or for the better.
+func (p *picture) staysEven(from, to int, size int64) bool {
+	f, g := &p.frags[from], &p.frags[to]
+	if p.byBuckets || g.over()+size <= f.over()-size {
+		return true
+	}
+	if g.size+size > g.room {
+		return false
+	}
+	least, most := p.extremes()
+	return max(most.over(), g.over()+size)-min(least.over(), f.over()-size) < p.th.Floor
+}

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// under finds with what the text begins that rows are hashed by, where the table has rules for prefixes: those under one are in its buckets alone. The text is the
+// primary key of a table without anchors, its columns joined by "/", or what a trusted policy places by. An id with an anchor is hashed by that, whatever the id begins
+// with, so of a collection's ids nothing follows unless they are said to have no "$".
+func (m *matcher) under(r *Route) {
+	t := m.s.Table
+	if len(t.Prefixes) == 0 || len(r.Keys) > 0 || r.KeyArray != nil || len(r.Content) > 0 {
+		return
+	}
+	if key := keyPositions(t); len(key) > 0 && !placedByPolicy(t) && (!t.Anchors || m.noAnchor(key[0])) {
+		m.underKey(r, key)
+	}
+	if len(r.Under) == 0 && trusted(t) && !t.Policy.IsID() {
+		m.underContent(r)
+	}
+	for _, e := range r.Under {
+		if c, ok := e.(*query.Const); ok && !c.Value.IsNull() {
+			if _, ok := t.Prefixes.Under(c.Value.S + r.UnderEnd); !ok { // these may lie anywhere
+				r.Under, r.UnderEnd = nil, ""
+				return
+			}
+		}
+	}
+}
+
+func (m *matcher) underKey(r *Route, key []int) {
+	if !textLike(m.s.Table.Columns[key[0]].Type) {
+		return
+	}
+	if len(key) > 1 {
+		if list, array := choices(m.conds, m.column(key[0])); array == nil && len(list) > 0 && len(list) <= maxKeyTuples {
+			r.Under, r.UnderEnd = list, "/"
+			return
+		}
+	}
+	if text := m.begins(func(e query.Expr) bool { return m.position(e) == key[0] }); text != "" {
+		r.Under = textConst(text)
+	} else if text := m.between(key[0]); text != "" {
+		r.Under = textConst(text)
+	}
+}
+
+// underContent looks at a policy's first field, which what is hashed begins with. A number may be hashed without what it begins with: -0.0 as 0.
+func (m *matcher) underContent(r *Route) {
+	f := m.s.Table.Policy.Fields[0]
+	text := m.begins(func(e query.Expr) bool {
+		return e.Type() == types.Text && m.isField(e, f, true) || m.isPolicyColumn(e, f) && textLike(m.s.Table.Columns[m.position(e)].Type)
+	})
+	if text != "" && text[0] != '-' {
+		r.Under = textConst(text)
+	}
+}
+
+func textConst(text string) []query.Expr {
+	return []query.Expr{&query.Const{T: query.Of(types.Text), Value: types.NewText(text)}}
+}
+
+// begins gives the text that something begins with by the conditions: LIKE, ^@ and starts_with with constants; "" where they do not say.
+func (m *matcher) begins(is func(query.Expr) bool) string {
+	longest := ""
+	for _, c := range m.conds {
+		call, ok := c.(*query.Call)
+		if !ok || len(call.Args) != 2 || !is(call.Args[0]) {
+			continue
+		}
+		pattern, ok := call.Args[1].(*query.Const)
+		if !ok || pattern.Value.IsNull() || !textLike(pattern.OID) {
+			continue
+		}
+		text := pattern.Value.S
+		switch {
+		case call.Op == "~~":
+			text = likePrefix(text)
+		case call.Op == "^@", call.Op == "" && call.Proc.Src == "text_starts_with":
+		default:
+			continue
+		}
+		if len(text) > len(longest) {
+			longest = text
+		}
+	}
+	return longest
+}
+
+// between gives the text that all texts begin with that are within constant bounds of a column.
+func (m *matcher) between(col int) string {
+	lo, hi := m.columnBounds(col)
+	if lo == nil || hi == nil {
+		return ""
+	}
+	from, ok := lo.value.(*query.Const)
+	to, ok2 := hi.value.(*query.Const)
+	if !ok || !ok2 || from.Value.IsNull() || to.Value.IsNull() || !textLike(from.OID) || !textLike(to.OID) {
+		return ""
+	}
+	return commonStart(from.Value.S, to.Value.S, hi.inclusive)
+}
+
+// commonStart gives the longest text that all texts from lo up to hi begin with, by their bytes: the first text behind all that begin with it is not before hi.
+func commonStart(lo, hi string, inclusive bool) string {
+	for n := len(lo); n > 0; n-- {
+		behind := []byte(lo[:n])
+		if behind[n-1]++; behind[n-1] == 0 {
+			continue
+		}
+		if c := strings.Compare(hi, string(behind)); c < 0 || c == 0 && !inclusive {
+			return lo[:n]
+		}
+	}
+	return ""
+}
+
+// noAnchor tells whether the conditions say of a column that there is no "$" in it.
+func (m *matcher) noAnchor(col int) bool {
+	for _, c := range m.conds {
+		call, ok := c.(*query.Call)
+		if !ok || len(call.Args) != 2 || call.Op != "!~~" || m.position(call.Args[0]) != col {
+			continue
+		}
+		if pattern, ok := call.Args[1].(*query.Const); ok && !pattern.Value.IsNull() && pattern.Value.S == "%$%" && textLike(pattern.OID) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,223 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+func (m *machine) commit(e *entry, index uint64) (result, error) {
+	if _, ok := m.s.recent[e.id]; ok && rule.CommitOnce {
+		return resDone, nil // a repeated commit applies once
+	}
+	o := m.s.open[e.id]
+	if got := o.count(); got != e.parts {
+		return resVoid, nil
+	}
+	if o != nil {
+		delete(m.s.open, e.id)
+		m.effects.parts = append(m.effects.parts, e.id)
+		o.indexes = append(o.indexes, index)
+		if err := o.keys.add(e.writes); err != nil {
+			return 0, err
+		}
+		if err := m.installPieces(o, e.stamp, e.stamp); err != nil {
+			return 0, err
+		}
+		e.writes = nil
+	}
+	m.writers.add(e.id, e.stamp)
+	if err := m.remember(e.id, e.stamp); err != nil {
+		return 0, err
+	}
+	if err := m.r.stats.apply(e.stats); err != nil {
+		return 0, err
+	}
+	return resDone, m.install(e.writes, e.stamp)
+}
+
+func (o *openTxn) count() int {
+	if o == nil {
+		return 0
+	}
+	return o.parts
+}
+
+// installPieces writes an open transaction's rows, at the stamp of the entry that commits it, and forgets its pieces; of a large one, soon.
+func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
+	if o.later() {
+		m.installLater(o, at, version)
+		return m.dropHold(o, at)
+	}
+	err := m.eachPiece(o, at, func(writes []byte) error {
+		m.r.fault("install.piece")
+		m.bytes += len(writes)
+		return m.install(writes, version)
+	})
+	if err != nil {
+		return err
+	}
+	return m.dropPieces(o, at)
+}
+
+func (m *machine) install(ops []byte, version txn.Timestamp) error {
+	return eachOp(ops, func(op opKind, key, value []byte) error {
+		if !op.writes() {
+			return nil
+		}
+		return m.kvs.add(op, key, value, uint64(version))
+	})
+}
+
+func (m *machine) part(e *entry, index uint64) (result, error) {
+	o := m.s.open[e.id]
+	if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
+		return resVoid, nil
+	}
+	if o == nil {
+		o = &openTxn{id: e.id, since: time.Now(), keys: &keySummary{}}
+		m.s.open[e.id] = o
+	}
+	o.indexes = append(o.indexes, index)
+	o.parts++
+	if o.parts == 1 {
+		m.effects.parts = append(m.effects.parts, e.id)
+	}
+	m.r.fault("part.applied")
+	return resDone, o.keys.add(e.writes)
+}
+
+// prepare needs no look for an earlier abort: that was stamped above its C, so T1 has rejected the entry.
+func (m *machine) prepare(e *entry, index uint64) (result, error) {
+	o := m.s.open[e.id]
+	if e.again {
+		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.attempt && o.hold == nil {
+			return resVoid, nil
+		}
+		o.prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
+	} else {
+		if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
+			return resVoid, nil
+		}
+		if o == nil {
+			o = &openTxn{id: e.id, since: time.Now(), writes: e.writes}
+			m.s.open[e.id] = o
+		} else if err := o.keys.add(e.writes); err != nil {
+			return 0, err
+		}
+		o.indexes = append(o.indexes, index)
+		o.stats = e.stats
+		o.prepared = true
+		m.effects.parts = append(m.effects.parts, e.id)
+	}
+	o.C, o.anchor, o.attempt, o.writers, o.implied = e.ts, e.anchor, e.attempt, e.writers, e.kind == kindPrepareAll
+	m.effects.prepared = append(m.effects.prepared, o)
+	return resDone, nil
+}
+
+// decide: the first decision in the anchor's log counts (T7). One that finds neither a decision nor the prepared record is
+// answered as void, from which nothing may be concluded; an abort then is a fact all the same, because its stamp is above C.
+//
+// An abort by who has asked nobody else does not count where commit may be implied: implied.go has those that do.
+func (m *machine) decide(e *entry) (result, error) {
+	if d := m.s.decided[e.id]; d != nil {
+		return resCommitted, nil
+	}
+	o := m.s.open[e.id]
+	if e.outcome != txn.Committed {
+		if o != nil && o.prepared && o.implied && rule.T7Implied {
+			return resVoid, nil
+		}
+		return resAborted, m.abortOpen(o, e)
+	}
+	return m.decideCommit(e)
+}
+
+// abortOpen ends what is open of a transaction, nil if nothing is. A held one is held as before.
+func (m *machine) abortOpen(o *openTxn, e *entry) error {
+	switch {
+	case o == nil:
+		return nil
+	case o.hold != nil:
+		m.backToHold(o, e.ts)
+		return nil
+	}
+	m.settle(o)
+	return m.dropPieces(o, e.stamp)
+}
+
+func (m *machine) decideCommit(e *entry) (result, error) {
+	o := m.s.open[e.id]
+	if o == nil && !rule.T7Decide {
+		o = &openTxn{id: e.id, prepared: true, C: e.ts, writers: e.writers}
+	}
+	if o == nil || !o.prepared || o.C != e.ts {
+		return resVoid, nil
+	}
+	d := &decision{id: e.id, C: o.C, writers: o.writers, since: time.Now()}
+	m.s.decided[e.id] = d
+	m.effects.decided = append(m.effects.decided, d)
+	if err := m.kvs.add(opPut, ownKey(ownDecision, e.id[:]...), encodeDecision(d, false), uint64(e.stamp)); err != nil {
+		return 0, err
+	}
+	return resCommitted, m.installOpen(o, e.stamp)
+}
+
+func (m *machine) resolve(e *entry) (result, error) {
+	o := m.s.open[e.id]
+	if o == nil {
+		return resDone, nil
+	}
+	if e.outcome != txn.Committed {
+		if o.prepared && o.C > e.ts && rule.T7Attempt {
+			return resVoid, nil // a later attempt: its outcome is another question
+		}
+		return resDone, m.abortOpen(o, e)
+	}
+	if !o.prepared || o.C != e.ts {
+		return resVoid, nil
+	}
+	return resDone, m.installOpen(o, e.stamp)
+}
+
+// installOpen writes a prepared transaction's rows at its C, by an entry stamped at.
+func (m *machine) installOpen(o *openTxn, at txn.Timestamp) error {
+	if err := m.installPieces(o, at, o.C); err != nil {
+		return err
+	}
+	if o.prepared && o.anchor != m.r.cfg.Fragment { // the anchor has its decision's record; the others remember too, for when it is out of reach
+		if err := m.remember(o.id, o.C); err != nil {
+			return err
+		}
+	}
+	m.settle(o)
+	m.writers.add(o.id, o.C)
+	return m.r.stats.apply(o.stats)
+}
+
+func (m *machine) settle(o *openTxn) {
+	delete(m.s.open, o.id)
+	m.effects.settled = append(m.effects.settled, o.id)
+	if !o.prepared {
+		m.effects.parts = append(m.effects.parts, o.id)
+	}
+}
+
+// forget drops a decision from memory, and lets its record expire.
+func (m *machine) forget(e *entry) error {
+	for _, id := range e.ids {
+		d := m.s.decided[id]
+		if d == nil {
+			continue
+		}
+		delete(m.s.decided, id)
+		m.effects.forgotten = append(m.effects.forgotten, id)
+		x := kv{key: ownKey(ownDecision, id[:]...), value: encodeDecision(d, true), version: uint64(e.stamp), op: opPut}
+		x.expires = uint64(e.stamp.Add(keepOutcome).Time().Unix())
+		if err := m.kvs.put(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

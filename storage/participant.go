@@ -1,0 +1,173 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// Prepare implements txn.Participant.
+func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	if err := t.r.cfg.Clock.Check(req.C); err != nil {
+		return err
+	}
+	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
+	t.anchor = req.Anchor
+	if t.implied = req.Implied; t.implied {
+		e.kind = kindPrepareAll
+	}
+	if e.again = t.isPrepared(); e.again {
+		t.adopted.Store(false) // somebody is at work on it
+	} else {
+		t.carry = true
+		if err := t.encodeStage(); err != nil {
+			return t.unprepared(err)
+		}
+		e.room, e.stats, e.parts = t.rest, t.delta, t.parts
+		if err := t.passGate(ctx); err != nil {
+			return t.unprepared(err)
+		}
+	}
+	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, at: e.ts, reads: t.validation(), tx: t})
+	if err != nil {
+		return t.unprepared(err) // another attempt finds the parts where they are
+	}
+	// From here on only a decision ends it, whether or not the log answers.
+	t.setPhase(phasePrepared)
+	t.ending.Store(true)
+	res, err := await(p)
+	if err == nil && res == resVoid {
+		err = errStageLost
+	}
+	return err
+}
+
+// unprepared lets go of a transaction whose prepare is not in the log. It may be prepared again, or rolled back; whoever wanted that meanwhile may be gone.
+func (t *Tx) unprepared(err error) error {
+	t.mu.Lock()
+	if t.phase == phaseBusy {
+		t.phase = phaseOpen
+	}
+	over := t.phase == phaseOpen && t.unwanted
+	t.mu.Unlock()
+	if over {
+		t.dropParts()
+		t.end()
+	}
+	return err
+}
+
+func (t *Tx) isPrepared() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.phase == phasePrepared
+}
+
+// encodeStage encodes the stage and logs its parts, at the first attempt.
+func (t *Tx) encodeStage() error {
+	if t.encoded {
+		return t.reenter()
+	}
+	if err := t.r.room(!t.puts.Load()); err != nil {
+		return err
+	}
+	if err := t.enter(); err != nil {
+		return err
+	}
+	pieces, stats, err := t.encode()
+	if err != nil {
+		return err
+	}
+	if t.rest, err = t.sendParts(pieces); err != nil {
+		return err
+	}
+	t.encoded, t.delta = true, stats
+	return nil
+}
+
+func (t *Tx) setPhase(p phase) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.phase != phaseDone {
+		t.phase = p
+	}
+}
+
+// Decide implements txn.Participant: the commit point, in the anchor's log.
+func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
+	decide := t.r.decide
+	if t.implied {
+		decide = t.r.decideImplied
+	}
+	out, err := decide(d)
+	if err == nil && out == txn.Aborted && !t.isHeld() {
+		t.end()
+	}
+	return out, err
+}
+
+// Resolve implements txn.Participant.
+func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
+	if !t.isPrepared() && t.parts == 0 && d.Outcome == txn.Aborted { // nothing of it is in the log
+		t.end()
+		return nil
+	}
+	resolve := t.r.Resolve
+	if t.implied {
+		resolve = t.r.resolveImplied
+	}
+	err := resolve(d)
+	if err == nil && (d.Outcome == txn.Committed || !t.isHeld()) {
+		t.end()
+	}
+	return err
+}
+
+// Forget implements txn.Participant.
+func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.forgets.add(d.ID) }
+
+// decide writes a decision; an abort is stamped above C, so that a late prepare with that C is refused for ever (T7).
+func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
+	above := d.C
+	if !rule.T7Above {
+		above = 0
+	}
+	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, above)
+	switch {
+	case err != nil:
+		return txn.Unknown, err
+	case res == resCommitted:
+		return txn.Committed, nil
+	case res == resAborted:
+		return txn.Aborted, nil
+	}
+	return txn.Unknown, nil
+}
+
+// Resolve applies the anchor's decision here; nothing if the transaction is not prepared here.
+func (r *Replica) Resolve(d txn.Decision) error {
+	res, _, err := r.run(&entry{kind: kindResolve, id: d.ID, ts: d.C, outcome: d.Outcome}, 0)
+	if err == nil && res == resVoid {
+		return otherAttempt(d)
+	}
+	return err
+}
+
+// otherAttempt is the error of a resolution that finds another attempt prepared. Where an abort does, that one is undecided.
+func otherAttempt(d txn.Decision) error {
+	return pgerr.New(pgerr.InternalError, "transaction %s is prepared here at another time than %s", d.ID, d.C)
+}
+
+// Outcome answers, as the anchor, what became of transaction id at C. If that is open it is aborted by the asking (T7), unless its commit is
+// implied. Unknown where another attempt is prepared: who asks looks again.
+func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
+	r.smu.RLock()
+	p := r.prepared[id]
+	r.smu.RUnlock()
+	if p != nil && p.implied && p.C == C && rule.T7Implied {
+		return r.recoverImplied(ctx, p)
+	}
+	return r.decide(txn.Decision{ID: id, C: C, Outcome: txn.Aborted})
+}

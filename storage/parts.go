@@ -1,0 +1,262 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/txn"
+)
+
+// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes,
+// and its statistics.
+//
+// Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
+func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
+	if t.stage.disk != nil || t.carry && t.pinned != nil {
+		return t.sendSpilled()
+	}
+	var d deltas
+	plain := !t.stage.mixed
+	err = t.stage.last(func(op *stagedOp) error {
+		old, err := t.oldSize(op)
+		plain = plain && chunksOf(len(op.value)) == 0 && chunksOf(old) == 0
+		countOp(&d, op, old)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var p packer
+	if plain {
+		p.pieces = t.stage.pieces()
+	} else if err := t.stage.last(func(op *stagedOp) error { return t.pack(&p, op) }); err != nil {
+		return nil, nil, err
+	}
+	if t.carry {
+		err = t.packLocks(&p)
+	}
+	if len(p.pieces) == 0 {
+		p.grow()
+	}
+	return p.pieces, d.encode(), err
+}
+
+// sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece. They go in the order of their keys:
+// so Badger's new tables do not overlap, and it merges each with few others.
+func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
+	if err := t.stage.spill(t.stageFile); err != nil {
+		return nil, nil, err
+	}
+	s := partSender{t: t}
+	var d deltas
+	p := packer{full: s.send, size: partBody}
+	own, err := t.stage.span(txn.Span{}, t.stage.mark(), false)
+	for ; err == nil && own.ok; err = own.next() {
+		var old int
+		if old, err = t.oldSize(&own.op); err != nil {
+			break
+		}
+		countOp(&d, &own.op, old)
+		if encodeOp(&own.op, old, p.add); p.err != nil {
+			break
+		}
+	}
+	if err == nil && t.carry {
+		err = t.packLocks(&p)
+	}
+	if err == nil {
+		err = p.err
+	}
+	if werr := s.wait(); err == nil {
+		err = werr
+	}
+	if err != nil {
+		t.dropParts()
+		return nil, nil, err
+	}
+	if len(p.pieces) == 0 {
+		p.grow()
+	}
+	return p.pieces, d.encode(), nil
+}
+
+func (t *Tx) pack(p *packer, op *stagedOp) error {
+	old, err := t.oldSize(op)
+	if err == nil {
+		encodeOp(op, old, p.add)
+	}
+	return err
+}
+
+// packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes.
+type packer struct {
+	pieces [][]byte
+	size   int                      // of a piece; 0: maxEntryBody
+	full   func(piece []byte) error // takes pieces as they are full; nil: they are kept
+	err    error                    // of full
+}
+
+func (p *packer) grow() {
+	if n := len(p.pieces); n == 0 || p.full == nil {
+		p.pieces = append(p.pieces, make([]byte, headRoom, headRoom+firstBlock))
+		return
+	}
+	if p.err == nil {
+		p.err = p.full(p.pieces[0])
+	}
+	p.pieces[0] = make([]byte, headRoom, p.limit())
+}
+
+func (p *packer) limit() int {
+	if p.size > 0 {
+		return p.size
+	}
+	return maxEntryBody
+}
+
+func (p *packer) add(op opKind, key, value []byte) {
+	n := len(p.pieces) - 1
+	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > p.limit() {
+		p.grow()
+		n = len(p.pieces) - 1
+	}
+	p.pieces[n] = appendOp(p.pieces[n], op, key, value)
+}
+
+// encodeOp gives the operations on Badger's keys that op stands for, given the size of the value it replaces (-1: none).
+func encodeOp(op *stagedOp, old int, add func(op opKind, key, value []byte)) {
+	n := chunksOf(len(op.value))
+	switch {
+	case op.delete:
+		add(opDelete, op.key, nil)
+	case n == 0 && op.kept:
+		add(opPutKept, op.key, op.value)
+	case n == 0:
+		add(opPut, op.key, op.value)
+	default:
+		for i := range n {
+			add(opPut, chunkKey(op.key, i), op.value[i*chunkSize:min((i+1)*chunkSize, len(op.value))])
+		}
+		head := opPutHead
+		if op.kept {
+			head = opPutHeadKept
+		}
+		add(head, op.key, encodeChunkHead(len(op.value)))
+	}
+	for i := n; i < chunksOf(old); i++ {
+		add(opDelete, chunkKey(op.key, i), nil)
+	}
+}
+
+func countOp(d *deltas, op *stagedOp, old int) {
+	if !IsRow(op.key) {
+		return
+	}
+	docs, bytes := 0, 0
+	if old >= 0 {
+		docs, bytes = -1, -len(op.key)-old
+	}
+	if !op.delete {
+		docs, bytes = docs+1, bytes+len(op.key)+len(op.value)
+	}
+	if docs != 0 || bytes != 0 {
+		d.add(op.key, docs, bytes)
+	}
+}
+
+// oldSize gives the size of the newest committed value, -1 if there is none; an index entry's value is never chunked, so it
+// is not asked for.
+func (t *Tx) oldSize(op *stagedOp) (int, error) {
+	if op.old != unknownSize {
+		return int(op.old), nil
+	}
+	if !IsRow(op.key) {
+		return -1, nil
+	}
+	value, _, err := t.r.newest(op.key)
+	if value == nil {
+		return -1, err
+	}
+	return len(value), err
+}
+
+// What Raft holds of one transaction is bounded by the size of the parts of one that is staged on disk, and by how many are under way.
+const (
+	partBody      = 256 << 10
+	partsInFlight = 8
+)
+
+// sendParts puts all pieces but the last into the log and gives the last.
+func (t *Tx) sendParts(pieces [][]byte) ([]byte, error) {
+	s := partSender{t: t}
+	var err error
+	for ; len(pieces) > 1 && err == nil; pieces = pieces[1:] {
+		err = s.send(pieces[0])
+		pieces[0] = nil
+	}
+	if werr := s.wait(); err == nil {
+		err = werr
+	}
+	if err != nil {
+		t.dropParts()
+		return nil, err
+	}
+	return pieces[0], nil
+}
+
+// partSender puts pieces into the log as parts, some at a time.
+type partSender struct {
+	t      *Tx
+	flying []raftgroup.Proposal
+}
+
+func (s *partSender) send(piece []byte) error {
+	t := s.t
+	t.r.cfg.Pace.worked()
+	if t.parts == 0 {
+		if err := t.r.installs.awaitRoom(context.Background()); err != nil {
+			return err
+		}
+	}
+	e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: piece}
+	p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
+	if err != nil {
+		return err
+	}
+	t.parts++
+	s.flying = append(s.flying, p)
+	if len(s.flying) < partsInFlight {
+		return nil
+	}
+	err = awaitPart(s.flying[0])
+	s.flying = s.flying[1:]
+	return err
+}
+
+// wait waits for all that were sent.
+func (s *partSender) wait() (err error) {
+	for _, p := range s.flying {
+		if perr := awaitPart(p); err == nil {
+			err = perr
+		}
+	}
+	s.flying = nil
+	return err
+}
+
+// awaitPart gives a definite error: a part alone has no effect, whether it reached the log or not.
+func awaitPart(p raftgroup.Proposal) error {
+	res, err := await(p)
+	if err == nil && res == resVoid || pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+		return errStageLost
+	}
+	return err
+}
+
+// dropParts has the log forget the parts of a transaction that will not commit. If that fails the next leader does it.
+func (t *Tx) dropParts() {
+	if t.parts > 0 {
+		_, _, _ = t.r.run(&entry{kind: kindResolve, id: t.id, outcome: txn.Aborted}, 0)
+	}
+}
