@@ -2,6 +2,8 @@ package raftgroup
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -49,23 +51,32 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 	return nil
 }
 
+// ErrNobodyThere says that leadership was not handed over since who should have it, or any other voter, does not answer.
+var ErrNobodyThere = errors.New("raftgroup: no voter that could lead answers")
+
+// transferContact is how fresh a voter's last answer must be for it to be handed leadership: a few heartbeats.
+const transferContact = electionTimeout / 2
+
 // Transfer hands leadership to another voter. It ends when that has been told to stand for election and this server does not lead any more, OnFollower
-// included; nil leaves the choice to the group: a voter that has everything.
+// included; nil leaves the choice to the group: the voter that has most. Only one that has just answered is handed it, else ErrNobodyThere: Raft's
+// library refuses every entry until it has given an attempt up, which with a dead server takes as long as its replication pauses, ten seconds and more.
 func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
-	if !g.enter() {
-		return g.errClosed()
-	}
 	g.mu.Lock()
 	over := g.over
 	if g.term == 0 {
 		over = nil
 	}
 	g.mu.Unlock()
-	transfer := g.raft.LeadershipTransfer
-	if to != nil {
-		transfer = func() raft.Future { return g.raft.LeadershipTransferToServer(to.ID, to.Address) }
+	if over == nil {
+		return raft.ErrNotLeader
 	}
-	if err := g.wait(ctx, transfer()); err != nil || over == nil {
+	if to = g.successor(to); to == nil {
+		return ErrNobodyThere
+	}
+	if !g.enter() {
+		return g.errClosed()
+	}
+	if err := g.wait(ctx, g.raft.LeadershipTransferToServer(to.ID, to.Address)); err != nil {
 		return err
 	}
 	select {
@@ -76,4 +87,19 @@ func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// successor gives who can be handed leadership now: to, or the one of all voters that has most; nil for nobody.
+func (g *Group) successor(to *raft.Server) *raft.Server {
+	var best *raft.Server
+	most := uint64(0)
+	for _, s := range g.Members() {
+		if s.Suffrage != raft.Voter || s.ID == g.opts.ID || to != nil && s.ID != to.ID {
+			continue
+		}
+		if p := g.Progress(s.ID); time.Since(p.Contact) < transferContact && (best == nil || p.Match > most) {
+			best, most = &s, p.Match
+		}
+	}
+	return best
 }

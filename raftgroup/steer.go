@@ -129,7 +129,11 @@ func (g *Group) giveWay(ctx context.Context, to *raft.Server, p *pace) error {
 		}
 		defer after()
 	}
-	return g.Transfer(ctx, to)
+	err := g.Transfer(ctx, to)
+	if err != nil {
+		p.next = time.Now().Add(putOffTime)
+	}
+	return err
 }
 
 // health is a member's as a decision needs it.

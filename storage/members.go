@@ -117,12 +117,32 @@ func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error
 	return after, nil
 }
 
+// leadOnEvery is how often a leader that has not given way tries its log again.
+const leadOnEvery = 20 * time.Millisecond
+
 // leadOn lets a leader that has not given way after all take part in full again: entries were refused meanwhile, whose stamps readers would wait for.
+// The log may go on refusing for a while after the attempt.
 func (r *Replica) leadOn() {
-	if r.term.Load() == 0 {
+	term, over := r.term.Load(), r.termOver()
+	if term == 0 {
 		return
 	}
-	go func() { _, _, _ = r.run(&entry{kind: kindCeiling}, 0) }() // where it fails, the term has ended
+	go func() {
+		t := time.NewTicker(leadOnEvery)
+		defer t.Stop()
+		for r.term.Load() == term {
+			if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err == nil {
+				return
+			}
+			select {
+			case <-t.C:
+			case <-over:
+				return
+			case <-r.stop:
+				return
+			}
+		}
+	}()
 }
 
 // Yielding tells whether the replica is about to let another lead: transactions that have nothing here are to look for that one.

@@ -25,16 +25,24 @@ func (w *world) fragments() []txn.FragmentID {
 // prepare prepares a transaction in all its fragments at one C.
 func (x *transaction) prepare(implied bool) txn.Decision {
 	x.w.t.Helper()
-	d := txn.Decision{ID: x.id, C: x.w.clock.Now(), Outcome: txn.Committed, Writers: x.w.fragments()}
+	d := txn.Decision{ID: x.id, Outcome: txn.Committed, Writers: x.w.fragments()}
 	anchor := d.Writers[x.id.AnchorOf(len(d.Writers))]
-	for _, f := range d.Writers {
-		p := participant{x, f}
-		d.C = max(d.C, p.Promised()+1)
+	for attempt := 1; ; attempt++ {
+		d.C = max(d.C, x.w.clock.Now())
+		for _, f := range d.Writers {
+			d.C = max(d.C, participant{x, f}.Promised()+1)
+		}
+		var low *txn.LowError
+		for _, f := range d.Writers {
+			err := participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{C: d.C, Anchor: anchor, Attempt: attempt, Writers: d.Writers, Implied: implied})
+			if !errors.As(err, &low) {
+				must(x.w.t, err)
+			}
+		}
+		if low == nil {
+			return d
+		}
 	}
-	for _, f := range d.Writers {
-		must(x.w.t, participant{x, f}.Prepare(x.w.t.Context(), txn.PrepareRequest{C: d.C, Anchor: anchor, Attempt: 1, Writers: d.Writers, Implied: implied}))
-	}
-	return d
 }
 
 // TestGatewayDiesBetween: whatever a commit has reached when its gateway dies, the fragments come to one outcome among themselves, and it is the one

@@ -1,0 +1,94 @@
+package raftgroup
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// answers is a transport in memory that notes when others have answered last.
+type answers struct {
+	*raft.InmemTransport
+	mu sync.Mutex
+	at map[raft.ServerID]time.Time // guarded by mu
+}
+
+func (a *answers) AppendEntries(id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	err := a.InmemTransport.AppendEntries(id, addr, req, resp)
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.at[id] = time.Now()
+	}
+	return err
+}
+
+func (a *answers) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return 0, 0, a.at[id]
+}
+
+// Nobody is handed leadership who does not answer: the log takes entries all the time, where Raft's library would refuse them until its attempt is
+// over, which waits for the replication to the dead server.
+func TestTransferToTheDead(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	defer cancel()
+	var trans []*answers
+	for _, id := range []raft.ServerAddress{"a", "b", "c"} {
+		_, mem := raft.NewInmemTransportWithTimeout(id, 100*time.Millisecond)
+		for _, other := range trans {
+			mem.Connect(other.LocalAddr(), other.InmemTransport)
+			other.Connect(id, mem)
+		}
+		trans = append(trans, &answers{InmemTransport: mem, at: map[raft.ServerID]time.Time{}})
+	}
+	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0]})
+	groups := map[raft.ServerID]*Group{}
+	for i, id := range []raft.ServerID{"b", "c"} {
+		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups[id] = g
+		t.Cleanup(func() { g.Close() })
+		if err := a.AddVoter(ctx, id, raft.ServerAddress(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	apply := func() {
+		t.Helper()
+		if _, _, err := a.Apply(ctx, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for a.Progress("c").Contact.IsZero() {
+		apply()
+	}
+	trans[0].Disconnect("c")
+	trans[1].Disconnect("c")
+	trans[2].DisconnectAll()
+	for time.Since(a.Progress("c").Contact) < transferContact {
+		apply()
+	}
+	if err := a.Transfer(ctx, &raft.Server{ID: "c", Address: "c"}); !errors.Is(err, ErrNobodyThere) {
+		t.Fatalf("handed to a server that does not answer: %v", err)
+	}
+	apply()
+
+	if err := a.Transfer(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := groups["b"].WaitLeader(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
