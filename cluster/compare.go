@@ -26,20 +26,20 @@ var errNotOpen = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica is n
 
 // reach is how far a replica is.
 type reach struct {
-	applied  txn.Timestamp
-	all      bool // everything visible at the timestamp that was asked for is there
-	dropping []txn.Span
+	applied   txn.Timestamp
+	all       bool // everything visible at the timestamp that was asked for is there
+	unsettled []txn.Span
 }
 
 // reached waits for a replica to reach T.
 func reached(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit time.Duration) (reach, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	dropping, err := r.Reach(limited, T)
+	unsettled, err := r.Reach(limited, T)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		return reach{applied: r.Applied()}, nil
 	}
-	return reach{r.Applied(), err == nil, dropping}, err
+	return reach{r.Applied(), err == nil, unsettled}, err
 }
 
 // compared is a replica while it is compared.
@@ -47,6 +47,7 @@ type compared struct {
 	verify.Replica
 	id      uint32
 	passing bool // it is about to come or go
+	again   bool // something came to it while its checksum was made
 	reach   reach
 }
 
@@ -57,19 +58,18 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 	if len(list) < 2 {
 		return nil
 	}
-	inParallel(list, func(x *compared) { k.host.reach(ctx, id, T, x) })
-	// What is being deleted is gone here and still there elsewhere. Nothing else lies in these spans any more.
-	var skip []txn.Span
-	for _, x := range list {
-		skip = append(skip, x.reach.dropping...)
-	}
-	inParallel(list, func(x *compared) {
-		if x.Missed == "" {
-			k.host.digest(ctx, id, T, skip, x)
+	for attempt := 1; ; attempt++ {
+		k.host.digests(ctx, id, T, list)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-	})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		again := slices.ContainsFunc(list, func(x *compared) bool { return x.again })
+		if !again || attempt == compareAttempts {
+			break
+		}
+		for _, x := range list {
+			*x = compared{id: x.id, passing: x.passing, Replica: verify.Replica{Node: x.Node, Leads: x.Leads}}
+		}
 	}
 	_, now := k.host.cfg.Catalog.View().Fragment(id)
 	var out []verify.Replica
@@ -80,6 +80,24 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 	}
 	c.Replicas(id, out)
 	return nil
+}
+
+// compareAttempts is how often replicas are compared anew since rows came to one of them meanwhile.
+const compareAttempts = 10
+
+// digests has each replica of the list make its checksum.
+func (h *Host) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, list []*compared) {
+	inParallel(list, func(x *compared) { h.reach(ctx, id, T, x) })
+	// What is being deleted is gone here and still there elsewhere, and so is what comes, the other way round.
+	var skip []txn.Span
+	for _, x := range list {
+		skip = append(skip, x.reach.unsettled...)
+	}
+	inParallel(list, func(x *compared) {
+		if x.Missed == "" {
+			h.digest(ctx, id, T, skip, x)
+		}
+	})
 }
 
 func inParallel(list []*compared, do func(*compared)) {
@@ -162,7 +180,7 @@ func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x 
 	case r != nil:
 		x.reach, err = reached(ctx, r, T, reachLimit)
 	case n != nil:
-		x.reach.applied, x.reach.all, x.reach.dropping, err = n.Reach(ctx, id, T, reachLimit)
+		x.reach.applied, x.reach.all, x.reach.unsettled, err = n.Reach(ctx, id, T, reachLimit)
 	default:
 		return
 	}
@@ -190,6 +208,9 @@ func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, s
 	}
 	if err != nil {
 		h.missed(x, err)
+		if x.again = pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState); x.again {
+			x.Excused = true
+		}
 		return
 	}
 	x.Keys, x.Sum = d.Keys, hex.EncodeToString(d.Sum[:])

@@ -151,7 +151,7 @@ func (u upkeep) Reach(ctx context.Context, m *pb.ReachRequest) (*pb.ReachAnswer,
 		var got reach
 		got, err = reached(ctx, r, txn.Timestamp(m.T), time.Duration(m.TimeLeftMicros)*time.Microsecond)
 		a.Reached, a.Applied = got.all, uint64(got.applied)
-		for _, s := range got.dropping {
+		for _, s := range got.unsettled {
 			a.Dropping = append(a.Dropping, &pb.KeySpan{Start: s.Start, End: s.End})
 		}
 	}

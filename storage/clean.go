@@ -37,6 +37,9 @@ func (m *machine) cleanLeft(e *entry, now []ownRange) error {
 	if len(left) == 0 {
 		return nil
 	}
+	if e.kind != kindClean {
+		m.r.undone.add(e.stamp, left)
+	}
 	job := dropJob{stamp: e.stamp, left: left, globals: slices.Clone(e.moving.globals)}
 	if err := m.kvs.add(opPut, ownKey(ownDrop, putTS(nil, e.stamp)...), job.encode(), uint64(e.stamp)); err != nil {
 		return err

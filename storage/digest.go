@@ -16,9 +16,9 @@ import (
 // those who verify may ask: that a replica has applied T says nothing of whether T is what a client may read (T5).
 
 // Reach waits until what is visible at T, a stamp that the leader has applied, is in this replica's database, whether it leads or not: everything
-// up to T is applied, what was prepared by then is decided, and its rows are written. It gives the spans whose keys are being deleted here; each replica
-// deletes at its own pace.
-func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (dropping []txn.Span, err error) {
+// up to T is applied, what was prepared by then is decided, and its rows are written. It gives the spans of which that says nothing: those whose keys are
+// being deleted here, which each replica does at its own pace, and those into which moves bring rows, with versions that may be older than T.
+func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (unsettled []txn.Span, err error) {
 	for r.Applied() < T {
 		// A wait ends early where a term does; a follower's goes on.
 		if err := r.waitApplied(ctx, nil, uint64(T)); err != nil && (ctx.Err() != nil || r.closing()) {
@@ -28,7 +28,12 @@ func (r *Replica) Reach(ctx context.Context, T txn.Timestamp) (dropping []txn.Sp
 	if err := r.WaitDecided(ctx, T); err != nil {
 		return nil, err
 	}
-	return r.Dropping()
+	dropping, err := r.Dropping()
+	if err != nil {
+		return nil, err
+	}
+	coming, err := r.arriving(T)
+	return append(dropping, coming...), err
 }
 
 func (r *Replica) closing() bool {
@@ -58,7 +63,7 @@ type Digest struct {
 }
 
 // Digest reads everything visible at T, but for what lies in the spans to be left out. Reach must have returned for T, and the versions at T must be
-// held by the leader.
+// held by the leader. errArriving: what is to be left out is not all of what Reach gives by now.
 func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) (Digest, error) {
 	if !r.beginReading() {
 		return Digest{}, errNoLeader
@@ -96,7 +101,13 @@ func (r *Replica) Digest(ctx context.Context, T txn.Timestamp, skip []txn.Span) 
 		}
 		c.it.Next()
 	}
+	coming, err := r.arriving(T)
+	if err != nil {
+		return Digest{}, err
+	}
 	switch {
+	case !leavesOut(skip, coming):
+		return Digest{}, errArriving
 	case restores != r.restores.Load():
 		return Digest{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica was filled anew meanwhile")
 	case uint64(T) < r.watermark.Load():

@@ -75,3 +75,56 @@ func TestDigest(t *testing.T) {
 		t.Errorf("a stamp that nobody has given: %v", err)
 	}
 }
+
+// What a move brings has the versions that it had at the source. It is left out of a comparison at a stamp before, whatever comes of the move, and a
+// checksum that it might have got into is refused.
+func TestDigestBesideMoves(t *testing.T) {
+	m, ctx := openMover(t), testContext(t)
+	a, b := m.c.rs[0], m.c.rs[1]
+	for i := range uint32(20) {
+		commitRow(t, a, movedKey(100+i, "row"), "x")
+		commitRow(t, a, movedEntry(100+i, "entry"), "x")
+	}
+	commitRow(t, b, movedKey(300, "row"), "x")
+	commitRow(t, b, append(IndexPrefix(movedTable, 1), "local"...), "")
+	current(t, b)
+	T := b.Applied()
+	all, err := b.Digest(ctx, T, nil)
+	if err != nil || all.Keys != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	same := func(when string) {
+		t.Helper()
+		skip, err := b.Reach(ctx, T)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := b.Digest(ctx, T, skip); err != nil || d.Keys != 1 {
+			t.Errorf("%s: %+v, %v; want the row alone that was here", when, d, err)
+		}
+		if _, err := b.Digest(ctx, T, nil); err != errArriving {
+			t.Errorf("%s: a checksum with half of a move: %v", when, err)
+		}
+	}
+	undone := m.number()
+	if _, _, err := m.prepare(a, b, undone, movedRange); err != nil {
+		t.Fatal(err)
+	}
+	same("while rows come")
+	if err := b.Abandon(ctx, undone, movedRange); err != nil {
+		t.Fatal(err)
+	}
+	same("after they were given up")
+	if err := a.Unfence(ctx, undone, movedRange); err != nil {
+		t.Fatal(err)
+	}
+	m.move(a, b, movedRange)
+	same("after they came")
+	b.drops.wait()
+	if skip, err := b.Reach(ctx, b.Applied()); err != nil || len(skip) != 0 {
+		t.Errorf("left out for ever: %v, %v", skip, err)
+	}
+	if d, err := b.Digest(ctx, b.Applied(), nil); err != nil || d.Keys != 42 {
+		t.Errorf("%+v, %v; want all", d, err)
+	}
+}

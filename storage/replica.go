@@ -74,6 +74,7 @@ type Replica struct {
 	cmu     sync.Mutex // held while the ceiling is extended
 	guards  guards
 	moves   keyMoves
+	undone  undoneCopies
 	leases  leases
 	forgets forgets
 	settler settler

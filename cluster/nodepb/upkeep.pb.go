@@ -862,7 +862,7 @@ type ReachAnswer struct {
 	Now           uint64                 `protobuf:"fixed64,2,opt,name=now,proto3" json:"now,omitempty"`
 	Reached       bool                   `protobuf:"varint,3,opt,name=reached,proto3" json:"reached,omitempty"` // otherwise the time was over
 	Applied       uint64                 `protobuf:"fixed64,4,opt,name=applied,proto3" json:"applied,omitempty"`
-	Dropping      []*KeySpan             `protobuf:"bytes,5,rep,name=dropping,proto3" json:"dropping,omitempty"` // being deleted there
+	Dropping      []*KeySpan             `protobuf:"bytes,5,rep,name=dropping,proto3" json:"dropping,omitempty"` // being deleted there, or coming by a move
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

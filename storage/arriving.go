@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// What comes by a move comes with the versions that it has had at the source. So a replica that has applied T may get more of what is visible at T, and
+// two of them have the same of it only once both have applied all that was carried. Who compares them leaves it out.
+
+// undoneCopies are those that moves have given up lately: what they had brought stays visible at the stamps before. Known to this process alone.
+type undoneCopies struct {
+	mu   sync.Mutex
+	list []undoneCopy // guarded by mu
+}
+
+type undoneCopy struct {
+	at   txn.Timestamp
+	left []leftRange
+}
+
+// maxUndone bounds what is remembered.
+const maxUndone = 256
+
+func (u *undoneCopies) add(at txn.Timestamp, left []leftRange) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.list) == maxUndone {
+		u.list = slices.Delete(u.list, 0, 1)
+	}
+	u.list = append(u.list, undoneCopy{at, left})
+}
+
+func (u *undoneCopies) since(T txn.Timestamp) (left []leftRange) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, x := range u.list {
+		if x.at > T {
+			left = append(left, x.left...)
+		}
+	}
+	return left
+}
+
+// arriving gives the spans in which what is visible at T may have come after T was applied, or still may. Entries of local indexes have no bucket
+// in their keys, so those are left out whole.
+func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
+	job := dropJob{left: r.undone.since(T)}
+	if o := r.own.Load(); o != nil {
+		for _, p := range o.applied {
+			if p.State == Receiving || p.edge > T {
+				job.left = append(job.left, leftRange{p.BucketRange, p.Arrival})
+			}
+		}
+	}
+	if len(job.left) == 0 {
+		return nil, nil
+	}
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	err = eachIndex(t, func(x globalIndex) error {
+		switch {
+		case x.index == rowIndex:
+		case r.global(x):
+			job.globals = append(job.globals, x)
+		default:
+			prefix := IndexPrefix(x.table, x.index)
+			out = append(out, txn.Span{Start: prefix, End: txn.PrefixEnd(prefix)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	spans, err := r.leftSpans(&job, txn.MaxTimestamp)
+	for _, s := range spans {
+		if !s.chunk {
+			out = append(out, s.Span)
+		}
+	}
+	return out, err
+}
+
+// errArriving says that a digest is worth nothing.
+var errArriving = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "rows came by a move meanwhile")
+
+// leavesOut tells whether all of spans is in those that are skipped.
+func leavesOut(skip, spans []txn.Span) bool {
+	for _, s := range spans {
+		if !slices.ContainsFunc(skip, func(k txn.Span) bool { return string(k.Start) <= string(s.Start) && string(s.End) <= string(k.End) }) {
+			return false
+		}
+	}
+	return true
+}
