@@ -9,39 +9,27 @@ import (
 
 // cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge, else from behind a bucket that is too big (N3, N4).
 // It gives nil where nothing fits.
-func (p *picture) cut(a, b int, n int64) *run {
-	runs := p.givable(a, b)
-	for _, r := range runs {
-		if r.next != nil && r.next.owner == b {
-			if x := p.fromHigh(r, n); x != nil {
-				return x
-			}
-		}
-		if r.prev != nil && r.prev.owner == b {
-			if x := p.fromLow(r, n); x != nil {
-				return x
-			}
-		}
+func (d *deal) cut(n int64) *run {
+	if x := d.fromEdge(n); x != nil {
+		return x
 	}
 	// Among edges that touch no neighbour the run with most comes first: the fewest pieces.
-	slices.SortStableFunc(runs, func(x, y *run) int {
-		if x.segment() && y.segment() {
-			return cmp.Compare(y.size(p), x.size(p))
-		}
-		return y.Len() - x.Len()
-	})
-	for _, r := range runs {
+	p := d.p
+	ranges := p.givable(p.stockOf(d.a).ranges, d.a, d.b)
+	if r := p.widest(ranges, n); r != nil {
 		if x := p.fromHigh(r, n); x != nil {
 			return x
 		}
-		if x := p.fromLow(r, n); x != nil {
-			return x
-		}
+		return p.fromLow(r, n)
 	}
-	if !p.frags[a].hasBig {
+	if r := p.largest(d.a, d.b, n); r != nil {
+		return r
+	}
+	if !p.frags[d.a].hasBig {
 		return nil
 	}
-	for _, r := range runs {
+	slices.SortStableFunc(ranges, p.wider)
+	for _, r := range ranges {
 		if x := p.inside(r, n); x != nil {
 			return x
 		}
@@ -49,14 +37,47 @@ func (p *picture) cut(a, b int, n int64) *run {
 	return nil
 }
 
-// givable gives the runs of a that b may have.
-func (p *picture) givable(a, b int) (out []*run) {
-	for _, r := range p.frags[a].runs {
-		if r.owner == a && !r.arrived && !r.Empty() && (r.only == nil || slices.Contains(r.only, p.frags[b].ID)) {
+// wider orders runs by what they have: ranges by their length, segments by their size.
+func (p *picture) wider(x, y *run) int {
+	if x.segment() && y.segment() {
+		return cmp.Compare(y.size(p), x.size(p))
+	}
+	return y.Len() - x.Len()
+}
+
+// widest gives the first of the widest runs that have an edge off which a piece can be cut; nil where none has.
+func (p *picture) widest(runs []*run, n int64) (best *run) {
+	for _, r := range runs {
+		if (best == nil || p.wider(r, best) < 0) && p.hasEdge(r, n) {
+			best = r
+		}
+	}
+	return best
+}
+
+// hasEdge tells whether a piece can be cut off an edge.
+func (p *picture) hasEdge(r *run, n int64) bool {
+	_, high := p.high(r, n)
+	if p.enough(high, n) {
+		return true
+	}
+	_, low := p.low(r, n)
+	return p.enough(low, n)
+}
+
+// givable gives those of some runs that a has and b may have.
+func (p *picture) givable(runs []*run, a, b int) (out []*run) {
+	for _, r := range runs {
+		if p.mayGo(r, a, b) {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// mayGo tells whether a has a run that b may have.
+func (p *picture) mayGo(r *run, a, b int) bool {
+	return r.owner == a && !r.arrived && !r.Empty() && (r.only == nil || slices.Contains(r.only, p.frags[b].ID))
 }
 
 // enough tells whether a piece is worth a move of its own: not a few documents where megabytes are to go.
@@ -81,10 +102,10 @@ func (p *picture) fits(c *Cell, n int64) int {
 	return int(float64(c.Len()) * float64(n) / float64(size))
 }
 
-// fromHigh cuts a piece off the upper edge.
-func (p *picture) fromHigh(r *run, n int64) *run {
-	got, at, i := int64(0), r.Hi, len(r.cells)-1
-	for ; i >= 0; i-- {
+// high gives where a piece of up to n begins that ends at the upper edge, and how much it has.
+func (p *picture) high(r *run, n int64) (at uint32, got int64) {
+	at = r.Hi
+	for i := len(r.cells) - 1; i >= 0; i-- {
 		c := &r.cells[i]
 		k := p.fits(c, n-got)
 		if k > 0 {
@@ -92,22 +113,16 @@ func (p *picture) fromHigh(r *run, n int64) *run {
 			at = c.Hi - uint32(k)
 		}
 		if k < c.Len() {
-			break
+			return at, got
 		}
 	}
-	if !p.enough(got, n) {
-		return nil
-	}
-	if i < 0 {
-		at = r.Lo
-	}
-	return r.splitAt(p, at)
+	return r.Lo, got
 }
 
-// fromLow cuts a piece off the lower edge.
-func (p *picture) fromLow(r *run, n int64) *run {
-	got, at, i := int64(0), r.Lo, 0
-	for ; i < len(r.cells); i++ {
+// low gives where a piece of up to n ends that begins at the lower edge, and how much it has.
+func (p *picture) low(r *run, n int64) (at uint32, got int64) {
+	at = r.Lo
+	for i := range r.cells {
 		c := &r.cells[i]
 		k := p.fits(c, n-got)
 		if k > 0 {
@@ -115,16 +130,28 @@ func (p *picture) fromLow(r *run, n int64) *run {
 			at = c.Lo + uint32(k)
 		}
 		if k < c.Len() {
-			break
+			return at, got
 		}
 	}
+	return r.Hi, got
+}
+
+// fromHigh cuts a piece off the upper edge.
+func (p *picture) fromHigh(r *run, n int64) *run {
+	at, got := p.high(r, n)
 	if !p.enough(got, n) {
 		return nil
 	}
-	if i == len(r.cells) {
-		at = r.Hi
-	}
-	if at >= r.Hi {
+	return r.splitAt(p, at)
+}
+
+// fromLow cuts a piece off the lower edge.
+func (p *picture) fromLow(r *run, n int64) *run {
+	at, got := p.low(r, n)
+	switch {
+	case !p.enough(got, n):
+		return nil
+	case at >= r.Hi:
 		return r
 	}
 	upper := r.splitAt(p, at)
@@ -141,8 +168,7 @@ func (p *picture) inside(r *run, n int64) *run {
 			continue
 		}
 		below := &run{Interval: shardmap.Interval{Lo: r.Lo, Hi: c.Lo}, cells: r.cells[:i]}
-		probe := p.measureHigh(below, n)
-		if !p.enough(probe, n) {
+		if _, got := p.high(below, n); !p.enough(got, n) {
 			continue
 		}
 		upper := r.splitAt(p, c.Lo)
@@ -150,19 +176,6 @@ func (p *picture) inside(r *run, n int64) *run {
 		return p.fromHigh(r, n)
 	}
 	return nil
-}
-
-// measureHigh is how much could be cut off the upper edge.
-func (p *picture) measureHigh(r *run, n int64) (got int64) {
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		c := &r.cells[i]
-		k := p.fits(c, n-got)
-		got += int64(float64(p.sizeOf(c)) * float64(k) / float64(c.Len()))
-		if k < c.Len() {
-			break
-		}
-	}
-	return got
 }
 
 // splitAt cuts a run in two at a bucket and gives the upper one, which follows the lower in the list; the whole run where there is no lower part.

@@ -175,14 +175,16 @@ func (p *picture) transfer(a, b int, n int64) (moved int64) {
 	}
 	why := p.why(a, b)
 	near := min(n/16, p.th.Floor/8) // the last bit is not worth another range
+	d := p.newDeal(a, b)
 	for moved < n-near {
-		r := p.cut(a, b, n-moved)
+		r := d.cut(n - moved)
 		if r == nil {
 			return moved
 		}
 		moved += r.size(p)
 		p.move(r, b, why)
 		p.frags[b].runs = append(p.frags[b].runs, r)
+		d.gone(r)
 	}
 	return moved
 }

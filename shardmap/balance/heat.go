@@ -187,7 +187,7 @@ func (p *picture) coolerOf(from int, mean float64) int {
 func (p *picture) hotPiece(from, to int, amount float64) *run {
 	f, g := &p.frags[from], &p.frags[to]
 	usual := g.heat / float64(max(g.bytes, 1))
-	for _, r := range p.givable(from, to) {
+	for _, r := range p.givable(f.runs, from, to) {
 		high, most := p.hotEnd(r, amount, g.room-g.size, usual, true)
 		if low, h := p.hotEnd(r, amount, g.room-g.size, usual, false); h > most {
 			high, most = low, h

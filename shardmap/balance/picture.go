@@ -34,6 +34,7 @@ type frag struct {
 	fixed  bool  // nothing goes to or from it
 	hasBig bool  // it has buckets that are too big to be moved
 	runs   []*run
+	stock  stock
 }
 
 // run is a range of the map, or the part of one to which a rule speaks, and what it holds.
@@ -42,6 +43,7 @@ type run struct {
 	owner      int // place of the fragment
 	cells      []Cell
 	only       []shardmap.FragmentID // that may own it; nil: all
+	place      int                   // among the fragment's runs, where stockOf has seen it
 	arrived    bool                  // it comes to its owner by this plan, and stays there
 	prev, next *run
 }

@@ -1,7 +1,7 @@
 package balance
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sherddb/sherd/shardmap"
@@ -26,25 +26,32 @@ type SegmentMove struct {
 // EvenSegments gives the moves of a round over the segments of a range table, given how many each fragment has. A round begins by SegmentThreshold, or goes on
 // where inRound says that it has begun, and ends where no two differ by two.
 func EvenSegments(count map[shardmap.FragmentID]int, inRound bool) (out []SegmentMove) {
-	ids := make([]shardmap.FragmentID, 0, len(count))
-	total := 0
-	have := map[shardmap.FragmentID]int{}
-	for id, n := range count {
-		ids, total, have[id] = append(ids, id), total+n, n
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(count))
 	if len(ids) < 2 {
 		return nil
 	}
-	by := func(a, b shardmap.FragmentID) int { return cmp.Compare(have[a], have[b]) }
+	have := make([]int, len(ids))
+	total := 0
+	for i, id := range ids {
+		have[i] = count[id]
+		total += have[i]
+	}
 	for {
-		least, most := slices.MinFunc(ids, by), slices.MaxFunc(ids, by)
+		least, most := 0, 0
+		for i, n := range have {
+			if n < have[least] {
+				least = i
+			}
+			if n > have[most] {
+				most = i
+			}
+		}
 		d := have[most] - have[least]
 		if d < 2 || !inRound && d < SegmentThreshold(total) {
 			return out
 		}
 		inRound = true
 		have[most], have[least] = have[most]-1, have[least]+1
-		out = append(out, SegmentMove{most, least})
+		out = append(out, SegmentMove{ids[most], ids[least]})
 	}
 }

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -232,17 +233,12 @@ func (p *picture) evenLarge() {
 			return
 		}
 		d := most.over() - least.over()
-		var best *run
-		off := func(r *run) int64 { return max(r.size(p)-d/2, d/2-r.size(p)) }
-		for _, r := range p.givable(p.place[most.ID], p.place[least.ID]) {
-			if n := r.size(p); r.segment() && n >= p.th.SmallMove && 4*n <= 3*d && n <= least.room-least.size && (best == nil || off(r) < off(best)) {
-				best = r
-			}
-		}
+		from, to := p.place[most.ID], p.place[least.ID]
+		best := p.nearestTo(d/2, min(3*d/4, least.room-least.size), from, to)
 		if best == nil {
 			return
 		}
-		p.move(best, p.place[least.ID], p.why(p.place[most.ID], p.place[least.ID]))
+		p.move(best, to, p.why(from, to))
 		least.runs = append(least.runs, best)
 	}
 }
@@ -268,12 +264,38 @@ func (p *picture) spreadSegments() {
 		if bytes >= p.th.Floor && !p.byBuckets || p.merged(t) {
 			continue
 		}
-		for _, m := range EvenSegments(count, p.in.Fill) {
-			if !p.spreadOne(t, p.place[m.From], p.place[m.To]) {
-				break
-			}
+		p.spreadTable(t, EvenSegments(count, p.in.Fill))
+	}
+}
+
+func (p *picture) spreadTable(t *Table, moves []SegmentMove) {
+	if len(moves) == 0 {
+		return
+	}
+	bySize := p.bySize(t)
+	for _, m := range moves {
+		from := p.place[m.From]
+		for len(bySize[from]) > 0 && bySize[from][0].arrived {
+			bySize[from] = bySize[from][1:]
+		}
+		if !p.spreadOne(t, bySize[from], from, p.place[m.To]) {
+			return
 		}
 	}
+}
+
+// bySize gives the segments of a table by the fragments that have them, the smallest first.
+func (p *picture) bySize(t *Table) map[int][]*run {
+	out := map[int][]*run{}
+	for k := range t.Segments {
+		if r := p.segments[t.Segments[k].Bucket]; r != nil && !r.arrived {
+			out[r.owner] = append(out[r.owner], r)
+		}
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(x, y *run) int { return cmp.Compare(x.cells[0].Bytes, y.cells[0].Bytes) })
+	}
+	return out
 }
 
 // merged tells whether segments of a table are merged by the plan: how many there are is seen by the next.
@@ -286,17 +308,11 @@ func hasKey(m map[shardmap.FragmentID]int, f shardmap.FragmentID) bool {
 	return ok
 }
 
-// spreadOne moves the smallest segment of a table that may go from one fragment to another and does not make sizes uneven by that.
-func (p *picture) spreadOne(t *Table, from, to int) bool {
+// spreadOne moves the smallest segment of a table, the first of those given, that may go from one fragment to another and does not make sizes uneven by that.
+func (p *picture) spreadOne(t *Table, bySize []*run, from, to int) bool {
 	var least *run
-	for k := range t.Segments {
-		r := p.segments[t.Segments[k].Bucket]
-		if r == nil || r.owner != from || r.arrived || r.only != nil && !slices.Contains(r.only, p.frags[to].ID) {
-			continue
-		}
-		if least == nil || r.cells[0].Bytes < least.cells[0].Bytes {
-			least = r
-		}
+	if at := slices.IndexFunc(bySize, func(r *run) bool { return p.mayGo(r, from, to) }); at >= 0 {
+		least = bySize[at]
 	}
 	if least == nil || !p.staysEven(from, to, least.size(p)) {
 		return false

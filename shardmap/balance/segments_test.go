@@ -494,14 +494,36 @@ func TestHotSegments(t *testing.T) {
 	}
 }
 
-// Many segments are decided upon in a moment.
+// Many segments are decided upon in a moment, wherever they are.
 func BenchmarkSegments(b *testing.B) {
-	sizes := make([]int64, 16000)
-	for i := range sizes {
-		sizes[i] = int64(i*37%140) + 30
-	}
-	in := ranged(100, sizes...)
-	for b.Loop() {
-		Decide(in)
+	const n = 16000
+	for _, c := range []struct {
+		name      string
+		fragments int
+		alter     func(i int, s *Segment)
+	}{
+		{"in turn", 100, func(int, *Segment) {}},
+		{"one has all", 3, func(_ int, s *Segment) { s.Fragment = 1 }},
+		{"a tenth has two thirds", 100, func(i int, s *Segment) {
+			if i%3 > 0 {
+				s.Fragment = shardmap.FragmentID(i%10 + 1)
+			}
+		}},
+		{"one has all, of 1,000", 1000, func(_ int, s *Segment) { s.Fragment = 1 }},
+		{"small ones", 100, func(_ int, s *Segment) { s.Fragment, s.Bytes, s.Kept = 1, 1000, true }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			sizes := make([]int64, n)
+			for i := range sizes {
+				sizes[i] = int64(i*37%140) + 30
+			}
+			in := ranged(c.fragments, sizes...)
+			for i := range in.Tables[0].Segments {
+				c.alter(i, &in.Tables[0].Segments[i])
+			}
+			for b.Loop() {
+				Decide(in)
+			}
+		})
 	}
 }
