@@ -1,0 +1,104 @@
+package nodetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/node"
+)
+
+// gate keeps the replicas of a node from applying anything while it is shut.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when it opens; nil: it is open; guarded by mu
+}
+
+func (g *gate) at(point string) {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if point == "apply.begin" && shut != nil {
+		<-shut
+	}
+}
+
+// close shuts the gate, and gives what opens it.
+func (g *gate) close() (open func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	shut := make(chan struct{})
+	g.shut = shut
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.shut = nil
+		close(shut)
+	})
+}
+
+// bystander waits until two fragments are led by two nodes, where the catalog has them led, and gives the node that leads none, with one that does.
+func bystander(c *Cluster) (number, leader uint32) {
+	c.Await("leaders are spread", func() bool {
+		number, leader = 1+2+3, 0
+		for _, f := range c.Running().Catalog().View().Database(catalog.PostgresDB).Fragments {
+			if f.Nodes[0] == leader {
+				return false
+			}
+			leader = f.Nodes[0]
+			if _, term, ok := c.Node(leader).Host().LeaderOf(f.ID); !ok || term == 0 {
+				return false
+			}
+			number -= leader
+		}
+		return true
+	})
+	return number, leader
+}
+
+// TestFollowerHasNotHeard: a follower that has everything up to the time that is read, and not the entry of its log by which rows came to it later, takes itself for the owner of their
+// buckets and has none of them. It does not read for them.
+func TestFollowerHasNotHeard(t *testing.T) {
+	t.Parallel()
+	var gates [3]gate
+	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.AtStep = 2, gates[number-1].at })
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 400) g")
+	replicated(c, 3)
+	number, leader := bystander(c)
+	ctx, db := c.context(), c.Node(number).Connect(t)
+	const query = "SELECT count(*) FROM acc"
+	if _, err := rows(ctx, db, query); err != nil { // from now on the node knows the table
+		t.Fatal(err)
+	}
+	at := time.Now().Add(time.Millisecond).UTC().Format("2006-01-02 15:04:05.000Z")
+	c.Await("the time to be read has come", func() bool {
+		_, err := db.Exec(ctx, "SET sherd.as_of = '"+at+"'")
+		return err == nil
+	})
+	reads := func(when string) {
+		t.Helper()
+		c.Await(fmt.Sprintf("%s, node %d reads by itself", when, number), func() bool {
+			plan, err := rows(ctx, db, "EXPLAIN ANALYZE "+query)
+			return err == nil && strings.Count(strings.Join(plan, "\n"), fmt.Sprintf("node n%d (follower)", number)) == 2
+		})
+		if got, err := rows(ctx, db, query); err != nil || got[0] != "400" {
+			t.Fatalf("%s: %v, %v", when, got, err)
+		}
+	}
+	reads("before the move")
+
+	epoch := func() uint64 { return c.Node(number).Catalog().View().Database(catalog.PostgresDB).Map.Epoch() }
+	before, open := epoch(), gates[number-1].close()
+	t.Cleanup(open)
+	exec(t, c, leader, "SELECT sherd.move_buckets('postgres', 0, 262144, 'postgres$1', wait => true)")
+	c.Await("the node has the map", func() bool { return epoch() > before })
+	if got, err := rows(ctx, db, query); err == nil && got[0] != "400" || err != nil && !refusedWith(err, "57P03") {
+		t.Errorf("as of before a move of which it has not heard: %v, %v", got, err)
+	}
+	open()
+	reads("after it has heard")
+}
