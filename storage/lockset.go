@@ -16,11 +16,17 @@ import (
 // has an entry in the table, every transaction that holds it has one.
 type lockSet struct {
 	mu     sync.Mutex   // taken under a stripe's
-	slots  []uint64     // linear probing; 0 is free; guarded by mu
+	parts  []setPart    // by the first bits of the tag; none, or setParts; guarded by mu
 	used   int          // guarded by mu
 	shown  []*rowLock   // those of the set that are in the table; guarded by mu
 	tabled atomic.Int32 // about len(shown)
 	lo, hi []byte       // least and greatest key that it has held; guarded by mu
+}
+
+// setPart is a table with linear probing; 0 is free. Each grows by itself and by little, so that there are never two tables of nearly all locks.
+type setPart struct {
+	slots []uint64
+	used  int
 }
 
 // A slot: number(25) · pinned(1) · mode(2) · tag(36), the tag being of the key's hash. A lock that was made stronger or pinned has another slot
@@ -33,6 +39,11 @@ const (
 	setTagMask   = 1<<setTagBits - 1
 	setModeMask  = 1<<setModeBits - 1
 	maxSetNumber = 1<<(64-setNumberAt) - 1 // later locks stay in the table
+
+	setPartBits = 8
+	setParts    = 1 << setPartBits
+	setHomeBits = setTagBits - setPartBits
+	setLeast    = 16 // slots of a part
 )
 
 func setSlot(hash uint64, mode txn.LockMode, number int32, pins bool) uint64 {
@@ -49,8 +60,8 @@ func slotNumber(s uint64) int32 { return int32(s >> setNumberAt) }
 func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32, pins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if 4*(s.used+1) > 3*len(s.slots) {
-		s.resize(max(1024, 2*len(s.slots)), nil)
+	if s.parts == nil {
+		s.parts = make([]setPart, setParts)
 	}
 	if s.lo == nil || key < string(s.lo) {
 		s.lo = append(s.lo[:0], key...)
@@ -59,32 +70,46 @@ func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32, 
 		s.hi = append(s.hi[:0], key...)
 	}
 	x := setSlot(hash, mode, number, pins)
-	i := s.home(x)
-	for s.slots[i] != 0 {
-		i = s.next(i)
+	p := s.part(x)
+	if 8*(p.used+1) > 7*len(p.slots) {
+		p.resize(max(setLeast, len(p.slots)+len(p.slots)/4), nil)
 	}
-	s.slots[i] = x
+	p.put(x)
 	s.used++
 }
 
-func (s *lockSet) home(slot uint64) int { return int(slot&setTagMask) & (len(s.slots) - 1) }
+// part gives the part of a slot, or of a tag.
+func (s *lockSet) part(slot uint64) *setPart { return &s.parts[slot&setTagMask>>setHomeBits] }
 
-func (s *lockSet) next(i int) int { return (i + 1) & (len(s.slots) - 1) }
+// home gives where the search for a slot, or a tag, begins.
+func (p *setPart) home(slot uint64) int {
+	return int(slot & (1<<setHomeBits - 1) * uint64(len(p.slots)) >> setHomeBits)
+}
 
-// resize moves the slots into a table of n, but for those that drop names. Called with mu held.
-func (s *lockSet) resize(n int, drop func(slot uint64) bool) {
-	old := s.slots
-	s.slots, s.used = make([]uint64, n), 0
+func (p *setPart) next(i int) int {
+	if i++; i < len(p.slots) {
+		return i
+	}
+	return 0
+}
+
+func (p *setPart) put(slot uint64) {
+	i := p.home(slot)
+	for p.slots[i] != 0 {
+		i = p.next(i)
+	}
+	p.slots[i] = slot
+	p.used++
+}
+
+// resize moves the slots into a table of n, but for those that drop names.
+func (p *setPart) resize(n int, drop func(slot uint64) bool) {
+	old := p.slots
+	p.slots, p.used = make([]uint64, n), 0
 	for _, x := range old {
-		if x == 0 || drop != nil && drop(x) {
-			continue
+		if x != 0 && (drop == nil || !drop(x)) {
+			p.put(x)
 		}
-		i := s.home(x)
-		for s.slots[i] != 0 {
-			i = s.next(i)
-		}
-		s.slots[i] = x
-		s.used++
 	}
 }
 
@@ -101,8 +126,12 @@ func (s *lockSet) find(hash uint64) (l setLock) {
 		return l
 	}
 	tag := hash >> (64 - setTagBits)
-	for i := s.home(tag); s.slots[i] != 0; i = s.next(i) {
-		x := s.slots[i]
+	p := s.part(tag)
+	if p.used == 0 {
+		return l
+	}
+	for i := p.home(tag); p.slots[i] != 0; i = p.next(i) {
+		x := p.slots[i]
 		if x&setTagMask != tag {
 			continue
 		}
@@ -154,18 +183,23 @@ func (s *lockSet) cut(number int) (c setCut) {
 		return c
 	}
 	before := s.used
-	s.resize(len(s.slots), func(x uint64) bool {
-		drop := int(slotNumber(x)) > number
-		if drop && slotPins(x) {
-			c.pins++
-		}
-		return drop
-	})
+	s.used = 0
+	for i := range s.parts {
+		p := &s.parts[i]
+		p.resize(len(p.slots), func(x uint64) bool {
+			drop := int(slotNumber(x)) > number
+			if drop && slotPins(x) {
+				c.pins++
+			}
+			return drop
+		})
+		s.used += p.used
+	}
 	if s.used < before {
 		c.span = &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
 	}
 	if s.used == 0 {
-		s.slots = nil
+		s.parts = nil
 	}
 	s.shown = slices.DeleteFunc(s.shown, func(l *rowLock) bool {
 		gone := int(l.number) > number

@@ -1,10 +1,7 @@
 package storage
 
 import (
-	"bytes"
 	"encoding/binary"
-	"hash/maphash"
-	"slices"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -167,72 +164,4 @@ func (m *machine) dropOwnPieces(o *openTxn, at txn.Timestamp) error {
 		}
 	}
 	return nil
-}
-
-// keySummary tells of a large write set which keys it may have: of each table and index the span they lie in, and hashes of
-// the keys as long as these are not too many. It errs on one side: who asks waits more than it must.
-type keySummary struct {
-	spans  map[uint64]txn.Span // by table and index, both ends included
-	hashes []uint64
-	sorted bool
-	tooBig bool // no hashes
-}
-
-const maxHashes = 1 << 20
-
-var summarySeed = maphash.MakeSeed()
-
-// add takes the keys of encoded operations, which were checked before.
-func (k *keySummary) add(writes []byte) error {
-	if k.spans == nil {
-		k.spans = map[uint64]txn.Span{}
-	}
-	return eachOp(writes, func(op opKind, key, _ []byte) error {
-		if !op.writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
-			return nil
-		}
-		of := binary.BigEndian.Uint64(key)
-		s, ok := k.spans[of]
-		switch {
-		case !ok:
-			s = txn.Span{Start: bytes.Clone(key), End: bytes.Clone(key)}
-		case bytes.Compare(key, s.Start) < 0:
-			s.Start = append(s.Start[:0:0], key...)
-		case bytes.Compare(key, s.End) > 0:
-			s.End = append(s.End[:0:0], key...)
-		}
-		k.spans[of] = s
-		if k.tooBig = k.tooBig || len(k.hashes) == maxHashes; k.tooBig {
-			k.hashes = nil
-		} else {
-			k.hashes, k.sorted = append(k.hashes, maphash.Bytes(summarySeed, key)), false
-		}
-		return nil
-	})
-}
-
-// seal makes the summary ready for questions, from any number of goroutines.
-func (k *keySummary) seal() {
-	if !k.sorted {
-		slices.Sort(k.hashes)
-		k.sorted = true
-	}
-}
-
-func (k *keySummary) touches(sp txn.Span) bool {
-	for _, s := range k.spans {
-		if bytes.Compare(sp.Start, s.End) <= 0 && (len(sp.End) == 0 || bytes.Compare(sp.End, s.Start) > 0) {
-			return true
-		}
-	}
-	return false
-}
-
-func (k *keySummary) writes(key []byte) bool {
-	if !k.tooBig {
-		_, ok := slices.BinarySearch(k.hashes, maphash.Bytes(summarySeed, key))
-		return ok
-	}
-	s, ok := k.spans[binary.BigEndian.Uint64(key)]
-	return ok && bytes.Compare(key, s.Start) >= 0 && bytes.Compare(key, s.End) <= 0
 }

@@ -133,7 +133,7 @@ func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	}
 	s.index.set(slot, tag, int64(len(s.ops)))
 	s.ops = append(s.ops, p)
-	s.size += int64(recordHead + len(b) - from)
+	s.size += recordBytes(len(b) - from)
 }
 
 func uvarintLen(n int) int {
@@ -161,7 +161,7 @@ func (s *stage) rollbackTo(mark int) {
 // discard empties the stage.
 func (s *stage) discard() {
 	if s.disk != nil {
-		s.disk.f.Close() // it has no name any more
+		s.disk.close()
 	}
 	*s = stage{}
 }
@@ -223,7 +223,7 @@ func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
 	if s.disk == nil {
 		return stagedOp{}, false, nil
 	}
-	return s.disk.get(tag, key, int64(mark))
+	return s.disk.get(key, int64(mark))
 }
 
 // stagedSince tells whether the key was staged at mark or behind it.
@@ -240,7 +240,7 @@ func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
 	if s.disk == nil {
 		return false, nil
 	}
-	_, at, err := s.disk.find(tag, key)
+	_, at, err := s.disk.find(key)
 	return at >= int64(mark), err
 }
 
@@ -336,15 +336,14 @@ func (s *stage) spill(create func() (*os.File, error)) error {
 	}
 	d := s.disk
 	if d == nil {
-		f, err := create()
-		if err != nil {
+		var err error
+		if d, err = newSpill(create); err != nil {
 			return err
 		}
-		d = &spill{f: f}
 	}
 	if err := d.append(s); err != nil {
 		if s.disk == nil {
-			d.f.Close()
+			d.close()
 		}
 		return err
 	}

@@ -3,7 +3,6 @@ package storage
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -15,27 +14,36 @@ import (
 )
 
 // spill is the part of a stage that is in a file: operations in the order in which they were staged, each behind a head. In
-// memory there are some 10 bytes for each key, and 4 more for each operation once a scan has asked for their order.
+// memory there are some 8 bytes for each key. In another file is the order of the keys, for scans and for the commit.
 //
-// The file has no name and belongs to this process's life: a stage dies with its leader's term.
+// The files have no names and belong to this process's life: a stage dies with its leader's term.
 type spill struct {
-	f     *os.File
-	size  int64
-	index keyIndex // from each key to the position of its last operation
-	runs  []run
-	mixed bool // a key was staged twice
-	count int  // of operations
-	buf   []byte
+	f      *os.File
+	size   int64
+	index  spillIndex // from each key to the position of its last operation
+	runs   []run
+	orders orderFile
+	mixed  bool // a key was staged twice
+	count  int  // of operations
+	buf    []byte
 }
 
 // run is what was moved at once.
 type run struct {
 	start, end int64
-	order      []uint32 // the operations' places behind start, by key; nil until a scan asks
+	order      runOrder
 }
 
-// The head of a record: position of the key's operation before plus one, 0 if none (8) · old (4) · bytes of the operation (4).
-const recordHead = 16
+// The head of a record: position of the key's operation before plus one, 0 if none (8) · old (4) · bytes of the operation (4). Records begin at
+// multiples of recordAlign, so that 4 bytes tell where.
+const (
+	recordHead  = 16
+	recordAlign = 16
+	maxSpill    = recordAlign << 32
+)
+
+// recordBytes gives what an operation of so many bytes takes in the file.
+func recordBytes(n int) int64 { return int64(recordHead+n+recordAlign-1) &^ (recordAlign - 1) }
 
 const (
 	spillBuffer = 256 << 10
@@ -73,6 +81,20 @@ func (t *Tx) stageFile() (*os.File, error) {
 	return f, nil
 }
 
+// newSpill makes an empty one, in files that create makes.
+func newSpill(create func() (*os.File, error)) (*spill, error) {
+	f, err := create()
+	if err != nil {
+		return nil, err
+	}
+	orders, err := create()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &spill{f: f, orders: orderFile{f: orders}}, nil
+}
+
 // stageError marks the errors of a stage's file.
 func stageError(err error) error {
 	if isDiskFull(err) {
@@ -87,6 +109,7 @@ func (d *spill) append(s *stage) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(d.f, d.size), spillBuffer)
 	befores := make([]int64, len(s.ops))
 	mixed := d.mixed
+	var padding [recordAlign]byte
 	for i := range s.ops {
 		p := &s.ops[i]
 		b := s.encoded(int32(i))
@@ -96,7 +119,7 @@ func (d *spill) append(s *stage) error {
 		} else if d.index.used > 0 {
 			key := s.at(int32(i)).key
 			var err error
-			if _, before, err = d.find(tagOf(key), key); err != nil {
+			if _, before, err = d.find(key); err != nil {
 				return err
 			}
 		}
@@ -112,17 +135,26 @@ func (d *spill) append(s *stage) error {
 		if _, err := w.Write(b); err != nil {
 			return stageError(err)
 		}
+		if _, err := w.Write(padding[:recordBytes(len(b))-recordHead-int64(len(b))]); err != nil {
+			return stageError(err)
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return stageError(err)
 	}
-	for i := range s.ops {
-		tag, at := tagOf(s.at(int32(i)).key), d.size+int64(s.ops[i].at)
-		d.index.makeRoom()
-		slot, _ := d.index.slotOf(tag, befores[i]) // a free one where there is none before
-		d.index.set(slot, tag, at)
+	order, err := d.orders.add(s.keyOrder())
+	if err != nil {
+		return err
 	}
-	d.runs = append(d.runs, run{start: d.size, end: d.size + s.size})
+	for i := range s.ops {
+		hash, at := keyHash(s.at(int32(i)).key), d.size+int64(s.ops[i].at)
+		if befores[i] < 0 {
+			d.index.add(hash, at)
+		} else if slot, ok := d.index.has(hash, befores[i]); ok {
+			d.index.set(slot, at)
+		}
+	}
+	d.runs = append(d.runs, run{start: d.size, end: d.size + s.size, order: order})
 	d.size += s.size
 	d.count += len(s.ops)
 	d.mixed = mixed
@@ -164,7 +196,7 @@ func parseRecord(at int64, b []byte, keyOnly bool) (rec record, ok bool) {
 		return rec, false
 	}
 	n := int64(binary.BigEndian.Uint32(b[12:]))
-	rec = record{at: at, end: at + recordHead + n, before: int64(binary.BigEndian.Uint64(b)) - 1}
+	rec = record{at: at, end: at + recordBytes(int(n)), before: int64(binary.BigEndian.Uint64(b)) - 1}
 	rec.op.old = int32(binary.BigEndian.Uint32(b[8:]))
 	whole := int64(len(b)) >= recordHead+n
 	if whole {
@@ -186,31 +218,26 @@ func parseRecord(at int64, b []byte, keyOnly bool) (rec record, ok bool) {
 	return rec, r.err == nil && (whole || keyOnly)
 }
 
-// find gives the position of the key's last operation, -1 if there is none, and its slot in the index.
-func (d *spill) find(tag uint32, key []byte) (slot int, at int64, err error) {
-	x := &d.index
-	if len(x.slots) == 0 {
-		return 0, -1, nil
-	}
-	for slot = x.home(tag); x.slots[slot] != 0; slot = x.next(slot) {
-		got, at := splitSlot(x.slots[slot])
-		if got != tag {
-			continue
-		}
+// find gives the position of the key's last operation, -1 if there is none, and where the index has it.
+func (d *spill) find(key []byte) (slot spillSlot, at int64, err error) {
+	at = -1
+	d.index.each(keyHash(key), func(s spillSlot, place int64) bool {
 		var rec record
-		if rec, d.buf, err = d.read(at, d.buf, firstRead, true); err != nil {
-			return 0, 0, err
+		if rec, d.buf, err = d.read(place, d.buf, firstRead, true); err != nil {
+			return true
 		}
-		if bytes.Equal(rec.op.key, key) {
-			return slot, at, nil
+		if !bytes.Equal(rec.op.key, key) {
+			return false
 		}
-	}
-	return slot, -1, nil
+		slot, at = s, place
+		return true
+	})
+	return slot, at, err
 }
 
 // get gives the key's operation that counts at mark, in memory of its own.
-func (d *spill) get(tag uint32, key []byte, mark int64) (stagedOp, bool, error) {
-	_, at, err := d.find(tag, key)
+func (d *spill) get(key []byte, mark int64) (stagedOp, bool, error) {
+	_, at, err := d.find(key)
 	if err == nil {
 		at, err = d.below(at, mark)
 	}
@@ -242,11 +269,11 @@ func (d *spill) each(from, to int64, fn func(rec *record) error) error {
 		if err != nil {
 			return stageError(err)
 		}
-		n := recordHead + int(binary.BigEndian.Uint32(head[12:]))
-		if int64(n) > to-at {
+		n := recordBytes(int(binary.BigEndian.Uint32(head[12:])))
+		if n > to-at {
 			return damagedStage(at)
 		}
-		buf = slices.Grow(buf[:0], n)[:n]
+		buf = slices.Grow(buf[:0], int(n))[:n]
 		if _, err := io.ReadFull(in, buf); err != nil {
 			return stageError(err)
 		}
@@ -257,7 +284,7 @@ func (d *spill) each(from, to int64, fn func(rec *record) error) error {
 		if err := fn(&rec); err != nil {
 			return err
 		}
-		at += int64(n)
+		at += n
 	}
 	return nil
 }
@@ -266,7 +293,7 @@ func (d *spill) each(from, to int64, fn func(rec *record) error) error {
 func (d *spill) last(fn func(op *stagedOp) error) error {
 	return d.each(0, d.size, func(rec *record) error {
 		if d.mixed {
-			if _, ok := d.index.slotOf(tagOf(rec.op.key), rec.at); !ok {
+			if _, ok := d.index.has(keyHash(rec.op.key), rec.at); !ok {
 				return nil
 			}
 		}
@@ -278,8 +305,7 @@ func (d *spill) last(fn func(op *stagedOp) error) error {
 func (d *spill) cut(from int64) error {
 	err := d.each(from, d.size, func(rec *record) error {
 		d.count--
-		tag := tagOf(rec.op.key)
-		slot, at, err := d.find(tag, rec.op.key)
+		slot, at, err := d.find(rec.op.key)
 		if err != nil || at < from {
 			return err // an earlier one of the same key has put it right
 		}
@@ -289,7 +315,7 @@ func (d *spill) cut(from int64) error {
 		if at < 0 {
 			d.index.remove(slot)
 		} else {
-			d.index.set(slot, tag, at)
+			d.index.set(slot, at)
 		}
 		return nil
 	})
@@ -298,44 +324,18 @@ func (d *spill) cut(from int64) error {
 	}
 	d.runs = slices.DeleteFunc(d.runs, func(r run) bool { return r.start >= from })
 	if n := len(d.runs); n > 0 && d.runs[n-1].end > from {
-		d.runs[n-1].end, d.runs[n-1].order = from, nil
+		r := &d.runs[n-1]
+		if r.order, err = d.orders.below(r.order, from-r.start); err != nil {
+			return err
+		}
+		r.end = from
 	}
 	d.size = from
 	return nil
 }
 
-// sorted gives the order of a run's operations by key.
-func (d *spill) sorted(r *run) ([]uint32, error) {
-	if r.order != nil {
-		return r.order, nil
-	}
-	b := make([]byte, r.end-r.start)
-	if _, err := d.f.ReadAt(b, r.start); err != nil {
-		return nil, stageError(err)
-	}
-	type entry struct {
-		key []byte
-		at  uint32
-	}
-	var entries []entry
-	for at := int64(0); at < int64(len(b)); {
-		rec, ok := parseRecord(at, b[at:], false)
-		if !ok {
-			return nil, damagedStage(r.start + at)
-		}
-		entries = append(entries, entry{rec.op.key, uint32(at)})
-		at = rec.end
-	}
-	slices.SortFunc(entries, func(x, y entry) int {
-		if c := bytes.Compare(x.key, y.key); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.at, y.at)
-	})
-	order := make([]uint32, len(entries))
-	for i, e := range entries {
-		order[i] = e.at
-	}
-	r.order = order
-	return order, nil
+// close gives the files up; they have no names any more.
+func (d *spill) close() {
+	d.f.Close()
+	d.orders.f.Close()
 }

@@ -18,7 +18,9 @@ const (
 // tagSeed is of this process: tags are never stored.
 var tagSeed = maphash.MakeSeed()
 
-func tagOf(key []byte) uint32 { return uint32(maphash.Bytes(tagSeed, key) >> numberBits) }
+func keyHash(key []byte) uint64 { return maphash.Bytes(tagSeed, key) }
+
+func tagOf(key []byte) uint32 { return uint32(keyHash(key) >> numberBits) }
 
 // slot splits a used slot.
 func splitSlot(s uint64) (tag uint32, number int64) {

@@ -25,7 +25,8 @@ type ownScan struct {
 type runScan struct {
 	d       *spill
 	start   int64
-	order   []uint32 // what is left of the run's
+	order   orderReader
+	lo, hi  int // what is left of it
 	mark    int64
 	reverse bool
 	rec     record // the present one
@@ -39,20 +40,10 @@ func (o *ownScan) open(d *spill, sp txn.Span, mark int64) error {
 		if r.start >= mark {
 			break
 		}
-		order, err := d.sorted(r)
-		if err != nil {
+		c := &runScan{d: &spill{f: d.f, size: d.size}, start: r.start, order: d.orders.reader(r.order), hi: r.order.n, mark: mark, reverse: o.reverse}
+		if err := c.bound(sp); err != nil {
 			return err
 		}
-		c := &runScan{d: &spill{f: d.f, size: d.size}, start: r.start, mark: mark, reverse: o.reverse}
-		lo, err := c.search(order, sp.Start)
-		hi := len(order)
-		if err == nil && len(sp.End) > 0 {
-			hi, err = c.search(order, sp.End)
-		}
-		if err != nil {
-			return err
-		}
-		c.order = order[lo:max(lo, hi)]
 		more, err := c.next()
 		if err != nil {
 			return err
@@ -65,34 +56,49 @@ func (o *ownScan) open(d *spill, sp txn.Span, mark int64) error {
 	return nil
 }
 
-// search gives the first place in order with a key at or above key.
-func (c *runScan) search(order []uint32, key []byte) (n int, err error) {
-	n = sort.Search(len(order), func(i int) bool {
+// bound leaves the part of the run that lies in a span.
+func (c *runScan) bound(sp txn.Span) (err error) {
+	n := c.hi
+	if c.lo, err = c.search(n, sp.Start); err == nil && len(sp.End) > 0 {
+		c.hi, err = c.search(n, sp.End)
+	}
+	return err
+}
+
+// search gives the first place of n in the order with a key at or above key.
+func (c *runScan) search(n int, key []byte) (place int, err error) {
+	place = sort.Search(n, func(i int) bool {
 		if err != nil {
 			return true
 		}
+		var at uint32
+		if at, err = c.order.at(i); err != nil {
+			return true
+		}
 		var rec record
-		if rec, c.buf, err = c.d.read(c.start+int64(order[i]), c.buf, firstRead, true); err != nil {
+		if rec, c.buf, err = c.d.read(c.start+int64(at), c.buf, firstRead, true); err != nil {
 			return true
 		}
 		return bytes.Compare(rec.op.key, key) >= 0
 	})
-	return n, err
+	return place, err
 }
 
 // next reads the next record that counts below the mark; the value of a large one stays where it is.
 func (c *runScan) next() (more bool, err error) {
-	for len(c.order) > 0 {
-		n := 0
+	for c.lo < c.hi {
+		n := c.lo
 		if c.reverse {
-			n = len(c.order) - 1
-		}
-		at := c.start + int64(c.order[n])
-		if c.reverse {
-			c.order = c.order[:n]
+			c.hi--
+			n = c.hi
 		} else {
-			c.order = c.order[1:]
+			c.lo++
 		}
+		place, err := c.order.at(n)
+		if err != nil {
+			return false, err
+		}
+		at := c.start + int64(place)
 		if at >= c.mark {
 			continue
 		}

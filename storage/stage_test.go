@@ -190,3 +190,41 @@ func putKind(del bool) opKind {
 	}
 	return opPut
 }
+
+// TestScanGoesOnBesideUndoing has a scan go on while what is behind its mark is undone in the midst of a run, and staged anew.
+func TestScanGoesOnBesideUndoing(t *testing.T) {
+	const rows = 2 * orderWindow
+	for _, reverse := range []bool{false, true} {
+		var s stage
+		put := func(from, to int, value string) {
+			for i := from; i < to; i++ {
+				s.put(opPut, rowKey(i*7%(2*rows)), []byte(value), 0)
+			}
+		}
+		move := func() {
+			if err := s.spill(tempFile(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(0, rows, "old")
+		mark := s.mark()
+		put(rows, 2*rows, "undone")
+		move()
+		own, err := s.span(txn.Span{}, mark, reverse)
+		n := 0
+		for ; err == nil && own.ok; err = own.next() {
+			if string(own.op.value) != "old" {
+				t.Fatalf("row %d is %q", n, own.op.value)
+			}
+			if n++; n == 2 {
+				s.rollbackTo(mark)
+				put(rows, 2*rows, "new")
+				move()
+			}
+		}
+		if err != nil || n != rows {
+			t.Fatalf("%d rows: %v", n, err)
+		}
+		s.discard()
+	}
+}

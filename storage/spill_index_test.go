@@ -1,0 +1,123 @@
+package storage
+
+import (
+	"encoding/binary"
+	"math/rand"
+	"testing"
+)
+
+// TestSpillIndexAgainstModel puts keys in, moves and removes them at random, and compares with a map. Of the hashes some differ in few bits, so that
+// tags and homes collide.
+func TestSpillIndexAgainstModel(t *testing.T) {
+	rnd := rand.New(rand.NewSource(3))
+	var x spillIndex
+	model, keys, next := map[uint64]int64{}, []uint64{}, int64(0)
+	for range 40_000 {
+		next++
+		at := next * recordAlign
+		switch n := rnd.Intn(10); {
+		case n < 2 && len(keys) > 0:
+			i := rnd.Intn(len(keys))
+			hash := keys[i]
+			s, ok := x.has(hash, model[hash])
+			if !ok {
+				t.Fatalf("hash %x is not at %d", hash, model[hash])
+			}
+			x.remove(s)
+			delete(model, hash)
+			keys[i] = keys[len(keys)-1]
+			keys = keys[:len(keys)-1]
+		case n < 4 && len(keys) > 0:
+			hash := keys[rnd.Intn(len(keys))]
+			s, _ := x.has(hash, model[hash])
+			x.set(s, at)
+			model[hash] = at
+		default:
+			hash := rnd.Uint64()
+			if rnd.Intn(3) == 0 {
+				hash = uint64(rnd.Intn(4))<<62 | hash>>40<<36
+			}
+			if _, ok := model[hash]; !ok {
+				x.add(hash, at)
+				keys, model[hash] = append(keys, hash), at
+			}
+		}
+	}
+	if x.used != len(model) {
+		t.Fatalf("%d entries, not %d", x.used, len(model))
+	}
+	for hash, at := range model {
+		if _, ok := x.has(hash, at); !ok {
+			t.Fatalf("hash %x is not at %d", hash, at)
+		}
+		if _, ok := x.has(hash, at+recordAlign*(next+1)); ok {
+			t.Fatalf("hash %x is where it never was", hash)
+		}
+	}
+	for _, hash := range keys {
+		s, _ := x.has(hash, model[hash])
+		x.remove(s)
+	}
+	for i, p := range x.parts {
+		for slot, tag := range p.tags {
+			if tag != 0 {
+				t.Fatalf("part %d has a tag at %d after all were removed", i, slot)
+			}
+		}
+	}
+}
+
+// TestMemoryOfKeys bounds what a large transaction holds of each key that it writes.
+func TestMemoryOfKeys(t *testing.T) {
+	const keys = 200_000
+	var x spillIndex
+	var set lockSet
+	var summary keySummary
+	var entry []byte
+	for i := range keys {
+		key := binary.BigEndian.AppendUint64(rowKey(i), uint64(i))
+		x.add(keyHash(key), int64(i)*recordAlign)
+		set.add(keyHash(key), string(key), 1, int32(i), false)
+		entry = appendOp(entry[:0], opDelete, key, nil)
+		if err := summary.add(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	summary.seal()
+	bytes := 0
+	for _, p := range x.parts {
+		bytes += 2*cap(p.tags) + 4*cap(p.units)
+	}
+	check := func(what string, bytes, most int) {
+		t.Helper()
+		if bytes > most*keys {
+			t.Errorf("%s takes %.1f bytes of a key, more than %d", what, float64(bytes)/keys, most)
+		}
+	}
+	check("the index", bytes, 9)
+	bytes = 0
+	for _, p := range set.parts {
+		bytes += 8 * cap(p.slots)
+	}
+	check("the set of locks", bytes, 12)
+	bytes = 0
+	for _, l := range summary.hashes.lists {
+		bytes += 4 * cap(l)
+	}
+	check("the summary", bytes, 6)
+	for i := range keys {
+		key := binary.BigEndian.AppendUint64(rowKey(i), uint64(i))
+		if !summary.writes(key) {
+			t.Fatalf("the summary misses key %d", i)
+		}
+	}
+	wrong := 0
+	for i := keys; i < 2*keys; i++ {
+		if summary.writes(binary.BigEndian.AppendUint64(rowKey(i), uint64(i))) {
+			wrong++
+		}
+	}
+	if wrong > 20 {
+		t.Errorf("the summary takes %d of %d keys for its own", wrong, keys)
+	}
+}

@@ -1,0 +1,113 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// keySummary tells of a large write set which keys it may have: of each table and index the span they lie in, and hashes of
+// the keys as long as these are not too many. It errs on one side: who asks waits more than it must.
+type keySummary struct {
+	spans  map[uint64]txn.Span // by table and index, both ends included
+	hashes hashSet
+	tooBig bool // no hashes
+}
+
+const maxHashes = 1 << 20
+
+var summarySeed = maphash.MakeSeed()
+
+// add takes the keys of encoded operations, which were checked before.
+func (k *keySummary) add(writes []byte) error {
+	if k.spans == nil {
+		k.spans = map[uint64]txn.Span{}
+	}
+	return eachOp(writes, func(op opKind, key, _ []byte) error {
+		if !op.writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too
+			return nil
+		}
+		of := binary.BigEndian.Uint64(key)
+		s, ok := k.spans[of]
+		switch {
+		case !ok:
+			s = txn.Span{Start: bytes.Clone(key), End: bytes.Clone(key)}
+		case bytes.Compare(key, s.Start) < 0:
+			s.Start = append(s.Start[:0:0], key...)
+		case bytes.Compare(key, s.End) > 0:
+			s.End = append(s.End[:0:0], key...)
+		}
+		k.spans[of] = s
+		if k.tooBig = k.tooBig || k.hashes.n == maxHashes; k.tooBig {
+			k.hashes = hashSet{}
+		} else {
+			k.hashes.add(maphash.Bytes(summarySeed, key))
+		}
+		return nil
+	})
+}
+
+// seal makes the summary ready for questions, from any number of goroutines.
+func (k *keySummary) seal() { k.hashes.sort() }
+
+func (k *keySummary) touches(sp txn.Span) bool {
+	for _, s := range k.spans {
+		if bytes.Compare(sp.Start, s.End) <= 0 && (len(sp.End) == 0 || bytes.Compare(sp.End, s.Start) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *keySummary) writes(key []byte) bool {
+	if !k.tooBig {
+		return k.hashes.has(maphash.Bytes(summarySeed, key))
+	}
+	s, ok := k.spans[binary.BigEndian.Uint64(key)]
+	return ok && bytes.Compare(key, s.Start) >= 0 && bytes.Compare(key, s.End) <= 0
+}
+
+// hashSet is a set of 40 bits of each hash in some 5 bytes: lists of 32 bits by the 8 bits before. Of a million keys one more is taken for one of them
+// about once in a million times.
+type hashSet struct {
+	lists  [][]uint32 // none, or hashLists; ascending once sorted
+	n      int
+	sorted bool
+}
+
+const hashLists = 1 << 8
+
+func splitHash(hash uint64) (list int, rest uint32) { return int(hash >> 56), uint32(hash >> 24) }
+
+func (h *hashSet) add(hash uint64) {
+	if h.lists == nil {
+		h.lists = make([][]uint32, hashLists)
+	}
+	i, rest := splitHash(hash)
+	h.lists[i] = append(h.lists[i], rest)
+	h.n++
+	h.sorted = false
+}
+
+func (h *hashSet) sort() {
+	if h.sorted {
+		return
+	}
+	for _, l := range h.lists {
+		slices.Sort(l)
+	}
+	h.sorted = true
+}
+
+// has tells whether a hash may have been added. The set must be sorted.
+func (h *hashSet) has(hash uint64) bool {
+	if h.n == 0 {
+		return false
+	}
+	i, rest := splitHash(hash)
+	_, ok := slices.BinarySearch(h.lists[i], rest)
+	return ok
+}
