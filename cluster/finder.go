@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (h *Host) replicaNames(f txn.FragmentID) (all, silent []string) {
 	if x == nil {
 		return nil, nil
 	}
-	for _, id := range x.Nodes {
+	for _, id := range slices.Sorted(slices.Values(x.Nodes)) {
 		n := view.Node(id)
 		if n == nil {
 			continue

@@ -208,6 +208,9 @@ func waitWhole(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), recovery)
 	defer cancel()
+	// Before the time is over, so that it is seen what an answer waits for.
+	late := time.AfterFunc(recovery-5*time.Second, func() { stuck(t, c, "the wait for the cluster to be whole") })
+	defer late.Stop()
 	for _, n := range c.Nodes() {
 		if err := c.WaitWhole(ctx, n); err != nil {
 			t.Fatalf("node %d does not find the cluster whole: %v", n.Number, err)

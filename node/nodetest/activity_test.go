@@ -18,6 +18,7 @@ import (
 
 // TestWholeClusterViews has sessions at two nodes see, and cancel, each other.
 func TestWholeClusterViews(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
@@ -83,6 +84,7 @@ func TestWholeClusterViews(t *testing.T) {
 
 // TestCancelRequestElsewhere sends a client's request to cancel to the other node, as a balancer may.
 func TestCancelRequestElsewhere(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
@@ -109,6 +111,7 @@ func TestCancelRequestElsewhere(t *testing.T) {
 
 // TestDropDatabaseInUse ends the sessions that another node has in a database.
 func TestDropDatabaseInUse(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
@@ -136,6 +139,7 @@ func TestDropDatabaseInUse(t *testing.T) {
 
 // TestDropDatabaseAtOnce drops a database as soon as its node has heard of the other, which had no time yet to answer.
 func TestDropDatabaseAtOnce(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()

@@ -90,6 +90,7 @@ func detail(err error) string {
 
 // Sessions at three nodes lock the same keys.
 func TestAdvisoryLocksOverNodes(t *testing.T) {
+	t.Parallel()
 	a := newAdvisors(t)
 	x, y, z := a.c.Node(1).Connect(t), a.c.Node(2).Connect(t), a.c.Node(3).Connect(t)
 	a.run(x, "SELECT pg_advisory_lock(1), pg_advisory_lock(1)")

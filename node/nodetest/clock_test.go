@@ -10,6 +10,7 @@ import (
 // One node's clock jumps ahead by an hour: nothing of that gets into the logs, the others take over what it led and go on, and it serves again once
 // its clock is right. A clock that jumps back changes nothing.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 0 FROM generate_series(1, 200) g")

@@ -13,6 +13,7 @@ import (
 
 // TestDeadlockOverNodes has two transactions of the second node wait for each other: one for a row, at the first node, one for a table, at their own.
 func TestDeadlockOverNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 // TestHistoryOverLeaders has clients at all nodes while leaders are cut off and come back: nothing that was acknowledged is lost, and nobody sees
 // what never was.
 func TestHistoryOverLeaders(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestAnyNodeTakesAnyStatement has the first node lead everything, and clients at the others.
 func TestAnyNodeTakesAnyStatement(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -43,6 +44,7 @@ func TestAnyNodeTakesAnyStatement(t *testing.T) {
 
 // TestHeldOverNodes prepares at one node what another commits or rolls back, of rows in fragments that a third leads.
 func TestHeldOverNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(n uint32, cfg *node.Config) {
 		cfg.Fragments, cfg.Replication, cfg.Gateway = 3, 1, n > 1
 	})

@@ -57,6 +57,7 @@ func listenOnly(t *testing.T, serve func(net.Conn)) string {
 
 // Wrong addresses to join at are refused with what is wrong about them; of several, those that cannot be reached are named and passed over.
 func TestJoinAddresses(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, c.token(t, time.Hour))
 	good := n.Config.Join[0]
@@ -92,6 +93,7 @@ func TestJoinAddresses(t *testing.T) {
 
 // A machine at which packets vanish does not hold up the others of the list for minutes.
 func TestJoinPastSilence(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, c.token(t, time.Hour))
 	tcp := n.Config.Dial
@@ -111,6 +113,7 @@ func TestJoinPastSilence(t *testing.T) {
 
 // A data directory belongs to one cluster: what means another is refused, or said to do nothing.
 func TestOtherClusterLater(t *testing.T) {
+	t.Parallel()
 	c, other := Start(t, 1), Start(t, 1)
 	n := c.Node(1)
 	n.Stop()
@@ -155,6 +158,7 @@ func copyOf(t *testing.T, n *Node) string {
 
 // Of a data directory and its copy, one runs.
 func TestCopiedDirectory(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	original := c.Node(2)
 	// Where a node is reached is written with a majority, which the others must have without it.
@@ -179,6 +183,7 @@ func TestCopiedDirectory(t *testing.T) {
 // A machine whose clock is years off is told so; so is one whose clock is an hour ahead, and nobody takes the time
 // from it.
 func TestJoinWithWrongClock(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, c.token(t, time.Hour))
 	for _, off := range []time.Duration{2 * 365 * 24 * time.Hour, -2 * 365 * 24 * time.Hour} {

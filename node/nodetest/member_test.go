@@ -47,6 +47,7 @@ func (c *Cluster) stranger(t *testing.T, token string) *Node {
 
 // What does not belong is told why, and takes nothing from who does.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	c, other := Start(t, 1), Start(t, 1)
 	good := c.token(t, time.Hour)
 	n := c.stranger(t, "")
@@ -75,6 +76,7 @@ func TestStrangers(t *testing.T) {
 // A node comes back with its data, also at other addresses; one that was drained and removed does not, and is told so by name. Its machine joins as
 // another node.
 func TestLeaveAndRejoin(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	exec(t, c, 1, "CREATE TABLE kept (id int PRIMARY KEY)")
 	exec(t, c, 3, "INSERT INTO kept SELECT generate_series(1, 100)")

@@ -10,6 +10,7 @@ import (
 
 // TestMoveBetweenNodes moves buckets between fragments that different nodes lead, asked for at a third.
 func TestMoveBetweenNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()

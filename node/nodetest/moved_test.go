@@ -7,6 +7,7 @@ import (
 
 // All nodes get other addresses while none runs, so that nobody is where the others knew it. They find each other by the addresses of --join.
 func TestAllMove(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	exec(t, c, 1, "CREATE TABLE kept (id int PRIMARY KEY)")
 	exec(t, c, 3, "INSERT INTO kept SELECT generate_series(1, 100)")

@@ -13,6 +13,7 @@ import (
 
 // TestDefinitionsAreKnownEverywhere makes definitions at one node and uses them at others at once, as the connections of a pool do.
 func TestDefinitionsAreKnownEverywhere(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"log/slog"
 	"net"
 	"os"
@@ -101,12 +100,15 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	return n
 }
 
+// given counts the addresses that the nodes of this process were given.
+var given atomic.Uint32
+
 // freeAddr finds an address for a node, and keeps its host in mind: others connect to it before its start is over, and after the next. It is of a loopback
-// address of this process and test, where there is more than one: nobody else takes the port while the node does not listen.
+// address of this process and node, where there is more than one: nobody else takes the port while the node does not listen.
 func (c *Cluster) freeAddr(number uint32) string {
 	c.t.Helper()
-	pid, test := os.Getpid(), crc32.ChecksumIEEE([]byte(c.t.Name()))
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+(test%25*10+number)%250))
+	pid := os.Getpid()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+given.Add(1)%250))
 	if err != nil {
 		l, err = net.Listen("tcp", "127.0.0.1:0")
 	}

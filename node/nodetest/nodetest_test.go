@@ -7,6 +7,7 @@ import (
 
 // Three nodes join one after another, know each other, and vote on the catalog together; definitions made on one are there on all.
 func TestThreeNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	for _, n := range c.Nodes() {
 		c.Await("all vote", func() bool { return slices.Equal(n.Catalog().Voters(), []uint32{1, 2, 3}) })

@@ -10,6 +10,7 @@ import (
 // TestNotifyOverNodes: who listens hears what is said on any node; a node that stops in peace and comes back costs nobody a connection, one that is
 // cut off while it speaks does.
 func TestNotifyOverNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()

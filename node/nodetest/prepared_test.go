@@ -12,6 +12,7 @@ import (
 
 // TestPreparedReadsOverLeaders: what a prepared SERIALIZABLE transaction has read nobody changes, whichever replicas lead, until it is committed.
 func TestPreparedReadsOverLeaders(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 3, 3 })
 	replicated(c, 3)
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t SELECT g, 10 FROM generate_series(1, 30) g")

@@ -63,6 +63,7 @@ func count(t *testing.T, c *Cluster, node uint32, table string) (n int) {
 // A cluster grows from one node to three: every fragment gets three replicas, leaders are spread, and all nodes take statements. One that is lost
 // takes nothing with it.
 func TestGrowAndLoseANode(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
 	exec(t, c, 1, "INSERT INTO orders SELECT i, 'n' || i FROM generate_series(1, 300) i")

@@ -76,6 +76,7 @@ func (r *roller) step(ctx context.Context, conn *pgx.Conn, i int) error {
 
 // Nodes are restarted one after another under load: clients of the others see no error, and those of the one that is restarted none but 57P01.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 100 FROM generate_series(0, 59) g")

@@ -43,6 +43,7 @@ func rotated(c *Cluster, before trust.Fingerprint) bool {
 // The authority of the nodes' certificates is replaced while one node is away: the others wait for it, it comes back with what it had, and in the end
 // all have certificates of the new authority; connections stand, and new ones can be made.
 func TestRotateAuthority(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, looksOften)
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
 	first := c.Node(1).Certificates().Self().Issuer
@@ -68,6 +69,7 @@ func TestRotateAuthority(t *testing.T) {
 
 // Time passes: the nodes' certificates are renewed by themselves, and after a year the authority too.
 func TestCertificatesInTime(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, looksOften)
 	exec(t, c, 1, "CREATE TABLE t (id int PRIMARY KEY)")
 	first := c.Node(1).Certificates().Self()

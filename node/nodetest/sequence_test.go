@@ -9,6 +9,7 @@ import (
 
 // TestSequenceOverNodes: each node takes values in blocks of its own; none is given twice, wherever the sequence's row is, and whichever node stops.
 func TestSequenceOverNodes(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3)
 	first := c.Node(1).Connect(t)
 	if _, err := first.Exec(t.Context(), "CREATE SEQUENCE s; CREATE TABLE t (id serial PRIMARY KEY, n int)"); err != nil {

@@ -61,6 +61,7 @@ func certificateFiles(t *testing.T, cert, key string) *x509.CertPool {
 // Clients are offered TLS: by a certificate that the node makes and the cluster's authority signs, or by that of files, which are read again while the
 // node runs. On a loopback address, where nobody has asked for it, they are not.
 func TestClientTLS(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	n := c.Node(1)
 	if _, err := verified(t, n.URL(), nil, "localhost"); err == nil || !strings.Contains(err.Error(), "refused TLS") {
@@ -116,6 +117,7 @@ func TestClientTLS(t *testing.T) {
 
 // Clients of other machines are let in only where somebody has a password.
 func TestDoorBeyondThisMachine(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	n := c.stranger(t, "")
 	n.Config.Join = nil

@@ -53,6 +53,7 @@ func refusedWith(err error, codes ...string) bool {
 // TestFollowerReads: a node that does not lead serves reads that may be old, and nothing else; cut off from the leader it serves none that are
 // older than allowed.
 func TestFollowerReads(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 1 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 1 FROM generate_series(1, 10) g")
@@ -152,6 +153,7 @@ func TestReadsInTheZone(t *testing.T) {
 // TestFollowersAgree: as of one time all nodes answer the same, whoever leads, while transactions over all fragments run on all nodes; and what may
 // be old is a state that there was.
 func TestFollowersAgree(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 3 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, 10 FROM generate_series(1, 30) g")

@@ -12,6 +12,7 @@ import (
 
 // TestCommitPreparedElsewhere ends prepared transactions through another node: the locks that their own nodes hold for them go.
 func TestCommitPreparedElsewhere(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 2)
 	a, b := w.Node(1).Connect(t), w.Node(2).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)", b)
@@ -58,6 +59,7 @@ func TestLockGatewayCutOff(t *testing.T) {
 
 // TestLockAndNewNode has a node join while a table is locked: it was not asked, and may have let somebody write.
 func TestLockAndNewNode(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 2)
 	a := w.Node(1).Connect(t)
 	w.create(a, "CREATE TABLE t (id int PRIMARY KEY)")

@@ -93,6 +93,7 @@ func (w *lockWorld) clean(db *pgx.Conn) {
 
 // TestDefinitionsWaitForWritersElsewhere changes tables at the first node while a transaction of the second has written there.
 func TestDefinitionsWaitForWritersElsewhere(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 2)
 	a, b, look := w.Node(1).Connect(t), w.Node(2).Connect(t), w.Node(2).Connect(t)
 	for name, ddl := range map[string]string{
@@ -136,6 +137,7 @@ func TestDefinitionsWaitForWritersElsewhere(t *testing.T) {
 
 // TestLockTableEverywhere has sessions of two nodes exclude each other, give up, and end a deadlock.
 func TestLockTableEverywhere(t *testing.T) {
+	t.Parallel()
 	w := newLockWorld(t, 2)
 	a, b, look := w.Node(1).Connect(t), w.Node(2).Connect(t), w.Node(2).Connect(t)
 	code := func(err error) string {

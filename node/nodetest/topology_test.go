@@ -15,6 +15,7 @@ import (
 
 // DROP DATABASE frees its space: the folders of its fragments are gone at all nodes, and nothing in the catalog is about it.
 func TestDropDatabaseFreesSpace(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2)
 	exec(t, c, 1, "CREATE DATABASE shop WITH FRAGMENTS 4 REPLICATION_FACTOR 2 RANGES '0-100,100-200,200-300,300-1048576'")
 	d := c.Node(1).Catalog().View().DatabaseByName("shop")
@@ -93,6 +94,7 @@ func connectTo(t *testing.T, n *Node, database string) *pgx.Conn {
 // ALTER DATABASE … FRAGMENTS, up and down, on a database that is written to meanwhile: every fragment gets its share, those that go are gone, and no
 // row is lost or doubled.
 func TestAlterFragments(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 1)
 	exec(t, c, 1, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
 	exec(t, c, 1, "CREATE INDEX ON orders (note)")
