@@ -24,7 +24,7 @@
 //
 // # Writing
 //
-// Writes are staged at the leader under row locks, in memory and beyond StageMemory in a file without a name (stage_disk.go), and go
+// Writes are staged at the leader under row locks, in memory and beyond StageMemory in files without names (stage_disk.go), and go
 // into the log as one entry: bytes and versions, nothing to be computed at apply. A write set beyond 4 MiB, or in a file, goes as parts,
 // which nobody sees, and a commit that names their number; once it is applied they are read from the log again, one by one, and installed in
 // the background (install.go). The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of prepared transactions are

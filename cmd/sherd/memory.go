@@ -15,9 +15,16 @@ import (
 // that collects without end serves nobody. Small transactions alone have none: collecting at the limit took a tenth of their processor time.
 const (
 	heapLimit    = 160 << 20
-	heapHeadroom = 4 // a quarter of what lives, at least, is left for garbage
+	heapMost     = 224 << 20 // of the 256 MiB that a node may take beside a large transaction
+	heapHeadroom = 4         // a quarter of what lives is left for garbage up to heapMost
+	heapTight    = 8         // and an eighth beyond: most of what lives there are buffers without a pointer, which cost a collection nothing
 	heapWatch    = 100 * time.Millisecond
 )
+
+// limitOf gives the limit beside a large transaction where so many bytes live.
+func limitOf(live int64) int64 {
+	return max(heapLimit, min(live+live/heapHeadroom, heapMost), live+live/heapTight)
+}
 
 // What a large transaction has taken is given back to the system once nothing much has been allocated for a while: the runtime alone would keep
 // the garbage for minutes.
@@ -50,9 +57,9 @@ func limitMemory(ctx context.Context, large func() bool) {
 			live := int64(sample[0].Value.Uint64())
 			next := int64(math.MaxInt64)
 			if large() {
-				next = max(heapLimit, live+live/heapHeadroom)
+				next = limitOf(live)
 			}
-			if next-next/8 > limit || next < limit-limit/8 { // setting it stops the world
+			if next-next/32 > limit || next < limit-limit/8 { // setting it stops the world
 				limit = next
 				debug.SetMemoryLimit(limit)
 			}

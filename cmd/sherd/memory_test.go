@@ -38,3 +38,12 @@ func TestRest(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOf leaves garbage its room, and a node within its memory as long as that can be.
+func TestLimitOf(t *testing.T) {
+	for _, x := range []struct{ live, want int64 }{{0, 160}, {100, 160}, {128, 160}, {160, 200}, {180, 224}, {192, 224}, {200, 225}, {800, 900}} {
+		if got := limitOf(x.live << 20); got != x.want<<20 {
+			t.Errorf("where %d MiB live the limit is %d MiB, not %d", x.live, got>>20, x.want)
+		}
+	}
+}
