@@ -228,19 +228,31 @@ func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
 func commitBy(t *testing.T, r *Replica, way string) {
 	t.Helper()
 	tx := stageLarge(t, r, 0)
-	d := txn.Decision{ID: tx.ID(), C: r.cfg.Clock.Now().Add(300 * time.Millisecond), Outcome: txn.Committed, Writers: []txn.FragmentID{1, 9}}
-	req := txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: d.Writers}
+	d := txn.Decision{ID: tx.ID(), Outcome: txn.Committed, Writers: []txn.FragmentID{1, 9}}
+	req := txn.PrepareRequest{Anchor: 9, Writers: d.Writers}
+	prepare := func() error { // as a coordinator does: what was promised meanwhile is stepped over
+		for {
+			d.C = max(d.C, r.cfg.Clock.Now().Add(300*time.Millisecond))
+			req.C, req.Attempt = d.C, req.Attempt+1
+			err := tx.Prepare(t.Context(), req)
+			var low *txn.LowError
+			if !errors.As(err, &low) {
+				return err
+			}
+			d.C = max(d.C, low.Promised+1)
+		}
+	}
 	var err error
 	switch way {
 	case "commit":
 		_, err = tx.Commit(t.Context(), txn.CommitRequest{})
 	case "resolve":
-		if err = tx.Prepare(t.Context(), req); err == nil {
+		if err = prepare(); err == nil {
 			err = r.Resolve(d)
 		}
 	case "settle":
 		req.Anchor, req.Implied = 1, true
-		if err = tx.Prepare(t.Context(), req); err == nil {
+		if err = prepare(); err == nil {
 			_, err = r.decideImplied(d)
 		}
 	case "held":
