@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/sherddb/sherd/integration"
 )
 
@@ -268,12 +269,16 @@ func (c *Cluster) each(n *Node, do func(other *Node) error) error {
 	return errors.Join(errs...)
 }
 
-// led gives the node whose number a query tells.
+// led gives the node whose number a query tells, once it does: a moment after a fault nobody may lead.
 func (c *Cluster) led(rnd *rand.Rand, query string) (*Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	nodes := c.Nodes()
-	number, err := ask[int](ctx, nodes[rnd.IntN(len(nodes))], query)
+	asked := nodes[rnd.IntN(len(nodes))]
+	number, err := ask[int](ctx, asked, query)
+	for errors.Is(err, pgx.ErrNoRows) {
+		number, err = ask[int](ctx, asked, query)
+	}
 	if err != nil {
 		return nil, err
 	}
