@@ -119,8 +119,11 @@ func (r *idJobs) watch(ctx context.Context, cancel func(), id uint64) {
 // errStopped tells that a job was paused or cancelled.
 var errStopped = errors.New("sql: the job was stopped")
 
-// lasting tells whether an error stays the same however often one tries.
+// lasting tells whether an error stays the same however often one tries. A clock that has jumped is set right, or its node is left out.
 func lasting(err error) bool {
+	if txn.IsAhead(err) {
+		return false
+	}
 	code := pgerr.Code(err)
 	return slices.ContainsFunc([]string{"0A", "22", "23", "42", "55000"}, func(class string) bool { return strings.HasPrefix(code, class) })
 }
