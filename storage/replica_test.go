@@ -260,3 +260,23 @@ func TestScanStops(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// Who still reads when a replica is closed is told that it does not lead, and not that its files are damaged.
+func TestReadAfterClose(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	commitRow(t, r, rowKey(1), "x")
+	v, err := r.Tx(txn.NewID()).View(t.Context(), current(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Get(t.Context(), rowKey(1)); !pgerr.Is(err, pgerr.CannotConnectNow) {
+		t.Errorf("a row: %v", err)
+	}
+	err = v.Scan(t.Context(), txn.Prefix(rowKey(1)), false, func(_, _ []byte) error { return nil })
+	if !pgerr.Is(err, pgerr.CannotConnectNow) {
+		t.Errorf("rows: %v", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -185,17 +186,30 @@ func readChunks(t *badger.Txn, item *badger.Item) ([]byte, error) {
 	return value, nil
 }
 
-// readError marks Badger's errors.
+// readError marks Badger's errors. A replica that is closing takes its database from those who still read; another leads.
 func readError(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case strings.HasSuffix(err.Error(), badger.ErrDBClosed.Error()): // Badger wraps it in words
+		return errNoLeader
 	}
 	return pgerr.New(pgerr.DataCorrupted, "could not read from the database: %v", err)
 }
 
 // Scan calls fn with the keys of span in order, or from the last to the first. Key and value are valid only during the call.
 // Writes staged during the scan are not seen.
-func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) error {
+func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) (err error) {
+	defer func() {
+		p := recover()
+		switch {
+		case p == nil:
+		case p == error(badger.ErrDBClosed): // an iterator says it so
+			err = errNoLeader
+		default:
+			panic(p)
+		}
+	}()
 	if len(span.End) == 0 {
 		span.End = ownSpace
 	}
@@ -203,7 +217,7 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		return nil
 	}
 	if v.own != nil {
-		err := v.scanOwned(ctx, span, reverse, fn)
+		err = v.scanOwned(ctx, span, reverse, fn)
 		if errors.Is(err, ErrStop) {
 			err = nil
 		}
