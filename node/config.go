@@ -12,7 +12,6 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/settings"
-	"github.com/sherddb/sherd/storage"
 )
 
 // DefaultFragments is how many fragments the database postgres of a new cluster has where nothing else is said.
@@ -59,8 +58,8 @@ type Config struct {
 	Now  func() time.Time                                         // nil is time.Now
 	// AtMove is called at the arrows of a move's steps (package cluster/move): an error ends the driver there.
 	AtMove func(arrow string) error
-	// Storage is what the node's replicas share (cluster.Config).
-	Storage storage.Config
+	// AtStep is called at the steps of the node's replicas, by their names (storage.Config.Fault); a replica stands still for as long as it does.
+	AtStep func(point string)
 	// Version is what the node speaks, as another release would; zero is this release's.
 	Version door.Version
 	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.

@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/cluster/taskserver"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -34,7 +35,7 @@ func (n *Node) buildFragments() {
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
-		Storage: n.cfg.Storage,
+		Storage: storage.Config{Fault: n.cfg.AtStep},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),

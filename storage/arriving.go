@@ -56,8 +56,7 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 			}
 		}
 	}
-	swept := r.swept.Load() > uint64(T) // as of T, too
-	if len(job.left) == 0 && !swept {
+	if len(job.left) == 0 {
 		return nil, nil
 	}
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)

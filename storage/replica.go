@@ -75,7 +75,6 @@ type Replica struct {
 	guards  guards
 	moves   keyMoves
 	undone  undoneCopies
-	swept   atomic.Uint64 // the stamp of the last entry "sweep" that this process has applied
 	leases  leases
 	forgets forgets
 	settler settler

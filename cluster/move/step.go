@@ -182,7 +182,7 @@ func (s *step) read(ctx context.Context, final bool) error {
 		err = s.carrier.flush(ctx)
 	}
 	if err == nil { // else what came of it is carried once more
-		s.T, s.since = res.T, max(s.since, res.Watermark, s.carrier.floor)
+		s.T, s.since = res.T, max(s.since, res.Watermark)
 	}
 	return err
 }
