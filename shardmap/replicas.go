@@ -146,6 +146,12 @@ func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
+// silent tells whether a replica does not answer at present. One that is well is not moved for good order then: while it joins elsewhere the group has a
+// member more, and needs all that answer for a majority.
+func (p *placing) silent(s ReplicaSet) bool {
+	return slices.ContainsFunc(s.Nodes, func(n uint32) bool { return p.sites[n].Silent || p.sites[n].Dead })
+}
+
 // allows tells whether a node is one that may have a replica of the fragment.
 func (p *placing) allows(s ReplicaSet, n uint32) bool {
 	return (len(s.On) == 0 || slices.Contains(s.On, n)) && s.Labels.Allows(p.sites[n].Labels)
@@ -212,7 +218,10 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 			live++
 		}
 	}
-	i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) })
+	i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) && p.sites[n].Silent }) // who is lost already goes before who is well
+	if i < 0 {
+		i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) })
+	}
 	node, ok := p.best(s)
 	switch {
 	case live < s.Want && ok && i >= 0:
@@ -247,6 +256,9 @@ func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
 
 // spread moves a replica to a zone that has none, from one that has two.
 func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
+	if p.silent(s) {
+		return s, false
+	}
 	for _, n := range s.Nodes {
 		if p.inZone(n, s.Nodes) == 0 {
 			continue
@@ -261,6 +273,9 @@ func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
 
 // even moves a replica from the node that has the most to the one that has the fewest, where they differ by two.
 func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
+	if p.silent(s) {
+		return s, false
+	}
 	from := uint32(0)
 	for _, n := range s.Nodes {
 		if from == 0 || p.replicas[n] > p.replicas[from] {

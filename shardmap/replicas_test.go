@@ -60,6 +60,8 @@ func TestNextPlacement(t *testing.T) {
 		{"the leader is silent", sitesOf(3, map[uint32]string{1: "s"}), set(3, 1, 2, 3), "[2 1 3] [] []"},
 		{"another zone", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1, 2), "[1 2 3] [3] [1]"},
 		{"zones first", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1), "[1 3] [3] []"},
+		{"zones, when all answer again", []Site{site(1, "a", ""), site(2, "a", "s"), site(3, "b", "")}, set(2, 1, 2), ""},
+		{"the dead one before the one that is well", sitesOf(5, map[uint32]string{1: "g", 3: "sg"}), set(3, 1, 2, 3), "[1 2 3 4] [4] [3]"},
 		{"on some nodes only", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{3, 4}, Nodes: []uint32{3}}, "[3 4] [4] []"},
 		{"elsewhere than it may be", sitesOf(4, nil), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, "[1 3] [3] [1]"},
 		{"where it may be nobody can", sitesOf(4, map[uint32]string{3: "s"}), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, ""},
@@ -73,6 +75,20 @@ func TestNextPlacement(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// Where a replica does not answer, none that is well is moved for good order.
+func TestPlacementWhileSilent(t *testing.T) {
+	var sets []ReplicaSet
+	for f := range FragmentID(6) {
+		sets = append(sets, ReplicaSet{Fragment: f, Want: 3, Nodes: []uint32{1 + uint32(f)%2, 2 - uint32(f)%2, 3}})
+	}
+	if next, ok := NextPlacement(sitesOf(4, map[uint32]string{3: "s"}), sets); ok {
+		t.Errorf("while 3 is silent: %v %v %v", next.Nodes, next.Joining, next.Leaving)
+	}
+	if next, ok := NextPlacement(sitesOf(4, nil), sets); !ok || !slices.Contains(next.Joining, 4) {
+		t.Errorf("when it is back: %v %v %v", next.Nodes, next.Joining, next.Leaving)
 	}
 }
 
