@@ -5,7 +5,7 @@
 # make kill     the long form of the kill loop: 50 rounds
 # make large    transactions of a million rows and of a GiB, with what memory they take
 # make history  random histories on 1, 3 and 16 fragments, bank totals and linearizability, under kill -9: HISTORY each (200s), 13 minutes in all
-# make soak     three nodes in network namespaces, with faults at random: SOAK=30m; wants root and iproute2
+# make soak     three nodes in network namespaces, with faults at random: SOAK=30m with STOCK=8000 documents; wants root and iproute2
 # make resharding  split documents, former ids, segments and zones on four nodes, with faults at random: RESHARDING=10m; wants root and iproute2
 # make failover how long writes to a fragment pause when its leader dies (FAILOVER=10 trials), and what an idle cluster takes; 5 minutes
 # make arrows   kill -9 at each arrow of a move between three nodes, of each that takes part, and of all: ARROWS='fenced|aborted: all' for some
@@ -58,9 +58,10 @@ history: build
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_HISTORY=$(HISTORY) $(GO) test -count=1 -timeout 120m -v -run 'TestHistories|TestLinearizable' ./integration
 
 SOAK ?= 30m
+STOCK ?= 8000
 
 soak: build
-	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority|TestClockJumps' ./integration/fault
+	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_SOAK=$(SOAK) SHERD_STOCK=$(STOCK) $(GO) test -count=1 -timeout 180m -v -run 'TestFaults|TestFullDisk|TestWithoutMajority|TestClockJumps' ./integration/fault
 	SHERD_BINARY=$(CURDIR)/bin/sherd SHERD_ROLLS=10 $(GO) test -count=1 -timeout 30m -v -run TestRollingRestart ./integration/fault
 
 RESHARDING ?= 10m

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -37,10 +38,10 @@ func TestMain(m *testing.M) {
 // was acknowledged may be lost, nothing stale be read, no total be wrong, in any snapshot; after each fault all replicas are whole again by themselves,
 // and in the end all moves come to their end. While nothing happens to nodes, moves alone cost lone statements no error, and transactions at most 40001.
 //
-// Without SHERD_SOAK each fault of processes comes once. With it, faults come at random for so long, those of the network too, which is then made
+// SHERD_STOCK is how many documents there are, 8,000 unless it says otherwise. Without SHERD_SOAK each fault of processes comes once. With it, faults come at random for so long, those of the network too, which is then made
 // of namespaces, unless SHERD_LOOPBACK is set.
 func TestFaults(t *testing.T) {
-	soak := soakLength(t, "SHERD_SOAK")
+	soak, stock := soakLength(t, "SHERD_SOAK"), stockSize(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -67,8 +68,9 @@ func TestFaults(t *testing.T) {
 	if err := run.IndexLists(ctx, integration.Connect(t, c.nodes[1].URL())); err != nil {
 		t.Fatal(err)
 	}
-	integration.Exec(t, integration.Connect(t, c.nodes[1].URL()), moveRate)
+	integration.Exec(t, integration.Connect(t, c.nodes[1].URL()), fmt.Sprintf("ALTER SYSTEM SET sherd.move_rate = '%dMB'", max(2, stock/stockPerMB)))
 	mover := StartMover(ctx, c, seed)
+	mover.ends += time.Duration(stock/stockPerSecond) * time.Second
 	if soak > 0 {
 		s.suffer(time.Now().Add(soak))
 	} else {
@@ -127,11 +129,25 @@ func endCluster(t *testing.T, c *Cluster) {
 	})
 }
 
-// stock is how many documents there are beside the few that all clients want, and moveRate with how little they move, so that faults come while they do.
 const (
-	stock    = 8000
-	moveRate = "ALTER SYSTEM SET sherd.move_rate = '2MB'"
+	fewStock       = 8000   // documents beside the few that all clients want
+	stockPerMB     = 50_000 // of them for a MB per second of moves, 2 MB at least: so little that faults come while they move
+	stockPerSecond = 2000   // of them for a second more in the end, until all moves have ended
 )
+
+// stockSize is SHERD_STOCK.
+func stockSize(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("SHERD_STOCK")
+	if s == "" {
+		return fewStock
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("SHERD_STOCK: %v", err)
+	}
+	return n
+}
 
 // stuckAfter is how long a transaction may take, whatever happens: statements give up after 30 s without a leader.
 const stuckAfter = time.Minute

@@ -15,7 +15,7 @@ import (
 
 const (
 	allBuckets = 1 << 20
-	movesEnd   = 90 * time.Second // within which moves come to their end when nothing happens any more
+	movesEnd   = 90 * time.Second // Mover.ends, where there are few documents
 	movesAhead = 3                // moves that the mover asks for beside each other
 )
 
@@ -27,6 +27,7 @@ type Mover struct {
 
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
+	ends   time.Duration // within which moves come to their end when nothing happens any more
 	asked  int
 	// refused counts what nodes have answered instead, by message.
 	refused map[string]int
@@ -34,7 +35,7 @@ type Mover struct {
 
 // StartMover begins; Stop ends it.
 func StartMover(ctx context.Context, c *Cluster, seed uint64) *Mover {
-	m := &Mover{c: c, rnd: rand.New(rand.NewPCG(seed, 77)), refused: map[string]int{}}
+	m := &Mover{c: c, rnd: rand.New(rand.NewPCG(seed, 77)), refused: map[string]int{}, ends: movesEnd}
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.wg.Go(func() {
 		for ctx.Err() == nil {
@@ -161,7 +162,7 @@ func (m *Mover) oneOf(ctx context.Context, query string) (string, error) {
 func (m *Mover) Stop(ctx context.Context) (report string, done int, err error) {
 	m.cancel()
 	m.wg.Wait()
-	ctx, cancel := context.WithTimeout(ctx, movesEnd)
+	ctx, cancel := context.WithTimeout(ctx, m.ends)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, m.c.AnyURL())
 	if err != nil {
@@ -202,7 +203,7 @@ func (m *Mover) ended(ctx context.Context, conn *pgx.Conn) error {
 		err := conn.QueryRow(ctx, "SELECT coalesce(string_agg(format('%s: [%s,%s) %s → %s %s %s %s', id, first_bucket, end_bucket, source, target, state, phase, waits_for), E'\n'), '') FROM sherd.moves").Scan(&left)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("moves do not end within %v: %s", movesEnd, left)
+			return fmt.Errorf("moves do not end within %v: %s", m.ends, left)
 		case err != nil:
 			return err
 		case left == "":

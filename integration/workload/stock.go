@@ -12,6 +12,7 @@ const (
 	stockClients = 2
 	stockEach    = 100 // units of a document in the beginning
 	stockKinds   = 10
+	stockInsert  = 50_000 // documents of a statement that makes them
 )
 
 // stockClient moves units between documents by lone statements, of which there are many and in all fragments, and adds them up by the index and without.
@@ -27,12 +28,14 @@ func (r *Run) setUpStock(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, "CREATE TABLE stock (id text PRIMARY KEY, units int NOT NULL, kind int NOT NULL, body text)"); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, "INSERT INTO stock SELECT 'stock/' || g, $2::int, g % $3::int, $4::text FROM generate_series(0, $1::int - 1) g",
-		r.Stock, stockEach, stockKinds, strings.Repeat("stock ", 80))
-	if err != nil {
-		return err
+	for first := 0; first < r.Stock; first += stockInsert {
+		_, err := conn.Exec(ctx, "INSERT INTO stock SELECT 'stock/' || g, $3::int, g % $4::int, $5::text FROM generate_series($1::int, $2::int - 1) g",
+			first, min(r.Stock, first+stockInsert), stockEach, stockKinds, strings.Repeat("stock ", 80))
+		if err != nil {
+			return err
+		}
 	}
-	_, err = conn.Exec(ctx, "CREATE INDEX stock_kind ON stock (kind)")
+	_, err := conn.Exec(ctx, "CREATE INDEX stock_kind ON stock (kind)")
 	return err
 }
 
