@@ -223,7 +223,7 @@ func (v *View) PrefixMoving(d *Database, prefix string, fragments []uint32) (job
 		return nil
 	}
 	for _, m := range v.Moves(d.OID) {
-		if m.Intersect(r.Interval).Empty() {
+		if !m.touches(shardmap.NewBucketSet(r.Interval)) {
 			continue
 		}
 		if !slices.Contains(fragments, m.Target) {

@@ -142,7 +142,7 @@ func (m *Move) touches(set shardmap.BucketSet) bool {
 	return !shardmap.NewBucketSet(m.Interval).Intersect(set).IsEmpty()
 }
 
-// PinnedAlike tells whether all of the buckets are under pins to one fragment for the same anchors, or none is.
+// PinnedAlike tells whether all of the buckets are under pins to one fragment, or none is.
 func (d *Database) PinnedAlike(buckets []shardmap.Bucket) bool {
 	first, pinned := d.PinOf(buckets[0])
 	for _, b := range buckets[1:] {
@@ -172,13 +172,13 @@ func (c *Change) resegment(d *Database, m RunningMove) error {
 	t = t.Clone()
 	t.Segments = slices.Replace(slices.Clone(t.Segments), at, at+len(r.Old), r.New...)
 	d.Map = next
-	d.repin(r)
+	d.repin(r, m.Target)
 	return errors.Join(c.PutDatabase(d), c.PutTable(t))
 }
 
-// repin has the new buckets be pinned as the old ones were.
-func (d *Database) repin(r *Resegment) {
-	pin, pinned := d.PinOf(r.Old[0])
+// repin has the new buckets be pinned as the old ones were: for the anchors of all of them, and also where one of them was pinned only since it was begun.
+func (d *Database) repin(r *Resegment, fragment uint32) {
+	anchors, pinned := d.pinsOf(r.Old)
 	if !pinned {
 		return
 	}
@@ -189,10 +189,24 @@ func (d *Database) repin(r *Resegment) {
 		}
 	}
 	for _, s := range r.New {
-		pins = append(pins, Pin{shardmap.OneBucket(s.Bucket), pin.Fragment, pin.Anchors})
+		pins = append(pins, Pin{shardmap.OneBucket(s.Bucket), fragment, anchors})
 	}
 	slices.SortFunc(pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
 	d.Pins = pins
+}
+
+// pinsOf gives the anchors that buckets are pinned for: none where one of them is pinned for itself, which holds the others as well.
+func (d *Database) pinsOf(buckets []shardmap.Bucket) (anchors []string, pinned bool) {
+	itself := false
+	for _, b := range buckets {
+		if p, ok := d.PinOf(b); ok {
+			anchors, pinned, itself = union(anchors, p.Anchors), true, itself || len(p.Anchors) == 0
+		}
+	}
+	if itself {
+		return nil, pinned
+	}
+	return anchors, pinned
 }
 
 // remaining is Database.Remaining of a move that is about segments: its old buckets that somebody has still.
