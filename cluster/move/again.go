@@ -20,6 +20,10 @@ import (
 const (
 	againFor   = 2 * time.Minute // while a range is being received, its replica discards nothing
 	againTries = 3               // after errors of which nothing is known
+
+	lateFence = fenceTime / 2   // a fence that stood for longer without a flip has cost writers more than it may again soon
+	latePause = 2 * time.Second // before the try after such a fence, at first
+	lateMost  = 20 * time.Second
 )
 
 // tries bounds how often a step is tried again.
@@ -27,27 +31,61 @@ type tries struct {
 	until   time.Time
 	unknown int
 	backoff time.Duration
+	late    time.Duration // the pause after a fence that stood for too long
 }
 
-func newTries() *tries { return &tries{until: time.Now().Add(againFor), backoff: minBackoff} }
+func newTries() *tries {
+	return &tries{until: time.Now().Add(againFor), backoff: minBackoff, late: latePause}
+}
+
+// pause gives how long the next try has to wait, after one whose fence stood for some time. Where the machine was too slow for a flip within fenceTime it is likely to
+// be so in a moment too: writers would wait for most of the time, and nothing move.
+func (t *tries) pause(stood time.Duration) (d time.Duration) {
+	if stood > lateFence {
+		d, t.late = t.late, min(2*t.late, lateMost)
+		return d
+	}
+	d, t.backoff = t.backoff, min(2*t.backoff, maxBackoff)
+	return d
+}
 
 // again prepares another try after an error before the flip; it gives the error with which the step ends where there is none.
 func (s *step) again(ctx context.Context, t *tries, err error) error {
 	if errors.Is(err, errStopHere) || !t.may(err) || !s.receiving() {
 		return err
 	}
+	stood := time.Duration(0)
 	if s.fencing {
+		stood = time.Since(s.fenced)
 		if rerr := s.renew(ctx, reason(err)); rerr != nil {
 			return errors.Join(err, rerr)
 		}
 	} else if s.runs() {
 		s.d.waits(ctx, s.m.Job.ID, reason(err))
 	}
-	if s.runs() && sleep(ctx, t.backoff) && s.runs() && s.carrier.renew(s.d.cfg.Catalog.View()) {
-		t.backoff = min(2*t.backoff, maxBackoff)
+	if s.rest(ctx, t.pause(stood)) && s.carrier.renew(s.d.cfg.Catalog.View()) {
 		return nil
 	}
 	return err
+}
+
+// rest waits, and tells whether the step may still flip then. It ends with the step: who cancels a move does not wait for it.
+func (s *step) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		view := s.d.cfg.Catalog.View()
+		if !s.runs() {
+			return false
+		}
+		select {
+		case <-t.C:
+			return s.runs()
+		case <-view.Superseded():
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // may tells whether there may be another try after an error.
