@@ -114,11 +114,15 @@ func (t *Tx) enter() error {
 	return nil
 }
 
-// reenter is enter for another attempt.
+// reenter is enter for another attempt. One that was rolled back in between has no locks any more.
 func (t *Tx) reenter() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.phase != phaseOpen {
+	switch t.phase {
+	case phaseOpen:
+	case phaseDone:
+		return t.usedAfterEnd()
+	default:
 		return nil // it was not let go
 	}
 	if err := t.mayWrite(); err != nil {

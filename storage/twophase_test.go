@@ -106,6 +106,41 @@ func TestLatePrepareIsRefusedAfterAbort(t *testing.T) {
 	txn.Rollback(parts)
 }
 
+// TestRolledBackBetweenAttempts: a transaction that was rolled back after an attempt that could not be has no locks, so it cannot be prepared or
+// committed by another.
+func TestRolledBackBetweenAttempts(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	commitRow(t, r, rowKey(1), "before")
+	for name, attempt := range map[string]func(tx *Tx, C txn.Timestamp) error{
+		"prepare": func(tx *Tx, C txn.Timestamp) error {
+			return tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}})
+		},
+		"commit": func(tx *Tx, C txn.Timestamp) error {
+			_, err := tx.Commit(t.Context(), txn.CommitRequest{At: C})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tx := r.Tx(txn.NewID())
+			if err := errors.Join(tx.LockNewest(testContext(t), rowKey(1)), tx.Put(rowKey(1), []byte(name))); err != nil {
+				t.Fatal(err)
+			}
+			var low *txn.LowError
+			if err := attempt(tx, 1); !errors.As(err, &low) {
+				t.Fatal(err)
+			}
+			tx.Rollback()
+			commitRow(t, r, rowKey(1), "another's")
+			if err := attempt(tx, r.cfg.Clock.Now()+1<<16); !pgerr.Is(err, pgerr.InternalError) {
+				t.Fatalf("the second attempt: %v", err)
+			}
+			if got := readRow(t, r, rowKey(1)); got != "another's" {
+				t.Errorf("the row is %q", got)
+			}
+		})
+	}
+}
+
 func TestDecideWithoutPreparedIsUnknown(t *testing.T) {
 	c := openCluster(t, tempDirs(t, 1))
 	out, err := c.rs[0].decide(txn.Decision{ID: txn.NewID(), C: c.co.Clock.Now(), Outcome: txn.Committed})

@@ -94,7 +94,7 @@ func (t *Tx) begin() error {
 	case now == 0:
 		return errNoLeader
 	case t.phase != phaseOpen:
-		return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
+		return t.usedAfterEnd()
 	case t.term == 0:
 		t.r.tmu.Lock()
 		defer t.r.tmu.Unlock()
@@ -107,6 +107,10 @@ func (t *Tx) begin() error {
 		return errStageLost
 	}
 	return nil
+}
+
+func (t *Tx) usedAfterEnd() error {
+	return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
 }
 
 // mayEnter tells whether a transaction may have something here that it had not: not while the replica gives way, unless that waits for it already.
