@@ -70,6 +70,9 @@ func (g *Group) start() error {
 	if o.Restoring != nil {
 		snaps = openings{snaps, o.Restoring}
 	}
+	if err := dropReplaced(g.log, snaps); err != nil {
+		return err
+	}
 	var store raft.LogStore = g.log
 	if o.WrapLog != nil {
 		store = o.WrapLog(g.log)

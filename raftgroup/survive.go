@@ -43,6 +43,9 @@ func ReadStopped(o Options, f func(was Remains, log raft.LogStore, snaps raft.Sn
 // go on as the group that was.
 func Survive(o Options) error {
 	return stopped(o, func(s *still) error {
+		if err := dropReplaced(s.log, s.snaps); err != nil {
+			return err
+		}
 		was, err := s.remains()
 		if err != nil {
 			return err

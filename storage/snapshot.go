@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/hashicorp/raft"
 )
@@ -15,6 +16,7 @@ import (
 type markerStore struct {
 	dir string
 	r   *Replica
+	mu  sync.Mutex // held while the file is written
 }
 
 const markerFile = "marker.json"
@@ -26,7 +28,15 @@ type marker struct {
 }
 
 func newMarkerStore(dir string, r *Replica) (*markerStore, error) {
-	return &markerStore{dir, r}, os.MkdirAll(dir, 0o700)
+	s := &markerStore{dir: dir, r: r}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	metas, err := s.List()
+	if err == nil && len(metas) == 0 { // who was killed before the marker was there has told nobody of the stream
+		err = s.settle()
+	}
+	return s, err
 }
 
 // Create implements raft.SnapshotStore.
@@ -119,8 +129,15 @@ func (k *markerSink) Write(p []byte) (int, error) {
 	return k.f.Write(p)
 }
 
-// Close implements raft.SnapshotSink.
+// Close implements raft.SnapshotSink. A marker that was made while a stream came, of an entry before the stream's, is refused.
 func (k *markerSink) Close() error {
+	k.s.mu.Lock()
+	defer k.s.mu.Unlock()
+	if metas, err := k.s.List(); err != nil {
+		return err
+	} else if k.f == nil && len(metas) > 0 && metas[0].Index > k.meta.Index {
+		return raft.ErrNothingNewToSnapshot
+	}
 	if k.f != nil {
 		err := errors.Join(k.f.Sync(), k.f.Close())
 		if err == nil {

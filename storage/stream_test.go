@@ -2,10 +2,12 @@ package storage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +115,98 @@ func TestStreamBehindRaftsOwnEntries(t *testing.T) {
 	commitRow(t, a, rowKey(500), "later")
 	catchUp(t, a, b)
 	same(t, a, b)
+}
+
+// TestKilledWithStream kills a follower when it has a stream and has not taken it yet: before and after the marker is there, with an older log and marker, and
+// with none.
+func TestKilledWithStream(t *testing.T) {
+	for _, point := range []string{"snapshot.before", "snapshot.after"} {
+		for _, older := range []bool{false, true} {
+			t.Run(fmt.Sprint(point, " older log ", older), func(t *testing.T) { killWithStream(t, point, older) })
+		}
+	}
+}
+
+func killWithStream(t *testing.T, point string, older bool) {
+	addrA, transA := raft.NewInmemTransport("a")
+	a := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+	})
+	dir, killed := t.TempDir(), t.TempDir()
+	openB := func(dir string, fault func(string)) *Replica {
+		addrB, transB := raft.NewInmemTransport("b")
+		transA.Connect(addrB, transB)
+		transB.Connect(addrA, transA)
+		b, err := Open(Config{Dir: dir, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true, Fault: fault})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	if older {
+		b := openB(dir, nil)
+		if err := a.group.AddNonvoter(testContext(t), "b", "b"); err != nil {
+			t.Fatal(err)
+		}
+		commitRow(t, a, rowKey(1), "older")
+		catchUp(t, a, b)
+		if err := errors.Join(b.group.Snapshot(), a.group.Remove(testContext(t), "b"), b.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for a.several.Load() { // the log is kept for others
+			time.Sleep(time.Millisecond)
+		}
+	}
+	fillAndCut(t, a)
+	if err := errors.Join(a.group.AddNonvoter(testContext(t), "c", "nowhere"), a.group.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	b := openB(dir, func(p string) {
+		if p == point {
+			once.Do(func() { copyTree(t, dir, killed) })
+		}
+	})
+	if err := a.group.AddNonvoter(testContext(t), "b", "b"); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, a, b)
+	if err := b.Close(); err != nil || b.restores.Load() == 0 {
+		t.Fatalf("%d streams, %v", b.restores.Load(), err)
+	}
+	b = openB(killed, nil)
+	commitRow(t, a, rowKey(500), "later")
+	catchUp(t, a, b)
+	same(t, a, b)
+}
+
+// TestMarkerBehindStream: a snapshot that the replica began to make before a stream came does not take the place of the stream's marker.
+func TestMarkerBehindStream(t *testing.T) {
+	r := openTest(t, t.TempDir())
+	create := func(index uint64) raft.SnapshotSink {
+		sink, err := r.snaps.Create(1, index, 1, raft.Configuration{}, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sink
+	}
+	own, stream := create(10), create(1000)
+	if _, err := stream.Write([]byte("a stream")); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.Close(); err == nil {
+		t.Error("the older marker is taken")
+	}
+	if metas, err := r.snaps.List(); err != nil || metas[0].Index != 1000 {
+		t.Errorf("the marker is of %+v, %v", metas[0], err)
+	}
+	if err := r.snaps.settle(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fillAndCut writes until the log is cut.
