@@ -6,11 +6,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/sherddb/sherd/node"
+	"github.com/sherddb/sherd/shardmap"
 )
 
 func demoCommand() *cobra.Command {
@@ -38,6 +42,13 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 				return usageError{fmt.Errorf("--nodes %d: a demo has 1 to %d nodes", nodes, maxDemoNodes)}
 			case cfg.Fragments < 1:
 				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
+			case len(regions) > nodes:
+				return usageError{fmt.Errorf("--regions %s: there are more of them than nodes, %d", strings.Join(regions, ","), nodes)}
+			}
+			for _, r := range regions {
+				if err := shardmap.CheckLabel("region", r); err != nil {
+					return usageError{fmt.Errorf("--regions %s: %w; write eu,eu,us", strings.Join(regions, ","), err)}
+				}
 			}
 			return runDemo(cmd.Context(), cfg, nodes, regions, cmd.OutOrStdout())
 		},
@@ -67,8 +78,13 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 	if err != nil {
 		return err
 	}
-	for i, r := range regions[:min(len(regions), len(configs))] {
+	for i, r := range regions {
 		configs[i].Labels = map[string]string{"region": r}
+	}
+	if !signal.Ignored(syscall.SIGHUP) { // unlike a node, a demo ends with its terminal
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
 	}
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		nodes, err := openDemo(ctx, configs)

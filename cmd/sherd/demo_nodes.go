@@ -33,6 +33,9 @@ func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 		cfg.NodeAddr = net.JoinHostPort(host, "0")
 		return []node.Config{cfg}, nil
 	}
+	if last := first + nodePortsAbove + nodes - 1; last > 1<<16-1 {
+		return nil, usageError{fmt.Errorf("--sql-addr %s: the ports of all nodes follow from it, here up to %d, and they end at %d", cfg.SQLAddr, last, 1<<16-1)}
+	}
 	out := make([]node.Config, nodes)
 	for i := range out {
 		sql, other := "0", "0"
