@@ -3,7 +3,6 @@ package sql
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +11,10 @@ import (
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/verify"
 )
 
-// checkParts proves of all tables with split documents that a document which is there has all of its parts, that each of these knows what the document's own row says of
-// its counters, and that there are no other parts. It looks at what is committed, at one timestamp for each table.
+// checkParts proves the parts of all tables with split documents, see verify.Split. It looks at what is committed, at one timestamp for each table.
 func (s *Session) checkParts(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
 	outer := s.tx
 	t := &transaction{s: s, began: time.Now(), modes: modes{level: "read committed"}}
@@ -45,7 +44,6 @@ type partsProof struct {
 	view         *catalog.View
 	table, parts *catalog.Table
 	gateway      *exec.Gateway // reads at the timestamp
-	found        []string
 }
 
 func (t *transaction) proveParts(ctx context.Context, oid catalog.OID, emit func(check, subject string, ok bool, detail string) error) error {
@@ -69,35 +67,29 @@ func (t *transaction) proveParts(ctx context.Context, oid catalog.OID, emit func
 	if err != nil {
 		return err
 	}
-	documents, n := 0, len(parts)
+	proof := verify.NewSplit(p.table, parts)
 	for i := range p.table.Hot.Documents {
 		d := &p.table.Hot.Documents[i]
 		if d.Joined != 0 {
 			continue
 		}
-		documents++
-		if err := p.document(d, parts); err != nil {
+		own, err := p.row(d)
+		if err != nil {
 			return err
 		}
-	}
-	for k := range parts {
-		p.fault("part %d is of no split document", k)
+		proof.Document(d, own, own == nil, func(int64) bool { return true })
 	}
 	subject := p.view.Schema(p.table.Schema).Name + "." + p.table.Name
-	if len(p.found) == 0 {
-		return emit(what, subject, true, fmt.Sprintf("%d documents, %d parts", documents, n))
+	found := proof.End(true)
+	if len(found) == 0 {
+		return emit(what, subject, true, proof.Said())
 	}
-	slices.Sort(p.found)
-	for _, detail := range p.found[:min(len(p.found), maxLost)] {
+	for _, detail := range found[:min(len(found), maxLost)] {
 		if err := emit(what, subject, false, detail); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (p *partsProof) fault(format string, args ...any) {
-	p.found = append(p.found, fmt.Sprintf(format, args...))
 }
 
 // ask runs a statement that may name the table of the parts.
@@ -131,42 +123,6 @@ func (p *partsProof) all() (map[int64][]types.Datum, error) {
 		return nil
 	})
 	return parts, err
-}
-
-// document looks at the parts of a document, and takes them out of all.
-func (p *partsProof) document(d *catalog.HotDocument, all map[int64][]types.Datum) error {
-	own, err := p.row(d)
-	if err != nil {
-		return err
-	}
-	for _, k := range d.Parts {
-		part, there := all[k]
-		delete(all, k)
-		switch {
-		case there && own == nil:
-			p.fault("document %s does not exist, but its part %d does", d.ID, k)
-		case !there && own != nil:
-			p.fault("document %s lacks its part %d", d.ID, k)
-		case there && part[0].N != int64(d.Number):
-			p.fault("part %d of document %s says that it is of another one", k, d.ID)
-		case there:
-			p.bases(d, k, part[1:], own)
-		}
-	}
-	return nil
-}
-
-// bases compares what a part knows of the counters with what the document's own row says. Of what is nothing to be added to it knows nothing.
-func (p *partsProof) bases(d *catalog.HotDocument, k int64, part, own []types.Datum) {
-	for i := range part {
-		if part[i].IsNull() {
-			continue
-		}
-		off, err := types.NumericSub(part[i], own[i])
-		if own[i].IsNull() || err != nil || types.NumericSign(off) != 0 {
-			p.fault("part %d of document %s does not know what the document says of %s", k, d.ID, p.table.Hot.Counters[i].Name(p.table))
-		}
-	}
 }
 
 // row gives what a document's own row says of the counters, nil where there is none.

@@ -68,3 +68,15 @@ func TestHotProof(t *testing.T) {
 	}
 	check(want...)
 }
+
+// TestHotProofMadeAgain: a document that is deleted takes its parts along, and one that is made again under its id is whole.
+func TestHotProofMadeAgain(t *testing.T) {
+	_, c := hotWorld(t)
+	c.want("DELETE FROM counters WHERE id = 'counters/hot'", "DELETE 1")
+	const check = "SELECT ok, detail FROM sherd.check() WHERE \"check\" = 'split documents'"
+	c.want(check, "t|0 documents, 0 parts; 1 without parts, which were deleted or made whole since\nSELECT 1")
+	c.want("INSERT INTO counters VALUES ('counters/hot', 1, 1, 1, 'a')", "INSERT 0 1")
+	c.want(check, "t|0 documents, 0 parts; 1 without parts, which were deleted or made whole since\nSELECT 1")
+	c.want("SELECT sherd.hot_split('counters/hot', 4)", "4\nSELECT 1")
+	c.want(check, "t|1 documents, 4 parts\nSELECT 1")
+}

@@ -13,10 +13,11 @@
 //   - replicas: of the directories of several nodes, those of a fragment have the same keys, versions and values. Each is brought to the end of the longest log
 //     among them, as Raft would (replica.go), so that one which had not heard of the last entries is compared all the same;
 //   - foreign key, former ids: keys of rows that are here refer to rows, where these would be here too (package verify, References). Fragments are read as of one
-//     timestamp: the newest up to which everything is known to be here, and decided (references.go).
+//     timestamp: the newest up to which everything is known to be here, and decided (references.go);
+//   - split documents: as of that timestamp, each has all of its parts that would be here, or none, and they know what its row says, where that is here.
 //
-// What it takes other directories or a server for is said too, with details that begin with verify.NotChecked: the rest of these, global indexes unless all
-// fragments are here and nowhere else, and the parts of split documents.
+// What it takes other directories or a server for is said too, with details that begin with verify.NotChecked: the rest of these, and global indexes unless all
+// fragments are here and nowhere else.
 //
 // Invariants:
 //

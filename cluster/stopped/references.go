@@ -44,13 +44,13 @@ func (k *checker) references(ctx context.Context, c *verify.Check, d *catalog.Da
 			return err
 		}
 		defer view.Close()
-		parts = append(parts, verify.Part{ID: f.def.ID, View: view, Moved: owned(s.OwnershipAt(T)), Added: f.def.Added})
+		parts = append(parts, verify.Part{ID: f.def.ID, View: view, Moved: owned(s.OwnershipAt(T)), Added: f.def.Added, Dropping: f.read.dropping})
 	}
 	if len(parts) == 0 {
 		c.NoReferences("no fragment is here")
 		return nil
 	}
-	return c.References(ctx, parts, k.Scratch)
+	return c.References(ctx, parts, T == txn.MaxTimestamp, k.Scratch)
 }
 
 // mostHere tells whether the replicas that are here are enough for everything that was decided to be among their logs.

@@ -163,3 +163,54 @@ func remove(t *testing.T, n *Node, table *catalog.Table, key int64) {
 		t.Fatalf("node %d: %d rows with key %d", n.number, removed, key)
 	}
 }
+
+// TestStoppedSplitDocuments: of documents that are split, the directories of nodes prove that each has all of its parts or none, also where one node has not
+// heard which documents are split by now; what lies elsewhere is counted.
+func TestStoppedSplitDocuments(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3)
+	replicated(c, 3)
+	for _, sql := range []string{
+		"CREATE TABLE n (id text PRIMARY KEY, v bigint, doc jsonb) WITH (counters = 'v, Likes')",
+		`INSERT INTO n SELECT 'n/' || i, i, '{"Likes":1.5}' FROM generate_series(1, 50) i`,
+		"SELECT sherd.hot_split('n/1', 8)",
+		"SELECT sherd.hot_split('n/2', 8)",
+		"UPDATE n SET v = v + 1 WHERE id = 'n/1'",
+	} {
+		exec(t, c, 1, sql)
+	}
+	c.Node(3).Stop() // and does not hear of the rest
+	for _, sql := range []string{
+		"SELECT sherd.hot_join('n/2')",
+		"SELECT sherd.hot_split('n/3', 8)",
+		"SELECT sherd.hot_split('n/4', 8, '{v}')",
+		"DELETE FROM n WHERE id = 'n/4'",
+	} {
+		exec(t, c, 1, sql)
+	}
+	view := c.Node(1).Catalog().View()
+	table := view.FindTable(catalog.PostgresDB, "public", "n")
+	for n := range uint32(3) {
+		c.Node(n + 1).Stop()
+	}
+	const subject = "split documents|postgres.public.n|"
+	for _, dirs := range [][]uint32{{1, 2, 3}, {3, 1, 2}, {1, 2}, {1}, {3}} {
+		faults, well := checkStopped(t, c, dirs...)
+		if len(faults) > 0 {
+			t.Errorf("%v: %q", dirs, faults)
+		}
+		if len(dirs) > 1 {
+			wantRow(t, well, subject+"2 documents, 16 parts; 2 without parts, which were deleted or made whole since")
+		} else {
+			wantRow(t, well, subject, " documents, ", " parts")
+		}
+	}
+	lost := table.Hot.Documents[0].Parts[3]
+	for n := range uint32(3) {
+		remove(t, c.Node(n+1), view.Table(table.Hot.Parts), lost)
+	}
+	for _, dirs := range [][]uint32{{1, 2, 3}, {2}} {
+		faults, _ := checkStopped(t, c, dirs...)
+		wantRow(t, faults, subject+fmt.Sprintf("document n/1 lacks its part %d", lost))
+	}
+}

@@ -142,6 +142,22 @@ func (p *counterPlace) plus(d, n types.Datum) (types.Datum, error) {
 	return d, internal("counter %q of a split document is no number, but has parts", p.column.Name)
 }
 
+// CounterOf gives what a row that is stored says of a counter by itself, null where that is no number.
+func CounterOf(c catalog.Counter, row Row) (types.Datum, error) {
+	switch d := row[c.Column-1]; d.K {
+	case types.KindInt:
+		return types.NumericFromInt(d.N), nil
+	case types.KindNumeric:
+		return d.Clone(), nil
+	case types.KindJSONB:
+		if v, ok := jsonb.Doc(d.S).Path(c.Path...); ok && v.Kind() == jsonb.Number {
+			text, _ := v.AsText()
+			return types.ParseNumeric(text)
+		}
+	}
+	return types.Null, nil
+}
+
 // addToNumber adds to the number at a path; ok is false where there is none.
 func addToNumber(doc jsonb.Doc, path []string, n types.Datum) (sum jsonb.Doc, ok bool, err error) {
 	v, ok := doc.Path(path...)

@@ -17,14 +17,15 @@
 //   - pins: buckets that are pinned are in their fragment.
 //   - prefixes: buckets of a rule for a prefix are in its fragments.
 //
-// Foreign keys, former ids and the parts of split documents of a server are proved by the session that asks, with queries. CHECK constraints are not evaluated.
+// Foreign keys and former ids of a server are proved by the session that asks, with queries, and the parts of split documents are read with queries too, and
+// proved by Split. CHECK constraints are not evaluated.
 //
 // Rows stream; what is kept is a count for each group of buckets and, for each index, an order-independent hash of rows and of entries. Only
 // where these differ is a fragment read again, to name what is wrong. At most maxShown faults of a check and subject are named.
 //
 // A node that is stopped is checked by what its fragments' own logs say (Fragment.Alone): which buckets they have, and what is undecided. What may be so
-// because the node is behind others is noted, and no fault (alone.go). References proves foreign keys and former ids without a session: hashes of the keys
-// of both sides are compared, in files where there are many.
+// because the node is behind others is noted, and no fault (alone.go). References proves foreign keys, former ids and the parts of split documents without a
+// session: hashes of the keys of both sides are compared, in files where there are many.
 //
 // The package reads through exec.Reader and never writes. How a fragment or a replica is read at a timestamp, and
 // waited for, is the caller's part.

@@ -25,6 +25,8 @@ type Part struct {
 	View  exec.Reader // of all parts as of one timestamp
 	Moved []Owned     // as of that timestamp, as in Fragment
 	Added bool
+	// Dropping are the spans that the fragment is deleting.
+	Dropping []txn.Span
 }
 
 // side is columns of a table's rows.
@@ -37,7 +39,8 @@ type side struct {
 // relation is what is proved: keys of one side are among those of others.
 type relation struct {
 	check, subject, unit string
-	skip                 string // why it is not proved
+	skip                 string         // why it is not proved
+	split                *catalog.Table // with the documents of which the parts are proved, and nothing of what follows
 	from                 side
 	to                   []side
 	full                 bool // keys that are null in part are faults
@@ -46,12 +49,13 @@ type relation struct {
 	says                 func(key exec.Row) string // of a faulty key
 }
 
-// References proves the foreign keys and former ids of what is in the parts. What refers to rows that lie in none of them is counted and not looked at.
-func (c *Check) References(ctx context.Context, parts []Part, scratch string) error {
-	r := &references{Check: c, parts: parts, scratch: scratch}
-	for _, p := range parts {
-		f := Fragment{Moved: p.Moved, Added: p.Added}
-		r.here = r.here.Union(f.has(c.db.Map.Owned(p.ID)))
+// References proves the foreign keys, former ids and parts of split documents of what is in the parts. What refers to rows that lie in none of them is counted
+// and not looked at. newest: the parts are as of the end of everything, and not of an earlier moment, at which other documents may have been split.
+func (c *Check) References(ctx context.Context, parts []Part, newest bool, scratch string) error {
+	r := &references{Check: c, parts: parts, settled: newest && !c.lags, scratch: scratch}
+	for i := range parts {
+		owned := parts[i].owned(c.db.Map)
+		r.has, r.here = append(r.has, owned), r.here.Union(owned)
 	}
 	r.whole = c.db.Map.All().Minus(r.here).IsEmpty()
 	for _, x := range c.relations() {
@@ -91,8 +95,8 @@ func (c *Check) relations() (out []*relation) {
 		if e := c.view.Table(t.Forwarding); t.Forwarding != 0 && e != nil {
 			out = append(out, formerIDs(t, e, name(t))...)
 		}
-		if t.Hot != nil {
-			out = append(out, &relation{check: "split documents", subject: name(t), skip: "it takes a server"})
+		if t.Hot != nil && c.view.Table(t.Hot.Parts) != nil {
+			out = append(out, &relation{check: "split documents", subject: name(t), unit: "documents", split: t})
 		}
 	}
 	return out
@@ -176,8 +180,10 @@ func sideOf(t *catalog.Table, columns []*catalog.Column) side {
 type references struct {
 	*Check
 	parts   []Part
-	here    shardmap.BucketSet // the rows of which are in the parts
-	whole   bool               // these are all
+	has     []shardmap.BucketSet // the buckets of which each part has the rows
+	here    shardmap.BucketSet   // all of these
+	whole   bool                 // there are no others
+	settled bool                 // the definitions are of the moment of the parts
 	scratch string
 }
 
@@ -187,6 +193,8 @@ func (r *references) prove(ctx context.Context, x *relation) (err error) {
 	case x.skip != "":
 		f.said = NotChecked + x.skip
 		return nil
+	case x.split != nil:
+		return r.splitDocuments(ctx, x)
 	case x.home == nil && !r.whole:
 		f.said = NotChecked + "what it refers to may lie in any fragment, and not all are here"
 		return nil
