@@ -172,7 +172,7 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	}
 	c.DropJob(job)
 	r := &Record{
-		Kind: MoveRecord, Database: m.Job.Database, Subject: m.subject(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
+		Kind: MoveRecord, Database: m.Job.Database, Subject: m.Subject(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
 		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
 	}
 	r.Move.Step, r.Move.Waits = MoveStep{}, ""

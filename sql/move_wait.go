@@ -24,7 +24,7 @@ func (i info) waitMove(id uint64) error {
 		for _, r := range d.Remaining(m) {
 			left += r.Len()
 		}
-		text := fmt.Sprintf("move %d: %d of %d buckets left, %d bytes moved", id, left, m.Len(), m.Bytes)
+		text := fmt.Sprintf("move %d: %d of %d buckets left, %d bytes moved", id, left, m.Count(), m.Bytes)
 		switch {
 		case j.State == catalog.JobPaused:
 			text += ", paused"

@@ -117,6 +117,11 @@ func TestSplitAndMerge(t *testing.T) {
 	a.want("SELECT sherd.split_segment('r', '4')", `a segment begins at "4" already (SQLSTATE 42710)`)
 	a.want("SELECT sherd.split_segment('r', 'x')", `invalid input syntax for type integer: "x" (SQLSTATE 22P02)`)
 	a.want("SELECT sherd.merge_segments('r', '5')", `no two segments meet at "5" (SQLSTATE 42704)`)
+	for table, before := range map[string]string{"r": "ALTER TABLE r ADD COLUMN more int", "made": "CREATE TABLE made (a int PRIMARY KEY) WITH (shard_by = 'range')"} {
+		a.answer("BEGIN; " + before)
+		a.want("SELECT sherd.split_segment('"+table+"', '6')", "sherd.split_segment() of a table that the transaction has made or changed is not supported (SQLSTATE 0A000)")
+		a.want("ROLLBACK", "ROLLBACK")
+	}
 	a.want("SELECT sherd.move_segment('r', '5', 'nowhere$1')", `fragment "nowhere$1" of database "postgres" does not exist (SQLSTATE 42704)`)
 	old.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
 	old.want("SELECT count(*) FROM h", "300\nSELECT 1")

@@ -58,7 +58,10 @@ func (e *Env) moving(j *catalog.Job) (object, progress string) {
 	}
 	waits := ""
 	if m, err := j.Move(); err == nil {
-		object, progress, waits = fmt.Sprintf("buckets %v to %s", m.Interval, d.NameOf(m.Target)), fmt.Sprintf("%d of %d buckets left", left(m), m.Len()), m.Waits
+		object, progress, waits = fmt.Sprintf("buckets %v to %s", m.Interval, d.NameOf(m.Target)), fmt.Sprintf("%d of %d buckets left", left(m), m.Count()), m.Waits
+		if m.Resegment != nil {
+			object = m.Subject()
+		}
 	}
 	if r, err := j.Removal(); err == nil {
 		object, progress, waits = "fragment "+d.NameOf(r.Fragment), fmt.Sprintf("%d buckets left", d.Map.Owned(r.Fragment).Len()), r.Waits
@@ -76,11 +79,15 @@ func (e *Env) jobProgress(j *catalog.Job) string {
 	if text := idJob(j); text != "" {
 		return text
 	}
+	unit := "rows"
+	if j.Kind == catalog.PlanJob {
+		unit = "steps"
+	}
 	switch {
 	case j.Done == 0 && j.Total == 0:
 		return ""
 	case j.Total <= 0:
-		return fmt.Sprintf("%d rows", j.Done)
+		return fmt.Sprintf("%d %s", j.Done, unit)
 	}
-	return fmt.Sprintf("%d of %d rows", j.Done, max(j.Total, j.Done))
+	return fmt.Sprintf("%d of %d %s", j.Done, max(j.Total, j.Done), unit)
 }

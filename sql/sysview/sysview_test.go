@@ -47,7 +47,7 @@ func testEnv(t testing.TB) *Env {
 	}
 	app := &catalog.Schema{OID: oid(), Database: catalog.PostgresDB, Name: "app", Owner: catalog.BootstrapRole, Comment: "the application's"}
 	orders, lines := ordersTable(t, oid), linesTable(app.OID, oid)
-	for range 4 {
+	for range 6 {
 		if _, err := c.NewJobID(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,18 @@ func putJobs(ch *catalog.Change, orders *catalog.Table) error {
 	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).UnixMicro()
 	running := catalog.NewBuildIndexJob(1, orders, &orders.Indexes[0], at)
 	running.Done, running.Total = 100, 300
+	split := &catalog.Move{Interval: shardmap.Interval{Lo: 1 << 20, Hi: 1<<20 + 9}, Target: 1, Resegment: &catalog.Resegment{
+		Table: orders.OID, Old: []shardmap.Bucket{1 << 20, 1<<20 + 8}, New: shardmap.Segments{{Bucket: 1<<20 + 9}}, What: "orders: merged at 7",
+	}}
+	plan := &catalog.Plan{Epoch: 1, Steps: []catalog.PlanStep{{Kind: catalog.LeaderStep, Fragment: 1, Node: 1}, {Kind: catalog.LeaderStep, Fragment: 2, Node: 1, Done: true}}}
 	failed := &catalog.Job{
 		ID: 2, Kind: catalog.BuildIndexJob, State: catalog.JobFailed, Database: orders.Database, Table: orders.OID, Done: 7,
 		Error: "it broke", StartedMicros: at, UpdatedMicros: at,
 	}
-	for _, j := range []*catalog.Job{running, failed, catalog.NewDropStorageJob(3, orders.Database, 99, at), catalog.NewDropStorageJob(4, 77, 99, at)} {
+	for _, j := range []*catalog.Job{
+		running, failed, catalog.NewDropStorageJob(3, orders.Database, 99, at), catalog.NewDropStorageJob(4, 77, 99, at),
+		catalog.NewMoveJob(5, orders.Database, split, at), catalog.NewPlanJob(6, orders.Database, plan, at),
+	} {
 		if err := ch.PutJob(j); err != nil {
 			return err
 		}
