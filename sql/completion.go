@@ -118,6 +118,11 @@ func (c *completion) Notice(n *pgerr.Error) error {
 		c.remarks = append(c.remarks, n)
 		return nil
 	}
+	return c.say(n)
+}
+
+// say passes a notice on that is to be heard while the statement goes on, with all that was kept.
+func (c *completion) say(n *pgerr.Error) error {
 	if err := c.pass(); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func (s *Session) sayNow(n *pgerr.Error) error {
 	if err := s.sendNotices(s.writer); err != nil {
 		return err
 	}
+	if c, ok := s.writer.(*completion); ok {
+		return c.say(n)
+	}
 	return s.writer.Notice(n)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -207,6 +208,25 @@ func (i info) lockPrefixTables() ([]catalog.OID, error) {
 		}
 		locked = tables
 	}
+}
+
+// definesPrefix tells whether a query is a call of sherd.set_prefix or sherd.drop_prefix and nothing else. Its commit meets each change of the database's map, and it does
+// nothing before it that could not be done again.
+func definesPrefix(q *query.Query) bool {
+	if q.Command != query.Select || len(q.Targets) != 1 || len(q.Rels) > 0 || len(q.CTEs) > 0 || q.Where != nil {
+		return false
+	}
+	call, ok := q.Targets[0].Expr.(*query.Call)
+	if !ok || call.Proc == nil || call.Proc.Src != "sherd_set_prefix" && call.Proc.Src != "sherd_drop_prefix" {
+		return false
+	}
+	return !slices.ContainsFunc(call.Args, func(e query.Expr) bool {
+		switch e.(type) {
+		case *query.Const, *query.Param:
+			return false
+		}
+		return true
+	})
 }
 
 // rehousing looks for rows of a table that are to lie elsewhere under other rules for prefixes.

@@ -257,7 +257,7 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	if maxRows <= 0 && p.next == nil {
 		p.done = true
-		if prog.writes && s.alone(false) {
+		if (prog.writes || prog.defines) && s.alone(false) {
 			return false, s.runLone(ctx, p, prog, w)
 		}
 		ctx, cancel := s.timed(ctx)

@@ -115,7 +115,7 @@ func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, t
 	if p, err = s.settleNew(ctx, p); err != nil {
 		return err
 	}
-	if c, ok := w.(*completion); ok && p.writes {
+	if c, ok := w.(*completion); ok && (p.writes || p.defines) {
 		c.hold()
 	}
 	if p.columns != nil {
