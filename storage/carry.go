@@ -143,15 +143,12 @@ type versionReader struct {
 }
 
 func (v *versionReader) read(own *ownership) error {
-	// Tables of Badger without anything above since are not even opened: a move's last read, for which writes wait, is of what has changed alone.
-	it := v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since)})
-	defer it.Close()
 	err := eachIndex(v.t, func(x globalIndex) error {
 		if x.index != rowIndex && !v.r.isGlobal(someKey(x)) {
 			return nil
 		}
 		for _, p := range piecesOf(own.list, v.req.Ranges, own.first) {
-			if err := v.readPiece(it, x, p); err != nil {
+			if err := v.readPiece(x, p); err != nil {
 				return err
 			}
 		}
@@ -163,7 +160,7 @@ func (v *versionReader) read(own *ownership) error {
 	return v.flush()
 }
 
-func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange) error {
+func (v *versionReader) readPiece(x globalIndex, p ownRange) error {
 	span, of := storedSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
 	if after := v.req.After; after != nil {
 		from := stored(after.Key, p.Arrival)
@@ -177,6 +174,8 @@ func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange
 			span.Start = maxBytes(span.Start, from)
 		}
 	}
+	it := v.iterate(span)
+	defer it.Close()
 	for it.Seek(span.Start); it.Valid() && span.Contains(it.Item().Key()); {
 		key := it.Item().KeyCopy(nil)
 		if v.keys++; v.keys%ctxEvery == 0 && v.ctx.Err() != nil {
@@ -191,6 +190,13 @@ func (v *versionReader) readPiece(it *badger.Iterator, x globalIndex, p ownRange
 		}
 	}
 	return nil
+}
+
+// iterate gives an iterator for a span. Tables of Badger without anything above since are not even opened: a move's last read, for which writes wait, is of what has
+// changed alone. Badger looks for the next version above since however far that is, so it has to be told where the span ends, or each index of which there is nothing
+// would cost a walk over all that is behind it.
+func (v *versionReader) iterate(span txn.Span) *badger.Iterator {
+	return v.t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.since), Prefix: commonPrefix(span)})
 }
 
 // passBy leaves keys of other arrivals behind: they have been here, in few or many versions, and of a bucket there may be many.
