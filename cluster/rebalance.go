@@ -9,8 +9,8 @@ import (
 )
 
 // sizes gives what the fragments of a database say that they hold, all tables together, for the balancer.
-func (h *Host) sizes(_ context.Context, d *catalog.Database) ([]balance.Stat, error) {
-	stats, err := h.TableStats(d, 0)
+func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
+	stats, err := h.TableStats(ctx, d, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,7 @@ import (
 )
 
 // TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
-func (h *Host) TableStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
-	ctx := context.Background()
+func (h *Host) TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
 	ids := make([]txn.FragmentID, len(d.Fragments))
 	for i, f := range d.Fragments {
 		ids[i] = f.ID

@@ -50,8 +50,17 @@ func (g *Group) look() raft.ServerID {
 }
 
 // Leader gives the server that leads as far as is known here, "" where none is, and the term that this server is in. It may have been replaced
-// already (T5).
-func (g *Group) Leader() (raft.ServerID, uint64) { return g.look(), g.raft.CurrentTerm() }
+// already (T5). The leader is one of that term: Raft's library forgets the leader before it goes into another term.
+func (g *Group) Leader() (raft.ServerID, uint64) {
+	for term := g.raft.CurrentTerm(); ; {
+		id := g.look()
+		now := g.raft.CurrentTerm()
+		if now == term {
+			return id, term
+		}
+		term = now
+	}
+}
 
 // LeaderChanged gives a channel that is closed when another server leads, or none, than at the call.
 func (g *Group) LeaderChanged() <-chan struct{} {

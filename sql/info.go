@@ -23,6 +23,16 @@ type info struct {
 	ctx context.Context // of the statement; nil outside of any
 }
 
+// statement is ctx, or one that never ends.
+func (i info) statement() context.Context { return orBackground(i.ctx) }
+
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
 var _ builtin.SessionInfo = info{}
 
 // names resolves names as the session sees them.

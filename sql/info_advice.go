@@ -216,7 +216,7 @@ func (a *adviser) read(columns []int, now *exec.Placement, judges []*advice.Judg
 
 // step says that every so manieth document is judged: of a large table, a million.
 func (a *adviser) step() (int64, error) {
-	stats, err := a.s.db.cfg.Fragments.TableStats(a.view.Database(a.s.database), a.table.StorageID)
+	stats, err := a.s.db.cfg.Fragments.TableStats(a.ctx, a.view.Database(a.s.database), a.table.StorageID)
 	documents := int64(0)
 	for _, s := range stats {
 		documents += s.Documents

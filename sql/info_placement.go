@@ -84,8 +84,8 @@ func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
 }
 
 // tableSize sums the statistics of a storage id, of all for 0.
-func (s *Session) tableSize(d *catalog.Database, storageID uint32) (docs, bytes int64, err error) {
-	stats, err := s.db.cfg.Fragments.TableStats(d, storageID)
+func (i info) tableSize(d *catalog.Database, storageID uint32) (docs, bytes int64, err error) {
+	stats, err := i.db.cfg.Fragments.TableStats(i.statement(), d, storageID)
 	for _, x := range stats {
 		docs += x.Documents
 		bytes += x.Bytes

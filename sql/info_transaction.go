@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"context"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -67,11 +66,7 @@ func (i info) TransactionOutcome(name string) (string, error) {
 	if i.db.told.isIdle(id) {
 		return txn.Committed.String(), nil
 	}
-	ctx := i.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	outcome, _, err := i.db.cfg.Fragments.Outcome(ctx, i.database, id)
+	outcome, _, err := i.db.cfg.Fragments.Outcome(i.statement(), i.database, id)
 	return outcome.String(), err
 }
 

@@ -200,9 +200,9 @@ func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
 }
 
 // rows tells how many rows the table has, as far as is known.
-func (p *stepwise) rows() (n int64) {
+func (p *stepwise) rows(ctx context.Context) (n int64) {
 	d := p.s.db.cfg.Catalog.View().Database(p.s.database)
-	stats, err := p.s.db.cfg.Fragments.TableStats(d, p.was.StorageID)
+	stats, err := p.s.db.cfg.Fragments.TableStats(ctx, d, p.was.StorageID)
 	if err != nil {
 		return 0
 	}
@@ -240,7 +240,7 @@ const progressEvery = time.Second
 
 // progress records how far the job is; nothing depends on it.
 func (p *stepwise) progress(ctx context.Context, job *catalog.Job) {
-	job.Total, job.UpdatedMicros = p.rows(), time.Now().UnixMicro()
+	job.Total, job.UpdatedMicros = p.rows(ctx), time.Now().UnixMicro()
 	_, _ = p.s.db.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		if v.Job(job.ID) == nil {
 			return nil

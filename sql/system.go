@@ -31,7 +31,7 @@ func (s *Session) systemEnv() *sysview.Env {
 }
 
 func (s *Session) fragmentStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
-	return s.db.cfg.Fragments.TableStats(d, storageID)
+	return s.db.cfg.Fragments.TableStats(orBackground(s.running), d, storageID)
 }
 
 // settingSource gives a parameter's value and where it comes from.

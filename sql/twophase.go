@@ -169,10 +169,7 @@ func (s *Session) outsideBlock(what string) error {
 
 // heldRows lists the prepared transactions of all databases.
 func (s *Session) heldRows() ([]sysview.Held, error) {
-	ctx := s.running
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx := orBackground(s.running)
 	var out []sysview.Held
 	for d := range s.view().Databases() {
 		list, err := s.db.cfg.Fragments.Held(ctx, d.OID)

@@ -22,6 +22,8 @@ type peer struct {
 	wake    chan struct{}
 	gone    chan struct{} // closed: it left the cluster
 	running bool          // guarded by p.mu
+	// says is what the node has said that it leads, with the terms, on each stream; of one that has ended until its next one begins. Guarded by p.mu.
+	says [2]map[txn.FragmentID]uint64
 
 	misses atomic.Int32 // beats since an answer on the stream that this node opened
 	quiet  atomic.Int32 // beats since anything was heard
@@ -33,6 +35,14 @@ type peer struct {
 	over   []txn.ID // to be told of; guarded by mu
 	warned time.Time
 }
+
+// side is one of the two streams with a node.
+type side int
+
+const (
+	ours   side = iota // this node opened it
+	theirs             // the other one did
+)
 
 func (q *peer) isAlive() bool { return q.alive.Load() }
 
@@ -186,7 +196,7 @@ func (q *peer) answered(m *pb.Attendance, sent <-chan time.Time) {
 		rtt = time.Since(at)
 	default:
 	}
-	q.take(m, rtt)
+	q.take(m, ours, rtt)
 	if !q.alive.Swap(true) {
 		q.mu.Lock()
 		q.health.Alive, q.health.Silent = true, false
@@ -198,7 +208,7 @@ func (q *peer) answered(m *pb.Attendance, sent <-chan time.Time) {
 }
 
 // take takes a message of the node, from either stream.
-func (q *peer) take(m *pb.Attendance, rtt time.Duration) {
+func (q *peer) take(m *pb.Attendance, from side, rtt time.Duration) {
 	q.quiet.Store(0)
 	now := txn.Timestamp(m.Now)
 	offset := now.Time().Sub(q.p.cfg.Clock.Wall().Time()) + rtt/2
@@ -221,7 +231,7 @@ func (q *peer) take(m *pb.Attendance, rtt time.Duration) {
 	if was != 0 && was != m.Incarnation && q.p.cfg.Lost != nil {
 		q.p.cfg.Lost(q.node, was)
 	}
-	q.p.takeLeads(q.node, m)
+	q.p.takeLeads(q, from, m)
 	q.takeEnded(m)
 }
 
@@ -307,7 +317,7 @@ func (p *Presence) Attend(s grpc.BidiStreamingServer[pb.Attendance, pb.Attendanc
 				received <- err
 				return
 			}
-			q.take(m, 0)
+			q.take(m, theirs, 0)
 			select {
 			case heard <- struct{}{}:
 			default:

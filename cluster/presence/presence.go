@@ -30,12 +30,19 @@ type Config struct {
 const (
 	missesOfDead = 3 // beats without an answer
 	beatsOfLease = 5 // and without anything heard
+	beatsOfHint  = 5 // for which counts what another node has said of a leader
 )
 
 // Leadership is a fragment's leader.
 type Leadership struct {
 	Node uint32
 	Term uint64
+}
+
+// hint is a leader of whom somebody has said so.
+type hint struct {
+	Leadership
+	until time.Time
 }
 
 // Health is what is known of another node.
@@ -58,7 +65,8 @@ type Presence struct {
 
 	mu      sync.Mutex
 	peers   map[uint32]*peer              // guarded by mu
-	leaders map[txn.FragmentID]Leadership // of the other nodes; guarded by mu
+	leaders map[txn.FragmentID]Leadership // of the other nodes, what they say themselves (peer.says); guarded by mu
+	hints   map[txn.FragmentID]hint       // what others have said of them; guarded by mu
 	changed chan struct{}                 // closed when leaders or who is alive changes; guarded by mu
 	closed  bool                          // guarded by mu
 	others  atomic.Int32                  // nodes in the cluster
@@ -75,7 +83,7 @@ func New(cfg Config) *Presence {
 		cfg.Logger = slog.Default()
 	}
 	p := &Presence{
-		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, changed: make(chan struct{}), stop: make(chan struct{}),
+		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, hints: map[txn.FragmentID]hint{}, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
 	p.others.Store(1) // until they were counted
 	return p
@@ -127,6 +135,7 @@ func (p *Presence) follow() {
 		switch known := slices.Contains(nodes, n); {
 		case !known && q.running: // one that is not known yet has joined just now
 			delete(p.peers, n)
+			p.unsay(q)
 			gone = append(gone, q)
 		case known && !q.running && !p.closed:
 			q.running = true
@@ -149,6 +158,7 @@ func (p *Presence) peerOf(node uint32) *peer {
 	q := p.peers[node]
 	if q == nil {
 		q = &peer{p: p, node: node, wake: make(chan struct{}, 1), gone: make(chan struct{}), health: Health{Node: node}}
+		q.says = [2]map[txn.FragmentID]uint64{{}, {}}
 		p.peers[node] = q
 	}
 	return q
@@ -195,6 +205,13 @@ func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l, ok := p.leaders[f]
+	if h, hinted := p.hints[f]; hinted && h.Term > l.Term {
+		if time.Now().Before(h.until) {
+			l, ok = h.Leadership, true
+		} else {
+			delete(p.hints, f)
+		}
+	}
 	if !ok {
 		return l, false
 	}
@@ -202,14 +219,15 @@ func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 	return l, q != nil && q.isAlive()
 }
 
-// Hint takes what somebody has said of a fragment's leader; what the leader itself says, or of a newer term, goes before.
+// Hint takes what somebody has said of a fragment's leader. It counts for a time, and less than what a leader of the same term, or of a newer one, says itself:
+// who has heard of an election may name the leader of before with the term of after.
 func (p *Presence) Hint(f txn.FragmentID, l Leadership) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.Node == 0 || l.Node == p.cfg.Self || p.leaders[f].Term >= l.Term {
+	if l.Node == 0 || l.Node == p.cfg.Self || p.leaders[f].Term >= l.Term || p.hints[f].Leadership == l {
 		return
 	}
-	p.leaders[f] = l
+	p.hints[f] = hint{l, time.Now().Add(beatsOfHint * p.cfg.Beat)}
 	p.announce()
 }
 
@@ -273,34 +291,71 @@ func (p *Presence) Health() []Health {
 	return out
 }
 
-// takeLeads merges what a node says it leads.
-func (p *Presence) takeLeads(node uint32, m *pb.Attendance) {
+// takeLeads merges what a node says it leads, on one of the two streams. Each stream tells what has changed since its last message, so what one has said
+// is not for another's older message, or another node's, to take away.
+func (p *Presence) takeLeads(q *peer, side side, m *pb.Attendance) {
 	if len(m.Leads) == 0 && !m.All {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	changed := false
-	said := map[txn.FragmentID]bool{}
+	if p.peers[q.node] != q {
+		return // it has left the cluster
+	}
+	of := map[txn.FragmentID]bool{}
+	if m.All {
+		for f := range q.says[side] {
+			of[f] = true
+		}
+		q.says[side] = map[txn.FragmentID]uint64{}
+	}
 	for _, l := range m.Leads {
 		f := txn.FragmentID(l.Fragment)
-		said[f] = true
-		cur := p.leaders[f]
-		switch {
-		case l.Term == 0 && cur.Node == node:
-			delete(p.leaders, f)
-			changed = true
-		case l.Term > cur.Term:
-			p.leaders[f] = Leadership{node, l.Term}
-			changed = true
+		of[f] = true
+		if l.Term == 0 {
+			delete(q.says[side], f)
+		} else {
+			q.says[side][f] = l.Term
 		}
 	}
-	if m.All {
-		for f, l := range p.leaders {
-			if l.Node == node && !said[f] {
-				delete(p.leaders, f)
-				changed = true
+	p.settle(of)
+}
+
+// unsay takes away what a node has said. It is called with mu held.
+func (p *Presence) unsay(q *peer) {
+	of := map[txn.FragmentID]bool{}
+	for side := range q.says {
+		for f := range q.says[side] {
+			of[f] = true
+		}
+		q.says[side] = map[txn.FragmentID]uint64{}
+	}
+	p.settle(of)
+}
+
+// settle finds the leaders of fragments by what the nodes say: those of the newest terms. It is called with mu held.
+func (p *Presence) settle(of map[txn.FragmentID]bool) {
+	changed := false
+	for f := range of {
+		var l Leadership
+		for _, q := range p.peers {
+			for _, says := range q.says {
+				if term := says[f]; term > l.Term {
+					l = Leadership{q.node, term}
+				}
 			}
+		}
+		if l == p.leaders[f] {
+			continue
+		}
+		changed = true
+		if l.Node == 0 {
+			delete(p.leaders, f)
+			continue
+		}
+		p.leaders[f] = l
+		if p.hints[f].Term <= l.Term {
+			delete(p.hints, f)
 		}
 	}
 	if changed {

@@ -306,14 +306,17 @@ func (c *Cluster) Logs(lines int) string {
 	return b.String()
 }
 
-// Dump has every node that runs write down what its goroutines do, which ends it, and gives what they wrote.
+// Dump has every node that runs write down what its goroutines do, which ends it, and gives what they wrote: all at once, so that none shows what the
+// end of the others has done to it.
 func (c *Cluster) Dump() string {
+	var wg sync.WaitGroup
 	for _, n := range c.Nodes() {
 		if n.process != nil && !n.process.Exited() {
 			_ = syscall.Kill(n.process.PID(), syscall.SIGCONT)
-			n.process.Dump()
+			wg.Go(n.process.Dump)
 		}
 	}
+	wg.Wait()
 	return c.Logs(1 << 20)
 }
 
