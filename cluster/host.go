@@ -59,6 +59,9 @@ type Host struct {
 	meters sync.Map // of accesses, *heat.Meter by fragment that is or was led here
 	ending sync.Map // held transactions that are being committed or rolled back, by id
 
+	holders sync.Map      // *Transaction that hold snapshots
+	spread  chan struct{} // told that a snapshot is not held wherever rows of it may come
+
 	closings sync.Map // who asks for a fragment to be closed holds its channel, by fragment
 	heard    sync.Map // the epoch of the map up to which a replica that does not lead has heard of what came to it, by fragment
 	balancer *balance.Balancer
@@ -83,7 +86,7 @@ func New(cfg Config) *Host {
 	if cfg.Storage.Pace == nil {
 		cfg.Storage.Pace = storage.NewPace()
 	}
-	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}}
+	h := &Host{cfg: cfg, deadlocks: txn.NewDetector(), replicas: map[txn.FragmentID]*storage.Replica{}, spread: make(chan struct{}, 1)}
 	h.busy = &busy{}
 	h.coordinator.Clock = cfg.Clock
 	h.balancer = balance.New(balance.Config{Catalog: cfg.Catalog, Sizes: h.sizes, Heat: h.heats, Cut: h.segmentCut, KeyText: sysview.SegmentText, Silent: h.Silent, Now: time.Now, Every: cfg.RebalanceLook})
@@ -130,6 +133,7 @@ func (h *Host) Start(ctx context.Context) error {
 	}()
 	h.done.Go(func() { h.balancer.Run(watch, cfg.Logger) })
 	h.done.Go(func() { h.removeLeftovers(watch) })
+	h.done.Go(func() { h.spreadHolds(watch) })
 	if h.several() {
 		h.done.Add(1)
 		go func() {

@@ -3,11 +3,9 @@ package cluster
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/sherddb/sherd/cluster/remote"
 	"github.com/sherddb/sherd/shardmap"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -131,96 +129,4 @@ func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch 
 	}
 	wg.Wait()
 	return T, failed, nil
-}
-
-// HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
-func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
-	t.mu.Lock()
-	o := t.options
-	t.mu.Unlock()
-	t.host.atWork.Store(t.id, true)
-	keep := func(id txn.FragmentID) error {
-		release, err := t.host.keep(context.Background(), id, t.id, T, o)
-		if err == nil {
-			t.mu.Lock()
-			t.holds = append(t.holds, release)
-			t.mu.Unlock()
-		}
-		return err
-	}
-	if t.host.links == nil || len(fragments) == 1 {
-		for _, id := range fragments {
-			if err := keep(id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	errs := make([]error, len(fragments))
-	var wg sync.WaitGroup
-	for i, id := range fragments {
-		wg.Go(func() { errs[i] = keep(id) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// HoldSoon is HoldSnapshot in the background, for what replicas that do not lead are read at: without the hold it can be read for as long as old versions
-// are kept, and who needs no leader shall not wait for one.
-func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) error {
-	if t.host.links == nil {
-		return t.HoldSnapshot(fragments, T)
-	}
-	t.mu.Lock()
-	o := t.options
-	t.mu.Unlock()
-	t.host.atWork.Store(t.id, true)
-	for _, id := range fragments {
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), holdTime)
-			defer cancel()
-			release, err := t.host.keep(ctx, id, t.id, T, o)
-			if err != nil {
-				return
-			}
-			t.mu.Lock()
-			over := t.over
-			if !over {
-				t.holds = append(t.holds, release)
-			}
-			t.mu.Unlock()
-			if over {
-				release()
-			}
-		}()
-	}
-	return nil
-}
-
-const holdTime = 10 * time.Second
-
-// keep keeps what is visible at T readable, for a transaction, until release is called.
-func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
-	err = h.ask(ctx, f, func(l leader) error {
-		release, err = l.Keep(ctx, id, T, o)
-		return err
-	})
-	return release, err
-}
-
-// letGo ends the holds, with the transaction.
-func (t *Transaction) letGo() {
-	t.host.atWork.Delete(t.id)
-	t.mu.Lock()
-	holds := t.holds
-	t.holds, t.over = nil, true
-	t.mu.Unlock()
-	for _, release := range holds {
-		release()
-	}
 }

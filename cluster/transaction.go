@@ -16,13 +16,14 @@ type Transaction struct {
 	host *Host
 	id   txn.ID
 
-	mu      sync.Mutex
-	parts   map[txn.FragmentID]part // guarded by mu
-	change  *catalog.Change         // of definitions, nil: none; guarded by mu
-	holds   []func()                // let go of snapshots held; guarded by mu
-	over    bool                    // they were let go of; guarded by mu
-	scope   exec.Scope              // guarded by mu
-	options exec.TransactionOptions // guarded by mu
+	mu        sync.Mutex
+	parts     map[txn.FragmentID]part // guarded by mu
+	change    *catalog.Change         // of definitions, nil: none; guarded by mu
+	snapshots []heldSnapshot          // guarded by mu
+	holds     []func()                // let go of them; guarded by mu
+	over      bool                    // they were let go of; guarded by mu
+	scope     exec.Scope              // guarded by mu
+	options   exec.TransactionOptions // guarded by mu
 }
 
 // Begin opens a transaction; it costs nothing until it is used.
