@@ -165,13 +165,25 @@ func (s *Session) allowed() error {
 	return nil
 }
 
-// failed lets an error end or spoil the transaction, and returns it.
+// failed lets an error end or spoil the transaction, and gives it as the client gets it.
 func (s *Session) failed(err error) error {
 	if err != nil {
+		err = clockJumped(err)
 		s.countError(err)
 		s.fail()
 	}
 	return err
+}
+
+// clockJumped has a timestamp that was refused not look like a value of the client's: it is of this node's clock or of another's, one of which has jumped, and
+// other nodes serve. Times of the past that a client names are looked at before.
+func clockJumped(err error) error {
+	if !txn.IsAhead(err) {
+		return err
+	}
+	e := *pgerr.From(err)
+	e.Code, e.Hint = pgerr.CannotConnectNow, "Try again in a moment, or at another node. Set the clocks of the nodes right."
+	return &e
 }
 
 // analysis is the context in which the session's statements are analysed.

@@ -317,5 +317,5 @@ func (s *Session) Sync(ctx context.Context) error {
 	if s.tx == nil || s.tx.explicit {
 		return nil
 	}
-	return s.commit(ctx)
+	return clockJumped(s.commit(ctx))
 }

@@ -112,10 +112,10 @@ func (c *Clock) Merge(t Timestamp) error {
 
 const aheadOfClock = " is ahead of this node's clock"
 
-// IsAhead tells whether an error is the refusal of a timestamp (Check), here or on another node.
+// IsAhead tells whether an error is the refusal of a timestamp (Check), here or on another node, or what clients are told of one.
 func IsAhead(err error) bool {
 	var e *pgerr.Error
-	return errors.As(err, &e) && e.Code == pgerr.InvalidParameterValue && strings.HasSuffix(e.Message, aheadOfClock)
+	return errors.As(err, &e) && (e.Code == pgerr.InvalidParameterValue || e.Code == pgerr.CannotConnectNow) && strings.HasSuffix(e.Message, aheadOfClock)
 }
 
 // Check refuses a timestamp too far ahead of the wall clock, or of where most nodes are if that is behind them.
