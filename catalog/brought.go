@@ -24,7 +24,8 @@ type feature struct {
 var brought = []feature{
 	{
 		clusterversion.RangeTables, "range tables and key ranges",
-		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top", "sherd.catalog.Move.resegment"}, kinds(ResegmentJob),
+		[]protoreflect.FullName{"sherd.catalog.Table.segments", "sherd.catalog.BucketMap.top", "sherd.catalog.Move.resegment", "sherd.catalog.Move.segments", "sherd.catalog.Move.more_segments"},
+		kinds(ResegmentJob),
 	},
 	{
 		clusterversion.SplitDocuments, "counters and split documents",

@@ -197,5 +197,5 @@ func (c *Change) pinMoved(m RunningMove, micros int64) error {
 	d.Pins = append(d.Pins, Pin{m.Interval, m.Target, m.Anchors})
 	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
 	a := Author{Who: m.Who, Why: m.Why, Plan: m.Plan, Micros: micros}
-	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, m.Interval.String(), "pinned to "+d.NameOf(m.Target)))
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, m.Subject(), "pinned to "+d.NameOf(m.Target)))
 }

@@ -66,7 +66,10 @@ type Move struct {
 	Anchors []string
 	// Resegment, of a ResegmentJob, says what becomes of the buckets, which are segments of a range table; Interval spans them then.
 	Resegment *Resegment
-	Step      MoveStep
+	// Segments says which segments of range tables the buckets are, the first of them, and MoreSegments how many there are besides. None: they are hashed.
+	Segments     []MovedSegment
+	MoreSegments uint32
+	Step         MoveStep
 
 	// Counters, of all steps together.
 	Steps            int64 // that have flipped
@@ -81,7 +84,7 @@ func encodeMove(m *Move) *pb.Move {
 	p := &pb.Move{
 		Lo: m.Lo, Hi: m.Hi, Source: m.Source, Target: m.Target, Who: m.Who, Why: m.Why, Plan: m.Plan, Steps: m.Steps, Bytes: m.Bytes,
 		Documents: m.Documents, BlockedMicros: m.Blocked, WorstMicros: m.Worst, Retries: m.Retries, Rate: m.Rate, Waits: m.Waits, Pin: m.Pin,
-		Anchors: m.Anchors, Resegment: encodeResegment(m.Resegment),
+		Anchors: m.Anchors, Resegment: encodeResegment(m.Resegment), Segments: encodeMovedSegments(m.Segments), MoreSegments: m.MoreSegments,
 	}
 	if s := m.Step; s.Number != 0 {
 		p.Step = &pb.MoveStep{Number: s.Number, Lo: s.Lo, Hi: s.Hi, Source: s.Source, Phase: uint32(s.Phase), F: s.F, Since: s.Since, Receipt: s.Receipt}
@@ -94,7 +97,7 @@ func decodeMove(p *pb.Move) (*Move, error) {
 		Interval: shardmap.Interval{Lo: p.GetLo(), Hi: p.GetHi()}, Source: p.GetSource(), Target: p.GetTarget(), Who: p.GetWho(), Why: p.GetWhy(),
 		Plan: p.GetPlan(), Steps: p.GetSteps(), Bytes: p.GetBytes(), Documents: p.GetDocuments(), Blocked: p.GetBlockedMicros(),
 		Worst: p.GetWorstMicros(), Retries: p.GetRetries(), Rate: p.GetRate(), Waits: p.GetWaits(), Pin: p.GetPin(),
-		Anchors: p.GetAnchors(), Resegment: decodeResegment(p.GetResegment()),
+		Anchors: p.GetAnchors(), Resegment: decodeResegment(p.GetResegment()), Segments: decodeMovedSegments(p.GetSegments()), MoreSegments: p.GetMoreSegments(),
 	}
 	if s := p.GetStep(); s != nil {
 		if s.GetPhase() > uint32(StepDone) {

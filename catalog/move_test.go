@@ -50,6 +50,8 @@ func TestMoveFormat(t *testing.T) {
 	flipped := fullMove()
 	flipped.Step.F, flipped.Step.Since, flipped.Step.Receipt, flipped.Pin = 1<<60+1, 1<<60, 3, true
 	flipped.Anchors = []string{"customers/1-A"}
+	flipped.Segments = []MovedSegment{{16400, 16401, "r", shardmap.KeyRange{Start: []byte{1}}}, {16400, 16401, "r", shardmap.KeyRange{Start: []byte{7}, End: []byte{9}}}}
+	flipped.MoreSegments = 2
 	if m, err := NewMoveJob(3, 5, flipped, 77).Move(); err != nil || !reflect.DeepEqual(m, flipped) {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -67,7 +69,7 @@ func TestMoveFormat(t *testing.T) {
 	noteFields(zero, "Move", reflect.ValueOf(fullMove()).Elem())
 	noteFields(zero, "EndedMove", reflect.ValueOf(e.ops[2].desc.(*Record).Move).Elem())
 	for path, is := range zero {
-		if is && path != "Move.Pin" && path != "Move.Anchors" && path != "Move.Resegment" {
+		if is && path != "Move.Pin" && path != "Move.Anchors" && path != "Move.Resegment" && path != "Move.Segments" && path != "Move.MoreSegments" {
 			t.Errorf("%s is zero", path)
 		}
 	}

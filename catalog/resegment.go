@@ -219,14 +219,6 @@ func (r *Resegment) remaining(m *shardmap.Map) (out []shardmap.Range) {
 	return out
 }
 
-// Subject names for people what a move is about.
-func (m *Move) Subject() string {
-	if m.Resegment != nil {
-		return m.Resegment.What
-	}
-	return m.Interval.String()
-}
-
 // Count is how many buckets a move is about.
 func (m *Move) Count() int {
 	if m.Resegment != nil {

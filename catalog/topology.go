@@ -94,6 +94,7 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 		}
 	}
 	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
+	c.nameSegments(d.OID, m)
 	return c.PutJob(NewMoveJob(id, d.OID, m, a.Micros))
 }
 
@@ -169,7 +170,7 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	}
 	d.Pins = append(d.Pins, Pin{Interval: v, Fragment: fragment})
 	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
-	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, v.String(), fmt.Sprintf("pinned to %s", name)))
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), fmt.Sprintf("pinned to %s", name)))
 }
 
 // Unpin ends the pins that lie within an interval. One that reaches beyond it stays, and is an error.
@@ -191,5 +192,5 @@ func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
 		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v)
 	}
 	d.Pins = slices.DeleteFunc(d.Pins, func(p Pin) bool { return p.Intersect(v) == p.Interval })
-	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, v.String(), "unpinned"))
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), "unpinned"))
 }

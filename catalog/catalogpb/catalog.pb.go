@@ -3264,11 +3264,13 @@ type Move struct {
 	BlockedMicros int64                  `protobuf:"varint,12,opt,name=blocked_micros,json=blockedMicros,proto3" json:"blocked_micros,omitempty"` // writes, all steps together
 	WorstMicros   int64                  `protobuf:"varint,13,opt,name=worst_micros,json=worstMicros,proto3" json:"worst_micros,omitempty"`       // of one fence
 	Retries       int64                  `protobuf:"varint,14,opt,name=retries,proto3" json:"retries,omitempty"`
-	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`          // bytes per second, lately
-	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"`         // for what; empty: it goes on
-	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`            // when all are there
-	Anchors       []string               `protobuf:"bytes,20,rep,name=anchors,proto3" json:"anchors,omitempty"`     // with pin: ids that they are pinned for
-	Resegment     *Resegment             `protobuf:"bytes,21,opt,name=resegment,proto3" json:"resegment,omitempty"` // set: of a job of kind resegment
+	Rate          int64                  `protobuf:"varint,15,opt,name=rate,proto3" json:"rate,omitempty"`                                     // bytes per second, lately
+	Waits         string                 `protobuf:"bytes,16,opt,name=waits,proto3" json:"waits,omitempty"`                                    // for what; empty: it goes on
+	Pin           bool                   `protobuf:"varint,17,opt,name=pin,proto3" json:"pin,omitempty"`                                       // when all are there
+	Anchors       []string               `protobuf:"bytes,20,rep,name=anchors,proto3" json:"anchors,omitempty"`                                // with pin: ids that they are pinned for
+	Resegment     *Resegment             `protobuf:"bytes,21,opt,name=resegment,proto3" json:"resegment,omitempty"`                            // set: of a job of kind resegment
+	Segments      []*MovedSegment        `protobuf:"bytes,22,rep,name=segments,proto3" json:"segments,omitempty"`                              // that the buckets were when it began, the first of them
+	MoreSegments  uint32                 `protobuf:"varint,23,opt,name=more_segments,json=moreSegments,proto3" json:"more_segments,omitempty"` // how many there are besides
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3436,6 +3438,97 @@ func (x *Move) GetResegment() *Resegment {
 	return nil
 }
 
+func (x *Move) GetSegments() []*MovedSegment {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *Move) GetMoreSegments() uint32 {
+	if x != nil {
+		return x.MoreSegments
+	}
+	return 0
+}
+
+// MovedSegment is a segment of a range table.
+type MovedSegment struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         uint32                 `protobuf:"varint,1,opt,name=table,proto3" json:"table,omitempty"`
+	Storage       uint32                 `protobuf:"varint,2,opt,name=storage,proto3" json:"storage,omitempty"` // of the rows: while it is the table's, keys are read as its columns say
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`        // the table's
+	Start         []byte                 `protobuf:"bytes,4,opt,name=start,proto3" json:"start,omitempty"`
+	End           []byte                 `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"` // empty: there is none behind it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MovedSegment) Reset() {
+	*x = MovedSegment{}
+	mi := &file_catalog_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovedSegment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovedSegment) ProtoMessage() {}
+
+func (x *MovedSegment) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovedSegment.ProtoReflect.Descriptor instead.
+func (*MovedSegment) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *MovedSegment) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *MovedSegment) GetStorage() uint32 {
+	if x != nil {
+		return x.Storage
+	}
+	return 0
+}
+
+func (x *MovedSegment) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MovedSegment) GetStart() []byte {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *MovedSegment) GetEnd() []byte {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
 // Resegment has segments of a range table take the place of others.
 type Resegment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3449,7 +3542,7 @@ type Resegment struct {
 
 func (x *Resegment) Reset() {
 	*x = Resegment{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3554,7 @@ func (x *Resegment) String() string {
 func (*Resegment) ProtoMessage() {}
 
 func (x *Resegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3567,7 @@ func (x *Resegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
 func (*Resegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Resegment) GetTable() uint32 {
@@ -3522,7 +3615,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3627,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3640,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3619,7 +3712,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +3724,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +3737,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3693,7 +3786,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +3798,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +3811,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Record) GetId() uint64 {
@@ -3798,7 +3891,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3810,7 +3903,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3823,7 +3916,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -3882,7 +3975,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3894,7 +3987,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3907,7 +4000,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -4005,7 +4098,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4017,7 +4110,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4030,7 +4123,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -4070,7 +4163,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4082,7 +4175,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4095,7 +4188,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{42}
+	return file_catalog_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4588,7 +4681,7 @@ const file_catalog_proto_rawDesc = "" +
 	" \x01(\x03R\rstartedMicros\x12%\n" +
 	"\x0eupdated_micros\x18\v \x01(\x03R\rupdatedMicros\x12\x12\n" +
 	"\x04node\x18\f \x01(\rR\x04node\x12\x14\n" +
-	"\x05swept\x18\r \x03(\rR\x05swept\"\xf7\x03\n" +
+	"\x05swept\x18\r \x03(\rR\x05swept\"\xd5\x04\n" +
 	"\x04Move\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x16\n" +
@@ -4609,7 +4702,15 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05waits\x18\x10 \x01(\tR\x05waits\x12\x10\n" +
 	"\x03pin\x18\x11 \x01(\bR\x03pin\x12\x18\n" +
 	"\aanchors\x18\x14 \x03(\tR\aanchors\x126\n" +
-	"\tresegment\x18\x15 \x01(\v2\x18.sherd.catalog.ResegmentR\tresegment\"q\n" +
+	"\tresegment\x18\x15 \x01(\v2\x18.sherd.catalog.ResegmentR\tresegment\x127\n" +
+	"\bsegments\x18\x16 \x03(\v2\x1b.sherd.catalog.MovedSegmentR\bsegments\x12#\n" +
+	"\rmore_segments\x18\x17 \x01(\rR\fmoreSegments\"z\n" +
+	"\fMovedSegment\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
+	"\astorage\x18\x02 \x01(\rR\astorage\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
+	"\x05start\x18\x04 \x01(\fR\x05start\x12\x10\n" +
+	"\x03end\x18\x05 \x01(\fR\x03end\"q\n" +
 	"\tResegment\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x10\n" +
 	"\x03old\x18\x02 \x03(\rR\x03old\x12(\n" +
@@ -4691,58 +4792,59 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_catalog_proto_goTypes = []any{
-	(*Entry)(nil),       // 0: sherd.catalog.Entry
-	(*Prepare)(nil),     // 1: sherd.catalog.Prepare
-	(*Held)(nil),        // 2: sherd.catalog.Held
-	(*TableLock)(nil),   // 3: sherd.catalog.TableLock
-	(*Decide)(nil),      // 4: sherd.catalog.Decide
-	(*Forget)(nil),      // 5: sherd.catalog.Forget
-	(*Decided)(nil),     // 6: sherd.catalog.Decided
-	(*Batch)(nil),       // 7: sherd.catalog.Batch
-	(*Op)(nil),          // 8: sherd.catalog.Op
-	(*Ref)(nil),         // 9: sherd.catalog.Ref
-	(*Allocate)(nil),    // 10: sherd.catalog.Allocate
-	(*Cluster)(nil),     // 11: sherd.catalog.Cluster
-	(*Database)(nil),    // 12: sherd.catalog.Database
-	(*PrefixRule)(nil),  // 13: sherd.catalog.PrefixRule
-	(*Pin)(nil),         // 14: sherd.catalog.Pin
-	(*Fragment)(nil),    // 15: sherd.catalog.Fragment
-	(*BucketMap)(nil),   // 16: sherd.catalog.BucketMap
-	(*BucketRange)(nil), // 17: sherd.catalog.BucketRange
-	(*Schema)(nil),      // 18: sherd.catalog.Schema
-	(*Table)(nil),       // 19: sherd.catalog.Table
-	(*Hot)(nil),         // 20: sherd.catalog.Hot
-	(*Counter)(nil),     // 21: sherd.catalog.Counter
-	(*HotDocument)(nil), // 22: sherd.catalog.HotDocument
-	(*Segment)(nil),     // 23: sherd.catalog.Segment
-	(*Sequence)(nil),    // 24: sherd.catalog.Sequence
-	(*Column)(nil),      // 25: sherd.catalog.Column
-	(*Constraint)(nil),  // 26: sherd.catalog.Constraint
-	(*Reference)(nil),   // 27: sherd.catalog.Reference
-	(*Index)(nil),       // 28: sherd.catalog.Index
-	(*Role)(nil),        // 29: sherd.catalog.Role
-	(*Node)(nil),        // 30: sherd.catalog.Node
-	(*Authority)(nil),   // 31: sherd.catalog.Authority
-	(*JoinToken)(nil),   // 32: sherd.catalog.JoinToken
-	(*Job)(nil),         // 33: sherd.catalog.Job
-	(*Move)(nil),        // 34: sherd.catalog.Move
-	(*Resegment)(nil),   // 35: sherd.catalog.Resegment
-	(*MoveStep)(nil),    // 36: sherd.catalog.MoveStep
-	(*Removal)(nil),     // 37: sherd.catalog.Removal
-	(*Record)(nil),      // 38: sherd.catalog.Record
-	(*EndedMove)(nil),   // 39: sherd.catalog.EndedMove
-	(*Snapshot)(nil),    // 40: sherd.catalog.Snapshot
-	(*IDCounter)(nil),   // 41: sherd.catalog.IDCounter
-	(*Object)(nil),      // 42: sherd.catalog.Object
-	nil,                 // 43: sherd.catalog.Cluster.SettingsEntry
-	nil,                 // 44: sherd.catalog.Database.SettingsEntry
-	nil,                 // 45: sherd.catalog.Table.OptionsEntry
-	nil,                 // 46: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                 // 47: sherd.catalog.Index.OptionsEntry
-	nil,                 // 48: sherd.catalog.Role.SettingsEntry
-	nil,                 // 49: sherd.catalog.Node.LabelsEntry
+	(*Entry)(nil),        // 0: sherd.catalog.Entry
+	(*Prepare)(nil),      // 1: sherd.catalog.Prepare
+	(*Held)(nil),         // 2: sherd.catalog.Held
+	(*TableLock)(nil),    // 3: sherd.catalog.TableLock
+	(*Decide)(nil),       // 4: sherd.catalog.Decide
+	(*Forget)(nil),       // 5: sherd.catalog.Forget
+	(*Decided)(nil),      // 6: sherd.catalog.Decided
+	(*Batch)(nil),        // 7: sherd.catalog.Batch
+	(*Op)(nil),           // 8: sherd.catalog.Op
+	(*Ref)(nil),          // 9: sherd.catalog.Ref
+	(*Allocate)(nil),     // 10: sherd.catalog.Allocate
+	(*Cluster)(nil),      // 11: sherd.catalog.Cluster
+	(*Database)(nil),     // 12: sherd.catalog.Database
+	(*PrefixRule)(nil),   // 13: sherd.catalog.PrefixRule
+	(*Pin)(nil),          // 14: sherd.catalog.Pin
+	(*Fragment)(nil),     // 15: sherd.catalog.Fragment
+	(*BucketMap)(nil),    // 16: sherd.catalog.BucketMap
+	(*BucketRange)(nil),  // 17: sherd.catalog.BucketRange
+	(*Schema)(nil),       // 18: sherd.catalog.Schema
+	(*Table)(nil),        // 19: sherd.catalog.Table
+	(*Hot)(nil),          // 20: sherd.catalog.Hot
+	(*Counter)(nil),      // 21: sherd.catalog.Counter
+	(*HotDocument)(nil),  // 22: sherd.catalog.HotDocument
+	(*Segment)(nil),      // 23: sherd.catalog.Segment
+	(*Sequence)(nil),     // 24: sherd.catalog.Sequence
+	(*Column)(nil),       // 25: sherd.catalog.Column
+	(*Constraint)(nil),   // 26: sherd.catalog.Constraint
+	(*Reference)(nil),    // 27: sherd.catalog.Reference
+	(*Index)(nil),        // 28: sherd.catalog.Index
+	(*Role)(nil),         // 29: sherd.catalog.Role
+	(*Node)(nil),         // 30: sherd.catalog.Node
+	(*Authority)(nil),    // 31: sherd.catalog.Authority
+	(*JoinToken)(nil),    // 32: sherd.catalog.JoinToken
+	(*Job)(nil),          // 33: sherd.catalog.Job
+	(*Move)(nil),         // 34: sherd.catalog.Move
+	(*MovedSegment)(nil), // 35: sherd.catalog.MovedSegment
+	(*Resegment)(nil),    // 36: sherd.catalog.Resegment
+	(*MoveStep)(nil),     // 37: sherd.catalog.MoveStep
+	(*Removal)(nil),      // 38: sherd.catalog.Removal
+	(*Record)(nil),       // 39: sherd.catalog.Record
+	(*EndedMove)(nil),    // 40: sherd.catalog.EndedMove
+	(*Snapshot)(nil),     // 41: sherd.catalog.Snapshot
+	(*IDCounter)(nil),    // 42: sherd.catalog.IDCounter
+	(*Object)(nil),       // 43: sherd.catalog.Object
+	nil,                  // 44: sherd.catalog.Cluster.SettingsEntry
+	nil,                  // 45: sherd.catalog.Database.SettingsEntry
+	nil,                  // 46: sherd.catalog.Table.OptionsEntry
+	nil,                  // 47: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                  // 48: sherd.catalog.Index.OptionsEntry
+	nil,                  // 49: sherd.catalog.Role.SettingsEntry
+	nil,                  // 50: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -4754,21 +4856,21 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	42, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	43, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	43, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	44, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	44, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	45, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	25, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	26, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	28, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	45, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	46, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	46, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	47, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	24, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	20, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	23, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -4776,34 +4878,35 @@ var file_catalog_proto_depIdxs = []int32{
 	21, // 28: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	22, // 29: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	27, // 30: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	47, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	48, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	49, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	36, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	35, // 35: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
-	23, // 36: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
-	39, // 37: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	34, // 38: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	42, // 39: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	41, // 40: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 41: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 42: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 43: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 44: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 45: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	18, // 46: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	19, // 47: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	29, // 48: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	30, // 49: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	33, // 50: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	31, // 51: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	32, // 52: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	38, // 53: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	54, // [54:54] is the sub-list for method output_type
-	54, // [54:54] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	48, // 31: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	49, // 32: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	50, // 33: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	37, // 34: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	36, // 35: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	35, // 36: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
+	23, // 37: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	40, // 38: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	34, // 39: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	43, // 40: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	42, // 41: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 42: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 43: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 44: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 45: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 46: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	18, // 47: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	19, // 48: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	29, // 49: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	30, // 50: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	33, // 51: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	31, // 52: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	32, // 53: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	39, // 54: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -4824,7 +4927,7 @@ func file_catalog_proto_init() {
 		(*Op_Require)(nil),
 	}
 	file_catalog_proto_msgTypes[25].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[42].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[43].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -4842,7 +4945,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   50,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -58,9 +58,12 @@ func (e *Env) moving(j *catalog.Job) (object, progress string) {
 	}
 	waits := ""
 	if m, err := j.Move(); err == nil {
-		object, progress, waits = fmt.Sprintf("buckets %v to %s", m.Interval, d.NameOf(m.Target)), fmt.Sprintf("%d of %d buckets left", left(m), m.Count()), m.Waits
-		if m.Resegment != nil {
-			object = m.Subject()
+		object, progress, waits = "buckets "+m.Interval.String(), fmt.Sprintf("%d of %d buckets left", left(m), m.Count()), m.Waits
+		if m.Resegment != nil || len(m.Segments) > 0 {
+			object = m.Name(e.keysOf)
+		}
+		if m.Resegment == nil {
+			object += " to " + d.NameOf(m.Target)
 		}
 	}
 	if r, err := j.Removal(); err == nil {

@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -29,7 +30,7 @@ func moves(b *builder) error {
 				source = d.NameOf(r.Fragment)
 			}
 		}
-		r := b.row().int("id", int64(m.Job.ID)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).
+		r := b.row().int("id", int64(m.Job.ID)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).
 			text("target", d.NameOf(m.Target)).text("state", string(m.Job.State)).int("buckets_left", int64(left)).int("bytes_left", bytes).
 			int("documents", m.Documents).int("bytes", m.Bytes).int("bytes_per_second", m.Rate).set("blocked_ms", milliseconds(m.Blocked)).
 			set("worst_blocked_ms", milliseconds(m.Worst)).int("retries", m.Retries).optional("waits_for", m.Waits).
@@ -75,8 +76,8 @@ func moveHistory(b *builder) error {
 		if m == nil || r.Database != d.OID {
 			continue
 		}
-		err := b.row().int("id", int64(m.Job)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).optional("target", d.NameOf(m.Target)).
-			text("outcome", m.Outcome).time("started", time.UnixMicro(m.StartedMicros)).time("ended", r.At()).int("steps", m.Steps).
+		err := b.row().int("id", int64(m.Job)).text("what", m.Name(b.env.keysOf)).int("first_bucket", int64(m.Lo)).int("end_bucket", int64(m.Hi)).
+			optional("target", d.NameOf(m.Target)).text("outcome", m.Outcome).time("started", time.UnixMicro(m.StartedMicros)).time("ended", r.At()).int("steps", m.Steps).
 			int("documents", m.Documents).int("bytes", m.Bytes).set("blocked_ms", milliseconds(m.Blocked)).set("worst_blocked_ms", milliseconds(m.Worst)).
 			int("retries", m.Retries).text("who", m.Who).optional("why", m.Why).plan(m.Plan).optional("error", m.Error).send()
 		if err != nil {
@@ -89,7 +90,7 @@ func moveHistory(b *builder) error {
 // changelog is sherd.changelog. What concerns other databases is shown too: it tells nothing of what they hold.
 func changelog(b *builder) error {
 	for r := range b.env.View.Records() {
-		row := b.row().time("at", r.At()).text("kind", r.Kind).optional("database", b.env.databaseName(r.Database)).text("subject", r.Subject).
+		row := b.row().time("at", r.At()).text("kind", r.Kind).optional("database", b.env.databaseName(r.Database)).text("subject", b.env.subjectOf(r)).
 			text("change", changeText(r)).text("who", r.Who).optional("why", r.Why).plan(r.Plan)
 		if err := row.send(); err != nil {
 			return err
@@ -104,6 +105,23 @@ func changeText(r *catalog.Record) string {
 		return "move " + r.Move.Outcome
 	}
 	return r.Change
+}
+
+// subjectOf names what a record is about; of a move, in the words of sherd.move_history.
+func (e *Env) subjectOf(r *catalog.Record) string {
+	if r.Move != nil && len(r.Move.Segments) > 0 {
+		return r.Move.Name(e.keysOf)
+	}
+	return r.Subject
+}
+
+// keysOf names a segment that was moved as sherd.segments does, with its keys in words while the table has rows with such keys.
+func (e *Env) keysOf(s *catalog.MovedSegment) string {
+	t := e.View.Table(s.Table)
+	if t == nil || t.StorageID != s.Storage {
+		return s.String()
+	}
+	return fmt.Sprintf("%v [%s, %s)", s, SegmentText(t, s.Keys.Start), SegmentText(t, s.Keys.End))
 }
 
 func (e *Env) databaseName(oid catalog.OID) string {

@@ -1,0 +1,93 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/shardmap"
+)
+
+// MovedSegment is a segment of a range table as it was when a move of it began: by its bucket nobody finds it once it was split or merged, or the table is gone.
+type MovedSegment struct {
+	Table   OID
+	Storage uint32 // of the rows: while it is the table's, the columns of the primary key say how Keys are read
+	Name    string // the table's
+	Keys    shardmap.KeyRange
+}
+
+// String names it as sherd.segments does.
+func (s *MovedSegment) String() string { return s.Keys.String() }
+
+// namedSegments is how many segments of one move are named.
+const namedSegments = 4
+
+// nameSegments has a move say which segments its buckets are, and how many more.
+func (c *Change) nameSegments(database OID, m *Move) {
+	if m.Lo < shardmap.BucketCount {
+		return
+	}
+	set := shardmap.NewBucketSet(m.Interval)
+	for t := range c.base.Tables(database) {
+		for i, s := range t.Segments {
+			switch {
+			case !set.Contains(s.Bucket):
+			case len(m.Segments) == namedSegments:
+				m.MoreSegments++
+			default:
+				m.Segments = append(m.Segments, MovedSegment{Table: t.OID, Storage: t.StorageID, Name: t.Name, Keys: t.Segments.Range(i)})
+			}
+		}
+	}
+}
+
+// nameOf names buckets as a move of them would.
+func (c *Change) nameOf(database OID, v shardmap.Interval) string {
+	m := &Move{Interval: v}
+	c.nameSegments(database, m)
+	return m.Subject()
+}
+
+// Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.
+func (m *Move) Name(keys func(*MovedSegment) string) string {
+	switch {
+	case m.Resegment != nil:
+		return m.Resegment.What
+	case len(m.Segments) == 0:
+		return m.Interval.String()
+	}
+	var b strings.Builder
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		switch {
+		case i == 0:
+			b.WriteString(s.Name + ": ")
+		case m.Segments[i-1].Table != s.Table:
+			b.WriteString("; " + s.Name + ": ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(keys(s))
+	}
+	if m.MoreSegments > 0 {
+		fmt.Fprintf(&b, " and %d more", m.MoreSegments)
+	}
+	return b.String()
+}
+
+// Subject is Name as it is kept: with the names that sherd.segments has.
+func (m *Move) Subject() string { return m.Name((*MovedSegment).String) }
+
+func encodeMovedSegments(list []MovedSegment) (out []*pb.MovedSegment) {
+	for _, s := range list {
+		out = append(out, &pb.MovedSegment{Table: s.Table, Storage: s.Storage, Name: s.Name, Start: s.Keys.Start, End: s.Keys.End})
+	}
+	return out
+}
+
+func decodeMovedSegments(list []*pb.MovedSegment) (out []MovedSegment) {
+	for _, p := range list {
+		out = append(out, MovedSegment{Table: p.GetTable(), Storage: p.GetStorage(), Name: p.GetName(), Keys: shardmap.KeyRange{Start: p.GetStart(), End: p.GetEnd()}})
+	}
+	return out
+}
