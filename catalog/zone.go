@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -16,7 +17,7 @@ type Zone struct {
 	Fragment *Fragment
 	Rule     shardmap.LabelRule
 	Want     int      // replicas
-	Nodes    []uint32 // that may have a replica by the rule and hold fragments
+	Nodes    []uint32 // that may have a replica by the rule, hold fragments, and are of those that the fragment is bound to
 	Inside   []uint32 // with a replica, allowed by the rule
 	Outside  []uint32 // with a replica, against it
 }
@@ -31,13 +32,21 @@ func (z *Zone) State() string {
 	case z.Kept() && inside >= z.Want && !joining:
 		return "kept"
 	case z.Kept() && len(z.Nodes) < z.Want:
-		return fmt.Sprintf("kept, with %d of %d replicas: too few nodes have the labels", inside, z.Want)
+		return fmt.Sprintf("kept, with %d of %d replicas: too few nodes%s have the labels", inside, z.Want, z.bound())
 	case z.Kept():
 		return fmt.Sprintf("kept, replicas are added: %d of %d", inside-len(z.Fragment.Joining), z.Want)
 	case len(z.Nodes) == 0:
-		return "not kept: no node has the labels"
+		return "not kept: no node" + z.bound() + " has the labels"
 	}
 	return fmt.Sprintf("replicas are moving: %d outside", len(z.Outside))
+}
+
+// bound tells of the nodes that may have replicas, where the fragment is bound to some.
+func (z *Zone) bound() string {
+	if len(z.Fragment.On) == 0 {
+		return ""
+	}
+	return " of those that it is bound to"
 }
 
 // ZoneOf looks at a fragment's rule; ok is false where it has none. A removed node is outside.
@@ -47,7 +56,7 @@ func (v *View) ZoneOf(d *Database, f *Fragment) (z Zone, ok bool) {
 		return z, false
 	}
 	for n := range v.Nodes() {
-		if n.HoldsFragments() && z.Rule.Allows(n.Labels) {
+		if n.HoldsFragments() && z.Rule.Allows(n.Labels) && (len(f.On) == 0 || slices.Contains(f.On, n.ID)) {
 			z.Nodes = append(z.Nodes, n.ID)
 		}
 	}
@@ -103,6 +112,9 @@ func (z *Zone) Shortage(name string) *pgerr.Error {
 	case len(z.Nodes) == 0:
 		e.Message = fmt.Sprintf(`no node that may hold the replicas of fragment "%s" has labels %s`, name, z.Rule)
 		e.Detail = "They stay where they are until one joins; sherd.zones tells how the rule is kept."
+		if len(z.Fragment.On) > 0 {
+			e.Detail = "They stay where they are: the fragment is bound to some nodes, and these have other labels; sherd.set_replication_factor lets it go."
+		}
 	default:
 		e.Message = fmt.Sprintf(`fragment "%s" shall have %d replicas on nodes with labels %s, and these are %d`, name, z.Want, z.Rule, len(z.Nodes))
 		e.Detail = "It has as many as there are such nodes, and the others when more join; sherd.zones tells how the rule is kept."

@@ -87,6 +87,11 @@ func TestZones(t *testing.T) {
 			t.Errorf("%+v: %v", c, list)
 		}
 	}
+	f.Labels, f.Replicas, f.Nodes, f.Joining, f.On = labelRule(t, "region=us"), 2, []uint32{1, 3}, nil, []uint32{1, 3}
+	z, _ := v.ZoneOf(d, f)
+	if list := v.Shortages(d, ""); z.State() != "not kept: no node of those that it is bound to has the labels" || len(list) != 1 || !strings.Contains(list[0].Detail, "is bound to some nodes") {
+		t.Errorf("bound elsewhere: %s, %v", z.State(), list)
+	}
 	if f.Labels, d.Labels = nil, nil; len(v.Zones(d)) != 0 {
 		t.Error("a zone without a rule")
 	}
@@ -197,5 +202,25 @@ func TestPinAnchors(t *testing.T) {
 	}
 	if n, err := unpin(Anchor{"c/4", half + 1}, Anchor{"c/0", half + 1}); err != nil || n != 1 {
 		t.Errorf("%d ended, %v", n, err)
+	}
+}
+
+// TestBoundAgainstLabels: a fragment is not bound to nodes that its rule does not allow.
+func TestBoundAgainstLabels(t *testing.T) {
+	c := openBootstrapped(t)
+	name := c.View().Database(PostgresDB).FragmentName(&c.View().Database(PostgresDB).Fragments[0])
+	bind := func(_ *View, ch *Change) error {
+		return ch.SetFragmentFactor(PostgresDB, name, 1, []uint32{1}, Author{Micros: 1})
+	}
+	for rule, want := range map[string]string{"region=moon": pgerr.ObjectNotInPrerequisiteState, "region!=moon": ""} {
+		_, err := c.Update(t.Context(), func(_ *View, ch *Change) error {
+			return ch.SetLabels(PostgresDB, name, labelRule(t, rule), Author{Micros: 1})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Update(t.Context(), bind); (want == "") != (err == nil) || want != "" && !pgerr.Is(err, want) {
+			t.Errorf("%s: %v", rule, err)
+		}
 	}
 }

@@ -40,6 +40,9 @@ func adviseZones(b *builder) error {
 
 func zoneRemedy(d *catalog.Database, z *catalog.Zone) string {
 	name := d.FragmentName(z.Fragment)
+	if len(z.Fragment.On) > 0 {
+		return fmt.Sprintf("SELECT sherd.set_replication_factor('%s', %d, '%s'); lets it go to any node with the labels", d.Name, z.Fragment.Replicas, name)
+	}
 	if len(z.Nodes) == 0 {
 		return fmt.Sprintf("start nodes with --labels as %s, or change the rule with sherd.set_fragment_labels('%s', …)", z.Rule, name)
 	}
