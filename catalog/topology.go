@@ -113,6 +113,14 @@ func (c *Change) AddFragment(database OID, id uint32, nodes []uint32, a Author) 
 	return name, errors.Join(c.PutDatabase(d), c.note(a, FragmentRecord, d, name, "added"))
 }
 
+// Isolate adds a fragment as AddFragment does and begins to move buckets there, which are pinned for an anchor when they have arrived. job is a new number.
+func (c *Change) Isolate(database OID, id uint32, nodes []uint32, job uint64, v shardmap.Interval, anchor string, a Author) (name string, err error) {
+	if name, err = c.AddFragment(database, id, nodes, a); err != nil {
+		return "", err
+	}
+	return name, c.addMove(c.current(c.base.Database(database)), job, &Move{Interval: v, Target: id, Pin: true, Anchors: []string{anchor}}, a)
+}
+
 // SplitRange cuts the range of the bucket map that holds a bucket in two, the second of which begins with it.
 func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))

@@ -104,16 +104,8 @@ func (i info) IsolateAnchor(id string, o builtin.MoveOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := i.addFragment(function, i.CurrentDatabase(), o.Why)
-	if err != nil {
-		return "", err
-	}
-	err = i.topology(function, i.CurrentDatabase(), func(d *catalog.Database, c *catalog.Change) error {
-		f, err := d.FragmentNamed(name)
-		if err != nil {
-			return err
-		}
-		return c.AddMove(job, d.OID, &catalog.Move{Interval: v, Target: f.ID, Pin: true, Anchors: []string{id}}, i.author(o.Why))
+	name, err := i.addFragment(function, i.CurrentDatabase(), func(d catalog.OID, f uint32, nodes []uint32, c *catalog.Change) (string, error) {
+		return c.Isolate(d, f, nodes, job, v, id, i.author(o.Why))
 	})
 	if err == nil && o.Wait {
 		err = i.waitMove(job)
@@ -123,10 +115,13 @@ func (i info) IsolateAnchor(id string, o builtin.MoveOptions) (string, error) {
 
 // AddFragment implements builtin.TopologyInfo.
 func (i info) AddFragment(database, why string) (string, error) {
-	return i.addFragment("add_fragment", database, why)
+	return i.addFragment("add_fragment", database, func(d catalog.OID, f uint32, nodes []uint32, c *catalog.Change) (string, error) {
+		return c.AddFragment(d, f, nodes, i.author(why))
+	})
 }
 
-func (i info) addFragment(function, database, why string) (name string, err error) {
+// addFragment makes a change that adds a fragment of a number on nodes, gives its name, and waits until it serves.
+func (i info) addFragment(function, database string, add func(database catalog.OID, fragment uint32, nodes []uint32, c *catalog.Change) (string, error)) (name string, err error) {
 	if err := i.reshape(function); err != nil {
 		return "", err
 	}
@@ -141,7 +136,7 @@ func (i info) addFragment(function, database, why string) (name string, err erro
 			sites[n].Silent = i.db.cfg.Fragments.Silent(sites[n].ID)
 		}
 		oid = d.OID
-		name, err = c.AddFragment(d.OID, ids[0], shardmap.FirstPlacement(sites, c.Base().ReplicaSets(), d.ReplicationFactor, d.Labels), i.author(why))
+		name, err = add(d.OID, ids[0], shardmap.FirstPlacement(sites, c.Base().ReplicaSets(), d.ReplicationFactor, d.Labels), c)
 		return err
 	})
 	if err != nil {

@@ -152,9 +152,15 @@ func TestTopologyRefusals(t *testing.T) {
 	} {
 		c.want("SELECT sherd."+x[0], x[1])
 	}
+	c.want("CREATE TABLE t (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")
 	c.want("SELECT sherd.pin('postgres', 0, 9, 'postgres$0', why => 'stays')", "\nSELECT 1")
 	c.want("SELECT * FROM sherd.pins", "0|9|postgres$0|{}\nSELECT 1")
 	c.want("SELECT sherd.move_buckets('postgres', 0, 20, 'postgres$1')", `buckets [0,9) are pinned to fragment "postgres$0" (SQLSTATE 55006)`)
+	c.want("SELECT sherd.pin_anchors('t', '{a/1}', sherd.fragment('t', 'a/1'))", "0\nSELECT 1")
+	if got := c.answer("SELECT sherd.isolate_anchor('a/1')"); !strings.Contains(got, "are pinned to fragment") {
+		t.Error(got)
+	}
+	c.want("SELECT count(*) FROM sherd.fragments", "3\nSELECT 1") // none is left without anything in it
 	c.want("SELECT sherd.split_range('postgres', 100)", "\nSELECT 1")
 	c.want("SELECT count(*) FROM sherd.bucket_map", "4\nSELECT 1")
 	c.want("SELECT sherd.merge_ranges('postgres', 100)", "\nSELECT 1")
