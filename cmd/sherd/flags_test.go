@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sherddb/sherd/sql/settings"
 )
 
 // What is given goes before the environment, and that before the file.
@@ -53,6 +56,27 @@ func TestBadConfig(t *testing.T) {
 		}
 		if err := flagsFromElsewhere(cmd, nil); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != 2 {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestVersion: a person who looks for the version tries the flag, as of other programs, or the command.
+func TestVersion(t *testing.T) {
+	var said []string
+	for _, args := range [][]string{{"version"}, {"--version"}, {"-v"}} {
+		var out bytes.Buffer
+		cmd := root()
+		cmd.SetArgs(args)
+		cmd.SetOut(&out)
+		if err := cmd.Execute(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		said = append(said, out.String())
+	}
+	want := "sherd " + settings.Version + " (PostgreSQL " + settings.ServerVersion + " compatible)\n"
+	for i, s := range said {
+		if s != want {
+			t.Errorf("%d: %q, want %q", i, s, want)
 		}
 	}
 }

@@ -48,9 +48,18 @@ Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	if text, err := versionText(); err == nil { // --version, as psql and postgres have it
+		cmd.Version = text
+		cmd.SetVersionTemplate("{{.Version}}\n")
+	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), checkCommand(), nodeCommand(), versionCommand())
 	return cmd
+}
+
+func versionText() (string, error) {
+	v, err := release()
+	return fmt.Sprintf("sherd %s (PostgreSQL %s compatible)", v.Release, settings.ServerVersion), err
 }
 
 func versionCommand() *cobra.Command {
@@ -59,9 +68,9 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := release()
+			text, err := versionText()
 			if err == nil {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "sherd %s (PostgreSQL %s compatible)\n", v.Release, settings.ServerVersion)
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 			}
 			return err
 		},
