@@ -75,6 +75,7 @@ type Replica struct {
 	guards  guards
 	moves   keyMoves
 	undone  undoneCopies
+	scans   scans
 	leases  leases
 	forgets forgets
 	settler settler
@@ -282,10 +283,10 @@ func (r *Replica) Close() error {
 		err = r.machine.checkpoint()
 	}
 	r.fault("close.checkpoint")
+	r.scans.close()
 	if cerr := r.db.Close(); err == nil {
 		err = cerr
 	}
-	r.db = nil
 	r.fault("close.flushed")
 	if err == nil {
 		err = markClean(r.cfg.Dir)

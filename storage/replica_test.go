@@ -261,6 +261,43 @@ func TestScanStops(t *testing.T) {
 	}
 }
 
+// TestClosedBeneathScan: a replica that is closed while somebody scans it, or while it is streamed, gives nothing more. Its tables are not in memory any more.
+func TestClosedBeneathScan(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir, small)
+	for i := range 300 {
+		commitRow(t, r, rowKey(i), string(make([]byte, 20_000)))
+	}
+	if err := r.Close(); err != nil { // all of them are in tables then
+		t.Fatal(err)
+	}
+	r = openTest(t, dir, small)
+	stream, _, err := r.stream()
+	if err == nil {
+		_, err = io.ReadFull(stream, make([]byte, 1000))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := r.Tx(txn.NewID()).View(t.Context(), current(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = v.Scan(t.Context(), TableSpan(TableOf(rowKey(1))), false, func(_, _ []byte) error {
+		if n++; n == 3 {
+			return r.Close()
+		}
+		return nil
+	})
+	if n != 3 || !pgerr.Is(err, pgerr.CannotConnectNow) {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	if _, err := io.Copy(io.Discard, stream); !pgerr.Is(err, pgerr.CannotConnectNow) {
+		t.Errorf("the stream: %v", err)
+	}
+}
+
 // Who still reads when a replica is closed is told that it does not lead, and not that its files are damaged.
 func TestReadAfterClose(t *testing.T) {
 	r := openTest(t, t.TempDir())

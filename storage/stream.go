@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -126,11 +127,17 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	if err := w.WriteByte(streamFormat); err != nil {
 		return err
 	}
+	turn, err := r.scans.begin()
+	if err != nil {
+		return err
+	}
 	// What comes after the state is in the log, behind the marker. Without it the stream's length does not depend on how much is written meanwhile.
 	t := r.db.NewTransactionAt(uint64(f.stamp), false)
 	defer t.Discard()
-	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
+	var c *cursor
+	defer turn.end(func() { c.close() })
+	c = &cursor{it: t.NewIterator(badger.IteratorOptions{AllVersions: true})}
+	it := c.it
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()
 		if k := item.Key(); len(k) > 4 && TableOf(k) == ownTable && (k[4] == ownApplied || k[4] == ownStats) {
@@ -144,10 +151,13 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 		if err := item.Value(func(v []byte) error { b = putBytes(b, v); return nil }); err != nil {
 			return err
 		}
-		if err := writeFrame(w, b); err != nil {
+		turn.leave()
+		err := writeFrame(w, b)
+		if err = cmp.Or(err, turn.back()); err != nil {
 			return err
 		}
 	}
+	turn.leave()
 	return writeFrozen(w, f)
 }
 

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -255,14 +256,23 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 			return err
 		}
 	}
-	c := newCursor(v.b, span, reverse)
+	turn, err := v.r.scans.begin()
+	if err != nil {
+		return err
+	}
+	var c *cursor
+	defer turn.end(func() { c.close() })
+	c = newCursor(v.b, span, reverse)
 	c.wanted = wanted
-	defer c.it.Close()
-	var err error
+	pass := func(key, value []byte) error {
+		turn.leave()
+		err := fn(key, value)
+		return cmp.Or(err, turn.back())
+	}
 	if own == nil || !own.ok {
-		err = scanPlain(ctx, v.b, c, fn)
+		err = scanPlain(ctx, v.b, c, pass)
 	} else {
-		err = scanMerged(ctx, v.b, c, own, reverse, fn)
+		err = scanMerged(ctx, v.b, c, own, reverse, pass)
 	}
 	if errors.Is(err, ErrStop) {
 		err = nil
@@ -296,6 +306,13 @@ func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
 		c.it.Next()
 	}
 	return c
+}
+
+// close ends the iterator; nil has none.
+func (c *cursor) close() {
+	if c != nil {
+		c.it.Close()
+	}
 }
 
 // commonPrefix gives the bytes with which every key of span begins: it lets Badger leave tables out.
