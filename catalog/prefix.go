@@ -117,9 +117,13 @@ func (c *Change) AddPrefix(database OID, r PrefixRule, a Author) error {
 	if s := d.elsewhere(&r); !s.IsEmpty() {
 		return conflict() // a fragment that goes has given them away since they were given out
 	}
+	was := d.Rules()
 	d.Prefixes = append(d.Prefixes, r)
 	slices.SortFunc(d.Prefixes, func(x, y PrefixRule) int { return strings.Compare(x.Text, y.Text) })
 	d.PrefixEpoch++
+	if err := c.keepsAnchors(d, was); err != nil {
+		return err
+	}
 	text := fmt.Sprintf("buckets %v in %s", r.Interval, d.namesOf(r.Fragments))
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, r.Text, text))
 }
@@ -130,9 +134,36 @@ func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
 	if d.PrefixRule(prefix) == nil {
 		return noPrefix(d, prefix)
 	}
+	was := d.Rules()
 	d.Prefixes = slices.DeleteFunc(d.Prefixes, func(r PrefixRule) bool { return r.Text == prefix })
 	d.PrefixEpoch++
+	if err := c.keepsAnchors(d, was); err != nil {
+		return err
+	}
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, "dropped"))
+}
+
+// keepsAnchors refuses rules by which an anchor that is pinned, or on its way to be, would lie in another bucket than by those that were: its pin would hold what is not there.
+func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
+	pins := slices.Clone(d.Pins)
+	for _, m := range c.base.Moves(d.OID) {
+		pins = append(pins, Pin{m.Interval, m.Target, m.Anchors})
+	}
+	rules := d.Rules()
+	for _, p := range pins {
+		for _, id := range p.Anchors {
+			before, err := was.BucketOf(id)
+			after, gone := rules.BucketOf(id)
+			if err != nil || !p.Contains(before) { // then it is a key of a table without anchors, or of a range table, where rules change nothing
+				before, after, gone = was.HashBucket(id), rules.HashBucket(id), nil
+			}
+			if p.Contains(before) && (after != before || gone != nil) {
+				return pgerr.New(pgerr.ObjectInUse, `anchor "%s" is pinned to fragment "%s", and would lie in another bucket`, id, d.NameOf(p.Fragment)).
+					WithHint("Let it go with sherd.unpin_anchors, and pin it again afterwards.")
+			}
+		}
+	}
+	return nil
 }
 
 func noPrefix(d *Database, prefix string) error {

@@ -159,3 +159,71 @@ func TestPrefixFragments(t *testing.T) {
 		t.Errorf("other fragments while buckets are on their way: %v", err)
 	}
 }
+
+// TestPrefixBesidePinnedAnchors: what is pinned is not led elsewhere by a rule that is made or dropped, and what is on its way to be pinned neither.
+func TestPrefixBesidePinnedAnchors(t *testing.T) {
+	c := openBootstrapped(t)
+	a, rule := Author{Who: "me", Micros: 1}, shardmap.Prefix{Text: "eu/"}
+	d := c.View().Database(PostgresDB)
+	f := d.Fragments[0]
+	rule.Interval = must[shardmap.Interval](t)(c.AssignPrefix(t.Context(), PostgresDB, []uint32{f.ID}, 8))
+	change := func(plan func(ch *Change) error) error {
+		_, err := c.Update(t.Context(), func(_ *View, ch *Change) error { return plan(ch) })
+		return err
+	}
+	add := func(ch *Change) error { return ch.AddPrefix(PostgresDB, PrefixRule{rule, []uint32{f.ID}}, a) }
+	drop := func(ch *Change) error { return ch.DropPrefix(PostgresDB, "eu/", a) }
+	job := must[uint64](t)(c.NewJobIDs(t.Context(), 20))
+	for _, x := range []struct {
+		id   string
+		hash bool // it is a key of a table without anchors
+		add  bool // it lies elsewhere by the rule
+	}{{"us/1", false, false}, {"eu/1", false, true}, {"EU/2", false, true}, {"order/1$eu/1", false, true}, {"eu/1$us/1", false, false}, {"eu/1$us/1", true, true}, {"x$@5", false, false}} {
+		refused := map[string]bool{}
+		for _, when := range []string{"before", "under"} {
+			rules := c.View().Database(PostgresDB).Rules()
+			b, err := rules.BucketOf(x.id)
+			if x.hash {
+				b = rules.HashBucket(x.id)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			home := d.NameOf(c.View().Database(PostgresDB).Map.Lookup(b))
+			anchors := []Anchor{{ID: x.id, Bucket: b}}
+			if err := change(func(ch *Change) error { _, err := ch.PinAnchors(PostgresDB, "t", anchors, home, job, a); return err }); err != nil {
+				t.Fatal(err)
+			}
+			step := map[string]func(*Change) error{"before": add, "under": drop}[when]
+			refused[when] = pgerr.Is(change(step), pgerr.ObjectInUse)
+			if err := change(func(ch *Change) error { _, err := ch.UnpinAnchors(PostgresDB, "t", anchors, a); return err }); err != nil {
+				t.Fatal(err)
+			}
+			if refused[when] {
+				if err := change(step); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if refused["before"] != x.add || refused["under"] != x.add {
+			t.Errorf("%s: refused %v", x.id, refused)
+		}
+	}
+	away := d.FragmentName(&d.Fragments[1])
+	if b := shardmap.HashBucket("eu/1"); d.NameOf(d.Map.Lookup(b)) == away {
+		away = d.FragmentName(&d.Fragments[2])
+	}
+	err := change(func(ch *Change) error {
+		n, err := ch.PinAnchors(PostgresDB, "t", []Anchor{{ID: "eu/1", Bucket: shardmap.HashBucket("eu/1")}}, away, job, a)
+		if n != 1 {
+			t.Errorf("%d moves", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := change(add); !pgerr.Is(err, pgerr.ObjectInUse) {
+		t.Errorf("on its way: %v", err)
+	}
+}
