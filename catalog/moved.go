@@ -48,6 +48,21 @@ func (c *Change) nameOf(database OID, v shardmap.Interval) string {
 	return m.Subject()
 }
 
+// shown is nameOf in messages.
+func (c *Change) shown(database OID, v shardmap.Interval) string {
+	m := &Move{Interval: v}
+	if c.nameSegments(database, m); len(m.Segments) > 0 {
+		return "segments " + m.Subject()
+	}
+	return "buckets " + v.String()
+}
+
+// capital gives what an error says as the beginning of a sentence.
+func capital(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 // Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.
 func (m *Move) Name(keys func(*MovedSegment) string) string {
 	switch {

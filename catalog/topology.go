@@ -75,11 +75,12 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	}
 	rest := d.Remaining(m)
 	if len(rest) == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v are in fragment "%s" already`, m.Interval, d.FragmentName(target))
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are in fragment "%s" already`, c.shown(d.OID, m.Interval), d.FragmentName(target)).
+			WithHint("sherd.bucket_map shows which fragment has what, and sherd.segments of range tables.")
 	}
 	for _, r := range rest {
 		if p, ok := d.Pinned(r.Interval, m.Target); ok {
-			return pgerr.New(pgerr.ObjectInUse, `buckets %v are pinned to fragment "%s"`, p.Interval, d.NameOf(p.Fragment)).
+			return pgerr.New(pgerr.ObjectInUse, `%s are pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
 				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
 		}
 		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
@@ -89,7 +90,7 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	}
 	for _, other := range c.base.Moves(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
-			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", other.Interval, other.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
 		}
 	}
@@ -126,7 +127,7 @@ func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	m, err := d.Map.Cut(at)
 	if err != nil {
-		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", err).
+		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", capital(err)).
 			WithHint("sherd.bucket_map lists the ranges; name the bucket that the second part begins with.")
 	}
 	d.Map = m
@@ -161,18 +162,18 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	}
 	name := d.NameOf(fragment)
 	if rest := d.Remaining(&Move{Interval: v, Target: fragment}); len(rest) > 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `buckets %v are not in fragment "%s"`, rest[0].Interval, name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are not in fragment "%s"`, c.shown(database, rest[0].Interval), name).
 			WithHint("Move them there first, with sherd.move_buckets.")
 	}
 	for _, p := range d.Pins {
 		if !p.Intersect(v).Empty() {
-			return pgerr.New(pgerr.DuplicateObject, `buckets %v are pinned to fragment "%s" already`, p.Interval, d.NameOf(p.Fragment)).
+			return pgerr.New(pgerr.DuplicateObject, `%s are pinned to fragment "%s" already`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
 				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
 		}
 	}
 	for _, m := range c.base.Moves(database) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
-			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
@@ -197,7 +198,7 @@ func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
 		}
 	}
 	if gone == 0 {
-		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v)
+		return pgerr.New(pgerr.UndefinedObject, "no buckets of %v are pinned", v).WithHint("sherd.pins lists what is pinned.")
 	}
 	d.Pins = slices.DeleteFunc(d.Pins, func(p Pin) bool { return p.Intersect(v) == p.Interval })
 	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), "unpinned"))

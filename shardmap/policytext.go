@@ -2,8 +2,10 @@ package shardmap
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -57,8 +59,12 @@ func badPolicyJSON(text string, err error) error {
 	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		code = pgerr.InvalidTextRepresentation
 	}
-	return pgerr.New(code, "invalid sharding policy %s", quoteID(text)).
-		WithDetail("%s.", capitalize(strings.TrimPrefix(err.Error(), "json: "))).
+	said := capitalize(strings.TrimPrefix(err.Error(), "json: "))
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		said = fmt.Sprintf("A JSON %s is no value of %s", other.Value, cmp.Or(other.Field, "a policy"))
+	}
+	return pgerr.New(code, "invalid sharding policy %s", quoteID(text)).WithDetail("%s.", said).
 		WithHint(`A policy looks like {"Fields":["Customer"],"Range":1000,"Mutable":false}.`)
 }
 

@@ -214,6 +214,10 @@ func (ps Prefixes) explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Buckets are numbered from 0 to %d", BucketCount-1)
 	for i, p := range ps {
+		if p.Lo == BucketCount && p.Hi == BucketLimit { // anyAssigned
+			fmt.Fprintf(&b, ", those that rules for prefixes may have to %d", p.Hi-1)
+			break
+		}
 		if i == 4 {
 			b.WriteString(", and so on")
 			break

@@ -86,7 +86,8 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 	}
 	name := "sherd." + function + "()"
 	if i.tx != nil && (i.tx.explicit || i.tx.together) {
-		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name)
+		return nil, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", name).
+			WithHint("It commits by itself: COMMIT or ROLLBACK first.")
 	}
 	if err := i.mayDefine(name, t.OID); err != nil {
 		return nil, err
@@ -134,14 +135,17 @@ type splitting struct {
 
 // begin reads the key of the document and forgets documents that have been whole for long.
 func (s *splitting) begin(id string) error {
-	pk := s.table.PrimaryKey()
-	if pk == nil || len(pk.Columns) != 1 {
-		return pgerr.Unsupported(`documents of table "%s" cannot be split: its primary key is not one column`, s.table.Name)
+	const keyed = "The primary key has to be one column of type text, character varying, an integer or uuid."
+	switch pk := s.table.PrimaryKey(); {
+	case pk == nil:
+		return pgerr.Unsupported(`documents of table "%s" cannot be split: it has no primary key`, s.table.Name).WithHint(keyed)
+	case len(pk.Columns) != 1:
+		return pgerr.Unsupported(`documents of table "%s" cannot be split: its primary key is not one column`, s.table.Name).WithHint(keyed)
 	}
 	switch col := keyColumn(s.table); col.Type {
 	case types.Text, types.VarChar, types.Int2, types.Int4, types.Int8, types.UUID:
 	default:
-		return pgerr.Unsupported(`documents of table "%s" cannot be split: its primary key is of type %s`, s.table.Name, types.TypeName(col.Type))
+		return pgerr.Unsupported(`documents of table "%s" cannot be split: its primary key is of type %s`, s.table.Name, types.TypeName(col.Type)).WithHint(keyed)
 	}
 	var err error
 	if s.key, err = types.Input(keyColumn(s.table).Type, -1, id, s.Env()); err != nil {
@@ -296,7 +300,7 @@ func (s *splitting) join() error {
 		d = s.table.Hot.DocumentAt(s.code)
 	}
 	if d == nil {
-		return pgerr.New(pgerr.UndefinedObject, `document "%s" of table "%s" is not split`, s.id, s.table.Name)
+		return pgerr.New(pgerr.UndefinedObject, `document "%s" of table "%s" is not split`, s.id, s.table.Name).WithHint("sherd.hot_documents lists those that are.")
 	}
 	view := s.view()
 	f := &fold{view: view, table: view.Table(s.table.OID), parts: view.Table(s.table.Hot.Parts)}

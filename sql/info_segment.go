@@ -20,7 +20,7 @@ func (i info) SplitSegment(table uint32, text string) error {
 	}
 	at := t.Segments.Place(key)
 	if len(key) == 0 || bytes.Equal(t.Segments[at].Start, key) {
-		return pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text)
+		return pgerr.New(pgerr.DuplicateObject, `a segment begins at "%s" already`, text).WithHint("sherd.segments lists where they begin, as lower.")
 	}
 	old := []shardmap.Bucket{t.Segments[at].Bucket}
 	if err := i.resegment(t, old, [][]byte{t.Segments[at].Start, key}, fmt.Sprintf("%s: split at %s", t.Name, text)); err != nil {

@@ -77,6 +77,9 @@ func (i info) move(function, database string, v shardmap.Interval, fragment stri
 
 // bucketOf gives the bucket of an id of a collection of the session's database.
 func (i info) bucketOf(id string) (shardmap.Interval, error) {
+	if id == "" {
+		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "an anchor must not be empty").WithHint("Name an id, as in 'customers/1-A'.")
+	}
 	b, err := i.names().Database.Rules().BucketOf(id)
 	return shardmap.OneBucket(b), err
 }

@@ -55,7 +55,7 @@ func (i info) anchorsOf(table uint32, ids []string) (name string, out []catalog.
 	case err != nil:
 		return "", nil, err
 	case len(ids) == 0:
-		return "", nil, pgerr.New(pgerr.InvalidParameterValue, "the list of anchors is empty")
+		return "", nil, pgerr.New(pgerr.InvalidParameterValue, "the list of anchors is empty").WithHint("Name ids, as in ARRAY['customers/1-A'].")
 	case len(ids) > catalog.MaxAnchors:
 		return "", nil, pgerr.New(pgerr.ProgramLimitExceeded, "%d anchors are too many at a time", len(ids)).
 			WithHint("Pin at most %d with a call.", catalog.MaxAnchors)

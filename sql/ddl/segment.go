@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -131,6 +132,9 @@ func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err 
 	for i, part := range strings.SplitN(text, "/", len(columns)) {
 		c := t.ColumnByNum(columns[i])
 		d, err := types.Input(c.Type, c.Typmod, part, env)
+		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Detail == "" {
+			return nil, pg.WithDetail(`"%s" is read as column "%s" of the primary key, where a segment is to begin.`, part, c.Name)
+		}
 		if err != nil {
 			return nil, err
 		}
