@@ -105,12 +105,20 @@ func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	if err != nil {
 		return false
 	}
+	return allSelf(listens.IP, ips)
+}
+
+// allSelf tells whether a name with these addresses is where this node listens. One name may stand for all nodes of a cluster, this one among them.
+func allSelf(listens net.IP, ips []net.IPAddr) bool {
+	here := false
 	for _, ip := range ips {
-		if ip.IP.Equal(listens.IP) || listens.IP.IsUnspecified() && isOfThisMachine(ip.IP) {
-			return true
+		own := isOfThisMachine(ip.IP)
+		if !own && !ip.IP.Equal(listens) {
+			return false
 		}
+		here = here || ip.IP.Equal(listens) || own && listens.IsUnspecified()
 	}
-	return false
+	return here
 }
 
 func isOfThisMachine(ip net.IP) bool {
