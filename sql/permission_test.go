@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -28,6 +29,10 @@ func TestSettingsOfSuperusers(t *testing.T) {
 		"RESET ALL; SET plain.x = 1; SET work_mem = '5MB'", "RESET\nSET\nSET",
 		"SHOW log_lock_waits", "on\nSHOW",
 	)
+	if err := a.s.Simple(t.Context(), "SET sherd.segment_size = '4MB'", &recorder{env: a.s.Env}); !pgerr.Is(err, pgerr.CantChangeRuntimeParam) ||
+		!strings.Contains(pgerr.From(err).Hint, "ALTER SYSTEM SET sherd.segment_size") {
+		t.Errorf("a parameter of the cluster: %v", err)
+	}
 	script(a, "SET log_statement = 'all'; SHOW log_statement", "SET\nall\nSHOW", "SET log_connections = on", late)
 	_, err := w.server.NewSession(t.Context(), sql.StartupParams{
 		User: "plain", Database: "postgres", Settings: map[string]string{"options": "-c log_statement=all"},

@@ -99,7 +99,11 @@ func (v *variables) check(name, value string) (string, error) {
 	case "postmaster":
 		return "", pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed without restarting the server`, d.Name)
 	case "sighup":
-		return "", pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed now`, d.Name)
+		e := pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed now`, d.Name)
+		if d.Category == settings.OwnCategory {
+			e = e.WithHint("It is for the whole cluster: ALTER SYSTEM SET %s = '…' changes it.", d.Name)
+		}
+		return "", e
 	}
 	if err := v.permitted(d); err != nil {
 		return "", err
