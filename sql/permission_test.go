@@ -33,6 +33,11 @@ func TestSettingsOfSuperusers(t *testing.T) {
 		!strings.Contains(pgerr.From(err).Hint, "ALTER SYSTEM SET sherd.segment_size") {
 		t.Errorf("a parameter of the cluster: %v", err)
 	}
+	for text, hints := range map[string]bool{"SET sherd.gc_ttl = '1h'": false, "ALTER SYSTEM SET sherd.gc_ttl = '1h'": false, "ALTER SYSTEM SET work_mem = '5MB'": true} {
+		if err := a.s.Simple(t.Context(), text, &recorder{env: a.s.Env}); err == nil || hints != (pgerr.From(err).Hint != "") {
+			t.Errorf("%s: %v, hint %q", text, err, pgerr.From(err).Hint)
+		}
+	}
 	script(a, "SET log_statement = 'all'; SHOW log_statement", "SET\nall\nSHOW", "SET log_connections = on", late)
 	_, err := w.server.NewSession(t.Context(), sql.StartupParams{
 		User: "plain", Database: "postgres", Settings: map[string]string{"options": "-c log_statement=all"},

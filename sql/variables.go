@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
@@ -100,7 +101,7 @@ func (v *variables) check(name, value string) (string, error) {
 		return "", pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed without restarting the server`, d.Name)
 	case "sighup":
 		e := pgerr.New(pgerr.CantChangeRuntimeParam, `parameter "%s" cannot be changed now`, d.Name)
-		if d.Category == settings.OwnCategory {
+		if ddl.AltersSystem(d) {
 			e = e.WithHint("It is for the whole cluster: ALTER SYSTEM SET %s = '…' changes it.", d.Name)
 		}
 		return "", e

@@ -58,11 +58,22 @@ func ofCluster(name string) (*settings.Definition, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 	}
+	if AltersSystem(d) {
+		return d, nil
+	}
+	e := pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name)
+	if d.Context == "user" || d.Context == "superuser" {
+		e = e.WithHint("ALTER DATABASE … SET and ALTER ROLE … SET say what sessions begin with.")
+	}
+	return nil, e
+}
+
+// AltersSystem tells whether ALTER SYSTEM may change a parameter.
+func AltersSystem(d *settings.Definition) bool {
 	switch strings.ToLower(d.Name) {
 	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.validate_rate", "sherd.move_rate", "sherd.concurrent_moves",
 		"sherd.move_max_delay", "sherd.segment_size", "sherd.segment_writes":
-		return d, nil
+		return true
 	}
-	return nil, pgerr.Unsupported("ALTER SYSTEM of parameter %s is not supported", d.Name).
-		WithHint("ALTER DATABASE … SET and ALTER ROLE … SET say what sessions begin with.")
+	return false
 }
