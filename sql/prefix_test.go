@@ -197,3 +197,41 @@ func TestPrefixRoutes(t *testing.T) {
 	c.want("SELECT count(*) FROM plain a JOIN plain b USING (id) WHERE a.id LIKE 'eu/de/%'", "12\nSELECT 1")
 	c.want("SELECT id FROM plain WHERE id LIKE 'eu/de/%' ORDER BY id LIMIT 2", "eu/de/1\neu/de/10\nSELECT 2")
 }
+
+// TestPrefixRoutesOfParameters: what only the running statement knows of the beginning of what is hashed prunes as constants do.
+func TestPrefixRoutesOfParameters(t *testing.T) {
+	_, c := prefixWorld(t)
+	c.want("SELECT sherd.set_prefix('eu/de/', '{postgres$2}', buckets => 4)", "0\nSELECT 1")
+	c.want("CREATE TABLE plain (id text PRIMARY KEY, v int) WITH (anchors = off)", "CREATE TABLE")
+	c.want("INSERT INTO plain SELECT r || i, i FROM unnest(ARRAY['eu/','EU/','eu/de/','eu/d','us/','eu','e','eu/%','-']) r, generate_series(1, 12) i", "INSERT 0 108")
+	c.want("INSERT INTO orders SELECT 'orders/' || r || i || '$', jsonb_build_object('Customer', r || i) FROM unnest(ARRAY['eu/','eu/de/','us/','-']) r, generate_series(1, 12) i", "INSERT 0 48")
+	c.want("INSERT INTO stock SELECT r, i, i FROM unnest(ARRAY['eu','eu/de','us']) r, generate_series(1, 12) i", "INSERT 0 36")
+	const (
+		both = "fragments: postgres$1, postgres$2; "
+		one  = "fragments: postgres$2; "
+		all  = "fragments: postgres$0, postgres$1, postgres$2; "
+		none = "fragments: none"
+	)
+	for _, x := range []struct{ table, cond, args, fragments string }{
+		{"plain", "id LIKE $1", "'eu/%'", both}, {"plain", "id LIKE $1", "'eu/de/%'", one}, {"plain", "id LIKE $1", "'eu/d%'", both}, {"plain", "id LIKE $1", `E'eu/\\%%'`, both},
+		{"plain", "id LIKE $1", "'eu%'", all}, {"plain", "id LIKE $1", "'%'", all}, {"plain", "id LIKE $1", "'-%'", all}, {"plain", "id LIKE $1", "NULL", none},
+		{"plain", "id LIKE $1 || '%'", "'EU/'", both}, {"plain", "id LIKE $1 AND v > 3", "'us/%'", all}, {"plain", "id LIKE $1 AND id LIKE 'eu/de/%'", "'%1'", one},
+		{"plain", "id ^@ $1", "'eu/de/'", one}, {"plain", "id ^@ $1", "'e'", all}, {"plain", "starts_with(id, $1)", "'eu/'", both}, {"plain", "id ^@ $1", "''", all},
+		{"plain", "id >= $1 AND id < $2", "'eu/', 'eu0'", both}, {"plain", "id >= $1 AND id < $2", "'eu/de/', 'eu/de0'", one}, {"plain", "id BETWEEN $1 AND $2", "'eu/de/', 'eu/de0'", both},
+		{"plain", "id >= $1 AND id < 'v'", "'eu/'", all}, {"plain", "id > 'eu/de/' AND id < $1", "'eu/de/2'", one}, {"plain", "id >= $1 AND id < $2", "'eu/', NULL", none},
+		{"customers", "id LIKE $1", "'eu/%'", all}, {"stock", "region LIKE $1", "'eu/%'", both}, {"orders", "doc->>'Customer' LIKE $1", "'eu/%'", both},
+		{"orders", "doc->>'Customer' ^@ $1", "'eu/de/'", one}, {"orders", "doc->>'Customer' LIKE $1", "'-%'", all},
+	} {
+		c.want("PREPARE q AS SELECT count(*) FROM "+x.table+" WHERE "+x.cond, "PREPARE")
+		if got := c.answer("EXPLAIN EXECUTE q (" + x.args + ")"); !strings.Contains(got, x.fragments) {
+			t.Errorf("%s WHERE %s (%s), wanted %q:\n%s", x.table, x.cond, x.args, x.fragments, got)
+		}
+		whole := strings.NewReplacer("id ", "(id || '') ", "(id,", "(id || '',", "region ", "(region || '') ", "doc->>'Customer'", "(doc->>'Customer' || '')").Replace(x.cond)
+		c.want("PREPARE w AS SELECT count(*) FROM "+x.table+" WHERE "+whole, "PREPARE")
+		if got, want := c.one("EXECUTE q ("+x.args+")"), c.one("EXECUTE w ("+x.args+")"); got != want || got == "0" && x.fragments != none && x.table != "customers" {
+			t.Errorf("%s WHERE %s (%s): %s rows, %s of all", x.table, x.cond, x.args, got, want)
+		}
+		c.want("DEALLOCATE q; DEALLOCATE w", "DEALLOCATE\nDEALLOCATE")
+	}
+	c.want("SELECT count(*), count(p.id) FROM (VALUES ('eu/de/%'), ('us/1'), ('zz')) x (pattern) LEFT JOIN LATERAL (SELECT id FROM plain WHERE id LIKE x.pattern) p ON true", "14|13\nSELECT 1")
+}

@@ -45,6 +45,11 @@ func TestRangeTables(t *testing.T) {
 	a.want("INSERT INTO docs VALUES ('orders/', '{}'), ('orders/7$x', '{}'), ('users/1', '{}')", "INSERT 0 3")
 	a.want("SELECT id FROM docs WHERE id LIKE 'orders/%' ORDER BY id", "orders/1-A\norders/7$x\nSELECT 2")
 	a.want("SELECT count(*) FROM docs WHERE id LIKE 'orders/_-A'", "1\nSELECT 1")
+	a.want("PREPARE begins AS SELECT count(*) FROM docs WHERE id ^@ $1; EXECUTE begins ('orders/'); EXECUTE begins ('orders/7'); EXECUTE begins (''); EXECUTE begins (NULL)",
+		"PREPARE\n2\nSELECT 1\n1\nSELECT 1\n3\nSELECT 1\n0\nSELECT 1")
+	if got := a.answer("EXPLAIN EXECUTE begins ('orders/7')"); segmentsRead(got) != "1" {
+		t.Errorf("more than a segment is read: %s", got)
+	}
 
 	a.want("CREATE TABLE c (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', shard_splits = '1/m, 2')", "CREATE TABLE")
 	a.want("INSERT INTO c SELECT i % 3, chr(97 + i % 26) || i, i FROM generate_series(1, 300) i", "INSERT 0 300")

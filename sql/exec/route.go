@@ -19,9 +19,8 @@ type router struct {
 	lateral  bool // reads outer parameters: known only when the step runs
 	vals     Row
 	span     *keySpan
-	under    []Eval
-	underEnd string
-	index    *finder // of a global index; the rows it finds say which buckets
+	under    *beginning // nil: nothing is said of it
+	index    *finder    // of a global index; the rows it finds say which buckets
 }
 
 func (k *compiler) router(r *plan.Route) (*router, error) {
@@ -66,10 +65,9 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	if o.span, err = k.keySpan(o.table, r.Span); err != nil {
 		return nil, err
 	}
-	if o.under, err = k.exprs(r.Under); err != nil {
+	if o.under, err = k.beginning(r); err != nil {
 		return nil, err
 	}
-	o.underEnd = r.UnderEnd
 	o.index, err = k.finder(r.Index)
 	for _, e := range routeExprs(r) {
 		visitExpr(e, func(x query.Expr) {
@@ -131,8 +129,8 @@ func (o *router) buckets(c *Ctx) (shardmap.BucketSet, error) {
 		}
 		narrow(s)
 	}
-	if len(o.under) > 0 {
-		s, err := o.byPrefix(c)
+	if o.under != nil {
+		s, err := o.under.buckets(c, o.table)
 		if err != nil {
 			return s, err
 		}
@@ -269,26 +267,6 @@ func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
 		default:
 			out = append(out, o.table.policyValue(policyField{column: o.table.fields[i].column}, d))
 		}
-	}
-	return out, nil
-}
-
-// byPrefix routes by what the text begins with that rows are hashed by.
-func (o *router) byPrefix(c *Ctx) (shardmap.BucketSet, error) {
-	var out shardmap.BucketSet
-	for _, f := range o.under {
-		d, err := f(c, nil)
-		if err != nil {
-			return out, err
-		}
-		if d.IsNull() {
-			continue
-		}
-		set, ok := o.table.def.Prefixes.Under(d.S + o.underEnd)
-		if !ok {
-			return o.table.all(), nil
-		}
-		out = out.Union(set)
 	}
 	return out, nil
 }

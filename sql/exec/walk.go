@@ -95,7 +95,7 @@ func windowExprs(n *plan.Window) []query.Expr {
 }
 
 func routeExprs(r *plan.Route) []query.Expr {
-	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi}, flatten(r.Keys)...)
+	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi, r.UnderLike, r.UnderFrom, r.UnderTo}, flatten(r.Keys)...)
 	out = append(append(out, spanExprs(r.Span)...), r.Under...)
 	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
 	return append(out, indexExprs(r.Index)...)

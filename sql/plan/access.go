@@ -136,7 +136,7 @@ func (p *planner) orderable(cur part) bool {
 		return false
 	}
 	route := cur.local.route
-	route.Span, route.Under = nil, nil // as many rows may be found as where nothing is said of the key
+	route.forgetStart() // as many rows may be found as where nothing is said of the key
 	return route.Everywhere()
 }
 

@@ -230,7 +230,7 @@ func (x *explainer) route(r *Route) []string {
 		return []string{"Routed by: bucket interval"}
 	case r.Span != nil:
 		return []string{"Routed by: key range"}
-	case len(r.Under) > 0:
+	case r.ByPrefix():
 		return []string{"Routed by: prefix"}
 	}
 	return nil

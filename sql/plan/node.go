@@ -400,13 +400,25 @@ type Route struct {
 	// Under: what rows are hashed by begins with one of these texts, each with UnderEnd behind it, where the table has rules for prefixes.
 	Under    []query.Expr
 	UnderEnd string
+	// UnderLike is a pattern that it matches, UnderFrom and UnderTo texts that it is between, which only the running statement has: it begins with what all such
+	// texts begin with.
+	UnderLike, UnderFrom, UnderTo query.Expr
+	UnderToInc                    bool
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
 
+// ByPrefix tells whether a condition is about what rows are hashed by begins with.
+func (r *Route) ByPrefix() bool { return len(r.Under) > 0 || r.UnderLike != nil || r.UnderFrom != nil }
+
+// forgetStart takes away what is said of ranges of keys and of how they begin.
+func (r *Route) forgetStart() {
+	r.Span, r.Under, r.UnderLike, r.UnderFrom, r.UnderTo = nil, nil, nil, nil, nil
+}
+
 // Everywhere tells whether no condition narrows the route.
 func (r *Route) Everywhere() bool {
-	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && len(r.Under) == 0 && !r.Never
+	return len(r.Keys) == 0 && r.KeyArray == nil && len(r.Content) == 0 && r.Lo == nil && r.Hi == nil && r.Index == nil && r.Span == nil && !r.ByPrefix() && !r.Never
 }
 
 // ColKey in Scan.Slots is the row's storage key (bytea), by which a Modify finds the row again.

@@ -89,7 +89,7 @@ func (r *Route) rank() int {
 		return 4
 	case r.Lo != nil || r.Hi != nil:
 		return 5
-	case r.Span != nil, len(r.Under) > 0:
+	case r.Span != nil, r.ByPrefix():
 		return 6
 	}
 	return 7

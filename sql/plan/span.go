@@ -58,9 +58,7 @@ func (m *matcher) spanBounds(x *KeySpan, col int) {
 	if t := m.s.Table.Columns[col].Type; t != types.Text && t != types.VarChar {
 		return
 	}
-	if text := m.begins(func(e query.Expr) bool { return m.position(e) == col }); text != "" {
-		x.Prefix = &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
-	}
+	x.Prefix, _ = m.begins(func(e query.Expr) bool { return m.position(e) == col })
 }
 
 // rowBounds finds comparisons of rows that begin with the columns of the key; where they go on with something else, the bound is of the columns before that, and
@@ -91,8 +89,8 @@ func (m *matcher) rowBounds(x *KeySpan, key []int) {
 	}
 }
 
-// likePrefix gives the text that all texts begin with that are LIKE a pattern.
-func likePrefix(pattern string) string {
+// LikePrefix gives the text that all texts begin with that are LIKE a pattern.
+func LikePrefix(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {

@@ -18,7 +18,7 @@ func (m *matcher) under(r *Route) {
 	if key := keyPositions(t); len(key) > 0 && !placedByPolicy(t) && (!t.Anchors || m.noAnchor(key[0])) {
 		m.underKey(r, key)
 	}
-	if len(r.Under) == 0 && trusted(t) && !t.Policy.IsID() {
+	if !r.ByPrefix() && trusted(t) && !t.Policy.IsID() {
 		m.underContent(r)
 	}
 	for _, e := range r.Under {
@@ -41,71 +41,91 @@ func (m *matcher) underKey(r *Route, key []int) {
 			return
 		}
 	}
-	if text := m.begins(func(e query.Expr) bool { return m.position(e) == key[0] }); text != "" {
-		r.Under = textConst(text)
-	} else if text := m.between(key[0]); text != "" {
-		r.Under = textConst(text)
+	if m.beginning(r, func(e query.Expr) bool { return m.position(e) == key[0] }); !r.ByPrefix() {
+		m.between(r, key[0])
 	}
 }
 
-// underContent looks at a policy's first field, which what is hashed begins with. A number may be hashed without what it begins with: -0.0 as 0.
+// beginning takes what the conditions say of how something begins.
+func (m *matcher) beginning(r *Route, is func(query.Expr) bool) {
+	if text, pattern := m.begins(is); text != nil {
+		r.Under = []query.Expr{text}
+	} else {
+		r.UnderLike = pattern
+	}
+}
+
+// underContent looks at a policy's first field, which what is hashed begins with. A number may be hashed without what it begins with, -0.0 as 0: so nothing
+// follows from a text that begins with "-" (package exec).
 func (m *matcher) underContent(r *Route) {
 	f := m.s.Table.Policy.Fields[0]
-	text := m.begins(func(e query.Expr) bool {
+	m.beginning(r, func(e query.Expr) bool {
 		return e.Type() == types.Text && m.isField(e, f, true) || m.isPolicyColumn(e, f) && textLike(m.s.Table.Columns[m.position(e)].Type)
 	})
-	if text != "" && text[0] != '-' {
-		r.Under = textConst(text)
-	}
 }
 
-func textConst(text string) []query.Expr {
-	return []query.Expr{&query.Const{T: query.Of(types.Text), Value: types.NewText(text)}}
+func textConst(text string) query.Expr {
+	return &query.Const{T: query.Of(types.Text), Value: types.NewText(text)}
 }
 
-// begins gives the text that something begins with by the conditions: LIKE, ^@ and starts_with with constants; "" where they do not say.
-func (m *matcher) begins(is func(query.Expr) bool) string {
+// begins gives the text that something begins with by the conditions: LIKE, ^@ and starts_with. Of a LIKE whose pattern only the running statement has it gives the
+// pattern, if nothing else is known; both are nil where the conditions do not say.
+func (m *matcher) begins(is func(query.Expr) bool) (text, pattern query.Expr) {
 	longest := ""
 	for _, c := range m.conds {
 		call, ok := c.(*query.Call)
-		if !ok || len(call.Args) != 2 || !is(call.Args[0]) {
+		if !ok || len(call.Args) != 2 || !is(call.Args[0]) || !textLike(call.Args[1].Type()) {
 			continue
 		}
-		pattern, ok := call.Args[1].(*query.Const)
-		if !ok || pattern.Value.IsNull() || !textLike(pattern.OID) {
+		like := call.Op == "~~"
+		if !like && call.Op != "^@" && (call.Op != "" || call.Proc.Src != "text_starts_with") {
 			continue
 		}
-		text := pattern.Value.S
+		k, ok := call.Args[1].(*query.Const)
 		switch {
-		case call.Op == "~~":
-			text = likePrefix(text)
-		case call.Op == "^@", call.Op == "" && call.Proc.Src == "text_starts_with":
+		case !ok && !known(call.Args[1]):
+		case !ok && like:
+			pattern = call.Args[1]
+		case !ok && longest == "":
+			text = call.Args[1]
+		case !ok || k.Value.IsNull():
 		default:
-			continue
-		}
-		if len(text) > len(longest) {
-			longest = text
+			begin := k.Value.S
+			if like {
+				begin = LikePrefix(begin)
+			}
+			if len(begin) > len(longest) {
+				longest, text = begin, textConst(begin)
+			}
 		}
 	}
-	return longest
+	if text != nil {
+		pattern = nil
+	}
+	return text, pattern
 }
 
-// between gives the text that all texts begin with that are within constant bounds of a column.
-func (m *matcher) between(col int) string {
+// between takes the bounds of a column, where what lies within them begins alike.
+func (m *matcher) between(r *Route, col int) {
 	lo, hi := m.columnBounds(col)
-	if lo == nil || hi == nil {
-		return ""
+	if lo == nil || hi == nil || !textLike(lo.value.Type()) || !textLike(hi.value.Type()) {
+		return
 	}
 	from, ok := lo.value.(*query.Const)
 	to, ok2 := hi.value.(*query.Const)
-	if !ok || !ok2 || from.Value.IsNull() || to.Value.IsNull() || !textLike(from.OID) || !textLike(to.OID) {
-		return ""
+	switch {
+	case !ok || !ok2:
+		r.UnderFrom, r.UnderTo, r.UnderToInc = lo.value, hi.value, hi.inclusive
+	case from.Value.IsNull() || to.Value.IsNull():
+	default:
+		if text := CommonStart(from.Value.S, to.Value.S, hi.inclusive); text != "" {
+			r.Under = []query.Expr{textConst(text)}
+		}
 	}
-	return commonStart(from.Value.S, to.Value.S, hi.inclusive)
 }
 
-// commonStart gives the longest text that all texts from lo up to hi begin with, by their bytes: the first text behind all that begin with it is not before hi.
-func commonStart(lo, hi string, inclusive bool) string {
+// CommonStart gives the longest text that all texts from lo up to hi begin with, by their bytes: the first text behind all that begin with it is not before hi.
+func CommonStart(lo, hi string, inclusive bool) string {
 	for n := len(lo); n > 0; n-- {
 		behind := []byte(lo[:n])
 		if behind[n-1]++; behind[n-1] == 0 {

@@ -18,7 +18,7 @@ func TestCommonStart(t *testing.T) {
 		{"b", "a", false, "b"}, // nothing is between them
 		{"a\xff", "b", false, "a"},
 	} {
-		if got := commonStart(x.lo, x.hi, x.inclusive); got != x.want {
+		if got := CommonStart(x.lo, x.hi, x.inclusive); got != x.want {
 			t.Errorf("from %q to %q, %v: %q, want %q", x.lo, x.hi, x.inclusive, got, x.want)
 		}
 	}

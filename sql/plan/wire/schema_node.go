@@ -56,7 +56,7 @@ var parts = []message{
 	{0, plan.Unmatched{}, "1 On?, 2 Slots"},
 	{0, plan.KeyWatch{}, "1 Columns, 2 Old, 3 Nulls, 4 N"},
 	{0, plan.OnConflict{}, "1 Primary, 2 Arbiters, 3 Update, 4 Assign, 5 Where?"},
-	{0, plan.Route{}, "1 Table?, 2 Keys, 3 KeyArray?, 4 Content, 5 ContentArray?, 6 Lo?, 7 Hi?, 8 Index?, 9 Never, 10 Span?, 11 Under, 12 UnderEnd"},
+	{0, plan.Route{}, "1 Table?, 2 Keys, 3 KeyArray?, 4 Content, 5 ContentArray?, 6 Lo?, 7 Hi?, 8 Index?, 9 Never, 10 Span?, 11 Under, 12 UnderEnd, 13 UnderLike?, 14 UnderFrom?, 15 UnderTo?, 16 UnderToInc"},
 	{0, plan.KeySpan{}, "1 Equal, 2 Lo?, 3 Hi?, 4 LoInc, 5 HiInc, 6 Prefix?, 7 LoRow, 8 HiRow, 9 LoRowInc, 10 HiRowInc"},
 	{0, plan.IndexScan{}, "1 N, 2 Table, 3 Index, 4 Equal, 5 Arrays?, 6 Lo?, 7 Hi?, 8 LoInc, 9 HiInc, 10 Conds~, 11 Paired"},
 	{0, query.Index{}, "1 Def, 2 Keys, 3 Names, 4 Where?"},

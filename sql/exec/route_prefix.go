@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
+)
+
+// beginning evaluates what a plan.Route says of how the text begins that rows are hashed by.
+type beginning struct {
+	texts          []Eval
+	end            string // of each of the texts
+	like, from, to Eval   // nil: they say nothing
+	inclusive      bool   // of to
+}
+
+func (k *compiler) beginning(r *plan.Route) (*beginning, error) {
+	if !r.ByPrefix() {
+		return nil, nil
+	}
+	o := &beginning{end: r.UnderEnd, inclusive: r.UnderToInc}
+	var err error
+	if o.texts, err = k.exprs(r.Under); err != nil {
+		return nil, err
+	}
+	for _, e := range []struct {
+		into *Eval
+		from query.Expr
+	}{{&o.like, r.UnderLike}, {&o.from, r.UnderFrom}, {&o.to, r.UnderTo}} {
+		if *e.into, err = k.optional(e.from); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// buckets gives those in which such rows of a table may be; none where a condition compares with a null.
+func (o *beginning) buckets(c *Ctx, t *table) (shardmap.BucketSet, error) {
+	var out shardmap.BucketSet
+	texts, err := o.begins(c)
+	for _, text := range texts {
+		set, ok := t.def.Prefixes.Under(text)
+		if !ok || text[0] == '-' { // a number may be hashed without its sign
+			return t.all(), err
+		}
+		out = out.Union(set)
+	}
+	return out, err
+}
+
+// begins gives the texts, with one of which that text begins.
+func (o *beginning) begins(c *Ctx) (out []string, err error) {
+	for _, f := range o.texts {
+		d, err := f(c, nil)
+		if err != nil {
+			return nil, err
+		}
+		if !d.IsNull() {
+			out = append(out, d.S+o.end)
+		}
+	}
+	switch {
+	case o.like != nil:
+		d, err := o.like(c, nil)
+		if err != nil || d.IsNull() {
+			return nil, err
+		}
+		out = append(out, plan.LikePrefix(d.S))
+	case o.from != nil && o.to != nil:
+		lo, err := o.from(c, nil)
+		if err != nil || lo.IsNull() {
+			return nil, err
+		}
+		hi, err := o.to(c, nil)
+		if err != nil || hi.IsNull() {
+			return nil, err
+		}
+		out = append(out, plan.CommonStart(lo.S, hi.S, o.inclusive))
+	}
+	return out, nil
+}
