@@ -124,14 +124,22 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
 	}
 	m := &Move{Interval: r.span(), Target: f, Who: a.Who, Why: a.Why, Plan: a.Plan, Resegment: r}
-	for _, other := range c.base.Moves(t.Database) {
-		if other.touches(r.OldBuckets()) {
-			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`, t.Name, other.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
-		}
+	if err := c.base.SegmentsInUse(t, old); err != nil {
+		return err
 	}
 	d.Map = next
 	return errors.Join(c.PutDatabase(d), c.PutJob(NewMoveJob(id, t.Database, m, a.Micros)))
+}
+
+// SegmentsInUse is an error where a move is about segments of a table, or a split or merge.
+func (v *View) SegmentsInUse(t *Table, buckets []shardmap.Bucket) error {
+	for _, m := range v.Moves(t.Database) {
+		if m.touches(shardmap.BucketSetOf(buckets...)) {
+			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`, t.Name, m.Job.ID).
+				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+		}
+	}
+	return nil
 }
 
 // touches tells whether a move is about some of the buckets.

@@ -50,15 +50,19 @@ func (i info) MergeSegments(table uint32, text string) error {
 	}
 	first, second := t.Segments[at-1], t.Segments[at]
 	what := fmt.Sprintf("%s: merged at %s", t.Name, text)
-	d := i.db.cfg.Catalog.View().Database(i.database)
-	if !d.PinnedAlike([]shardmap.Bucket{first.Bucket, second.Bucket}) {
+	view, both := i.db.cfg.Catalog.View(), []shardmap.Bucket{first.Bucket, second.Bucket}
+	if err := view.SegmentsInUse(t, both); err != nil { // else the second would have moved for nothing
+		return err
+	}
+	d := view.Database(i.database)
+	if !d.PinnedAlike(both) {
 		return pgerr.New(pgerr.ObjectInUse, `segments that meet at "%s" cannot be merged: they are not pinned to the same fragment`, text).
 			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
 	}
 	if err := i.bring(second.Bucket, d.Map.Lookup(first.Bucket), what); err != nil {
 		return err
 	}
-	return i.resegment(t, []shardmap.Bucket{first.Bucket, second.Bucket}, [][]byte{first.Start}, what)
+	return i.resegment(t, both, [][]byte{first.Start}, what)
 }
 
 // segmentedTable gives a range table whose segments the session may change now, and a key of it.

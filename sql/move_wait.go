@@ -39,6 +39,9 @@ func (i info) waitMove(id uint64) error {
 	for r := range i.db.cfg.Catalog.View().Records() {
 		if r.Move != nil && r.Move.Job == id && r.Move.Outcome != string(catalog.JobDone) {
 			e := pgerr.New(pgerr.QueryCanceled, "move %d was %s", id, r.Move.Outcome).WithHint("What has arrived stays in its new fragment; sherd.bucket_map shows it.")
+			if r.Move.Resegment != nil {
+				e = pgerr.New(pgerr.QueryCanceled, "move %d (%s) was %s", id, r.Subject, r.Move.Outcome).WithHint("It has changed no segment; sherd.segments lists them.")
+			}
 			if r.Move.Error != "" {
 				e = e.WithDetail("%s", r.Move.Error)
 			}
