@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,21 +15,23 @@ import (
 
 // A snapshot is kept readable by the leaders of the fragments that hold the database's rows when it is taken. Moves bring rows to others, whose old versions
 // would be let go of by their own age: to fragments that own nothing yet, and to those that are added later. So it is kept there too, in the background:
-// no transaction waits for a fragment of which it reads nothing, and there is all of sherd.gc_ttl for it.
+// no transaction waits for a fragment of which it reads nothing, and there is all of sherd.gc_ttl for it. What a leader keeps the next one knows nothing of; it is
+// asked in turn, and lets go of nothing for a while (storage).
 
 // heldSnapshot is a timestamp at which a transaction will go on reading.
 type heldSnapshot struct {
 	T  txn.Timestamp
-	in map[txn.FragmentID]bool // the fragments that were asked to keep it
+	in map[txn.FragmentID]uint64 // the fragments that were asked to keep it, and the term of their leaders of then, 0 where that was not known
 }
 
 // HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
 func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
 	t.host.atWork.Store(t.id, true)
+	asked := t.host.termsOf(fragments)
 	if err := t.holdAll(fragments, T); err != nil {
 		return err
 	}
-	t.held(fragments, T)
+	t.held(T, asked)
 	return nil
 }
 
@@ -62,17 +65,40 @@ func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) erro
 		return t.HoldSnapshot(fragments, T)
 	}
 	t.host.atWork.Store(t.id, true)
+	asked := t.host.termsOf(fragments)
 	for _, id := range fragments {
 		go func() { _ = t.holdSoon(context.Background(), id, T) }()
 	}
-	t.held(fragments, T)
+	t.held(T, asked)
 	return nil
 }
 
 const (
-	holdTime  = 10 * time.Second
-	holdAgain = 10 * time.Second // after which is tried again what did not work
+	holdTime = 10 * time.Second
+	holdLook = 2 * time.Second // between looks at who leads, and attempts of what did not work
 )
+
+// termsOf gives the terms in which fragments are led now, as far as is known here; 0 where it is not.
+func (h *Host) termsOf(fragments []txn.FragmentID) map[txn.FragmentID]uint64 {
+	out := make(map[txn.FragmentID]uint64, len(fragments))
+	for _, f := range fragments {
+		out[f] = h.termOf(f)
+	}
+	return out
+}
+
+func (h *Host) termOf(f txn.FragmentID) uint64 {
+	if r := h.replica(f); r != nil {
+		if term := r.Term(); term != 0 {
+			return term
+		}
+	}
+	if h.links == nil {
+		return 0
+	}
+	l, _ := h.links.presence.Leader(f)
+	return l.Term
+}
 
 func (t *Transaction) holdSoon(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
 	ctx, cancel := context.WithTimeout(ctx, holdTime)
@@ -123,8 +149,8 @@ func (t *Transaction) letGo() {
 	}
 }
 
-// held notes that fragments have been asked to keep what is visible at T, and has others asked that may get rows of it.
-func (t *Transaction) held(fragments []txn.FragmentID, T txn.Timestamp) {
+// held notes that fragments have been asked to keep what is visible at T, in these terms, and has others asked that may get rows of it.
+func (t *Transaction) held(T txn.Timestamp, asked map[txn.FragmentID]uint64) {
 	t.mu.Lock()
 	if t.over {
 		t.mu.Unlock()
@@ -133,11 +159,9 @@ func (t *Transaction) held(fragments []txn.FragmentID, T txn.Timestamp) {
 	i := slices.IndexFunc(t.snapshots, func(x heldSnapshot) bool { return x.T == T })
 	if i < 0 {
 		i = len(t.snapshots)
-		t.snapshots = append(t.snapshots, heldSnapshot{T, map[txn.FragmentID]bool{}})
+		t.snapshots = append(t.snapshots, heldSnapshot{T, map[txn.FragmentID]uint64{}})
 	}
-	for _, f := range fragments {
-		t.snapshots[i].in[f] = true
-	}
+	maps.Copy(t.snapshots[i].in, asked)
 	t.host.holders.Store(t, true)
 	more := len(t.missing(t.host.cfg.Catalog.View())) > 0
 	t.mu.Unlock()
@@ -149,18 +173,22 @@ func (t *Transaction) held(fragments []txn.FragmentID, T txn.Timestamp) {
 	}
 }
 
-// missing gives the fragments that have not been asked to keep a snapshot, and may get rows of it. Called with mu held.
+// missing gives the fragments whose leaders have not been asked to keep a snapshot, and that have rows of it or may get some. Called with mu held.
 func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 	for _, x := range t.snapshots {
-		more := heldSnapshot{x.T, map[txn.FragmentID]bool{}}
+		more := heldSnapshot{x.T, map[txn.FragmentID]uint64{}}
 		for f := range x.in {
 			d, _ := view.Fragment(uint32(f))
 			if d == nil { // it has gone
 				continue
 			}
 			for i := range d.Fragments {
-				if other := &d.Fragments[i]; !other.Draining && !x.in[txn.FragmentID(other.ID)] {
-					more.in[txn.FragmentID(other.ID)] = true
+				other := &d.Fragments[i]
+				id := txn.FragmentID(other.ID)
+				before, asked := x.in[id]
+				now := t.host.termOf(id)
+				if !asked && !other.Draining || asked && now != 0 && now != before {
+					more.in[id] = now
 				}
 			}
 			break // all are of one database
@@ -172,50 +200,41 @@ func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 	return out
 }
 
-// spreadHolds has snapshots that transactions of this node hold kept by fragments that had nothing, or were not there, when these were taken.
+// spreadHolds has snapshots that transactions of this node hold kept by fragments that had nothing, or were not there, when these were taken, and by new leaders.
 func (h *Host) spreadHolds(ctx context.Context) {
+	look := time.NewTicker(holdLook)
+	defer look.Stop()
 	for {
 		view := h.cfg.Catalog.View()
-		var again <-chan time.Time
-		if !h.spreadNow(ctx, view) {
-			again = time.After(holdAgain)
-		}
+		h.spreadNow(ctx, view)
 		select {
 		case <-view.Superseded():
 		case <-h.spread:
-		case <-again:
+		case <-look.C:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// spreadNow asks fragments to keep what they were not asked for; false where one did not answer.
-func (h *Host) spreadNow(ctx context.Context, view *catalog.View) bool {
+// spreadNow asks leaders to keep what they were not asked for. One that does not answer is asked again the next time.
+func (h *Host) spreadNow(ctx context.Context, view *catalog.View) {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	all := true
 	h.holders.Range(func(k, _ any) bool {
 		t := k.(*Transaction)
 		t.mu.Lock()
 		missing := t.missing(view)
 		t.mu.Unlock()
 		for _, x := range missing {
-			for f := range x.in {
+			for f, term := range x.in {
 				wg.Go(func() {
-					err := t.holdSoon(ctx, f, x.T)
-					if err != nil && !pgerr.Is(err, pgerr.SnapshotTooOld) {
-						mu.Lock()
-						all = false
-						mu.Unlock()
-						return
+					if err := t.holdSoon(ctx, f, x.T); err == nil || pgerr.Is(err, pgerr.SnapshotTooOld) {
+						t.held(x.T, map[txn.FragmentID]uint64{f: term})
 					}
-					t.held([]txn.FragmentID{f}, x.T)
 				})
 			}
 		}
 		return true
 	})
 	wg.Wait()
-	return all
 }

@@ -14,6 +14,8 @@ type collector struct {
 	last    time.Time
 	samples []sample
 	flat    time.Time
+	term    uint64    // in which the replica leads, as run has seen it; 0: it does not
+	led     time.Time // since then
 }
 
 type sample struct {
@@ -23,6 +25,9 @@ type sample struct {
 
 const flattenEvery = time.Hour
 
+// leadQuiet is how long a new leader leaves the watermark where it is, GCTTL where that is shorter: who has a snapshot kept by the one before comes here.
+const leadQuiet = time.Minute
+
 func newCollector(r *Replica) *collector {
 	every := min(max(r.cfg.GCTTL/16, tick), time.Minute)
 	return &collector{r: r, every: every, flat: time.Now()}
@@ -30,6 +35,9 @@ func newCollector(r *Replica) *collector {
 
 func (c *collector) run() {
 	now := time.Now()
+	if term := c.r.term.Load(); term != c.term {
+		c.term, c.led = term, now
+	}
 	if now.Sub(c.last) < c.every {
 		return
 	}
@@ -43,7 +51,7 @@ func (c *collector) run() {
 		due = c.samples[0].stamp
 		c.samples = c.samples[1:]
 	}
-	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) && c.r.term.Load() != 0 {
+	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) && c.term != 0 && now.Sub(c.led) >= min(leadQuiet, c.r.cfg.GCTTL) {
 		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due, tidy: c.r.untidy()}, 0); err != nil {
 			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
 		}
