@@ -120,7 +120,7 @@ func TestSplitAndMerge(t *testing.T) {
 	a.want("INSERT INTO r SELECT * FROM h", "INSERT 0 300")
 	a.want("SELECT sherd.split_segment('h', '4')", `table "h" has no segments (SQLSTATE 42809)`)
 	a.want("SELECT sherd.split_segment('r', '4')", `a segment begins at "4" already (SQLSTATE 42710)`)
-	a.want("SELECT sherd.split_segment('r', 'x')", `invalid input syntax for type integer: "x" (SQLSTATE 22P02)`)
+	a.want("SELECT sherd.split_segment('r', 'x')", `invalid input syntax for type integer: "x" (SQLSTATE 22P02): "x" is read as column "a" of the primary key, where a segment is to begin.`)
 	a.want("SELECT sherd.merge_segments('r', '5')", `no two segments meet at "5" (SQLSTATE 42704)`)
 	for table, before := range map[string]string{"r": "ALTER TABLE r ADD COLUMN more int", "made": "CREATE TABLE made (a int PRIMARY KEY) WITH (shard_by = 'range')"} {
 		a.answer("BEGIN; " + before)
