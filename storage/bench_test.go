@@ -159,6 +159,40 @@ func BenchmarkScan(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rows), "ns/row")
 }
 
+// BenchmarkValidate has transactions that read ten rows validated, after something else was written.
+func BenchmarkValidate(b *testing.B) {
+	rs := fragments(b, 1)
+	fill(b, rs, benchRows, 300, true)
+	r, ctx, rnd := rs[0], context.Background(), rand.New(rand.NewSource(1))
+	for i := range b.N {
+		b.StopTimer()
+		T, err := r.Snapshot(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		tx := r.Tx(txn.NewID())
+		tx.TrackReads()
+		v, err := tx.View(ctx, T)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range 10 {
+			if _, err := v.Get(ctx, rowKey(rnd.Intn(benchRows))); err != nil {
+				b.Fatal(err)
+			}
+		}
+		v.Close()
+		if _, err := tryRow(r, rowKey(benchRows+i), "x"); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := tx.Check(ctx, r.Applied()); err != nil {
+			b.Fatal(err)
+		}
+		tx.Rollback()
+	}
+}
+
 // BenchmarkBulk loads a million rows of 300 bytes, each with an index entry, in one transaction for each of three fragments.
 func BenchmarkBulk(b *testing.B) {
 	for range b.N {

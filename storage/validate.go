@@ -199,21 +199,26 @@ func (v *validation) touchedBy(p *preparedTxn) bool {
 func (v *validation) scan(to txn.Timestamp) error {
 	t := v.r.db.NewTransactionAt(uint64(to), false)
 	defer t.Discard()
-	opt := badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done)}
-	if len(v.spans) == 1 {
-		opt.Prefix = commonPrefix(v.spans[0])
-	}
-	it := t.NewIterator(opt)
-	defer it.Close()
 	for _, s := range v.spans {
-		end := s.End
-		if len(end) == 0 {
-			end = ownSpace
+		if err := v.scanSpan(t, s); err != nil {
+			return err
 		}
-		if it.Seek(s.Start); it.Valid() && bytes.Compare(it.Item().Key(), end) < 0 {
-			item := it.Item()
-			return v.conflict(item.KeyCopy(nil), txn.Timestamp(item.Version()), item.IsDeletedOrExpired())
-		}
+	}
+	return nil
+}
+
+// scanSpan has an iterator of its own, which ends with the span: Badger looks for the next version above done however far that is, which for one of all spans
+// was a walk over the table for each key that was read.
+func (v *validation) scanSpan(t *badger.Txn, s txn.Span) error {
+	it := t.NewIterator(badger.IteratorOptions{AllVersions: true, SinceTs: uint64(v.done), Prefix: commonPrefix(s)})
+	defer it.Close()
+	end := s.End
+	if len(end) == 0 {
+		end = ownSpace
+	}
+	if it.Seek(s.Start); it.Valid() && bytes.Compare(it.Item().Key(), end) < 0 {
+		item := it.Item()
+		return v.conflict(item.KeyCopy(nil), txn.Timestamp(item.Version()), item.IsDeletedOrExpired())
 	}
 	return nil
 }
