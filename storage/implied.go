@@ -249,19 +249,31 @@ func (r *Replica) runMany(e *entry, above txn.Timestamp) ([]result, error) {
 
 func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
 	res, err := r.settle(settlement{id: d.ID, C: d.C, outcome: d.Outcome, decide: true})
-	return outcomeOf(res, err)
+	return r.outcomeOf(d.ID, res, err)
 }
 
-func outcomeOf(res result, err error) (txn.Outcome, error) {
+// outcomeOf gives the decision that counts. An abort that finds nothing of a transaction may come after a commit that the anchor has forgotten: one that was recovered
+// while its coordinator was cut off, which then asks the writers, who have resolved it and say that it is not prepared. The record of the decision outlives that.
+func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, error) {
 	switch {
 	case err != nil:
 		return txn.Unknown, err
 	case res == resCommitted:
 		return txn.Committed, nil
-	case res == resAborted:
-		return txn.Aborted, nil
+	case res != resAborted:
+		return txn.Unknown, nil
 	}
-	return txn.Unknown, nil
+	if rule.T7Record {
+		t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+		defer t.Discard()
+		switch _, committed, err := savedDecision(t, id); {
+		case err != nil:
+			return txn.Unknown, err
+		case committed:
+			return txn.Committed, nil
+		}
+	}
+	return txn.Aborted, nil
 }
 
 // Settle implements txn.Participant.
@@ -270,7 +282,7 @@ func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	t.r.settleSoon(x, func(res result, err error) {
 		switch {
 		case x.decide:
-			then(outcomeOf(res, err))
+			then(t.r.outcomeOf(d.ID, res, err))
 		case err == nil && res == resVoid:
 			then(txn.Unknown, otherAttempt(d))
 		case err != nil:

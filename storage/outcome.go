@@ -97,19 +97,8 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	item, err := t.Get(ownKey(ownDecision, id[:]...))
-	if err == nil {
-		err = item.Value(func(v []byte) error {
-			d, _, err := decodeDecision(v)
-			if err == nil {
-				C, ok = d.C, true
-			}
-			return err
-		})
-		return C, ok, readError(err)
-	}
-	if err != badger.ErrKeyNotFound {
-		return 0, false, readError(err)
+	if C, ok, err = savedDecision(t, id); ok || err != nil {
+		return C, ok, err
 	}
 	prefix := ownKey(ownOutcomes)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
@@ -125,6 +114,24 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 		}
 	}
 	return C, ok, nil
+}
+
+// savedDecision looks for the record of this anchor's decision to commit.
+func savedDecision(t *badger.Txn, id txn.ID) (C txn.Timestamp, ok bool, err error) {
+	item, err := t.Get(ownKey(ownDecision, id[:]...))
+	if err == badger.ErrKeyNotFound {
+		return 0, false, nil
+	}
+	if err == nil {
+		err = item.Value(func(v []byte) error {
+			d, _, err := decodeDecision(v)
+			if err == nil {
+				C, ok = d.C, true
+			}
+			return err
+		})
+	}
+	return C, ok, readError(err)
 }
 
 // Prepared tells what is known here of a transaction that is prepared here.

@@ -135,15 +135,7 @@ func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
 		above = 0
 	}
 	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, above)
-	switch {
-	case err != nil:
-		return txn.Unknown, err
-	case res == resCommitted:
-		return txn.Committed, nil
-	case res == resAborted:
-		return txn.Aborted, nil
-	}
-	return txn.Unknown, nil
+	return r.outcomeOf(d.ID, res, err)
 }
 
 // Resolve applies the anchor's decision here; nothing if the transaction is not prepared here.

@@ -278,6 +278,69 @@ func TestRuleT7Forget(t *testing.T) {
 	}
 }
 
+// cutOffPart is a participant whose answer to Prepare comes late.
+type cutOffPart struct {
+	txn.Participant
+	prepare func(context.Context, txn.PrepareRequest) error
+}
+
+func (p cutOffPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
+	return p.prepare(ctx, req)
+}
+
+// TestRuleT7Record: a transaction is recovered, resolved and forgotten while its coordinator waits for an answer. The writer says then that it is not prepared, and never
+// will be; the anchor knows better.
+func TestRuleT7Record(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 2), slowRecovery)
+	id := txn.NewID()
+	parts := c.put(id, rowKey(1), "new")
+	anchor := id.AnchorOf(2)
+	a, w := c.rs[anchor], c.rs[1-anchor]
+	prepared := make(chan struct{})
+	late := make([]txn.Participant, 2)
+	late[anchor] = cutOffPart{parts[anchor], func(ctx context.Context, req txn.PrepareRequest) error {
+		defer close(prepared)
+		return parts[anchor].Prepare(ctx, req)
+	}}
+	late[1-anchor] = cutOffPart{parts[1-anchor], func(ctx context.Context, req txn.PrepareRequest) error {
+		if err := parts[1-anchor].Prepare(ctx, req); err != nil {
+			return err
+		}
+		<-prepared
+		if out, err := a.Outcome(ctx, id, req.C); out != txn.Committed {
+			t.Errorf("recovered: %v, %v", out, err)
+		}
+		a.smu.RLock()
+		decided := a.decided[id]
+		a.smu.RUnlock()
+		a.push(decided)
+		a.forgets.flush(a)
+		if yes, err := w.HasPrepared(id, req.C); yes || err != nil {
+			t.Errorf("the writer has resolved it, and says that it is prepared: %v, %v", yes, err)
+		}
+		return txn.NewLost(w.cfg.Fragment, true)
+	}}
+	if _, err := c.co.Commit(t.Context(), id, 0, late); err != nil {
+		t.Errorf("it was committed, and the client is told %v", err)
+	}
+	for i, r := range c.rs {
+		if got := readRow(t, r, rowKey(1)); got != "new" {
+			t.Errorf("fragment %d has %q", i, got)
+		}
+	}
+	for _, d := range []txn.Decision{{ID: id, C: a.Applied(), Outcome: txn.Aborted}, {ID: txn.NewID(), C: a.Applied(), Outcome: txn.Aborted}} {
+		want := txn.Aborted
+		if d.ID == id {
+			want = txn.Committed
+		}
+		for name, decide := range map[string]func(txn.Decision) (txn.Outcome, error){"decide": a.decide, "implied": a.decideImplied} {
+			if out, err := decide(d); out != want || err != nil {
+				t.Errorf("%s: %v, %v; want %v", name, out, err, want)
+			}
+		}
+	}
+}
+
 // TestRuleT8Proposed: validation looks at what is on its way.
 func TestRuleT8Proposed(t *testing.T) {
 	g := newGate()

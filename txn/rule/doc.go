@@ -19,6 +19,7 @@
 //	sherd_no_t7_ask        T7Ask
 //	sherd_no_t7_above      T7Above
 //	sherd_no_t7_forget     T7Forget
+//	sherd_no_t7_record     T7Record
 //	sherd_no_t7_implied    T7Implied
 //	sherd_no_t7_bar        T7Bar
 //	sherd_no_t7_attempt    T7Attempt
@@ -67,6 +68,7 @@ func Off() []string {
 		{"T7Ask", T7Ask},
 		{"T7Above", T7Above},
 		{"T7Forget", T7Forget},
+		{"T7Record", T7Record},
 		{"T7Implied", T7Implied},
 		{"T7Bar", T7Bar},
 		{"T7Attempt", T7Attempt},
