@@ -78,7 +78,8 @@ func (l Leader) outcome(a *pb.OutcomeAnswer, err error) (txn.Outcome, error) {
 	if err != nil {
 		return txn.Unknown, l.node.noAnswer(err)
 	}
-	return txn.Outcome(a.Outcome), l.answer(a.Now, a.Failure)
+	_ = l.node.heard(a.Now) // as for Part.took
+	return txn.Outcome(a.Outcome), failure.Decode(a.Failure, l.fragment)
 }
 
 func (l Leader) staged(a *pb.StageAnswer, err error) error {

@@ -65,6 +65,16 @@ func (p *Part) answer(now uint64, x *pb.Failure, s *pb.Stage) error {
 	return failure.Decode(x, p.fragment)
 }
 
+// took is answer for what has taken effect where there is no failure, whatever the node's clock says: an error would tell the client of a commit that it had failed, or
+// hide that the outcome is not known. Presence names the node that is ahead.
+func (p *Part) took(now uint64, x *pb.Failure, s *pb.Stage) error {
+	if s != nil {
+		p.learn(s)
+	}
+	_ = p.node.heard(now)
+	return failure.Decode(x, p.fragment)
+}
+
 // gone notes that the stage has ended.
 func (p *Part) gone() {
 	p.mu.Lock()
@@ -84,7 +94,7 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 		p.lose()
 		return 0, p.node.noAnswer(err)
 	}
-	err = p.answer(a.Now, a.Failure, a.Stage)
+	err = p.took(a.Now, a.Failure, a.Stage)
 	if a.Stage == nil {
 		p.gone()
 	}
@@ -128,7 +138,7 @@ func (p *Part) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	if err != nil {
 		return p.node.noAnswer(err)
 	}
-	return p.answer(a.Now, a.Failure, a.Stage)
+	return p.took(a.Now, a.Failure, a.Stage)
 }
 
 // Decide implements txn.Participant.
