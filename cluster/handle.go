@@ -292,7 +292,7 @@ func (x *handle) Check(ctx context.Context, C txn.Timestamp) error {
 	return err
 }
 
-// Prepare implements txn.Participant. Where there is no answer, the leader is asked whether it is prepared; if not, it never will be at this C.
+// Prepare implements txn.Participant. Where there is no answer, the leader is asked whether it is prepared; if not, it never will be at this C, but may have been.
 func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	x.mu.Lock()
 	x.anchor = req.Anchor
@@ -317,7 +317,7 @@ func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		case err != nil:
 			return txn.Unanswered(x.of.id, cause)
 		case !yes:
-			return txn.NewLost(x.fragment, true)
+			return &txn.LateNoError{Err: txn.NewLost(x.fragment, true)}
 		}
 		return nil
 	case moved(err), storage.StageLost(err):

@@ -355,6 +355,7 @@ func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) 
 	defer cancel()
 	got, err := m.anchor.Decide(ctx, d)
 	lost := pgerr.Is(cause, pgerr.StatementCompletionUnknown)
+	var late *LateNoError
 	switch {
 	case err == nil && got == Committed && m.implied:
 		d.Outcome = Committed
@@ -364,7 +365,7 @@ func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) 
 		if c.finish(d, m.anchor, m.writers); lost {
 			cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
 		}
-	case lost && m.implied: // it may have prepared, and a recoverer may find that all have
+	case m.implied && (lost || errors.As(cause, &late)): // it may have prepared, and a recoverer may find, or have found, that all have
 		cause = Unanswered(d.ID, cause)
 	}
 	return 0, cause // nothing was decided to commit by us; whoever meets the prepared rows asks the anchor (T7)

@@ -36,3 +36,12 @@ func (e *LostError) Error() string { return e.Err.Error() }
 
 // Unwrap gives what clients see.
 func (e *LostError) Unwrap() error { return e.Err }
+
+// LateNoError is the error of a prepare that was not answered, where the writer says afterwards that it is not prepared and never will be at that C. It has never been, or
+// somebody has recovered the transaction, and the writer has resolved it since: only the anchor knows.
+type LateNoError struct{ Err error }
+
+func (e *LateNoError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error of who was aborted.
+func (e *LateNoError) Unwrap() error { return e.Err }

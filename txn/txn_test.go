@@ -258,6 +258,17 @@ func TestCoordinator(t *testing.T) {
 			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
 				{f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
+		{"a writer says late that it is not prepared, and the anchor aborts", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
+		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
+		{"a writer says late that it is not prepared, for somebody has recovered", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
+				{f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
+		}, "", []string{"1:decide aborted", "2:resolve committed", "1:forget"}},
+		{"a writer says late that it is not prepared, and the anchor does not answer", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+				{f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
+		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
 		{"a prepare is refused, and the abort unanswered", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
 				{f: 2, log: l, writes: true, prepare: []error{boom}}}

@@ -14,6 +14,15 @@ func (m *model) coordinate(s *state, do doFunc) {
 	}
 	all := !m.checkedReader || s.reader != none
 	for i := range m.writers {
+		if s.co.got[i] == lost { // it asks whether it is prepared
+			do(func(t *state) { m.bar(t, i, k) }, "coordinator: asks %d about %d", i, k)
+			if s.has(msgYes, i, k) {
+				do(func(t *state) { t.co.got[i] = ok }, "coordinator: %d is prepared", i)
+			}
+			if s.has(msgNo, i, k) {
+				do(func(t *state) { t.co.got[i] = lateNo }, "coordinator: %d is not prepared", i)
+			}
+		}
 		if s.co.got[i] != none {
 			continue
 		}
@@ -41,7 +50,7 @@ func (m *model) conclude(t *state) {
 	}
 	k := t.co.attempt
 	switch {
-	case seen&(1<<refused|1<<lost) != 0, t.reader == refused, seen&(1<<low) != 0 && k == maxAttempts:
+	case seen&(1<<refused|1<<lost|1<<lateNo) != 0, t.reader == refused, seen&(1<<low) != 0 && k == maxAttempts:
 		t.co.aborting = true
 		t.send(msgAbort, 0, k)
 	case seen&(1<<low) != 0:
@@ -72,7 +81,7 @@ func (m *model) afterAbort(s *state, do doFunc) {
 	do(func(t *state) {
 		t.co.told, t.co.dead = aborted, true
 		for _, got := range t.co.got {
-			if got == lost && !m.unknownIsNo {
+			if got == lost && !m.unknownIsNo || got == lateNo && !m.lateNoIsNo {
 				t.co.told = unknown
 			}
 		}

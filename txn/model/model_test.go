@@ -67,6 +67,8 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		"unknown is unknown": {unknownIsNo: true},
 		"bar's attempt":      {barAnyAttempt: true},
 		"no checked reader":  {checkedReader: true},
+		"record":             {noRecord: true},
+		"late no":            {lateNoIsNo: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := model{rules: r, writers: 2}

@@ -16,6 +16,8 @@ type rules struct {
 	unknownIsNo       bool // a prepare without an answer counts as refused
 	barAnyAttempt     bool // a writer that has prepared at another attempt says that it has prepared
 	checkedReader     bool // a transaction with a checked reader commits in one round
+	noRecord          bool // an anchor that has forgotten a commit says aborted
+	lateNoIsNo        bool // a writer that is asked after its answer was lost, and is not prepared, counts as one that has refused
 }
 
 const (
@@ -39,6 +41,7 @@ const (
 	low
 	refused
 	lost
+	lateNo // lost, and not prepared when it was asked afterwards
 )
 
 // what the client was told.
@@ -64,6 +67,7 @@ type state struct {
 	f       [maxWriters]fragment
 	co      coordinator
 	decided uint8 // at the anchor: the attempt that is committed
+	forgot  bool  // the anchor has its record alone, since all have resolved
 	reader  uint8 // answer of the checked reader
 	sent    uint64
 }
@@ -170,7 +174,7 @@ func (m *model) abort(s *state, k uint8, plain bool) {
 	a := &s.f[0]
 	a.promise(k)
 	switch {
-	case s.decided != 0:
+	case s.decided != 0 && !(s.forgot && m.noRecord):
 		s.send(msgCommitted, 0, s.decided)
 		return
 	case a.prepared == 0:
@@ -287,12 +291,25 @@ func (m *model) atAnchor(s *state, k uint8, do doFunc) {
 	if s.has(msgCommit, 0, k) {
 		do(func(t *state) { m.commit(t, k) }, "anchor: commit %d", k)
 	}
+	if s.decided == k && m.resolved(s, k) {
+		do(func(t *state) { t.forgot = true }, "anchor: forgets")
+	}
 	if s.has(msgAbort, 0, k) {
 		do(func(t *state) { m.abort(t, k, false) }, "anchor: abort %d", k)
 	}
 	if s.has(msgPlain, 0, k) {
 		do(func(t *state) { m.abort(t, k, true) }, "anchor: abort %d, which it has not prepared", k)
 	}
+}
+
+// resolved tells whether all have applied a commit.
+func (m *model) resolved(s *state, k uint8) bool {
+	for i := range m.writers {
+		if s.f[i].installed != k {
+			return false
+		}
+	}
+	return true
 }
 
 // wrong says what is not as it must be, "" if all is.
