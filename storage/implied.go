@@ -264,9 +264,7 @@ func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, erro
 		return txn.Unknown, nil
 	}
 	if rule.T7Record {
-		t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-		defer t.Discard()
-		switch _, committed, err := savedDecision(t, id); {
+		switch _, committed, err := r.savedDecision(id); {
 		case err != nil:
 			return txn.Unknown, err
 		case committed:

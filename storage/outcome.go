@@ -95,11 +95,15 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 
 // savedOutcome looks for a commit among the records: the decision of this anchor, or those of one-fragment commits.
 func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	if C, ok, err = savedDecision(t, id); ok || err != nil {
+	if C, ok, err = r.savedDecision(id); ok || err != nil {
 		return C, ok, err
 	}
+	if !r.beginReading() {
+		return 0, false, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
 	prefix := ownKey(ownOutcomes)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
@@ -117,7 +121,13 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 }
 
 // savedDecision looks for the record of this anchor's decision to commit.
-func savedDecision(t *badger.Txn, id txn.ID) (C txn.Timestamp, ok bool, err error) {
+func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error) {
+	if !r.beginReading() {
+		return 0, false, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
 	item, err := t.Get(ownKey(ownDecision, id[:]...))
 	if err == badger.ErrKeyNotFound {
 		return 0, false, nil

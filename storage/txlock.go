@@ -198,6 +198,10 @@ func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool)
 
 // keptKeys tells whether the row was there at T and all versions above T are updates that left its keys as they were.
 func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
+	if !r.beginReading() {
+		return false
+	}
+	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})

@@ -197,6 +197,10 @@ func (v *validation) touchedBy(p *preparedTxn) bool {
 
 // scan looks for a version in (done, to] on the spans.
 func (v *validation) scan(to txn.Timestamp) error {
+	if !v.r.beginReading() {
+		return errNoLeader
+	}
+	defer v.r.done.Done()
 	t := v.r.db.NewTransactionAt(uint64(to), false)
 	defer t.Discard()
 	for _, s := range v.spans {

@@ -151,6 +151,10 @@ func getAt(t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err 
 
 // lastDelete gives the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
 func (r *Replica) lastDelete(key []byte) (txn.Timestamp, error) {
+	if !r.beginReading() {
+		return 0, errNoLeader
+	}
+	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
 	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
