@@ -10,6 +10,8 @@
 //     a decision about anything but waiting; who leads is Raft's matter.
 //   - Stages of a gateway are let go (Config.Lost) when its process is another one, or when nothing was heard of it for five seconds. That needs
 //     no agreement: until its commit is in the log a stage may go at any time.
+//   - Who leads a fragment is who says so of the newest term, on either stream; what others say of it, asked in vain, counts for five beats, unless the leader of that
+//     term or a newer one says otherwise.
 //   - A clock too far ahead is not merged, and the node is named in the log.
 //
 // # Limits

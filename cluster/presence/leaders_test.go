@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"cmp"
 	"testing"
 	"time"
 
@@ -21,52 +20,51 @@ func TestLeadersThatWereSaid(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		beat time.Duration // an hour unless it says otherwise
 		do   func(w world)
 		want Leadership
 	}{
-		{"the leader of before with the term of after", 0, func(w world) {
+		{"the leader of before with the term of after", func(w world) {
 			w.Hint(f, Leadership{3, 5})
 			w.takeLeads(w.node2, ours, since(5))
 		}, Leadership{2, 5}},
-		{"and then that one says what it leads", 0, func(w world) {
+		{"and then that one says what it leads", func(w world) {
 			w.Hint(f, Leadership{3, 5})
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node3, ours, all(nil))
 		}, Leadership{2, 5}},
-		{"a hint of a newer leader", 0, func(w world) {
+		{"a hint of a newer leader", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.Hint(f, Leadership{3, 6})
 		}, Leadership{3, 6}},
-		{"which was nothing", time.Millisecond, func(w world) {
+		{"which was nothing", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.Hint(f, Leadership{3, 6})
-			time.Sleep(2 * beatsOfHint * w.cfg.Beat) // is what is tested
+			w.hints[f] = hint{w.hints[f].Leadership, time.Now()}
 		}, Leadership{2, 5}},
-		{"an older hint", 0, func(w world) {
+		{"an older hint", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.Hint(f, Leadership{3, 4})
 		}, Leadership{2, 5}},
-		{"an older message of the other stream", 0, func(w world) {
+		{"an older message of the other stream", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node2, theirs, since(0))
 		}, Leadership{2, 5}},
-		{"the other stream begins with an older one", 0, func(w world) {
+		{"the other stream begins with an older one", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node2, theirs, all(nil))
 		}, Leadership{2, 5}},
-		{"no more, and an older one still is", 0, func(w world) {
+		{"no more, and an older one still is", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node3, ours, since(6))
 			w.takeLeads(w.node3, ours, since(0))
 		}, Leadership{2, 5}},
-		{"no more, on both streams", 0, func(w world) {
+		{"no more, on both streams", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node2, theirs, all(leads(5)))
 			w.takeLeads(w.node2, ours, since(0))
 			w.takeLeads(w.node2, theirs, all(nil))
 		}, Leadership{}},
-		{"it has left the cluster", 0, func(w world) {
+		{"it has left the cluster", func(w world) {
 			w.takeLeads(w.node2, ours, since(5))
 			w.takeLeads(w.node3, ours, since(6))
 			w.mu.Lock()
@@ -76,7 +74,7 @@ func TestLeadersThatWereSaid(t *testing.T) {
 			w.takeLeads(w.node3, ours, since(7))
 		}, Leadership{2, 5}},
 	} {
-		w := world{Presence: New(Config{Self: 1, Beat: cmp.Or(c.beat, time.Hour)})}
+		w := world{Presence: New(Config{Self: 1, Beat: time.Hour})}
 		w.node2, w.node3 = w.peer(2), w.peer(3)
 		w.node2.alive.Store(true)
 		w.node3.alive.Store(true)
