@@ -3,6 +3,8 @@ package sql_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/sherddb/sherd/sql"
 )
 
 // sherd.changelog has who changed policies, settings, databases and nodes, and not what was rolled back.
@@ -43,4 +45,6 @@ database|null|store|renamed from shop|postgres
 replicas|null|store|3 replicas of each fragment instead of 1|postgres
 database|null|store|dropped|postgres
 SELECT 15`)
+	c.want("CREATE ROLE log_bob LOGIN", "CREATE ROLE")
+	w.connectAs(t, "log_bob", sql.Handle{}).want("SELECT DISTINCT kind FROM sherd.changelog ORDER BY 1", "policy\nsetting\nSELECT 2") // of other databases superusers alone
 }

@@ -87,9 +87,12 @@ func moveHistory(b *builder) error {
 	return nil
 }
 
-// changelog is sherd.changelog. What concerns other databases is shown too: it tells nothing of what they hold.
+// changelog is sherd.changelog. What concerns other databases, which names their tables and the keys of segments, is for superusers.
 func changelog(b *builder) error {
 	for r := range b.env.View.Records() {
+		if r.Database != 0 && r.Database != b.env.Database.OID && b.secret() {
+			continue
+		}
 		row := b.row().time("at", r.At()).text("kind", r.Kind).optional("database", b.env.databaseName(r.Database)).text("subject", b.env.subjectOf(r)).
 			text("change", changeText(r)).text("who", r.Who).optional("why", r.Why).plan(r.Plan)
 		if err := row.send(); err != nil {
