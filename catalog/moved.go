@@ -57,12 +57,6 @@ func (c *Change) shown(database OID, v shardmap.Interval) string {
 	return "buckets " + v.String()
 }
 
-// capital gives what an error says as the beginning of a sentence.
-func capital(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 // Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.
 func (m *Move) Name(keys func(*MovedSegment) string) string {
 	switch {

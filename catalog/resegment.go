@@ -102,7 +102,7 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 	r := &Resegment{Table: table, Old: old, What: what}
 	next, first, err := d.Map.Reserve(len(starts))
 	if err != nil {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", capital(err))
+		return pgerr.New(pgerr.ProgramLimitExceeded, "no bucket is left that could be given out").WithDetail("%s.", pgerr.Capital(err.Error()))
 	}
 	for i, s := range starts {
 		r.New = append(r.New, shardmap.Segment{Start: s, Bucket: first + shardmap.Bucket(i), Automatic: a.Plan != 0})

@@ -127,7 +127,7 @@ func (c *Change) SplitRange(database OID, at uint32, a Author) error {
 	d := c.current(c.base.Database(database))
 	m, err := d.Map.Cut(at)
 	if err != nil {
-		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", capital(err)).
+		return pgerr.New(pgerr.InvalidParameterValue, "a range cannot be split at bucket %d", at).WithDetail("%s.", pgerr.Capital(err.Error())).
 			WithHint("sherd.bucket_map lists the ranges; name the bucket that the second part begins with.")
 	}
 	d.Map = m

@@ -226,14 +226,6 @@ func (p *fieldParser) unexpected() *pgerr.Error {
 
 func (p *fieldParser) fail(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid sharding fields %s", quoteID(p.text)).
-		WithDetail(capitalize(format)+".", args...).
+		WithDetail(pgerr.Capital(format)+".", args...).
 		WithHint(`Fields look like: Customer, Address.State, "a.b".c, numeric(Total). A part with a comma, dot or blank is double-quoted.`)
-}
-
-// capitalize makes the first letter of an ASCII sentence a capital.
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

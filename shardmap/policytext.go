@@ -59,7 +59,7 @@ func badPolicyJSON(text string, err error) error {
 	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		code = pgerr.InvalidTextRepresentation
 	}
-	said := capitalize(strings.TrimPrefix(err.Error(), "json: "))
+	said := pgerr.Capital(strings.TrimPrefix(err.Error(), "json: "))
 	var other *json.UnmarshalTypeError
 	if errors.As(err, &other) {
 		said = fmt.Sprintf("A JSON %s is no value of %s", other.Value, cmp.Or(other.Field, "a policy"))

@@ -7,6 +7,7 @@ package pgerr
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // SQLSTATE codes in use, named as in PostgreSQL's errcodes.txt.
@@ -204,3 +205,11 @@ func Code(err error) string {
 
 // Is tells whether err carries the SQLSTATE code.
 func Is(err error, code string) bool { return err != nil && Code(err) == code }
+
+// Capital makes the first letter of an ASCII sentence a capital, as DETAIL and HINT begin.
+func Capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -19,5 +19,5 @@ func (o *scanOp) gone(c *Ctx, key []byte) error {
 		}
 	}
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
-		WithDetail("%s was deleted, or has another key now.", capital(t.nameOf(c.Env, key))).WithHint("Try the transaction again.")
+		WithDetail("%s was deleted, or has another key now.", pgerr.Capital(t.nameOf(c.Env, key))).WithHint("Try the transaction again.")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -15,10 +16,8 @@ func NameOfKey(def *catalog.Table, key []byte, env *types.Env) string {
 	if err != nil {
 		return `Something of relation "` + def.Name + `"`
 	}
-	return capital(t.nameOf(env, key))
+	return pgerr.Capital(t.nameOf(env, key))
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // nameOf is NameOfKey within a sentence.
 func (t *table) nameOf(env *types.Env, key []byte) string {

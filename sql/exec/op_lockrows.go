@@ -53,7 +53,7 @@ func (r *rowLocker) take(c *Ctx, key []byte) (got bool, fresh Row, err error) {
 		return false, nil, nil
 	case errors.Is(err, txn.ErrLocked):
 		return false, nil, pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on row in relation "%s"`, r.table.def.Name).
-			WithDetail("%s is locked by another transaction.", capital(r.table.rowName(c.Env, key)))
+			WithDetail("%s is locked by another transaction.", pgerr.Capital(r.table.rowName(c.Env, key)))
 	case err != nil || !changed:
 		return err == nil, nil, err
 	}

@@ -124,7 +124,7 @@ func (t *table) named(c *Ctx, key []byte, err error) error {
 		return err
 	}
 	own, e := *conflict, *conflict.Err
-	e.Detail = own.Detail("%s", capital(t.nameOf(c.Env, key)))
+	e.Detail = own.Detail("%s", pgerr.Capital(t.nameOf(c.Env, key)))
 	e.Table = t.def.Name
 	own.Err = &e
 	return &own
