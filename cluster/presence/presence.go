@@ -170,6 +170,14 @@ func (p *Presence) peer(node uint32) *peer {
 	return p.peerOf(node)
 }
 
+// member gives a node of the cluster, nil of others.
+func (p *Presence) member(node uint32) *peer {
+	if !slices.Contains(p.cfg.Nodes(), node) {
+		return nil
+	}
+	return p.peer(node)
+}
+
 // Alone tells whether the cluster has no other node.
 func (p *Presence) Alone() bool { return p.others.Load() <= 0 }
 
@@ -182,9 +190,13 @@ func (p *Presence) Wake() {
 	}
 }
 
-// AskAlive asks a gateway whether transactions are over; those that are come to Config.Ended.
+// AskAlive asks a gateway whether transactions are over; those that are come to Config.Ended. One that is not of the cluster is not asked: what it had here is let go of
+// when it leaves, and it shall not be counted among the nodes again (Health).
 func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
-	q := p.peer(node)
+	q := p.member(node)
+	if q == nil {
+		return
+	}
 	q.mu.Lock()
 	q.ask = append(q.ask, ids...)
 	q.mu.Unlock()
@@ -193,7 +205,10 @@ func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 
 // SayOver tells a node that a transaction of this gateway is over, whose end may not have reached it.
 func (p *Presence) SayOver(node uint32, id txn.ID) {
-	q := p.peer(node)
+	q := p.member(node)
+	if q == nil {
+		return
+	}
 	q.mu.Lock()
 	q.over = append(q.over, id)
 	q.mu.Unlock()

@@ -117,6 +117,16 @@ func TestTransactionsThatAreOver(t *testing.T) {
 	})
 }
 
+func TestStrangersAreNotCounted(t *testing.T) {
+	_, all := start(t, 2)
+	until(t, "they do not meet", func() bool { return all[0].Alive(2) })
+	all[0].AskAlive(9, []txn.ID{txn.NewID()}) // as of a node that has left the cluster meanwhile
+	all[0].SayOver(9, txn.NewID())
+	if h := all[0].Health(); len(h) != 1 || h[0].Node != 2 {
+		t.Errorf("the others are %+v", h)
+	}
+}
+
 func TestSilentNodeIsDead(t *testing.T) {
 	c, all := start(t, 2)
 	all[0].lead(7, 1)
