@@ -58,7 +58,12 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 	case o.term != 0 && o.term != now && rule.StageTerm:
 		return p, 0, errStageLost
 	}
-	if rule.T2Floor {
+	if rule.T2Floor && uint64(o.above) > r.promised.Load() {
+		// What has been promised is never taken back, and everything later is above it: a C that a coordinator picked while its clock had jumped, and wants aborted, would
+		// lead this fragment away, and whoever hears of it.
+		if err := r.cfg.Clock.Usable(o.above); err != nil {
+			return p, 0, err
+		}
 		r.raise(uint64(o.above))
 	}
 	for {
@@ -69,8 +74,12 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 				return p, 0, &txn.LowError{Promised: txn.Timestamp(promised)}
 			}
 		}
-		if err := r.cfg.Clock.Sane(); err != nil { // asked after the time was
-			return p, 0, err
+		sane := r.cfg.Clock.Sane()
+		if sane == nil && next > promised+1 {
+			sane = r.cfg.Clock.Check(txn.Timestamp(next)) // Usable: it is of the clock
+		}
+		if sane != nil {
+			return p, 0, sane
 		}
 		if r.promised.CompareAndSwap(promised, next) {
 			if o.at == 0 {
@@ -162,7 +171,11 @@ func (r *Replica) cover(T txn.Timestamp) error {
 	if r.covered(T) {
 		return nil
 	}
-	to := max(T.Add(ceilingStep), r.cfg.Clock.Wall().Add(ceilingLead))
+	wall := r.cfg.Clock.Wall()
+	if err := r.cfg.Clock.Usable(wall); err != nil {
+		return err
+	}
+	to := max(T.Add(ceilingStep), wall.Add(ceilingLead))
 	_, _, err := r.run(&entry{kind: kindCeiling, ts: to}, 0)
 	return err
 }

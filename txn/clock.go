@@ -100,6 +100,15 @@ func (c *Clock) Sane() error {
 		WithHint("Set the clock right. Other nodes serve meanwhile.")
 }
 
+// Usable refuses a timestamp that this clock gave, or that is to go into a log, where the clock has run away, or had when it gave it. It is asked after the timestamp was
+// made: then one that was made in a jump is refused, whether the clock is right again by now or not.
+func (c *Clock) Usable(t Timestamp) error {
+	if err := c.Sane(); err != nil {
+		return err
+	}
+	return c.Check(t)
+}
+
 // Merge raises the clock to a timestamp carried on a message. One too far ahead of the wall clock is refused, so that a
 // jumped clock takes out its own node and not the others.
 func (c *Clock) Merge(t Timestamp) error {

@@ -147,6 +147,10 @@ func (c *Coordinator) commitChecked(ctx context.Context, floor Timestamp, w Part
 	parts := append([]Participant{w}, readers...)
 	for attempt := 1; ; attempt++ {
 		C := c.pickC(floor, attempt, parts)
+		if err := c.Clock.Sane(); err != nil { // asked after C was picked
+			w.Rollback()
+			return 0, err
+		}
 		if err := checkAll(ctx, readers, C); err != nil {
 			w.Rollback()
 			return 0, err
@@ -208,7 +212,11 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		d.C = c.pickC(floor, attempt, fragments)
+		C := c.pickC(floor, attempt, fragments)
+		if err := c.Clock.Sane(); err != nil { // asked after C was picked
+			return c.giveUp(d, m, attempt, err)
+		}
+		d.C = C
 		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied}
 		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {
 			if slices.Contains(readers, p) {
@@ -239,6 +247,15 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		return d.C, nil
 	}
 	return c.decide(ctx, d, anchor, writers)
+}
+
+// giveUp ends a commit for which no C can be picked. Before the first attempt there is nothing to decide.
+func (c *Coordinator) giveUp(d Decision, m many, attempt int, cause error) (Timestamp, error) {
+	if attempt == 1 && m.anchor.Fragment() != CatalogFragment {
+		Rollback(m.writers)
+		return 0, cause
+	}
+	return c.abort(d, m, cause)
 }
 
 // AnchorOf picks one of n writers, in the order of their fragments, so that no fragment's log takes all decisions.

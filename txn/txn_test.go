@@ -143,7 +143,10 @@ type scripted struct {
 	decide   func(Decision) (Outcome, error)
 	log      *[]string
 	lastC    Timestamp
+	aborted  Timestamp // the C of the last decision
 	anchor   bool
+
+	onPrepare func()
 }
 
 func (s *scripted) note(format string, args ...any) {
@@ -165,6 +168,9 @@ func (s *scripted) Commit(_ context.Context, r CommitRequest) (Timestamp, error)
 }
 func (s *scripted) Prepare(_ context.Context, r PrepareRequest) error {
 	s.lastC, s.anchor = r.C, r.Anchor == s.f
+	if s.onPrepare != nil {
+		s.onPrepare()
+	}
 	var err error
 	if len(s.prepare) > 0 {
 		err, s.prepare = s.prepare[0], s.prepare[1:]
@@ -173,6 +179,7 @@ func (s *scripted) Prepare(_ context.Context, r PrepareRequest) error {
 }
 func (s *scripted) Decide(_ context.Context, d Decision) (Outcome, error) {
 	s.note("decide %s", d.Outcome)
+	s.aborted = d.C
 	if s.decide != nil {
 		return s.decide(d)
 	}
@@ -295,6 +302,51 @@ func TestCoordinator(t *testing.T) {
 				t.Fatalf("C is %s, prepared at %s and %s", C, ps[0].lastC, ps[1].lastC)
 			}
 		})
+	}
+}
+
+// TestCoordinatorOfJumpedClock: no C is picked by a clock that is not believed, and what has been tried before the jump is aborted at its own C.
+func TestCoordinatorOfJumpedClock(t *testing.T) {
+	low := &LowError{Promised: 7}
+	for _, c := range []struct {
+		name  string
+		late  bool // the clock jumps while the second writer prepares, and not before
+		parts func(l *[]string) []*scripted
+		want  []string
+	}{
+		{"two writers", false, func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true}}
+		}, []string{"1:rollback", "2:rollback"}},
+		{"a writer and a checked reader", false, func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, reads: true}}
+		}, []string{"1:rollback", "2:rollback"}},
+		{"between two attempts", true, func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{low}}}
+		}, []string{"1:decide aborted", "2:resolve aborted"}},
+	} {
+		var log []string
+		var parts []Participant
+		ps := c.parts(&log)
+		for _, p := range ps {
+			parts = append(parts, p)
+		}
+		ahead := time.Duration(0)
+		clock := NewClock(func() time.Time { return time.Now().Add(ahead) }, 0)
+		clock.Believe(time.Now(), time.Now().Add(10*time.Second))
+		if !c.late {
+			ahead = time.Hour
+		} else {
+			ps[1].onPrepare = func() { ahead = time.Hour }
+		}
+		co := &Coordinator{Clock: clock, Background: func(f func()) { f() }}
+		if _, err := co.Commit(context.Background(), ID{15: 1}, 5, parts); !pgerr.Is(err, pgerr.CannotConnectNow) || !slices.Equal(log, c.want) {
+			t.Errorf("%s: %v, %q, want %q", c.name, err, log, c.want)
+		}
+		for _, p := range ps {
+			if p.lastC.Time().After(time.Now().Add(time.Minute)) || p.aborted.Time().After(time.Now().Add(time.Minute)) {
+				t.Errorf("%s: fragment %d was given %s, %s", c.name, p.f, p.lastC, p.aborted)
+			}
+		}
 	}
 }
 
