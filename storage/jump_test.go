@@ -46,17 +46,24 @@ func TestNothingOfAJump(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: a node alone whose clock is set back goes on.
+// TestClockSetBack: a node alone whose clock is set back goes on, in one fragment and over several.
 func TestClockSetBack(t *testing.T) {
 	var ahead time.Duration
 	clock := txn.NewClock(func() time.Time { return time.Now().Add(ahead) }, 0)
-	r := openTest(t, t.TempDir(), func(c *Config) { c.Clock = clock })
+	c := openCluster(t, tempDirs(t, 2), func(c *Config) { c.Clock = clock })
+	c.co.Clock = clock
+	r := c.rs[0]
 	commitRow(t, r, rowKey(1), "before")
 	ahead = -time.Hour
 	for range 100 {
 		commitRow(t, r, rowKey(1), "after")
 		if got := readRow(t, r, rowKey(1)); got != "after" {
 			t.Fatal(got)
+		}
+		id := txn.NewID()
+		parts := c.put(id, rowKey(2), "both")
+		if _, err := c.co.Commit(t.Context(), id, 0, []txn.Participant{parts[0], parts[1]}); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type Clock struct {
 	wall  func() time.Time
 	ahead time.Duration
 	last  atomic.Uint64
+	picks atomic.Uint64 // the largest C that was picked by this clock
 	bound atomic.Pointer[bound]
 }
 
@@ -62,10 +63,23 @@ func (c *Clock) Now() Timestamp {
 }
 
 // Observe raises the clock to t without a bound. For timestamps from this node's own log, which were accepted once.
-func (c *Clock) Observe(t Timestamp) {
+func (c *Clock) Observe(t Timestamp) { raise(&c.last, t) }
+
+// nearClock is how far above its clock a coordinator picks a C at most: its longest lead.
+const nearClock = 200 * time.Millisecond
+
+// Pick notes a C that this node's coordinator has picked by this clock, and has the clock not refuse it: where the wall clock was set back, the clock is ahead of it, and what
+// is picked above the clock as well. The clock is not raised: C is to stay ahead of it.
+func (c *Clock) Pick(C Timestamp) {
+	if C.Time().Sub(max(c.Wall(), c.Last()).Time()) <= nearClock {
+		raise(&c.picks, C)
+	}
+}
+
+func raise(v *atomic.Uint64, t Timestamp) {
 	for {
-		last := c.last.Load()
-		if uint64(t) <= last || c.last.CompareAndSwap(last, uint64(t)) {
+		was := v.Load()
+		if uint64(t) <= was || v.CompareAndSwap(was, uint64(t)) {
 			return
 		}
 	}
@@ -133,7 +147,7 @@ func (c *Clock) Check(t Timestamp) error {
 	if b := c.bound.Load(); b != nil {
 		wall = max(wall, FromTime(b.from.Add(time.Since(b.since))))
 	}
-	if t <= wall || uint64(t) <= c.last.Load() || t.Time().Sub(wall.Time()) <= c.ahead {
+	if t <= wall || uint64(t) <= max(c.last.Load(), c.picks.Load()) || t.Time().Sub(wall.Time()) <= c.ahead {
 		return nil
 	}
 	return pgerr.New(pgerr.InvalidParameterValue, "timestamp %s"+aheadOfClock, t).

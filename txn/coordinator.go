@@ -151,6 +151,7 @@ func (c *Coordinator) commitChecked(ctx context.Context, floor Timestamp, w Part
 			w.Rollback()
 			return 0, err
 		}
+		c.Clock.Pick(C)
 		if err := checkAll(ctx, readers, C); err != nil {
 			w.Rollback()
 			return 0, err
@@ -216,6 +217,7 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 		if err := c.Clock.Sane(); err != nil { // asked after C was picked
 			return c.giveUp(d, m, attempt, err)
 		}
+		c.Clock.Pick(C)
 		d.C = C
 		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied}
 		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {

@@ -350,6 +350,29 @@ func TestCoordinatorOfJumpedClock(t *testing.T) {
 	}
 }
 
+// What is picked a little above a clock that was set back is not refused, and nothing else that is as far ahead of the wall clock.
+func TestClockPick(t *testing.T) {
+	now := time.UnixMilli(10_000_000_000)
+	c := NewClock(func() time.Time { return now }, 0)
+	last := c.Now()
+	now = now.Add(-time.Hour)
+	C := last.Add(time.Millisecond)
+	if c.Check(C) == nil {
+		t.Error("nobody has picked it")
+	}
+	c.Pick(last.Add(time.Minute))
+	if c.Check(C) == nil {
+		t.Error("what is not near the clock was not picked by it")
+	}
+	c.Pick(C)
+	if err := c.Check(C); err != nil || c.Last() != last {
+		t.Errorf("%v, the clock is at %s", err, c.Last())
+	}
+	if c.Check(C+1) == nil {
+		t.Error("it was not picked")
+	}
+}
+
 // A clock is believed up to a bound, which moves on by itself; a jump beyond it is noticed at once.
 func TestClockSane(t *testing.T) {
 	var ahead time.Duration
