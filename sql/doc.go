@@ -20,6 +20,7 @@
 // that uses Parse and Execute has seen the command's tag by then. The rows of a statement that locks them are held until it has locked all, up
 // to 4 MiB, so that it can be run again so long; not those of cursors and of portals with a row limit. Notices wait with
 // them, and definitions, EXPLAIN ANALYZE, EXECUTE and COPY FROM are run again likewise, by either protocol: what the client of a COPY sends is kept, up to 1 GiB.
+// statement_timeout is for all runs of a statement together, from its arrival to the beginning of its commit.
 //
 // Savepoints are places in what the transaction has staged (exec.Mark), in its locks and its settings. An error undoes what was done since
 // the innermost one, and the transaction waits for ROLLBACK TO or its end (25P02).

@@ -39,12 +39,12 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 	a := &loneAnswer{ResultWriter: w}
 	a.held.emit = w.Row
 	for n := 1; ; n++ {
-		err := s.withinTime(ctx, func(ctx context.Context) error { return s.runQuery(ctx, prog, p.args, a) })
+		err := s.runQuery(ctx, prog, p.args, a)
 		if err != nil && !cutOff(err) {
 			return err
 		}
 		if err == nil {
-			err = s.commit(ctx)
+			err = s.commit(unbounded(ctx))
 		}
 		if err == nil {
 			if err := a.held.pass(); err != nil {
@@ -52,8 +52,11 @@ func (s *Session) runLone(ctx context.Context, p *portal, prog *program, w Resul
 			}
 			return w.Complete(a.tag)
 		}
-		if a.held.passed || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
+		if a.held.passed || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
 			return err
+		}
+		if !sleep(ctx, pause) {
+			return cancelled(ctx)
 		}
 		s.fail()
 		a.held.drop()
@@ -69,7 +72,7 @@ func (s *Session) runLoneUtility(ctx context.Context, p *portal, w ResultWriter)
 	c := &completion{ResultWriter: w, dir: s.db.cfg.TempDir, lone: true}
 	run := func() error {
 		s.holdUtility(p.st.stmt.Node, c)
-		return s.withinTime(ctx, func(ctx context.Context) error { return s.utility(ctx, *p.st.stmt, c, false) })
+		return s.utility(ctx, *p.st.stmt, c, false)
 	}
 	err := s.untilCommitted(ctx, c, run, func() {
 		s.begin().pipeline = true
@@ -102,11 +105,4 @@ func (s *Session) mayMeetMoves(n *pg_query.Node) bool {
 		return ok && p.stmt != nil && (p.program == nil || p.program.writes)
 	}
 	return runsAlone(n) == "" || n.GetIndexStmt() != nil
-}
-
-// withinTime runs something no longer than statement_timeout allows.
-func (s *Session) withinTime(ctx context.Context, run func(context.Context) error) error {
-	ctx, cancel := s.timed(ctx)
-	defer cancel()
-	return run(ctx)
 }

@@ -222,7 +222,8 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows int, w Resul
 	if err := s.allowed(); err != nil && !parse.EndsTransaction(p.st.stmt.Node) {
 		return false, s.failed(err)
 	}
-	s.query, s.queryAt = p.st.text, time.Now()
+	ctx, cancel := s.arrives(ctx, p.st.text)
+	defer cancel()
 	s.works(s.query)
 	suspended, err = s.executePortal(ctx, p, maxRows, undescribed{w})
 	s.leads, s.lastOfPipeline = false, false
@@ -246,8 +247,6 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 		if s.alone(false) && s.mayMeetMoves(p.st.stmt.Node) {
 			return false, s.runLoneUtility(ctx, p, w)
 		}
-		ctx, cancel := s.timed(ctx)
-		defer cancel()
 		return false, s.utility(ctx, *p.st.stmt, w, false)
 	}
 	prog, err := s.refresh(ctx, p.st)
@@ -260,8 +259,6 @@ func (s *Session) executePortal(ctx context.Context, p *portal, maxRows int, w R
 		if (prog.writes || prog.defines) && s.alone(false) {
 			return false, s.runLone(ctx, p, prog, w)
 		}
-		ctx, cancel := s.timed(ctx)
-		defer cancel()
 		return false, s.runQuery(ctx, prog, p.args, w)
 	}
 	return s.runPart(ctx, p, prog, maxRows, w)

@@ -56,22 +56,28 @@ func (s *Session) noParameters(st parse.Statement) error {
 // last runs the last statement of a query string, and commits what is implicit. A statement that is all of its transaction, and has told the
 // client nothing yet, is run again where the commit met a conflict, or where rows moved or a leader changed beneath it.
 func (s *Session) last(ctx context.Context, st parse.Statement, w *completion, together bool) error {
+	ctx, cancel := s.arrives(ctx, st.Text())
+	defer cancel()
 	w.lone = s.tx == nil && !together
-	return s.untilCommitted(ctx, w, func() error { return s.one(ctx, st, w, together) }, func() {})
+	return s.untilCommitted(ctx, w, func() error { return s.runOne(ctx, st, w, together) }, func() {})
 }
 
-// untilCommitted runs a statement and commits what is implicit, again where w allows it; before each time but the first it calls anew.
+// untilCommitted runs a statement and commits what is implicit, again where w allows it; before each time but the first it calls anew. What statement_timeout
+// leaves of ctx is for all runs together. As in PostgreSQL it does not cut a commit short, of which the client would not know what became of it.
 func (s *Session) untilCommitted(ctx context.Context, w *completion, run func() error, anew func()) (err error) {
 	defer func() { w.close(err) }()
 	for n := 1; ; n++ {
 		err = run()
 		if err == nil && s.tx != nil && !s.tx.explicit {
-			err = s.commit(ctx)
+			err = s.commit(unbounded(ctx))
 		} else if err != nil && !cutOff(err) {
 			return err
 		}
-		if err == nil || !w.again() || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) || !sleep(ctx, pause) {
+		if err == nil || !w.again() || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
 			return err
+		}
+		if !sleep(ctx, pause) {
+			return cancelled(ctx)
 		}
 		s.fail()
 		w.drop()
@@ -92,12 +98,22 @@ const maxCommits = 100
 
 // one runs a statement of a simple query; together tells whether there are others.
 func (s *Session) one(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
+	ctx, cancel := s.arrives(ctx, st.Text())
+	defer cancel()
+	return s.runOne(ctx, st, w, together)
+}
+
+// arrives begins a statement, however often it is run, and bounds it by statement_timeout.
+func (s *Session) arrives(ctx context.Context, text string) (context.Context, context.CancelFunc) {
+	s.query, s.queryAt = text, time.Now()
+	return s.timed(ctx)
+}
+
+// runOne runs a statement that has arrived.
+func (s *Session) runOne(ctx context.Context, st parse.Statement, w ResultWriter, together bool) error {
 	if err := s.allowed(); err != nil && !parse.EndsTransaction(st.Node) {
 		return err
 	}
-	s.query, s.queryAt = st.Text(), time.Now()
-	ctx, cancel := s.timed(ctx)
-	defer cancel()
 	if together && s.tx == nil {
 		s.begin().together = true
 	}

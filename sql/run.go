@@ -101,7 +101,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 			return c.Affected, nil
 		}
 		if err == nil || !r.again(ctx, err) {
-			return r.rows, err
+			return r.rows, orLate(ctx, err)
 		}
 		if p.version != s.view().DefinitionVersion() { // another node has changed them
 			if p, err = s.settle(ctx, p); err != nil {
@@ -193,6 +193,14 @@ func (r *attempts) again(ctx context.Context, err error) bool {
 		r.rows = 0
 	}
 	return r.n < pauseAfter && !(cut && r.n > 1) || sleep(ctx, pause)
+}
+
+// orLate gives the error of a statement that is not run again: where its time is over that is why, whatever conflict it met last.
+func orLate(ctx context.Context, err error) error {
+	if pgerr.Is(err, pgerr.SerializationFailure) && ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	return err
 }
 
 // sleep tells whether it slept its time.

@@ -303,7 +303,7 @@ func (s *Session) milliseconds(name string) time.Duration {
 	return time.Duration(atoi(v)) * time.Millisecond
 }
 
-// timed bounds a statement by statement_timeout.
+// timed bounds a statement, with all that it is run again, by statement_timeout.
 func (s *Session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := s.milliseconds("statement_timeout")
 	if d == 0 {
