@@ -72,6 +72,17 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestWideBlocks: where the blocks of a large Range reach over several fragments, what is new goes to one block at a time, and not to one fragment.
+func TestWideBlocks(t *testing.T) {
+	days := func(i int) shardmap.Value { return shardmap.Text(fmt.Sprintf("2025-%02d-%02d", 1+i/2000, 1+i/100%20)) }
+	for rng, hot := range map[int]bool{1: true, 1000: true, 600_000: false} {
+		got := judged(t, fmt.Sprintf(`{"Fields":["day(At)"],"Range":%d}`, rng), 20_000, days, Statements{}).Text()
+		if strings.Contains(got, "one fragment takes all inserts") != hot {
+			t.Errorf("Range %d: %s", rng, got)
+		}
+	}
+}
+
 // TestSegmentsBeside: buckets of segments, to which no document is hashed, and a fragment that has nothing else, change no figure.
 func TestSegmentsBeside(t *testing.T) {
 	plain := shardmap.NewInitialMap([]shardmap.FragmentID{1, 2, 3})

@@ -79,7 +79,7 @@ func (j *Judge) Add(d Document) {
 	h := xxhash.Sum64String(text) % distinctBits
 	j.seen[h/64] |= 1 << (h % 64)
 	if n, ok := number(d.ID); ok {
-		j.trend.add(n, text, block.Lo)
+		j.trend.add(n, text, block)
 	}
 }
 
@@ -195,13 +195,13 @@ type trend struct {
 type point struct {
 	order int64
 	text  string
-	block uint32
+	block shardmap.Interval
 }
 
 const trendPoints = 4096
 
 // add keeps every so manieth document, more and more rarely.
-func (t *trend) add(order int64, text string, block uint32) {
+func (t *trend) add(order int64, text string, block shardmap.Interval) {
 	if t.every == 0 {
 		t.every = 1
 	}
@@ -226,13 +226,13 @@ const (
 	trendHot   = 0.9  // share of neighbours in the same block
 )
 
-// judge gives whether values rise, and whether what is new goes to one block at a time; known is false where that cannot be told.
-func (t *trend) judge() (rises, hot, known bool) {
+// judge gives whether values rise, and whether what is new goes to one block at a time that lies in one fragment of now; known is false where that cannot be told.
+func (t *trend) judge(now *shardmap.Map) (rises, hot, known bool) {
 	if len(t.list) < trendLeast {
 		return false, false, false
 	}
 	slices.SortStableFunc(t.list, func(a, b point) int { return compare(a.order, b.order) })
-	up, same, equal := 0, 0, 0
+	up, same, together, equal := 0, 0, 0, 0
 	for i := 1; i < len(t.list); i++ {
 		c := compareTexts(t.list[i-1].text, t.list[i].text)
 		if c <= 0 {
@@ -242,12 +242,19 @@ func (t *trend) judge() (rises, hot, known bool) {
 			equal++
 		}
 		if t.list[i-1].block == t.list[i].block {
-			same++
+			if same++; oneFragment(now, t.list[i].block) {
+				together++
+			}
 		}
 	}
 	n := float64(len(t.list) - 1)
 	rises = float64(up)/n >= trendRises && equal < len(t.list)-1
-	return rises, float64(same)/n >= trendHot && same < len(t.list)-1, true
+	return rises, float64(together)/n >= trendHot && same < len(t.list)-1, true
+}
+
+// oneFragment tells whether a block lies in one fragment. One of a large Range may lie in several, which then share what is new.
+func oneFragment(m *shardmap.Map, block shardmap.Interval) bool {
+	return len(m.Split(shardmap.NewBucketSet(block))) == 1
 }
 
 func compare(a, b int64) int {

@@ -45,7 +45,7 @@ func (j *Judge) Report(s Statements) *Report {
 	if j.documents > 0 {
 		r.LargestBytes = r.Most * (j.bytes / j.documents)
 	}
-	rises, hot, known := j.trend.judge()
+	rises, hot, known := j.trend.judge(j.now)
 	r.Rises, r.Ordered = rises, known
 	r.judge(hot, int64(j.fragments()))
 	return r
