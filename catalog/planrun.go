@@ -128,7 +128,7 @@ func (c *Change) SetNodeShare(id uint32, weight *float64, maxBytes *uint64, a Au
 	change := ""
 	if weight != nil {
 		if !(*weight > 0 && *weight <= 1000) {
-			return pgerr.New(pgerr.InvalidParameterValue, "weight %g of a node is not within 0 to 1000", *weight)
+			return pgerr.New(pgerr.InvalidParameterValue, "weight %g of a node is not above 0 and at most 1000", *weight)
 		}
 		n.Weight, change = *weight, fmt.Sprintf("weight %g", *weight)
 	}

@@ -37,12 +37,14 @@ func TestPlans(t *testing.T) {
 	a.want("SELECT sherd.pause_plan(plan) FROM sherd.plans", "plan 3 was not applied (SQLSTATE 55000)")
 	a.want("SELECT sherd.cancel_plan(plan) FROM sherd.plans", "\nSELECT 1")
 	a.want("SELECT count(*) FROM sherd.plans", "0\nSELECT 1")
+	a.want("SELECT weight, max_bytes FROM sherd.nodes", "1|null\nSELECT 1")
 	a.want("SELECT sherd.set_node('n1', 2, 1000000)", "\nSELECT 1")
+	a.want("SELECT weight, max_bytes FROM sherd.nodes", "2|1000000\nSELECT 1")
 	if n := w.cfg.Catalog.View().Node(1); n.Weight != 2 || n.MaxBytes != 1_000_000 {
 		t.Errorf("node: %+v", n)
 	}
 	a.want("SELECT sherd.set_node('n1', 1)", "\nSELECT 1")
-	a.want("SELECT sherd.set_node('n1', 0)", "weight 0 of a node is not within 0 to 1000 (SQLSTATE 22023)")
+	a.want("SELECT sherd.set_node('n1', 0)", "weight 0 of a node is not above 0 and at most 1000 (SQLSTATE 22023)")
 	a.want("SELECT sherd.set_node('n1', 1, -1)", "a node cannot have -1 bytes at most (SQLSTATE 22023)")
 	a.want("SELECT sherd.set_node('n9', 1)", `node "n9" does not exist (SQLSTATE 42704)`)
 	a.want("SELECT count(*) FROM sherd.obese_buckets", "0\nSELECT 1")

@@ -52,7 +52,10 @@ func nodes(b *builder) error {
 		r := b.row().int("id", int64(n.ID)).text("name", n.Name).text("block", n.Block).optional("sql_addr", n.SQLAddr).
 			optional("node_addr", n.NodeAddr).optional("http_addr", n.HTTPAddr).json("labels", labelsJSON(n.Labels)).
 			text("role", nodeRole(n)).text("state", nodeState(n)).optional("release", n.Release).int("replicas", replicas[n.ID]).
-			int("leads", leads[n.ID]).text("catalog", catalogRole(n.ID, leader, voters))
+			int("leads", leads[n.ID]).text("catalog", catalogRole(n.ID, leader, voters)).set("weight", types.NewFloat8(weightOf(n)))
+		if n.MaxBytes > 0 {
+			r.int("max_bytes", int64(n.MaxBytes))
+		}
 		h, other := health[n.ID]
 		switch {
 		case other:
@@ -78,6 +81,14 @@ func catalogRole(node, leader uint32, voters []uint32) string {
 		return "voter"
 	}
 	return "learner"
+}
+
+// weightOf gives the weight that the balancer goes by: 1 where nobody has given one.
+func weightOf(n *catalog.Node) float64 {
+	if n.Weight > 0 {
+		return n.Weight
+	}
+	return 1
 }
 
 func nodeRole(n *catalog.Node) string {
