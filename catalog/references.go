@@ -99,8 +99,12 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 // checkNodeUnused refuses to lose a node that the fragments need.
 func (v *View) checkNodeUnused(n *Node) error {
 	if f := v.fragmentOn(n.ID); f != "" {
-		return pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
-			WithDetail("It holds a replica of fragment %s.", f).WithHint("Drain it first: sherd node drain %s", n.Name)
+		e := pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
+			WithDetail("It holds a replica of fragment %s.", f)
+		if n.State == NodeDraining {
+			return e.WithHint("It is being drained: sherd.nodes tells how many replicas it has left.")
+		}
+		return e.WithHint("Drain it first: sherd node drain %s", n.Name)
 	}
 	return nil
 }

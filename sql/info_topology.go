@@ -54,6 +54,11 @@ func (i info) MoveBuckets(database string, v shardmap.Interval, fragment string,
 	return i.move("move_buckets", database, v, fragment, o)
 }
 
+// MoveBucket implements builtin.TopologyInfo.
+func (i info) MoveBucket(database string, b shardmap.Bucket, fragment string, o builtin.MoveOptions) (int64, error) {
+	return i.move("move_bucket", database, shardmap.OneBucket(b), fragment, o)
+}
+
 func (i info) move(function, database string, v shardmap.Interval, fragment string, o builtin.MoveOptions) (int64, error) {
 	if err := i.reshape(function); err != nil {
 		return 0, err
@@ -75,10 +80,14 @@ func (i info) move(function, database string, v shardmap.Interval, fragment stri
 	return int64(id), err
 }
 
+func errEmptyAnchor() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "an anchor must not be empty").WithHint("Name an id, as in 'customers/1-A'.")
+}
+
 // bucketOf gives the bucket of an id of a collection of the session's database.
 func (i info) bucketOf(id string) (shardmap.Interval, error) {
 	if id == "" {
-		return shardmap.Interval{}, pgerr.New(pgerr.InvalidParameterValue, "an anchor must not be empty").WithHint("Name an id, as in 'customers/1-A'.")
+		return shardmap.Interval{}, errEmptyAnchor()
 	}
 	b, err := i.names().Database.Rules().BucketOf(id)
 	return shardmap.OneBucket(b), err

@@ -61,6 +61,9 @@ func (i info) anchorsOf(table uint32, ids []string) (name string, out []catalog.
 			WithHint("Pin at most %d with a call.", catalog.MaxAnchors)
 	}
 	for _, id := range ids {
+		if id == "" && t.Anchors { // no document has this id: the server gives those that ask for it another
+			return "", nil, errEmptyAnchor()
+		}
 		b, err := exec.BucketOfText(t, id, i.Env())
 		if err != nil {
 			return "", nil, err

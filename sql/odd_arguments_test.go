@@ -100,6 +100,7 @@ func TestPlansAreForAdministrators(t *testing.T) {
 		b.want("SELECT sherd."+f+"(1)", "permission denied for function "+f+" (SQLSTATE 42501)")
 		admin.want("SELECT sherd."+f+"(0)", "plan 0 does not exist (SQLSTATE 42704)")
 	}
+	b.want("SELECT sherd.move_bucket('postgres', 3, 'postgres$1')", "permission denied for function move_bucket (SQLSTATE 42501)")
 	b.want("SELECT sherd.check_index('pg_class_oid_index')", "permission denied for function check_index (SQLSTATE 42501)")
 	b.want("SELECT sherd.move_segment('pg_class', 'x', 'y')", "permission denied for function move_segment (SQLSTATE 42501)")
 	a.want("BEGIN READ ONLY", "BEGIN")

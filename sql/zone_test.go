@@ -56,6 +56,7 @@ func TestPinAnchors(t *testing.T) {
 	c.want("SELECT sherd.move_anchor('orders/1$customers/1-A', 'postgres$0')", `buckets 982173 are pinned to fragment "postgres$2" (SQLSTATE 55006)`)
 	c.want("SELECT sherd.pin_anchors('customers', ARRAY['customers/1-A'], 'postgres$0')",
 		`"customers/1-A" lies in bucket 982173, which is pinned to fragment "postgres$2" (SQLSTATE 55006)`)
+	c.want("SELECT sherd.pin_anchors('customers', ARRAY['customers/1-A', ''], 'postgres$2')", "an anchor must not be empty (SQLSTATE 22023)")
 	c.answer("SELECT sherd.pin_anchors('flat', ARRAY['7'], 'postgres$2', wait => true)")
 	c.want("SELECT sherd.fragment('flat', '7')", "postgres$2\nSELECT 1")
 	c.want(`SELECT ok, detail FROM sherd.check() WHERE "check" = 'pins'`, "t|10 pins\nSELECT 1")

@@ -8,8 +8,9 @@ import (
 
 // TopologyInfo changes which fragment has which buckets. Databases and fragments are named.
 type TopologyInfo interface {
-	// MoveBuckets begins a move and gives its number.
+	// MoveBuckets begins a move and gives its number, MoveBucket that of one bucket.
 	MoveBuckets(database string, v shardmap.Interval, fragment string, o MoveOptions) (int64, error)
+	MoveBucket(database string, b shardmap.Bucket, fragment string, o MoveOptions) (int64, error)
 	// MoveAnchor moves the bucket of an id of the session's database. IsolateAnchor moves it to a new fragment and gives that one's name.
 	MoveAnchor(id, fragment string, o MoveOptions) (int64, error)
 	IsolateAnchor(id string, o MoveOptions) (string, error)
@@ -49,7 +50,7 @@ var sysTopology = map[string]Func{
 		if err != nil {
 			return types.Null, err
 		}
-		n, err := t.MoveBuckets(a[0].S, shardmap.OneBucket(b), a[2].S, moveOptions(a[3:]))
+		n, err := t.MoveBucket(a[0].S, b, a[2].S, moveOptions(a[3:]))
 		return types.NewInt(n), err
 	}),
 	"sherd_move_anchor": onTopology(func(t TopologyInfo, a []types.Datum) (types.Datum, error) {

@@ -106,6 +106,6 @@ func (c *change) grow(d *catalog.Database, more int, a catalog.Author) error {
 // notifyWork tells of work that goes on in the background.
 func (c *change) notifyWork(format string, args ...any) {
 	c.notices = append(c.notices, &pgerr.Error{
-		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...), Detail: "sherd.plans, sherd.moves and sherd.jobs tell how far it is.",
+		Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: fmt.Sprintf(format, args...), Detail: "sherd.plans tells how far it is, and in that database sherd.moves and sherd.jobs do.",
 	})
 }

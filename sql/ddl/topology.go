@@ -32,7 +32,6 @@ const (
 	defaultFragments = 3
 	// maxFragments of a database: each is a Raft group with an LSM tree of its own.
 	maxFragments = 1024
-	maxReplicas  = 9
 )
 
 // read takes one of the options FRAGMENTS, REPLICATION_FACTOR, RANGES and LABELS.
@@ -42,7 +41,7 @@ func (t *topology) read(e *pg_query.DefElem, pos int) (err error) {
 	case "fragments":
 		t.fragments, err = count(e.Defname, text, maxFragments)
 	case "replication_factor":
-		t.replication, err = count(e.Defname, text, maxReplicas)
+		t.replication, err = count(e.Defname, text, catalog.MaxReplicationFactor)
 	case "ranges":
 		t.ranges, err = readRanges(text)
 	case "labels":
