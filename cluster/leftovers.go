@@ -19,10 +19,11 @@ import (
 // one of an earlier stay holds it against the row. Here they are removed, some at a time:
 //
 //   - those of buckets that have come back, where the row says something else now: by a transaction that locks the row and the entry, so that the deletion is newer
-//     than all that was ever true of the entry. Those of buckets that are elsewhere stay: a deletion would hide what a later move brings, with the versions that
-//     it has had.
-//   - those that have the name of an earlier segment of a range table stay too: that every fragment believes to own an assigned bucket of which its log says nothing
-//     does not prove that the row is here.
+//     than all that was ever true of the entry.
+//   - those of buckets that are elsewhere, once nobody reads these here any more, whatever their rows say: below the watermark, so that the deletion hides nothing
+//     of what a later move brings (storage/sweep.go).
+//   - those that have the name of an earlier segment of a range table stay: that every fragment believes to own an assigned bucket of which its log says nothing
+//     does not prove that the row is here, and that a segment has gone does not prove that the entry is not the next one's.
 //   - those of indexes that no definition names any more: a move may have brought them after the index was dropped. Numbers of indexes are never given twice.
 const (
 	leftoversEvery = 5 * time.Second
@@ -30,7 +31,7 @@ const (
 	leftoverLock   = 100 * time.Millisecond
 )
 
-// leftovers removes them, from the replicas that lead. It begins anew where something has come by a move since.
+// leftovers removes them, from the replicas that lead. At the end it begins anew where something has come by a move since it began, or something else has been gone for long.
 type leftovers struct {
 	host *Host
 	of   map[txn.FragmentID]*leftoverPass
@@ -39,6 +40,7 @@ type leftovers struct {
 // leftoverPass is how far a fragment is.
 type leftoverPass struct {
 	move  uint64 // the last that had brought something when it began
+	gone  uint64 // the last of those by which something went that was to be removed then
 	at    []byte // the next key
 	ended bool
 }
@@ -79,15 +81,16 @@ func (h *Host) RemoveLeftovers(ctx context.Context) error {
 // round looks at some entries of a fragment, and tells whether there are more.
 func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, err error) {
 	move, quiet := r.LastArrival()
-	if r.Term() == 0 || move == 0 || !quiet {
+	gone := r.LongGone()
+	if r.Term() == 0 || move == 0 && gone == 0 || !quiet {
 		if r.Term() == 0 {
 			delete(l.of, r.ID())
 		}
 		return false, nil
 	}
 	p := l.of[r.ID()]
-	if p == nil || p.move != move {
-		p = &leftoverPass{move: move}
+	if p == nil || p.ended && (p.move != move || p.gone != gone) {
+		p = &leftoverPass{move: move, gone: gone}
 		l.of[r.ID()] = p
 	}
 	if p.ended {
@@ -148,7 +151,13 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 			return nil, err
 		}
 	}
-	return next, nil
+	if next != nil {
+		span.End = next
+	}
+	return next, r.Sweep(ctx, span, func(value []byte) (uint32, bool) {
+		bucket, _, ok := exec.EntryPlace(value, c.order)
+		return bucket, ok
+	})
 }
 
 // earlier gathers the keys of entries of earlier stays of buckets that are owned.

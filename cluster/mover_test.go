@@ -19,12 +19,16 @@ import (
 // movedRows is a table that no definition has, so that nothing is derived of its rows.
 const movedRows = 9000
 
-func openMoving(t *testing.T, dir string, c *catalog.Catalog, at func(string) error) *Host {
+func openMoving(t *testing.T, dir string, c *catalog.Catalog, at func(string) error, change ...func(*Config)) *Host {
 	t.Helper()
-	h, err := Open(t.Context(), Config{
+	cfg := Config{
 		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c, Clock: txn.NewClock(time.Now, time.Minute),
 		Logger: slog.New(slog.DiscardHandler), AtMove: at,
-	})
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	h, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

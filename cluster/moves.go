@@ -119,7 +119,7 @@ func (s moves) readVersions(m *pb.VersionsRequest, stream grpc.ServerStreamingSe
 	if err != nil {
 		return err
 	}
-	req := storage.ReadRequest{Ranges: ranges, Since: txn.Timestamp(m.Since), T: txn.Timestamp(m.T), Final: m.Final, Move: m.Move}
+	req := storage.ReadRequest{Ranges: ranges, Since: txn.Timestamp(m.Since), T: txn.Timestamp(m.T), AtLeast: txn.Timestamp(m.AtLeast), Final: m.Final, Move: m.Move}
 	send := func(batch []storage.Version) error {
 		if len(batch) == 0 {
 			return nil

@@ -4,7 +4,10 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sherddb/sherd/cluster"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage"
@@ -47,6 +50,65 @@ func TestMoveLeftovers(t *testing.T) {
 	c.want("SELECT count(*) FROM acc WHERE n = 777", "20\nSELECT 1")
 	c.want("UPDATE acc SET n = 7 WHERE n = 777", "UPDATE 20")
 	same("0")
+}
+
+// TestSweptLeftovers: what buckets have left of local indexes where they are not any more is removed when nobody can read them there, again and again, and what comes back with them, with versions
+// from before that, is found by the indexes, as of now and as of a snapshot that is older.
+func TestSweptLeftovers(t *testing.T) {
+	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) { c.Storage.GCTTL = 100 * time.Millisecond })
+	c := w.connect(t)
+	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int, u int)", "CREATE TABLE")
+	c.want("CREATE INDEX acc_n ON acc (n); CREATE UNIQUE INDEX acc_u ON acc (u)", "CREATE INDEX\nCREATE INDEX")
+	c.want("INSERT INTO acc SELECT 'acc/' || i, i % 50, i FROM generate_series(1, 1000) i", "INSERT 0 1000")
+	c.want("UPDATE acc SET n = (n + 1) % 50", "UPDATE 1000")
+	move := func(to string) {
+		t.Helper()
+		c.answer("SELECT sherd.move_buckets('postgres', 0, 262144, 'postgres$" + to + "', wait => true)")
+	}
+	swept := func() {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; {
+			c.want("UPDATE acc SET u = -1000 WHERE u = 1000", "UPDATE 1") // the watermark goes by what is applied
+			c.want("UPDATE acc SET u = 1000 WHERE u = -1000", "UPDATE 1")
+			for _, f := range w.cfg.Catalog.View().DatabaseByName("postgres").Fragments {
+				r, err := w.host.Replica(f.ID)
+				must(t, err)
+				must(t, r.PassBy(w.cfg.Clock.Wall()))
+			}
+			must(t, w.host.RemoveLeftovers(t.Context()))
+			if c.answer("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%'") == "0\nSELECT 1" {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal(c.answer("SELECT subject, detail FROM sherd.check() WHERE detail LIKE '%moves have left%'"))
+			}
+		}
+	}
+	same := func(c *client, of7 string) {
+		t.Helper()
+		c.want("SELECT count(*) FROM acc WHERE n = 7", of7+"\nSELECT 1")
+		c.want("SELECT sum(n) FROM (SELECT n FROM acc ORDER BY n) x", "24500\nSELECT 1")
+		c.want("SELECT count(*) FROM acc WHERE u BETWEEN 100 AND 199", "100\nSELECT 1")
+	}
+	for _, to := range []string{"2", "0", "1", "0"} {
+		move(to)
+		swept()
+		same(c, "20")
+		o := w.connect(t)
+		o.want("BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN")
+		same(o, "20")
+		c.want("UPDATE acc SET n = CASE n WHEN 7 THEN 8 WHEN 8 THEN 7 ELSE n END WHERE u <= 500 AND n IN (7, 8)", "UPDATE 20")
+		c.want("UPDATE acc SET n = 15 - n WHERE n IN (7, 8) AND u % 100 = 7", "UPDATE 10")
+		next := map[string]string{"2": "0", "0": "1", "1": "2"}[to]
+		move(next)
+		now := strings.TrimSuffix(c.answer("SELECT count(*) FROM acc WHERE n + 0 = 7"), "\nSELECT 1")
+		c.want("SELECT count(*) FROM acc WHERE n = 7", now+"\nSELECT 1")
+		same(o, "20")
+		o.want("COMMIT", "COMMIT")
+		c.want("UPDATE acc SET n = (u + 1) % 50 WHERE n IN (7, 8)", "UPDATE 40")
+		same(c, "20")
+		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	}
 }
 
 // leave puts what moves leave where a row has changed elsewhere, and its former version was not carried any more: an entry of the bucket's first stay, and one of an index

@@ -28,6 +28,7 @@ import (
 type mover struct {
 	w      *world
 	number uint64
+	floor  txn.Timestamp
 }
 
 // copy carries what a read gives, with the entries of local indexes.
@@ -46,10 +47,14 @@ func (m *mover) copy(ctx context.Context, from, to *storage.Replica, arrival uin
 			}
 			if storage.IsRow(batch[0].Key) {
 				var list []exec.RowVersion
+				before := batch[0].Before
 				for _, v := range batch[:n] {
+					if v.At <= m.floor { // M8 of cluster/move
+						list, before, v.At = nil, nil, m.floor
+					}
 					list = append(list, exec.RowVersion{At: v.At, Value: v.Value})
 				}
-				err := d.Row(batch[0].Key, arrival, batch[0].Before, list, func(e exec.EntryChange) error {
+				err := d.Row(batch[0].Key, arrival, before, list, func(e exec.EntryChange) error {
 					at := fmt.Sprintf("%s@%d", e.Key, e.At)
 					if e.Yields && given[at] {
 						return nil
@@ -88,7 +93,8 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, fmt.Errorf("receive: %w", err)
 	}
-	first, err := m.copy(ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges})
+	m.floor = to.Watermark()
+	first, err := m.copy(ctx, from, to, arrival, storage.ReadRequest{Ranges: ranges, AtLeast: m.floor})
 	if err != nil {
 		return false, fmt.Errorf("first: %w", err)
 	}
@@ -118,7 +124,7 @@ func (m *mover) move(ctx context.Context, iv shardmap.Interval, source, target t
 	if err != nil {
 		return false, err
 	}
-	return true, errors.Join(to.Own(ctx, m.number, ranges, F, first.Watermark), from.Gone(ctx, m.number, ranges), from.Clean(ctx, m.number, ranges))
+	return true, errors.Join(to.Own(ctx, m.number, ranges, F, max(first.Watermark, m.floor)), from.Gone(ctx, m.number, ranges), from.Clean(ctx, m.number, ranges))
 }
 
 // random moves some range of one fragment to another.

@@ -211,6 +211,8 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		s.watermark = max(s.watermark, e.ts)
 	case kindDropSpan:
 		return resDone, m.dropSpan(e)
+	case kindSweep:
+		return m.sweep(e)
 	case kindHold:
 		return m.hold(e, index)
 	case kindHoldComplete:

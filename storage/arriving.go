@@ -56,7 +56,8 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 			}
 		}
 	}
-	if len(job.left) == 0 {
+	swept := r.swept.Load() > uint64(T) // as of T, too
+	if len(job.left) == 0 && !swept {
 		return nil, nil
 	}
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)

@@ -16,6 +16,8 @@ type ReadRequest struct {
 	// Since: versions above it alone. 0: all that a reader may need, which is those above the watermark and the newest below it.
 	Since txn.Timestamp
 	T     txn.Timestamp // up to it; 0: the newest, as T6 has it
+	// AtLeast is as far as a read without T goes where the newest is older: nothing comes at or below it later.
+	AtLeast txn.Timestamp
 	// Final reads up to the F of the fence that Move has made; T is not looked at.
 	Final bool
 	Move  uint64
@@ -115,6 +117,7 @@ func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownership, 
 		if T, err = r.Snapshot(ctx); err != nil {
 			return nil, 0, err
 		}
+		T = max(T, req.AtLeast)
 	}
 	own, err = r.admitRanges(ctx, req.Ranges, T)
 	return own.orFirst(), T, err

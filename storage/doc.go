@@ -154,7 +154,7 @@
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
 // (Replica.Hold) and every undecided C; reads below it are 72000. Badger may discard below the smaller of it and the durable
 // checkpoint. Dropped tables are deleted by span, in the background, at the stamp of an entry, and what moves
-// have left by buckets and arrival.
+// have left by buckets and arrival; of local indexes by key, below the watermark (sweep.go).
 //
 // # Limits
 //
@@ -163,6 +163,7 @@
 // that for deletes. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
 // once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one. A fragment of
-// the first hour takes for its own what was never moved: its map has to be right then. Entries of local indexes that a bucket leaves behind stay, unseen, until they are written again. A difference is read by walking over
+// the first hour takes for its own what was never moved: its map has to be right then. Entries of local indexes that a bucket leaves behind stay, unseen, until
+// the watermark has passed, those of assigned buckets until they are written again. A difference is read by walking over
 // all keys of the range, so ranges that are moved at once should be small.
 package storage

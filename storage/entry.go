@@ -31,6 +31,8 @@ const (
 	kindGC       entryKind = 8 // reads below ts are refused from here on
 	kindDropSpan entryKind = 9 // everything in the span is deleted at the stamp
 
+	kindSweep entryKind = 13 // entries of local indexes are deleted at ts, as long as nothing has come by a later move
+
 	kindPrepareAll entryKind = 10 // a prepare of a transaction that is committed once all its writers have one at its C
 	kindBar        entryKind = 11 // such a prepare at ts cannot come any more; the answer is whether it is here
 	kindSettle     entryKind = 12 // decisions and resolutions, of many transactions
@@ -64,6 +66,7 @@ type entry struct {
 	parts   int  // commit, prepare: how many parts precede; part: its number from 0
 	writers []txn.FragmentID
 	ids     []txn.ID // forget
+	keys    [][]byte // sweep
 	settles []settlement
 	span    txn.Span // drop span
 	writes  []byte   // encoded operations
@@ -154,6 +157,8 @@ func (e *entry) head() []byte {
 	case kindDropSpan:
 		b = putBytes(b, e.span.Start)
 		b = putBytes(b, e.span.End)
+	case kindSweep:
+		b = e.appendSweep(b)
 	default:
 		b = e.appendMove(b)
 	}
@@ -229,6 +234,8 @@ func decodeEntry(b []byte) (*entry, error) {
 		e.incomplete = r.byte() != 0
 	case kindDropSpan:
 		e.span = txn.Span{Start: r.bytes(), End: r.bytes()}
+	case kindSweep:
+		r.sweepBody(e)
 	default:
 		if !isMove(e.kind) {
 			return nil, fmt.Errorf("%w: kind %d is not known to this release", errEntry, e.kind)

@@ -55,7 +55,10 @@ func goldenEntries() []*entry {
 // laterEntries have what entries of their kinds did not have in the beginning.
 func laterEntries() []*entry {
 	received := moving{move: 300, ranges: []BucketRange{{Lo: 0, Hi: 7}}, since: 9, globals: []globalIndex{{20000, 3}}, arrival: 200}
-	return []*entry{{kind: kindGC, stamp: 1, ts: 5, tidy: true}, {kind: kindReceive, stamp: 1, moving: received}}
+	return []*entry{
+		{kind: kindGC, stamp: 1, ts: 5, tidy: true}, {kind: kindReceive, stamp: 1, moving: received},
+		{kind: kindSweep, stamp: 1, ts: 5, moving: moving{move: 300}, keys: [][]byte{[]byte("a-key"), []byte("another")}},
+	}
 }
 
 // goldenMoves are the entries of moves.

@@ -77,8 +77,12 @@ func (r *Replica) LastArrival() (move uint64, quiet bool) {
 	if o == nil {
 		return 0, true
 	}
+	return lastArrival(o.list)
+}
+
+func lastArrival(list []ownRange) (move uint64, quiet bool) {
 	quiet = true
-	for _, p := range o.list {
+	for _, p := range list {
 		if p.Arrival > 0 {
 			move = max(move, p.Move)
 		}

@@ -75,6 +75,7 @@ type Replica struct {
 	guards  guards
 	moves   keyMoves
 	undone  undoneCopies
+	swept   atomic.Uint64 // the stamp of the last entry "sweep" that this process has applied
 	scans   scans
 	leases  leases
 	forgets forgets

@@ -158,6 +158,6 @@ func (c *carrier) renew(view *catalog.View) bool {
 		}
 	}
 	c.know(view)
-	c.batch, c.size = nil, 0 // it is read once more
+	c.batch, c.size, c.older = nil, 0, nil // it is read once more
 	return true
 }

@@ -3,6 +3,7 @@ package move
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
@@ -23,6 +24,8 @@ const (
 type carrier struct {
 	s       *step
 	arrival uint32
+	floor   txn.Timestamp    // of the versions of entries of local indexes: nobody reads below it at the target
+	older   *storage.Version // the newest version of a row that is not above it; the next of the row may come still
 	deriver *exec.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
@@ -42,7 +45,10 @@ type entryAt struct {
 }
 
 func newCarrier(s *step, arrival uint32) *carrier {
-	c := &carrier{s: s, arrival: arrival, queue: s.target.CarryAhead(s.Number), derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{}}
+	c := &carrier{
+		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.CarryAhead(s.Number),
+		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{},
+	}
 	view := s.d.cfg.Catalog.View()
 	if r := s.m.Resegment; r != nil {
 		if c.named = view.Table(r.Table); c.named != nil {
@@ -113,14 +119,61 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 	if err := c.learn(ctx, storage.TableOf(key)); err != nil {
 		return err
 	}
-	rows := make([]exec.RowVersion, len(versions))
-	for i, v := range versions {
-		rows[i].At = v.At
-		if !v.Deleted {
-			rows[i].Value = v.Value
+	return c.entries(ctx, versions)
+}
+
+// entries derives what versions of a row mean for entries of local indexes. Of those that are not above the floor the newest counts, and its entries are put at the floor:
+// what was swept of the target's is hidden below that (M8). They come with the first read, which goes as far as the floor at least.
+func (c *carrier) entries(ctx context.Context, versions []storage.Version) error {
+	key, before := versions[0].Key, versions[0].Before
+	if c.older != nil && !bytes.Equal(c.older.Key, key) {
+		if err := c.settle(ctx); err != nil {
+			return err
 		}
 	}
-	return c.deriver.Row(key, c.arrival, versions[0].Before, rows, func(e exec.EntryChange) error { return c.entry(ctx, e) })
+	var rows []exec.RowVersion
+	for _, v := range versions {
+		if v.At <= c.floor {
+			if c.s.T != 0 {
+				return errLate
+			}
+			c.older = &v
+			continue
+		}
+		if c.older != nil {
+			rows, before, c.older = append(rows, rowVersion(c.older, c.floor)), nil, nil
+		}
+		rows = append(rows, rowVersion(&v, v.At))
+	}
+	return c.derive(ctx, key, before, rows)
+}
+
+// errLate ends a step whose source is of a release before ReadRequest.AtLeast, and has let something be prepared at a timestamp that is older than old versions are kept
+// for. The next step begins with such a version.
+var errLate = errors.New("a version that is older than the target's watermark has come after the first read")
+
+// settle derives the entries of the version that was held back: the row has no more.
+func (c *carrier) settle(ctx context.Context) error {
+	o := c.older
+	if c.older = nil; o == nil {
+		return nil
+	}
+	return c.derive(ctx, o.Key, nil, []exec.RowVersion{rowVersion(o, c.floor)})
+}
+
+func (c *carrier) derive(ctx context.Context, key, before []byte, rows []exec.RowVersion) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return c.deriver.Row(key, c.arrival, before, rows, func(e exec.EntryChange) error { return c.entry(ctx, e) })
+}
+
+func rowVersion(v *storage.Version, at txn.Timestamp) exec.RowVersion {
+	x := exec.RowVersion{At: at}
+	if !v.Deleted {
+		x.Value = v.Value
+	}
+	return x
 }
 
 // rename has the versions of a row be of the new segment that its primary key belongs to; ours is false of what is not the table's, as rows of before a TRUNCATE.
@@ -211,7 +264,7 @@ func (c *carrier) send(ctx context.Context) error {
 
 // flush waits until everything that was taken is written.
 func (c *carrier) flush(ctx context.Context) error {
-	if err := c.send(ctx); err != nil {
+	if err := errors.Join(c.settle(ctx), c.send(ctx)); err != nil {
 		return err
 	}
 	return c.queue.Flush()

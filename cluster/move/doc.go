@@ -38,6 +38,8 @@
 //	    driver itself has carried up to that F through the replica that leads.
 //	M7  A source reads, fences and cleans only when its view of the catalog holds every global index of which it may have entries; the flip is conditional on
 //	    all tables that have one.
+//	M8  No entry of a local index comes with a version below the watermark that the target had when it had begun to receive: of entries that were swept
+//	    there (storage.Replica.Sweep) the deletion is below it. The first read goes as far as that watermark at least, so nothing older comes after it.
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //

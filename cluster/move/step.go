@@ -167,7 +167,7 @@ func (s *step) catchUp(ctx context.Context) error {
 
 // read reads what has come since T, up to the newest or, where final, up to the fence that it begins with, and carries it.
 func (s *step) read(ctx context.Context, final bool) error {
-	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, Move: s.Number}
+	req := storage.ReadRequest{Ranges: s.from(), Since: s.T, AtLeast: max(s.T, s.carrier.floor), Move: s.Number} // M8
 	var res storage.ReadResult
 	err := s.d.cfg.Once(ctx, s.Source, func(src Source) (err error) {
 		take := func(batch []storage.Version) error { return s.carrier.take(ctx, batch, final) }
@@ -182,7 +182,7 @@ func (s *step) read(ctx context.Context, final bool) error {
 		err = s.carrier.flush(ctx)
 	}
 	if err == nil { // else what came of it is carried once more
-		s.T, s.since = res.T, max(s.since, res.Watermark)
+		s.T, s.since = res.T, max(s.since, res.Watermark, s.carrier.floor)
 	}
 	return err
 }

@@ -259,8 +259,10 @@ type VersionsRequest struct {
 	T        uint64                 `protobuf:"fixed64,6,opt,name=t,proto3" json:"t,omitempty"`
 	Final    bool                   `protobuf:"varint,7,opt,name=final,proto3" json:"final,omitempty"` // up to the fence of the move
 	// The read begins with the fence of the move (Cut); what is prepared is waited for as Fence does. Final is set too, for nodes that do not know it.
-	Cut           bool   `protobuf:"varint,8,opt,name=cut,proto3" json:"cut,omitempty"`
-	SettleMicros  uint64 `protobuf:"varint,9,opt,name=settle_micros,json=settleMicros,proto3" json:"settle_micros,omitempty"`
+	Cut          bool   `protobuf:"varint,8,opt,name=cut,proto3" json:"cut,omitempty"`
+	SettleMicros uint64 `protobuf:"varint,9,opt,name=settle_micros,json=settleMicros,proto3" json:"settle_micros,omitempty"`
+	// Where t is 0 the read goes as far as this at least. A node that does not know it reads up to the newest.
+	AtLeast       uint64 `protobuf:"fixed64,10,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,6 +356,13 @@ func (x *VersionsRequest) GetCut() bool {
 func (x *VersionsRequest) GetSettleMicros() uint64 {
 	if x != nil {
 		return x.SettleMicros
+	}
+	return 0
+}
+
+func (x *VersionsRequest) GetAtLeast() uint64 {
+	if x != nil {
+		return x.AtLeast
 	}
 	return 0
 }
@@ -562,7 +571,7 @@ const file_move_proto_rawDesc = "" +
 	"\x04DONE\x10\x00\x12\b\n" +
 	"\x04VOID\x10\x01\x12\r\n" +
 	"\tUNSETTLED\x10\x02\x12\b\n" +
-	"\x04HELD\x10\x03\"\xf5\x01\n" +
+	"\x04HELD\x10\x03\"\x90\x02\n" +
 	"\x0fVersionsRequest\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x06R\x03now\x12\x1a\n" +
 	"\bfragment\x18\x02 \x01(\rR\bfragment\x12\x12\n" +
@@ -572,7 +581,9 @@ const file_move_proto_rawDesc = "" +
 	"\x01t\x18\x06 \x01(\x06R\x01t\x12\x14\n" +
 	"\x05final\x18\a \x01(\bR\x05final\x12\x10\n" +
 	"\x03cut\x18\b \x01(\bR\x03cut\x12#\n" +
-	"\rsettle_micros\x18\t \x01(\x04R\fsettleMicros\"\xfd\x01\n" +
+	"\rsettle_micros\x18\t \x01(\x04R\fsettleMicros\x12\x19\n" +
+	"\bat_least\x18\n" +
+	" \x01(\x06R\aatLeast\"\xfd\x01\n" +
 	"\x0eVersionsAnswer\x12-\n" +
 	"\afailure\x18\x01 \x01(\v2\x13.sherd.node.FailureR\afailure\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x06R\x03now\x128\n" +

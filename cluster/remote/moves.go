@@ -90,7 +90,7 @@ func (l Leader) Cut(ctx context.Context, req storage.ReadRequest, settle time.Du
 func (l Leader) versionsRequest(req storage.ReadRequest) *pb.VersionsRequest {
 	return &pb.VersionsRequest{
 		Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), Move: req.Move, Ranges: rangesOf(req.Ranges),
-		Since: uint64(req.Since), T: uint64(req.T), Final: req.Final,
+		Since: uint64(req.Since), T: uint64(req.T), AtLeast: uint64(req.AtLeast), Final: req.Final,
 	}
 }
 

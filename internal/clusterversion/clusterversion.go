@@ -26,6 +26,8 @@ const (
 	PrefixRules uint32 = 2
 	// ShortLists: the entries "receive" with an arrival and "watermark" that makes the list of owned ranges shorter.
 	ShortLists uint32 = 2
+	// SweptEntries: the entry "sweep".
+	SweptEntries uint32 = 2
 	// RenewedSteps: steps of moves that go on by a second number.
 	RenewedSteps uint32 = 2
 	// ValidationJobs: validation of a policy as a job that whoever leads the catalog goes on with.

@@ -1,0 +1,47 @@
+package nodetest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/node"
+)
+
+// TestLeftoversOfReplicas: what buckets leave of local indexes is removed where they are not any more, alike on all replicas, beside what others write, and what comes back is found by each.
+func TestLeftoversOfReplicas(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.KeepVersions = 2, time.Second })
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, k int NOT NULL)")
+	exec(t, c, 1, "CREATE INDEX ON acc (k)")
+	exec(t, c, 1, "INSERT INTO acc SELECT g, g % 10 FROM generate_series(1, 400) g")
+	replicated(c, 3)
+	ctx, db := c.context(), c.Node(2).Connect(t)
+	removed := func() bool {
+		exec(t, c, 3, "UPDATE acc SET k = (k + 1) % 10") // what is written moves the watermark on
+		for _, n := range c.Nodes() {
+			if err := n.Host().RemoveLeftovers(ctx); err != nil {
+				return false
+			}
+		}
+		got, err := rows(ctx, db, "SELECT subject, detail FROM sherd.check() WHERE detail LIKE '%moves have left%'")
+		return err == nil && len(got) == 0
+	}
+	for _, to := range []string{"postgres$1", "postgres$0", "postgres$1"} {
+		exec(t, c, 2, "SELECT sherd.move_buckets('postgres', 0, 262144, '"+to+"', wait => true)")
+		c.Await("after the move to "+to+" nothing is left", removed)
+		for n := uint32(1); n <= 3; n++ {
+			if got, err := rows(ctx, followed(t, c, n, "SELECT count(*) FROM acc WHERE k = 3"), "SELECT count(*) FROM acc WHERE k = 3"); err != nil || got[0] != "40" {
+				t.Errorf("in %s, node %d answers %v, %v", to, n, got, err)
+			}
+		}
+		c.Await("all is right, and the replicas are compared", func() bool {
+			got, err := rows(ctx, db, `SELECT concat_ws(' ', "check", subject, ok, detail) FROM sherd.check()`)
+			all := strings.Join(got, "\n")
+			if strings.Contains(all, " f ") {
+				t.Fatalf("in %s: %s", to, all)
+			}
+			return err == nil && strings.Count(all, "3 replicas") == 2
+		})
+	}
+}

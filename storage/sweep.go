@@ -1,0 +1,142 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/txn"
+)
+
+// Entries of local indexes have no bucket in their keys, and a bucket that comes back brings entries of the same keys, with the versions of its rows. A deletion that is
+// newer than these would hide them, and one at an entry's own version meets the order of Badger's tables. So what a bucket has left that is elsewhere is deleted below
+// the watermark, where nobody reads, and what comes by a later move has no entry below the watermark of its beginning (M8, cluster/move): of the versions of a row up to
+// there the newest counts, and its entries are put there. Each replica does so at the same place in its log.
+
+// sweepBytes bounds the keys of an entry.
+const sweepBytes = 256 << 10
+
+func (e *entry) appendSweep(b []byte) []byte {
+	b = putTS(b, e.ts)
+	b = binary.AppendUvarint(b, e.moving.move)
+	b = binary.AppendUvarint(b, uint64(len(e.keys)))
+	for _, k := range e.keys {
+		b = putBytes(b, k)
+	}
+	return b
+}
+
+func (r *reader) sweepBody(e *entry) {
+	e.ts, e.moving.move = r.ts(), r.uvarint()
+	n := r.int()
+	for i := 0; i < n && r.err == nil; i++ {
+		e.keys = append(e.keys, r.bytes())
+	}
+}
+
+// sweep applies the entry. What came by a move since its keys were looked at may have entries of these keys below its timestamp.
+func (m *machine) sweep(e *entry) (result, error) {
+	if move, quiet := lastArrival(m.s.own.list); move != e.moving.move || !quiet || e.ts >= m.s.watermark {
+		return resVoid, nil
+	}
+	m.kvs.again = true // it may be swept twice
+	for _, k := range e.keys {
+		if err := m.kvs.add(opDelete, k, nil, uint64(e.ts)); err != nil {
+			return 0, err
+		}
+	}
+	m.r.swept.Store(uint64(e.stamp))
+	return resDone, nil
+}
+
+// longGone tells whether the buckets of a piece are elsewhere, and no reader at T or above needs what they have left. Not so of assigned buckets: a segment that takes the
+// place of another, in the same fragment, has entries of the same keys.
+func (p *ownRange) longGone(T txn.Timestamp) bool {
+	return p.State == Gone && !p.left && p.F < T && p.Lo < shardmap.BucketCount
+}
+
+// LongGone gives the largest number of the moves by which buckets went of which Sweep would remove what they have left; 0: there are none.
+func (r *Replica) LongGone() (move uint64) {
+	o, T := r.own.Load(), r.sweepAt()
+	if o == nil || T == 0 {
+		return 0
+	}
+	for i := range o.applied {
+		if p := &o.applied[i]; p.longGone(T) {
+			move = max(move, p.Move)
+		}
+	}
+	return move
+}
+
+// sweepAt gives the timestamp at which entries can be deleted now; 0: not at all.
+func (r *Replica) sweepAt() txn.Timestamp {
+	if W := r.Watermark(); W > 0 && r.cfg.knows(clusterversion.SweptEntries) {
+		return W - 1
+	}
+	return 0
+}
+
+// Sweep removes the entries of a span, of a local index, that buckets have left which went long ago. bucketOf reads the bucket in the value of an entry.
+func (r *Replica) Sweep(ctx context.Context, span txn.Span, bucketOf func(value []byte) (bucket uint32, ok bool)) error {
+	T := r.sweepAt()
+	move, quiet := r.LastArrival() // before its entries are looked at
+	if T == 0 || !quiet {
+		return nil
+	}
+	for len(span.Start) > 0 {
+		keys, next, err := r.sweepable(ctx, span, T, bucketOf)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			res, _, err := r.run(&entry{kind: kindSweep, ts: T, moving: moving{move: move}, keys: keys}, 0)
+			if err != nil || res == resVoid {
+				return err
+			}
+		}
+		span.Start = next
+	}
+	return nil
+}
+
+// sweepable gathers the keys of an entry of the log; next is where to go on, nil at the end.
+func (r *Replica) sweepable(ctx context.Context, span txn.Span, T txn.Timestamp, bucketOf func([]byte) (uint32, bool)) (keys [][]byte, next []byte, err error) {
+	if !r.beginReading() {
+		return nil, nil, errNoLeader
+	}
+	defer r.done.Done()
+	own := r.own.Load().orFirst()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	c := newCursor(t, span, false)
+	defer c.it.Close()
+	size := 0
+	for n := 1; c.valid(); n++ {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		item := c.it.Item()
+		if size >= sweepBytes {
+			return keys, item.KeyCopy(nil), nil
+		}
+		gone := false
+		err := item.Value(func(value []byte) error {
+			bucket, ok := bucketOf(value)
+			p := own.find(bucket)
+			p.Lo = bucket
+			gone = ok && p.longGone(T)
+			return nil
+		})
+		if err != nil {
+			return nil, nil, readError(err)
+		}
+		if gone && txn.Timestamp(item.Version()) < T {
+			keys = append(keys, item.KeyCopy(nil))
+			size += len(item.Key())
+		}
+		c.it.Next()
+	}
+	return keys, nil, nil
+}
