@@ -50,6 +50,7 @@ type PlanStep struct {
 	Reason           string
 	Job              uint64 // the move that carries it out; 0: none was begun
 	Done             bool
+	LeftOut          string // why, of a step that is done with because it was refused for good
 }
 
 // PlanAdvice is advice about something.
@@ -102,6 +103,7 @@ func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 			Kind: uint32(s.Kind), Lo: s.Lo, Hi: s.Hi, Source: s.Source, Target: s.Target, Fragment: s.Fragment, Node: s.Node, Bytes: s.Bytes,
 			Documents: s.Documents, EstimateMicros: s.Estimate, Reason: s.Reason, Job: s.Job, Done: s.Done,
 			Table: uint32(s.Table), First: uint32(s.First), Last: uint32(s.Last), Count: uint32(s.Count), Keys: s.SplitKeys(), What: s.What,
+			LeftOut: s.LeftOut,
 		})
 	}
 	for _, a := range p.Advice {
@@ -134,6 +136,7 @@ func (j *Job) Plan() (*Plan, error) {
 			Fragment: s.GetFragment(), Node: s.GetNode(), Bytes: s.GetBytes(), Documents: s.GetDocuments(), Estimate: s.GetEstimateMicros(),
 			Reason: s.GetReason(), Job: s.GetJob(), Done: s.GetDone(), Table: OID(s.GetTable()),
 			First: shardmap.Bucket(s.GetFirst()), Last: shardmap.Bucket(s.GetLast()), Count: int(s.GetCount()), Keys: JoinKeys(s.GetKeys()), What: s.GetWhat(),
+			LeftOut: s.GetLeftOut(),
 		})
 	}
 	for _, a := range m.GetAdvice() {

@@ -47,17 +47,21 @@ func (s *PlanStep) segments(t *Table) shardmap.Segments {
 	return t.Segments[at : at+s.Count]
 }
 
-// Apart tells whether a step is to merge segments that are in several fragments: steps before it bring them together.
-func (v *View) Apart(d *Database, s *PlanStep) bool {
+// Gathers tells whether a step is to merge segments that steps before it have yet to bring together.
+func (v *View) Gathers(p RunningPlan, step int) bool {
+	s := &p.Steps[step]
 	if s.Kind != MergeStep {
 		return false
 	}
-	list := s.segments(v.Table(s.Table))
-	return len(list) > 0 && slices.ContainsFunc(list, func(x shardmap.Segment) bool { return d.Map.Lookup(x.Bucket) != d.Map.Lookup(list[0].Bucket) })
+	buckets := s.segments(v.Table(s.Table)).Buckets()
+	return slices.ContainsFunc(p.Steps[:step], func(x PlanStep) bool {
+		return x.Kind == BucketsStep && !x.Done && !shardmap.NewBucketSet(x.Interval).Intersect(buckets).IsEmpty()
+	})
 }
 
 // beginResegment begins a split or a merge of a plan. Where the segments have changed meanwhile there is nothing to do any more.
-func (c *Change) beginResegment(p RunningPlan, s *PlanStep, job uint64, a Author) error {
+func (c *Change) beginResegment(p RunningPlan, step int, job uint64, a Author) error {
+	s := &p.Steps[step]
 	list := s.segments(c.base.Table(s.Table))
 	if list == nil {
 		s.Done, p.Waits = true, ""
@@ -66,6 +70,9 @@ func (c *Change) beginResegment(p RunningPlan, s *PlanStep, job uint64, a Author
 	old := make([]shardmap.Bucket, len(list))
 	for i := range list {
 		old[i] = list[i].Bucket
+	}
+	if why := c.base.Database(p.Job.Database).mayMerge(c.base.Table(s.Table), old); why != nil {
+		return c.leaveOut(p, step, why, a)
 	}
 	if err := c.AddResegment(job, s.Table, old, append([][]byte{list[0].Start}, s.SplitKeys()...), s.What, a); err != nil {
 		return err

@@ -38,7 +38,8 @@ func (v *View) Progress(p RunningPlan) (changed bool, stuck string) {
 }
 
 // BeginPlanStep begins a step of a plan; job is a new number, for a move. A step that needs nothing any more is done. One that cannot begin now, because
-// other moves are about its buckets, is left for later.
+// other moves are about its buckets, is left for later. One that is refused for what has come after the plan, as a pin of its buckets, is left out: the plan goes on
+// without it, and the next is made with that in mind.
 func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error {
 	p, ok := c.base.PlanOf(id)
 	if !ok || p.Job.State != JobRunning || step >= len(p.Steps) || p.Steps[step].Done || p.Steps[step].Job != 0 {
@@ -53,13 +54,16 @@ func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error 
 		}
 		s.Done = true
 	case SplitStep, MergeStep:
-		return c.beginResegment(p, s, job, a)
+		return c.beginResegment(p, step, job, a)
 	case BucketsStep:
 		d := c.base.Database(p.Job.Database)
 		m := &Move{Interval: s.Interval, Source: s.Source, Target: s.Target}
 		if len(d.Remaining(m)) == 0 {
 			s.Done = true
 			break
+		}
+		if why := c.mayTake(d, m); why != nil {
+			return c.leaveOut(p, step, why, a)
 		}
 		if err := c.AddMove(job, d.OID, m, a); err != nil {
 			return err
@@ -68,6 +72,17 @@ func (c *Change) BeginPlanStep(id uint64, step int, job uint64, a Author) error 
 	}
 	p.Waits = ""
 	return c.PutJob(p.Job.WithPlan(p.Plan, a.Micros))
+}
+
+// leaveOut is done with a step that is refused for good, and says why.
+func (c *Change) leaveOut(p RunningPlan, step int, why error, a Author) error {
+	s := &p.Steps[step]
+	s.LeftOut, s.Done, p.Waits = pgerr.From(why).Message, true, ""
+	name := fmt.Sprintf("step %d", step+1)
+	if s.What != "" {
+		name += " (" + s.What + ")"
+	}
+	return errors.Join(c.PutJob(p.Job.WithPlan(p.Plan, a.Micros)), c.notePlan(p, name+" left out: "+s.LeftOut, a))
 }
 
 // leadBy puts a node first among those of a fragment, if it has a replica there.

@@ -115,20 +115,28 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 		return pgerr.New(pgerr.SerializationFailure, `segments of table "%s" have changed meanwhile`, t.Name).WithHint("Try again.")
 	}
 	r.New[0].Automatic = t.Segments[at].Automatic
-	f, ok := r.From(d.Map)
-	if !ok {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`, t.Name).WithHint("Move one of them first, with sherd.move_segment.")
+	if err := d.mayMerge(t, old); err != nil {
+		return err
 	}
-	if !d.PinnedAlike(old) {
-		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: they are not pinned to the same fragment`, t.Name).
-			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
-	}
+	f, _ := r.From(d.Map)
 	m := &Move{Interval: r.span(), Target: f, Who: a.Who, Why: a.Why, Plan: a.Plan, Resegment: r}
 	if err := c.base.SegmentsInUse(t, old); err != nil {
 		return err
 	}
 	d.Map = next
 	return errors.Join(c.PutDatabase(d), c.PutJob(NewMoveJob(id, t.Database, m, a.Micros)))
+}
+
+// mayMerge refuses what does not pass by itself: segments that are in several fragments, or not pinned alike. One by itself is neither.
+func (d *Database) mayMerge(t *Table, old []shardmap.Bucket) error {
+	if len(d.Map.Split(shardmap.BucketSetOf(old...))) != 1 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `segments of table "%s" are in different fragments`, t.Name).WithHint("Move one of them first, with sherd.move_segment.")
+	}
+	if !d.PinnedAlike(old) {
+		return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" cannot be merged: they are not pinned to the same fragment`, t.Name).
+			WithHint("sherd.unpin lets them go; sherd.pins lists what is pinned.")
+	}
+	return nil
 }
 
 // SegmentsInUse is an error where a move is about segments of a table, or a split or merge.

@@ -66,27 +66,12 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	if err := checkBuckets(d.Map, m.Interval); err != nil {
 		return err
 	}
-	target := d.FragmentByID(m.Target)
-	switch {
-	case target == nil:
-		return pgerr.New(pgerr.UndefinedObject, `fragment %d of database "%s" does not exist`, m.Target, d.Name)
-	case target.Draining:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, d.FragmentName(target))
+	if err := c.mayTake(d, m); err != nil {
+		return err
 	}
-	rest := d.Remaining(m)
-	if len(rest) == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are in fragment "%s" already`, c.shown(d.OID, m.Interval), d.FragmentName(target)).
+	if len(d.Remaining(m)) == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are in fragment "%s" already`, c.shown(d.OID, m.Interval), d.NameOf(m.Target)).
 			WithHint("sherd.bucket_map shows which fragment has what, and sherd.segments of range tables.")
-	}
-	for _, r := range rest {
-		if p, ok := d.Pinned(r.Interval, m.Target); ok {
-			return pgerr.New(pgerr.ObjectInUse, `%s are pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
-		}
-		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
-			return pgerr.New(pgerr.ObjectInUse, `buckets %v are of prefix "%s", which is to be in %s`, p.Interval, p.Text, d.namesOf(p.Fragments)).
-				WithHint("sherd.set_prefix names other fragments for it.")
-		}
 	}
 	for _, other := range c.base.Moves(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
@@ -97,6 +82,28 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
 	c.nameSegments(d.OID, m)
 	return c.PutJob(NewMoveJob(id, d.OID, m, a.Micros))
+}
+
+// mayTake refuses a move for what does not pass by itself: its target is none or is being removed, or a rule keeps the buckets where they are.
+func (c *Change) mayTake(d *Database, m *Move) error {
+	target := d.FragmentByID(m.Target)
+	switch {
+	case target == nil:
+		return pgerr.New(pgerr.UndefinedObject, `fragment %d of database "%s" does not exist`, m.Target, d.Name)
+	case target.Draining:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, d.FragmentName(target))
+	}
+	for _, r := range d.Remaining(m) {
+		if p, ok := d.Pinned(r.Interval, m.Target); ok {
+			return pgerr.New(pgerr.ObjectInUse, `%s are pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
+				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+		}
+		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
+			return pgerr.New(pgerr.ObjectInUse, `buckets %v are of prefix "%s", which is to be in %s`, p.Interval, p.Text, d.namesOf(p.Fragments)).
+				WithHint("sherd.set_prefix names other fragments for it.")
+		}
+	}
+	return nil
 }
 
 // AddFragment adds a fragment that owns nothing, with replicas on nodes, the first of which founds it. It gives the fragment's name.

@@ -126,8 +126,9 @@ type PlanStep struct {
 	First          uint32                 `protobuf:"varint,15,opt,name=first,proto3" json:"first,omitempty"`
 	Last           uint32                 `protobuf:"varint,16,opt,name=last,proto3" json:"last,omitempty"`
 	Count          uint32                 `protobuf:"varint,17,opt,name=count,proto3" json:"count,omitempty"`
-	Keys           [][]byte               `protobuf:"bytes,18,rep,name=keys,proto3" json:"keys,omitempty"` // at which one is split, encoded
-	What           string                 `protobuf:"bytes,19,opt,name=what,proto3" json:"what,omitempty"` // of segments, for people
+	Keys           [][]byte               `protobuf:"bytes,18,rep,name=keys,proto3" json:"keys,omitempty"`                      // at which one is split, encoded
+	What           string                 `protobuf:"bytes,19,opt,name=what,proto3" json:"what,omitempty"`                      // of segments, for people
+	LeftOut        string                 `protobuf:"bytes,20,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // why, of one that was refused for good
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -295,6 +296,13 @@ func (x *PlanStep) GetWhat() string {
 	return ""
 }
 
+func (x *PlanStep) GetLeftOut() string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return ""
+}
+
 type PlanAdvice struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Subject       string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
@@ -359,7 +367,7 @@ const file_plan_proto_rawDesc = "" +
 	"\x03why\x18\x03 \x01(\tR\x03why\x12-\n" +
 	"\x05steps\x18\x04 \x03(\v2\x17.sherd.catalog.PlanStepR\x05steps\x121\n" +
 	"\x06advice\x18\x05 \x03(\v2\x19.sherd.catalog.PlanAdviceR\x06advice\x12\x14\n" +
-	"\x05waits\x18\x06 \x01(\tR\x05waits\"\xb7\x03\n" +
+	"\x05waits\x18\x06 \x01(\tR\x05waits\"\xd2\x03\n" +
 	"\bPlanStep\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x0e\n" +
 	"\x02lo\x18\x02 \x01(\rR\x02lo\x12\x0e\n" +
@@ -380,7 +388,8 @@ const file_plan_proto_rawDesc = "" +
 	"\x04last\x18\x10 \x01(\rR\x04last\x12\x14\n" +
 	"\x05count\x18\x11 \x01(\rR\x05count\x12\x12\n" +
 	"\x04keys\x18\x12 \x03(\fR\x04keys\x12\x12\n" +
-	"\x04what\x18\x13 \x01(\tR\x04what\":\n" +
+	"\x04what\x18\x13 \x01(\tR\x04what\x12\x19\n" +
+	"\bleft_out\x18\x14 \x01(\tR\aleftOut\":\n" +
 	"\n" +
 	"PlanAdvice\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x12\n" +

@@ -183,7 +183,8 @@ func (b *Balancer) delay(ctx context.Context, id uint64, waits string) error {
 	return err
 }
 
-// begin begins the steps that may run now (P2). One that cannot, for instance because its buckets are being moved by somebody, waits, and is tried again.
+// begin begins the steps that may run now (P2). One that cannot, for instance because its buckets are being moved by somebody, waits, and is tried again; one that never
+// will is left out by the catalog.
 func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 	shape := balance.Plan{Steps: make([]balance.Step, len(p.Steps))}
 	for i, s := range p.Steps {
@@ -193,9 +194,8 @@ func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 		}
 	}
 	view := b.cfg.Catalog.View()
-	d := view.Database(p.Job.Database)
 	for _, i := range shape.Startable(func(i int) bool { return p.Steps[i].Done }, func(i int) bool { return !p.Steps[i].Done && p.Steps[i].Job != 0 }, atOnce) {
-		if d != nil && view.Apart(d, &p.Steps[i]) && p.Done() < len(p.Steps)-1 {
+		if view.Gathers(p, i) {
 			continue
 		}
 		job, err := b.cfg.Catalog.NewJobID(ctx)

@@ -75,6 +75,8 @@ func planSteps(b *builder) error {
 
 func stepState(s *catalog.PlanStep) string {
 	switch {
+	case s.LeftOut != "":
+		return "left out: " + s.LeftOut
 	case s.Done:
 		return "done"
 	case s.Job != 0:
