@@ -94,7 +94,7 @@ func TestFollowerHasNotHeard(t *testing.T) {
 	epoch := func() uint64 { return c.Node(number).Catalog().View().Database(catalog.PostgresDB).Map.Epoch() }
 	before, open := epoch(), gates[number-1].close()
 	t.Cleanup(open)
-	exec(t, c, leader, "SELECT sherd.move_buckets('postgres', 0, 262144, 'postgres$1', wait => true)")
+	moved(t, c, leader, "postgres$1")
 	c.Await("the node has the map", func() bool { return epoch() > before })
 	if got, err := rows(ctx, db, query); err == nil && got[0] != "400" || err != nil && !refusedWith(err, "57P03") {
 		t.Errorf("as of before a move of which it has not heard: %v, %v", got, err)

@@ -18,7 +18,7 @@ func TestMoveBetweenNodes(t *testing.T) {
 	exec(t, c, 1, "INSERT INTO acc SELECT 'acc/' || i, i FROM generate_series(1, 2000) i")
 	replicated(c, 3)
 	for _, to := range []string{"1", "2", "0"} {
-		exec(t, c, 2, "SELECT sherd.move_buckets('postgres', 0, 262144, 'postgres$"+to+"', wait => true)")
+		moved(t, c, 2, "postgres$"+to)
 		for n := range uint32(3) {
 			var count, sum int64
 			var owner string

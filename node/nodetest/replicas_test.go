@@ -40,6 +40,13 @@ func exec(t *testing.T, c *Cluster, node uint32, sql string, args ...any) {
 	t.Fatalf("node %d: %s: %v", node, sql, last)
 }
 
+// moved moves the first quarter of the buckets and waits for them. What was said before an attempt ran out of time may have moved them.
+func moved(t *testing.T, c *Cluster, node uint32, to string) {
+	t.Helper()
+	exec(t, c, node, `SELECT CASE WHEN bool_and(fragment = $1) THEN 0 ELSE sherd.move_buckets('postgres', 0, 262144, $1, wait => true) END
+		FROM sherd.bucket_map WHERE first_bucket < 262144`, to)
+}
+
 func try(url, sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

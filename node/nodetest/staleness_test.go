@@ -256,7 +256,7 @@ func TestFollowersAfterMoves(t *testing.T) {
 	}
 	for round := range 2 {
 		for _, to := range []string{"postgres$1", "postgres$0"} {
-			exec(t, c, 2, "SELECT sherd.move_buckets('postgres', 0, 262144, '"+to+"', wait => true)")
+			moved(t, c, 2, to)
 			look(fmt.Sprintf("round %d, in %s", round, to))
 			exec(t, c, 3, "UPDATE acc SET k = (k + 1) % 10")
 			look(fmt.Sprintf("round %d, changed in %s", round, to))

@@ -28,7 +28,7 @@ func TestLeftoversOfReplicas(t *testing.T) {
 		return err == nil && len(got) == 0
 	}
 	for _, to := range []string{"postgres$1", "postgres$0", "postgres$1"} {
-		exec(t, c, 2, "SELECT sherd.move_buckets('postgres', 0, 262144, '"+to+"', wait => true)")
+		moved(t, c, 2, to)
 		c.Await("after the move to "+to+" nothing is left", removed)
 		for n := uint32(1); n <= 3; n++ {
 			if got, err := rows(ctx, followed(t, c, n, "SELECT count(*) FROM acc WHERE k = 3"), "SELECT count(*) FROM acc WHERE k = 3"); err != nil || got[0] != "40" {
