@@ -9,7 +9,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/txn"
 )
@@ -82,6 +81,7 @@ func (db *Server) FollowPrepared(ctx context.Context) {
 	for {
 		select {
 		case <-t.C:
+			db.adopt(ctx)
 			db.followPrepared(ctx)
 		case <-ctx.Done():
 			return
@@ -112,65 +112,6 @@ func (db *Server) followPrepared(ctx context.Context) {
 	}
 }
 
-// AdoptPrepared takes, after a restart, the table locks of the prepared transactions that are still held. It knows their tables by the rows
-// that they have locked, and what they define by the catalog. It must be called before sessions are served.
-func (db *Server) AdoptPrepared(ctx context.Context) error {
-	rows, _ := db.cfg.Fragments.ListRowLocks()
-	view := db.cfg.Catalog.View()
-	tables := storedTables(view)
-	for d := range view.Databases() {
-		list, err := db.cfg.Fragments.Held(ctx, d.OID)
-		if err != nil {
-			return err
-		}
-		for _, h := range list {
-			owner := db.locks.NewSession(0).Begin(h.ID)
-			for _, l := range rows {
-				if l.Holder.ID != h.ID || !l.Granted {
-					continue
-				}
-				t := tables[storedIn{l.Fragment, exec.StorageIDOfKey(l.Key)}]
-				if t == nil {
-					continue
-				}
-				if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.RowExclusive}); err != nil {
-					return err
-				}
-			}
-			if err := adoptReads(ctx, owner, tables, h); err != nil {
-				return err
-			}
-			for _, x := range view.Held() {
-				if x.ID == h.ID {
-					if err := adoptDefinitions(ctx, owner, d.OID, x); err != nil {
-						return err
-					}
-				}
-			}
-			db.mu.Lock()
-			db.held[heldName{d.OID, h.GID}] = owner
-			db.mu.Unlock()
-		}
-	}
-	return nil
-}
-
-// adoptReads takes the locks of tables that a prepared transaction has read, as far as that is to be true at its commit.
-func adoptReads(ctx context.Context, owner *locks.Owner, tables map[storedIn]*catalog.Table, h txn.HeldTransaction) error {
-	for _, id := range h.Tables {
-		for _, f := range h.Fragments {
-			t := tables[storedIn{f, id}]
-			if t == nil {
-				continue
-			}
-			if err := owner.Acquire(ctx, locks.Table(t.Database, t.OID), locks.Request{Mode: locks.AccessShare}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // tableLocks lists the transaction's locks of tables.
 func (t *transaction) tableLocks() []catalog.TableLock {
 	var out []catalog.TableLock
@@ -179,32 +120,4 @@ func (t *transaction) tableLocks() []catalog.TableLock {
 	}
 	slices.SortFunc(out, func(a, b catalog.TableLock) int { return cmp.Compare(a.Table, b.Table) })
 	return out
-}
-
-// adoptDefinitions takes the locks of a prepared transaction that has changed definitions: those of tables that it had, and of what else it changes or
-// refers to.
-func adoptDefinitions(ctx context.Context, owner *locks.Owner, database catalog.OID, x catalog.HeldChange) error {
-	for _, l := range x.Locks {
-		for mode := locks.AccessShare; mode <= locks.AccessExclusive; mode++ {
-			if !locks.Set(l.Modes).Has(mode) {
-				continue
-			}
-			if err := owner.Acquire(ctx, locks.Table(database, l.Table), locks.Request{Mode: mode}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, touch := range x.Touches {
-		mode := locks.AccessShare
-		if touch.Changes {
-			mode = locks.AccessExclusive
-		}
-		if touch.Table != 0 {
-			continue
-		}
-		if err := owner.Acquire(ctx, touched(database, touch), locks.Request{Mode: mode}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -62,6 +62,7 @@ type Server struct {
 	sessions map[uint32]*Session       // by PID; guarded by mu
 	counters map[catalog.OID]*counters // guarded by mu
 	held     map[heldName]*locks.Owner // of prepared transactions; guarded by mu
+	adopting map[catalog.OID]error     // databases whose prepared transactions are not known here yet, and why, if asked; guarded by mu
 }
 
 // NewServer makes a Server.
@@ -71,7 +72,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), exprs: analyze.NewTableCache(),
-		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{},
+		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
 	}
 	if cfg.Deadlocks == nil {
 		cfg.Deadlocks = txn.NewDetector()

@@ -2,6 +2,7 @@ package nodetest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,44 @@ func TestPreparedReadsOverLeaders(t *testing.T) {
 	}
 	if n := count(t, c, 1, "t WHERE v = 10"); n != 28 {
 		t.Fatalf("%d rows are as they were", n)
+	}
+}
+
+// TestStartBesideALostFragment: a node starts, and serves what there is, while a fragment of the database has no replica that answers. What a prepared
+// transaction may be in the way of waits until that is known; then it is in the way again.
+func TestStartBesideALostFragment(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 2, 3 })
+	replicated(c, 3)
+	exec(t, c, 1, `SELECT sherd.set_replication_factor('postgres', 1, 'postgres$1', nodes => '{n3}')`)
+	c.Await("one replica is left", func() bool {
+		return count(t, c, 1, `sherd.replicas WHERE fragment = 'postgres$1'`) == 1
+	})
+	exec(t, c, 1, "CREATE TABLE t (id text PRIMARY KEY, doc jsonb); INSERT INTO t VALUES ('a$@1', '1'), ('b$@1048575', '1'); CREATE TABLE s (id int)")
+	exec(t, c, 1, "BEGIN; UPDATE t SET doc = '2' WHERE id = 'b$@1048575'; PREPARE TRANSACTION 'p'")
+	c.Node(3).Stop()
+	c.Node(1).Stop()
+	c.Node(1).Restart()
+	c.Await("the other fragment serves", func() bool {
+		return try(c.Node(1).URL(), "SET statement_timeout = '1s'; UPDATE t SET doc = '3' WHERE id = 'a$@1'; SELECT * FROM t WHERE id = 'a$@1'") == nil
+	})
+	for _, definition := range []string{"ALTER TABLE t ADD w int", "BEGIN; LOCK TABLE t", "ALTER TABLE s ADD w int"} {
+		err := try(c.Node(1).URL(), definition)
+		var e *pgconn.PgError
+		if !errors.As(err, &e) || e.Code != "57P03" || !strings.Contains(e.Message, "before it is known which prepared transactions") {
+			t.Errorf("%s: %v", definition, err)
+		}
+	}
+	exec(t, c, 1, "CREATE TABLE r (id int)")
+	c.Node(3).Restart()
+	c.Await("definitions of others are changed again", func() bool { return try(c.Node(1).URL(), "ALTER TABLE s ADD w int") == nil })
+	var e *pgconn.PgError
+	if err := try(c.Node(1).URL(), "SET lock_timeout = '100ms'; ALTER TABLE t ADD w int"); !errors.As(err, &e) || e.Code != "55P03" {
+		t.Errorf("what a prepared transaction has written is changed beneath it: %v", err)
+	}
+	exec(t, c, 1, "COMMIT PREPARED 'p'")
+	exec(t, c, 1, "ALTER TABLE t ADD w int")
+	if n := count(t, c, 2, "t WHERE doc = '2'"); n != 1 {
+		t.Errorf("%d rows have what was prepared", n)
 	}
 }

@@ -17,10 +17,13 @@ type barrier struct {
 }
 
 // Barrier returns when every other session's transaction that holds a lock on an object now has let go of it. New ones are not stopped, and
-// need not be: they find what was changed before the call. The error is 40P01 or the context's cause.
+// need not be: they find what was changed before the call. The error is 40P01, what Withhold says of AccessExclusive, or the context's cause.
 func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 	session := o.session.Load()
 	m := session.m
+	if err := m.refusal(tag, AccessExclusive); err != nil {
+		return err
+	}
 	s := m.stripe(tag)
 	s.mu.Lock()
 	obj := s.objects[tag]

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/txn"
@@ -24,6 +25,7 @@ type Manager struct {
 	detector *txn.Detector
 	logger   *slog.Logger
 	letGo    func([]Kept) // nil: nobody keeps any
+	withheld atomic.Pointer[func(Tag, Mode) error]
 	stripes  [stripes]stripe
 }
 
@@ -79,6 +81,7 @@ type Request struct {
 	Timeout  time.Duration // 55P03 after this; 0 waits for ever
 	Deadlock time.Duration // look for a deadlock again after this, and log the wait where Log is set
 	Log      bool
+	Held     bool // by a prepared transaction, since before this node was started: Withhold has no say
 }
 
 // Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the context's cause.
@@ -106,6 +109,11 @@ func (s *Session) Acquire(ctx context.Context, tag Tag, r Request) error {
 }
 
 func (m *Manager) acquire(ctx context.Context, owner *Owner, session *Session, tag Tag, r Request) (*object, error) {
+	if !r.Held {
+		if err := m.refusal(tag, r.Mode); err != nil {
+			return nil, err
+		}
+	}
 	s := m.stripe(tag)
 	s.mu.Lock()
 	o := s.objects[tag]
