@@ -91,7 +91,7 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 	if len(d.Remaining(&Move{Interval: v, Target: fragment})) > 0 {
 		return false, nil
 	}
-	for _, m := range c.base.Moves(d.OID) {
+	for _, m := range c.movesIn(d.OID) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
 			return false, pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)

@@ -81,10 +81,14 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 	return d, nil
 }
 
-// defines tells whether a step changes what plans are made by. Where a database's buckets and replicas are does not: whoever runs a plan learns that then.
+// defines tells whether a step changes what plans are made by. Where a database's buckets and replicas are does not: whoever runs a plan learns that then. Nor does the
+// cluster's object that is written as it was (Change.begun).
 func (o *op) defines(base *View) bool {
 	if o.kind == requireOp || !o.key.kind().isDefinition() {
 		return false
+	}
+	if next, ok := o.desc.(*Cluster); ok {
+		return !reflect.DeepEqual(base.Cluster(), next)
 	}
 	next, ok := o.desc.(*Database)
 	old := get[*Database](base, o.key)

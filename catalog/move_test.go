@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/shardmap"
 )
 
@@ -106,7 +107,7 @@ func movedCatalog(t *testing.T) (v *View, do func(func(*View, *Change) error) er
 		s := &Schema{OID: 16384, Database: 5, Name: "sales", Owner: 10}
 		table := &Table{OID: 16385, Database: 5, Schema: 16384, Name: "orders", Owner: 10, Kind: KindTable, StorageID: 16386, NextAttNum: 1}
 		move := &Move{Interval: shardmap.Interval{Lo: 100, Hi: 300}, Target: 2}
-		return errors.Join(c.PutRole(role), c.PutDatabase(d), c.PutSchema(s), c.PutTable(table), c.PutJob(NewMoveJob(7, 5, move, 1)))
+		return errors.Join(c.put(&Cluster{ID: "c", Format: clusterversion.Newest}), c.PutRole(role), c.PutDatabase(d), c.PutSchema(s), c.PutTable(table), c.PutJob(NewMoveJob(7, 5, move, 1)))
 	})
 	if err != nil {
 		t.Fatal(err)

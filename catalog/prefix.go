@@ -230,7 +230,7 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	}
 	next := *r
 	next.Fragments = fragments
-	for _, m := range c.base.Moves(database) {
+	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(r.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)

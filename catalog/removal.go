@@ -80,7 +80,7 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 		return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: ids under prefix "%s" are to be in it`, name, r.Text).
 			WithHint("sherd.set_prefix names other fragments for the prefix.")
 	}
-	for _, m := range c.base.Moves(database) {
+	for _, m := range c.movesIn(database) {
 		if m.Target == fragment {
 			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name, m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)

@@ -120,6 +120,7 @@ func (c *Change) AddResegment(id uint64, table OID, old []shardmap.Bucket, start
 	}
 	f, _ := r.From(d.Map)
 	m := &Move{Interval: r.span(), Target: f, Who: a.Who, Why: a.Why, Plan: a.Plan, Resegment: r}
+	c.movesIn(t.Database)
 	if err := c.base.SegmentsInUse(t, old); err != nil {
 		return err
 	}

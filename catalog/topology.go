@@ -73,7 +73,7 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are in fragment "%s" already`, c.shown(d.OID, m.Interval), d.NameOf(m.Target)).
 			WithHint("sherd.bucket_map shows which fragment has what, and sherd.segments of range tables.")
 	}
-	for _, other := range c.base.Moves(d.OID) {
+	for _, other := range c.movesIn(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
@@ -81,7 +81,21 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	}
 	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
 	c.nameSegments(d.OID, m)
-	return c.PutJob(NewMoveJob(id, d.OID, m, a.Micros))
+	return errors.Join(c.begun(d.OID), c.PutJob(NewMoveJob(id, d.OID, m, a.Micros)))
+}
+
+// begun makes a change that begins a move a conflict for all that look at the moves of a database (movesIn), and where something changes the database meanwhile, as a pin
+// does: each would not have seen the other. The cluster's own object, written as it is, stands for the list of moves. The database is not written, since prepared
+// transactions that make tables there need it as it is, for as long as they please.
+func (c *Change) begun(database OID) error {
+	c.add(requireOp, newKey(databaseObject, uint64(database)), nil)
+	return c.editCluster(func(*Cluster) {})
+}
+
+// movesIn gives the moves of a database to a change that goes by them, which is a conflict if another one is begun meanwhile.
+func (c *Change) movesIn(database OID) []RunningMove {
+	c.add(requireOp, newKey(clusterObject, 0), nil)
+	return c.base.Moves(database)
 }
 
 // mayTake refuses a move for what does not pass by itself: its target is none or is being removed, or a rule keeps the buckets where they are.
@@ -178,7 +192,7 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
 		}
 	}
-	for _, m := range c.base.Moves(database) {
+	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
 			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)

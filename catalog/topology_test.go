@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -92,6 +93,46 @@ func TestTopology(t *testing.T) {
 	slices.Sort(want)
 	if !reflect.DeepEqual(changes, want) {
 		t.Errorf("%q", changes)
+	}
+}
+
+// TestMovesBegunAtOnce: of two moves of the same buckets that are planned at once one is refused when it is planned anew, and so is a move beside a pin, or to a fragment that
+// is to be removed.
+func TestMovesBegunAtOnce(t *testing.T) {
+	a := Author{Who: "postgres", Micros: 1000}
+	move := func(id uint64, to uint32) func(*Change) error {
+		return func(c *Change) error {
+			return c.AddMove(id, 5, &Move{Interval: shardmap.Interval{Lo: 400, Hi: 500}, Target: to}, a)
+		}
+	}
+	pin := func(c *Change) error { return c.Pin(5, shardmap.Interval{Lo: 450, Hi: 460}, 1, a) }
+	remove := func(c *Change) error { return c.RemoveFragment(9, 5, 2, a) }
+	for _, two := range []struct {
+		name          string
+		first, second func(*Change) error
+	}{
+		{"moves", move(8, 2), move(10, 2)}, {"pin and move", pin, move(8, 2)}, {"move and pin", move(8, 2), pin}, {"move and removal", move(8, 2), remove},
+	} {
+		_, do := movedCatalog(t)
+		var late *Change
+		err := errors.Join(
+			do(func(_ *View, c *Change) error { return c.CancelMove(7, a) }),
+			do(func(v *View, c *Change) error {
+				late = v.Plan()
+				return errors.Join(two.second(late), two.first(c))
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = do(func(v *View, _ *Change) error {
+			if late.base.definitionVersion != v.definitionVersion {
+				t.Errorf("%s: plans are made anew", two.name)
+			}
+			return nil
+		})
+		if err := do(func(_ *View, c *Change) error { *c = *late; return nil }); !IsConflict(err) {
+			t.Errorf("%s: %v", two.name, err)
+		}
 	}
 }
 
