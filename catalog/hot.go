@@ -228,8 +228,24 @@ func (t *Table) keepsCounters(old *Table) error {
 		return nil
 	}
 	return pgerr.Unsupported(`table "%s" has split documents, which have to be whole when %s`, t.Name, what).
-		WithHint("sherd.hot_documents lists them, sherd.hot_join() makes them whole.")
+		WithHint("sherd.hot_join() makes each of them whole: %s. One that was deleted while it was split counts until then.", old.Hot.splitNames())
 }
+
+// splitNames names the documents that are split, for people.
+func (h *Hot) splitNames() string {
+	var names []string
+	for i := range h.Documents {
+		if h.Documents[i].Joined == 0 {
+			names = append(names, fmt.Sprintf("%q", h.Documents[i].ID))
+		}
+	}
+	if more := len(names) - shownSplit; more > 0 {
+		names = append(names[:shownSplit], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+const shownSplit = 5 // documents that a hint names
 
 func samePolicy(a, b *shardmap.Policy) bool {
 	if a == nil || b == nil {

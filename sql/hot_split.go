@@ -165,16 +165,12 @@ func (s *splitting) begin(id string) error {
 // split makes the document's parts.
 func (s *splitting) split(n int) error {
 	h := s.table.Hot
-	if old := h.DocumentAt(s.code); old != nil {
-		there, err := s.hasParts(old)
-		if err != nil {
-			return err
-		}
-		if there {
-			return pgerr.New(pgerr.DuplicateObject, `document "%s" of table "%s" is split already`, s.id, s.table.Name).
-				WithHint("sherd.hot_join(%s, %s) makes it whole.", builtin.QuoteLiteral(builtin.QuoteIdent(s.table.Name)), builtin.QuoteLiteral(s.id))
-		}
-		old.Joined = time.Now().UnixMicro() // it was deleted, and made again
+	if err := s.forgetDeleted(); err != nil {
+		return err
+	}
+	if h.DocumentAt(s.code) != nil {
+		return pgerr.New(pgerr.DuplicateObject, `document "%s" of table "%s" is split already`, s.id, s.table.Name).
+			WithHint("sherd.hot_join(%s, %s) makes it whole.", builtin.QuoteLiteral(builtin.QuoteIdent(s.table.Name)), builtin.QuoteLiteral(s.id))
 	}
 	if active := slices.Collect(func(yield func(int32) bool) {
 		for _, d := range h.Documents {
@@ -209,15 +205,18 @@ func partsOf(number int32, n int) []int64 {
 	return out
 }
 
-// hasParts tells whether there are parts of a document.
-func (s *splitting) hasParts(d *catalog.HotDocument) (found bool, err error) {
-	view := s.view()
-	text := fmt.Sprintf("SELECT 1 FROM %s WHERE k = ANY($1)", quotedName(view, view.Table(s.table.Hot.Parts)))
-	_, err = s.runHidden(s.ctx, view, s.table, text, []types.OID{types.Int8Array}, []types.Datum{partKeys(d)}, func([]types.Datum) error {
-		found = true
-		return nil
-	})
-	return found, err
+// forgetDeleted notes of documents that were deleted that they are split no more; one that was made again is whole.
+func (s *splitting) forgetDeleted() error {
+	split, err := s.splitNow(s.ctx, s.view(), s.table)
+	if err != nil {
+		return err
+	}
+	for i := range s.table.Hot.Documents {
+		if d := &s.table.Hot.Documents[i]; d.Joined == 0 && !split[d.Number] {
+			d.Joined = time.Now().UnixMicro()
+		}
+	}
+	return nil
 }
 
 // define puts the table as it is going to be, and its table of parts, into the transaction's change of definitions.

@@ -210,3 +210,31 @@ func TestHotCursors(t *testing.T) {
 	c.want("SELECT v FROM counters ORDER BY v", "3\n25\nSELECT 2")
 	c.want("SELECT collection, id, parts, counters FROM sherd.hot_documents", "counters|counters/hot|8|{v,n,i,Likes,Stats.Views}\nSELECT 1")
 }
+
+// TestHotMadeAgain: a document that is deleted is split no more, and whole when it is made again under its id; sherd.hot_documents says so, also within the transaction.
+func TestHotMadeAgain(t *testing.T) {
+	w, c := hotWorld(t)
+	const list = "SELECT id, parts FROM sherd.hot_documents ORDER BY id"
+	c.want("SELECT sherd.hot_split('counters/cold', 4)", "4\nSELECT 1")
+	c.want("BEGIN; DELETE FROM counters WHERE id = 'counters/hot'", "BEGIN\nDELETE 1")
+	c.want(list, "counters/cold|4\nSELECT 1")
+	w.connect(t).want(list, "counters/cold|4\ncounters/hot|8\nSELECT 2")
+	c.want("ROLLBACK", "ROLLBACK")
+	c.want(list, "counters/cold|4\ncounters/hot|8\nSELECT 2")
+	c.want("DELETE FROM counters WHERE id = 'counters/hot'", "DELETE 1")
+	c.want(list, "counters/cold|4\nSELECT 1")
+	c.want("INSERT INTO counters (id, v) VALUES ('counters/hot', 5)", "INSERT 0 1")
+	c.want("UPDATE counters SET v = v + 1 WHERE id = 'counters/hot'", "UPDATE 1")
+	c.want(list, "counters/cold|4\nSELECT 1")
+	c.want("SELECT sherd.hot_split('counters/hot', 2)", "2\nSELECT 1")
+	c.want(list, "counters/cold|4\ncounters/hot|2\nSELECT 2")
+	c.want("DELETE FROM counters WHERE id = 'counters/hot'", "DELETE 1")
+	c.want("INSERT INTO counters (id, v) VALUES ('counters/hot', 5), ('counters/other', 1)", "INSERT 0 2")
+	c.want("SELECT sherd.hot_split('counters/other', 2)", "2\nSELECT 1") // forgets what was deleted
+	c.want("SELECT sherd.hot_join('counters/other')", "\nSELECT 1")
+	c.want("SELECT sherd.hot_join('counters/cold')", "\nSELECT 1")
+	c.want("SELECT sherd.hot_join('counters/hot')", `document "counters/hot" of table "counters" is not split (SQLSTATE 42704)`)
+	c.want("CREATE INDEX ON counters (note)", "CREATE INDEX")
+	c.want(list, "SELECT 0")
+	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+}

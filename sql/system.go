@@ -22,6 +22,7 @@ func (s *Session) systemEnv() *sysview.Env {
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
+		Split:         func(t *catalog.Table) (map[int32]bool, error) { return s.splitNow(s.running, s.view(), t) },
 		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
 		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Heat: s.heat, Health: s.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },

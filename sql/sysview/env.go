@@ -23,6 +23,8 @@ type Env struct {
 	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
 	// SequenceValue tells where a sequence is, and whether that value has been given.
 	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
+	// Split tells which documents of a table with split ones, by their numbers there, are so now: one that was deleted is none.
+	Split func(t *catalog.Table) (map[int32]bool, error)
 	// Sessions lists the sessions of all nodes.
 	Sessions func() []Session
 	// Replicas lists the replicas of all fragments that have a leader, Health what is known of the other nodes.

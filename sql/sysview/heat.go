@@ -67,7 +67,11 @@ func hotKeys(b *builder) error {
 			share = (x.Reads + x.Writes) / all
 		}
 		if b.reads(x.Collection) {
-			r.text("key", x.Text).optional("remedy", b.env.hotRemedy(x, share))
+			remedy, err := b.env.hotRemedy(x, share)
+			if err != nil {
+				return err
+			}
+			r.text("key", x.Text).optional("remedy", remedy)
 		}
 		if err := r.heat(x, all).send(); err != nil {
 			return err

@@ -10,14 +10,19 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// hotDocuments is sherd.hot_documents: those whose counters are split, of tables that the session may read.
+// hotDocuments is sherd.hot_documents: those whose counters are split, of tables that the session may read. One that was deleted is split no more, though the
+// definition has it still.
 func hotDocuments(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
 		if t.Hot == nil || !b.sees(t.Owner) {
 			return nil
 		}
+		split, err := b.env.Split(t)
+		if err != nil {
+			return err
+		}
 		for _, d := range t.Hot.Documents {
-			if d.Joined != 0 {
+			if d.Joined != 0 || !split[d.Number] {
 				continue
 			}
 			var counters []string
@@ -41,11 +46,20 @@ const (
 )
 
 // hotRemedy says what may be done about a row that is used much, "" for nothing.
-func (e *Env) hotRemedy(x Heat, share float64) string {
+func (e *Env) hotRemedy(x Heat, share float64) (string, error) {
 	t := e.View.Table(x.Collection)
+	if t == nil || share < hotShare {
+		return "", nil
+	}
+	if split, err := e.isSplit(t, x.Text); err != nil || split && !x.Part {
+		return "", err
+	}
+	return e.hotAdvice(t, x), nil
+}
+
+// hotAdvice is hotRemedy of a row that is worth a word.
+func (e *Env) hotAdvice(t *catalog.Table, x Heat) string {
 	switch {
-	case t == nil || share < hotShare || !x.Part && isSplit(t, x.Text):
-		return ""
 	case x.Part:
 		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join(%s, %s)", builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text))
 	case x.Writes < (x.Reads+x.Writes)*writtenShare:
@@ -62,8 +76,16 @@ func (e *Env) hotRemedy(x Heat, share float64) string {
 }
 
 // isSplit tells whether a document is split by now: what was written before is not forgotten at once.
-func isSplit(t *catalog.Table, id string) bool {
-	return t.Hot != nil && slices.ContainsFunc(t.Hot.Documents, func(d catalog.HotDocument) bool { return d.Joined == 0 && d.ID == id })
+func (e *Env) isSplit(t *catalog.Table, id string) (bool, error) {
+	if t.Hot == nil {
+		return false, nil
+	}
+	at := slices.IndexFunc(t.Hot.Documents, func(d catalog.HotDocument) bool { return d.Joined == 0 && d.ID == id })
+	if at < 0 {
+		return false, nil
+	}
+	split, err := e.Split(t)
+	return split[t.Hot.Documents[at].Number], err
 }
 
 // countable tells whether a table may have counters.
