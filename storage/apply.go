@@ -204,7 +204,7 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 		return resDone, m.forget(e)
 	case kindGC:
 		if e.tidy {
-			// By the watermark before: whoever was let in below it sees that it is too old, while this one is not shown yet.
+			// By the watermark before: whoever was let in below it sees that it is too old.
 			s.own.list = tidied(s.own.list, s.watermark)
 			m.effects.owners = true
 		}

@@ -113,11 +113,8 @@ var errNotClosed = pgerr.New(pgerr.CannotConnectNow, "the replica does not have 
 // bucket has left looks like what there is where the replica has not heard that it came back.
 func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ranges []BucketRange) (*View, error) {
 	restores := r.restores.Load()
-	switch servable := r.Servable(); {
-	case servable == 0, T > servable && rule.T9Closed:
+	if servable := r.Servable(); servable == 0 || T > servable && rule.T9Closed {
 		return nil, errNotClosed
-	case uint64(T) < r.watermark.Load():
-		return nil, errTooOld(T)
 	}
 	// After T was found to be closed: an entry about buckets that is not in it is stamped above T.
 	own, err := r.awaitOwned(ctx, T, func(o *ownership) (verdict, ownRange) {
@@ -128,5 +125,9 @@ func (r *Replica) ClosedView(ctx context.Context, id txn.ID, T txn.Timestamp, ra
 	}
 	v := &View{r: r, t: &Tx{r: r, id: id}, T: T, own: own, b: r.db.NewTransactionAt(uint64(T), false), restores: restores}
 	v.over = r.termOver() // of a leader's; a follower waits a little for what is undecided
+	if err := v.kept(nil); err != nil {
+		v.Close()
+		return nil, err
+	}
 	return v, nil
 }

@@ -20,7 +20,7 @@
 // A reader at T = 125 while entry 5 is not applied sees a at 120 and waits at b, where X is prepared below T (T3). A reader
 // at T = 105 does not wait. Nobody commits below 125 any more once T was served (T2: promised), not even the next leader,
 // because T is at or below the largest stamp applied or the replicated ceiling (T4). The fast path is three atomic loads:
-// T ≤ applied, nothing undecided, T ≥ watermark.
+// T ≤ applied, nothing undecided, T ≥ watermark. The last is looked at after the database was: a version that was not found may have gone meanwhile.
 //
 // # Writing
 //

@@ -192,7 +192,7 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x globalIndex, p
 	var all []globalIndex
 	t := v.r.db.NewTransactionAt(uint64(v.T), false)
 	defer t.Discard()
-	if err := eachIndex(t, func(x globalIndex) error { all = append(all, x); return nil }); err != nil {
+	if err := v.kept(eachIndex(t, func(x globalIndex) error { all = append(all, x); return nil })); err != nil {
 		return err
 	}
 	all, err := v.stagedIndexes(all)

@@ -52,6 +52,9 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		l.traced = true
 	}
 	if l.version <= req.T {
+		if l.size < 0 && uint64(req.T) < t.r.watermark.Load() {
+			return false, errTooOld(req.T) // what was deleted since may have left no trace
+		}
 		return false, nil
 	}
 	if req.Mode == txn.KeyShare && t.r.keptKeys(key, req.T) {
@@ -211,7 +214,7 @@ func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
 			return false
 		}
 	}
-	return true
+	return uint64(T) >= r.watermark.Load() // else there may have been others
 }
 
 // Mark gives the place to which RollbackTo and Restart return.

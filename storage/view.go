@@ -63,11 +63,12 @@ func (t *Tx) View(ctx context.Context, T txn.Timestamp) (*View, error) {
 	if err := t.r.admit(ctx, T); err != nil {
 		return nil, err
 	}
-	if uint64(T) < t.r.watermark.Load() {
-		return nil, errTooOld(T)
-	}
 	v := &View{r: t.r, t: t, T: T, b: t.r.db.NewTransactionAt(uint64(T), false), reads: t.reads, restores: restores, over: over}
 	v.own = t.r.own.Load() // after T was promised: a fence that is not in it is above T
+	if err := v.kept(nil); err != nil {
+		v.Close()
+		return nil, err
+	}
 	if t.staged.Load() {
 		mark, err := t.viewMark()
 		if err != nil {
@@ -115,7 +116,16 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		}
 	}
 	value, _, err := getAt(v.b, key)
-	return value, v.intact(err)
+	return value, v.intact(v.kept(err))
+}
+
+// kept gives err, or 72000 where versions that are visible at T may be gone. It is asked after the database, which looks for each key anew: the watermark may have
+// passed T since the view was opened, and what was not found, or was found of an older version, is no answer then. An iterator keeps what it was opened on.
+func (v *View) kept(err error) error {
+	if uint64(v.T) < v.r.watermark.Load() {
+		return errTooOld(v.T)
+	}
+	return err
 }
 
 // intact gives err, unless what was read may be of a database that a stream of the leader's was taking the place of: this replica had led, and been
@@ -250,9 +260,6 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 			return err
 		}
 	}
-	if uint64(v.T) < v.r.watermark.Load() {
-		return errTooOld(v.T)
-	}
 	var own *ownScan
 	if v.mark > 0 {
 		var err error
@@ -267,7 +274,10 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 	var c *cursor
 	defer turn.end(func() { c.close() })
 	c = newCursor(v.b, span, reverse)
-	c.wanted = wanted
+	c.wanted, c.kept = wanted, v.kept
+	if err := v.kept(nil); err != nil {
+		return err
+	}
 	pass := func(key, value []byte) error {
 		turn.leave()
 		err := fn(key, value)
@@ -290,6 +300,7 @@ type cursor struct {
 	bound   []byte // forward: stop at it; reverse: stop below it
 	reverse bool
 	wanted  func(key []byte) bool // nil: all are
+	kept    func(error) error     // asked when the pieces of a large row have been looked for; nil: nobody is
 }
 
 func newCursor(t *badger.Txn, span txn.Span, reverse bool) *cursor {
@@ -348,12 +359,25 @@ func scanPlain(ctx context.Context, t *badger.Txn, c *cursor, fn func(k, v []byt
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := emit(t, c.it.Item(), fn); err != nil {
+		if err := c.emit(t, fn); err != nil {
 			return err
 		}
 		c.it.Next()
 	}
 	return nil
+}
+
+// emit is emit of the key at which the cursor is.
+func (c *cursor) emit(t *badger.Txn, fn func(k, v []byte) error) error {
+	item := c.it.Item()
+	if c.kept == nil || item.UserMeta()&headMeta == 0 {
+		return emit(t, item, fn)
+	}
+	value, err := readChunks(t, item)
+	if err = c.kept(err); err != nil {
+		return err
+	}
+	return fn(item.Key(), value)
 }
 
 func emit(t *badger.Txn, item *badger.Item, fn func(k, v []byte) error) error {
@@ -388,7 +412,7 @@ func scanMerged(ctx context.Context, t *badger.Txn, c *cursor, own *ownScan, rev
 			}
 		}
 		if cmp < 0 {
-			if err := emit(t, c.it.Item(), fn); err != nil {
+			if err := c.emit(t, fn); err != nil {
 				return err
 			}
 			c.it.Next()

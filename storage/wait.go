@@ -193,6 +193,7 @@ func (r *Replica) wakeAll() {
 // publish shows readers what a batch has changed; its keys are in Badger. Prepared transactions come before applied, so that
 // whoever reads at their C finds them; settled ones leave after their rows are there.
 func (r *Replica) publish(s *state, ef *effects) {
+	r.watermark.Store(uint64(s.watermark)) // before owners, of which what older reads would ask may be forgotten by it
 	if !ef.empty() {
 		r.publishOpen(s, ef)
 	}
@@ -204,7 +205,6 @@ func (r *Replica) publish(s *state, ef *effects) {
 	}
 	r.applied.Store(uint64(s.stamp))
 	r.ceiling.Store(uint64(s.ceiling))
-	r.watermark.Store(uint64(s.watermark))
 	r.raise(uint64(s.stamp))
 	r.wake()
 	for _, id := range ef.settled {

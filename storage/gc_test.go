@@ -1,0 +1,211 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
+)
+
+// smallTables has tables made early, and the log kept.
+func smallTables(c *Config) { c.MemTable = 512 << 10 }
+
+// pass moves the watermark, whatever is held.
+func pass(t *testing.T, r *Replica, T txn.Timestamp) {
+	t.Helper()
+	if _, _, err := r.run(&entry{kind: kindGC, ts: T}, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkpoint writes one, and rows until it is in tables.
+func checkpoint(t *testing.T, r *Replica) {
+	t.Helper()
+	r.machine.mu.Lock()
+	err := r.machine.checkpoint()
+	at := r.machine.s.stamp
+	r.machine.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillUntil(t, r, func() bool {
+		m, ok := r.durableMark()
+		return ok && m.stamp >= at
+	})
+}
+
+// fillUntil writes rows until something is so.
+func fillUntil(t *testing.T, r *Replica, done func() bool) {
+	t.Helper()
+	for n := range 1000 {
+		if done() {
+			return
+		}
+		commitRow(t, r, rowKey(n%2*1000), strings.Repeat("f", 60_000)) // before and behind all others
+	}
+	t.Fatal("nothing comes of it")
+}
+
+// drop has Badger drop what it may, and tells whether something has gone.
+func drop(t *testing.T, r *Replica, gone func() bool) bool {
+	t.Helper()
+	c := newCollector(r)
+	for n := 0; n < 4 && !gone(); n++ { // of tables at one level nothing is dropped
+		fillUntil(t, r, func() bool { return levels(r) > 1 })
+		c.flat = time.Time{}
+		c.discard(time.Now())
+	}
+	return gone()
+}
+
+// levels counts those of Badger's that have tables.
+func levels(r *Replica) (n int) {
+	for _, l := range r.db.Levels() {
+		if l.NumTables > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// unseen tells whether Badger has nothing of a key at T.
+func unseen(r *Replica, key []byte, T txn.Timestamp) func() bool {
+	return func() bool { return inBadger(r, key, T) == "" }
+}
+
+// inBadger gives what Badger has of a key at T.
+func inBadger(r *Replica, key []byte, T txn.Timestamp) string {
+	b := r.db.NewTransactionAt(uint64(T), false)
+	defer b.Discard()
+	value, _, _ := getAt(b, key)
+	return string(value)
+}
+
+// TestReadsBesideWatermark: a read that the watermark passes is refused, wherever it is, for the versions that it needs may be gone.
+func TestReadsBesideWatermark(t *testing.T) {
+	large := strings.Repeat("x", 600_000)
+	ignore := func(_, _ []byte) error { return nil }
+	for name, read := range map[string]func(t *testing.T, r *Replica, v *View, pass func()) error{
+		"row": func(t *testing.T, _ *Replica, v *View, pass func()) error {
+			pass()
+			b, err := v.Get(t.Context(), rowKey(1))
+			if err == nil {
+				t.Errorf("the row is %q", b)
+			}
+			return err
+		},
+		"scan": func(t *testing.T, r *Replica, v *View, pass func()) error {
+			r.scans.mu.Lock()
+			unlock := sync.OnceFunc(r.scans.mu.Unlock)
+			defer unlock()
+			got := make(chan error, 1)
+			n := 0
+			go func() {
+				got <- v.Scan(context.Background(), TableSpan(20000), false, func(_, _ []byte) error { n++; return nil })
+			}()
+			awaitIn("storage.(*scans).begin")
+			pass()
+			unlock()
+			err := <-got
+			if err == nil {
+				t.Errorf("there are %d rows", n)
+			}
+			return err
+		},
+		"pieces": func(t *testing.T, _ *Replica, v *View, pass func()) error {
+			return v.Scan(t.Context(), TableSpan(20000), false, func(_, value []byte) error {
+				if pass(); len(value) > 100 {
+					t.Errorf("a large row has %d bytes, the first is %q", len(value), value[:1])
+				}
+				return nil
+			})
+		},
+		"all": func(t *testing.T, r *Replica, v *View, pass func()) error {
+			v.own = r.own.Load().orFirst()
+			pass()
+			return v.Scan(t.Context(), txn.Span{Start: IndexPrefix(20000, 0), End: IndexPrefix(20001, 0)}, true, ignore)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := openTest(t, t.TempDir(), smallTables)
+			commitRow(t, r, rowKey(1), "old")
+			commitRow(t, r, rowKey(2), large)
+			T := commitRow(t, r, rowKey(3), "old")
+			commitRow(t, r, rowKey(1), "new")
+			commitRow(t, r, rowKey(2), "new")
+			if err := deleteRow(r, rowKey(3)); err != nil {
+				t.Fatal(err)
+			}
+			v, err := r.Tx(txn.NewID()).View(t.Context(), T)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.Close()
+			passed := false
+			err = read(t, r, v, func() {
+				if passed {
+					return
+				}
+				passed = true
+				pass(t, r, r.Applied())
+				checkpoint(t, r)
+				if !drop(t, r, unseen(r, rowKey(1), T)) {
+					t.Error("nothing was dropped")
+				}
+			})
+			if !pgerr.Is(err, pgerr.SnapshotTooOld) {
+				t.Errorf("the read ends with %v", err)
+			}
+		})
+	}
+}
+
+// awaitIn waits until a goroutine is in a function.
+func awaitIn(name string) {
+	for b := make([]byte, 1<<20); !bytes.Contains(b[:runtime.Stack(b, true)], []byte(name+"(")); {
+		runtime.Gosched()
+	}
+}
+
+// TestLocksBesideWatermark: a lock at an old snapshot is no proof that nobody has deleted the row since.
+func TestLocksBesideWatermark(t *testing.T) {
+	r := openTest(t, t.TempDir(), smallTables)
+	ctx := testContext(t)
+	commitRow(t, r, rowKey(1), "old")
+	T := commitRow(t, r, rowKey(2), "old")
+	for _, n := range []int{1, 2} {
+		if err := deleteRow(r, rowKey(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commitRow(t, r, rowKey(2), "another")
+	update := r.Tx(txn.NewID())
+	if _, err := update.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.NoKeyUpdate, T: r.Applied()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := update.Put(rowKey(2), []byte("changed")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := update.Commit(ctx, txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	pass(t, r, r.Applied())
+	checkpoint(t, r)
+	if !drop(t, r, func() bool { at, err := r.lastDelete(rowKey(1)); return at == 0 && err == nil }) {
+		t.Error("nothing was dropped")
+	}
+	tx := r.Tx(txn.NewID())
+	defer tx.Rollback()
+	if changed, err := tx.Lock(ctx, rowKey(1), txn.LockRequest{Mode: txn.Update, T: T}); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		t.Errorf("a row that was deleted is locked: %t, %v", changed, err)
+	}
+	if changed, err := tx.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.KeyShare, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Errorf("a row that took another's place is locked: %t, %v", changed, err)
+	}
+}
