@@ -81,19 +81,16 @@ func (r *Replica) knowGlobals(ctx context.Context) error {
 
 // readVersions is ReadVersions at a T at which everything is there.
 func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *ownership, T txn.Timestamp, fn func([]Version) error) (ReadResult, error) {
-	release, err := r.Hold(txn.Timestamp(r.watermark.Load()))
-	if err != nil {
-		return ReadResult{}, err
-	}
+	oldest, release := r.holdOldest()
 	defer release()
 	v := &versionReader{ctx: ctx, r: r, req: req, T: T, fn: fn, since: req.Since}
 	v.t = r.db.NewTransactionAt(uint64(T), false)
 	defer v.t.Discard()
-	v.watermark = txn.Timestamp(r.watermark.Load())
+	v.watermark = oldest
 	if err := v.read(own); err != nil {
 		return ReadResult{}, err
 	}
-	res := ReadResult{T: T, Watermark: txn.Timestamp(r.watermark.Load())}
+	res := ReadResult{T: T, Watermark: max(oldest, txn.Timestamp(r.watermark.Load()))} // the latter is above where another leader moved it
 	if req.Since != 0 && req.Since < res.Watermark {
 		return res, errTooOld(req.Since) // some of what came after it may be gone
 	}

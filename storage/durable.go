@@ -23,8 +23,8 @@ type durable struct {
 
 // mark is one checkpoint: everything up to index is in Badger before it, and what is open then needs the log from first on.
 type mark struct {
-	index, first uint64
-	stamp        txn.Timestamp
+	index, first     uint64
+	stamp, watermark txn.Timestamp
 }
 
 // truncatedFile holds the index up to which the log may be gone: format(1) · index(8).
@@ -60,7 +60,7 @@ func (d *durable) note(s *state) {
 	if first == 0 {
 		first = s.index + 1
 	}
-	m := mark{index: s.index, first: first, stamp: s.stamp}
+	m := mark{index: s.index, first: first, stamp: s.stamp, watermark: s.watermark}
 	d.marks = append(d.marks, m)
 }
 

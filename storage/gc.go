@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sherddb/sherd/txn"
@@ -51,17 +53,29 @@ func (c *collector) run() {
 		due = c.samples[0].stamp
 		c.samples = c.samples[1:]
 	}
-	if due = min(due, c.r.oldestNeeded()); due > txn.Timestamp(c.r.watermark.Load()) && c.term != 0 && now.Sub(c.led) >= min(leadQuiet, c.r.cfg.GCTTL) {
-		if _, _, err := c.r.run(&entry{kind: kindGC, ts: due, tidy: c.r.untidy()}, 0); err != nil {
+	if c.term != 0 && now.Sub(c.led) >= min(leadQuiet, c.r.cfg.GCTTL) {
+		if err := c.r.passBelow(due); err != nil {
 			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
 		}
 	}
 	c.discard(now)
 }
 
-// oldestNeeded gives what the watermark must stay below or at.
+// passBelow moves the watermark to T, or to what is needed where that is older.
+func (r *Replica) passBelow(T txn.Timestamp) error {
+	if T = min(T, r.oldestNeeded()); T <= txn.Timestamp(r.watermark.Load()) {
+		return nil
+	}
+	if T = r.leases.pass(T); T <= txn.Timestamp(r.watermark.Load()) {
+		return nil
+	}
+	_, _, err := r.run(&entry{kind: kindGC, ts: T, tidy: r.untidy()}, 0)
+	return err
+}
+
+// oldestNeeded gives what the watermark must stay below or at, but for snapshots that are held.
 func (r *Replica) oldestNeeded() txn.Timestamp {
-	T := r.leases.oldest()
+	T := txn.MaxTimestamp
 	r.smu.RLock()
 	defer r.smu.RUnlock()
 	for _, p := range r.prepared {
@@ -73,14 +87,15 @@ func (r *Replica) oldestNeeded() txn.Timestamp {
 	return T
 }
 
-// discard tells Badger. Never above a checkpoint that is in tables: a restart reads the state at that stamp (S1).
+// discard tells Badger. Never above a checkpoint that is in tables, nor above the watermark of then: a restart reads the state at that stamp (S1), and until it
+// has applied the log again, which a replica that follows may be slow to do, it gives by that watermark what is asked of it.
 func (c *collector) discard(now time.Time) {
 	m, ok := c.r.durableMark()
 	if !ok {
 		return
 	}
 	// Nor above rows that are still to be written: a deletion that came after them must not be dropped before it covers them.
-	if ts := min(uint64(m.stamp), c.r.watermark.Load(), uint64(c.r.oldestInstalling()-1)); ts > 0 {
+	if ts := min(uint64(m.watermark), uint64(c.r.oldestInstalling()-1)); ts > 0 {
 		c.r.setDiscard(ts)
 	}
 	if now.Sub(c.flat) >= flattenEvery { // the last level is compacted by nothing else
@@ -91,7 +106,7 @@ func (c *collector) discard(now time.Time) {
 	}
 }
 
-// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received.
+// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received, or streamed.
 func (r *Replica) setDiscard(ts uint64) {
 	r.dmu.Lock()
 	defer r.dmu.Unlock()
@@ -100,8 +115,25 @@ func (r *Replica) setDiscard(ts uint64) {
 		return
 	}
 	keep := r.discards
+	for _, at := range r.streamed {
+		keep = min(keep, at)
+	}
 	if o := r.own.Load(); o != nil {
 		keep = min(keep, uint64(o.keep))
 	}
 	r.db.SetDiscardTs(keep)
+}
+
+// keepVersions has Badger discard nothing above the watermark of now until release is called, however far the watermark moves.
+func (r *Replica) keepVersions() (release func()) {
+	r.dmu.Lock()
+	defer r.dmu.Unlock()
+	at := r.watermark.Load()
+	r.streamed = append(r.streamed, at)
+	return sync.OnceFunc(func() {
+		r.dmu.Lock()
+		defer r.dmu.Unlock()
+		i := slices.Index(r.streamed, at)
+		r.streamed = slices.Delete(r.streamed, i, i+1)
+	})
 }

@@ -3,6 +3,8 @@ package storage
 import (
 	"bytes"
 	"context"
+	"io"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -207,5 +209,105 @@ func TestLocksBesideWatermark(t *testing.T) {
 	}
 	if changed, err := tx.Lock(ctx, rowKey(2), txn.LockRequest{Mode: txn.KeyShare, T: T}); !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Errorf("a row that took another's place is locked: %t, %v", changed, err)
+	}
+}
+
+// TestHoldBesideWatermark: what is held can be read, also where the watermark was on its way when the hold was asked for.
+func TestHoldBesideWatermark(t *testing.T) {
+	g := newGate()
+	r := openTest(t, t.TempDir(), g.config)
+	T := commitRow(t, r, rowKey(1), "old")
+	at := commitRow(t, r, rowKey(1), "new")
+	open := g.shut(t)
+	moved := make(chan error, 1)
+	go func() { moved <- r.passBelow(at) }()
+	<-g.proposed
+	release, err := r.Hold(T)
+	open()
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		defer release()
+		_, err = r.Tx(txn.NewID()).View(t.Context(), T)
+		t.Fatalf("the hold was given; a view ends with %v", err)
+	}
+	if !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		t.Fatal(err)
+	}
+	if release, err = r.Hold(at); err != nil {
+		t.Fatal(err)
+	}
+	later := commitRow(t, r, rowKey(1), "later")
+	if err := r.passBelow(later); err != nil || r.Watermark() != at {
+		t.Fatalf("the watermark is at %s, %s is held: %v", r.Watermark(), at, err)
+	}
+	release()
+	if err := r.passBelow(later); err != nil || r.Watermark() != later {
+		t.Fatalf("the watermark is at %s, nothing below %s is held: %v", r.Watermark(), later, err)
+	}
+}
+
+// TestRestartBehindWatermark: a replica that was killed starts with the watermark of its checkpoint, and has what can be read by that.
+func TestRestartBehindWatermark(t *testing.T) {
+	dir, killed := t.TempDir(), t.TempDir()
+	r := openTest(t, dir, smallTables)
+	T := commitRow(t, r, rowKey(1), "old")
+	at := commitRow(t, r, rowKey(1), "new")
+	checkpoint(t, r)
+	fillUntil(t, r, func() bool { return levels(r) > 1 })
+	pass(t, r, at)
+	c := newCollector(r)
+	c.flat = time.Time{}
+	c.discard(time.Now())
+	copyTree(t, dir, killed)
+	g := newGate()
+	open := g.shut(t)
+	cfg := Config{Dir: killed, Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet}
+	g.config(&cfg)
+	again, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	defer open()
+	if got, err := readClosed(t, again, T, rowKey(1)); got != "old" && !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		t.Errorf("before the log is applied again the old snapshot sees %q, %v", got, err)
+	}
+	open()
+	if err := again.WaitReady(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readClosed(t, again, T, rowKey(1)); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+		t.Errorf("then it sees %q, %v", got, err)
+	}
+}
+
+// TestStreamBesideWatermark: a stream has what can be read by the watermark in it, however far the leader's has moved meanwhile.
+func TestStreamBesideWatermark(t *testing.T) {
+	r := openTest(t, t.TempDir(), smallTables)
+	T := commitRow(t, r, rowKey(1), "old")
+	commitRow(t, r, rowKey(1), "new")
+	f, err := r.machine.freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass(t, r, r.Applied())
+	checkpoint(t, r)
+	drop(t, r, unseen(r, rowKey(1), T))
+	var b bytes.Buffer
+	if err := r.writeTo(&counter{w: &b, limit: math.MaxInt64}, f); err != nil {
+		t.Fatal(err)
+	}
+	to := openTest(t, t.TempDir(), smallTables)
+	if err := to.machine.restoreAt(io.NopCloser(&b), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readClosed(t, to, T, rowKey(1)); got != "old" {
+		t.Errorf("after the stream the old snapshot sees %q, %v", got, err)
+	}
+	f.release()
+	if !drop(t, r, unseen(r, rowKey(1), T)) {
+		t.Error("nothing was dropped after the stream")
 	}
 }

@@ -210,20 +210,40 @@ func (f *forgets) flush(r *Replica) {
 
 // leases are the snapshots that must stay readable.
 type leases struct {
-	mu   sync.Mutex
-	next int
-	held map[int]txn.Timestamp // guarded by mu
+	mu     sync.Mutex
+	next   int
+	held   map[int]txn.Timestamp // guarded by mu
+	passed txn.Timestamp         // to which this leader has sent the watermark: the entry may be on its way, so nothing below is held any more; guarded by mu
 }
 
 // Hold keeps the versions visible at T until release is called: for transactions, cursors and backups that last. It fails
-// with 72000 if they are gone already.
+// with 72000 if they are gone already, or about to go.
 func (r *Replica) Hold(T txn.Timestamp) (release func(), err error) {
 	l := &r.leases
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if uint64(T) < r.watermark.Load() {
+	if T < r.holdable() {
 		return nil, errTooOld(T)
 	}
+	return l.hold(T), nil
+}
+
+// holdOldest holds all that can be held, and gives from when on that is.
+func (r *Replica) holdOldest() (T txn.Timestamp, release func()) {
+	l := &r.leases
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	T = r.holdable()
+	return T, l.hold(T)
+}
+
+// holdable gives the oldest snapshot that can be held. Called with the leases' mu held.
+func (r *Replica) holdable() txn.Timestamp {
+	return max(txn.Timestamp(r.watermark.Load()), r.leases.passed)
+}
+
+// hold is called with mu held.
+func (l *leases) hold(T txn.Timestamp) (release func()) {
 	l.next++
 	n := l.next
 	if l.held == nil {
@@ -234,16 +254,16 @@ func (r *Replica) Hold(T txn.Timestamp) (release func(), err error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.held, n)
-	}, nil
+	}
 }
 
-// oldest gives the smallest snapshot held, MaxTimestamp if there is none.
-func (l *leases) oldest() txn.Timestamp {
+// pass gives how far the watermark may go, T at most. From then on nothing below that is held.
+func (l *leases) pass(T txn.Timestamp) txn.Timestamp {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	T := txn.MaxTimestamp
 	for _, t := range l.held {
 		T = min(T, t)
 	}
+	l.passed = max(l.passed, T)
 	return T
 }

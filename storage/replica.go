@@ -92,6 +92,7 @@ type Replica struct {
 	recvs    sync.Mutex // held while carried rows are counted and put into the log
 	dmu      sync.Mutex // held while Badger is told what it may discard
 	discards uint64     // what that is; guarded by dmu
+	streamed []uint64   // the watermarks of streams under way, whose versions stay; guarded by dmu
 
 	retained retention
 	several  atomic.Bool // replicas there are; as of a moment ago

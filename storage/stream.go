@@ -32,9 +32,10 @@ var errStream = errors.New("malformed stream of a fragment")
 // frozen is the state at one entry: what the stream carries besides Badger's keys. Versions up to its stamp that later entries write may come with
 // them, and do no harm (S1).
 type frozen struct {
-	stamp txn.Timestamp
-	state []byte
-	stats map[string][]byte
+	stamp   txn.Timestamp
+	state   []byte
+	stats   map[string][]byte
+	release func() // of the versions that can be read by its watermark
 }
 
 // freeze copies the state between two batches. What open transactions write becomes keys, which the stream carries, and so do the rows that are
@@ -44,24 +45,29 @@ func (m *machine) freeze() (*frozen, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.r.installs.wait()
+	if err := m.takeOverOpen(); err != nil {
+		return nil, err
+	}
+	f := &frozen{stamp: m.s.stamp, state: m.s.encode(), stats: map[string][]byte{}, release: m.r.keepVersions()}
+	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
+	return f, nil
+}
+
+// takeOverOpen makes keys of what open transactions write. Called with mu held.
+func (m *machine) takeOverOpen() error {
 	for _, x := range m.s.installing {
 		if !x.done.Load() {
-			return nil, errNoLeader // the replica is closing
+			return errNoLeader // the replica is closing
 		}
 	}
 	for _, o := range m.s.open {
 		if len(o.indexes) > 0 {
 			if err := m.takeOver(o, m.s.stamp); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	if err := m.kvs.flush(); err != nil {
-		return nil, err
-	}
-	f := &frozen{stamp: m.s.stamp, state: m.s.encode(), stats: map[string][]byte{}}
-	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
-	return f, nil
+	return m.kvs.flush()
 }
 
 // stream gives a reader of the database as it is now, while entries go on being applied, and the number of bytes it will
@@ -74,11 +80,13 @@ func (r *Replica) stream() (rd io.ReadCloser, size int64, err error) {
 	}
 	c := &counter{}
 	if err := r.writeTo(c, f); err != nil {
+		f.release()
 		return nil, 0, err
 	}
 	size = c.n + c.n/16 + streamSlack
 	pr, pw := io.Pipe()
 	go func() {
+		defer f.release()
 		c := &counter{w: pw, limit: size}
 		err := r.writeTo(c, f)
 		if err == nil {
