@@ -128,19 +128,43 @@ func (c *Change) AddPrefix(database OID, r PrefixRule, a Author) error {
 	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, r.Text, text))
 }
 
-// DropPrefix ends a rule. The change has to put all hashed tables of the database afterwards.
+// DropPrefix ends a rule. The change has to put all hashed tables of the database afterwards. Nothing lies in its buckets from then on: they stay in the map, whose
+// numbers are not given out twice, go wherever the balancer likes, and are pinned no more.
 func (c *Change) DropPrefix(database OID, prefix string, a Author) error {
 	d := c.current(c.base.Database(database))
-	if d.PrefixRule(prefix) == nil {
+	r := d.PrefixRule(prefix)
+	if r == nil {
 		return noPrefix(d, prefix)
 	}
-	was := d.Rules()
+	buckets, was := r.Interval, d.Rules()
 	d.Prefixes = slices.DeleteFunc(d.Prefixes, func(r PrefixRule) bool { return r.Text == prefix })
 	d.PrefixEpoch++
 	if err := c.keepsAnchors(d, was); err != nil {
 		return err
 	}
-	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, "dropped"))
+	change := "dropped"
+	if d.unpinAll(buckets) {
+		change = "dropped, with the pins of its buckets"
+	}
+	return errors.Join(c.PutDatabase(d), c.note(a, PrefixRecord, d, prefix, change))
+}
+
+// unpinAll lets go of buckets, also of those that are pinned together with others, which stay pinned. It tells whether one was pinned.
+func (d *Database) unpinAll(v shardmap.Interval) (pinned bool) {
+	gone := shardmap.NewBucketSet(v)
+	var left []Pin
+	for _, p := range d.Pins {
+		if p.Intersect(v).Empty() {
+			left = append(left, p)
+			continue
+		}
+		pinned = true
+		for _, rest := range shardmap.NewBucketSet(p.Interval).Minus(gone).Intervals() {
+			left = append(left, Pin{rest, p.Fragment, p.Anchors})
+		}
+	}
+	d.Pins = left
+	return pinned
 }
 
 // keepsAnchors refuses rules by which an anchor that is pinned, or on its way to be, would lie in another bucket than by those that were: its pin would hold what is not there.
