@@ -28,7 +28,7 @@ type ReadRequest struct {
 // ReadResult says what a read has covered.
 type ReadResult struct {
 	T txn.Timestamp
-	// Watermark of the source: snapshots below it may not find all versions at the target (Own).
+	// Watermark of the source, or that of where it got some of the ranges: snapshots below it may not find all versions at the target (Own).
 	Watermark txn.Timestamp
 }
 
@@ -93,6 +93,9 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *owners
 	res := ReadResult{T: T, Watermark: max(oldest, txn.Timestamp(r.watermark.Load()))} // the latter is above where another leader moved it
 	if req.Since != 0 && req.Since < res.Watermark {
 		return res, errTooOld(req.Since) // some of what came after it may be gone
+	}
+	for _, p := range piecesOf(own.list, req.Ranges, own.first) {
+		res.Watermark = max(res.Watermark, p.Since) // what has not come here does not go from here
 	}
 	return res, nil
 }

@@ -311,3 +311,22 @@ func TestStreamBesideWatermark(t *testing.T) {
 		t.Error("nothing was dropped after the stream")
 	}
 }
+
+// TestMovedTwiceBesideWatermark: what a bucket has not brought from where it was first, where it goes from there has not either.
+func TestMovedTwiceBesideWatermark(t *testing.T) {
+	m := &mover{t: t, c: openCluster(t, tempDirs(t, 3), withGlobals)}
+	first, second, third := m.c.rs[0], m.c.rs[1], m.c.rs[2]
+	T := commitRow(t, first, movedKey(100, "a"), "old")
+	at := commitRow(t, first, movedKey(100, "a"), "new")
+	pass(t, first, at)
+	m.move(first, second, movedRange)
+	m.move(second, third, movedRange)
+	for _, r := range m.c.rs[1:] {
+		if got := rowsAt(t, r, T, movedRange, false); !strings.Contains(got, pgerr.SnapshotTooOld) {
+			t.Errorf("fragment %d gives %q at a time of which the first had let go", r.ID(), got)
+		}
+		if got := rowsAt(t, r, at, movedRange, false); got != "100:a=new " {
+			t.Errorf("fragment %d gives %q", r.ID(), got)
+		}
+	}
+}
