@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/move"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -67,7 +68,10 @@ func TestNothingBelowTheFloor(t *testing.T) {
 // standStill has nothing written into one replica's log, waits until the watermark of another is above all that is in it, and gives that.
 func standStill(t *testing.T, r, other *storage.Replica) txn.Timestamp {
 	t.Helper()
-	release, err := r.Hold(r.Watermark()) // which keeps the watermark from being moved
+	release, err := r.Hold(r.Watermark())     // which keeps the watermark from being moved
+	for pgerr.Is(err, pgerr.SnapshotTooOld) { // it is on its way
+		release, err = r.Hold(r.Watermark())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
