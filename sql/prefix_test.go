@@ -242,6 +242,9 @@ func TestPrefixRoutesOfParameters(t *testing.T) {
 		{"plain", "id >= $1 AND id < $2", "'eu/', 'eu0'", both}, {"plain", "id >= $1 AND id < $2", "'eu/de/', 'eu/de0'", one}, {"plain", "id BETWEEN $1 AND $2", "'eu/de/', 'eu/de0'", both},
 		{"plain", "id >= $1 AND id < 'v'", "'eu/'", all}, {"plain", "id > 'eu/de/' AND id < $1", "'eu/de/2'", one}, {"plain", "id >= $1 AND id < $2", "'eu/', NULL", none},
 		{"customers", "id LIKE $1", "'eu/%'", all}, {"stock", "region LIKE $1", "'eu/%'", both}, {"orders", "doc->>'Customer' LIKE $1", "'eu/%'", both},
+		{"plain", "(id LIKE $1 OR id LIKE $2)", "'eu/de/%', 'eu/d%'", both}, {"plain", "(id LIKE $1 OR id LIKE $2)", "'eu/de/%', 'eu/de/1_'", one}, {"plain", "(id LIKE $1 OR id LIKE $2)", "'eu/%', 'us/%'", all},
+		{"plain", "(id LIKE 'eu/de/%' OR id ^@ $1 OR id LIKE $2)", "'eu/de/1', NULL", one}, {"plain", "(id LIKE 'eu/de/%' OR v = $1)", "3", all}, {"plain", "(id LIKE $1 OR id ^@ $2)", "NULL, NULL", none},
+		{"plain", "(id LIKE $1 OR id LIKE $2)", `E'eu/de/\\%', '-%'`, all}, {"plain", "(id LIKE 'eu/de/%' OR id LIKE 'eu/d%') AND v < $1", "100", both}, {"orders", "(doc->>'Customer' LIKE 'eu/de/%' OR doc->>'Customer' LIKE $1)", "'eu/de/1%'", one},
 		{"orders", "doc->>'Customer' ^@ $1", "'eu/de/'", one}, {"orders", "doc->>'Customer' LIKE $1", "'-%'", all},
 	} {
 		c.want("PREPARE q AS SELECT count(*) FROM "+x.table+" WHERE "+x.cond, "PREPARE")

@@ -50,6 +50,16 @@ func TestRangeTables(t *testing.T) {
 	if got := a.answer("EXPLAIN EXECUTE begins ('orders/7')"); segmentsRead(got) != "1" {
 		t.Errorf("more than a segment is read: %s", got)
 	}
+	a.want("PREPARE alike AS SELECT count(*) FROM docs WHERE id LIKE $1", "PREPARE")
+	for _, x := range []struct{ pattern, rows, segments string }{
+		{"'orders/%'", "2", "all"}, {"'orders/7%'", "1", "1"}, {"'orders/7$x'", "1", "1"}, {"'users/_'", "1", "1"}, {"'%'", "3", "all"}, {"'_sers/1'", "1", "all"}, {"''", "0", "all"},
+		{`E'orders/\\7%'`, "1", "all"}, {`E'users/\\%'`, "0", "1"}, {"NULL", "0", "0"},
+	} {
+		a.want("EXECUTE alike ("+x.pattern+")", x.rows+"\nSELECT 1")
+		if got := a.answer("EXPLAIN EXECUTE alike (" + x.pattern + ")"); segmentsRead(got) != x.segments {
+			t.Errorf("LIKE %s reads other segments than %s: %s", x.pattern, x.segments, got)
+		}
+	}
 
 	a.want("CREATE TABLE c (a int, b text, n int, PRIMARY KEY (a, b)) WITH (shard_by = 'range', shard_splits = '1/m, 2')", "CREATE TABLE")
 	a.want("INSERT INTO c SELECT i % 3, chr(97 + i % 26) || i, i FROM generate_series(1, 300) i", "INSERT 0 300")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -58,7 +59,24 @@ func (m *matcher) spanBounds(x *KeySpan, col int) {
 	if t := m.s.Table.Columns[col].Type; t != types.Text && t != types.VarChar {
 		return
 	}
-	x.Prefix, _ = m.begins(func(e query.Expr) bool { return m.position(e) == col })
+	text, pattern := m.begins(func(e query.Expr) bool { return m.position(e) == col })
+	if x.Prefix = text; pattern != nil {
+		x.Prefix = literalStart(pattern)
+	}
+}
+
+// literalStart gives what a pattern begins with that stands for itself, as an expression over it: nodes of all releases evaluate that, and would take the pattern itself for
+// the text. It ends before an escape too, behind which there may be more of it.
+func literalStart(pattern query.Expr) query.Expr {
+	return &query.Call{T: query.Of(types.Text), Proc: pgcatalog.ProcByOID(substringByRegex), Args: []query.Expr{pattern, textConst(`^[^%_\\]*`)}}
+}
+
+const substringByRegex = 2073 // substring(text, text)
+
+// isLiteralStart tells whether an expression is one of a pattern that may begin with anything.
+func isLiteralStart(e query.Expr) bool {
+	c, ok := e.(*query.Call)
+	return ok && c.Proc.OID == substringByRegex
 }
 
 // rowBounds finds comparisons of rows that begin with the columns of the key; where they go on with something else, the bound is of the columns before that, and
@@ -106,9 +124,9 @@ func LikePrefix(pattern string) string {
 	return b.String()
 }
 
-// narrow tells whether the span likely has a small part of the table's rows.
+// narrow tells whether the span likely has a small part of the table's rows. A pattern that only the running statement has may begin with %.
 func (x *KeySpan) narrow() bool {
-	return len(x.Equal) > 0 || x.Prefix != nil || (x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
+	return len(x.Equal) > 0 || x.Prefix != nil && !isLiteralStart(x.Prefix) || (x.Lo != nil || x.LoRow != nil) && (x.Hi != nil || x.HiRow != nil)
 }
 
 // bounded tells whether there is a bound at either end.

@@ -50,9 +50,34 @@ func (m *matcher) underKey(r *Route, key []int) {
 func (m *matcher) beginning(r *Route, is func(query.Expr) bool) {
 	if text, pattern := m.begins(is); text != nil {
 		r.Under = []query.Expr{text}
-	} else {
-		r.UnderLike = pattern
+	} else if r.UnderLike = pattern; pattern == nil {
+		r.Under = m.beginnings(is)
 	}
+}
+
+// beginnings gives the texts with one of which something begins, where each arm of an OR says with which; none where no OR does.
+func (m *matcher) beginnings(is func(query.Expr) bool) []query.Expr {
+	for _, c := range m.conds {
+		or, ok := c.(*query.Or)
+		if !ok || len(or.Args) > maxKeyTuples {
+			continue
+		}
+		var list []query.Expr
+		for _, arm := range or.Args {
+			text, pattern := (&matcher{m.s, conjuncts(arm)}).begins(is)
+			if pattern != nil {
+				text = literalStart(pattern)
+			}
+			if text == nil {
+				break
+			}
+			list = append(list, text)
+		}
+		if len(list) == len(or.Args) {
+			return list
+		}
+	}
+	return nil
 }
 
 // underContent looks at a policy's first field, which what is hashed begins with. A number may be hashed without what it begins with, -0.0 as 0: so nothing
