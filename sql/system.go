@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/settings"
@@ -19,20 +20,22 @@ func (s *Session) systemRows(name string, emit exec.Emit) error {
 }
 
 func (s *Session) systemEnv() *sysview.Env {
+	missing := map[uint32]bool{} // a statement waits once for fragments that do not answer, however many tables it counts
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
 		Split:         func(t *catalog.Table) (map[int32]bool, error) { return s.splitNow(s.running, s.view(), t) },
-		Setting:       s.settingSource, Stats: s.fragmentStats, Sessions: s.sessions, Locks: s.lockRows,
+		Setting:       s.settingSource, Sessions: s.sessions, Locks: s.lockRows,
+		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
+			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
+			return stats, missing, err
+		},
+		Warn:     func(format string, args ...any) { info{Session: s}.warn(pgerr.Warning, format, args...) },
 		Replicas: func() []sysview.Replica { return s.reports(WantReplicas).Replicas }, Heat: s.heat, Health: s.health, Authorities: s.authorities,
 		CatalogRoles: func() (uint32, []uint32) { return s.db.cfg.Catalog.Leader(), s.db.cfg.Catalog.Voters() },
 		Forwarded:    func() []sysview.Forwarded { return s.reports(WantForwarded).Forwarded },
 		Transactions: s.transactionRows, Counters: func() []sysview.Counters { return s.reports(WantCounters).Counters }, Prepared: s.preparedRows, Cursors: s.cursorRows, Held: s.heldRows,
 	}
-}
-
-func (s *Session) fragmentStats(d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
-	return s.db.cfg.Fragments.TableStats(orBackground(s.running), d, storageID)
 }
 
 // settingSource gives a parameter's value and where it comes from.

@@ -26,6 +26,8 @@ type Fragments interface {
 	Silent(node uint32) bool
 	// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
 	TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error)
+	// CountRows is TableStats of the fragments that answer soon; the others it adds to missing, of which it asks none.
+	CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[uint32]bool) ([]sysview.Stat, error)
 	// PlanRebalance makes a plan for a database, and keeps it as a proposal; its number is 0 where there is nothing to do.
 	PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error)
 	// FillFragments makes a plan that gives every fragment of grown its share; now is the database as it is.

@@ -74,6 +74,14 @@ func TestStartBesideALostFragment(t *testing.T) {
 		}
 	}
 	exec(t, c, 1, "CREATE TABLE r (id int)")
+	for _, view := range []string{
+		`sherd.fragments WHERE fragment = 'postgres$0' AND documents IS NOT NULL`, `sherd.fragments WHERE state = 'no leader' AND documents IS NULL`,
+		"sherd.databases WHERE documents IS NULL", "pg_class WHERE relname = 't' AND reltuples = -1",
+	} {
+		if n := count(t, c, 2, view); n != 1 {
+			t.Errorf("%d rows in %s", n, view)
+		}
+	}
 	c.Node(3).Restart()
 	c.Await("definitions of others are changed again", func() bool { return try(c.Node(1).URL(), "ALTER TABLE s ADD w int") == nil })
 	var e *pgconn.PgError

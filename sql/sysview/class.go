@@ -168,12 +168,12 @@ func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
 	return r.send()
 }
 
-// size gives the documents and bytes of a table.
+// size gives the documents and bytes of a table; -1 documents, as PostgreSQL has it, are not known, because a fragment does not answer.
 func (e *Env) size(t *catalog.Table) (docs, bytes int64, err error) {
-	stats, err := e.Stats(e.Database, t.StorageID)
-	for _, s := range stats {
-		docs += s.Documents
-		bytes += s.Bytes
+	stats, missing, err := e.Stats(e.Database, t.StorageID)
+	if err != nil || len(missing) > 0 {
+		return -1, 0, err
 	}
-	return docs, bytes, err
+	docs, bytes = total(stats, nil)
+	return docs, bytes, nil
 }

@@ -19,8 +19,10 @@ type Env struct {
 	Setting func(d *settings.Definition) (value, source string)
 	// Reset gives the value that RESET would give.
 	Reset func(d *settings.Definition) string
-	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets.
-	Stats func(d *catalog.Database, storageID uint32) ([]Stat, error)
+	// Stats counts the rows of a storage id of a database, of all for 0, by groups of neighbouring buckets. Fragments that do not answer are missing.
+	Stats func(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error)
+	// Warn tells the client what the rows lack.
+	Warn func(format string, args ...any)
 	// SequenceValue tells where a sequence is, and whether that value has been given.
 	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
 	// Split tells which documents of a table with split ones, by their numbers there, are so now: one that was deleted is none.
@@ -48,6 +50,25 @@ type Env struct {
 	Cursors  func() []Cursor
 	// Held lists the prepared transactions of all databases.
 	Held func() ([]Held, error)
+
+	warned map[uint32]bool // fragments of which the client knows that they are not counted
+}
+
+// counted is Stats, and tells the client what is missing.
+func (e *Env) counted(d *catalog.Database, storageID uint32) (stats []Stat, missing map[uint32]bool, err error) {
+	stats, missing, err = e.Stats(d, storageID)
+	for i := range d.Fragments {
+		f := &d.Fragments[i]
+		if !missing[f.ID] || e.warned[f.ID] {
+			continue
+		}
+		if e.warned == nil {
+			e.warned = map[uint32]bool{}
+		}
+		e.warned[f.ID] = true
+		e.Warn("fragment %s does not answer: its documents are not counted", d.FragmentName(f))
+	}
+	return stats, missing, err
 }
 
 // Stat counts the documents of the buckets [From, To) of one table in one fragment.

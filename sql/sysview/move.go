@@ -16,7 +16,7 @@ func moves(b *builder) error {
 	if len(list) == 0 {
 		return nil
 	}
-	stats, err := b.env.Stats(d, 0)
+	stats, _, err := b.env.counted(d, 0)
 	if err != nil {
 		return err
 	}

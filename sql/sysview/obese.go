@@ -17,7 +17,7 @@ const (
 // obeseBuckets is sherd.obese_buckets. Fragments count by groups of buckets, so what shows is a group whose bytes are more than one bucket may have to be moved.
 func obeseBuckets(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		stats, err := b.env.Stats(b.env.Database, t.StorageID)
+		stats, _, err := b.env.counted(b.env.Database, t.StorageID)
 		if err != nil {
 			return err
 		}

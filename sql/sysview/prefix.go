@@ -6,7 +6,7 @@ func prefixes(b *builder) error {
 	if len(d.Prefixes) == 0 {
 		return nil
 	}
-	stats, err := b.env.Stats(d, 0)
+	stats, _, err := b.env.counted(d, 0)
 	if err != nil {
 		return err
 	}

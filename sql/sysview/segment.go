@@ -24,7 +24,7 @@ func segments(b *builder) error {
 		if len(t.Segments) == 0 {
 			return nil
 		}
-		stats, err := b.env.Stats(b.env.Database, t.StorageID)
+		stats, _, err := b.env.counted(b.env.Database, t.StorageID)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func total(stats []Stat, of func(s *Stat) bool) (docs, bytes int64) {
 
 func fragments(b *builder) error {
 	d := b.env.Database
-	stats, err := b.env.Stats(d, 0)
+	stats, missing, err := b.env.counted(d, 0)
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,12 @@ func fragments(b *builder) error {
 		owned := d.Map.Owned(f.ID)
 		leader, state := b.env.fragmentHealth(f, replicas)
 		r := b.row().text("fragment", d.FragmentName(f)).int("ordinal", int64(f.Ordinal)).texts("nodes", names).
-			int("buckets", int64(owned.Len())).int("documents", docs).int("bytes", bytes).int("replication_factor", int64(d.Factor(f))).
+			int("buckets", int64(owned.Len())).int("replication_factor", int64(d.Factor(f))).
 			texts("placed_on", b.env.nodeNames(f.On)).text("state", state).optional("leader", leader).
 			optional("labels", d.RuleOf(f).String())
+		if !missing[f.ID] {
+			r.int("documents", docs).int("bytes", bytes)
+		}
 		if err := r.send(); err != nil {
 			return err
 		}
@@ -122,12 +125,15 @@ func collectionRows(b *builder) error {
 		if t.Kind != catalog.KindTable {
 			return nil
 		}
-		stats, err := b.env.Stats(b.env.Database, t.StorageID)
+		stats, missing, err := b.env.counted(b.env.Database, t.StorageID)
 		if err != nil {
 			return err
 		}
-		docs, bytes := total(stats, nil)
-		r := b.row().oid("collection", t.OID).bool("anchors", t.Anchors).optional("anchor_by", t.AnchorBy).int("documents", docs).int("bytes", bytes)
+		r := b.row().oid("collection", t.OID).bool("anchors", t.Anchors).optional("anchor_by", t.AnchorBy)
+		if len(missing) == 0 {
+			docs, bytes := total(stats, nil)
+			r.int("documents", docs).int("bytes", bytes)
+		}
 		var key []string
 		if pk := t.PrimaryKey(); pk != nil {
 			for _, att := range pk.Columns {
@@ -147,15 +153,17 @@ func collectionRows(b *builder) error {
 
 func databases(b *builder) error {
 	for d := range b.env.View.Databases() {
-		stats, err := b.env.Stats(d, 0)
+		stats, missing, err := b.env.counted(d, 0)
 		if err != nil {
 			return err
 		}
-		docs, bytes := total(stats, nil)
-		err = b.row().text("database", d.Name).int("fragments", int64(len(d.Fragments))).
-			int("replication_factor", int64(d.ReplicationFactor)).int("epoch", int64(d.Map.Epoch())).
-			int("documents", docs).int("bytes", bytes).send()
-		if err != nil {
+		r := b.row().text("database", d.Name).int("fragments", int64(len(d.Fragments))).
+			int("replication_factor", int64(d.ReplicationFactor)).int("epoch", int64(d.Map.Epoch()))
+		if len(missing) == 0 {
+			docs, bytes := total(stats, nil)
+			r.int("documents", docs).int("bytes", bytes)
+		}
+		if err := r.send(); err != nil {
 			return err
 		}
 	}
@@ -184,7 +192,7 @@ type bucketKey struct{ fragment, from, to uint32 }
 
 // buckets counts documents by runs of neighbouring buckets, as the fragments count them.
 func buckets(b *builder) error {
-	stats, err := b.env.Stats(b.env.Database, 0)
+	stats, _, err := b.env.counted(b.env.Database, 0)
 	if err != nil {
 		return err
 	}

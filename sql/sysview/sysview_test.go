@@ -177,14 +177,14 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	e.Heat = func() []Heat {
 		return []Heat{{Fragment: first, Bucket: -1, Reads: 10, Writes: 10}, {Fragment: first, Bucket: 7, Reads: 5, Writes: 2.5}}
 	}
-	e.Stats = func(d *catalog.Database, storageID uint32) ([]Stat, error) {
+	e.Stats = func(d *catalog.Database, storageID uint32) ([]Stat, map[uint32]bool, error) {
 		if storageID != 0 && storageID != orders.StorageID {
-			return nil, nil
+			return nil, nil, nil
 		}
 		return []Stat{
 			{Fragment: first, Table: orders.StorageID, From: 0, To: 256, Documents: 10, Bytes: 5000},
 			{Fragment: first, Table: orders.StorageID, From: 256, To: 512, Documents: 1, Bytes: 100},
-		}, nil
+		}, nil, nil
 	}
 	e.Types.RegOut = func(dst []byte, reg types.OID, value uint32) []byte {
 		if name, ok := e.RegName(reg, value); ok {
