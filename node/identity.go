@@ -73,7 +73,7 @@ func (n *Node) begin(ctx context.Context, certs string) (catalog.Identity, error
 		return catalog.Identity{ClusterID: self.ClusterID, NodeID: self.Node}, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return id, err
-	case len(n.cfg.Join) > 0:
+	case len(n.cfg.Join) > 0, n.cfg.Token != "": // who has a token means to join, and not to begin another cluster
 		return n.join(ctx, certs, 0)
 	}
 	if err := n.checkNewAccess(); err != nil {

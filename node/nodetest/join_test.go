@@ -81,6 +81,8 @@ func TestJoinAddresses(t *testing.T) {
 		n.Config.Join = []string{addr}
 		refused(t, n, says)
 	}
+	n.Config.Join = nil
+	refused(t, n, "the address of a node of the cluster is needed to join it") // and no other cluster is begun
 	n.Config.Join = []string{n.Config.NodeAddr, "127.0.0.1:1", good}
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
