@@ -206,7 +206,11 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	before := n.stop
 	n.stop = func() { stop(); before() }
 	n.background.Go(func() {
-		_ = n.catalog.Watch(watching, func(v *catalog.View) error { n.server.EndOrphans(v); return nil }) // it ends with its context
+		_ = n.catalog.Watch(watching, func(v *catalog.View) error { // it ends with its context
+			n.server.Observe(v)
+			n.server.EndOrphans(v)
+			return nil
+		})
 	})
 	n.background.Go(func() { n.server.RunJobs(watching) })
 	if offered != nil && n.tls.certFile == "" {

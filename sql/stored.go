@@ -83,6 +83,9 @@ func (x *storages) knows(t *catalog.Table) bool {
 	return true
 }
 
+// Observe notes the storages that a new view of the catalog has, before a statement uses them: the past can be read from here on.
+func (db *Server) Observe(v *catalog.View) { db.storages.observeAll(v) }
+
 // newest gives the last sighting of a table's storages.
 func (x *storages) newest(t *catalog.Table) (last sighting) {
 	x.mu.RLock()

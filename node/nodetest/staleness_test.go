@@ -263,3 +263,28 @@ func TestFollowersAfterMoves(t *testing.T) {
 		}
 	}
 }
+
+// TestPastOfATableNotUsedYet: the past of a table can be read at a node that has not used the table before.
+func TestPastOfATableNotUsedYet(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication = 1, 1 })
+	n := 0
+	c.Await("the past of a table is read by its first statement at a node", func() bool {
+		n++
+		exec(t, c, 1, fmt.Sprintf("CREATE TABLE t%d (id int PRIMARY KEY)", n))
+		exec(t, c, 1, fmt.Sprintf("INSERT INTO t%d VALUES (1)", n))
+		db := c.Node(2).Connect(t)
+		now, err := rows(t.Context(), db, "SELECT clock_timestamp()::text")
+		if err == nil {
+			_, err = db.Exec(t.Context(), "SET sherd.as_of = '"+now[0]+"'")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rows(t.Context(), db, fmt.Sprintf("SELECT id FROM t%d", n))
+		if err != nil && !refusedWith(err, "72000") {
+			t.Fatal(err)
+		}
+		return err == nil && len(got) == 1
+	})
+}
