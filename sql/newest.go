@@ -14,19 +14,22 @@ import (
 // newestPatience bounds what that may cost where the leader is out of reach.
 const newestPatience = time.Second
 
-// catchUp has this node know the definitions that were acknowledged before, if it can, and tells whether they are others than before.
-func (db *Server) catchUp(ctx context.Context) bool {
-	if db.cfg.Others == nil {
-		return false
-	}
-	before := db.cfg.Catalog.View().DefinitionVersion()
-	return db.cfg.Catalog.CatchUp(ctx, newestPatience) == nil && db.cfg.Catalog.View().DefinitionVersion() != before
+// catchUp has this node know the definitions that were acknowledged before, if it can.
+func (db *Server) catchUp(ctx context.Context) {
+	_ = db.knowsMore(ctx, 0)
+}
+
+// knowsMore is catchUp, and tells whether the definitions are others than those of a version, which was looked at before what was not known was looked
+// for: they may have come in between.
+func (db *Server) knowsMore(ctx context.Context, than uint64) bool {
+	return db.cfg.Others != nil && db.cfg.Catalog.CatchUp(ctx, newestPatience) == nil && db.cfg.Catalog.View().DefinitionVersion() != than
 }
 
 // knownNames runs f, which undoes itself where it meets a name that is not known here, and again if the cluster knows more than this node did.
 func (db *Server) knownNames(ctx context.Context, f func() error) error {
+	before := db.cfg.Catalog.View().DefinitionVersion()
 	err := f()
-	if err != nil && depends(err) && db.catchUp(ctx) {
+	if err != nil && depends(err) && db.knowsMore(ctx, before) {
 		err = f()
 	}
 	return err

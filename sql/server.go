@@ -109,7 +109,8 @@ func (db *Server) Close(ctx context.Context) error {
 // Authenticate gives the SCRAM verifier of a role that may log in: "" where it has no password; ok is false where there is no such role.
 func (db *Server) Authenticate(user string) (verifier string, ok bool) {
 	r := db.cfg.Catalog.View().RoleByName(user)
-	if r == nil && db.catchUp(context.Background()) {
+	if r == nil {
+		db.catchUp(context.Background())
 		r = db.cfg.Catalog.View().RoleByName(user)
 	}
 	if r == nil {
