@@ -31,7 +31,8 @@ type Cluster struct {
 	binary  string
 	dir     string
 	network Network
-	flags   []string // of every node
+	flags   []string      // of every node
+	refill  time.Duration // refill, and more for more documents
 
 	mu    sync.Mutex
 	nodes []*Node // guarded by mu
@@ -56,9 +57,12 @@ type Node struct {
 // nodeNumber stands for a node's number in what is started with all of them.
 const nodeNumber = "{node}"
 
+// refill is how long a node may take to be given all that another one has lost: a GB and more after half an hour, as old versions are kept, fragment by fragment.
+const refill = 5 * time.Minute
+
 // NewCluster starts n nodes that replicate everything on three of them.
 func NewCluster(binary, dir string, network Network, n int, flags ...string) (*Cluster, error) {
-	c := &Cluster{binary: binary, dir: dir, network: network, flags: flags}
+	c := &Cluster{binary: binary, dir: dir, network: network, flags: flags, refill: refill}
 	for range n {
 		if _, err := c.Add(); err != nil {
 			return nil, errors.Join(err, c.Close())

@@ -70,7 +70,9 @@ func TestFaults(t *testing.T) {
 	}
 	integration.Exec(t, integration.Connect(t, c.nodes[1].URL()), fmt.Sprintf("ALTER SYSTEM SET sherd.move_rate = '%dMB'", max(2, stock/stockPerMB)))
 	mover := StartMover(ctx, c, seed)
-	mover.ends += time.Duration(stock/stockPerSecond) * time.Second
+	more := time.Duration(stock/stockPerSecond) * time.Second
+	mover.ends += more
+	c.refill += more
 	if soak > 0 {
 		s.suffer(time.Now().Add(soak))
 	} else {
@@ -132,7 +134,7 @@ func endCluster(t *testing.T, c *Cluster) {
 const (
 	fewStock       = 8000   // documents beside the few that all clients want
 	stockPerMB     = 50_000 // of them for a MB per second of moves, 2 MB at least: so little that faults come while they move
-	stockPerSecond = 2000   // of them for a second more in the end, until all moves have ended
+	stockPerSecond = 2000   // of them for a second more until all moves have ended, and until a node has what another one has lost
 )
 
 // stockSize is SHERD_STOCK.

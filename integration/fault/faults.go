@@ -11,9 +11,6 @@ import (
 // recovery is how long a cluster may take to be whole again after a fault has ended, on a busy machine.
 const recovery = 2 * time.Minute
 
-// refill is how long a node may take to be given all that another one has lost: a GB and more after half an hour, as old versions are kept, fragment by fragment.
-const refill = 5 * time.Minute
-
 // Fault is one kind of suffering.
 type Fault struct {
 	Name string
@@ -123,7 +120,7 @@ func loseData(c *Cluster, rnd *rand.Rand, _ time.Duration) error {
 	if err := c.join(n, other); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), refill)
+	ctx, cancel := context.WithTimeout(context.Background(), c.refill)
 	defer cancel()
 	name, err := ask[string](ctx, other, fmt.Sprintf("SELECT name FROM sherd.nodes WHERE id = %d", n.ID))
 	if err != nil {
