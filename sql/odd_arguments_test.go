@@ -44,6 +44,11 @@ func TestOddArguments(t *testing.T) {
 		{`sherd.hot_split('"It''s"', 'it''s', 2, ARRAY[NULL]::text[])`, "counters must not be null (SQLSTATE 22004)"},
 		{"sherd.hot_split('nothing/like/it', 2)", `no table is named like the collection of "nothing/like/it" (SQLSTATE 42P01)`},
 		{"sherd.hot_split(NULL, 2)", "null\nSELECT 1"},
+		{"sherd.pause_move(NULL, 'it is late')", "null\nSELECT 1"},
+
+		// A driver gives null for what its caller has left out.
+		{"sherd.pause_move(-1, NULL)", "move -1 does not exist (SQLSTATE 42704)"},
+		{"sherd.move_bucket('postgres', -1, 'postgres$0', wait => NULL, why => NULL)", "there is no bucket -1 (SQLSTATE 22023)"},
 	} {
 		a.want("SELECT * FROM "+c.statement, c.want)
 	}

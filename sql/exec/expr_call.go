@@ -31,6 +31,9 @@ func (k *compiler) apply(n *query.Call, args []Eval) (Eval, error) {
 		return nil, err
 	}
 	site := siteOf(n)
+	if n.Proc.Options > 0 {
+		return callN(withOptions(impl.Func, n.Proc.Options), site, args, false), nil
+	}
 	switch len(args) {
 	case 1:
 		return call1(impl.Func, site, args[0], n.Proc.Strict), nil
@@ -121,6 +124,18 @@ func callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
 			return types.Null, nil
 		}
 		enter(c, site)
+		return fn(site, args)
+	}
+}
+
+// withOptions makes a function strict but for its last n arguments.
+func withOptions(fn builtin.Func, n int) builtin.Func {
+	return func(site *builtin.Ctx, args []types.Datum) (types.Datum, error) {
+		for _, d := range args[:len(args)-n] {
+			if d.K == types.KindNull {
+				return types.Null, nil
+			}
+		}
 		return fn(site, args)
 	}
 }

@@ -7,6 +7,7 @@ type Proc struct {
 	Namespace   string // pg_catalog, or sherd for ours
 	Kind        byte   // prokind: 'f' function, 'a' aggregate, 'w' window, 'p' procedure
 	Strict      bool
+	Options     int // of a function that is strict but for so many of its last arguments: null is as if they were not given
 	RetSet      bool
 	Volatility  byte     // 'i', 's', 'v'
 	ArgTypes    []uint32 // input arguments

@@ -52,6 +52,8 @@ func sherdProcs() []*Proc {
 	// named gives the input arguments names, and the last ones defaults.
 	named := func(p *Proc, names []string, defaults ...string) *Proc {
 		p.ArgNames, p.Defaults = names, defaults
+		p.Options = optionsOf(names)
+		p.Strict = p.Options == 0
 		return p
 	}
 	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table), []*Proc{
@@ -153,4 +155,13 @@ func view(oid uint32, name, comment string, columns ...RelationColumn) *Relation
 
 func col(name string, typ uint32) RelationColumn {
 	return RelationColumn{Name: name, Type: typ, Typmod: -1}
+}
+
+// optionsOf counts the last arguments that say how something is done, and not what. Drivers give null for those that a caller has left out.
+func optionsOf(names []string) int {
+	n := 0
+	for n < len(names) && slices.Contains([]string{"rewrite", "wait", "why"}, names[len(names)-1-n]) {
+		n++
+	}
+	return n
 }
