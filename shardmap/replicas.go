@@ -96,7 +96,7 @@ func newPlacing(sites []Site, sets []ReplicaSet) *placing {
 		if len(s.Nodes) > 0 {
 			p.leaders[s.Nodes[0]]++
 		}
-		if len(s.Joining)+len(s.Leaving) > 0 {
+		if len(s.Joining)+len(s.Leaving) > 0 && !p.leaderless(s) {
 			p.busy++
 			p.replacing = p.replacing || p.lost(s)
 		}
@@ -145,6 +145,22 @@ func (p *placing) gone(n uint32) bool {
 func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent }
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
+
+// leaderless tells whether most of the replicas that vote do not answer: what is decided for such a fragment is not carried out before they do, and no
+// other fragment waits for it.
+func (p *placing) leaderless(s ReplicaSet) bool {
+	voters, silent := 0, 0
+	for _, n := range s.Nodes {
+		if slices.Contains(s.Joining, n) {
+			continue
+		}
+		voters++
+		if x, ok := p.sites[n]; !ok || x.Silent || x.Dead {
+			silent++
+		}
+	}
+	return 2*silent > voters
+}
 
 // silent tells whether a replica does not answer at present. One that is well is not moved for good order then: while it joins elsewhere the group has a
 // member more, and needs all that answer for a majority.

@@ -32,6 +32,17 @@ func sitesOf(n int, marks map[uint32]string) (out []Site) {
 	return out
 }
 
+// Fragments that cannot have a leader keep nobody waiting.
+func TestPlacementBesideALostFragment(t *testing.T) {
+	sites := sitesOf(5, map[uint32]string{1: "dg", 2: "dg"})
+	begun := ReplicaSet{Fragment: 1, Want: 1, Nodes: []uint32{1, 4}, Joining: []uint32{4}, Leaving: []uint32{1}}
+	mended := ReplicaSet{Fragment: 3, Want: 3, Nodes: []uint32{3, 2, 4}}
+	next, ok := NextPlacement(sites, []ReplicaSet{begun, mended})
+	if !ok || next.Fragment != 3 || fmt.Sprint(next.Joining, next.Leaving) != "[5] [2]" {
+		t.Errorf("%v %v", next, ok)
+	}
+}
+
 func TestNextPlacement(t *testing.T) {
 	set := func(want int, nodes ...uint32) ReplicaSet { return ReplicaSet{Fragment: 1, Want: want, Nodes: nodes} }
 	for _, c := range []struct {
