@@ -146,7 +146,7 @@ func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
-// leaderless tells whether most of the replicas that vote do not answer: what is decided for such a fragment is not carried out before they do, and no
+// leaderless tells whether so many of the replicas that vote do not answer that the others are no majority: what is decided for such a fragment is not carried out before they do, and no
 // other fragment waits for it.
 func (p *placing) leaderless(s ReplicaSet) bool {
 	voters, silent := 0, 0
@@ -159,7 +159,7 @@ func (p *placing) leaderless(s ReplicaSet) bool {
 			silent++
 		}
 	}
-	return 2*silent > voters
+	return voters > 0 && 2*silent >= voters
 }
 
 // silent tells whether a replica does not answer at present. One that is well is not moved for good order then: while it joins elsewhere the group has a

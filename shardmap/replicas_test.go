@@ -35,11 +35,15 @@ func sitesOf(n int, marks map[uint32]string) (out []Site) {
 // Fragments that cannot have a leader keep nobody waiting.
 func TestPlacementBesideALostFragment(t *testing.T) {
 	sites := sitesOf(5, map[uint32]string{1: "dg", 2: "dg"})
-	begun := ReplicaSet{Fragment: 1, Want: 1, Nodes: []uint32{1, 4}, Joining: []uint32{4}, Leaving: []uint32{1}}
 	mended := ReplicaSet{Fragment: 3, Want: 3, Nodes: []uint32{3, 2, 4}}
-	next, ok := NextPlacement(sites, []ReplicaSet{begun, mended})
-	if !ok || next.Fragment != 3 || fmt.Sprint(next.Joining, next.Leaving) != "[5] [2]" {
-		t.Errorf("%v %v", next, ok)
+	for _, begun := range []ReplicaSet{
+		{Fragment: 1, Want: 1, Nodes: []uint32{1, 4}, Joining: []uint32{4}, Leaving: []uint32{1}},
+		{Fragment: 1, Want: 2, Nodes: []uint32{1, 3, 4}, Joining: []uint32{4}, Leaving: []uint32{1}}, // half of its voters are no majority
+	} {
+		next, ok := NextPlacement(sites, []ReplicaSet{begun, mended})
+		if !ok || next.Fragment != 3 || fmt.Sprint(next.Joining, next.Leaving) != "[5] [2]" {
+			t.Errorf("beside %v: %v %v", begun, next, ok)
+		}
 	}
 }
 
