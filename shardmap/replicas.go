@@ -234,10 +234,7 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 			live++
 		}
 	}
-	i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) && p.sites[n].Silent }) // who is lost already goes before who is well
-	if i < 0 {
-		i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) })
-	}
+	i := p.worst(s, func(n uint32) bool { return p.away(s, n) })
 	node, ok := p.best(s)
 	switch {
 	case live < s.Want && ok && i >= 0:
@@ -248,12 +245,20 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 		return s.without(s.Nodes[i]), true
 	}
 	// Where nobody can take its place, a node that was told to go, or may not have it by a rule, goes if others are left: fewer replicas are better than
-	// some in the wrong place. One that is dead stays, and may come back.
-	i = slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.away(s, n) && !p.sites[n].Dead })
+	// some in the wrong place. One that is dead stays, and may come back, unless it was told to go.
+	i = p.worst(s, func(n uint32) bool { return p.away(s, n) && (!p.sites[n].Dead || p.sites[n].Drains) })
 	if i >= 0 && live > 0 && !ok {
 		return s.without(s.Nodes[i]), true
 	}
 	return s, false
+}
+
+// worst gives the place of the replica that goes first among those of which is tells, -1 where there is none: who is lost already goes before who is well.
+func (p *placing) worst(s ReplicaSet, is func(uint32) bool) int {
+	if i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return is(n) && p.sites[n].Silent }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(s.Nodes, is)
 }
 
 // shrink takes a replica away where there are too many: of the fullest zone, of the fullest node.
