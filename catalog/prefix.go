@@ -170,7 +170,7 @@ func (d *Database) unpinAll(v shardmap.Interval) (pinned bool) {
 // keepsAnchors refuses rules by which an anchor that is pinned, or on its way to be, would lie in another bucket than by those that were: its pin would hold what is not there.
 func (c *Change) keepsAnchors(d *Database, was shardmap.Prefixes) error {
 	pins := slices.Clone(d.Pins)
-	for _, m := range c.base.Moves(d.OID) {
+	for _, m := range c.movesIn(d.OID) {
 		pins = append(pins, Pin{m.Interval, m.Target, m.Anchors})
 	}
 	rules := d.Rules()

@@ -97,7 +97,7 @@ func TestTopology(t *testing.T) {
 }
 
 // TestMovesBegunAtOnce: of two moves of the same buckets that are planned at once one is refused when it is planned anew, and so is a move beside a pin, or to a fragment that
-// is to be removed.
+// is to be removed, and a rule beside a move, which may bring anchors that it would lead elsewhere.
 func TestMovesBegunAtOnce(t *testing.T) {
 	a := Author{Who: "postgres", Micros: 1000}
 	move := func(id uint64, to uint32) func(*Change) error {
@@ -107,16 +107,32 @@ func TestMovesBegunAtOnce(t *testing.T) {
 	}
 	pin := func(c *Change) error { return c.Pin(5, shardmap.Interval{Lo: 450, Hi: 460}, 1, a) }
 	remove := func(c *Change) error { return c.RemoveFragment(9, 5, 2, a) }
+	rule := func(text string, b shardmap.Bucket) PrefixRule {
+		return PrefixRule{shardmap.Prefix{Text: text, Interval: shardmap.OneBucket(b)}, []uint32{1}}
+	}
+	ruled := func(change func(*Change) error) func(*Change) error {
+		return func(c *Change) error { return errors.Join(change(c), c.PutTable(c.base.Table(16385).Clone())) }
+	}
+	add := ruled(func(c *Change) error { return c.AddPrefix(5, rule("us/", shardmap.BucketCount), a) })
+	drop := ruled(func(c *Change) error { return c.DropPrefix(5, "eu/", a) })
+	assigned := ruled(func(c *Change) error { // two buckets, of which one has a rule
+		d := c.base.Database(5).Clone()
+		next, _, err := d.Map.AssignShares([]uint32{1}, 2)
+		d.Map, d.Prefixes, d.PrefixEpoch = next, []PrefixRule{rule("eu/", shardmap.BucketCount+1)}, 1
+		return errors.Join(err, c.PutDatabase(d))
+	})
 	for _, two := range []struct {
 		name          string
 		first, second func(*Change) error
 	}{
 		{"moves", move(8, 2), move(10, 2)}, {"pin and move", pin, move(8, 2)}, {"move and pin", move(8, 2), pin}, {"move and removal", move(8, 2), remove},
+		{"move and rule", move(8, 2), add}, {"move and end of a rule", move(8, 2), drop},
 	} {
 		_, do := movedCatalog(t)
 		var late *Change
 		err := errors.Join(
 			do(func(_ *View, c *Change) error { return c.CancelMove(7, a) }),
+			do(func(_ *View, c *Change) error { return assigned(c) }),
 			do(func(v *View, c *Change) error {
 				late = v.Plan()
 				return errors.Join(two.second(late), two.first(c))
