@@ -10,6 +10,11 @@ import (
 
 // sizes gives what the fragments of a database say that they hold, all tables together, for the balancer.
 func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
+	for i := range d.Fragments {
+		if f := &d.Fragments[i]; h.lost(f) {
+			return nil, h.leaderless(f.ID, nil)
+		}
+	}
 	stats, err := h.TableStats(ctx, d, 0)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -250,6 +251,62 @@ func TestPicture(t *testing.T) {
 	if err != nil || p.Epoch != w.database().Map.Epoch() || len(p.Steps) == 0 || p.Steps[0].Estimate == 0 {
 		t.Errorf("plan: %+v, %v", p, err)
 	}
+}
+
+// TestLostDatabase: a database that does not say what it holds keeps no other from being balanced. Its nodes, of which it is not known how much they hold, are given
+// nothing beyond what they have.
+func TestLostDatabase(t *testing.T) {
+	w := newWorld(t, 2)
+	lost := w.another("lost", 1, 1)
+	w.b.cfg.Sizes = func(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
+		if d.OID == lost {
+			return nil, errors.New("no leader")
+		}
+		return w.said(ctx, d)
+	}
+	w.sizes[w.database().Map.Ranges()[0].Interval] = 900
+	limit := uint64(1 << 40)
+	w.do(func(ch *catalog.Change) error {
+		return ch.SetNodeShare(1, nil, &limit, catalog.Author{Who: "ann", Micros: 3})
+	})
+	if in, err := w.b.picture(t.Context(), w.c.View(), w.database(), w.database()); err != nil || !in.Nodes[0].Full {
+		t.Errorf("its node: %+v, %v", in.Nodes, err)
+	}
+	node, err := w.c.NewNodeID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.do(func(ch *catalog.Change) error {
+		d := w.c.View().Database(lost).Clone()
+		d.Fragments[0].Nodes, d.Fragments[1].Nodes = []uint32{node}, []uint32{node}
+		return errors.Join(ch.PutNode(&catalog.Node{ID: node, Name: "n2", Block: "B"}), ch.PutDatabase(d))
+	})
+	if err := w.b.propose(t.Context()); err == nil {
+		t.Error("nobody hears of the one that is lost")
+	}
+	if plans := w.c.View().Plans(catalog.PostgresDB); len(plans) != 1 {
+		t.Errorf("plans of the other: %+v", plans)
+	}
+}
+
+// another makes a database of two fragments on some nodes.
+func (w *world) another(name string, nodes ...uint32) catalog.OID {
+	w.t.Helper()
+	oid, err := w.c.NewOID(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ids, err := w.c.NewFragmentIDs(w.t.Context(), len(nodes))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	d := w.database().Clone()
+	d.OID, d.Name, d.Map, d.Fragments = oid, name, shardmap.NewInitialMap(ids), nil
+	for i, id := range ids {
+		d.Fragments = append(d.Fragments, catalog.Fragment{ID: id, Ordinal: i, Nodes: nodes[i : i+1]})
+	}
+	w.do(func(ch *catalog.Change) error { return ch.PutDatabase(d) })
+	return oid
 }
 
 // Fragments that are added to a database, also to an empty one, get their shares by a plan.

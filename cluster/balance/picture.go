@@ -96,25 +96,28 @@ func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *cata
 	for _, p := range d.Pins {
 		in.Rules = append(in.Rules, balance.Rule{Interval: p.Interval, Fragments: []shardmap.FragmentID{p.Fragment}, Why: "a pin"})
 	}
-	in.Nodes, err = b.nodes(ctx, view)
-	return in, err
+	in.Nodes = b.nodes(ctx, view)
+	return in, ctx.Err()
 }
 
-// nodes gives those that hold fragments. What they use is asked for only where one has a limit.
-func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance.Node, err error) {
+// nodes gives those that hold fragments. What they use is asked for only where one has a limit. A node with fragments of a database that does not say what
+// it holds, as when one of them has no leader, may be at its limit: it is given nothing, and others do not wait for it.
+func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance.Node) {
 	limited := false
 	for n := range view.Nodes() {
 		out = append(out, balance.Node{ID: n.ID, Weight: n.Weight, MaxBytes: int64(n.MaxBytes), Silent: b.cfg.Silent(n.ID)})
 		limited = limited || n.MaxBytes > 0
 	}
 	if !limited {
-		return out, nil
+		return out
 	}
-	used := map[uint32]int64{}
+	used, unknown := map[uint32]int64{}, map[uint32]bool{}
 	for d := range view.Databases() {
 		stats, err := b.cfg.Sizes(ctx, d)
-		if err != nil {
-			return nil, err
+		for i := range d.Fragments {
+			for _, n := range d.Fragments[i].Nodes {
+				unknown[n] = unknown[n] || err != nil
+			}
 		}
 		for _, s := range stats {
 			if f := d.FragmentByID(s.Fragment); f != nil {
@@ -125,9 +128,9 @@ func (b *Balancer) nodes(ctx context.Context, view *catalog.View) (out []balance
 		}
 	}
 	for i := range out {
-		out[i].Used = used[out[i].ID]
+		out[i].Used, out[i].Full = used[out[i].ID], out[i].MaxBytes > 0 && unknown[out[i].ID]
 	}
-	return out, nil
+	return out
 }
 
 // planOf is a decision as the catalog keeps it.
