@@ -93,7 +93,7 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 	}
 	for _, m := range c.movesIn(d.OID) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
-			return false, pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
+			return false, pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, m.Interval), m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

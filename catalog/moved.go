@@ -48,13 +48,17 @@ func (c *Change) nameOf(database OID, v shardmap.Interval) string {
 	return m.Subject()
 }
 
-// shown is nameOf in messages.
+// shown is nameOf in messages, with the verb that goes with it: "bucket 17 is".
 func (c *Change) shown(database OID, v shardmap.Interval) string {
+	noun := "bucket"
 	m := &Move{Interval: v}
 	if c.nameSegments(database, m); len(m.Segments) > 0 {
-		return "segments " + m.Subject()
+		noun = "segment"
 	}
-	return "buckets " + v.String()
+	if v.Len() == 1 {
+		return noun + " " + m.Subject() + " is"
+	}
+	return noun + "s " + m.Subject() + " are"
 }
 
 // Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.

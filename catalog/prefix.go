@@ -256,7 +256,7 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	next.Fragments = fragments
 	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(r.Interval)) {
-			return pgerr.New(pgerr.ObjectInUse, "buckets %v are being moved by move %d", m.Interval, m.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

@@ -72,8 +72,8 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	}
 	for _, p := range d.Pins {
 		if p.Fragment == fragment {
-			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: buckets %v are pinned to it`, name, p.Interval).
-				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: %s pinned to it`, name, c.shown(d.OID, p.Interval)).
+				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
 		}
 	}
 	if r := d.prefixNeeds(fragment); r != nil {

@@ -70,12 +70,12 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 		return err
 	}
 	if len(d.Remaining(m)) == 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are in fragment "%s" already`, c.shown(d.OID, m.Interval), d.NameOf(m.Target)).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s in fragment "%s" already`, c.shown(d.OID, m.Interval), d.NameOf(m.Target)).
 			WithHint("sherd.bucket_map shows which fragment has what, and sherd.segments of range tables.")
 	}
 	for _, other := range c.movesIn(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
-			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
 		}
 	}
@@ -103,17 +103,17 @@ func (c *Change) mayTake(d *Database, m *Move) error {
 	target := d.FragmentByID(m.Target)
 	switch {
 	case target == nil:
-		return pgerr.New(pgerr.UndefinedObject, `fragment %d of database "%s" does not exist`, m.Target, d.Name)
+		return pgerr.New(pgerr.UndefinedObject, `%s to go to a fragment that database "%s" has not any more`, c.shown(d.OID, m.Interval), d.Name)
 	case target.Draining:
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" takes no buckets: it is being removed`, d.FragmentName(target))
 	}
 	for _, r := range d.Remaining(m) {
 		if p, ok := d.Pinned(r.Interval, m.Target); ok {
-			return pgerr.New(pgerr.ObjectInUse, `%s are pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+			return pgerr.New(pgerr.ObjectInUse, `%s pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
+				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
 		}
 		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
-			return pgerr.New(pgerr.ObjectInUse, `buckets %v are of prefix "%s", which is to be in %s`, p.Interval, p.Text, d.namesOf(p.Fragments)).
+			return pgerr.New(pgerr.ObjectInUse, `%s of prefix "%s", which is to be in %s`, c.shown(d.OID, p.Interval), p.Text, d.namesOf(p.Fragments)).
 				WithHint("sherd.set_prefix names other fragments for it.")
 		}
 	}
@@ -183,18 +183,18 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	}
 	name := d.NameOf(fragment)
 	if rest := d.Remaining(&Move{Interval: v, Target: fragment}); len(rest) > 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s are not in fragment "%s"`, c.shown(database, rest[0].Interval), name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `%s not in fragment "%s"`, c.shown(database, rest[0].Interval), name).
 			WithHint("Move them there first, with sherd.move_buckets.")
 	}
 	for _, p := range d.Pins {
 		if !p.Intersect(v).Empty() {
-			return pgerr.New(pgerr.DuplicateObject, `%s are pinned to fragment "%s" already`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) lets them go.", d.Name, p.Lo, p.Hi)
+			return pgerr.New(pgerr.DuplicateObject, `%s pinned to fragment "%s" already`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
+				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
 		}
 	}
 	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
-			return pgerr.New(pgerr.ObjectInUse, "%s are being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
+			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
 				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}

@@ -37,6 +37,8 @@ func TestTopology(t *testing.T) {
 		{"move pinned", func(c *Change) error { return c.AddMove(9, db, &Move{Interval: between(5, 6), Target: 2}, a) }, `pinned to fragment "orders$0"`},
 		{"unpin a part", func(c *Change) error { return c.Unpin(db, between(0, 9), a) }, "are pinned together"},
 		{"unpin none", func(c *Change) error { return c.Unpin(db, between(20, 30), a) }, "are pinned"},
+		{"move one that is there", func(c *Change) error { return c.AddMove(8, db, &Move{Interval: between(half, half+1), Target: 2}, a) }, ` is in fragment "orders$1" already`},
+		{"move to a fragment that is gone", func(c *Change) error { return c.AddMove(8, db, &Move{Interval: between(17, 18), Target: 9}, a) }, `bucket 17 is to go to a fragment that database "orders" has not any more`},
 		{"remove with pins", func(c *Change) error { return c.RemoveFragment(9, db, 1, a) }, "are pinned to it"},
 		{"unpin", func(c *Change) error { return c.Unpin(db, between(0, 10), a) }, ""},
 		{"remove a target", func(c *Change) error { return c.RemoveFragment(9, db, 2, a) }, "brings buckets to it"},

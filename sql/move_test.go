@@ -143,7 +143,7 @@ func TestTopologyRefusals(t *testing.T) {
 		{"move_buckets('postgres', 0, 1, 'postgres$9')", `fragment "postgres$9" of database "postgres" does not exist (SQLSTATE 42704)`},
 		{"move_buckets('postgres', 5, 5, 'postgres$1')", "there are no buckets from 5 to before 5 (SQLSTATE 22023)"},
 		{"move_buckets('postgres', -5, 5, 'postgres$1')", "there are no buckets from -5 to before 5 (SQLSTATE 22023)"},
-		{"move_buckets('postgres', 0, 1, 'postgres$0')", `buckets 0 are in fragment "postgres$0" already (SQLSTATE 55000)`},
+		{"move_buckets('postgres', 0, 1, 'postgres$0')", `bucket 0 is in fragment "postgres$0" already (SQLSTATE 55000)`},
 		{"remove_fragment('postgres')", `fragment "postgres" does not exist (SQLSTATE 42704)`},
 		{"merge_ranges('postgres', 7)", "no ranges meet at bucket 7 (SQLSTATE 22023)"},
 		{"pin('postgres', 0, 9, 'postgres$2')", `buckets [0,9) are not in fragment "postgres$2" (SQLSTATE 55000)`},

@@ -53,7 +53,7 @@ func TestPinAnchors(t *testing.T) {
 	c.want("SELECT count(*), min(fragment), max(fragment), count(*) FILTER (WHERE anchors[1] LIKE 'customers/_-A') FROM sherd.pins", "9|postgres$2|postgres$2|9\nSELECT 1")
 	c.want("SELECT sherd.pin_anchors('customers', "+list+", 'postgres$2')", "0\nSELECT 1")
 	c.want("SELECT count(*) FROM sherd.pins", "9\nSELECT 1")
-	c.want("SELECT sherd.move_anchor('orders/1$customers/1-A', 'postgres$0')", `buckets 982173 are pinned to fragment "postgres$2" (SQLSTATE 55006)`)
+	c.want("SELECT sherd.move_anchor('orders/1$customers/1-A', 'postgres$0')", `bucket 982173 is pinned to fragment "postgres$2" (SQLSTATE 55006)`)
 	c.want("SELECT sherd.pin_anchors('customers', ARRAY['customers/1-A'], 'postgres$0')",
 		`"customers/1-A" lies in bucket 982173, which is pinned to fragment "postgres$2" (SQLSTATE 55006)`)
 	c.want("SELECT sherd.pin_anchors('customers', ARRAY['customers/1-A', ''], 'postgres$2')", "an anchor must not be empty (SQLSTATE 22023)")

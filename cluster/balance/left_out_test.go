@@ -71,7 +71,7 @@ func TestStepsLeftOut(t *testing.T) {
 		}
 	}
 	const want = `plan applied
-step 1 left out: segments events: 80- are pinned to fragment "postgres$1"
+step 1 left out: segment events: 80- is pinned to fragment "postgres$1"
 step 2 (events: merged at 7) left out: segments of table "events" are in different fragments
 plan done`
 	if got := strings.Join(said, "\n"); got != want {
