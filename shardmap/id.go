@@ -128,7 +128,7 @@ func (id ID) CheckExplicit(allowed bool) error {
 }
 
 // noPlacement is the error for an id that asks for placement where nothing can place it.
-func noPlacement(id string) error {
+func noPlacement(id string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, `id %s ends with "$"`, quoteID(id)).
 		WithDetail(`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`).
 		WithHint(`Write the whole id, name an anchor as in %s, or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`,

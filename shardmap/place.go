@@ -32,7 +32,11 @@ func (p *Policy) Place(rules Prefixes, table, id string, values []Value) (ID, er
 // checks the id alone.
 func (p *Policy) Check(rules Prefixes, table string, id ID, values []Value) error {
 	if id.Kind == PlacementID {
-		return noPlacement(id.Text)
+		e := noPlacement(id.Text)
+		if p != nil {
+			e.Hint = fmt.Sprintf("Write the whole id, or name an anchor as in %s.", quoteID(id.Text+"customers/1-A"))
+		}
+		return e
 	}
 	if p == nil || p.Mutable || p.IsID() {
 		return nil

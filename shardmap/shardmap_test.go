@@ -104,6 +104,8 @@ func TestIDErrorTexts(t *testing.T) {
 	_, errZeros := BucketOf("orders/1-A$@0982173")
 	_, errPlacement := BucketOf("orders/1-A$")
 	_, errDouble := BucketOf("orders/1-A$$")
+	unplaced, _ := ParseID("orders/1-A$")
+	errUpdate := (&Policy{}).Check(nil, "orders", unplaced, nil)
 	tests := []struct {
 		err                   error
 		message, detail, hint string
@@ -111,6 +113,7 @@ func TestIDErrorTexts(t *testing.T) {
 		{errRange, `bucket number in id "orders/1-A$@1048576" is out of range`, `Buckets are numbered from 0 to 1048575.`, `Use a bucket of that range after "$@", or another anchor.`},
 		{errZeros, `bucket number in id "orders/1-A$@0982173" has leading zeros`, `A bucket has one spelling, so that a document has one id.`, `Write "$@982173".`},
 		{errPlacement, `id "orders/1-A$" ends with "$"`, `A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, name an anchor as in "orders/1-A$customers/1-A", or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`},
+		{errUpdate, `id "orders/1-A$" ends with "$"`, `A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, or name an anchor as in "orders/1-A$customers/1-A".`},
 		{errDouble, `id "orders/1-A$$" ends with "$$"`, `One "$" at the end asks for placement by content; two mean nothing.`, `Remove one "$".`},
 		{explicit("orders/1-A$@5"), `id "orders/1-A$@5" names its bucket`, `sherd.explicit_buckets is off.`, `Anchor the document to another id, as in "orders/1-A$customers/1-A", or set sherd.explicit_buckets = on.`},
 	}
