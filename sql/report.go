@@ -2,7 +2,9 @@ package sql
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/locks"
@@ -132,8 +134,8 @@ func (s *Session) reports(wanted Wanted) Report {
 		for _, r := range reports {
 			all.add(r)
 		}
-		for _, a := range absent {
-			info{Session: s}.warn(pgerr.Warning, "node %s does not answer: what it knows is missing", a.Name)
+		if len(absent) > 0 {
+			info{Session: s}.warn(pgerr.Warning, "%s", unheard(absent))
 		}
 	}
 	for what, missing := range map[string][2]int{
@@ -145,6 +147,18 @@ func (s *Session) reports(wanted Wanted) Report {
 	}
 	all.Transactions = wholeTransactions(all.Transactions)
 	return all
+}
+
+// unheard says that nodes are missing in a view, all of them at once.
+func unheard(absent []Absent) string {
+	if len(absent) == 1 {
+		return fmt.Sprintf("node %s does not answer: what it knows is missing", absent[0].Name)
+	}
+	names := make([]string, len(absent))
+	for i, a := range absent {
+		names[i] = a.Name
+	}
+	return fmt.Sprintf("nodes %s do not answer: what they know is missing", strings.Join(names, ", "))
 }
 
 func (r *Report) add(x Report) {
