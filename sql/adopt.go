@@ -20,7 +20,8 @@ const adoptPatience = 5 * time.Second
 
 // AdoptPrepared takes, after a restart, the table locks of the prepared transactions that are still held. It knows their tables by the rows
 // that they have locked, and what they define by the catalog. It must be called before sessions are served. Databases of which not every fragment
-// answers are asked again by FollowPrepared; until then their tables are read and written, and no lock is given that such a transaction may exclude.
+// answers are asked again by FollowPrepared; until then their tables are read and written, and no lock is given that such a transaction may exclude. The error is
+// the context's, or that of a clock too far ahead, by which nobody answers this node.
 func (db *Server) AdoptPrepared(ctx context.Context) error {
 	db.mu.Lock()
 	for d := range db.cfg.Catalog.View().Databases() {
@@ -29,6 +30,13 @@ func (db *Server) AdoptPrepared(ctx context.Context) error {
 	db.mu.Unlock()
 	db.locks.Withhold(db.withheld)
 	db.adopt(ctx)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, why := range db.adopting {
+		if txn.IsAhead(why) {
+			return why
+		}
+	}
 	return ctx.Err()
 }
 
