@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -166,13 +167,10 @@ func (h *Host) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransa
 	var mu sync.Mutex
 	var out []txn.HeldTransaction
 	err = h.askAll(ctx, ids, func(f txn.FragmentID, l leader) error {
-		held, err := l.Held(ctx)
+		held, err := heldAt(ctx, f, l)
 		mu.Lock()
 		defer mu.Unlock()
-		for _, x := range held {
-			x.Home = f
-			out = append(out, x)
-		}
+		out = append(out, held...)
 		return err
 	})
 	if err != nil {
@@ -194,8 +192,42 @@ func (h *Host) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransa
 		slices.Sort(x.Tables)
 		x.Tables = slices.Compact(x.Tables)
 	}
-	slices.SortFunc(out, func(a, b txn.HeldTransaction) int { return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At)) })
+	slices.SortFunc(out, byName)
 	return out, nil
+}
+
+func byName(a, b txn.HeldTransaction) int {
+	return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At))
+}
+
+// heldAt lists the transactions whose home is a fragment.
+func heldAt(ctx context.Context, f txn.FragmentID, l leader) ([]txn.HeldTransaction, error) {
+	held, err := l.Held(ctx)
+	for i := range held {
+		held[i].Home = f
+	}
+	return held, err
+}
+
+// HeldSoon is Held, without tables, of the fragments that answer; the others are missing. Those most of whose nodes are silent are not asked, the others for
+// as long as patience, 0 for as long as any statement waits.
+func (h *Host) HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (out []txn.HeldTransaction, missing []txn.FragmentID, err error) {
+	d := h.cfg.Catalog.View().Database(database)
+	if d == nil {
+		return nil, nil, pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", database)
+	}
+	var mu sync.Mutex
+	missing, err = h.askReachable(ctx, d, patience, nil, func(ctx context.Context, f txn.FragmentID) error {
+		return h.ask(ctx, f, func(l leader) error {
+			held, err := heldAt(ctx, f, l)
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, held...)
+			return err
+		})
+	})
+	slices.SortFunc(out, byName)
+	return out, missing, err
 }
 
 func findHeld(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool) {
@@ -209,11 +241,16 @@ func findHeld(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool
 
 // take finds a held transaction and keeps others from ending it at the same time.
 func (h *Host) take(ctx context.Context, database catalog.OID, gid string) (txn.HeldTransaction, func(), error) {
-	held, err := h.Held(ctx, database)
+	held, missing, err := h.HeldSoon(ctx, database, 0)
+	x, ok := findHeld(held, gid)
+	if err == nil && !ok && len(missing) > 0 { // it may be there
+		if held, err = h.Held(ctx, database); err == nil {
+			x, ok = findHeld(held, gid)
+		}
+	}
 	if err != nil {
 		return txn.HeldTransaction{}, nil, err
 	}
-	x, ok := findHeld(held, gid)
 	if !ok {
 		return x, nil, pgerr.New(pgerr.UndefinedObject, "prepared transaction with identifier \"%s\" does not exist", gid)
 	}

@@ -2,12 +2,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
@@ -47,48 +44,20 @@ func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint3
 // CountRows is TableStats of the fragments that answer soon; the others it adds to missing, of which it asks none.
 func (h *Host) CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[txn.FragmentID]bool) ([]sysview.Stat, error) {
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var errs []error
-	by := make([][]sysview.Stat, len(d.Fragments))
-	for i := range d.Fragments {
-		f := &d.Fragments[i]
+	by := map[txn.FragmentID][]sysview.Stat{}
+	left, err := h.askReachable(ctx, d, askTime, missing, func(ctx context.Context, f txn.FragmentID) error {
+		stats, err := h.rowsIn(ctx, []txn.FragmentID{f}, storageID)
 		mu.Lock()
-		skip := missing[f.ID] || h.lost(f)
-		if skip {
-			missing[f.ID] = true
-		}
-		mu.Unlock()
-		if skip {
-			continue
-		}
-		wg.Go(func() {
-			soon, cancel := context.WithTimeout(ctx, askTime)
-			defer cancel()
-			stats, err := h.rowsIn(soon, []txn.FragmentID{f.ID}, storageID)
-			mu.Lock()
-			defer mu.Unlock()
-			switch by[i] = stats; {
-			case err != nil && ctx.Err() == nil && (soon.Err() != nil || pgerr.Is(err, pgerr.CannotConnectNow)):
-				missing[f.ID] = true
-			case err != nil:
-				errs = append(errs, err)
-			}
-		})
+		defer mu.Unlock()
+		by[f] = stats
+		return err
+	})
+	for _, f := range left {
+		missing[f] = true
 	}
-	wg.Wait()
-	return slices.Concat(by...), errors.Join(errs...)
-}
-
-// lost tells whether a fragment can have no leader, because most of its replicas do not answer.
-func (h *Host) lost(f *catalog.Fragment) bool {
-	if h.links == nil {
-		return false
+	var out []sysview.Stat
+	for i := range d.Fragments {
+		out = append(out, by[d.Fragments[i].ID]...)
 	}
-	silent := 0
-	for _, n := range f.Nodes {
-		if h.Silent(n) {
-			silent++
-		}
-	}
-	return 2*silent > len(f.Nodes)
+	return out, err
 }

@@ -2,10 +2,14 @@ package sql
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/txn"
 )
 
 // Handle is how other sessions reach a session's connection. Its functions may be called at any time.
@@ -168,7 +172,7 @@ const (
 // disconnect gives how many other sessions use a database, after some patience with those that are just going; force ends them. Prepared
 // transactions are not ended: 55006.
 func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bool) (int, error) {
-	held, err := s.db.cfg.Fragments.Held(ctx, database)
+	held, missing, err := s.db.cfg.Fragments.HeldSoon(ctx, database, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -182,6 +186,9 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 			return 0, e.WithDetail("There is 1 prepared transaction using the database.")
 		}
 		return 0, e.WithDetail("There are %d prepared transactions using the database.", n)
+	}
+	if err := s.mayMiss(database, missing, force); err != nil {
+		return 0, err
 	}
 	started := time.Now()
 	for {
@@ -213,6 +220,46 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 			return n, cancelled(ctx)
 		}
 	}
+}
+
+// mayMiss refuses to take a database for unused while fragments do not answer, which may have prepared transactions. Force passes over those that are lost: what
+// was prepared there is of this database alone, and nobody can read it or end it any more.
+func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force bool) error {
+	d := s.view().Database(database)
+	for _, id := range missing {
+		f := d.FragmentByID(id)
+		if f == nil || force && s.db.cfg.Fragments.Lost(f) {
+			continue
+		}
+		all, silent := s.nodesOf(f)
+		e := pgerr.New(pgerr.CannotConnectNow, "fragment %s does not answer, and may have prepared transactions that use the database", d.FragmentName(f)).
+			WithDetail("Its replicas are on %s; no answer from %s.", strings.Join(all, ", "), strings.Join(silent, ", "))
+		switch {
+		case len(silent) == 0:
+			return e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
+		case force:
+			return e.WithHint("Start the nodes that are missing. WITH (FORCE) does without a fragment when all of its nodes have been silent for sherd.dead_node_after; " +
+				"where one has its data, sherd node recover brings the fragment back.")
+		}
+		return e.WithHint("Start the nodes that are missing. If their data is lost for good, DROP DATABASE %s WITH (FORCE) drops the database without them.",
+			builtin.QuoteIdent(d.Name))
+	}
+	return nil
+}
+
+// nodesOf names the nodes that have a replica of a fragment, and those of them that do not answer.
+func (s *Session) nodesOf(f *catalog.Fragment) (all, silent []string) {
+	for _, id := range f.Nodes {
+		n := s.view().Node(id)
+		if n == nil || slices.Contains(f.Joining, id) {
+			continue
+		}
+		all = append(all, n.Name)
+		if s.db.cfg.Fragments.Silent(id) {
+			silent = append(silent, n.Name)
+		}
+	}
+	return all, silent
 }
 
 // connectedElsewhere counts the sessions of a database at other nodes, and names one that did not answer and may have some; force ends them, whosever

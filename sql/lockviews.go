@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -175,9 +176,18 @@ func fill(x *sysview.Transaction, t txn.OpenTransaction) {
 	}
 }
 
-// heldTransactions gives the database's prepared transactions by id.
+// heldPatience is how long a view waits for a fragment.
+const heldPatience = 5 * time.Second
+
+// heldTransactions gives the database's prepared transactions by id, and tells the client which fragments do not answer.
 func (s *Session) heldTransactions() (map[string]txn.HeldTransaction, error) {
-	list, err := s.db.cfg.Fragments.Held(s.running, s.database)
+	list, missing, err := s.db.cfg.Fragments.HeldSoon(orBackground(s.running), s.database, heldPatience)
+	d := s.view().Database(s.database)
+	for _, id := range missing {
+		if f := d.FragmentByID(id); f != nil {
+			info{Session: s}.warn(pgerr.Warning, "fragment %s does not answer: what it has of transactions is missing", d.FragmentName(f))
+		}
+	}
 	out := map[string]txn.HeldTransaction{}
 	for _, h := range list {
 		out[h.ID.String()] = h

@@ -45,6 +45,11 @@ type Fragments interface {
 	// Held lists the prepared transactions of a database by name. CommitHeld and RollbackHeld end one; 42704 where there is none of that name.
 	// After any other error but 40003 it is still held.
 	Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error)
+	// HeldSoon is Held, without tables, of the fragments that answer; the others are missing. Those most of whose nodes are silent are not asked, the others
+	// for as long as patience, 0 for as long as any statement waits.
+	HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (held []txn.HeldTransaction, missing []txn.FragmentID, err error)
+	// Lost tells whether all nodes that have a replica of a fragment have been silent for sherd.dead_node_after, or are in the cluster no more.
+	Lost(f *catalog.Fragment) bool
 	CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error)
 	RollbackHeld(ctx context.Context, database catalog.OID, gid string) error
 	// Outcome tells what became of a transaction, for the time of gc_ttl; ResolveTransaction is an operator's decision about one whose anchor is

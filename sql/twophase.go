@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -125,12 +126,16 @@ func (s *Session) mayEnd(ctx context.Context, what, gid string) error {
 	if err := s.outsideBlock(what); err != nil {
 		return err
 	}
-	list, err := s.db.cfg.Fragments.Held(ctx, s.database)
+	named := func(h txn.HeldTransaction) bool { return h.GID == gid }
+	list, missing, err := s.db.cfg.Fragments.HeldSoon(ctx, s.database, 0)
+	if err == nil && len(missing) > 0 && !slices.ContainsFunc(list, named) { // it may be there
+		list, err = s.db.cfg.Fragments.Held(ctx, s.database)
+	}
 	if err != nil {
 		return err
 	}
 	for _, h := range list {
-		if h.GID != gid {
+		if !named(h) {
 			continue
 		}
 		if r := s.view().Role(s.role); h.Owner != uint32(s.role) && (r == nil || !r.Superuser) {

@@ -22,6 +22,7 @@ type peer struct {
 	wake    chan struct{}
 	gone    chan struct{} // closed: it left the cluster
 	running bool          // guarded by p.mu
+	since   time.Time     // this process knows of it
 	// says is what the node has said that it leads, with the terms, on each stream; of one that has ended until its next one begins. Guarded by p.mu.
 	says [2]map[txn.FragmentID]uint64
 

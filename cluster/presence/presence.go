@@ -157,7 +157,7 @@ func (p *Presence) follow() {
 func (p *Presence) peerOf(node uint32) *peer {
 	q := p.peers[node]
 	if q == nil {
-		q = &peer{p: p, node: node, wake: make(chan struct{}, 1), gone: make(chan struct{}), health: Health{Node: node}}
+		q = &peer{p: p, node: node, wake: make(chan struct{}, 1), gone: make(chan struct{}), since: time.Now(), health: Health{Node: node}}
 		q.says = [2]map[txn.FragmentID]uint64{{}, {}}
 		p.peers[node] = q
 	}
@@ -278,6 +278,26 @@ func (p *Presence) Silent(node uint32) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.health.Silent
+}
+
+// SilentFor tells for how long nothing was heard of a node that is silent: since this process attends to it at most. It is 0 where the node is not silent.
+func (p *Presence) SilentFor(node uint32) time.Duration {
+	p.mu.Lock()
+	q := p.peers[node]
+	p.mu.Unlock()
+	if q == nil {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch h := q.health; {
+	case !h.Silent:
+		return 0
+	case h.LastSeen.IsZero():
+		return time.Since(q.since)
+	default:
+		return time.Since(h.LastSeen)
+	}
 }
 
 // Forgotten tells whether a node was not heard of for so long that its stages here are gone: Config.Lost has returned.
