@@ -128,6 +128,7 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	notes := plan.Notes{
 		Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) },
 		Index: func(x *plan.IndexScan) string { return s.explainIndex(c, x) },
+		Env:   s.Env(),
 	}
 	var footer []string
 	if o.analyze {

@@ -11,8 +11,11 @@ import (
 )
 
 // Deparse spells an expression on one line: what the catalog stores for constraints and defaults, and EXPLAIN shows.
-func Deparse(e query.Expr) string {
-	d := &deparser{}
+func Deparse(e query.Expr) string { return DeparseLine(e, nil) }
+
+// DeparseLine is Deparse with constants as env prints them: reg* ones by the names that it knows.
+func DeparseLine(e query.Expr, env *types.Env) string {
+	d := &deparser{env: env}
 	d.expr(e, false)
 	return d.String()
 }

@@ -16,6 +16,8 @@ type Notes struct {
 	Index func(*IndexScan) string
 	// Measured gives what ANALYZE measured of a step: lines below it, and a suffix for its first line.
 	Measured func(Node) (suffix string, lines []string)
+	// Env prints constants; nil prints those of reg* types as numbers.
+	Env *types.Env
 }
 
 // Explain prints a plan as EXPLAIN does, one line per element.
@@ -330,7 +332,7 @@ func (x *explainer) hashJoin(n *HashJoin) (string, []string) {
 		if n.NullsEqual[i] {
 			op = " IS NOT DISTINCT FROM "
 		}
-		conds = append(conds, "("+ExprText(n.LeftKeys[i])+op+ExprText(n.RightKeys[i])+")")
+		conds = append(conds, "("+x.text(n.LeftKeys[i])+op+x.text(n.RightKeys[i])+")")
 	}
 	text := strings.Join(conds, " AND ")
 	if len(conds) > 1 {
@@ -352,13 +354,15 @@ func (x *explainer) cond(name string, e query.Expr) []string {
 	if e == nil {
 		return nil
 	}
-	return []string{name + ": " + ExprText(e)}
+	return []string{name + ": " + x.text(e)}
 }
+
+func (x *explainer) text(e query.Expr) string { return exprText(e, x.notes.Env) }
 
 func (x *explainer) exprs(es []query.Expr) string {
 	var out []string
 	for _, e := range es {
-		out = append(out, ExprText(e))
+		out = append(out, x.text(e))
 	}
 	return strings.Join(out, ", ")
 }
@@ -366,7 +370,7 @@ func (x *explainer) exprs(es []query.Expr) string {
 func (x *explainer) keys(keys []SortKey, input Node) string {
 	var out []string
 	for _, k := range keys {
-		s := ExprText(slotText(input, k.Slot))
+		s := x.text(slotText(input, k.Slot))
 		if k.Desc {
 			s += " DESC"
 		}

@@ -6,10 +6,14 @@ import (
 
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // ExprText prints an expression of a plan as SQL, columns with their table where the query has several.
-func ExprText(e query.Expr) string {
+func ExprText(e query.Expr) string { return exprText(e, nil) }
+
+// exprText is ExprText with constants as env prints them.
+func exprText(e query.Expr, env *types.Env) string {
 	if e == nil {
 		return ""
 	}
@@ -49,7 +53,7 @@ func ExprText(e query.Expr) string {
 		}
 		return nil, false
 	}
-	text := analyze.Deparse(query.Rewrite(e, name))
+	text := analyze.DeparseLine(query.Rewrite(e, name), env)
 	return strings.NewReplacer(marks...).Replace(text)
 }
 

@@ -1,0 +1,22 @@
+package sql_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestExplainNames: EXPLAIN prints what reg* constants stand for by its name, with the schema where the search path does not have it.
+func TestExplainNames(t *testing.T) {
+	c := newWorld(t).connect(t)
+	c.want("CREATE TABLE orders (id text PRIMARY KEY, doc jsonb); CREATE SEQUENCE numbers; CREATE SCHEMA hidden; CREATE SEQUENCE hidden.more",
+		"CREATE TABLE\nCREATE SEQUENCE\nCREATE SCHEMA\nCREATE SEQUENCE")
+	for sequence, cond := range map[string]string{
+		"numbers":     "Cond: (id = (nextval('numbers'::regclass))::text)",
+		"hidden.more": "Cond: (id = (nextval('hidden.more'::regclass))::text)",
+	} {
+		got := c.answer("EXPLAIN SELECT FROM orders WHERE id = nextval('" + sequence + "')::text")
+		if !strings.Contains(got, cond) {
+			t.Errorf("%s: want %s", got, cond)
+		}
+	}
+}
