@@ -11,7 +11,7 @@ import (
 // sizes gives what the fragments of a database say that they hold, all tables together, for the balancer.
 func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
 	for i := range d.Fragments {
-		if f := &d.Fragments[i]; h.lost(f) {
+		if f := &d.Fragments[i]; h.mostSilent(f) {
 			return nil, h.leaderless(f.ID, nil)
 		}
 	}
