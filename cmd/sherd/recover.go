@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/spf13/cobra"
 
 	"github.com/sherddb/sherd/catalog"
@@ -90,7 +93,7 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	if err != nil {
 		return err
 	}
-	if err := tellRemnants(out, found, chosen); err != nil || len(chosen) == 0 {
+	if err := tellRemnants(out, found, chosen, fragmentNames(dir.Join("catalog"), dir.NodeID)); err != nil || len(chosen) == 0 {
 		return err
 	}
 	if !yes {
@@ -138,9 +141,30 @@ func remnantName(g cluster.Remnant) string {
 	return strconv.FormatUint(uint64(g.Fragment), 10)
 }
 
-func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID) error {
+// fragmentNames gives the names of fragments as the catalog of a stopped node has them; none where it cannot be read, for they only help to read a list.
+func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
+	scratch, err := os.MkdirTemp("", "sherd-recover-")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(scratch)
+	id := raft.ServerID(strconv.FormatUint(uint64(node), 10))
+	c, err := catalog.ReadStopped(catalog.Options{Dir: dir, ID: id, Logger: slog.New(slog.DiscardHandler)}, filepath.Join(scratch, "catalog"))
+	if err != nil || c.View == nil {
+		return nil
+	}
+	names := map[txn.FragmentID]string{}
+	for d := range c.View.Databases() {
+		for i := range d.Fragments {
+			names[d.Fragments[i].ID] = d.FragmentName(&d.Fragments[i])
+		}
+	}
+	return names
+}
+
+func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID, names map[txn.FragmentID]string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FRAGMENT\tDECIDE\tLAST\tOF\tHERE")
+	fmt.Fprintln(w, "FRAGMENT\tNAME\tDECIDE\tLAST\tOF\tHERE")
 	for _, g := range found {
 		at, what := "", "has its majority"
 		if !g.At.IsZero() {
@@ -152,7 +176,7 @@ func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentI
 		case g.Lost:
 			what = "has no majority"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", remnantName(g), strings.Trim(fmt.Sprint(g.Voters), "[]"), g.Last, at, what)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", remnantName(g), names[g.Fragment], strings.Trim(fmt.Sprint(g.Voters), "[]"), g.Last, at, what)
 	}
 	return w.Flush()
 }
