@@ -165,7 +165,7 @@ func TestTopologyRefusals(t *testing.T) {
 			"pin|postgres|[0,9)|unpinned|postgres|null\nSELECT 4")
 	c.want("SELECT pg_get_function_arguments('sherd.pause_move'::regproc)", "move bigint, why text DEFAULT ''::text\nSELECT 1")
 	c.want("SELECT sherd.pin_anchors('t', '{a/1}', sherd.fragment('t', 'a/1'))", "0\nSELECT 1")
-	if got := c.answer("SELECT sherd.isolate_anchor('a/1')"); !strings.Contains(got, "are pinned to fragment") {
+	if got := c.answer("SELECT sherd.isolate_anchor('a/1')"); !strings.Contains(got, "is pinned to fragment") {
 		t.Error(got)
 	}
 	c.want("SELECT count(*) FROM sherd.fragments", "3\nSELECT 1") // none is left without anything in it
