@@ -196,8 +196,10 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 		elsewhere, absent, err := s.connectedElsewhere(ctx, database, force)
 		n := len(others) + elsewhere
 		switch waited := time.Since(started); {
-		case err != nil || n == 0 && absent == "":
+		case err != nil:
 			return n, err
+		case n == 0 && absent == "":
+			return 0, s.endLost(ctx, missing)
 		case n > 0 && waited >= leavingPatience:
 			return n, nil
 		case waited >= answerPatience:
@@ -222,8 +224,8 @@ func (s *Session) disconnect(ctx context.Context, database catalog.OID, force bo
 	}
 }
 
-// mayMiss refuses to take a database for unused while fragments do not answer, which may have prepared transactions. Force passes over those that are lost: what
-// was prepared there is of this database alone, and nobody can read it or end it any more.
+// mayMiss refuses to take a database for unused while fragments do not answer, which may have prepared transactions. Force passes over those that are
+// lost: what was prepared there is of this database alone, and nobody can read it or end it any more.
 func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force bool) error {
 	d := s.view().Database(database)
 	for _, id := range missing {
@@ -238,11 +240,25 @@ func (s *Session) mayMiss(database catalog.OID, missing []txn.FragmentID, force 
 		case len(silent) == 0:
 			return e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
 		case force:
-			return e.WithHint("Start the nodes that are missing. WITH (FORCE) does without a fragment when all of its nodes have been silent for sherd.dead_node_after; " +
-				"where one has its data, sherd node recover brings the fragment back.")
+			return e.WithHint("Start the nodes that are missing. WITH (FORCE) does without a fragment when all of its nodes have been silent " +
+				"for sherd.dead_node_after; where one has its data, sherd node recover brings the fragment back.")
 		}
 		return e.WithHint("Start the nodes that are missing. If their data is lost for good, DROP DATABASE %s WITH (FORCE) drops the database without them.",
 			builtin.QuoteIdent(d.Name))
+	}
+	return nil
+}
+
+// endLost drops the changes of definitions that were prepared and whose home is a fragment that force passes over: the catalog would keep them, and the database
+// with them, until the home says what is to become of them.
+func (s *Session) endLost(ctx context.Context, lost []txn.FragmentID) error {
+	for _, x := range s.db.cfg.Catalog.View().Held() {
+		if !slices.Contains(lost, x.Home) {
+			continue
+		}
+		if err := s.db.cfg.Catalog.EndHeld(ctx, x.ID, 0, false); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -93,22 +93,26 @@ func (db *Server) followPrepared(ctx context.Context) {
 	db.mu.Lock()
 	held := maps.Clone(db.held) // what is here now has been durable before
 	db.mu.Unlock()
-	lists := map[catalog.OID]map[txn.ID]bool{}
+	ended := map[catalog.OID]func(txn.ID) bool{}
 	for name, owner := range held {
-		if lists[name.database] == nil {
-			list, err := db.cfg.Fragments.Held(ctx, name.database)
-			if err != nil {
-				return // nobody knows at present
-			}
-			ids := map[txn.ID]bool{}
-			for _, h := range list {
-				ids[h.ID] = true
-			}
-			lists[name.database] = ids
+		if ended[name.database] == nil {
+			ended[name.database] = db.endedIn(ctx, name.database)
 		}
-		if !lists[name.database][owner.ID()] {
+		if ended[name.database](owner.ID()) {
 			db.dropHeld(name, owner)
 		}
+	}
+}
+
+// endedIn tells of prepared transactions of a database whether they have ended for certain: those of one that was dropped have, and none has while a fragment
+// does not answer.
+func (db *Server) endedIn(ctx context.Context, database catalog.OID) func(txn.ID) bool {
+	if db.cfg.Catalog.View().Database(database) == nil {
+		return func(txn.ID) bool { return true }
+	}
+	list, missing, err := db.cfg.Fragments.HeldSoon(ctx, database, heldPatience)
+	return func(id txn.ID) bool {
+		return err == nil && len(missing) == 0 && !slices.ContainsFunc(list, func(h txn.HeldTransaction) bool { return h.ID == id })
 	}
 }
 

@@ -44,7 +44,7 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 	held, gone := atHome(0), atHome(1)
 	for _, x := range []string{
 		"CREATE TABLE t (id text PRIMARY KEY, doc jsonb)", "BEGIN; INSERT INTO t VALUES ('a$@1', '1'); PREPARE TRANSACTION '" + held + "'",
-		"BEGIN; INSERT INTO t VALUES ('b$@1', '1'), ('c$@1048575', '1'); PREPARE TRANSACTION '" + gone + "'",
+		"BEGIN; CREATE TABLE u (id int); INSERT INTO t VALUES ('b$@1', '1'), ('c$@1048575', '1'); PREPARE TRANSACTION '" + gone + "'",
 	} {
 		c.Await(x, func() bool { return try(q2, x) == nil })
 	}
@@ -58,6 +58,9 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 	refusesDrop(t, c, " WITH (FORCE)", "57P03", "silent for sherd.dead_node_after")
 	exec(t, c, 1, "ALTER SYSTEM SET sherd.dead_node_after = 1")
 	exec(t, c, 1, "DROP DATABASE q2 WITH (FORCE)")
+	c.Await("no lock is left", func() bool {
+		return count(t, c, 1, "pg_locks WHERE database NOT IN (SELECT oid FROM pg_database)") == 0
+	})
 	exec(t, c, 1, "SELECT sherd.drain_node('n3')")
 	c.Await("node 3 is removed", func() bool { return try(c.Node(1).URL(), "SELECT sherd.remove_node('n3')") == nil })
 }
