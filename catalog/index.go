@@ -90,12 +90,29 @@ func (x *Index) clone() Index {
 // GlobalIndex tells whether an index of a table, both by their storage ids, is global: by the definitions in force, or by those that wait for their
 // transaction's decision, which may be held for long.
 func (v *View) GlobalIndex(table, index uint32) bool {
-	if t := v.TableByStorage(table); t != nil && t.globalIndex(index) {
+	return v.anyStored(table, func(t *Table) bool { return t.globalIndex(index) })
+}
+
+// KnowsIndex tells whether a table has an index, both by their storage ids, by the definitions that GlobalIndex goes by.
+func (v *View) KnowsIndex(table, index uint32) bool {
+	return v.anyStored(table, func(t *Table) bool {
+		return slices.ContainsFunc(t.Indexes, func(x Index) bool { return x.StorageID == index })
+	})
+}
+
+// KnowsStorage tells whether something keeps its rows under a storage id, by the definitions that GlobalIndex goes by.
+func (v *View) KnowsStorage(table uint32) bool {
+	return v.anyStored(table, func(*Table) bool { return true })
+}
+
+// anyStored tells whether fn is true of a definition that has a storage id: of the one in force, or of one that waits for its transaction's decision.
+func (v *View) anyStored(table uint32, fn func(*Table) bool) bool {
+	if t := v.TableByStorage(table); t != nil && fn(t) {
 		return true
 	}
 	for _, p := range v.prepared {
 		for _, o := range p.ops {
-			if t, ok := o.desc.(*Table); ok && t.StorageID == table && t.globalIndex(index) {
+			if t, ok := o.desc.(*Table); ok && t.StorageID == table && fn(t) {
 				return true
 			}
 		}

@@ -24,7 +24,8 @@ import (
 //     of what a later move brings (storage/sweep.go).
 //   - those that have the name of an earlier segment of a range table stay: that every fragment believes to own an assigned bucket of which its log says nothing
 //     does not prove that the row is here, and that a segment has gone does not prove that the entry is not the next one's.
-//   - those of indexes that no definition names any more: a move may have brought them after the index was dropped. Numbers of indexes are never given twice.
+//   - what is of indexes, global ones too, and of tables that no definition names any more: a move may have brought it after they were dropped. Their numbers are never
+//     given twice.
 const (
 	leftoversEvery = 5 * time.Second
 	leftoversKeys  = 2048 // that are looked at in a round
@@ -108,7 +109,7 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	budget := leftoversKeys
 	for _, x := range list {
 		end := txn.PrefixEnd(storage.IndexPrefix(x.Table, x.Index))
-		if x.Index == 0 || p.at != nil && bytes.Compare(end, p.at) <= 0 {
+		if x.Index == 0 && view.TableByStorage(x.Table) != nil || p.at != nil && bytes.Compare(end, p.at) <= 0 {
 			continue
 		}
 		if p.at, err = l.index(ctx, r, view, x, p.at, &budget); err != nil || p.at != nil {
@@ -123,19 +124,15 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 // index looks at an index from a key on, and gives where to go on in it, nil where it is done.
 func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex, from []byte, budget *int) ([]byte, error) {
 	def := view.TableByStorage(x.Table)
-	if def == nil || def.Kind == catalog.KindView {
-		return nil, nil
+	if def == nil {
+		return nil, l.deleteTable(ctx, r, view, x.Table)
 	}
 	c, err := newEntryCheck(view, def, x.Index)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		i := slices.IndexFunc(def.Indexes, func(d catalog.Index) bool { return d.StorageID == x.Index })
-		if i >= 0 {
-			return nil, nil // global, or being built
-		}
-		return nil, l.dropped(ctx, r, view, def, x)
+		return nil, l.deleteIndex(ctx, r, view, x) // or it is global, or being built
 	}
 	span := txn.Prefix(storage.IndexPrefix(x.Table, x.Index))
 	if bytes.Compare(from, span.Start) > 0 {
@@ -192,11 +189,32 @@ func (l *leftovers) scan(ctx context.Context, r *storage.Replica, span txn.Span,
 	return nil
 }
 
-// dropped has what is stored of an index that no definition names deleted, unless it is being deleted.
-func (l *leftovers) dropped(ctx context.Context, r *storage.Replica, view *catalog.View, def *catalog.Table, x storage.StoredIndex) error {
-	span := txn.Prefix(storage.IndexPrefix(x.Table, x.Index))
+// deleteIndex has what is stored of an index that no definition names deleted.
+func (l *leftovers) deleteIndex(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex) error {
+	if view.KnowsIndex(x.Table, x.Index) {
+		return nil
+	}
+	return l.delete(ctx, r, txn.Prefix(storage.IndexPrefix(x.Table, x.Index)), func(id uint64, database catalog.OID) *catalog.Job {
+		return catalog.NewDropIndexJob(id, database, x.Table, x.Index, time.Now().UnixMicro())
+	})
+}
+
+// deleteTable has what is stored of a table that no definition names deleted.
+func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *catalog.View, table uint32) error {
+	if catalog.OID(table) < catalog.FirstOID || view.KnowsStorage(table) {
+		return nil
+	}
+	return l.delete(ctx, r, storage.TableSpan(table), func(id uint64, database catalog.OID) *catalog.Job {
+		return catalog.NewDropStorageJob(id, database, table, time.Now().UnixMicro())
+	})
+}
+
+// delete starts a job that deletes a span, unless it is being deleted, or nothing is there.
+func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Span, job func(id uint64, database catalog.OID) *catalog.Job) error {
+	cat := l.host.cfg.Catalog
+	view := cat.View()
 	for j := range view.Jobs() {
-		if table, index, ok := j.DroppedIndex(); ok && table == x.Table && index == x.Index {
+		if s, ok := droppedSpan(j); ok && s.Contains(span.Start) {
 			return nil
 		}
 	}
@@ -204,22 +222,15 @@ func (l *leftovers) dropped(ctx context.Context, r *storage.Replica, view *catal
 	if err != nil || slices.ContainsFunc(dropping, func(s txn.Span) bool { return s.Contains(span.Start) }) {
 		return err
 	}
-	there := false
-	err = l.scan(ctx, r, span, func([]byte, []byte) error {
-		there = true
-		return storage.ErrStop
-	})
-	if err != nil || !there {
+	database, _ := view.Fragment(uint32(r.ID()))
+	if there, err := r.Stores(span); err != nil || !there || database == nil {
 		return err
 	}
-	cat := l.host.cfg.Catalog
-	job, err := cat.NewJobID(ctx)
+	id, err := cat.NewJobID(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
-		return ch.PutJob(catalog.NewDropIndexJob(job, def.Database, x.Table, x.Index, time.Now().UnixMicro()))
-	})
+	_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job(id, database.OID)) })
 	return err
 }
 

@@ -1,6 +1,8 @@
 package sql_test
 
 import (
+	"bytes"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
 )
 
 // TestMoveOfTruncatedTable: a table is truncated, and all that it had is deleted, while a move or a split carries it. What the step writes after that, and gives up, leaves
@@ -53,12 +57,98 @@ func TestMoveOfTruncatedTable(t *testing.T) {
 	}
 }
 
+// TestMoveOfDropped: a source that has not yet been told of a table or a global index that was dropped gives what it has of it to a target that has been told. It is
+// no fault, and is deleted again: by the move, and where that ends before, by housekeeping.
+func TestMoveOfDropped(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int, CONSTRAINT acc_n UNIQUE (n)); CREATE TABLE gone (id text PRIMARY KEY)", "CREATE TABLE\nCREATE TABLE")
+	c.want("INSERT INTO acc SELECT 'acc/' || i, i FROM generate_series(1, 100) i", "INSERT 0 100")
+	c.want("INSERT INTO gone SELECT 'gone/' || i FROM generate_series(1, 100) i", "INSERT 0 100")
+	fragments := w.cfg.Catalog.View().Database(catalog.PostgresDB).Fragments
+	source, err := w.host.Replica(fragments[0].ID)
+	must(t, err)
+	var spans []txn.Span // of the first quarter of the buckets
+	for def := range w.cfg.Catalog.View().Tables(catalog.PostgresDB) {
+		index := uint32(0)
+		if i := slices.IndexFunc(def.Indexes, func(x catalog.Index) bool { return x.Global }); i >= 0 {
+			index = def.Indexes[i].StorageID
+		} else if def.Name != "gone" {
+			continue
+		}
+		prefix := storage.IndexPrefix(def.StorageID, index)
+		spans = append(spans, txn.Span{Start: append(bytes.Clone(prefix), 0, 0, 0), End: append(prefix, 4, 0, 0)})
+	}
+	if len(spans) != 2 {
+		t.Fatal(spans)
+	}
+	were := stored(t, source, spans)
+	c.want("ALTER TABLE acc DROP CONSTRAINT acc_n; DROP TABLE gone", "ALTER TABLE\nDROP TABLE")
+	w.awaitDeleted(t)
+	again := func() {
+		t.Helper()
+		tx := source.Tx(txn.NewID())
+		for _, kv := range were {
+			tx.Global(storage.TableOf(kv[0]), storage.IndexOf(kv[0]))
+			must(t, tx.Put(kv[0], kv[1]))
+		}
+		_, err := tx.Commit(t.Context(), txn.CommitRequest{})
+		must(t, err)
+	}
+	nothing := func() {
+		t.Helper()
+		w.awaitDeleted(t)
+		for _, f := range fragments {
+			r, err := w.host.Replica(f.ID)
+			must(t, err)
+			for _, s := range spans {
+				prefix := s.Start[:8]
+				if there, err := r.Stores(txn.Prefix(prefix)); err != nil || there {
+					t.Errorf("fragment %d has something of %x (%v)", f.ID, prefix, err)
+				}
+			}
+		}
+		c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	}
+	again()
+	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$2', wait => true)")
+	nothing()
+	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$0', wait => true)")
+	again()
+	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	must(t, w.host.RemoveLeftovers(t.Context()))
+	nothing()
+}
+
+// stored gives what a replica stores of some spans, keys and values.
+func stored(t *testing.T, r *storage.Replica, spans []txn.Span) (out [][2][]byte) {
+	t.Helper()
+	T, err := r.Snapshot(t.Context())
+	must(t, err)
+	v, err := r.Tx(txn.NewID()).View(t.Context(), T)
+	must(t, err)
+	defer v.Close()
+	for _, s := range spans {
+		n := len(out)
+		must(t, v.Scan(t.Context(), s, false, func(key, value []byte) error {
+			out = append(out, [2][]byte{bytes.Clone(key), bytes.Clone(value)})
+			return nil
+		}))
+		if len(out) == n {
+			t.Fatalf("nothing is stored of %x", s.Start)
+		}
+	}
+	return out
+}
+
 // awaitDeleted waits until no job deletes anything, and no fragment.
 func (w *world) awaitDeleted(t *testing.T) {
 	t.Helper()
 	deletes := func(v *catalog.View) bool {
 		for j := range v.Jobs() {
-			if _, ok := j.DroppedStorage(); ok {
+			_, storage := j.DroppedStorage()
+			_, _, index := j.DroppedIndex()
+			if storage || index {
 				return true
 			}
 		}

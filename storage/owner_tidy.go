@@ -114,3 +114,16 @@ func (r *Replica) Indexes() (out []StoredIndex, err error) {
 	})
 	return out, err
 }
+
+// Stores tells whether there is a key of a span that nothing has deleted, wherever its bucket is.
+func (r *Replica) Stores(span txn.Span) (bool, error) {
+	if !r.beginReading() {
+		return false, errNoLeader
+	}
+	defer r.done.Done()
+	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
+	defer t.Discard()
+	c := newCursor(t, span, false)
+	defer c.it.Close()
+	return c.valid(), nil
+}

@@ -29,6 +29,7 @@ type carrier struct {
 	deriver *exec.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
 	unknown map[uint32]bool        // storage ids of rows of no table
+	globals map[[2]uint32]bool     // indexes, by their tables' storage ids and theirs, whose entries came
 	queue   *storage.CarryQueue
 	batch   []storage.Version
 	size    int
@@ -47,7 +48,7 @@ type entryAt struct {
 func newCarrier(s *step, arrival uint32) *carrier {
 	c := &carrier{
 		s: s, arrival: arrival, floor: s.target.Watermark(), queue: s.target.CarryAhead(s.Number),
-		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, given: map[entryAt]bool{},
+		derived: map[catalog.OID]uint64{}, unknown: map[uint32]bool{}, globals: map[[2]uint32]bool{}, given: map[entryAt]bool{},
 	}
 	view := s.d.cfg.Catalog.View()
 	if r := s.m.Resegment; r != nil {
@@ -102,7 +103,9 @@ func (c *carrier) key(ctx context.Context, versions []storage.Version) error {
 		}
 	}
 	if key := versions[0].Key; !storage.IsRow(key) {
-		c.s.target.Global(storage.TableOf(key), storage.IndexOf(key)) // which its catalog may not know yet
+		table, index := storage.TableOf(key), storage.IndexOf(key)
+		c.globals[[2]uint32{table, index}] = true
+		c.s.target.Global(table, index) // which its catalog may not know yet
 	}
 	for _, v := range versions {
 		if err := c.add(ctx, v); err != nil {
@@ -270,21 +273,29 @@ func (c *carrier) flush(ctx context.Context) error {
 	return c.queue.Flush()
 }
 
-// dropUnknown has what was carried of tables that are gone deleted: the job that deletes them may have been at the target before.
+// dropUnknown has what was carried of tables and indexes that are gone deleted: the job that deletes them may have been at the target before. What ends without this,
+// housekeeping of the leader finds.
 func (c *carrier) dropUnknown(ctx context.Context) {
-	cat := c.s.d.cfg.Catalog
+	view, database := c.s.d.cfg.Catalog.View(), c.s.m.Job.Database
 	for id := range c.unknown {
-		if catalog.OID(id) < catalog.FirstOID || cat.View().TableByStorage(id) != nil {
-			continue
+		if catalog.OID(id) >= catalog.FirstOID && !view.KnowsStorage(id) {
+			c.drop(ctx, func(job uint64) *catalog.Job { return catalog.NewDropStorageJob(job, database, id, now()) })
 		}
-		job, err := cat.NewJobID(ctx)
-		if err == nil {
-			_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
-				return ch.PutJob(catalog.NewDropStorageJob(job, c.s.m.Job.Database, id, now()))
-			})
+	}
+	for x := range c.globals {
+		if view.KnowsStorage(x[0]) && !view.KnowsIndex(x[0], x[1]) {
+			c.drop(ctx, func(job uint64) *catalog.Job { return catalog.NewDropIndexJob(job, database, x[0], x[1], now()) })
 		}
-		if err != nil {
-			c.s.d.cfg.Logger.Warn("what a move has carried of a dropped table is not deleted", "table", id, "error", err)
-		}
+	}
+}
+
+func (c *carrier) drop(ctx context.Context, job func(id uint64) *catalog.Job) {
+	cat := c.s.d.cfg.Catalog
+	id, err := cat.NewJobID(ctx)
+	if err == nil {
+		_, err = cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job(id)) })
+	}
+	if err != nil {
+		c.s.d.cfg.Logger.Warn("what a move has carried of a dropped table or index is not deleted", "move", c.s.m.Job.ID, "error", err)
 	}
 }

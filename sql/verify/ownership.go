@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/sherddb/sherd/shardmap"
@@ -136,10 +137,22 @@ func (p *pass) follows(ctx context.Context, t *table, s *secondary, key, plain [
 	return follows, err
 }
 
-// leftover tells whether what may be the value of an entry is of no bucket that the fragment has, or of an earlier stay of one: a move has left it, perhaps of
-// an index that was dropped meanwhile, and nobody reads it.
-func (p *pass) leftover(value []byte) bool {
-	bucket, arrival, ok := exec.EntryPlace(value, false)
-	of, _ := p.about(bucket)
-	return ok && (!p.owned.Contains(shardmap.Bucket(bucket)) || arrival < of.Arrival)
+// leftover tells whether a key of a table or an index that no definition names may be what a move has left: of a bucket that the fragment does not have, or that came
+// by a move, perhaps after the definition had gone and its keys were deleted here. Nobody reads it, and housekeeping deletes it. Of which kind the index was is not
+// known, so both the bucket in the value of an entry and that in the key count.
+func (p *pass) leftover(key, value []byte) bool {
+	if bucket, _, ok := exec.EntryPlace(value, false); ok && binary.BigEndian.Uint32(key[indexAt:]) != 0 {
+		if of, _ := p.about(bucket); !p.owned.Contains(shardmap.Bucket(bucket)) || of.Arrival > 0 {
+			return true
+		}
+	}
+	if len(key) < bucketAt+3 {
+		return false
+	}
+	bucket := bucketOf(key[bucketAt:]) &^ arrivedMark
+	of, known := p.about(bucket)
+	if p.owned.Contains(shardmap.Bucket(bucket)) {
+		return of.Arrival > 0
+	}
+	return known || p.f.Added && bucket < shardmap.BucketCount
 }
