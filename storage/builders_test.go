@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -22,8 +21,7 @@ func TestBuildersAreLetGo(t *testing.T) {
 	for _, a := range list {
 		p.Return(a)
 	}
-	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
-	defer cancel()
+	ctx := testContext(t)
 	r.cfg.Pace.worked()
 	for _, a := range list {
 		for z.AllocatorFrom(a.Ref) != nil {

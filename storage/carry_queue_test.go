@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/sherddb/sherd/txn"
 )
@@ -54,7 +53,7 @@ func TestCarryQueue(t *testing.T) {
 			if _, err := a.ReadVersions(ctx, ReadRequest{Ranges: movedRange}, put); err != nil {
 				t.Fatal(err)
 			}
-			last, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, time.Second, put)
+			last, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, put)
 			if err != nil {
 				t.Fatal(err)
 			}

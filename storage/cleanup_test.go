@@ -32,7 +32,7 @@ func TestPartsWithoutCommitAreForgotten(t *testing.T) {
 		t.Fatal(tx.parts, err)
 	}
 	after := c.crash()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		after.rs[0].smu.RLock()
 		n := len(after.rs[0].parts)
 		after.rs[0].smu.RUnlock()
@@ -87,7 +87,7 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.minFree.Store(int64(st.Bavail) * int64(st.Bsize) / 2 * 3) // room for deletes
-	for deadline := time.Now().Add(10 * time.Second); r.diskLeft.Load() == noRoom; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); r.diskLeft.Load() == noRoom; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("room is not noticed")
 		}
@@ -99,7 +99,7 @@ func TestFullDiskRefusesWritesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.minFree.Store(0)
-	for deadline := time.Now().Add(10 * time.Second); r.diskLeft.Load() != roomForAll; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); r.diskLeft.Load() != roomForAll; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("room is not noticed")
 		}
@@ -160,10 +160,14 @@ func TestGarbageCollection(t *testing.T) {
 	r := openTest(t, t.TempDir(), small, func(c *Config) { c.GCTTL = 200 * time.Millisecond })
 	ctx := testContext(t)
 	commitRow(t, r, rowKey(1), "first")
-	old, _ := r.Snapshot(ctx)
-	release, err := r.Hold(old)
-	if err != nil {
-		t.Fatal(err)
+	var old txn.Timestamp
+	var release func()
+	for release == nil { // until it is held in time
+		var err error
+		old, _ = r.Snapshot(ctx)
+		if release, err = r.Hold(old); err != nil && !pgerr.Is(err, pgerr.SnapshotTooOld) {
+			t.Fatal(err)
+		}
 	}
 	see := func() error {
 		v, err := r.Tx(txn.ID{}).View(ctx, old)
@@ -184,7 +188,7 @@ func TestGarbageCollection(t *testing.T) {
 		t.Fatalf("a held snapshot is readable: %v", err)
 	}
 	release()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if err := see(); pgerr.Is(err, pgerr.SnapshotTooOld) {
 			break
 		}

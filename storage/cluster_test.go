@@ -90,12 +90,23 @@ func (c *cluster) all(key []byte) (out []string) {
 	return out
 }
 
+// age has what is prepared be so since long ago: it is asked about.
+func (c *cluster) age() {
+	for _, r := range c.rs {
+		r.smu.Lock()
+		for _, p := range r.prepared {
+			p.since = p.since.Add(-2 * r.cfg.RecoverLive)
+		}
+		r.smu.Unlock()
+	}
+}
+
 // settle waits until every transaction is resolved everywhere. Copies of several directories are not of one moment, so
 // nothing may be forgotten between the first and the last.
 func (c *cluster) settle() *cluster {
 	c.t.Helper()
 	for _, r := range c.rs {
-		for deadline := time.Now().Add(20 * time.Second); r.undecided.Load() != 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); r.undecided.Load() != 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				c.t.Fatal("a transaction stays undecided")
 			}

@@ -62,6 +62,16 @@ func (c *cluster) isLocked(r *Replica, key []byte) bool {
 	return err != nil
 }
 
+// mustBeFree waits until the key can be locked: locks go a moment after what a transaction has written is settled.
+func (c *cluster) mustBeFree(r *Replica, key []byte) {
+	c.t.Helper()
+	tx := r.Tx(txn.NewID())
+	defer tx.Rollback()
+	if err := tx.LockNewest(testContext(c.t), key); err != nil {
+		c.t.Fatalf("it stays locked: %v", err)
+	}
+}
+
 var slowRecovery = func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
 
 func TestHeldTransaction(t *testing.T) {
@@ -116,9 +126,7 @@ func TestHeldTransaction(t *testing.T) {
 							t.Fatalf("got %q want %q", got, want)
 						}
 						for _, r := range c.rs {
-							if c.isLocked(r, rowKey(1)) {
-								t.Fatal("the row stays locked")
-							}
+							c.mustBeFree(r, rowKey(1))
 							if n := len(r.held); n != 0 {
 								t.Fatalf("%d are held", n)
 							}
@@ -140,9 +148,7 @@ func TestHeldNameIsTaken(t *testing.T) {
 	if err := c.hold(other, "one", c.put(other, rowKey(2), "x"), true); !pgerr.Is(err, pgerr.DuplicateObject) {
 		t.Fatalf("got %v", err)
 	}
-	if c.isLocked(c.rs[0], rowKey(2)) {
-		t.Fatal("the refused one has kept its lock")
-	}
+	c.mustBeFree(c.rs[0], rowKey(2)) // the refused one keeps no lock
 	if err := c.rs[0].Unhold(id); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +271,7 @@ func TestHalfMadeHold(t *testing.T) {
 			}
 			after := c.crash(slowRecovery)
 			for i, r := range after.rs {
-				for deadline := time.Now().Add(20 * time.Second); after.isLocked(r, rowKey(1)) != s.complete; {
+				for deadline := time.Now().Add(patience); after.isLocked(r, rowKey(1)) != s.complete; {
 					if time.Now().After(deadline) {
 						t.Fatalf("fragment %d: locked is %v", i+1, !s.complete)
 					}
@@ -300,11 +306,7 @@ func TestHeldRollbackIsLearned(t *testing.T) {
 	if err := c.rs[0].Unhold(id); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); c.isLocked(c.rs[1], rowKey(1)); {
-		if time.Now().After(deadline) {
-			t.Fatal("it is still held")
-		}
-	}
+	c.mustBeFree(c.rs[1], rowKey(1))
 	if got := fmt.Sprint(c.all(rowKey(1))); got != "[ ]" {
 		t.Fatal(got)
 	}
@@ -379,10 +381,6 @@ func crashWhileHolding(t *testing.T, point string, nth int) {
 		}
 	}
 	for _, r := range after.rs {
-		for deadline := time.Now().Add(20 * time.Second); after.isLocked(r, rowKey(1)); {
-			if time.Now().After(deadline) {
-				t.Fatal("the row stays locked")
-			}
-		}
+		after.mustBeFree(r, rowKey(1))
 	}
 }

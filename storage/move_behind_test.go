@@ -42,7 +42,7 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	}
 	commitRow(t, a, movedEntry(101, "l"), "f")
 	forget()
-	res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, time.Second, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+	res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Since: first.T, Move: n}, patience, func(batch []Version) error { return b.Carry(ctx, n, batch) })
 	if err != nil {
 		t.Fatal(err)
 	}

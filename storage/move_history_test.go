@@ -262,7 +262,7 @@ func (l *load) read(ctx context.Context, r *Replica, k int, ranges []BucketRange
 func (l *load) move(rnd *rand.Rand) bool {
 	l.mu.RLock()
 	defer func() { l.mu.RUnlock() }()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	i := rnd.Intn(loadRanges)
 	ranges, n := loadRange(i), l.plan.begin()

@@ -37,9 +37,7 @@ func TestRuleMoveNumber(t *testing.T) {
 	if _, err := a.Fence(t.Context(), 3, movedRange, time.Second); !errors.Is(err, ErrMoveVoid) {
 		t.Errorf("a fence that was undone before it came: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := a.Admit(ctx, movedRange, 0, true); err != nil {
+	if err := a.Admit(testContext(t), movedRange, 0, true); err != nil {
 		t.Errorf("the owner is none any more: %v", err)
 	}
 }
@@ -67,7 +65,7 @@ func TestRuleMoveFence(t *testing.T) {
 	a := m.c.rs[0]
 	commitRow(t, a, movedKey(100, "k"), "1")
 	T := current(t, a)
-	F, err := a.Fence(t.Context(), m.number(), movedRange, time.Second)
+	F, err := a.Fence(t.Context(), m.number(), movedRange, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +123,7 @@ func TestRuleMoveStage(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if _, err := a.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, time.Second); err != nil {
+	if _, err := a.Fence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}, patience); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Unfence(t.Context(), 90, []BucketRange{{Lo: 300, Hi: 301}}); err != nil {
@@ -168,7 +166,7 @@ func TestRuleMoveProposed(t *testing.T) {
 	release := g.shut(t)
 	done := make(chan error, 1)
 	go func() {
-		_, err := a.Fence(context.Background(), 1, movedRange, time.Second)
+		_, err := a.Fence(context.Background(), 1, movedRange, patience)
 		done <- err
 	}()
 	<-g.proposed
@@ -220,7 +218,7 @@ func TestRuleMoveRead(t *testing.T) {
 	}
 	done := make(chan cut, 1)
 	go func() {
-		res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, time.Second, func(batch []Version) error { return b.Carry(ctx, n, batch) })
+		res, err := a.Cut(ctx, ReadRequest{Ranges: movedRange, Move: n}, patience, func(batch []Version) error { return b.Carry(ctx, n, batch) })
 		done <- cut{res, err}
 	}()
 	<-g.proposed

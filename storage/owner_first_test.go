@@ -29,7 +29,7 @@ func TestFirstFence(t *testing.T) {
 	}
 	put(150)
 	n := m.number()
-	F, err := source.Fence(ctx, n, movedRange, time.Second)
+	F, err := source.Fence(ctx, n, movedRange, patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -226,7 +226,7 @@ func fillAndCut(t *testing.T, r *Replica) {
 
 func catchUp(t *testing.T, a, b *Replica) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); b.Applied() < a.Applied(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); b.Applied() < a.Applied(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the follower stays at %s, the leader is at %s", b.Applied(), a.Applied())
 		}

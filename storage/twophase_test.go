@@ -46,17 +46,12 @@ func TestCoordinatorDies(t *testing.T) {
 	for _, s := range steps {
 		for _, crash := range []bool{false, true} {
 			t.Run(fmt.Sprint(s.name, " crash ", crash), func(t *testing.T) {
-				c := openCluster(t, tempDirs(t, 3), func(c *Config) {
-					if c.RecoverLive = 300 * time.Millisecond; crash { // the directories must not change while they are copied
-						c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour
-					}
-				})
+				c := openCluster(t, tempDirs(t, 3), slowRecovery) // nobody asks before the coordinator has died
 				ctx := testContext(t)
-				id := txn.NewID()
-				if _, err := c.co.Commit(ctx, id, 0, c.put(id, rowKey(1), "old")); err != nil {
-					t.Fatal(err)
+				for _, r := range c.rs { // each by itself, so that nothing is left to be written after it, at a stamp above C
+					commitRow(t, r, rowKey(1), "old")
 				}
-				id = txn.NewID()
+				id := txn.NewID()
 				parts := c.put(id, rowKey(1), "new")
 				C := c.co.Clock.Now() + 1<<16
 				writers := []txn.FragmentID{1, 2, 3}
@@ -72,6 +67,8 @@ func TestCoordinatorDies(t *testing.T) {
 				}
 				if crash {
 					c = c.crash()
+				} else {
+					c.age()
 				}
 				for _, p := range parts[s.prepared:] {
 					p.Rollback()
