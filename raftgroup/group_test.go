@@ -51,6 +51,9 @@ func (s journalSnap) Persist(sink raft.SnapshotSink) error {
 }
 func (s journalSnap) Release() {}
 
+// patience bounds what must come to pass on a machine that is busy with other things.
+const patience = 3 * time.Minute
+
 func open(t *testing.T, dir string, o Options) (*Group, *journal) {
 	t.Helper()
 	j := &journal{}
@@ -60,7 +63,7 @@ func open(t *testing.T, dir string, o Options) (*Group, *journal) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := g.WaitLeader(ctx); err != nil {
 		t.Fatal(err)
@@ -130,12 +133,9 @@ func TestMoveToDevice(t *testing.T) {
 	}
 }
 
+// TestStartIsFast: a group of one voter leads without having waited for the heartbeat of another.
 func TestStartIsFast(t *testing.T) {
-	start := time.Now()
-	open(t, t.TempDir(), Options{})
-	if d := time.Since(start); d > 900*time.Millisecond {
-		t.Fatalf("a group of one voter took %v to lead; it must not wait for a heartbeat", d)
-	}
+	open(t, t.TempDir(), Options{election: 10 * patience})
 }
 
 func TestClosedGroupRefuses(t *testing.T) {
@@ -187,7 +187,7 @@ func BenchmarkApply16(b *testing.B) {
 // Entries name the term they count in; what names another is for the state machine to refuse.
 func TestTermOfEntries(t *testing.T) {
 	g, _ := open(t, t.TempDir(), Options{})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := g.WaitLeader(ctx); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ const (
 	maxAppendEntries   = 256                    // entries of one batch: shares an fsync, bounds memory
 	commitTimeout      = 500 * time.Millisecond // idle heartbeat of commit indexes; halves idle CPU at 128 groups
 	electionTimeout    = time.Second
-	leaseTimeout       = 500 * time.Millisecond
 	defaultSegmentSize = 16 << 20
 	defaultThreshold   = 8192
 	defaultTrailing    = 1024
@@ -67,6 +66,8 @@ type Options struct {
 	BeforeTransfer func(ctx context.Context, must bool) (after func(), err error)
 
 	Logger *slog.Logger // default slog.Default()
+
+	election time.Duration // default electionTimeout; long in tests that want no election but the one they ask for
 }
 
 func (o *Options) setDefaults() {
@@ -85,6 +86,9 @@ func (o *Options) setDefaults() {
 	if o.TrailingLogs == 0 {
 		o.TrailingLogs = defaultTrailing
 	}
+	if o.election == 0 {
+		o.election = electionTimeout
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -93,9 +97,9 @@ func (o *Options) setDefaults() {
 func (o *Options) raftConfig(notify chan<- bool) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = o.ID
-	c.HeartbeatTimeout = electionTimeout
-	c.ElectionTimeout = electionTimeout
-	c.LeaderLeaseTimeout = leaseTimeout
+	c.HeartbeatTimeout = o.election
+	c.ElectionTimeout = o.election
+	c.LeaderLeaseTimeout = o.election / 2
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppendEntries
 	c.BatchApplyCh = true

@@ -11,7 +11,7 @@ import (
 // A group of one, known by its name, goes on known by its node's number.
 func TestRename(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	first, err := Open(Options{Dir: dir, Name: "test", FSM: &journal{}})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestRename(t *testing.T) {
 
 // Of three replicas two are lost for good: the third goes on alone, with what it had, and others may join it.
 func TestSurvive(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	names := []raft.ServerID{"1", "2", "3"}
 	var servers []raft.Server

@@ -40,21 +40,23 @@ func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.T
 // Nobody is handed leadership who does not answer: the log takes entries all the time, where Raft's library would refuse them until its attempt is
 // over, which waits for the replication to the dead server.
 func TestTransferToTheDead(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	const calm = 20 * time.Second // nobody loses the lead since the machine stands still for a moment
 	var trans []*answers
 	for _, id := range []raft.ServerAddress{"a", "b", "c"} {
-		_, mem := raft.NewInmemTransportWithTimeout(id, 100*time.Millisecond)
+		_, mem := raft.NewInmemTransportWithTimeout(id, 10*time.Second)
+		mem.Connect(id, mem) // the first has its election at once
 		for _, other := range trans {
 			mem.Connect(other.LocalAddr(), other.InmemTransport)
 			other.Connect(id, mem)
 		}
 		trans = append(trans, &answers{InmemTransport: mem, at: map[raft.ServerID]time.Time{}})
 	}
-	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0]})
+	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0], election: calm})
 	groups := map[raft.ServerID]*Group{}
 	for i, id := range []raft.ServerID{"b", "c"} {
-		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true})
+		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true, election: calm})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +87,15 @@ func TestTransferToTheDead(t *testing.T) {
 	}
 	apply()
 
-	if err := a.Transfer(ctx, nil); err != nil {
-		t.Fatal(err)
+	for { // b has to have answered just now
+		err := a.Transfer(ctx, nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrNobodyThere) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		apply()
 	}
 	if err := groups["b"].WaitLeader(ctx); err != nil {
 		t.Fatal(err)
