@@ -17,11 +17,12 @@ import (
 
 // Network is hosts and the links between them; a link not spoken of is perfect. All methods may be called concurrently.
 type Network struct {
-	mu    sync.Mutex
-	rand  *rand.Rand       // guarded by mu
-	links map[route]*link  // guarded by mu
-	conns map[*pipe]string // guarded by mu
-	done  sync.WaitGroup
+	mu     sync.Mutex
+	rand   *rand.Rand       // guarded by mu
+	links  map[route]*link  // guarded by mu
+	conns  map[*pipe]string // guarded by mu
+	closed bool             // guarded by mu
+	done   sync.WaitGroup   // counted with mu held
 }
 
 type route struct{ from, to string }
@@ -176,18 +177,30 @@ func (n *Network) Dial(ctx context.Context, from, to, addr string) (net.Conn, er
 		return nil, err
 	}
 	p := &pipe{net: n, near: near, far: far, stop: make(chan struct{})}
-	n.mu.Lock()
-	n.conns[p] = from + ">" + to
-	n.mu.Unlock()
-	n.done.Add(2)
+	if !n.keep(p, from+">"+to) {
+		return nil, errors.Join(net.ErrClosed, app.Close(), near.Close(), far.Close())
+	}
 	go p.carry(far, near, from, to)
 	go p.carry(near, far, to, from)
 	return app, nil
 }
 
-// Close ends all connections.
+// keep counts a connection, unless the network is closed.
+func (n *Network) keep(p *pipe, between string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return false
+	}
+	n.conns[p] = between
+	n.done.Add(2)
+	return true
+}
+
+// Close ends all connections; there are no others afterwards.
 func (n *Network) Close() {
 	n.mu.Lock()
+	n.closed = true
 	for p := range n.conns {
 		p.close()
 	}

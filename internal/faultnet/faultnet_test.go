@@ -113,3 +113,17 @@ func TestCloseReachesTheOtherSide(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// TestNoneAfterClose: who dials when the network is closed, as a door does whose node is being closed beside it, gets no connection that nobody would end.
+func TestNoneAfterClose(t *testing.T) {
+	n := New(1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	n.Close()
+	if c, err := n.Dial(t.Context(), "a", "b", l.Addr().String()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%v, %v", c, err)
+	}
+}
