@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,6 +13,11 @@ import (
 // A fence is begun when nothing is prepared in its ranges: what is would have to be decided while everybody waits. Where transactions over several fragments write
 // there all the time such a moment never comes by itself. So the leader keeps the next ones from being prepared, for a moment: what is prepared is decided
 // meanwhile, for that needs nobody's prepare. The gate is no part of the protocol, in no log, and holds up nothing else; a prepare that slips by is met by the fence.
+// How long that takes is the machine's to say, so the driver lets the gate wait longer each time. Only for what has been prepared for so long that nobody can tell
+// when it will be decided, nobody else is kept waiting.
+
+// doubtAfter is how long a transaction is prepared until the gate is not closed for it.
+const doubtAfter = 10 * time.Second
 
 // prepareGate keeps transactions that write to ranges from being prepared.
 type prepareGate struct {
@@ -35,6 +41,7 @@ func (r *Replica) closeGate(move uint64, ranges []BucketRange) (open func()) {
 	if !r.gate.CompareAndSwap(nil, g) {
 		return func() {}
 	}
+	r.fault("move.gated")
 	return func() {
 		r.gate.Store(nil)
 		close(g.opened)
@@ -47,6 +54,9 @@ func (r *Replica) calm(ctx context.Context, move uint64, ranges []BucketRange, s
 	open = func() {}
 	if err = r.settled(ctx, ranges, settle); !errors.Is(err, ErrUnsettled) {
 		return open, err
+	}
+	if p, _, err := r.inTheWay(ranges, doubtAfter); p != nil || err != nil {
+		return open, cmp.Or(err, error(errUncalm))
 	}
 	open = r.closeGate(move, ranges)
 	r.pmu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,9 +101,16 @@ func TestGoneBehindTheGate(t *testing.T) {
 	}
 }
 
-// TestUncalm: where what is prepared stays undecided, nothing is fenced, and the same number may be tried again.
+// TestUncalm: where what is prepared stays undecided, nothing is fenced, and the same number may be tried again; nobody is held up for what has been in doubt for long.
 func TestUncalm(t *testing.T) {
-	m := openMover(t, slowRecovery)
+	var gated atomic.Int32
+	m := openMover(t, slowRecovery, func(c *Config) {
+		c.Fault = func(point string) {
+			if point == "move.gated" {
+				gated.Add(1)
+			}
+		}
+	})
 	a := m.c.rs[0]
 	tx := m.stageIn(a, 100, "k")
 	C := current(t, a).Add(10 * time.Millisecond)
@@ -116,6 +124,15 @@ func TestUncalm(t *testing.T) {
 	}
 	if err := cut(time.Millisecond); !Uncalm(err) || len(a.Fenced()) != 0 || a.gate.Load() != nil {
 		t.Errorf("%v, fences %+v", err, a.Fenced())
+	}
+	if gated.Load() != 1 {
+		t.Errorf("others were held up %d times", gated.Load())
+	}
+	a.smu.Lock()
+	a.prepared[tx.ID()].since = time.Now().Add(-doubtAfter)
+	a.smu.Unlock()
+	if err := cut(time.Millisecond); !Uncalm(err) || gated.Load() != 1 {
+		t.Errorf("in doubt for long: %v, others were held up %d times", err, gated.Load())
 	}
 	commitRow(t, a, movedKey(100, "other"), "x")
 	out, err := tx.Decide(t.Context(), txn.Decision{ID: tx.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1}})

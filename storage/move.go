@@ -112,7 +112,7 @@ func (r *Replica) settled(ctx context.Context, ranges []BucketRange, settle time
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for {
-		p, h, err := r.inTheWay(ranges)
+		p, h, err := r.inTheWay(ranges, 0)
 		switch {
 		case err != nil:
 			return err
@@ -133,8 +133,8 @@ func (r *Replica) settled(ctx context.Context, ranges []BucketRange, settle time
 	}
 }
 
-// inTheWay gives a transaction that has something in ranges: one that is prepared or being installed, or held.
-func (r *Replica) inTheWay(ranges []BucketRange) (*preparedTxn, *heldTxn, error) {
+// inTheWay gives a transaction that has something in ranges: one that has been prepared, or is being installed, for some time at least, or one that is held.
+func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*preparedTxn, *heldTxn, error) {
 	type open struct {
 		p    *preparedTxn
 		h    *heldTxn
@@ -144,10 +144,14 @@ func (r *Replica) inTheWay(ranges []BucketRange) (*preparedTxn, *heldTxn, error)
 		var all []open
 		r.smu.RLock()
 		for _, p := range r.prepared {
-			all = append(all, open{p: p, each: p.each})
+			if least == 0 || time.Since(p.since) >= least {
+				all = append(all, open{p: p, each: p.each})
+			}
 		}
 		for _, p := range r.installing {
-			all = append(all, open{p: p})
+			if least == 0 || time.Since(p.since) >= least {
+				all = append(all, open{p: p})
+			}
 		}
 		for _, h := range r.held {
 			all = append(all, open{h: h, each: h.locked.each})

@@ -21,7 +21,7 @@ const (
 	againFor   = 2 * time.Minute // while a range is being received, its replica discards nothing
 	againTries = 3               // after errors of which nothing is known
 
-	lateFence = fenceTime / 2   // a fence that stood for longer without a flip has cost writers more than it may again soon
+	lateFence = fenceTime / 2   // a fence, or what is waited for before it, that held writers up for longer without a flip has cost them more than it may again soon
 	latePause = 2 * time.Second // before the try after such a fence, at first
 	lateMost  = 20 * time.Second
 )
@@ -31,14 +31,14 @@ type tries struct {
 	until   time.Time
 	unknown int
 	backoff time.Duration
-	late    time.Duration // the pause after a fence that stood for too long
+	late    time.Duration // the pause after one that held writers up for too long
 }
 
 func newTries() *tries {
 	return &tries{until: time.Now().Add(againFor), backoff: minBackoff, late: latePause}
 }
 
-// pause gives how long the next try has to wait, after one whose fence stood for some time. Where the machine was too slow for a flip within fenceTime it is likely to
+// pause gives how long the next try has to wait, after one that held writers up for some time. Where the machine was too slow for a flip within fenceTime it is likely to
 // be so in a moment too: writers would wait for most of the time, and nothing move.
 func (t *tries) pause(stood time.Duration) (d time.Duration) {
 	if stood > lateFence {
@@ -54,9 +54,13 @@ func (s *step) again(ctx context.Context, t *tries, err error) error {
 	if errors.Is(err, errStopHere) || !t.may(err) || !s.receiving() {
 		return err
 	}
-	stood := time.Duration(0)
+	stood := s.held
+	s.held = 0
 	if s.fencing {
 		stood = time.Since(s.fenced)
+	}
+	s.d.cfg.Logger.Debug("a step of a move is tried again", "move", s.m.Job.ID, "step", s.Number, "held_up", stood, "error", err)
+	if s.fencing {
 		if rerr := s.renew(ctx, reason(err)); rerr != nil {
 			return errors.Join(err, rerr)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -64,6 +65,8 @@ func Arrows() []string {
 type Driver struct {
 	cfg  Config
 	pace *pace
+
+	settled atomic.Int64 // how long the last fence here waited for what is prepared, in ns
 
 	mu      sync.Mutex
 	running map[uint64]bool // jobs; guarded by mu

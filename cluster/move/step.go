@@ -15,8 +15,8 @@ import (
 
 const (
 	stepBytes  = 8 << 20                // about as much is moved by a step
-	settleTime = 50 * time.Millisecond  // how long a fence waits for what is prepared, at first
-	settleMost = 400 * time.Millisecond // and where that was too short, again and again
+	settleTime = 50 * time.Millisecond  // how long what is prepared is waited for before a fence, at first
+	settleMost = 5 * time.Second        // and where that was too short, again and again: the machine may be slow
 	smallRound = 256 << 10              // a round of catching up that brought less is the last
 	quickRound = 10 * time.Millisecond  // and one that took less
 	maxRounds  = 20                     // of catching up
@@ -37,6 +37,7 @@ type step struct {
 	T       txn.Timestamp // up to which everything was carried
 	since   txn.Timestamp // the largest watermark of the source's reads
 	settle  time.Duration // how long the next fence waits for what is prepared
+	held    time.Duration // for how long the last try has held writers up without a fence
 	fencing bool          // a fence of this number may have come into the source's log
 	carried bool          // everything, by this driver: nothing is left at the source that the target's replica here does not have
 
@@ -201,18 +202,19 @@ func (s *step) cutOver(ctx context.Context) error {
 	if err := s.check(view); err != nil {
 		return err
 	}
-	s.settle = max(s.settle, settleTime)
+	s.settle = max(s.settle, time.Duration(s.d.settled.Load())/2, settleTime)
 	s.fenced, s.fencing = time.Now(), true
 	err = s.read(ctx, true)
+	if storage.Uncalm(err) {
+		s.fenced, s.fencing, s.held = time.Time{}, false, s.settle // behind the gate (storage/gate.go)
+	}
 	if errors.Is(err, storage.ErrUnsettled) || storage.Uncalm(err) {
 		s.settle = min(2*s.settle, settleMost)
-	}
-	if storage.Uncalm(err) {
-		s.fenced, s.fencing = time.Time{}, false
 	}
 	if err != nil {
 		return err
 	}
+	s.d.settled.Store(int64(s.settle)) // on a slow machine the next step does not begin so far below that
 	s.phases.cut = time.Since(s.fenced)
 	for _, arrow := range []string{Fenced, Carried} {
 		if err := s.at(arrow); err != nil {
