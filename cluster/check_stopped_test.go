@@ -346,8 +346,8 @@ func TestCheckStoppedInDoubt(t *testing.T) {
 	k.x = k.host.Begin().(*Transaction)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
-	C := k.host.cfg.Clock.Now() + 1<<16
-	if err := tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Anchor: tx.Fragment(), Attempt: 1, Writers: []txn.FragmentID{tx.Fragment()}}); err != nil {
+	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
+	if err := p.prepare(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	faults, well := checkStopped(t, k.left())
@@ -356,7 +356,7 @@ func TestCheckStoppedInDoubt(t *testing.T) {
 	}) {
 		t.Errorf("%q\n%q", faults, well)
 	}
-	if out, err := tx.Decide(t.Context(), txn.Decision{ID: k.x.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{tx.Fragment()}}); out != txn.Committed {
+	if out, err := tx.Decide(t.Context(), txn.Decision{ID: k.x.ID(), C: p.C, Outcome: txn.Committed, Writers: p.Writers}); out != txn.Committed {
 		t.Fatal(out, err)
 	}
 }

@@ -346,9 +346,8 @@ func TestCheckUndecided(t *testing.T) {
 	k.x = k.host.Begin().(*Transaction)
 	tx := k.owner(bucketOf(t, "docs/x"), false)
 	k.put(docsID, "docs/x", bucketOf(t, "docs/x"), document(t, "{}"))
-	C := k.host.cfg.Clock.Now() + 1<<16
-	prepare := txn.PrepareRequest{C: C, Anchor: tx.Fragment(), Attempt: 1, Writers: []txn.FragmentID{tx.Fragment()}}
-	if err := tx.Prepare(t.Context(), prepare); err != nil {
+	p := preparing{clock: k.host.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: tx.Fragment(), Writers: []txn.FragmentID{tx.Fragment()}}}
+	if err := p.prepare(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -364,7 +363,7 @@ func TestCheckUndecided(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "transactions|transaction "+k.x.ID().String()+", prepared at ") {
 		t.Errorf("got %q", got)
 	}
-	d := txn.Decision{ID: k.x.ID(), C: C, Outcome: txn.Committed, Writers: prepare.Writers}
+	d := txn.Decision{ID: k.x.ID(), C: p.C, Outcome: txn.Committed, Writers: p.Writers}
 	if out, err := tx.Decide(t.Context(), d); out != txn.Committed {
 		t.Fatal(out, err)
 	}

@@ -84,13 +84,14 @@ func runDefining(t *testing.T, ctx context.Context, h *Host, x *Transaction, las
 		return storageID
 	}
 	anchor := &definitions{catalog: c, id: x.id, change: ch}
-	req := txn.PrepareRequest{C: h.cfg.Clock.Now() + 1<<16, Anchor: txn.CatalogFragment, Attempt: 1, Writers: writers}
-	d := txn.Decision{ID: x.id, C: req.C, Outcome: txn.Committed, Writers: writers}
+	p := &preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: txn.CatalogFragment, Writers: writers}}
+	d := txn.Decision{ID: x.id, Outcome: txn.Committed, Writers: writers}
 	do := []func() error{
-		func() error { return anchor.Prepare(ctx, req) },
-		func() error { return parts[0].Prepare(ctx, req) },
-		func() error { return parts[1].Prepare(ctx, req) },
+		func() error { return anchor.Prepare(ctx, p.PrepareRequest) },
+		func() error { return p.prepare(ctx, parts[0]) },
+		func() error { return p.prepare(ctx, parts[1]) },
 		func() error {
+			d.C = p.C
 			_, err := anchor.Decide(ctx, d)
 			return err
 		},

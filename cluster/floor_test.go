@@ -76,7 +76,7 @@ func standStill(t *testing.T, r, other *storage.Replica) txn.Timestamp {
 		t.Fatal(err)
 	}
 	t.Cleanup(release)
-	for end := time.Now().Add(time.Minute); ; {
+	for end := time.Now().Add(hostPatience); ; {
 		then := r.Applied()
 		if err := other.PassBy(txn.NewClock(time.Now, 0).Wall()); err != nil {
 			t.Fatal(err)

@@ -69,16 +69,13 @@ func (q *heldDefining) steps(ctx context.Context, commit bool) []func() error {
 			func() error { return q.others[0].unhold(ctx) },
 			func() error { return c.EndHeld(ctx, q.x.id, 0, false) })
 	}
-	prepare := txn.PrepareRequest{Anchor: q.req.Home, Attempt: 1, Writers: q.req.Writers}
+	p := &preparing{clock: q.h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: q.req.Home, Writers: q.req.Writers}}
 	d := txn.Decision{ID: q.x.id, Outcome: txn.Committed, Writers: q.req.Writers}
 	return append(out,
+		func() error { return p.prepare(ctx, q.others[0]) },
+		func() error { return p.prepare(ctx, q.home) },
 		func() error {
-			prepare.C = q.h.cfg.Clock.Now() + 1<<16
-			d.C = prepare.C
-			return q.others[0].Prepare(ctx, prepare)
-		},
-		func() error { return q.home.Prepare(ctx, prepare) },
-		func() error {
+			d.C = p.C
 			_, err := q.home.Decide(ctx, d)
 			return err
 		},

@@ -167,9 +167,9 @@ func TestResolveTransaction(t *testing.T) {
 		slices.Sort(fragments)
 		x := h.Begin().(*Transaction)
 		put(t, x, fragments, heldKey(1))
-		C := h.cfg.Clock.Now() + 1
+		p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
 		for _, f := range fragments {
-			if err := stageOf(x.parts[f]).Prepare(ctx, txn.PrepareRequest{C: C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+			if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestResolveTransaction(t *testing.T) {
 		want := ""
 		if decided {
 			want = pgerr.ObjectNotInPrerequisiteState
-			if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, txn.Decision{ID: x.ID(), C: C, Outcome: txn.Committed}); out != txn.Committed {
+			if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed}); out != txn.Committed {
 				t.Fatal(out, err)
 			}
 		}
@@ -225,16 +225,17 @@ func TestResolveWithoutAnchor(t *testing.T) {
 				slices.Sort(fragments)
 				x := h.Begin().(*Transaction)
 				put(t, x, fragments, heldKey(1))
-				d := txn.Decision{ID: x.ID(), C: h.cfg.Clock.Now() + 1, Outcome: txn.Committed, Writers: fragments}
+				p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[0], Writers: fragments}}
 				last := len(fragments)
 				if state == missing {
 					last--
 				}
 				for _, f := range fragments[:last] {
-					if err := stageOf(x.parts[f]).Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: fragments[0], Attempt: 1, Writers: fragments}); err != nil {
+					if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
 						t.Fatal(err)
 					}
 				}
+				d := txn.Decision{ID: x.ID(), C: p.C, Outcome: txn.Committed, Writers: fragments}
 				if state == applied {
 					if out, err := stageOf(x.parts[fragments[0]]).Decide(ctx, d); out != txn.Committed {
 						t.Fatal(out, err)

@@ -24,10 +24,9 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 			slices.Sort(fragments)
 			x := h.Begin().(*Transaction)
 			put(t, x, fragments, heldKey(1))
-			C := h.cfg.Clock.Now() + 1
+			p := preparing{clock: h.cfg.Clock, PrepareRequest: txn.PrepareRequest{Anchor: fragments[1], Writers: fragments, Implied: true}}
 			for _, f := range fragments[:prepared] {
-				req := txn.PrepareRequest{C: C, Anchor: fragments[1], Attempt: 1, Writers: fragments, Implied: true}
-				if err := stageOf(x.parts[f]).Prepare(ctx, req); err != nil {
+				if err := p.prepare(ctx, stageOf(x.parts[f])); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -52,7 +51,7 @@ func TestOutcomeOfImpliedCommit(t *testing.T) {
 				want = txn.Aborted
 			}
 			out, at, err := h.Outcome(ctx, catalog.PostgresDB, x.ID())
-			if out != want || err != nil || want == txn.Committed && at != C {
+			if out != want || err != nil || want == txn.Committed && at != p.C {
 				t.Fatalf("%d prepared, operator %v: %s at %s, %v; want %s", prepared, operator, out, at, err, want)
 			}
 			if err := h.Close(); err != nil {

@@ -88,10 +88,14 @@ func TestGatewayDiesBetween(t *testing.T) {
 func (x *transaction) prepareOne() {
 	writers := x.w.fragments()
 	anchor := writers[x.id.AnchorOf(len(writers))]
-	p := participant{x, anchor}
-	must(x.w.t, p.Prepare(x.w.t.Context(), txn.PrepareRequest{
-		C: max(x.w.clock.Now(), p.Promised()+1), Anchor: anchor, Attempt: 1, Writers: writers, Implied: true,
-	}))
+	p, req := participant{x, anchor}, txn.PrepareRequest{Anchor: anchor, Attempt: 1, Writers: writers, Implied: true}
+	for low := new(txn.LowError); ; req.Attempt++ { // what was promised meanwhile is stepped over
+		req.C = max(x.w.clock.Now(), p.Promised(), low.Promised) + 1
+		if err := p.Prepare(x.w.t.Context(), req); !errors.As(err, &low) {
+			must(x.w.t, err)
+			return
+		}
+	}
 }
 
 func (x *transaction) decide(d txn.Decision) {
