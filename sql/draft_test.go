@@ -3,7 +3,6 @@ package sql_test
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // Definitions belong to their transaction. Each case has its own pair of sessions; names do not meet.
@@ -135,14 +134,7 @@ func draftConstraints(t *testing.T, a, b *client) {
 // later runs a statement that is to wait, and gives its answer when it comes.
 func later(t *testing.T, c *client, text string) func() string {
 	t.Helper()
-	got := make(chan string, 1)
-	go func() { got <- c.answer(text) }()
-	select {
-	case early := <-got:
-		t.Errorf("%s did not wait: %s", text, early)
-		got <- early
-	case <-time.After(50 * time.Millisecond):
-	}
+	got := c.background(c.w, text)
 	return func() string { return <-got }
 }
 

@@ -42,7 +42,7 @@ func (c *client) background(w *world, text string) chan string {
 	pid := c.pid()
 	go func() { done <- c.answer(text) }()
 	watch := w.connect(c.t)
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if watch.answer(fmt.Sprintf("SELECT cardinality(pg_blocking_pids(%d)) > 0", pid)) == "t\nSELECT 1" {
 			return done
 		}
@@ -109,10 +109,10 @@ func lockTimeouts(t *testing.T, w *world, a, b *client, table string) {
 	b.want("SET statement_timeout = '20ms'", "SET")
 	b.want("UPDATE "+table+" SET v = 0", "canceling statement due to statement timeout (SQLSTATE 57014)")
 	b.want("SELECT pg_advisory_lock(900)", "canceling statement due to statement timeout (SQLSTATE 57014)")
-	b.want("SELECT pg_try_advisory_lock(900)", "f\nSELECT 1")
+	b.want("RESET statement_timeout; SELECT pg_try_advisory_lock(900)", "RESET\nf\nSELECT 1")
 	a.want("ROLLBACK; BEGIN; UPDATE "+table+" SET v = 9 WHERE id = 1", "ROLLBACK\nBEGIN\nUPDATE 1")
-	b.want("UPDATE "+table+" SET v = 0 WHERE id = 1", "canceling statement due to statement timeout (SQLSTATE 57014)")
-	b.want("SET statement_timeout = 0; SET lock_timeout = '1ms'", "SET\nSET")
+	b.want("SET statement_timeout = '20ms'; UPDATE "+table+" SET v = 0 WHERE id = 1", "SET\ncanceling statement due to statement timeout (SQLSTATE 57014)")
+	b.want("RESET statement_timeout; SET lock_timeout = '1ms'", "RESET\nSET")
 	b.want("UPDATE "+table+" SET v = 0 WHERE id = 1", late)
 	b.want("SET lock_timeout = 0; BEGIN; UPDATE "+table+" SET v = 2 WHERE id = 2; SET LOCAL lock_timeout = '1ms'", "SET\nBEGIN\nUPDATE 1\nSET")
 	b.want("UPDATE "+table+" SET v = 0 WHERE id = 1", late)

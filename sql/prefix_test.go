@@ -139,7 +139,7 @@ func TestPrefixSnapshots(t *testing.T) {
 	c.want("SET lock_timeout = '50ms'", "SET")
 	wantPart(c, "SELECT sherd.set_prefix('us/', '{postgres$0}')", "SQLSTATE 55P03") // it holds a lock on stock
 	old.want("COMMIT", "COMMIT")
-	c.want("DELETE FROM customers; RESET lock_timeout", "DELETE 1\nRESET")
+	c.want("RESET lock_timeout; DELETE FROM customers", "RESET\nDELETE 1")
 	c.want("CREATE TABLE alone (n int)", "CREATE TABLE")
 	before := c.one("SELECT clock_timestamp()")
 	c.want("SELECT sherd.set_prefix('us/', '{postgres$0}')", "0\nSELECT 1")

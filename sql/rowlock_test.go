@@ -190,7 +190,7 @@ func workQueue(t *testing.T, w *world, a, _ *client, table string) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		c := w.connect(t)
-		c.want("SET lock_timeout = '20s'", "SET")
+		c.want("SET lock_timeout = '60s'", "SET")
 		wg.Go(func() {
 			for {
 				var job int

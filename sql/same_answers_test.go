@@ -80,7 +80,7 @@ var state = regexp.MustCompile(`\((\w{5})\)$`)
 // run gives the answer when all that has committed is resolved: until then it holds its locks, which NOWAIT would meet.
 func (w *turns) run(session int, text string) string {
 	got := w.sessions[session].answer(text)
-	for deadline := time.Now().Add(30 * time.Second); w.unsettled(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); w.unsettled(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.world.t.Fatal("a commit is not resolved")
 		}

@@ -108,10 +108,10 @@ func TestSequenceLocks(t *testing.T) {
 	b.want("SELECT nextval('s')", "2\nSELECT 1")
 	b.want("SET lock_timeout = '1ms'; DROP SEQUENCE s", "SET\ncanceling statement due to lock timeout (SQLSTATE 55P03)")
 	a.want("COMMIT", "COMMIT")
-	b.want("BEGIN; ALTER SEQUENCE s RESTART WITH 90; SELECT nextval('s')", "BEGIN\nALTER SEQUENCE\n90\nSELECT 1")
+	b.want("RESET lock_timeout; BEGIN; ALTER SEQUENCE s RESTART WITH 90; SELECT nextval('s')", "RESET\nBEGIN\nALTER SEQUENCE\n90\nSELECT 1")
 	a.want("SET lock_timeout = '1ms'; SELECT nextval('s')", "SET\ncanceling statement due to lock timeout (SQLSTATE 55P03)")
 	b.want("COMMIT", "COMMIT")
-	a.want("SELECT nextval('s'), currval('s')", "91|91\nSELECT 1")
+	a.want("RESET lock_timeout; SELECT nextval('s'), currval('s')", "RESET\n91|91\nSELECT 1")
 }
 
 // TestSequenceRights: a sequence is its owner's.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,6 +50,9 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
+// patience is what a test gives the machine, however busy it is.
+const patience = 2 * time.Minute
+
 func newWorld(t *testing.T) *world { return newWorldOf(t, 3) }
 
 // newWorldOf makes a world of that many fragments. One is asked directly, several as if they were other nodes'.
@@ -61,7 +65,10 @@ func newWorldOf(t *testing.T, fragments int) *world {
 func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*cluster.Config)) *world {
 	t.Helper()
 	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	if os.Getenv("SHERD_TEST_LOG") != "" {
+		quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: quiet})
 	must(t, err)
@@ -105,6 +112,7 @@ func must(t *testing.T, err error) {
 // client is a session and what it answered.
 type client struct {
 	t   *testing.T
+	w   *world
 	s   *sql.Session
 	ctx context.Context // of statements, nil: the test's
 }
@@ -116,7 +124,7 @@ func (w *world) connectAs(t *testing.T, user string, h sql.Handle) *client {
 	s, err := w.server.NewSession(t.Context(), sql.StartupParams{User: user, Database: "postgres", PID: w.pids.Add(1), Handle: h})
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &client{t: t, s: s}
+	return &client{t: t, w: w, s: s}
 }
 
 // answer runs a query string and gives rows, tags and the error, one a line.

@@ -38,5 +38,5 @@ func TestTimeoutOfAllRuns(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	a.want("SELECT count(*) FROM made", "0\nSELECT 1")
+	a.want("RESET statement_timeout; SELECT count(*) FROM made", "RESET\n0\nSELECT 1")
 }

@@ -123,13 +123,13 @@ func timeouts(t *testing.T, a, b *client, table string) {
 	a.want("SET lock_timeout = '20ms'", "SET")
 	a.want("UPDATE "+table+" SET v = 3 WHERE id = 1", "canceling statement due to lock timeout (SQLSTATE 55P03)")
 	b.want("COMMIT", "COMMIT")
-	a.want("UPDATE "+table+" SET v = 3 WHERE id = 1", "UPDATE 1")
+	a.want("RESET lock_timeout; UPDATE "+table+" SET v = 3 WHERE id = 1", "RESET\nUPDATE 1")
 }
 
 func sessionEnd(t *testing.T, a, b *client, table string) {
 	b.want("BEGIN; UPDATE "+table+" SET v = 2 WHERE id = 1; DECLARE c CURSOR FOR SELECT * FROM "+table+" ORDER BY id; FETCH 1 FROM c; SELECT 1 / 0",
 		"BEGIN\nUPDATE 1\nDECLARE CURSOR\n1|2\nFETCH 1\ndivision by zero (SQLSTATE 22012)")
-	a.want("SET statement_timeout = '10s'", "SET")
+	a.want("SET statement_timeout = '60s'", "SET")
 	a.want("UPDATE "+table+" SET v = 3 WHERE id = 1", "UPDATE 1")
 	b.want("ROLLBACK; BEGIN; UPDATE "+table+" SET v = 2 WHERE id = 1", "ROLLBACK\nBEGIN\nUPDATE 1")
 	b.s.Close()
