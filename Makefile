@@ -16,7 +16,7 @@
 
 GO ?= go
 # Packages whose code runs concurrently.
-CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster/... ./pgwire ./sql
+CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster/... ./pgwire ./internal/recent ./sql/parse ./sql
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 build:

@@ -2,11 +2,10 @@ package sql
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/forward"
@@ -45,55 +44,14 @@ type programKey struct {
 	ambient  string // what it depends on of the session's settings
 }
 
-// programCache keeps programs by text, the most recently used.
-type programCache struct {
-	mu    sync.Mutex
-	max   int
-	items map[programKey]*program // guarded by mu
-	order []programKey            // guarded by mu; first in, first out
-	bytes int                     // of their texts; guarded by mu
-}
+// programCache keeps the programs of texts that come again.
+type programCache = recent.Cache[programKey, *program]
 
 // A program takes a hundred times what its text takes where that is a list of values.
 const (
 	programText  = 16 << 10 // of longer texts the programs are not kept
 	programBytes = 512 << 10
 )
-
-func newProgramCache(n int) *programCache {
-	return &programCache{max: n, items: map[programKey]*program{}}
-}
-
-func (c *programCache) get(k programKey, version uint64) *program {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p := c.items[k]; p != nil && p.version == version {
-		return p
-	}
-	return nil
-}
-
-func (c *programCache) put(k programKey, p *program) {
-	if len(k.text) > programText {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.items[k]; !ok {
-		c.order = append(c.order, k)
-		c.bytes += len(k.text)
-	}
-	c.items[k] = p
-	n := 0
-	for len(c.order)-n > c.max || c.bytes > programBytes {
-		delete(c.items, c.order[n])
-		c.bytes -= len(c.order[n].text)
-		n++
-	}
-	if n > 0 {
-		c.order = slices.Clone(c.order[n:])
-	}
-}
 
 // program gives the program of a query, cached or made now.
 func (s *Session) program(ctx context.Context, stmt parse.Statement, params []types.OID) (p *program, err error) {
@@ -109,7 +67,7 @@ func (s *Session) programNow(stmt parse.Statement, params []types.OID) (*program
 	view := s.view()
 	s.freshen()
 	k := programKey{s.database, stmt.Text(), typeKey(params), s.ambient}
-	if p := s.db.programs.get(k, view.DefinitionVersion()); p != nil && !s.drafted() {
+	if p, ok := s.db.programs.Get(k); ok && p.version == view.DefinitionVersion() && !s.drafted() {
 		return p, nil
 	}
 	q, types, err := analyze.Statement(s.analysis(view, stmt.Source), stmt.Node, params)
@@ -126,7 +84,9 @@ func (s *Session) programNow(stmt parse.Statement, params []types.OID) (*program
 	p.stmt = stmt
 	if !s.drafted() {
 		s.observe(view, p.tables)
-		s.db.programs.put(k, p)
+		if len(k.text) <= programText {
+			s.db.programs.Put(k, len(k.text), p)
+		}
 	}
 	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/recent"
 	"github.com/sherddb/sherd/internal/scramsecret"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/locks"
@@ -71,7 +72,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{
-		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: newProgramCache(cachedStatements), exprs: analyze.NewTableCache(),
+		cfg: cfg, trees: parse.NewCache(cachedStatements), programs: recent.New[programKey, *program](cachedStatements, programBytes), exprs: analyze.NewTableCache(),
 		started: time.Now(), sessions: map[uint32]*Session{}, counters: map[catalog.OID]*counters{}, held: map[heldName]*locks.Owner{}, adopting: map[catalog.OID]error{},
 	}
 	if cfg.Deadlocks == nil {

@@ -47,3 +47,15 @@ func TestLimitOf(t *testing.T) {
 		}
 	}
 }
+
+// TestPercentOf lets the heap grow to the same size where less lives, and to twice what lives where that is more.
+func TestPercentOf(t *testing.T) {
+	for _, x := range []struct {
+		live int64
+		want int
+	}{{0, 1000}, {8, 1000}, {16, 600}, {28, 300}, {56, 100}, {80, 100}, {112, 100}, {4000, 100}} {
+		if got := percentOf(x.live << 20); got != x.want {
+			t.Errorf("where %d MiB live, %d percent of garbage, not %d", x.live, got, x.want)
+		}
+	}
+}

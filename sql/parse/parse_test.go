@@ -118,6 +118,9 @@ func TestFreeText(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	c := NewCache(2)
+	if _, err := c.Parse("SELECT 1"); err != nil || c.Len() != 0 {
+		t.Error(c.Len(), err)
+	}
 	a, _ := c.Parse("SELECT 1")
 	b, _ := c.Parse("SELECT 1")
 	if a[0].Node != b[0].Node {

@@ -1,0 +1,92 @@
+// Package recent keeps what was made of keys that come again and again, as the texts of statements do.
+//
+// Clients that write values into their statements send each text once. So what is made of a key is kept when the key comes for the second time within the last
+// few thousand: else thousands of programs that nobody asks for would live at any time, and the collector would walk through them again and again. That, and not
+// the order in which things go, is why this is not a library's cache: those that look at how often a key comes do so once they are full.
+package recent
+
+import (
+	"container/list"
+	"hash/maphash"
+	"sync"
+)
+
+// Cache keeps values by key, those that were used last. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	limit, most int
+	seed        maphash.Seed
+
+	mu    sync.Mutex
+	items map[K]*list.Element // guarded by mu
+	order *list.List          // guarded by mu; of *item, the last used first
+	size  int                 // guarded by mu
+	came  [2]map[uint64]bool  // guarded by mu; hashes of keys that came once: the last limit at most, and as many before
+}
+
+type item[K comparable, V any] struct {
+	key   K
+	value V
+	size  int
+}
+
+// New makes a cache of at most limit values, whose sizes, as Put is told them, add up to most at most.
+func New[K comparable, V any](limit, most int) *Cache[K, V] {
+	return &Cache[K, V]{
+		limit: limit, most: most, seed: maphash.MakeSeed(), items: map[K]*list.Element{}, order: list.New(),
+		came: [2]map[uint64]bool{{}, {}},
+	}
+}
+
+// Get gives the value of a key.
+func (c *Cache[K, V]) Get(k K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.items[k]
+	if e == nil {
+		return value, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*item[K, V]).value, true
+}
+
+// Put gives a key's value, which is kept where the key has come before.
+func (c *Cache[K, V]) Put(k K, size int, value V) {
+	hash := maphash.Comparable(c.seed, k)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.items[k]; e != nil {
+		e.Value.(*item[K, V]).value = value
+		c.order.MoveToFront(e)
+		return
+	}
+	if !c.again(hash) {
+		return
+	}
+	c.items[k] = c.order.PushFront(&item[K, V]{k, value, size})
+	c.size += size
+	for c.order.Len() > c.limit || c.size > c.most {
+		last := c.order.Remove(c.order.Back()).(*item[K, V])
+		delete(c.items, last.key)
+		c.size -= last.size
+	}
+}
+
+// again tells whether a key has come before. It is called with mu held.
+func (c *Cache[K, V]) again(hash uint64) bool {
+	if c.came[0][hash] || c.came[1][hash] {
+		return true
+	}
+	if len(c.came[0]) >= c.limit {
+		c.came[0], c.came[1] = c.came[1], c.came[0]
+		clear(c.came[0])
+	}
+	c.came[0][hash] = true
+	return false
+}
+
+// Len gives the number of values that are kept.
+func (c *Cache[K, V]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.order.Len()
+}
