@@ -114,6 +114,7 @@ func TestMoveOfDropped(t *testing.T) {
 	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$2', wait => true)")
 	nothing()
 	c.answer("SELECT sherd.move_buckets('postgres', 0, " + quarter + ", 'postgres$0', wait => true)")
+	w.awaitDeleted(t) // the deletions have come too, and the move has started jobs for them
 	again()
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 	must(t, w.host.RemoveLeftovers(t.Context()))
