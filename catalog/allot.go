@@ -60,19 +60,24 @@ func (c *Catalog) NewJobIDs(ctx context.Context, n int) (first uint64, err error
 // NextIDs takes n numbers, from 1, for ids of a table's documents that the server completes (orders/17-A), and gives the first. Numbers are
 // unique per table in the cluster and never given twice. Error: 42P01 for a table that is not there.
 func (c *Catalog) NextIDs(ctx context.Context, table OID, n uint64) (uint64, error) {
-	data, err := encodeAllotment(allotment{table: table, ids: n})
-	if err != nil {
-		return 0, fmt.Errorf("catalog: encode allotment: %w", err)
-	}
-	a, err := c.propose(ctx, data)
+	a, err := c.proposeAllotment(ctx, allotment{table: table, ids: n})
 	return a.firstID, err
 }
 
 func (c *Catalog) allot(ctx context.Context, want allotment) (counters, error) {
+	a, err := c.proposeAllotment(ctx, want)
+	return a.first, err
+}
+
+// proposeAllotment takes numbers. Whether they were taken where ctx has cut that off does not matter: nobody uses them.
+func (c *Catalog) proposeAllotment(ctx context.Context, want allotment) (applied, error) {
 	data, err := encodeAllotment(want)
 	if err != nil {
-		return counters{}, fmt.Errorf("catalog: encode allotment: %w", err)
+		return applied{}, fmt.Errorf("catalog: encode allotment: %w", err)
 	}
 	a, err := c.propose(ctx, data)
-	return a.first, err
+	if err != nil && ctx.Err() != nil {
+		err = cancelledWait(ctx)
+	}
+	return a, err
 }

@@ -226,7 +226,7 @@ func (c *Catalog) Update(ctx context.Context, f func(*View, *Change) error) (*Vi
 		var version uint64
 		version, err = c.Apply(ctx, ch)
 		if err == nil {
-			return c.WaitVersion(ctx, version)
+			return c.WaitVersion(writing(ctx), version)
 		}
 		if !IsConflict(err) {
 			return nil, err

@@ -107,10 +107,27 @@ func (c *Catalog) isCoordinated(id TransactionID) bool {
 	return c.coordinated[id]
 }
 
+type answered struct{}
+
+// Answered gives a context whose end cuts nothing off that is being written: the caller is told what became of it, where the log can tell. What has not been
+// written yet ends with it.
+func Answered(ctx context.Context) context.Context { return context.WithValue(ctx, answered{}, true) }
+
+// writing gives the context with which something is written, and waited for.
+func writing(ctx context.Context) context.Context {
+	if ctx.Value(answered{}) != nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
 // proposeWhenFree proposes a change; where it collides with a prepared one it waits for that one's decision first.
 func (c *Catalog) proposeWhenFree(ctx context.Context, data []byte) (applied, error) {
 	for {
-		a, err := c.propose(ctx, data)
+		if ctx.Err() != nil {
+			return applied{}, cancelledWait(ctx)
+		}
+		a, err := c.propose(writing(ctx), data)
 		var busy *busyError
 		if !errors.As(err, &busy) {
 			return a, err

@@ -149,9 +149,10 @@ func (p *stepwise) steps(ctx context.Context) error {
 	return p.put(ctx, p.next, nil)
 }
 
-// put makes next the definition of the table, which nobody else changes meanwhile.
+// put makes next the definition of the table, which nobody else changes meanwhile. A statement that is cancelled is not cut off while that is being written: whether the
+// step was taken decides about what follows.
 func (p *stepwise) put(ctx context.Context, next *catalog.Table, more func(*catalog.View, *catalog.Change) error) error {
-	view, err := p.s.db.cfg.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+	view, err := p.s.db.cfg.Catalog.Update(catalog.Answered(ctx), func(v *catalog.View, ch *catalog.Change) error {
 		if t := v.Table(p.was.OID); t == nil || t.Version != p.was.Version {
 			return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 				WithDetail(`The definition of table "%s" was changed by another node at the same time.`, p.was.Name)
@@ -180,10 +181,13 @@ func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
 	job.Node = cat.Self()
 	building := p.next.Clone()
 	building.Index(x.OID).State = catalog.IndexBuilding
-	if err := p.put(ctx, building, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job) }); err != nil {
+	err = p.put(ctx, building, func(_ *catalog.View, ch *catalog.Change) error { return ch.PutJob(job) })
+	if err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return err
 	}
-	err = p.outer.barrier(ctx, p.was.OID)
+	if err == nil {
+		err = p.outer.barrier(ctx, p.was.OID)
+	}
 	if err == nil {
 		err = p.fill(ctx, x.OID, job)
 	}
@@ -281,11 +285,22 @@ func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardma
 }
 
 // abandon takes away an index that could not be finished: first out of the definition, then, when nobody keeps it any more, what it has stored. That
-// may take as long as somebody's transaction, so nobody waits for it; if it fails, the next start does it.
+// may take as long as somebody's transaction, so nobody waits for it; if it fails, the next start does it. Where the log did not say what became of the last change, the
+// job tells whether there is anything to take away: it is there from the index's first definition until the index is public.
 func (p *stepwise) abandon(job *catalog.Job) {
 	db, tag := p.s.db, locks.Table(p.s.database, p.was.OID)
 	ctx, cat := context.Background(), db.cfg.Catalog
-	_, err := cat.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Unbuild(job) })
+	building := false
+	_, err := cat.Current(ctx)
+	if err == nil {
+		_, err = cat.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
+			building = v.Job(job.ID) != nil
+			return ch.Unbuild(job)
+		})
+	}
+	if err == nil && !building {
+		return
+	}
 	if err != nil {
 		db.cfg.Logger.Warn("an index that could not be built is taken away at the next start", "job", job.ID, "error", err)
 		return
