@@ -3,13 +3,14 @@ package integration
 import (
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/internal/faultnet"
 )
 
 // TestUpgradeOfPrograms upgrades a cluster with two programs, node by node: the newer one joins the older cluster; the upgrade cannot be made final while a node
@@ -66,7 +67,11 @@ type upgrade struct {
 func (u *upgrade) command(program string, n int) Command {
 	u.t.Helper()
 	if u.addrs[n] == "" {
-		u.addrs[n] = freeAddr(u.t)
+		addr, err := faultnet.FreeAddr() // a node that comes back is looked for where it was
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		u.addrs[n] = addr
 	}
 	flags := []string{"--node-addr", u.addrs[n], "--fragments", "1", "--replication-factor", "3"}
 	if n > 1 && u.nodes[n] == nil {
@@ -133,15 +138,4 @@ func (u *upgrade) write(n int) {
 	if got := One[int](u.t, conn, "SELECT count(*)::int FROM t"); got != u.rows {
 		u.t.Fatalf("%d rows of %d", got, u.rows)
 	}
-}
-
-// freeAddr gives an address that nobody listens at: a node that comes back is looked for where it was.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/sherddb/sherd/integration"
+	"github.com/sherddb/sherd/internal/faultnet"
 )
 
 // Ports of every node in a namespace of its own.
@@ -119,15 +121,10 @@ func (c *Cluster) join(n, at *Node) error {
 
 // port gives an address of a node: on loopback a port that is free, which is then its own for good.
 func (c *Cluster) port(node, port int) (string, error) {
-	host := c.network.Address(node)
 	if c.network.Cuts() {
-		return net.JoinHostPort(host, strconv.Itoa(port)), nil
+		return net.JoinHostPort(c.network.Address(node), strconv.Itoa(port)), nil
 	}
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+	return faultnet.FreeAddr()
 }
 
 // Token asks the first node that answers for a token with which a node may join.

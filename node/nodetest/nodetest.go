@@ -78,7 +78,7 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	c.t.Helper()
 	n := &Node{cluster: c, number: uint32(len(c.nodes) + 1)}
 	n.Config = node.Config{
-		Data: filepath.Join(c.t.TempDir(), "data"), SQLAddr: "127.0.0.1:0", NodeAddr: c.freeAddr(n.number), Logger: c.log.With("on", n.number),
+		Data: filepath.Join(c.t.TempDir(), "data"), SQLAddr: c.freeAddr(n.number), NodeAddr: c.freeAddr(n.number), Logger: c.log.With("on", n.number),
 		Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) },
 		Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 			return c.Net.Dial(ctx, Host(n.number), c.host(addr), addr)
@@ -100,23 +100,13 @@ func (c *Cluster) Add(configure ...func(number uint32, cfg *node.Config)) *Node 
 	return n
 }
 
-// given counts the addresses that the nodes of this process were given.
-var given atomic.Uint32
-
-// freeAddr finds an address for a node, and keeps its host in mind: others connect to it before its start is over, and after the next. It is of a loopback
-// address of this process and node, where there is more than one: nobody else takes the port while the node does not listen.
+// freeAddr finds an address for a node, and keeps its host in mind: others connect to it before its start is over, and after the next.
 func (c *Cluster) freeAddr(number uint32) string {
 	c.t.Helper()
-	pid := os.Getpid()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, 1+given.Add(1)%250))
-	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
+	addr, err := faultnet.FreeAddr()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	l.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hosts[addr] = Host(number)
