@@ -143,23 +143,36 @@ func (h *Host) look() {
 	}
 }
 
-// HandOver lets other nodes lead what this one leads, where they can; it is about to go. Until patience is over a fragment waits for the transactions
+// HandOver lets other nodes lead what this one leads, where they can. Until patience is over a fragment waits for the transactions
 // that use it: one fragment at a time, a little each time, since transactions may need one fragment to be through with another.
 func (h *Host) HandOver(ctx context.Context, patience time.Duration) error {
+	return h.handOver(ctx, patience, func(*storage.Replica) {})
+}
+
+// Leave is HandOver of a node that is about to go. Others do not know that, and may hand it what it is wanted to lead: nobody begins in what it has handed over,
+// and it hands that over again.
+func (h *Host) Leave(ctx context.Context, patience time.Duration) error {
+	return h.handOver(ctx, patience, (*storage.Replica).Retire)
+}
+
+func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func(*storage.Replica)) error {
 	until := time.Now().Add(patience)
 	ctx, cancel := context.WithTimeout(ctx, patience+handOverTime)
 	defer cancel()
-	left := h.all()
 	for {
 		var errs []error
-		var again []*storage.Replica
-		for _, r := range left {
+		leads := false
+		for _, r := range h.all() {
 			if err := r.HandOver(ctx, !time.Now().Before(until)); err != nil {
 				errs = append(errs, fmt.Errorf("fragment %d: %w", r.ID(), err))
-				again = append(again, r)
+			} else {
+				handed(r)
 			}
 		}
-		if left = again; len(left) == 0 || ctx.Err() != nil {
+		for _, r := range h.all() { // what was handed over first may be back
+			leads = leads || r.Term() != 0 && !r.Alone()
+		}
+		if !leads || ctx.Err() != nil {
 			return errors.Join(errs...)
 		}
 		select {

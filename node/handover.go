@@ -30,7 +30,7 @@ func (n *Node) handOver(patience time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience+endTime)
 	defer cancel()
-	if err := n.host.HandOver(ctx, patience); err != nil {
+	if err := n.host.Leave(ctx, patience); err != nil {
 		n.cfg.Logger.Info("leadership was not handed over; the others choose a leader by themselves", "why", err)
 	}
 	if err := n.catalog.HandOver(ctx); err != nil {

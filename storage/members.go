@@ -169,6 +169,13 @@ func (r *Replica) inUse() bool {
 	return false
 }
 
+// Retire lets nobody begin here any more, also where leadership comes back: the node is about to go. It does nothing where there is no other replica.
+func (r *Replica) Retire() {
+	if !r.Alone() && r.retired.CompareAndSwap(false, true) {
+		r.yielding.Add(1)
+	}
+}
+
 // HandOver lets another replica lead, if this one does and there is another: ErrInUse where transactions use this one, unless it must.
 func (r *Replica) HandOver(ctx context.Context, must bool) error {
 	if r.term.Load() == 0 || r.Alone() {

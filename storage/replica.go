@@ -53,6 +53,7 @@ type Replica struct {
 	term         atomic.Uint64                 // in which this replica leads and serves, 0 otherwise; changed under pmu
 	over         atomic.Pointer[chan struct{}] // closed when that ends; changed under pmu
 	yielding     atomic.Int32                  // not 0: it is about to let another lead, and nobody may begin here
+	retired      atomic.Bool                   // yielding counts this for good (Retire)
 
 	smu        sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by smu

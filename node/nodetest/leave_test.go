@@ -1,0 +1,82 @@
+package nodetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/node"
+	"github.com/sherddb/sherd/storage"
+	"github.com/sherddb/sherd/txn"
+)
+
+// TestLeadershipWhileLeaving: a node that ends waits for a transaction in one fragment, and meanwhile is handed the lead of another, as it is wanted to have.
+// Who works there loses nothing when it is gone.
+func TestLeadershipWhileLeaving(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments = 6 })
+	exec(t, c, 1, "CREATE TABLE acc (id text PRIMARY KEY, doc jsonb)")
+	replicated(c, 3)
+	const leaves, stays = 3, 1
+	var led []txn.FragmentID
+	replica := func(node uint32, f txn.FragmentID) *storage.Replica {
+		r, err := c.Node(node).Host().Replica(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	c.Await("node 3 leads what it is wanted to", func() bool {
+		led = nil
+		for _, f := range c.Node(stays).Catalog().View().Database(catalog.PostgresDB).Fragments {
+			if f.Nodes[0] == leaves {
+				led = append(led, f.ID)
+			}
+		}
+		return len(led) == 2 && !slices.ContainsFunc(led, func(f txn.FragmentID) bool { return replica(leaves, f).Term() == 0 })
+	})
+	row := func(f txn.FragmentID) string {
+		for _, r := range c.Node(stays).Catalog().View().Database(catalog.PostgresDB).Map.Ranges() {
+			if r.Fragment == f {
+				return fmt.Sprintf("row$@%d", r.Lo)
+			}
+		}
+		t.Fatal("a fragment without buckets")
+		return ""
+	}
+	busy, back := led[0], led[1]
+	exec(t, c, stays, "INSERT INTO acc VALUES ($1, '0'), ($2, '0')", row(busy), row(back))
+
+	ctx, one, two := c.context(), c.Node(stays).Connect(t), c.Node(stays).Connect(t)
+	run := func(text string, args ...any) {
+		t.Helper()
+		if _, err := one.Exec(ctx, text, args...); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	run("BEGIN")
+	run("UPDATE acc SET doc = '1' WHERE id = $1", row(busy))
+	before := replica(leaves, back).Term()
+	if err := replica(leaves, back).HandOver(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Node(leaves).StopWithin(Timeout)
+	}()
+	there := replica(leaves, back)
+	c.Await("the node that leaves is handed the lead again", func() bool { return there.Term() > before })
+	if _, err := two.Exec(ctx, "BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Exec(ctx, "UPDATE acc SET doc = '1' WHERE id = $1", row(back)); err != nil {
+		t.Fatal(err)
+	}
+	run("COMMIT")
+	<-ended
+	if _, err := two.Exec(ctx, "COMMIT"); err != nil {
+		t.Errorf("of a fragment that was led by the node that left: %v", err)
+	}
+}
