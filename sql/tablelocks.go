@@ -101,6 +101,7 @@ func (s *Session) lockWaits() *exec.LockWaits {
 	logger, pid, waits := s.db.cfg.Logger, s.start.PID, s.db.cfg.Deadlocks
 	return &exec.LockWaits{
 		After: max(s.milliseconds("deadlock_timeout"), time.Millisecond),
+		Waits: func() bool { return len(blockers(waits.Waits())[pid]) > 0 },
 		Still: func(doing string, waited time.Duration) {
 			logger.Info("still waiting for a lock", "pid", pid, "lock", "row", "object", doing, "waited", waited,
 				"blocked_by", blockers(waits.Waits())[pid])

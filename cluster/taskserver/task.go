@@ -253,6 +253,7 @@ func (t *task) lockWaits() *exec.LockWaits {
 	}
 	return &exec.LockWaits{
 		After: time.Duration(t.begin.LockWaitsMicros) * time.Microsecond,
+		Waits: func() bool { return len(t.c.s.cfg.Host.Deadlocks().Blockers(t.h.id)) > 0 },
 		Still: func(doing string, waited time.Duration) {
 			w := &pb.TaskWaiting{}
 			for _, p := range t.c.s.cfg.Host.Deadlocks().Blockers(t.h.id) {
