@@ -68,7 +68,7 @@ func (n *Net) Take(ctx context.Context, r *pb.TableLockRequest) (*pb.TableLockAn
 		if h != nil {
 			o = h.owner // does not wait for what it holds itself
 		}
-		return answer(&pb.TableLockAnswer{}, o.Barrier(ctx, tag)), nil
+		return answer(ctx, &pb.TableLockAnswer{}, o.Barrier(ctx, tag))
 	}
 	h := n.holder(m, id, r.Owner.Session)
 	select {
@@ -90,18 +90,22 @@ func (n *Net) Take(ctx context.Context, r *pb.TableLockRequest) (*pb.TableLockAn
 	if gone {
 		h.owner.Release()
 	}
-	return answer(a, err), nil
+	return answer(ctx, a, err)
 }
 
-func answer(a *pb.TableLockAnswer, err error) *pb.TableLockAnswer {
+// answer gives what is said of an attempt. That the time of a request is over is no answer: it is the asker's to say why it was bounded, whose clock for it may
+// run a moment longer.
+func answer(ctx context.Context, a *pb.TableLockAnswer, err error) (*pb.TableLockAnswer, error) {
 	switch {
 	case errors.Is(err, locks.ErrNotAvailable):
 		a.NotAvailable = true
+	case err != nil && ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
 	case err != nil:
 		e := pgerr.From(err)
 		a.Sqlstate, a.Message, a.Detail, a.Hint = e.Code, e.Message, e.Detail, e.Hint
 	}
-	return a
+	return a, nil
 }
 
 // holder gives what a transaction holds here, at first nothing.
