@@ -64,6 +64,8 @@ type Config struct {
 	KeepVersions time.Duration
 	// Version is what the node speaks, as another release would; zero is this release's.
 	Version door.Version
+	// Election is how long the leader of a fragment may be silent before the others choose another; 0 is a second.
+	Election time.Duration
 	// CertificateLook is how often certificates and their authority are looked at; 0 is a minute.
 	CertificateLook time.Duration
 	// LockPatience is how long a lock of a table waits for a node that cannot be asked; 0 is 30 s.

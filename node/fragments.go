@@ -35,7 +35,7 @@ func (n *Node) buildFragments() {
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
-		Storage: storage.Config{Fault: n.cfg.AtStep, GCTTL: n.cfg.KeepVersions},
+		Storage: storage.Config{Fault: n.cfg.AtStep, GCTTL: n.cfg.KeepVersions, Election: n.cfg.Election},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),

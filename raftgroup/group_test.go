@@ -135,7 +135,7 @@ func TestMoveToDevice(t *testing.T) {
 
 // TestStartIsFast: a group of one voter leads without having waited for the heartbeat of another.
 func TestStartIsFast(t *testing.T) {
-	open(t, t.TempDir(), Options{election: 10 * patience})
+	open(t, t.TempDir(), Options{Election: 10 * patience})
 }
 
 func TestClosedGroupRefuses(t *testing.T) {

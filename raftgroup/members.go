@@ -55,7 +55,7 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 var ErrNobodyThere = errors.New("raftgroup: no voter that could lead answers")
 
 // transferContact is how fresh a voter's last answer must be for it to be handed leadership: a few heartbeats.
-const transferContact = electionTimeout / 2
+func (g *Group) transferContact() time.Duration { return g.opts.Election / 2 }
 
 // Transfer hands leadership to another voter. It ends when that has been told to stand for election and this server does not lead any more, OnFollower
 // included; nil leaves the choice to the group: the voter that has most. Only one that has just answered is handed it, else ErrNobodyThere: Raft's
@@ -97,7 +97,7 @@ func (g *Group) successor(to *raft.Server) *raft.Server {
 		if s.Suffrage != raft.Voter || s.ID == g.opts.ID || to != nil && s.ID != to.ID {
 			continue
 		}
-		if p := g.Progress(s.ID); time.Since(p.Contact) < transferContact && (best == nil || p.Match > most) {
+		if p := g.Progress(s.ID); time.Since(p.Contact) < g.transferContact() && (best == nil || p.Match > most) {
 			best, most = &s, p.Match
 		}
 	}

@@ -15,7 +15,7 @@ const MaxEntry = 16 << 20
 const (
 	maxAppendEntries   = 256                    // entries of one batch: shares an fsync, bounds memory
 	commitTimeout      = 500 * time.Millisecond // idle heartbeat of commit indexes; halves idle CPU at 128 groups
-	electionTimeout    = time.Second
+	defaultElection    = time.Second
 	defaultSegmentSize = 16 << 20
 	defaultThreshold   = 8192
 	defaultTrailing    = 1024
@@ -65,9 +65,10 @@ type Options struct {
 	// error puts it off, unless it must be: it was put off for long.
 	BeforeTransfer func(ctx context.Context, must bool) (after func(), err error)
 
-	Logger *slog.Logger // default slog.Default()
+	// Election is how long a leader may be silent before the others choose another; twice as long as it may be without answers itself. Default 1 s.
+	Election time.Duration
 
-	election time.Duration // default electionTimeout; long in tests that want no election but the one they ask for
+	Logger *slog.Logger // default slog.Default()
 }
 
 func (o *Options) setDefaults() {
@@ -86,8 +87,8 @@ func (o *Options) setDefaults() {
 	if o.TrailingLogs == 0 {
 		o.TrailingLogs = defaultTrailing
 	}
-	if o.election == 0 {
-		o.election = electionTimeout
+	if o.Election == 0 {
+		o.Election = defaultElection
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -97,9 +98,9 @@ func (o *Options) setDefaults() {
 func (o *Options) raftConfig(notify chan<- bool) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = o.ID
-	c.HeartbeatTimeout = o.election
-	c.ElectionTimeout = o.election
-	c.LeaderLeaseTimeout = o.election / 2
+	c.HeartbeatTimeout = o.Election
+	c.ElectionTimeout = o.Election
+	c.LeaderLeaseTimeout = o.Election / 2
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppendEntries
 	c.BatchApplyCh = true

@@ -42,7 +42,7 @@ func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.T
 func TestTransferToTheDead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	const calm = 20 * time.Second // nobody loses the lead since the machine stands still for a moment
+	const calm = 8 * time.Second // nobody loses the lead since the machine stands still for a moment
 	var trans []*answers
 	for _, id := range []raft.ServerAddress{"a", "b", "c"} {
 		_, mem := raft.NewInmemTransportWithTimeout(id, 10*time.Second)
@@ -53,10 +53,10 @@ func TestTransferToTheDead(t *testing.T) {
 		}
 		trans = append(trans, &answers{InmemTransport: mem, at: map[raft.ServerID]time.Time{}})
 	}
-	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0], election: calm})
+	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0], Election: calm})
 	groups := map[raft.ServerID]*Group{}
 	for i, id := range []raft.ServerID{"b", "c"} {
-		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true, election: calm})
+		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true, Election: calm})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestTransferToTheDead(t *testing.T) {
 	trans[0].Disconnect("c")
 	trans[1].Disconnect("c")
 	trans[2].DisconnectAll()
-	for time.Since(a.Progress("c").Contact) < transferContact {
+	for time.Since(a.Progress("c").Contact) < a.transferContact() {
 		apply()
 	}
 	if err := a.Transfer(ctx, &raft.Server{ID: "c", Address: "c"}); !errors.Is(err, ErrNobodyThere) {

@@ -57,6 +57,7 @@ type Config struct {
 
 	GCTTL        time.Duration // old versions are kept that long; default 15 min
 	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s
+	Election     time.Duration // raftgroup.Options.Election
 	RecoverLive  time.Duration // the same where its stage is here, so that its coordinator may be at work; default 10 min
 	MaxStage     int64         // bytes of one transaction's staged writes, on disk; default 64 GiB
 	StageMemory  int64         // bytes of them that may be in memory; default 4 MiB

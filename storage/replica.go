@@ -152,7 +152,7 @@ func (r *Replica) open() (err error) {
 		ID: r.cfg.Node, Transport: r.cfg.Transport, Peers: r.cfg.Peers, Join: r.cfg.Join,
 		Snapshots: r.snaps, Recover: r.machine.recover, WrapLog: r.guardLog,
 		SegmentSize: r.cfg.LogSegment, SnapshotThreshold: r.cfg.LogEntries, TrailingLogs: trailingEntries,
-		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Logger: r.cfg.Logger,
+		OnLeader: r.lead, OnFollower: r.follow, BeforeTransfer: r.yield, Election: r.cfg.Election, Logger: r.cfg.Logger,
 	})
 	return err
 }
