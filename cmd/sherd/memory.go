@@ -22,7 +22,7 @@ const (
 )
 
 // A node of which little lives would be collected after each few MiB of garbage, several times a second under load, and that took a third of the processor time
-// of an insert. So it is collected when its heap has grown to heapFloor at least; heapSparse bounds that where next to nothing lives.
+// of an insert. So without large transactions it is collected when its heap has grown to heapFloor at least; heapSparse bounds that where next to nothing lives.
 const (
 	heapFloor  = 112 << 20
 	heapSparse = 1000 // percent of what lives
@@ -68,15 +68,15 @@ func limitMemory(ctx context.Context, large func() bool) {
 			}
 			metrics.Read(sample)
 			live := int64(sample[0].Value.Uint64())
-			next := int64(math.MaxInt64)
+			next, p := int64(math.MaxInt64), percentOf(live)
 			if large() {
-				next = limitOf(live)
+				next, p = limitOf(live), 100
 			}
 			if next-next/32 > limit || next < limit-limit/8 { // setting it stops the world
 				limit = next
 				debug.SetMemoryLimit(limit)
 			}
-			if p := percentOf(live); !fixed && (p-p/8 > percent || p+p/8 < percent) { // so does this
+			if !fixed && (p-p/8 > percent || p+p/8 < percent) { // so does this
 				percent = p
 				debug.SetGCPercent(percent)
 			}
