@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/sparse"
@@ -16,7 +15,7 @@ import (
 func TestCrashOfDefiningTransaction(t *testing.T) {
 	const steps = 9
 	for last := range steps {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
 		defer cancel()
 		dir := t.TempDir()
 		c := openCatalog(t, dir)

@@ -74,7 +74,7 @@ func keys(t *testing.T, h *Host, fragment, table uint32) int {
 // TestDroppedStorageIsDeletedAfterRestart has a host begin with a job that an earlier one left.
 func TestDroppedStorageIsDeletedAfterRestart(t *testing.T) {
 	const gone, kept = 20000, 20001
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
 	defer cancel()
 	dir := t.TempDir()
 	c := openCatalog(t, dir)

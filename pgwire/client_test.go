@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// patience is what a test gives the machine, however busy it is.
+const patience = 2 * time.Minute
+
 // client is a bare frontend for tests that count bytes or look at time; where a driver will do they use pgx.
 type client struct {
 	t           testing.TB
@@ -26,7 +29,7 @@ func connect(t testing.TB, addr string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(patience))
 	c := &client{t: t, nc: nc, r: bufio.NewReader(nc)}
 	c.write(startupBytes([]string{"user=postgres", "database=postgres"}))
 	for {
@@ -126,5 +129,5 @@ func dialTimeout(addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nc, nc.SetDeadline(time.Now().Add(30 * time.Second))
+	return nc, nc.SetDeadline(time.Now().Add(patience))
 }

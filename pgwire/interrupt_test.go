@@ -64,7 +64,7 @@ func TestLostClientEndsItsStatement(t *testing.T) {
 	_ = c.nc.Close()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the statement still runs")
 	}
 }

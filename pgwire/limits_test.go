@@ -81,7 +81,7 @@ func TestTooManyConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = nc.SetDeadline(time.Now().Add(patience))
 		second.nc, second.r = nc, nil
 	}
 	dial()
@@ -109,7 +109,7 @@ func TestStartupTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = nc.SetDeadline(time.Now().Add(patience))
 		_, _ = nc.Write([]byte(said))
 		if _, err := nc.Read(make([]byte, 1)); err == nil {
 			t.Errorf("%q was answered", said)
@@ -118,8 +118,10 @@ func TestStartupTimeout(t *testing.T) {
 		}
 		_ = nc.Close()
 	}
+	cfg.StartupTimeout = 2 * time.Second // within which who says what is wanted has to be let in
+	_, addr = startServer(t, cfg)
 	c := connect(t, addr) // the limit is lifted afterwards
-	time.Sleep(40 * time.Millisecond)
+	time.Sleep(cfg.StartupTimeout + 40*time.Millisecond)
 	c.query("select 1")
 	c.until('Z')
 }

@@ -19,7 +19,7 @@ import (
 
 func pgxConnect(t *testing.T, addr, user, options string) (*pgx.Conn, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, "postgres://"+user+"@"+addr+"/postgres?"+options)
 	if err == nil {

@@ -92,7 +92,7 @@ func playTrace(t *testing.T, addr, script string) string {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(patience))
 	p := &player{t: t, nc: nc}
 	for _, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
 		if strings.HasPrefix(line, "<") {

@@ -51,7 +51,7 @@ func TestStatements(t *testing.T) {
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
-		if time.Since(start) > 30*time.Second {
+		if time.Since(start) > patience {
 			t.Fatalf("in vain waited until %s", what)
 		}
 	}
