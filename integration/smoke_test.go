@@ -13,6 +13,9 @@ import (
 	"github.com/sherddb/sherd/internal/sparse"
 )
 
+// endsWithin is what a process may take from SIGTERM to its end on a busy machine, with a client that does not end its transaction: it waits for that for 5 s.
+const endsWithin = 30 * time.Second
+
 func TestRestart(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	p := StartT(t, binary, data)
@@ -35,7 +38,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code != 0 || took > 8*time.Second {
+	if code != 0 || took > endsWithin {
 		t.Errorf("SIGTERM: exit code %d after %v; log:\n%s", code, took, p.Log())
 	}
 	p = StartT(t, binary, data)
@@ -62,7 +65,7 @@ func TestTerminateLetsStatementsFinish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code != 0 || took > 8*time.Second {
+	if code != 0 || took > endsWithin {
 		t.Errorf("with an idle transaction open: exit code %d after %v; log:\n%s", code, took, p.Log())
 	}
 	if _, err := idle.Exec(context.Background(), "SELECT 1"); err == nil {

@@ -15,7 +15,7 @@ func TestValidationLeaderStops(t *testing.T) {
 	for _, sql := range []string{
 		"CREATE TABLE o (id text PRIMARY KEY, doc jsonb)",
 		"INSERT INTO o SELECT 'o/' || i || CASE WHEN i % 10 > 0 THEN '$b' || i ELSE '' END, jsonb_build_object('B', 'b' || i) FROM generate_series(1, 600) i",
-		"ALTER SYSTEM SET sherd.validate_rate = 20", // half a minute
+		"ALTER SYSTEM SET sherd.validate_rate = 1", // ten minutes
 		"ALTER TABLE o SET (shard_by = 'B')",
 		"SELECT sherd.start_validation('o')",
 	} {
@@ -29,10 +29,11 @@ func TestValidationLeaderStops(t *testing.T) {
 		return got[0]
 	}
 	const job = "SELECT concat_ws('|', state, progress, error) FROM sherd.jobs WHERE kind = 'validation'"
-	i := slices.IndexFunc(c.Nodes(), func(n *Node) bool { return n.Catalog().Leads() })
-	if i < 0 {
-		t.Fatal("no node leads the catalog")
-	}
+	i := -1
+	c.Await("a node leads the catalog", func() bool {
+		i = slices.IndexFunc(c.Nodes(), func(n *Node) bool { return n.Catalog().Leads() })
+		return i >= 0
+	})
 	c.Nodes()[i].Stop()
 	other := uint32((i+1)%3 + 1)
 	var got string
