@@ -62,7 +62,16 @@ func TestDropDatabaseWithLostFragment(t *testing.T) {
 		return count(t, c, 1, "pg_locks WHERE database NOT IN (SELECT oid FROM pg_database)") == 0
 	})
 	exec(t, c, 1, "SELECT sherd.drain_node('n3')")
-	c.Await("node 3 is removed", func() bool { return try(c.Node(1).URL(), "SELECT sherd.remove_node('n3')") == nil })
+	var refused error
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("the last answer:", refused)
+		}
+	})
+	c.Await("node 3 is removed", func() bool {
+		refused = try(c.Node(1).URL(), "SELECT sherd.remove_node('n3')")
+		return refused == nil
+	})
 }
 
 // refusesDrop tries to drop q2, which is refused soon, and names what is in the way.
