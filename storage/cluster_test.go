@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -38,13 +39,27 @@ func tempDirs(t testing.TB, n int) (dirs []string) {
 	return dirs
 }
 
-// crash reopens copies of the directories as a kill would leave them.
+// crash reopens copies of the directories as a kill of all at one moment would leave them: where something was logged while they were copied, they are copied again. Else
+// one could have a decision of which another, which was copied before, has not heard, though it comes from there.
 func (c *cluster) crash(change ...func(*Config)) *cluster {
 	to := tempDirs(c.t, len(c.dirs))
-	for i, d := range c.dirs {
-		copyTree(c.t, d, to[i])
+	for {
+		before := c.logged()
+		for i, d := range c.dirs {
+			copyTree(c.t, d, to[i])
+		}
+		if slices.Equal(c.logged(), before) {
+			return openCluster(c.t, to, change...)
+		}
 	}
-	return openCluster(c.t, to, change...)
+}
+
+// logged gives how far the logs go.
+func (c *cluster) logged() (out []uint64) {
+	for _, r := range c.rs {
+		out = append(out, r.group.LastIndex())
+	}
+	return out
 }
 
 // put stages the same row in every fragment.

@@ -48,6 +48,13 @@ func TestSnapshotOverLeaders(t *testing.T) {
 		return len(led(1))+len(led(3)) == len(c.Node(1).Catalog().View().Database(catalog.PostgresDB).Fragments)
 	})
 	id := c.Node(1).Catalog().View().DatabaseByName("beside").Fragments[0].ID
+	t.Cleanup(func() {
+		for _, n := range []uint32{1, 3} {
+			if r, err := c.Node(n).Host().Replica(id); t.Failed() && err == nil {
+				t.Logf("node %d: term %d, applied %s, watermark %s", n, r.Term(), r.Applied(), r.Watermark())
+			}
+		}
+	})
 	for range 2 { // the second begins when what is done by the way in each fragment was done in the first
 		T := c.Node(1).Clock().Now()
 		c.Await("old versions to be let go of where nobody holds them", func() bool {
