@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"slices"
@@ -19,25 +20,21 @@ const (
 	scramPlus   = "SCRAM-SHA-256-PLUS"
 )
 
-// authenticate finds out whether the client is who it says. On a loopback address a role without password is let in; from
-// elsewhere only TLS and a password will do, and a role that does not exist is asked for one like any other.
+// authenticate checks that the client is the role it names. A client on a loopback address needs no password if the role has none;
+// any other client needs TLS and a password. A role that does not exist is asked for a password as one that exists (scram).
 func (c *conn) authenticate(user string) error {
 	verifier, exists := c.server.cfg.Authenticate(user)
 	if isLocal(c.raw.RemoteAddr()) {
-		if !exists {
-			c.send(&pgproto3.AuthenticationOk{}) // nothing was asked for; the role is missed afterwards
-			return fatal(pgerr.InvalidAuthorization, `role "%s" does not exist`, user)
-		}
-		if verifier == "" {
+		if exists && verifier == "" {
 			return nil
 		}
-		return c.scram(user, verifier)
+		return c.scram(user, verifier, exists)
 	}
 	if c.net == c.raw {
-		return fatal(pgerr.InvalidAuthorization, `connection from %s for user "%s" is not encrypted`, host(c.raw.RemoteAddr()), user).
+		return pgerr.Fatal(pgerr.InvalidAuthorization, `connection from %s for user "%s" is not encrypted`, host(c.raw.RemoteAddr()), user).
 			WithHint("Connect with sslmode=require; only loopback addresses may go without TLS.")
 	}
-	return c.scram(user, verifier)
+	return c.scram(user, verifier, exists)
 }
 
 // isLocal tells whether the client is on this machine.
@@ -59,12 +56,17 @@ func host(a net.Addr) string {
 	return a.String()
 }
 
-// scram holds the SCRAM-SHA-256 exchange. Where the role has no usable password it goes on with one that nobody knows, so that a
-// client learns nothing of which roles exist.
-func (c *conn) scram(user, verifier string) error {
+// scram runs the SCRAM-SHA-256 exchange. For a role without a usable password it goes on with credentials that no password matches,
+// so that a client cannot learn which roles exist: messages, errors and time are those of a wrong password. The log has the reason.
+func (c *conn) scram(user, verifier string, exists bool) error {
 	credentials, err := scramsecret.Parse(verifier)
+	reason := "wrong password"
 	if err != nil {
-		if verifier != "" {
+		reason = "the role has no password"
+		switch {
+		case !exists:
+			reason = "the role does not exist"
+		case verifier != "":
 			c.server.cfg.Log.Error("a role's password verifier is unreadable", "role", user, "error", err)
 		}
 		credentials = scramsecret.Mock(c.server.mockNonce[:], user)
@@ -73,50 +75,74 @@ func (c *conn) scram(user, verifier string) error {
 	if err != nil {
 		return err
 	}
-	conversation, mechanisms := server.NewConversation(), []string{scramSHA256}
+	mechanisms := []string{scramSHA256}
 	if c.binding != nil {
-		conversation, mechanisms = server.NewConversationWithChannelBinding(*c.binding), []string{scramPlus, scramSHA256}
+		mechanisms = []string{scramPlus, scramSHA256}
 	}
 	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
-	first, err := c.saslInitial(mechanisms)
+	mechanism, first, err := c.saslInitial(mechanisms)
 	if err != nil {
 		return err
 	}
-	answer, err := conversation.Step(first)
+	flag, err := checkClientFirst(first, c.binding, mechanism == scramPlus)
 	if err != nil {
-		return fatal(pgerr.ProtocolViolation, "malformed SCRAM message").WithDetail("%s", err.Error())
+		return err
 	}
-	c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(answer)})
+	conversation := server.NewConversation()
+	if c.binding != nil {
+		conversation = server.NewConversationWithChannelBinding(*c.binding)
+	}
+	challenge, err := conversation.Step(string(first))
+	if err != nil {
+		return malformedScram("%s", err.Error())
+	}
+	c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)})
 	final, err := c.saslMessage()
 	if err != nil {
 		return err
 	}
-	answer, err = conversation.Step(string(final))
-	if err != nil || !conversation.Valid() {
-		return fatal(pgerr.InvalidPassword, `password authentication failed for user "%s"`, user)
+	if err := checkClientFinal(final, challenge, flag); err != nil {
+		return err
 	}
-	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(answer)})
+	signature, err := conversation.Step(string(final))
+	if err != nil || !conversation.Valid() {
+		c.server.cfg.Log.Info("password authentication failed", "role", user, "client", remoteName(c.raw.RemoteAddr()), "reason", reason)
+		return pgerr.Fatal(pgerr.InvalidPassword, `password authentication failed for user "%s"`, user)
+	}
+	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)})
 	return nil
 }
 
-// saslInitial reads the client's choice of mechanism and its first SCRAM message.
-func (c *conn) saslInitial(mechanisms []string) (string, error) {
+// saslInitial reads the client's choice of mechanism and its first SCRAM message. A client that sends no message with its choice gets
+// an empty challenge first.
+func (c *conn) saslInitial(mechanisms []string) (mechanism string, first []byte, err error) {
 	body, err := c.saslMessage()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	var m pgproto3.SASLInitialResponse
-	if err := decode(&m, body); err != nil {
-		return "", fatal(pgerr.ProtocolViolation, "invalid message format")
+	name, rest, ok := bytes.Cut(body, []byte{0})
+	if !ok {
+		return "", nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid string in message")
 	}
-	if !slices.Contains(mechanisms, m.AuthMechanism) {
-		return "", fatal(pgerr.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+	if !slices.Contains(mechanisms, string(name)) {
+		return "", nil, pgerr.Fatal(pgerr.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
 	}
-	if bound := bytes.HasPrefix(m.Data, []byte("p=")); bound != (m.AuthMechanism == scramPlus) {
-		return "", fatal(pgerr.ProtocolViolation, "malformed SCRAM message").
-			WithDetail("The client selected %s, and its message says otherwise about channel binding.", m.AuthMechanism)
+	mechanism = string(name)
+	if len(rest) < 4 {
+		return "", nil, pgerr.Fatal(pgerr.ProtocolViolation, "insufficient data left in message")
 	}
-	return string(m.Data), nil
+	n, rest := int32(binary.BigEndian.Uint32(rest)), rest[4:]
+	switch {
+	case n == -1 && len(rest) == 0:
+		c.send(&pgproto3.AuthenticationSASLContinue{})
+		first, err = c.saslMessage()
+		return mechanism, first, err
+	case n < 0 || int(n) > len(rest):
+		return "", nil, pgerr.Fatal(pgerr.ProtocolViolation, "insufficient data left in message")
+	case int(n) < len(rest):
+		return "", nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid message format")
+	}
+	return mechanism, rest, nil
 }
 
 // saslMessage flushes and reads one password message (W1).
@@ -131,7 +157,7 @@ func (c *conn) saslMessage() ([]byte, error) {
 		return nil, c.readError(err)
 	}
 	if typ := c.in.buf[c.in.r]; typ != 'p' {
-		return nil, fatal(pgerr.ProtocolViolation, "expected SASL response, got message type %d", typ)
+		return nil, pgerr.Fatal(pgerr.ProtocolViolation, "expected SASL response, got message type %d", typ)
 	}
 	body, err := c.in.bounded(saslLimit)
 	return body, c.readError(err)

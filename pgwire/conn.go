@@ -35,6 +35,7 @@ type conn struct {
 	lost    error  // reading or writing failed: nothing more can be said
 	rested  bool   // ReadyForQuery was the last that was said: the client is waited for between its statements
 	skip    bool   // an error of the extended protocol: drop messages until Sync (W4)
+	desync  bool   // a message came that has no place here: the connection ends after the error is sent
 	results results
 	portals portals
 	msg     messages
@@ -67,7 +68,7 @@ func (c *conn) converse() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.cfg.Log.Error("panic in a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fatal(pgerr.InternalError, "internal error: %v", p)
+			err = pgerr.Fatal(pgerr.InternalError, "internal error: %v", p)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), c.server.cfg.StartupTimeout)
@@ -145,6 +146,9 @@ func (c *conn) next() (typ byte, body []byte, err error) {
 		}
 	}
 	typ, body, err = c.in.message()
+	if errors.Is(err, errMessageType) {
+		return typ, nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
+	}
 	return typ, body, c.readError(err)
 }
 
@@ -301,7 +305,7 @@ func (c *conn) dispatch(typ byte, body []byte) error {
 	case 'd', 'c', 'f':
 		return nil // the rest of a COPY that has failed
 	}
-	return fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
+	return pgerr.Fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
 }
 
 // refuse answers a message that was not read for its size.

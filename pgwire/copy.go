@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"github.com/jackc/pgproto3/v2"
@@ -86,6 +87,9 @@ func (r *copyReader) read(ctx context.Context) ([]byte, error) {
 			return nil, context.Cause(ctx)
 		}
 		typ, body, err := r.c.in.message()
+		if errors.Is(err, errMessageType) {
+			return nil, r.unexpected(typ)
+		}
 		if err != nil {
 			return nil, r.failure(err)
 		}
@@ -99,16 +103,21 @@ func (r *copyReader) read(ctx context.Context) ([]byte, error) {
 		case 'H', 'S':
 			// Clients send these without having noticed that the statement was a COPY.
 		default:
-			// What the client meant by it is anybody's guess; PostgreSQL ends the connection too.
-			return nil, fatal(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
+			return nil, r.unexpected(typ)
 		}
 	}
+}
+
+// unexpected fails the COPY and ends the connection, because the server cannot tell what the client means by such a message.
+func (r *copyReader) unexpected(typ byte) error {
+	r.c.desync = true
+	return pgerr.New(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
 }
 
 // failure sorts the errors of reading: a lost client, a message too large, a frame that cannot be.
 func (r *copyReader) failure(err error) error {
 	if err = r.c.readError(err); r.c.lost != nil {
-		return fatal(pgerr.ConnectionFailure, "unexpected EOF on client connection with an open transaction")
+		return pgerr.Fatal(pgerr.ConnectionFailure, "unexpected EOF on client connection with an open transaction")
 	}
 	return pgerr.From(err)
 }

@@ -48,7 +48,11 @@ func errorFields(e *pgerr.Error, severity string) *pgproto3.ErrorResponse {
 	if e.Severity != "" {
 		severity = e.Severity
 	}
+	file, line, routine := e.Source()
 	return &pgproto3.ErrorResponse{
+		File:                file,
+		Line:                int32(line),
+		Routine:             routine,
 		Severity:            severity,
 		SeverityUnlocalized: severity,
 		Code:                e.Code,

@@ -24,6 +24,9 @@ func (c *conn) extended(err error) error {
 	}
 	c.skip = true
 	c.sendError(e)
+	if c.desync {
+		return errDesync()
+	}
 	return c.flush() // the client may wait for it without having sent Sync
 }
 

@@ -95,7 +95,7 @@ func (s *Server) watchClients() {
 		}
 		for _, c := range s.running() {
 			if clientGone(c.raw) {
-				c.intr.interrupt(fatal(pgerr.ConnectionFailure, "connection to client lost"))
+				c.intr.interrupt(pgerr.Fatal(pgerr.ConnectionFailure, "connection to client lost"))
 			}
 		}
 	}

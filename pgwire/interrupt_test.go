@@ -170,9 +170,9 @@ func (s *idleSession) Simple(ctx context.Context, text string, w sql.ResultWrite
 
 func (s *idleSession) IdleLimit() (time.Duration, *pgerr.Error) {
 	if !s.ran {
-		return time.Hour, fatal("57P05", "after an hour")
+		return time.Hour, pgerr.Fatal("57P05", "after an hour")
 	}
-	return s.limit, fatal("25P03", "too late")
+	return s.limit, pgerr.Fatal("25P03", "too late")
 }
 
 // A client that says nothing is ended after the session's limit. Time in a statement does not count.

@@ -74,7 +74,7 @@ func (s *Server) accept(nc net.Conn) {
 		return
 	}
 	if over > 0 {
-		c.refusal = fatal(pgerr.TooManyConnections, "sorry, too many clients already")
+		c.refusal = pgerr.Fatal(pgerr.TooManyConnections, "sorry, too many clients already")
 	}
 	if over > (hopelessFactor-1)*s.cfg.MaxConnections {
 		_ = nc.Close()

@@ -33,7 +33,7 @@ func (s *listeningSession) Notifications() []sql.Notification {
 }
 
 func (s *listeningSession) IdleLimit() (time.Duration, *pgerr.Error) {
-	return s.limit, fatal("57P05", "too late")
+	return s.limit, pgerr.Fatal("57P05", "too late")
 }
 
 // say is what another session does.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 func pgxConnect(t *testing.T, addr, user, options string) (*pgx.Conn, error) {
@@ -120,7 +122,7 @@ func TestScram(t *testing.T) {
 	if _, err := pgxConnect(t, addr, "alice:secret", "sslmode=disable"); err != nil {
 		t.Error(err)
 	}
-	for user, want := range map[string]string{"alice:wrong": "28P01", "alice:": "28P01", "bob:x": "28000"} {
+	for user, want := range map[string]string{"alice:wrong": "28P01", "alice:": "28P01", "bob:x": "28P01"} {
 		_, err := pgxConnect(t, addr, user, "sslmode=disable")
 		if err == nil || sqlstate(err) != want {
 			t.Errorf("%s: %v", user, err)
@@ -215,5 +217,29 @@ func TestRemoteClients(t *testing.T) {
 		if got := sqlstate(err); got != c.code || (err == nil) != (c.code == "") {
 			t.Errorf("%s with sslmode %s: %v", c.user, c.mode, err)
 		}
+	}
+}
+
+// TestProtocol32 has a client ask for protocol 3.2, as libpq 18 can: the server negotiates 3.0.
+func TestProtocol32(t *testing.T) {
+	_, addr := startServer(t, scriptConfig())
+	conn, err := pgxConnect(t, addr, "postgres", "sslmode=disable&max_protocol_version=3.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := conn.QueryRow(context.Background(), "select 1").Scan(&n); err != nil || n != 1 {
+		t.Error(n, err)
+	}
+}
+
+// TestErrorSource looks at the fields that say where the server made an error.
+func TestErrorSource(t *testing.T) {
+	m := errorFields(pgerr.New(pgerr.InternalError, "here"), "ERROR")
+	if m.File != "pgx_test.go" || m.Line == 0 || m.Routine != "pgwire.TestErrorSource" {
+		t.Errorf("%s:%d %s", m.File, m.Line, m.Routine)
+	}
+	if m := errorFields(pgerr.Unsupported("here").WithRoutine("RevalidateCachedQuery"), "ERROR"); m.Routine != "RevalidateCachedQuery" {
+		t.Error(m.Routine)
 	}
 }

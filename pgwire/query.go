@@ -30,9 +30,17 @@ func (c *conn) endQuery(err error) error {
 			return e
 		}
 		c.sendError(e)
+		if c.desync {
+			return errDesync()
+		}
 	}
 	c.ready()
 	return c.flush()
+}
+
+// errDesync ends a connection whose next message cannot be told from the rest of the last.
+func errDesync() *pgerr.Error {
+	return pgerr.Fatal(pgerr.ProtocolViolation, "terminating connection because protocol synchronization was lost")
 }
 
 // ready appends ReadyForQuery. Outside a transaction no portal is left.

@@ -2,7 +2,7 @@ package pgwire
 
 import (
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"io"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -61,14 +61,17 @@ func (r *reader) header() (typ byte, n int, err error) {
 	length := binary.BigEndian.Uint32(r.buf[r.r+1:])
 	max, ok := messageLimit(typ)
 	if !ok {
-		return typ, 0, fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
+		return typ, 0, errMessageType
 	}
 	if length < 4 || length > max {
-		return typ, 0, fatal(pgerr.ProtocolViolation, "invalid message length")
+		return typ, 0, pgerr.Fatal(pgerr.ProtocolViolation, "invalid message length")
 	}
 	r.r += 5
 	return typ, int(length) - 4, nil
 }
+
+// errMessageType reports a message type that no client sends after start-up. Each reader makes its own error of it.
+var errMessageType = errors.New("pgwire: invalid message type")
 
 // messageLimit gives the largest length word of a message type; false for types that no frontend sends after start-up.
 func messageLimit(typ byte) (uint32, bool) {
@@ -173,11 +176,6 @@ func unexpected(err error) error {
 	return err
 }
 
-// fatal makes an error that ends the connection.
-func fatal(code, format string, args ...any) *pgerr.Error {
-	return &pgerr.Error{Severity: "FATAL", Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
 // bounded reads a message whatever its type, with its own limit: beyond it the connection ends.
 func (r *reader) bounded(limit int) ([]byte, error) {
 	if err := r.fill(5); err != nil {
@@ -185,7 +183,7 @@ func (r *reader) bounded(limit int) ([]byte, error) {
 	}
 	length := int64(binary.BigEndian.Uint32(r.buf[r.r+1:]))
 	if length < 4 || length-4 > int64(limit) {
-		return nil, fatal(pgerr.ProtocolViolation, "invalid message length")
+		return nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid message length")
 	}
 	n := int(length) - 4
 	r.r += 5

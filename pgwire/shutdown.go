@@ -71,5 +71,5 @@ func (s *Server) connections() []*conn {
 }
 
 func adminShutdown() *pgerr.Error {
-	return fatal(pgerr.AdminShutdown, "terminating connection due to administrator command")
+	return pgerr.Fatal(pgerr.AdminShutdown, "terminating connection due to administrator command")
 }

@@ -118,7 +118,7 @@ func (c *conn) startupPacket() (code uint32, body []byte, err error) {
 	}
 	n := int64(binary.BigEndian.Uint32(head[:])) - 4
 	if n < 4 || n > startupLimit {
-		return 0, nil, fatal(pgerr.ProtocolViolation, "invalid length of startup packet")
+		return 0, nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid length of startup packet")
 	}
 	body = make([]byte, n)
 	if _, err := io.ReadFull(c.net, body); err != nil {
@@ -131,7 +131,7 @@ func (c *conn) startupPacket() (code uint32, body []byte, err error) {
 func (c *conn) versionedMessage(version uint32, body []byte) (map[string]string, error) {
 	major, minor := version>>16, version&0xffff
 	if major != 3 {
-		return nil, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", major, minor)
+		return nil, pgerr.Fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", major, minor)
 	}
 	params, err := startupParameters(body)
 	if err != nil {
@@ -159,7 +159,7 @@ func startupParameters(body []byte) (map[string]string, error) {
 	binary.BigEndian.PutUint32(body, protocol3)
 	var m pgproto3.StartupMessage
 	if err := decode(&m, body); err != nil {
-		return nil, fatal(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
 	for name, value := range m.Parameters {
 		if err := types.ValidateText(name); err != nil {
@@ -172,11 +172,13 @@ func startupParameters(body []byte) (map[string]string, error) {
 	return m.Parameters, nil
 }
 
-// negotiateVersion appends NegotiateProtocolVersion, which the library lacks: the newest minor version and the options not known.
+// negotiateVersion appends NegotiateProtocolVersion, which the library lacks: the newest version that the server speaks, 3.0 in the
+// form of a start-up packet's, and the options that it does not know.
 func (c *conn) negotiateVersion(unknown []string) {
 	out := c.output()
 	start := len(out.b)
-	b := append(out.b, 'v', 0, 0, 0, 0, 0, 0, 0, 0)
+	b := append(out.b, 'v', 0, 0, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, protocol3)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(unknown)))
 	for _, name := range unknown {
 		b = append(append(b, name...), 0)
@@ -192,7 +194,7 @@ func (c *conn) sessionParams(m map[string]string) (sql.StartupParams, error) {
 		Handle: sql.Handle{Interrupt: c.intr.interrupt, Terminate: c.kill, Notify: c.notified},
 	}
 	if p.User == "" {
-		return p, fatal(pgerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
+		return p, pgerr.Fatal(pgerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
 	}
 	if p.Database == "" {
 		p.Database = p.User

@@ -316,7 +316,7 @@ func serverMessage(t *testing.T, typ byte, body []byte) string {
 	case 'R':
 		return fmt.Sprintf("Authentication %d", binary.BigEndian.Uint32(body))
 	case 'v':
-		return fmt.Sprintf("NegotiateProtocolVersion %d %q", binary.BigEndian.Uint32(body)&0xffff, string(body[8:]))
+		return fmt.Sprintf("NegotiateProtocolVersion %d.%d %q", binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]), string(body[8:]))
 	case 'E', 'N':
 		return errorLine(typ, body)
 	case 'd':

@@ -96,7 +96,7 @@ func (s *Session) refresh(ctx context.Context, st *prepared) (*program, error) {
 		return nil, err
 	}
 	if st.program != nil && !sameColumns(st.program.columns, p.columns) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
 	}
 	st.program = p
 	return p, nil

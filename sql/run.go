@@ -247,7 +247,7 @@ func (s *Session) settleAs(ctx context.Context, p *program, columns []Column) (*
 			return nil, err
 		}
 		if columns != nil && !sameColumns(columns, q.columns) {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type").WithRoutine("RevalidateCachedQuery") // drivers prepare again on it
 		}
 		if slices.Equal(p.tables, q.tables) {
 			return q, nil

@@ -7,6 +7,8 @@ package pgerr
 import (
 	"errors"
 	"fmt"
+	"path"
+	"runtime"
 	"strings"
 )
 
@@ -144,6 +146,29 @@ type Error struct {
 	Column     string
 	DataType   string
 	Constraint string
+	Routine    string // PostgreSQL's function that reports this error, if a driver acts on it; Source says ours else
+
+	pc uintptr // of the call of New, for Source
+}
+
+// Source returns the file, line and function in which New made the error; "" and 0 if it was made otherwise.
+func (e *Error) Source() (file string, line int, function string) {
+	if e.pc == 0 {
+		return "", 0, e.Routine
+	}
+	f, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
+	function = e.Routine
+	if function == "" {
+		function = f.Function[strings.LastIndexByte(f.Function, '/')+1:]
+	}
+	return path.Base(f.File), f.Line, function
+}
+
+// caller returns the program counter of the function that called a constructor of this package.
+func caller() uintptr {
+	var pcs [1]uintptr
+	runtime.Callers(3, pcs[:])
+	return pcs[0]
 }
 
 // Error gives the message with its SQLSTATE, for logs and tests.
@@ -157,12 +182,17 @@ func (e *Error) Error() string {
 
 // New makes an error of severity ERROR.
 func New(code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), pc: caller()}
+}
+
+// Fatal makes an error that ends the connection.
+func Fatal(code, format string, args ...any) *Error {
+	return &Error{Severity: "FATAL", Code: code, Message: fmt.Sprintf(format, args...), pc: caller()}
 }
 
 // Unsupported makes a 0A000 that names what is missing.
 func Unsupported(format string, args ...any) *Error {
-	return New(FeatureNotSupported, format, args...)
+	return &Error{Code: FeatureNotSupported, Message: fmt.Sprintf(format, args...), pc: caller()}
 }
 
 // WithDetail sets the detail and returns e.
@@ -174,6 +204,12 @@ func (e *Error) WithDetail(format string, args ...any) *Error {
 // WithHint sets the hint and returns e.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithRoutine sets the name of PostgreSQL's function that reports this error, and returns e.
+func (e *Error) WithRoutine(name string) *Error {
+	e.Routine = name
 	return e
 }
 
