@@ -14,7 +14,8 @@ func TestCachedPlanRoutine(t *testing.T) {
 	c.want("CREATE TABLE changed (id text PRIMARY KEY, a int)", "CREATE TABLE")
 	must(t, c.s.Parse(t.Context(), "all", "SELECT * FROM changed", nil))
 	c.want("ALTER TABLE changed ADD COLUMN b int", "ALTER TABLE")
-	err := c.s.Bind(t.Context(), "", "all", nil)
+	must(t, c.s.Bind(t.Context(), "", "all", nil))
+	_, err := c.s.DescribePortal(t.Context(), "")
 	if e := pgerr.From(err); err == nil || e.Code != pgerr.FeatureNotSupported || e.Routine != "RevalidateCachedQuery" {
 		t.Errorf("%v, routine %q", err, e.Routine)
 	}
