@@ -17,6 +17,9 @@
 GO ?= go
 # Packages whose code runs concurrently.
 CONCURRENT = ./raftgroup ./raftlog ./txn ./storage ./catalog ./cluster/... ./pgwire ./internal/recent ./sql/parse ./sql
+# Packages whose tests start processes or clusters on real clocks. They run after the others, one package at a time, so that tests
+# do not load each other.
+REAL = ./node/... ./integration/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 build:
@@ -26,7 +29,8 @@ demo: build
 	./bin/sherd demo
 
 test: build
-	$(GO) test -timeout 20m ./...
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vE '/(node|integration)(/|$$)')
+	$(GO) test -p 1 -timeout 20m $(REAL)
 
 race:
 	$(GO) test -timeout 20m -race -short $(CONCURRENT)
