@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/cluster/catalognet"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/internal/testcluster"
+	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -48,7 +49,7 @@ func openHosts(t *testing.T, change func(*storage.Config)) *hosts {
 
 func (c *hosts) open(node *testcluster.Node, change func(*storage.Config)) {
 	c.t.Helper()
-	log, dir := slog.New(slog.DiscardHandler), c.t.TempDir()
+	log, dir := testlog.New(c.t), c.t.TempDir()
 	if os.Getenv("SHERD_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("on", node.Number)
 	}

@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	if p := shared.process; p != nil {
 		p.Kill()
 	}
-	return code
+	return ExitCode(code)
 }
 
 // shared is a process that tests use which neither end nor harm it.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sherddb/sherd/internal/testlog"
 )
 
 // readyTimeout is how long a process may take to accept clients, recovery included, on a busy machine.
@@ -58,7 +60,36 @@ type lockedBuffer struct {
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	recovered.add(p)
 	return l.b.Write(p)
+}
+
+// recovered collects the panics from which the processes of a test binary recovered.
+var recovered panics
+
+type panics struct {
+	mu    sync.Mutex
+	lines []string // guarded by mu
+}
+
+// add looks for panics in what a process writes; slog writes a record at once.
+func (r *panics) add(p []byte) {
+	if found := testlog.Panics(string(p)); len(found) > 0 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lines = append(r.lines, found...)
+	}
+}
+
+// ExitCode returns the code with which a test binary ends: that of its tests, and not 0 if a process that they started has recovered from a panic.
+func ExitCode(code int) int {
+	recovered.mu.Lock()
+	defer recovered.mu.Unlock()
+	for _, line := range recovered.lines {
+		fmt.Fprintln(os.Stderr, "FAIL: a process recovered from a panic:", line)
+		code = max(code, 1)
+	}
+	return code
 }
 
 func (l *lockedBuffer) String() string {

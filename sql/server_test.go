@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -64,7 +65,7 @@ func newWorldOf(t *testing.T, fragments int) *world {
 // newWorldAt makes one that is at a version of clusters (V4).
 func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*cluster.Config)) *world {
 	t.Helper()
-	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
+	dir, quiet := t.TempDir(), testlog.New(t)
 	if os.Getenv("SHERD_TEST_LOG") != "" {
 		quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -92,7 +93,7 @@ func newWorldAt(t *testing.T, fragments int, version uint32, change ...func(*clu
 		fragmentsOf = sent{h, c}
 	}
 	cfg := sql.Config{
-		Catalog: c, Fragments: fragmentsOf, Clock: clock, Logger: slog.New(slog.NewTextHandler(log, nil)), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
+		Catalog: c, Fragments: fragmentsOf, Clock: clock, Logger: slog.New(testlog.Failing(t, slog.NewTextHandler(log, nil))), Addr: "127.0.0.1:1", NodeName: "n1", Block: "A", Deadlocks: h.Deadlocks(),
 	}
 	return &world{t: t, host: h, log: log, cfg: cfg, server: sql.NewServer(cfg)}
 }

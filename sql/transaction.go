@@ -109,7 +109,9 @@ func (t *transaction) open() {
 	database := t.s.view().Database(t.s.database)
 	t.parts, t.t = db.cfg.Fragments.Begin(), 0
 	t.configure()
-	t.gateway = exec.Gateway{Txn: t.parts.ID(), Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap}
+	t.gateway = exec.Gateway{
+		Txn: t.parts.ID(), Logger: t.s.db.cfg.Logger, Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap,
+	}
 	t.routes.newest, t.routes.held, t.routes.in = nil, nil, nil
 	if database != nil {
 		t.gateway.Map, t.routes.newest = database.Map, database.Map

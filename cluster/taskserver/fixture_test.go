@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/cluster/failure"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/testcluster"
+	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
@@ -55,7 +55,7 @@ const incarnation = 42
 func open(t testing.TB, configure func(*Config)) *world {
 	t.Helper()
 	dir := t.TempDir()
-	logger := slog.New(slog.DiscardHandler)
+	logger := testlog.New(t)
 	c, err := catalog.Open(catalog.Options{Dir: filepath.Join(dir, "catalog"), Logger: logger})
 	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })

@@ -19,6 +19,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
 	"github.com/sherddb/sherd/internal/testcluster"
+	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
@@ -41,7 +42,7 @@ type trio struct {
 
 func openTrio(t *testing.T) *trio {
 	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
+	logger := testlog.New(t)
 	if os.Getenv("SHERD_TEST_LOG") != "" {
 		logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

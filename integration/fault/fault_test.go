@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(integration.ExitCode(code))
 }
 
 // TestFaults has clients work on three nodes, at any of them, while buckets move to and fro and the nodes suffer one fault after another. Nothing that

@@ -28,6 +28,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/internal/faultnet"
+	"github.com/sherddb/sherd/internal/testlog"
 	"github.com/sherddb/sherd/node"
 )
 
@@ -59,12 +60,12 @@ type Node struct {
 func Host(number uint32) string { return strconv.FormatUint(uint64(number), 10) }
 
 // Start starts n nodes, the first of which begins the cluster. configure, if given, may change how a node is started. All are closed with the test.
-// SHERD_TEST_LOG=1 shows their logs.
+// SHERD_TEST_LOG=1 shows their logs. A panic from which a node recovers fails the test.
 func Start(t testing.TB, n int, configure ...func(number uint32, cfg *node.Config)) *Cluster {
 	t.Helper()
-	c := &Cluster{Net: faultnet.New(1), t: t, log: slog.New(slog.DiscardHandler), hosts: map[string]string{}}
+	c := &Cluster{Net: faultnet.New(1), t: t, log: testlog.New(t), hosts: map[string]string{}}
 	if os.Getenv("SHERD_TEST_LOG") != "" {
-		c.log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+		c.log = slog.New(testlog.Failing(t, slog.NewTextHandler(os.Stderr, nil)))
 	}
 	t.Cleanup(c.Net.Close)
 	for range n {

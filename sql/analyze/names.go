@@ -21,6 +21,7 @@ type nameItem struct {
 	lateralOnly bool // visible to LATERAL only
 	lateralOK   bool // and that is allowed
 	system      bool // has system columns
+	stored      bool // the table of a stored expression, which cannot name its system columns
 	scalar      bool // a function with one scalar column: its alias stands for the value
 }
 
@@ -63,6 +64,9 @@ func (s *scope) find(it *nameItem, name string, loc int32) (*nameColumn, error) 
 	}
 	if found == nil && it.system {
 		return s.systemColumn(it, name, loc)
+	}
+	if found == nil && it.stored {
+		return nil, s.storedSystemColumn(name, loc)
 	}
 	if found == nil && name == "tableoid" {
 		return systemTableOID(it), nil

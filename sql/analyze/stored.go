@@ -42,7 +42,7 @@ func storedScope(ctx *Context, source, table string, over []query.Column, p plac
 	if over != nil {
 		s.q.Rels = []*query.Rel{{Kind: query.RelTable, Alias: table, Columns: over}}
 		it := s.itemOf(0)
-		it.system = false
+		it.system, it.stored = false, true
 		s.names = []*nameItem{it}
 	}
 	return s
@@ -85,10 +85,51 @@ func Generated(ctx *Context, src Source, c query.Column, table string, over []qu
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuseWholeRow(e); err != nil {
+		return nil, err
+	}
 	if volatility(e) != 'i' {
-		return nil, pgerr.New("42P17", "generation expression is not immutable")
+		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 	}
 	return e, nil
+}
+
+// refuseWholeRow refuses a generation expression that names the whole row.
+func (s *scope) refuseWholeRow(e query.Expr) error {
+	var found *query.Var
+	query.Walk(e, func(x query.Expr) bool {
+		if v, ok := x.(*query.Var); ok && v.Col == query.ColWholeRow && found == nil {
+			found = v
+		}
+		return found == nil
+	})
+	if found == nil {
+		return nil
+	}
+	return s.errorf(s.locs.of(found), pgerr.InvalidObjectDefinition, "cannot use whole-row variable in column generation expression").
+		WithDetail("This would cause the generated column to depend on its own value.")
+}
+
+// storedSystemColumn returns the error for a system column that an expression of a table's definition names, nil if name is none.
+func (s *scope) storedSystemColumn(name string, loc int32) error {
+	switch name {
+	case "tableoid", "ctid", "xmin", "xmax", "cmin", "cmax":
+	default:
+		return nil
+	}
+	switch s.place {
+	case inIndexKey, inIndexPredicate:
+		return pgerr.Unsupported("index creation on system columns is not supported")
+	case inCheck:
+		if name != "tableoid" {
+			return s.errorf(loc, pgerr.InvalidColumnReference, "system column %q reference in check constraint is invalid", name)
+		}
+	case inGenerated:
+		if name != "tableoid" {
+			return s.errorf(loc, pgerr.InvalidColumnReference, "cannot use system column %q in column generation expression", name)
+		}
+	}
+	return s.unsupported(loc, "system column %q is not supported in a table's definition", name)
 }
 
 // Transform analyses what becomes of a column whose type changes to that of c: USING over the columns of the table as it was, or without it (no

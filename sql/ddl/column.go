@@ -318,6 +318,9 @@ func (d *draft) keyColumns(key *pendingKey) ([]int16, error) {
 	}
 	var out []int16
 	for i, name := range key.columns {
+		if systemColumns[name] {
+			return nil, errSystemColumnIndex()
+		}
 		col := d.t.Column(name)
 		if col == nil {
 			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(key.loc))

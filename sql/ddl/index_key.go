@@ -63,7 +63,7 @@ func hasOrder(list []catalog.KeyOrder) bool {
 func (d *draft) indexKey(x *catalog.Index, el *pg_query.IndexElem) (name string, oid types.OID, err error) {
 	if el.Name != "" {
 		if systemColumns[el.Name] {
-			return "", 0, pgerr.Unsupported("index creation on system columns is not supported")
+			return "", 0, errSystemColumnIndex()
 		}
 		col := d.t.Column(el.Name)
 		if col == nil {
@@ -83,6 +83,10 @@ func (d *draft) indexKey(x *catalog.Index, el *pg_query.IndexElem) (name string,
 	x.Columns = append(x.Columns, 0)
 	x.Expressions = append(x.Expressions, analyze.Deparse(e))
 	return analyze.IndexColumnName(el.Expr), e.Type(), nil
+}
+
+func errSystemColumnIndex() error {
+	return pgerr.Unsupported("index creation on system columns is not supported")
 }
 
 func checkIndexType(oid types.OID) error {
@@ -121,6 +125,9 @@ func (d *draft) included(x *catalog.Index, list []*pg_query.Node) ([]string, err
 		el := n.GetIndexElem()
 		if el.Name == "" {
 			return nil, pgerr.Unsupported("expressions are not supported in included columns")
+		}
+		if systemColumns[el.Name] {
+			return nil, errSystemColumnIndex()
 		}
 		col := d.t.Column(el.Name)
 		if col == nil {

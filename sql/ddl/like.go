@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/query"
 )
 
 // What LIKE … INCLUDING names; storage, statistics and compression have no effect here.
@@ -133,6 +134,13 @@ func (d *draft) likeChecks(from *catalog.Table) error {
 		if err != nil {
 			return err
 		}
+		e, err := analyze.Check(d.analysis(), src, from.Name, (&draft{t: from}).columns())
+		if err != nil {
+			return err
+		}
+		if namesWholeRow(e) {
+			return errWholeRow(`Constraint "%s" contains a whole-row reference to table "%s".`, k.Name, from.Name)
+		}
 		d.checks = append(d.checks, pendingCheck{name: k.Name, node: src.Node, noInherit: k.NoInherit})
 	}
 	return nil
@@ -187,6 +195,9 @@ func (d *draft) settleLikes() error {
 			x := &l.from.Indexes[i]
 			if !l.indexes || l.from.ConstraintOf(x.OID) != nil || x.State != catalog.IndexPublic {
 				continue
+			}
+			if err := d.refuseWholeRow(l.from, x); err != nil {
+				return err
 			}
 			n, err := indexStmt(l.from, x)
 			if err != nil {
@@ -245,6 +256,26 @@ func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Inde
 	}
 	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate && slices.Equal(own.Expressions, x.Expressions) &&
 		slices.Equal(own.Order, x.Order) && slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
+}
+
+func namesWholeRow(e query.Expr) bool {
+	return slices.ContainsFunc(variables(e), func(v *query.Var) bool { return v.Col == query.ColWholeRow })
+}
+
+// errWholeRow is the error of LIKE for an expression that names the row of the other table.
+func errWholeRow(format string, args ...any) error {
+	return pgerr.Unsupported("cannot convert whole-row table reference").WithDetail(format, args...)
+}
+
+// refuseWholeRow refuses to copy an index whose expressions name the whole row.
+func (d *draft) refuseWholeRow(from *catalog.Table, x *catalog.Index) error {
+	own := &draft{change: d.change, t: from.Clone()}
+	return own.indexExpressions(own.t.Index(x.OID), func(text string, e query.Expr) (string, error) {
+		if namesWholeRow(e) {
+			return "", errWholeRow(`Index "%s" contains a whole-row table reference.`, x.Name)
+		}
+		return text, nil
+	})
 }
 
 // indexStmt is the CREATE INDEX that makes an index like x.

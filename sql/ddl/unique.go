@@ -106,6 +106,9 @@ func (d *draft) addUnique(name string, columns []int16, index catalog.OID, defer
 
 func (d *draft) uniqueColumns(x *catalog.Index, u pendingUnique) ([]string, error) {
 	for i, name := range u.columns {
+		if systemColumns[name] {
+			return nil, errSystemColumnIndex()
+		}
 		col := d.t.Column(name)
 		if col == nil {
 			return nil, pgerr.New(pgerr.UndefinedColumn, `column "%s" named in key does not exist`, name).At(d.pos(u.k.Location))

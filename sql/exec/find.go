@@ -135,7 +135,7 @@ func (f *finder) ask(c *Ctx, id shardmap.FragmentID, task *Task) ([][]byte, erro
 		return nil, err
 	}
 	var keys [][]byte
-	_, err = guarded(c.ctx(), fragment, task, func(row Row) error {
+	_, err = c.Gateway.run(c.ctx(), fragment, task, func(row Row) error {
 		keys = append(keys, []byte(row[0].S))
 		return nil
 	})

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +17,8 @@ import (
 // Gateway is what the executor needs of the session's transaction and of the database's fragments. The cluster makes one for each
 // transaction; but for Fragment and Renew, its functions are called from one goroutine, the fragments' from several.
 type Gateway struct {
-	Txn txn.ID
+	Txn    txn.ID
+	Logger *slog.Logger // of recovered panics; nil: slog.Default()
 	// Map is the bucket map of the database that this statement goes by. Renew waits for one that is newer than that of an epoch, and gives it, where a
 	// fragment has said that buckets are not its own any more; nil: they do not move. An error says that what the transaction has staged has moved away.
 	Map   *shardmap.Map
@@ -167,7 +169,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 		sent = &counter{emit: emit}
 		emit = sent.take
 	}
-	r, err := guarded(c.ctx(), f, &o.task, emit)
+	r, err := c.Gateway.run(c.ctx(), f, &o.task, emit)
 	c.Affected += r.Affected
 	c.Keys.merge(r.Keys)
 	if c.Analyze != nil {
@@ -281,7 +283,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		}
 		return nil
 	}
-	p.result, p.err = guarded(w.ctx, f, task, take)
+	p.result, p.err = w.gateway.run(w.ctx, f, task, take)
 	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {
 		p.err = w.elsewhere(p, task, p.err, take)
 	}

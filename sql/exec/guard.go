@@ -10,20 +10,23 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// guarded runs a task and makes a panic below it the statement's error: nobody else recovers on a goroutine of ours, and a fragment whose
-// files are damaged must not take the process with it.
-func guarded(ctx context.Context, f Fragment, task *Task, emit Emit) (r Result, err error) {
+// run runs a task in a fragment and turns a panic below it into the statement's error: a damaged file must not end the process.
+func (g *Gateway) run(ctx context.Context, f Fragment, task *Task, emit Emit) (r Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(p, debug.Stack())
+			err = g.panicked(p, debug.Stack())
 		}
 	}()
 	return f.Run(ctx, task, emit)
 }
 
-// panicked logs a panic and gives the error for the client. Badger's readers panic over tables that are not as they were written.
-func panicked(p any, stack []byte) error {
-	slog.Error("panic in a fragment's part of a statement", "panic", fmt.Sprint(p), "stack", string(stack))
+// panicked logs a panic and returns the error for the client. Badger's readers panic over tables that are not as they were written.
+func (g *Gateway) panicked(p any, stack []byte) error {
+	log := g.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	log.Error("panic in a fragment's part of a statement", "panic", fmt.Sprint(p), "stack", string(stack))
 	if bytes.Contains(stack, []byte("/badger/")) {
 		return pgerr.New(pgerr.DataCorrupted, "the files of a fragment are damaged: %v", p).WithHint("The log has the details.")
 	}

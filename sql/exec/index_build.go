@@ -98,7 +98,7 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 	}
 	before := c.Affected
 	var last []byte
-	r, err := guarded(c.ctx(), fragment, task, func(row Row) error {
+	r, err := c.Gateway.run(c.ctx(), fragment, task, func(row Row) error {
 		if row[1].IsNull() {
 			last = []byte(row[0].S)
 			return nil

@@ -260,7 +260,7 @@ func (b *lockBatch) send(i int, p *part) error {
 		old[n], b.rows[at] = b.rows[at], nil
 	}
 	next := 0
-	_, err = guarded(c.ctx(), f, task, func(answer Row) error {
+	_, err = c.Gateway.run(c.ctx(), f, task, func(answer Row) error {
 		at := answer[0].N
 		for p.writes[next].Place != at {
 			next++

@@ -327,7 +327,7 @@ func (s *sender) stage(p *part) error {
 		Plan: s.node, Writes: p.writes, Params: c.Params, Outers: c.outers, Env: c.Env, Session: c.Session, Mem: c.Mem, Limits: c.Limits,
 		Seen: c.seen(p.fragment), program: s.program,
 	}
-	p.result, err = guarded(c.ctx(), f, task, p.answered)
+	p.result, err = c.Gateway.run(c.ctx(), f, task, p.answered)
 	if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && p.rerouted < maxReroutes {
 		err = s.elsewhere(p, p.epoch, err)
 	}

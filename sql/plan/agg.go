@@ -293,7 +293,7 @@ func (l *level) dependentColumns() []query.Expr {
 }
 
 func (l *level) dependOn(v *query.Var, depth int, out *[]query.Expr, grouped func(query.Expr) bool) {
-	if v.Up != depth || v.Rel < 0 || v.Col == query.ColWholeRow {
+	if v.Up != depth || v.Rel < 0 {
 		return
 	}
 	own := *v
