@@ -85,14 +85,12 @@ func numericSign(_ *Ctx, a []types.Datum) (types.Datum, error) {
 func numericCeil(_ *Ctx, a []types.Datum) (types.Datum, error)  { return types.NumericCeil(a[0]) }
 func numericFloor(_ *Ctx, a []types.Datum) (types.Datum, error) { return types.NumericFloor(a[0]) }
 
-// maxScale bounds the scale that round and trunc take, as PostgreSQL does.
-const maxScale = 2000
-
+// wantedScale is the second argument of round and trunc.
 func wantedScale(a []types.Datum) int32 {
 	if len(a) < 2 {
 		return 0
 	}
-	return int32(min(max(a[1].N, -maxScale), maxScale))
+	return int32(a[1].N)
 }
 
 func numericRound(_ *Ctx, a []types.Datum) (types.Datum, error) {

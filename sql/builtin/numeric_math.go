@@ -97,17 +97,15 @@ func numericWidthBucket(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return bucketOf(x, low, high, count)
 }
 
-// bucketOf is ⌊(x−low)·count/(high−low)⌋+1, exactly.
+// bucketOf is ⌊(x−low)·count/(high−low)⌋+1, exactly. The differences may be beyond the range of numeric.
 func bucketOf(x, low, high types.Datum, count int64) (types.Datum, error) {
-	above, err := types.NumericSub(x, low)
-	if err != nil {
-		return types.Null, err
-	}
-	width, err := types.NumericSub(high, low)
-	if err != nil {
-		return types.Null, err
-	}
-	n, d, _ := alignedBig(above, width)
-	n.Mul(n, big.NewInt(count))
-	return types.NewInt(n.Quo(n, d).Int64() + 1), nil
+	cx, sx := bigOf(x)
+	cl, sl := bigOf(low)
+	ch, sh := bigOf(high)
+	scale := max(sx, sl, sh)
+	cx.Mul(cx, pow10(scale-sx))
+	cl.Mul(cl, pow10(scale-sl))
+	ch.Mul(ch, pow10(scale-sh))
+	cx.Sub(cx, cl).Mul(cx, big.NewInt(count))
+	return types.NewInt(cx.Quo(cx, ch.Sub(ch, cl)).Int64() + 1), nil
 }

@@ -12,12 +12,29 @@ import (
 
 // numberToChar is to_char of numbers.
 var numberToChar = map[string]Func{
-	"int4_to_char": intToChar, "int8_to_char": intToChar, "numeric_to_char": numericToChar,
+	"int4_to_char": int4NumberToChar, "int8_to_char": int8ToChar, "numeric_to_char": numericToChar,
 	"float4_to_char": floatToChar(32, 6), "float8_to_char": floatToChar(64, 15),
 }
 
-func intToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func int8ToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return formatNumber(types.NumericFromInt(a[0].N), a[1].S)
+}
+
+// int4NumberToChar writes an exponent as a float8 has it, like PostgreSQL.
+func int4NumberToChar(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	if t, err := parseNumberTemplate(a[1].S); a[1].S != "" && err == nil && t.exponent {
+		return floatExponent(float64(a[0].N), t.post), nil
+	}
+	return formatNumber(types.NumericFromInt(a[0].N), a[1].S)
+}
+
+// floatExponent writes a finite float in the form 1.23e+04.
+func floatExponent(x float64, post int) types.Datum {
+	s := strconv.FormatFloat(x, 'e', post, 64)
+	if x >= 0 {
+		s = " " + s
+	}
+	return types.NewText(s)
 }
 
 func numericToChar(_ *Ctx, a []types.Datum) (types.Datum, error) { return formatNumber(a[0], a[1].S) }
@@ -71,8 +88,7 @@ func floatToChar(bits, digits int) Func {
 			return formatNumber(d, a[1].S)
 		}
 		if t.exponent {
-			s := strconv.FormatFloat(x, 'e', t.post, 64)
-			return types.NewText(strings.TrimSuffix(" ", map[bool]string{true: " "}[x < 0]) + s), nil
+			return floatExponent(x, t.post), nil
 		}
 		if t.v {
 			x *= math.Pow(10, float64(t.multi))
@@ -360,20 +376,18 @@ func scientific(d types.Datum, post int) (types.Datum, error) {
 	if c.Sign() == 0 {
 		digits, exponent = "0", 0
 	}
+	whole := 1 // digits before the point: PostgreSQL leaves 9.99 that rounds to 10.0 as it is
 	if drop := len(digits) - 1 - post; drop > 0 {
 		divisor := pow10(int32(drop))
 		half := new(big.Int).Quo(divisor, big.NewInt(2))
 		c.Quo(c.Add(c, half), divisor)
-		rounded := c.String()
-		if len(rounded) > post+1 {
-			exponent++
-		}
-		digits = rounded[:post+1]
+		digits = c.String()
+		whole = len(digits) - post
 	}
-	digits += strings.Repeat("0", post+1-len(digits))
-	s := sign + digits[:1]
+	digits += strings.Repeat("0", post+whole-len(digits))
+	s := sign + digits[:whole]
 	if post > 0 {
-		s += "." + digits[1:]
+		s += "." + digits[whole:]
 	}
 	return types.NewText(s + fmt.Sprintf("e%+03d", exponent)), nil
 }

@@ -126,11 +126,7 @@ func expScale(d Datum, f float64, scale int32) (Datum, error) {
 	if digits <= 0 {
 		return NewNumeric(0, scale), nil
 	}
-	z := new(apd.Decimal)
-	if _, err := apdContext(digits+8).Exp(z, toAPD(&d)); err != nil {
-		return Null, apdError(err)
-	}
-	return fromAPD(z, scale)
+	return fromFloat(expFloat(toFloat(&d, bitsFor(digits+8))), scale)
 }
 
 // lnWeight estimates the decimal weight of ln(d), as PostgreSQL does.
@@ -203,13 +199,6 @@ func NumericLn(d Datum) (Datum, error) {
 		return Null, err
 	}
 	return fromAPD(z, scale)
-}
-
-// lnDigits gives ln(d) to a number of decimal digits.
-func lnDigits(d Datum, digits int) (*apd.Decimal, error) {
-	z := new(apd.Decimal)
-	_, err := apdContext(digits+8).Ln(z, toAPD(&d))
-	return z, apdError(err)
 }
 
 // NumericLog gives the logarithm of d to a base.

@@ -2,8 +2,7 @@ package types
 
 import (
 	"math"
-
-	"github.com/cockroachdb/apd/v3"
+	"math/big"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -22,7 +21,7 @@ func NumericPower(base, exp Datum) (Datum, error) {
 	}
 	if whole {
 		if n, err := NumericToInt(exp, Int4); err == nil {
-			return powerInt(base, int(n), exp.A)
+			return powerInt(base, int(n))
 		}
 	}
 	if NumericSign(base) == 0 {
@@ -99,16 +98,16 @@ func powerSpecial(base, exp Datum) (Datum, error) {
 	return numericPosInf, nil
 }
 
-// powerInt raises to an integer power, with 16 digits after the point or more where the arguments have them.
-func powerInt(base Datum, exp int, expScale int32) (Datum, error) {
+// powerInt raises to an integer power, with 16 digits after the point, or as many as the base has.
+func powerInt(base Datum, exp int) (Datum, error) {
 	weight := 0.0
 	if NumericSign(base) != 0 {
 		weight = float64(exp) * log10Of(base)
 	}
-	if weight > 3*math.MaxInt16*4 {
+	if weight > maxNumericIntDigits {
 		return Null, numericOverflow()
 	}
-	scale := clampScale(minSigDigits, base.A, expScale)
+	scale := clampScale(minSigDigits, base.A)
 	if weight+1 < float64(-scale) {
 		return NewNumeric(0, scale), nil
 	}
@@ -123,16 +122,14 @@ func powerInt(base Datum, exp int, expScale int32) (Datum, error) {
 	if NumericSign(base) == 0 {
 		return NewNumeric(0, scale), nil
 	}
-	if weight > 100_000 {
-		return Null, numericOverflow()
+	if c, have, ok := exactPower(base, exp); ok {
+		if have > int64(scale) {
+			return numericOf(divRound(c, bigPow10(int32(have)-scale)), scale)
+		}
+		return numericOf(c.Mul(c, bigPow10(scale-int32(have))), scale)
 	}
-	z := new(apd.Decimal)
 	digits := max(int(weight), 0) + int(scale) + guardDigits + digits64(absU(int64(exp)))
-	n := apd.New(int64(exp), 0)
-	if _, err := apdContext(digits).Pow(z, toAPD(&base), n); err != nil {
-		return Null, apdError(err)
-	}
-	return fromAPD(z, scale)
+	return fromFloat(powFloat(toFloat(&base, bitsFor(digits)), int64(exp)), scale)
 }
 
 // log10Of estimates log10 |d| from its first digits.
@@ -155,13 +152,10 @@ func powerReal(base, exp Datum) (Datum, error) {
 	if err != nil {
 		return Null, err
 	}
-	val := new(apd.Decimal)
-	if _, err := apdContext(24).Mul(val, ln, toAPD(&exp)); err != nil {
-		return Null, apdError(err)
-	}
-	f, err := val.Float64()
-	if err != nil || math.Abs(f) > maxResultScale*3.01 {
-		if !val.Negative {
+	val := apdFloat(ln, bitsFor(24))
+	f, _ := val.Mul(val, toFloat(&exp, bitsFor(24))).Float64()
+	if math.Abs(f) > maxResultScale*3.01 {
+		if f > 0 {
 			return Null, numericOverflow()
 		}
 		return NewNumeric(0, maxDisplayScale), nil
@@ -171,18 +165,10 @@ func powerReal(base, exp Datum) (Datum, error) {
 	if digits <= 0 {
 		return NewNumeric(0, scale), nil
 	}
-	// ln must be exact to the digits of the result and those of the exponent before its point
-	expWeight := len(AppendNumeric(nil, exp))
-	if ln, err = lnDigits(base, digits+expWeight); err != nil {
+	// the product is below 10^4: its digits are the result's and four more
+	if ln, err = lnDigits(base, digits+guardDigits); err != nil {
 		return Null, err
 	}
-	c := apdContext(digits + expWeight + 8)
-	if _, err := c.Mul(val, ln, toAPD(&exp)); err != nil {
-		return Null, apdError(err)
-	}
-	z := new(apd.Decimal)
-	if _, err := c.Exp(z, val); err != nil {
-		return Null, apdError(err)
-	}
-	return fromAPD(z, scale)
+	bits := bitsFor(digits + guardDigits)
+	return fromFloat(expFloat(new(big.Float).SetPrec(bits).Mul(apdFloat(ln, bits), toFloat(&exp, bits))), scale)
 }

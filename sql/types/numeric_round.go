@@ -19,12 +19,12 @@ func roundBig(c *big.Int, drop int32) *big.Int {
 
 // NumericRound rounds half away from zero to scale digits after the point; a negative scale rounds before it.
 func NumericRound(d Datum, scale int32) (Datum, error) {
-	return rescale(d, min(max(scale, -maxNumericIntDigits), maxNumericScale), true)
+	return rescale(d, min(max(scale, -maxNumericIntDigits-1), maxNumericScale), true)
 }
 
 // NumericTrunc cuts to scale digits after the point.
 func NumericTrunc(d Datum, scale int32) (Datum, error) {
-	return rescale(d, min(max(scale, -maxNumericIntDigits), maxNumericScale), false)
+	return rescale(d, min(max(scale, -maxNumericIntDigits-1), maxNumericScale), false)
 }
 
 func rescale(d Datum, scale int32, round bool) (Datum, error) {
