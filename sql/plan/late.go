@@ -1,30 +1,45 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/sql/query"
 )
 
-// lateTargets tells whether targets are computed after ORDER BY and LIMIT: there are some with subqueries, volatile functions or others of the
-// gateway that no sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order.
+// lateTargets reports whether targets are computed after ORDER BY and LIMIT: there are some with subqueries, volatile functions or others of the
+// gateway that no sort key needs. So a subquery runs for the rows of the answer alone, and nextval counts in the answer's order. Sets that no
+// sort key needs are expanded late too if DISTINCT ON must choose among the rows before that.
 func lateTargets(q *query.Query) bool {
-	if q.Distinct || q.HasSRFs || len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
+	on := q.DistinctOn != nil
+	if q.Distinct && !on || len(q.OrderBy) == 0 && (on || q.HasSRFs || q.Limit == nil && q.Offset == nil) {
 		return false
 	}
+	late := false
 	for i, t := range q.Targets {
-		if !isSortKey(q, i) && (stays(t.Expr) || volatile(t.Expr)) {
-			return true
+		switch set := q.HasSRFs && hasSet(t.Expr); {
+		case !isSortKey(q, i):
+			late = late || set && on || stays(t.Expr) || volatile(t.Expr)
+		case set:
+			return false // all sets are expanded together
 		}
 	}
-	return false
+	return late
 }
 
+// isSortKey reports whether ORDER BY or DISTINCT ON names a target.
 func isSortKey(q *query.Query, target int) bool {
-	for _, k := range q.OrderBy {
-		if k.Target == target {
-			return true
+	return slices.ContainsFunc(lateKeys(q), func(k query.SortKey) bool { return k.Target == target })
+}
+
+// lateKeys are the keys of ORDER BY, and those that DISTINCT ON has beyond them.
+func lateKeys(q *query.Query) []query.SortKey {
+	keys := q.OrderBy[:len(q.OrderBy):len(q.OrderBy)]
+	for _, n := range q.DistinctOn {
+		if !slices.ContainsFunc(keys, func(k query.SortKey) bool { return k.Target == n }) {
+			keys = append(keys, query.SortKey{Target: n})
 		}
 	}
-	return false
+	return keys
 }
 
 // sortThenTargets orders and limits the rows below, with the sort keys as further slots, and computes the targets of what is left. Locks are
@@ -41,9 +56,10 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		return part{}, err
 	}
 	few, skip := count, offset
-	if lock != nil {
+	if lock != nil || l.q.DistinctOn != nil || l.q.HasSRFs {
 		few, skip = nil, nil
-	} else {
+	}
+	if lock == nil {
 		in = cur.in // above locks sort keys are computed anew: the row may be a newer one
 	}
 	switch {
@@ -61,20 +77,48 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 		lock.OneByOne = count != nil && lock.Most == nil || p.env.LockLate
 		cur.node = lock
 	}
-	if count != nil || offset != nil {
+	if l.q.DistinctOn != nil {
+		cur.node = &Distinct{Base: Base{cur.node.Output()}, Child: cur.node, Keys: distinctSlots(l.q, keys), Sorted: true}
+	}
+	limited := count != nil || offset != nil
+	if limited && !l.q.HasSRFs {
 		cur = p.limit(cur, count, offset)
 	}
-	cur = p.gather(cur, nil)
+	proj, err := p.lastTargets(l, p.gather(cur, nil), in)
+	if err != nil {
+		return part{}, err
+	}
+	cur = part{node: proj, in: newLayout()}
+	if limited && l.q.HasSRFs {
+		cur = p.limit(cur, count, offset)
+	}
+	return cur, nil
+}
+
+// lastTargets computes the visible targets of rows that are ordered already.
+func (p *planner) lastTargets(l *level, cur part, in *layout) (*Project, error) {
 	proj := &Project{Child: cur.node}
 	for _, t := range l.q.Targets[:visible(l.q)] {
 		e, err := p.rewrite(l, t.Expr, in)
 		if err != nil {
-			return part{}, err
+			return nil, err
 		}
+		proj.Sets = proj.Sets || l.q.HasSRFs && hasSet(e)
 		proj.Exprs = append(proj.Exprs, e)
 		proj.Cols = append(proj.Cols, Col{t.Name, e.Type(), e.Typmod()})
 	}
-	return part{node: proj, in: newLayout()}, nil
+	return proj, nil
+}
+
+// distinctSlots are the slots of the DISTINCT ON columns among the sort keys, which are those of lateKeys.
+func distinctSlots(q *query.Query, keys []SortKey) []int {
+	var slots []int
+	for i, k := range lateKeys(q) {
+		if slices.Contains(q.DistinctOn, k.Target) {
+			slots = append(slots, keys[i].Slot)
+		}
+	}
+	return slots
 }
 
 // readInOrder makes cur, where it is a scan and ORDER BY is its primary key, a scan in that order.
@@ -99,7 +143,7 @@ func (p *planner) sortColumns(l *level, cur part) (part, []SortKey, error) {
 	}
 	own, gateway := len(proj.Cols), false
 	var keys []SortKey
-	for _, k := range l.q.OrderBy {
+	for _, k := range lateKeys(l.q) {
 		t := l.q.Targets[k.Target]
 		e, err := p.rewrite(l, t.Expr, cur.in)
 		if err != nil {
