@@ -305,9 +305,6 @@ func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
 	return nil, pgerr.New(pgerr.CannotConnectNow, "fragment %d is not available", id).WithHint("Try again in a moment.")
 }
 
-// Large tells whether a transaction whose writes do not stay in memory is under way on this node, or was a moment ago.
-func (h *Host) Large() bool { return h.cfg.Storage.Pace.Large() }
-
 // WaitFragments waits until all fragments of a database serve.
 func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 	for _, f := range d.Fragments {

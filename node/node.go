@@ -278,9 +278,6 @@ func (n *Node) URL() string {
 	return "postgres://postgres@" + addr + "/postgres"
 }
 
-// Large tells whether a transaction whose writes do not stay in memory is under way on this node, or was a moment ago.
-func (n *Node) Large() bool { return n.host.Large() }
-
 // Close ends the node in reverse order of its building: clients first, which may finish their transaction until ctx ends. Those of other nodes whose
 // transactions use what this node leads are then given as long.
 func (n *Node) Close(ctx context.Context) error {

@@ -188,7 +188,6 @@ func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
 	case kindCommit:
 		return m.commit(e, index)
 	case kindPart:
-		m.r.cfg.Pace.worked()
 		return m.part(e, index)
 	case kindPrepare, kindPrepareAll:
 		return m.prepare(e, index)

@@ -23,16 +23,12 @@ func (r *Replica) housekeeping() {
 	defer t.Stop()
 	asking := map[txn.ID]bool{}
 	var mu sync.Mutex
-	builders := builderPool(r.db)
 	for {
 		select {
 		case <-r.stop:
 			return
 		case <-t.C:
 		case <-r.began:
-		}
-		if r.cfg.Pace.Large() {
-			dropBuilders(builders)
 		}
 		r.watchDisk(time.Now())
 		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)

@@ -212,7 +212,6 @@ func (i *installer) write(x *install) error {
 	b, since := kvBatch{db: i.r.db}, 0
 	flush := func() error {
 		i.r.fault("install.piece")
-		i.r.cfg.Pace.worked()
 		x.bytes.Add(int64(b.bytes))
 		since += b.bytes
 		for _, edge := range [][]byte{lowEdge, ownKey(ownEdge)} {

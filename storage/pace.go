@@ -1,38 +1,22 @@
 package storage
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
 
 // Pace is what the replicas of a node share: they install the rows of large transactions one at a time, because each makes its database merge
-// tables, and what those merges hold in memory adds up. It knows whether there are any.
+// tables, and what those merges hold in memory adds up.
 type Pace struct {
-	turn  chan struct{} // has one token
-	made  time.Time     // times are counted from here: a clock that is set does not move them
-	large atomic.Int64  // when something was last done for a large transaction, 0: never
+	turn chan struct{} // has one token
 }
 
 // NewPace makes one for a node.
 func NewPace() *Pace {
-	p := &Pace{turn: make(chan struct{}, 1), made: time.Now()}
+	p := &Pace{turn: make(chan struct{}, 1)}
 	p.turn <- struct{}{}
 	return p
-}
-
-// largeFor is how long a node counts as busy with a large transaction after what it last did for one: staging, sending, receiving and installing
-// have pauses, and the merges that an installation causes go on for a while.
-const largeFor = 10 * time.Second
-
-// worked notes that something is done for a large transaction.
-func (p *Pace) worked() { p.large.Store(int64(time.Since(p.made))) }
-
-// Large tells whether a transaction whose writes do not stay in memory is under way on this node, or was a moment ago.
-func (p *Pace) Large() bool {
-	at := p.large.Load()
-	return at != 0 && time.Since(p.made)-time.Duration(at) < largeFor
 }
 
 // turnBytes is how much one installs before others may: enough for its database to merge level 0 once.

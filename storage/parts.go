@@ -213,7 +213,6 @@ type partSender struct {
 
 func (s *partSender) send(piece []byte) error {
 	t := s.t
-	t.r.cfg.Pace.worked()
 	if t.parts == 0 {
 		if err := t.r.installs.awaitRoom(context.Background()); err != nil {
 			return err

@@ -275,7 +275,6 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 		t.meetReads(key)
 	}
 	if t.stage.memory() > t.r.cfg.StageMemory {
-		t.r.cfg.Pace.worked()
 		return t.stage.spill(t.stageFile)
 	}
 	return nil

@@ -86,6 +86,7 @@ func runDemo(ctx context.Context, cfg node.Config, count int, regions []string, 
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
 	}
+	limitMemory(defaultMemory(), cfg.Logger)
 	return runNodes(ctx, defaultDrainTimeout, func(ctx context.Context) ([]*node.Node, error) {
 		nodes, err := openDemo(ctx, configs)
 		return nodes, portTaken(err, "name another --sql-addr, from which the ports of all nodes follow")

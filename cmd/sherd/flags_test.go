@@ -13,7 +13,7 @@ import (
 // What is given goes before the environment, and that before the file.
 func TestFlagsFromElsewhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sherd.toml")
-	text := "data = \"/file\"\nsql-addr = \"127.0.0.1:1\"\nfragments = 7\njoin = [\"a:1\", \"b:2\"]\nhttp-addr = \"file:1\"\n[labels]\nzone = \"a\"\nrack = \"3\"\n"
+	text := "data = \"/file\"\nsql-addr = \"127.0.0.1:1\"\nfragments = 7\njoin = [\"a:1\", \"b:2\"]\nhttp-addr = \"file:1\"\nmemory = \"25%\"\n[labels]\nzone = \"a\"\nrack = \"3\"\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,7 @@ func TestFlagsFromElsewhere(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"data": "/file", "sql-addr": "given:2", "http-addr": "environment:1", "fragments": "7", "join": "[a:1,b:2]", "labels": "rack=3,zone=a", "node-addr": defaultNodeAddr,
+		"memory": "25%",
 	} {
 		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %s, not %s", name, got, want)

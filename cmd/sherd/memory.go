@@ -1,107 +1,135 @@
 package main
 
 import (
-	"context"
-	"math"
+	"fmt"
+	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"time"
+	"strconv"
+	"strings"
 )
 
-// The Go heap may grow to twice what lives in it before it is collected, and a load of a few hundred MiB of garbage a second uses all of that.
-// So while there are large transactions, and until it is known whether there are, there is a limit beyond which the runtime collects earlier:
-// they take no more than that of the node's memory. Where more than that lives, many sessions' rows perhaps, the limit follows, since a runtime
-// that collects without end serves nobody. Small transactions alone have none: collecting at the limit took a tenth of their processor time.
+// memoryFlag is how much memory the Go heap of the process may take: a percentage of the machine's memory, or a size.
+type memoryFlag struct {
+	percent float64 // 0: bytes counts
+	bytes   int64
+}
+
 const (
-	heapLimit    = 160 << 20
-	heapMost     = 224 << 20 // of the 256 MiB that a node may take beside a large transaction
-	heapHeadroom = 4         // a quarter of what lives is left for garbage up to heapMost
-	heapTight    = 8         // and an eighth beyond: most of what lives there are buffers without a pointer, which cost a collection nothing
-	heapWatch    = 100 * time.Millisecond
+	defaultMemoryPercent = 50
+	leastMemory          = 64 << 20 // below this the collector would run without pause
 )
 
-// A node of which little lives would be collected after each few MiB of garbage, several times a second under load, and that took a third of the processor time
-// of an insert. So without large transactions it is collected when its heap has grown to heapFloor at least; heapSparse bounds that where next to nothing lives.
+func defaultMemory() memoryFlag { return memoryFlag{percent: defaultMemoryPercent} }
+
+// memoryUnits are PostgreSQL's: powers of 1024. The first suffix that fits counts.
+var memoryUnits = []struct {
+	suffix string
+	bytes  float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1 << 10}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}, {"B", 1},
+}
+
+// String implements pflag.Value.
+func (m *memoryFlag) String() string {
+	switch {
+	case m.percent > 0:
+		return strconv.FormatFloat(m.percent, 'f', -1, 64) + "%"
+	case m.bytes%(1<<20) == 0:
+		return strconv.FormatInt(m.bytes>>20, 10) + "MB"
+	}
+	return strconv.FormatInt(m.bytes, 10) + "B"
+}
+
+// Type implements pflag.Value.
+func (*memoryFlag) Type() string { return "memory" }
+
+// Set implements pflag.Value.
+func (m *memoryFlag) Set(text string) error {
+	text = strings.TrimSpace(text)
+	if number, ok := strings.CutSuffix(text, "%"); ok {
+		percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(percent > 0 && percent <= 100) {
+			return fmt.Errorf("%q is not a percentage above 0%% and up to 100%%", text)
+		}
+		*m = memoryFlag{percent: percent}
+		return nil
+	}
+	for _, u := range memoryUnits {
+		number, ok := strings.CutSuffix(text, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(n >= 0 && n*u.bytes < 1<<62) {
+			break
+		}
+		if n*u.bytes < leastMemory {
+			return fmt.Errorf("%q is less than a node needs, %dMB", text, leastMemory>>20)
+		}
+		*m = memoryFlag{bytes: int64(n * u.bytes)}
+		return nil
+	}
+	return fmt.Errorf("%q is neither a percentage nor a size; write 50%% or 4GB", text)
+}
+
+// limit returns the bytes that the flag stands for on a machine with so much memory.
+func (m *memoryFlag) limit(machine int64) int64 {
+	if m.percent == 0 {
+		return m.bytes
+	}
+	return max(int64(float64(machine)*m.percent/100), leastMemory)
+}
+
+// A node with a small live heap would be collected after every few MiB of garbage, many times a second under load. That took a third of the
+// processor time of an insert. So the heap grows to heapFloor at least before it is collected; heapSparse bounds this if almost nothing lives.
 const (
 	heapFloor  = 112 << 20
-	heapSparse = 1000 // percent of what lives
+	heapSparse = 1000 // percent of the live heap
 )
 
-// percentOf gives how much garbage may come before the next collection where so many bytes live, in percent of these.
+// percentOf returns how much garbage may come before the next collection, in percent of the live heap.
 func percentOf(live int64) int {
 	return int(min(max((heapFloor-live)*100/max(live, 1), 100), heapSparse))
 }
 
-// limitOf gives the limit beside a large transaction where so many bytes live.
-func limitOf(live int64) int64 {
-	return max(heapLimit, min(live+live/heapHeadroom, heapMost), live+live/heapTight)
-}
-
-// What a large transaction has taken is given back to the system once nothing much has been allocated for a while: the runtime alone would keep
-// the garbage for minutes.
-const (
-	heapQuiet  = 3 * time.Second
-	heapLittle = 1 << 20   // bytes between two looks
-	heapWorth  = 256 << 20 // bytes allocated since memory was given back last
-)
-
-// limitMemory holds the heap small while large says that there are large transactions, and leaves garbage its room else, until ctx ends, unless the environment says
-// otherwise (GOMEMLIMIT, GOGC).
-func limitMemory(ctx context.Context, large func() bool) {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	debug.SetMemoryLimit(heapLimit)
-	go func() {
-		t := time.NewTicker(heapWatch)
-		defer t.Stop()
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
-		limit, percent := int64(heapLimit), 100
-		fixed := os.Getenv("GOGC") != ""
-		var rest rest
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
-			metrics.Read(sample)
-			live := int64(sample[0].Value.Uint64())
-			next, p := int64(math.MaxInt64), percentOf(live)
-			if large() {
-				next, p = limitOf(live), 100
-			}
-			if next-next/32 > limit || next < limit-limit/8 { // setting it stops the world
-				limit = next
-				debug.SetMemoryLimit(limit)
-			}
-			if !fixed && (p-p/8 > percent || p+p/8 < percent) { // so does this
-				percent = p
-				debug.SetGCPercent(percent)
-			}
-			if rest.due(time.Now(), sample[1].Value.Uint64()) {
-				debug.FreeOSMemory()
-			}
+// limitMemory sets the runtime's memory limit and has its collector paced by percentOf. GOMEMLIMIT and GOGC in the environment win.
+func limitMemory(m memoryFlag, logger *slog.Logger) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		machine, err := machineMemory()
+		if err != nil && m.percent > 0 {
+			logger.Warn("no memory limit is set: the size of the machine's memory is not known", "error", err)
+		} else {
+			limit := m.limit(machine)
+			debug.SetMemoryLimit(limit)
+			logger.Info("memory limit", "memory", m.String(), "bytes", limit)
 		}
-	}()
+	}
+	if os.Getenv("GOGC") == "" {
+		percent := percentOf(0)
+		debug.SetGCPercent(percent)
+		afterCollections(func() {
+			sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+			metrics.Read(sample)
+			// Setting it stops the world, so small differences are left alone.
+			if p := percentOf(int64(sample[0].Value.Uint64())); p-p/8 > percent || p+p/8 < percent {
+				percent = p
+				debug.SetGCPercent(p)
+			}
+		})
+	}
 }
 
-// rest finds the moments at which memory is to be given back.
-type rest struct {
-	busy  time.Time // much was allocated last
-	seen  uint64    // allocated then
-	freed uint64    // allocated when memory was given back
-}
+// collected is an object that nothing refers to: its finalizer runs after each collection.
+type collected struct{ fn func() }
 
-func (r *rest) due(now time.Time, allocated uint64) bool {
-	if allocated-r.seen > heapLittle {
-		r.busy = now
-	}
-	r.seen = allocated
-	if now.Sub(r.busy) < heapQuiet || allocated-r.freed < heapWorth {
-		return false
-	}
-	r.freed = allocated
-	return true
+// afterCollections calls fn after each collection of garbage, one call at a time.
+func afterCollections(fn func()) { runtime.SetFinalizer(&collected{fn}, (*collected).finalize) }
+
+func (c *collected) finalize() {
+	c.fn()
+	runtime.SetFinalizer(c, (*collected).finalize)
 }

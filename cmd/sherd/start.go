@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -50,11 +49,12 @@ type startFlags struct {
 	tokenFile    string
 	role         string
 	drainTimeout time.Duration
+	memory       memoryFlag
 }
 
 func startCommand() *cobra.Command {
 	var cfg node.Config
-	var more startFlags
+	more := startFlags{memory: defaultMemory()}
 	cmd := &cobra.Command{
 		Use:   "start --data DIR",
 		Short: "Start a node",
@@ -81,6 +81,7 @@ func startCommand() *cobra.Command {
 			if !cmd.Flags().Changed("replication-factor") {
 				cfg.Replication = 0
 			}
+			limitMemory(more.memory, cfg.Logger)
 			return runNode(cmd.Context(), cfg, more.drainTimeout)
 		},
 	}
@@ -104,6 +105,7 @@ func startCommand() *cobra.Command {
 	f.IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
 	f.StringVar(&more.passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
 	f.DurationVar(&more.drainTimeout, "drain-timeout", defaultDrainTimeout, "how long clients may finish their transactions when the node is stopped")
+	f.Var(&more.memory, "memory", "memory that the node's heap should stay within: a percentage of the machine's or the container's, or a size such as 4GB; GOMEMLIMIT wins")
 	f.String(configFlag, "", "file of settings, TOML")
 	return cmd
 }
@@ -200,10 +202,6 @@ func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context
 	defer stop()
 	giveProcessors()
 	var opened atomic.Pointer[[]*node.Node]
-	limitMemory(ctx, func() bool {
-		nodes := opened.Load()
-		return nodes == nil || slices.ContainsFunc(*nodes, (*node.Node).Large) // what is opened may recover large transactions
-	})
 	defer onHangup(func() {
 		if nodes := opened.Load(); nodes != nil {
 			for _, n := range *nodes {

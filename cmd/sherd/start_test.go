@@ -50,6 +50,8 @@ func TestStartRefusesFlags(t *testing.T) {
 		{"--replication-factor|0", `--replication-factor 0: a fragment has at least one replica`},
 		{"--fragments|0", `--fragments 0: a database has at least one`},
 		{"--role|leader", `--role "leader": it is all or gateway`},
+		{"--memory|lots", `"lots" for "--memory" flag: "lots" is neither a percentage nor a size; write 50% or 4GB`},
+		{"--memory|120%", `"120%" is not a percentage above 0% and up to 100%`},
 		{"--token|a|--token-file|b", `--token and --token-file are one too many`},
 	} {
 		err := started(t, strings.Split(c.args, "|")...)

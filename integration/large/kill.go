@@ -123,8 +123,8 @@ func killOnce(ctx context.Context, w *work, after time.Duration) error {
 	if n != 0 && n != w.options.rows || committed && n == 0 {
 		return fmt.Errorf("%d rows of %d are there, committed: %v", n, w.options.rows, committed)
 	}
-	if own>>10 > w.limit {
-		return fmt.Errorf("after the recovery it takes %d MiB of memory, more than %d", own>>10, w.limit)
+	if own>>10 > w.memory {
+		return fmt.Errorf("after the recovery it takes %d MiB of memory, more than its --memory of %d", own>>10, w.memory)
 	}
 	return nil
 }

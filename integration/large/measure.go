@@ -115,8 +115,8 @@ func measure(ctx context.Context, o options, s *subject, pg *postgres, c largeCa
 			return err
 		}
 	}
-	if own>>10 > o.limit {
-		return fmt.Errorf("took %d MiB of memory, more than %d", own>>10, o.limit)
+	if own>>10 > o.memory {
+		return fmt.Errorf("took %d MiB of memory, more than its --memory of %d", own>>10, o.memory)
 	}
 	return nil
 }

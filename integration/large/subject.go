@@ -19,14 +19,16 @@ import (
 // subject is the process that is measured.
 type subject struct {
 	binary, data, http string
+	memory             int // MiB
 	process            *integration.Process
 }
 
 func (s *subject) flags() []string {
-	if s.http == "" {
-		return nil
+	flags := []string{"--memory", fmt.Sprint(s.memory, "MB")}
+	if s.http != "" {
+		flags = append(flags, "--http-addr", s.http)
 	}
-	return []string{"--http-addr", s.http}
+	return flags
 }
 
 func (s *subject) start(ctx context.Context) (err error) {
