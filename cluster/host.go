@@ -221,6 +221,16 @@ func (h *Host) version() uint32 {
 	return clusterversion.First
 }
 
+// versionsKept is sherd.gc_ttl; 0 if the cluster does not set it.
+func versionsKept(view *catalog.View) time.Duration {
+	if k := view.Cluster(); k != nil {
+		if n, err := strconv.Atoi(k.Settings["sherd.gc_ttl"]); err == nil && n > 0 {
+			return time.Duration(n) * time.Second
+		}
+	}
+	return 0
+}
+
 func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) error {
 	c := h.cfg.Storage
 	c.Dir, c.Fragment, c.Clock, c.Logger, c.Deadlock = h.folder(id), id, h.cfg.Clock, h.cfg.Logger, h.deadlocks
@@ -231,6 +241,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
 	c.Version = h.version
+	c.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld

@@ -55,6 +55,9 @@ type Config struct {
 	// Device keeps the Raft log, shared with the other fragments of the node; nil: a log of its own in Dir.
 	Device *raftlog.Device
 
+	// VersionsKept returns how long old versions are kept now; 0, or a nil function, is GCTTL.
+	VersionsKept func() time.Duration
+
 	GCTTL        time.Duration // old versions are kept that long; default 15 min
 	RecoverAfter time.Duration // an undecided transaction is asked about after that; default 5 s
 	Election     time.Duration // raftgroup.Options.Election

@@ -8,11 +8,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// collector moves the replicated watermark (kindGC): the stamp that was the newest applied one GCTTL ago by this process's
+// collector moves the replicated watermark (kindGC): the stamp that was the newest applied one gcTTL ago by this process's
 // monotonic clock, held below every leased snapshot and every undecided C. Badger may drop what nobody can read any more.
 type collector struct {
 	r       *Replica
-	every   time.Duration
 	last    time.Time
 	samples []sample
 	flat    time.Time
@@ -27,12 +26,19 @@ type sample struct {
 
 const flattenEvery = time.Hour
 
-// leadQuiet is how long a new leader leaves the watermark where it is, GCTTL where that is shorter: who has a snapshot kept by the one before comes here.
+// leadQuiet is how long a new leader leaves the watermark where it is, gcTTL where that is shorter: who has a snapshot kept by the one before comes here.
 const leadQuiet = time.Minute
 
-func newCollector(r *Replica) *collector {
-	every := min(max(r.cfg.GCTTL/16, tick), time.Minute)
-	return &collector{r: r, every: every, flat: time.Now()}
+func newCollector(r *Replica) *collector { return &collector{r: r, flat: time.Now()} }
+
+// gcTTL returns how long old versions are kept now.
+func (r *Replica) gcTTL() time.Duration {
+	if r.cfg.VersionsKept != nil {
+		if kept := r.cfg.VersionsKept(); kept > 0 {
+			return kept
+		}
+	}
+	return r.cfg.GCTTL
 }
 
 func (c *collector) run() {
@@ -40,7 +46,8 @@ func (c *collector) run() {
 	if term := c.r.term.Load(); term != c.term {
 		c.term, c.led = term, now
 	}
-	if now.Sub(c.last) < c.every {
+	kept := c.r.gcTTL()
+	if now.Sub(c.last) < min(max(kept/16, tick), time.Minute) {
 		return
 	}
 	c.last = now
@@ -49,11 +56,11 @@ func (c *collector) run() {
 		c.samples = append(c.samples, sample{stamp, now})
 	}
 	var due txn.Timestamp
-	for len(c.samples) > 0 && now.Sub(c.samples[0].at) >= c.r.cfg.GCTTL {
+	for len(c.samples) > 0 && now.Sub(c.samples[0].at) >= kept {
 		due = c.samples[0].stamp
 		c.samples = c.samples[1:]
 	}
-	if c.term != 0 && now.Sub(c.led) >= min(leadQuiet, c.r.cfg.GCTTL) {
+	if c.term != 0 && now.Sub(c.led) >= min(leadQuiet, kept) {
 		if err := c.r.passBelow(due); err != nil {
 			c.r.cfg.Logger.Debug("cannot move the watermark", "fragment", c.r.cfg.Fragment, "err", err)
 		}

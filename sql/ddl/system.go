@@ -72,7 +72,7 @@ func ofCluster(name string) (*settings.Definition, error) {
 func AltersSystem(d *settings.Definition) bool {
 	switch strings.ToLower(d.Name) {
 	case "sherd.dead_node_after", "sherd.replace_dead_nodes", "sherd.auto_finalize_upgrade", "sherd.balancer", "sherd.balancer_windows", "sherd.replace_rate", "sherd.validate_rate", "sherd.move_rate", "sherd.concurrent_moves",
-		"sherd.move_max_delay", "sherd.segment_size", "sherd.segment_writes":
+		"sherd.move_max_delay", "sherd.segment_size", "sherd.segment_writes", "sherd.gc_ttl":
 		return true
 	}
 	return false
