@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -35,3 +36,16 @@ func (n *Node) SQLAddr() string { return n.listener.Addr().String() }
 
 // Certificates is what the node proves itself with, and whom it trusts.
 func (n *Node) Certificates() *trust.Keeper { return n.keeper }
+
+// facts returns the parameters that follow from how the node was started; tls reports whether clients are offered TLS.
+func (n *Node) facts(tls bool) map[string]string {
+	host, port, err := net.SplitHostPort(n.SQLAddr())
+	if err != nil {
+		return nil
+	}
+	ssl := "off"
+	if tls {
+		ssl = "on"
+	}
+	return map[string]string{"port": port, "listen_addresses": host, "ssl": ssl}
+}

@@ -192,7 +192,8 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 				Acquire: n.advisory.Acquire, LetGo: n.advisory.LetGo, Confirm: n.advisory.Confirm, Locks: n.advisory.Locks,
 			},
 		},
-		Addr: self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Version.To,
+		Given: n.facts(offered != nil),
+		Addr:  self.SQLAddr, NodeName: self.Name, Block: self.Block, TempDir: n.dir.Join("temp"), Speaks: n.cfg.Version.To,
 		JoinToken: func(ctx context.Context, life time.Duration, node uint32) (string, error) {
 			token, err := n.NewToken(ctx, life, node)
 			return token.String(), err

@@ -34,6 +34,7 @@ const (
 // works tells others that the session runs text.
 func (s *Session) works(text string) {
 	now := time.Now()
+	s.logStatement(now)
 	a := &s.activity
 	a.mu.Lock()
 	a.state, a.query, a.queryStarted, a.changed = stateActive, text, now, now
@@ -53,6 +54,7 @@ func (s *Session) rests() {
 		s.named()
 	}
 	now := time.Now()
+	s.logStatement(now)
 	a := &s.activity
 	a.mu.Lock()
 	a.state, a.changed = state, now
@@ -60,6 +62,21 @@ func (s *Session) rests() {
 		a.parts, a.began = nil, time.Time{}
 	}
 	a.mu.Unlock()
+}
+
+// logStatement logs the text that ran until now if it took log_min_duration_statement or longer. The texts of a pipeline are logged
+// one by one; the last one's time includes the commit.
+func (s *Session) logStatement(now time.Time) {
+	if s.logAfter < 0 {
+		return
+	}
+	a := &s.activity // this goroutine alone writes to it
+	took := now.Sub(a.queryStarted)
+	if a.state != stateActive || took < s.logAfter {
+		return
+	}
+	s.db.cfg.Logger.Info("statement", "duration", took, "pid", s.start.PID, "role", s.start.User, "database", s.start.Database,
+		"application", a.application, "client", s.start.Remote, "text", a.query)
 }
 
 // inTransaction tells others of the transaction that the session is in.

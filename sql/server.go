@@ -36,6 +36,9 @@ type Config struct {
 	RotateAuthority func(ctx context.Context) error
 	Authorities     func(ctx context.Context) ([]sysview.Authority, error)
 
+	// Given are parameters that follow from how the node was started, such as port, by lower-case name.
+	Given map[string]string
+
 	Speaks  uint32  // the newest version of the cluster that this program knows (V4), 0 is the first
 	Others  *Others // nil: there are none
 	TempDir string  // of files that statements need while they run, made when needed; "" is the system's

@@ -57,6 +57,8 @@ type Session struct {
 	byID             bool     // of the system: ids are only those that documents have now, and nothing follows from rows that it changes
 	listening        []string // channels
 	inbox            inbox    // what was said on them
+
+	logAfter time.Duration // log_min_duration_statement; negative is never
 }
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
@@ -69,7 +71,7 @@ func newSession(db *Server, p StartupParams, role, database catalog.OID) *Sessio
 	s.counters = db.countersOf(database)
 	s.locks = db.locks.NewSession(p.PID)
 	s.hook = s.hooks()
-	s.vars.live, s.vars.cluster = s.characteristic, db.ofCluster
+	s.vars.live, s.vars.cluster, s.vars.given = s.characteristic, db.ofCluster, db.cfg.Given
 	return s
 }
 
@@ -233,6 +235,7 @@ func (s *Session) freshen() {
 	s.stale = false
 	s.env = nil
 	s.named()
+	s.logAfter = s.milliseconds("log_min_duration_statement")
 	s.idle, s.idleInside = s.milliseconds("idle_session_timeout"), s.milliseconds("idle_in_transaction_session_timeout")
 	s.base = s.vars.environment()
 	s.base.RegIn, s.base.RegOut = s.regIn, s.regOut

@@ -27,6 +27,9 @@ func (v *variables) source(d *settings.Definition) (value, source string) {
 			return s, "configuration file"
 		}
 	}
+	if s, ok := v.given[key]; ok {
+		return s, "command line"
+	}
 	return d.Default, "default"
 }
 

@@ -20,6 +20,7 @@ type variables struct {
 	placeholders map[string]bool                 // parameters of somebody's own that were set once: they stay known, and empty
 	live         func(key string) (string, bool) // parameters that are states of the session; nil before it is there
 	cluster      func(key string) (string, bool) // what ALTER SYSTEM has set; nil before the session is there
+	given        map[string]string               // what follows from how the node was started
 	plain        bool                            // the role is no superuser, and it is the client that sets
 	started      bool                            // what is settled at the start is
 }
@@ -63,6 +64,9 @@ func (v *variables) get(name string) (value string, ok bool) {
 			if s, ok := v.cluster(d.Name); ok {
 				return s, true
 			}
+		}
+		if s, ok := v.given[key]; ok {
+			return s, true
 		}
 		return d.Default, true
 	}

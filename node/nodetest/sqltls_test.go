@@ -67,6 +67,17 @@ func TestClientTLS(t *testing.T) {
 	if _, err := verified(t, n.URL(), nil, "localhost"); err == nil || !strings.Contains(err.Error(), "refused TLS") {
 		t.Errorf("TLS on a loopback address: %v", err)
 	}
+	settings := func(want string) {
+		t.Helper()
+		var got string
+		if err := n.Connect(t).QueryRow(t.Context(), "SELECT current_setting('port') || ' ' || current_setting('ssl')").Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if _, port, _ := strings.Cut(n.Config.SQLAddr, ":"); got != port+want {
+			t.Errorf("port and ssl are %q, expected %q", got, port+want)
+		}
+	}
+	settings(" off")
 	var authority string
 	if err := n.Connect(t).QueryRow(t.Context(), "SELECT certificate FROM sherd.authorities").Scan(&authority); err != nil {
 		t.Fatal(err)
@@ -79,6 +90,7 @@ func TestClientTLS(t *testing.T) {
 	n.Stop()
 	n.Config.SQLTLS = node.TLSOn
 	n.Restart()
+	settings(" on")
 	for _, host := range []string{"localhost", "127.0.0.1"} {
 		shown, err := verified(t, n.URL(), roots, host)
 		if err != nil {
