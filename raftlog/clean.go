@@ -1,9 +1,11 @@
 package raftlog
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 )
 
 const maxSpares = 2
@@ -91,6 +93,7 @@ func (d *Device) evacuate(s *segment) error {
 		groups = append(groups, g)
 	}
 	d.mu.Unlock()
+	slices.SortFunc(groups, func(a, b *Group) int { return cmp.Compare(a.id, b.id) })
 	for _, g := range groups {
 		for {
 			more, err := g.evacuate(s)
@@ -145,34 +148,39 @@ func (d *Device) retire(s *segment) error {
 		d.mu.Unlock()
 		return fmt.Errorf("segment %d is needed", s.number)
 	}
-	keep := len(d.spares) < maxSpares && s.size == d.opts.SegmentSize
+	// A spare file begins with zeros or with a frame: from that a start knows that it was not begun again (unused).
+	keep := len(d.spares) < maxSpares && s.size == d.opts.SegmentSize && s.end > align(segmentHead)
 	d.mu.Unlock()
 	s.use.Lock() // who reads an entry that has just been deleted
 	defer s.use.Unlock()
 	spare := d.sparePath()
-	if err := leave(s.path(), spare, keep); err != nil {
+	if err := d.leave(s.path(), spare, keep); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	d.segments = d.segments[1:]
 	d.mu.Unlock()
 	defer s.f.Close()
-	if !keep {
-		return syncDir(d.opts.Dir)
-	}
-	// Without the old header: one of a new segment that did not get its own must not be taken for damaged.
-	if err := writeSynced(s.f, [][]byte{make([]byte, segmentHead)}, 0); err != nil {
+	// Before its header goes: a power loss that undoes the renaming must find a whole segment (L7).
+	if err := d.disk.syncDir(d.opts.Dir); err != nil || !keep {
 		return err
 	}
-	return d.addSpare(spare)
+	// Without the old header: one of a new segment that did not get its own must not be taken for damaged.
+	if err := s.f.write([][]byte{make([]byte, segmentHead)}, 0); err != nil {
+		return errors.Join(err, d.disk.remove(spare))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spares = append(d.spares, spare)
+	return nil
 }
 
 // leave takes the file out of the sequence.
-func leave(path, spare string, keep bool) error {
+func (d *Device) leave(path, spare string, keep bool) error {
 	if keep {
-		return os.Rename(path, spare)
+		return d.disk.rename(path, spare)
 	}
-	return os.Remove(path)
+	return d.disk.remove(path)
 }
 
 func (d *Device) sparePath() string {
@@ -182,30 +190,27 @@ func (d *Device) sparePath() string {
 	return filepath.Join(d.opts.Dir, fmt.Sprint(sparePrefix, d.nextFile))
 }
 
-func (d *Device) addSpare(path string) error {
-	if err := syncDir(d.opts.Dir); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.spares = append(d.spares, path)
-	return nil
-}
-
 // makeSpare has one file ready for the next segment, unless the disk is nearly full.
 func (d *Device) makeSpare() error {
 	d.mu.Lock()
 	n := len(d.spares)
 	d.mu.Unlock()
-	if n > 0 || !roomFor(d.opts.Dir, 8*d.opts.SegmentSize) {
+	if n > 0 || !d.disk.hasRoom(d.opts.Dir, 8*d.opts.SegmentSize) {
 		return nil
 	}
 	path := d.sparePath()
-	if err := makeFile(path, d.opts.SegmentSize); err != nil {
+	err := makeFile(d.disk, path, d.opts.SegmentSize)
+	if err != nil {
 		return err
 	}
-	if err := fillZeros(path, d.opts.SegmentSize, d.stop); err != nil {
-		return err
+	if err = fillZeros(d.disk, path, d.opts.SegmentSize, d.stop); err == nil {
+		err = d.disk.syncDir(d.opts.Dir)
 	}
-	return d.addSpare(path)
+	if err != nil {
+		return errors.Join(err, d.disk.remove(path))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spares = append(d.spares, path)
+	return nil
 }

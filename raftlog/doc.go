@@ -40,12 +40,18 @@
 //   - L2 Therefore only the last frame of the last segment can be torn, and a torn one was acknowledged to nobody: opening cuts
 //     it. Damage before it is XX001 with the file's name: a frame of a round after the next is found behind it, or the next
 //     segment begins with a later round.
-//   - L3 What opening finds is synced before anybody is told of it.
+//   - L3 What opening finds is put on disk before any of it is reported: the last frame and its segment's header are written once
+//     more, and the directory is synced. A sync alone would not do: after a failed write Linux keeps the page and takes it for
+//     written. If that fails, opening fails.
 //   - L4 Segments leave in order, the oldest first, so a record that deletes outlives what it deletes. One that little is
 //     alive in is emptied by appending that again.
 //   - L5 A group's calls that change it are carried out one at a time; its entries are without a gap.
 //   - L6 A round that finds no room (ENOSPC) is refused as a whole and is not on disk; the device goes on. Any other error of
-//     a write leaves open what is on disk: it and all later ones are ErrUnknown until the device is opened again.
+//     a write leaves open what is on disk: it and all later ones are ErrUnknown until the device is opened again. A segment that
+//     cannot be begun is removed, and the request that needed it is refused as a whole.
+//   - L7 A power loss may undo a file's creation, renaming or removal until the directory is synced. Therefore no frame is written to
+//     a segment before its name is on disk, and a segment that is given up keeps its header until its new name is. A spare file that
+//     holds frames of a segment that is missing is XX001, never removed.
 //
 // # Limits
 //

@@ -13,7 +13,7 @@ import (
 // segment is one file of the device.
 type segment struct {
 	segmentHeader
-	f    *os.File
+	f    file
 	size int64        // of the file
 	end  int64        // where the next frame goes; the writer's
 	live atomic.Int64 // bytes of records that are still needed
@@ -40,27 +40,35 @@ func segmentNumber(name string) (uint64, bool) {
 	return n, err == nil && len(digits) == 12
 }
 
-// createSegment makes the segment's file, from a spare one if a path is given, and puts its header on disk.
-func createSegment(dir string, h segmentHeader, size int64, spare string) (*segment, error) {
+// createSegment makes the segment's file, from a spare one if a path is given, and puts its header on disk. A
+// file that could not be begun is removed: smaller requests may go on in the segment before, and the header
+// tells a round that is theirs then.
+func createSegment(disk disk, dir string, h segmentHeader, size int64, spare string) (s *segment, err error) {
 	path := segmentPath(dir, h.number)
 	if spare == "" {
-		if err := makeFile(path, size); err != nil {
-			return nil, err
-		}
-		if size <= firstSegmentSize { // the others that find no spare file go without zeros
-			if err := fillZeros(path, size, nil); err != nil {
-				return nil, err
-			}
-		}
-	} else if err := os.Rename(spare, path); err != nil {
-		return nil, err
+		err = makeFile(disk, path, size)
+	} else {
+		err = disk.rename(spare, path)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err = writeSynced(f, [][]byte{h.encode()}, 0); err == nil {
-		err = syncDir(dir)
+	defer func() {
+		if err != nil {
+			disk.remove(path) // if it comes back after a power loss, or cannot be removed, see loadSegment
+		}
+	}()
+	if spare == "" && size <= firstSegmentSize { // the others that find no spare file go without zeros
+		if err := fillZeros(disk, path, size, nil); err != nil {
+			return nil, err
+		}
+	}
+	f, err := disk.open(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.write([][]byte{h.encode()}, 0); err == nil {
+		err = disk.syncDir(dir)
 	}
 	if err != nil {
 		f.Close()
@@ -70,27 +78,25 @@ func createSegment(dir string, h segmentHeader, size int64, spare string) (*segm
 }
 
 // makeFile makes a file of zeros whose blocks are reserved. What cannot be made is removed.
-func makeFile(path string, size int64) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+func makeFile(disk disk, path string, size int64) error {
+	f, err := disk.create(path)
 	if err != nil {
 		return err
 	}
-	if err = reserve(f, size); err == nil {
-		err = f.Sync() // the length must be there before syncing data alone may be relied on
-	}
+	err = f.reserve(size)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		os.Remove(path)
+		disk.remove(path)
 	}
 	return err
 }
 
 // fillZeros writes all blocks of the file, in small portions, each synced: a large one would hold up the commits that share
-// the disk. A file that is not filled is removed.
-func fillZeros(path string, size int64, stop <-chan struct{}) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// the disk.
+func fillZeros(disk disk, path string, size int64, stop <-chan struct{}) error {
+	f, err := disk.open(path, false)
 	if err != nil {
 		return err
 	}
@@ -100,14 +106,11 @@ func fillZeros(path string, size int64, stop <-chan struct{}) error {
 		case <-stop:
 			err = os.ErrClosed
 		default:
-			err = writeSynced(f, [][]byte{zeros[:min(int64(len(zeros)), size-off)]}, off)
+			err = f.write([][]byte{zeros[:min(int64(len(zeros)), size-off)]}, off)
 		}
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
-	}
-	if err != nil {
-		os.Remove(path)
 	}
 	return err
 }
@@ -124,36 +127,4 @@ func (s *segment) read(p place) ([]byte, error) {
 		return nil, damaged(s.path(), "the record at %d does not match its checksum", p.off)
 	}
 	return b, nil
-}
-
-// writeThenSync is writeSynced in two steps.
-func writeThenSync(f *os.File, pieces [][]byte, off int64) error {
-	for _, p := range pieces {
-		if _, err := f.WriteAt(p, off); err != nil {
-			return err
-		}
-		off += int64(len(p))
-	}
-	return syncData(f)
-}
-
-// skip leaves out the first n bytes of pieces.
-func skip(pieces [][]byte, n int) [][]byte {
-	for len(pieces) > 0 && n >= len(pieces[0]) {
-		n -= len(pieces[0])
-		pieces = pieces[1:]
-	}
-	if n > 0 {
-		pieces[0] = pieces[0][n:]
-	}
-	return pieces
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -119,7 +119,7 @@ func (d *Device) write(round []*request, size int) error {
 		d.pieces = r.batch.pieces(d.pieces)
 	}
 	putFrame(&d.head, seg.salt, d.round, size, records, crcs...)
-	err = writeSynced(seg.f, d.pieces, seg.end)
+	err = seg.f.write(d.pieces, seg.end)
 	clear(d.pieces)
 	if err != nil {
 		return d.writeFailed(seg, err)
@@ -155,7 +155,7 @@ func (d *Device) room(n int64) (*segment, error) {
 // frame is not there for certain.
 func (d *Device) writeFailed(seg *segment, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if writeSynced(seg.f, [][]byte{make([]byte, frameHead)}, seg.end) == nil {
+		if seg.f.write([][]byte{make([]byte, frameHead)}, seg.end) == nil {
 			return err
 		}
 	}
