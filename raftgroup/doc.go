@@ -36,8 +36,10 @@
 //   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been applied here.
 //   - An entry of ProposeIn names its term. The state machine refuses it in any other (TermOf): what a leader was given is not carried over to when it
 //     leads again, after another has.
-//   - T5: a round of Confirm serves the callers that arrived before it started. A group whose only voter is this process
-//     needs none: nobody else can have been elected. It does not count as the only one from before another is added.
+//   - T5: a round of Confirm serves the callers that arrived before it started. It ends well when a majority of the
+//     voters has taken a request of this term that was sent after it started; answers to earlier requests and answers of
+//     servers without a vote do not count. A group whose only voter is this process needs no round: no other server can
+//     have been elected. It does not count as the only one from before another is added.
 //
 // # Limits
 //

@@ -14,12 +14,15 @@ import (
 
 // Group is one open consensus group. All methods may be called concurrently.
 type Group struct {
-	name  string
-	opts  Options
-	raft  *raft.Raft
-	log   logStore
-	sole  atomic.Bool // this server is the only voter: nobody else can lead (T5)
-	round confirmRounds
+	name    string
+	opts    Options
+	raft    *raft.Raft
+	log     logStore
+	witness *witness
+	sole    atomic.Bool // this server is the only voter: nobody else can lead (T5)
+	round   confirmRounds
+
+	applied atomic.Uint64 // the newest term that this server led in with an entry of it applied; it may be over
 
 	members sync.Mutex // held by who changes the configuration
 	nudge   chan struct{}
@@ -83,6 +86,11 @@ func (g *Group) start() error {
 		mem.Connect(addr, mem)
 		trans = mem
 	}
+	w, ok := trans.(wire)
+	if !ok {
+		return fmt.Errorf("transport %T has no pre-vote or cannot be closed", trans)
+	}
+	g.witness = newWitness(w, o.ID)
 	notify := make(chan bool, 16)
 	conf := o.raftConfig(notify)
 	if err := g.rename(store, snaps, trans); err != nil {
@@ -94,7 +102,7 @@ func (g *Group) start() error {
 	if err := g.recover(store, snaps); err != nil {
 		return err
 	}
-	r, err := raft.NewRaft(conf, o.FSM, store, g.log, snaps, trans)
+	r, err := raft.NewRaft(conf, o.FSM, store, g.log, snaps, g.witness)
 	if err != nil {
 		return diskError(err)
 	}
@@ -198,6 +206,7 @@ func (g *Group) won() {
 	if err := g.Barrier(context.Background()); err != nil || !g.leads(term) {
 		return // leadership went again, of which a notice follows, or the group is closing
 	}
+	g.applied.Store(term)
 	if g.opts.OnLeader != nil {
 		g.opts.OnLeader(term)
 	}

@@ -44,6 +44,7 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 	g.members.Lock()
 	defer g.members.Unlock()
 	g.sole.Store(false)
+	defer g.witness.notify() // a round looks at the voters again
 	if err := g.wait(ctx, change()); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"integration/history":  {},
 	"integration/workload": {"integration/history"},
 	"raftlog":              {},
-	"raftgroup":            {"raftlog", "internal/sparse"},
+	"raftgroup":            {"raftlog", "internal/sparse", "txn/rule"},
 	"txn":                  {"shardmap", "txn/rule"},
 	"txn/rule":             {},
 	"storage":              {"shardmap", "txn", "txn/rule", "raftgroup", "raftlog", "internal/clusterversion", "internal/sparse"},

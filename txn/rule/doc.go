@@ -14,6 +14,7 @@
 //	sherd_no_t3_installed  T3Installed
 //	sherd_no_t4            T4Ceiling
 //	sherd_no_t4_locks      T4Locks
+//	sherd_no_t5_confirm    T5Confirm
 //	sherd_no_t6_prepared   T6Prepared
 //	sherd_no_t7_decide     T7Decide
 //	sherd_no_t7_ask        T7Ask
@@ -63,6 +64,7 @@ func Off() []string {
 		{"T3Installed", T3Installed},
 		{"T4Ceiling", T4Ceiling},
 		{"T4Locks", T4Locks},
+		{"T5Confirm", T5Confirm},
 		{"T6Prepared", T6Prepared},
 		{"T7Decide", T7Decide},
 		{"T7Ask", T7Ask},

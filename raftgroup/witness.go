@@ -1,0 +1,112 @@
+package raftgroup
+
+import (
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// wire is what a group asks of a transport.
+type wire interface {
+	raft.Transport
+	raft.WithPreVote
+	raft.WithClose
+}
+
+// witness is the group's transport as Raft sees it. It notes which requests the followers have taken, by the round of
+// Confirm in which they were sent, and sends requests of its own.
+//
+// A request of its own that fails is not repeated: the heartbeats that Raft sends count as well, and Raft ends the
+// leadership when they are not answered either.
+type witness struct {
+	wire
+	self raft.ServerID
+	wake chan struct{} // holds one when a round has something to look at
+
+	mu    sync.Mutex
+	round uint64                  // the newest; guarded by mu
+	taken map[raft.ServerID]taken // guarded by mu
+	asked map[raft.ServerID]bool  // servers that a request of ask is on its way to; guarded by mu
+}
+
+// taken is the newest request that a follower has taken.
+type taken struct {
+	term  uint64 // of the leader that sent it
+	round uint64 // the newest round when it was sent
+}
+
+func newWitness(t wire, self raft.ServerID) *witness {
+	return &witness{
+		wire: t, self: self, wake: make(chan struct{}, 1),
+		taken: map[raft.ServerID]taken{}, asked: map[raft.ServerID]bool{},
+	}
+}
+
+// begin returns the number of a new round: requests that are sent from here on count in it.
+func (w *witness) begin() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round++
+	return w.round
+}
+
+// agrees reports whether a server has taken a request of a term that was sent in a round or later.
+func (w *witness) agrees(id raft.ServerID, term, round uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.taken[id]
+	return t.term == term && t.round >= round
+}
+
+// ask sends a heartbeat to a server, unless one of ask is on its way. Servers of all releases answer heartbeats.
+func (w *witness) ask(s raft.Server, term uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked[s.ID] {
+		return
+	}
+	w.asked[s.ID] = true
+	addr := w.EncodePeer(w.self, w.LocalAddr())
+	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(w.self), Addr: addr}
+	req := &raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: addr}
+	go func() {
+		err := w.AppendEntries(s.ID, s.Address, req, &raft.AppendEntriesResponse{})
+		w.mu.Lock()
+		delete(w.asked, s.ID)
+		w.mu.Unlock()
+		if err == nil { // a round that began meanwhile asks again
+			w.notify()
+		}
+	}()
+}
+
+// AppendEntries implements raft.Transport.
+func (w *witness) AppendEntries(
+	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+) error {
+	w.mu.Lock()
+	round := w.round
+	w.mu.Unlock()
+	err := w.wire.AppendEntries(id, addr, req, resp)
+	if err == nil && resp.Success && resp.Term == req.Term {
+		w.note(id, taken{req.Term, round})
+	}
+	return err
+}
+
+func (w *witness) note(id raft.ServerID, t taken) {
+	w.mu.Lock()
+	if was := w.taken[id]; t.term > was.term || t.term == was.term && t.round > was.round {
+		w.taken[id] = t
+	}
+	w.mu.Unlock()
+	w.notify()
+}
+
+// notify wakes the round that waits.
+func (w *witness) notify() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
