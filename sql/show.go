@@ -206,7 +206,11 @@ func plainIdentifier(v string) bool {
 
 func constantSetting(a *pg_query.Node) (string, error) {
 	if t := a.GetTypeCast(); t != nil { // SET TIME ZONE INTERVAL '…'
-		return constantSetting(t.Arg)
+		text, err := constantSetting(t.Arg)
+		if err != nil {
+			return "", err
+		}
+		return intervalSetting(text, t.TypeName)
 	}
 	c := a.GetAConst()
 	switch v := c.GetVal().(type) {

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"maps"
-	"strconv"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -268,13 +267,7 @@ func checkMeaning(name, value string) (string, error) {
 	}
 	switch name {
 	case "TimeZone", "log_timezone":
-		if east, ok := zoneOffset(value); ok {
-			_, name := types.FixedZone(east)
-			return name, nil
-		}
-		if _, _, ok := types.LoadZone(value); !ok {
-			return "", invalid()
-		}
+		return checkTimeZone(name, value)
 	case "client_encoding":
 		switch strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(strings.Trim(value, "'"))) {
 		case "UTF8", "UNICODE":
@@ -289,27 +282,6 @@ func checkMeaning(name, value string) (string, error) {
 		return canonicalDateStyle(value, invalid)
 	}
 	return value, nil
-}
-
-// zoneOffset reads a zone given as hours east, "-5" or "5.5", or as the interval "+05:30"; in seconds.
-func zoneOffset(value string) (east int, ok bool) {
-	hours, minutes, isInterval := strings.Cut(value, ":")
-	h, err := strconv.ParseFloat(hours, 64)
-	if err != nil || h < -167 || h > 167 {
-		return 0, false
-	}
-	east = int(h * 3600)
-	if isInterval {
-		m, err := strconv.Atoi(minutes)
-		if err != nil || m < 0 || m > 59 {
-			return 0, false
-		}
-		if strings.HasPrefix(hours, "-") {
-			m = -m
-		}
-		east += m * 60
-	}
-	return east, true
 }
 
 // printable makes an application's name fit for logs, as PostgreSQL does: ASCII, at most a name's length.

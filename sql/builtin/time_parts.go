@@ -153,7 +153,7 @@ func makeTimestampTZ(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	if len(a) > 6 {
-		return usOrError(types.AtTimeZone(a[6].S, us, true))
+		return usOrError(types.LocalIn(a[6].S, us))
 	}
 	return types.NewTimestamp(types.LocalToUTC(us, c.zone())), nil
 }

@@ -161,6 +161,19 @@ func TimeAdd(us int64, iv Datum) int64 {
 	return us
 }
 
+// LocalIn is the instant of a local time in a zone, both as make_timestamptz takes them.
+func LocalIn(zone string, local int64) (int64, error) {
+	east, err := OffsetOf(zone, local)
+	if err != nil {
+		return 0, err
+	}
+	at := local - int64(east)*usPerSecond
+	if !validTimestamp(at) {
+		return 0, timestampRange()
+	}
+	return at, nil
+}
+
 // AtTimeZone converts between timestamp and timestamptz: local tells that us is a timestamp, read in the zone; else it is an instant,
 // shown in the zone.
 func AtTimeZone(zone string, us int64, local bool) (int64, error) {

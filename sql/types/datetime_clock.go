@@ -91,6 +91,9 @@ func decodeOffset(s string) (int32, dtError) {
 	if s == "" || (s[0] != '+' && s[0] != '-') {
 		return 0, dtBadFormat
 	}
+	if len(s) > 2 && s[1] == '-' && isDigit(s[2]) {
+		return 0, dtZoneOverflow // a negative number of hours
+	}
 	j := skipDigits(s, 1)
 	hr, ok := atoi32(s[1:j])
 	min, sec, rest := 0, 0, s[j:]

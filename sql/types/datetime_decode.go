@@ -128,7 +128,7 @@ func (p *dateDecoder) resolveZone(at civil) dtError {
 	case p.zone != nil:
 		p.tm.west = int32(-localToOffset(p.zone, local))
 	case p.abbrev != "":
-		p.tm.west = int32(-p.abbrevOf.at(p.abbrev, local))
+		p.tm.west = int32(-p.abbrevOf.at(p.abbrev, local, true))
 	case p.mask&maskZone == 0:
 		if dst {
 			return dtBadFormat

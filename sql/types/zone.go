@@ -2,7 +2,6 @@ package types
 
 import (
 	_ "embed" // the lists of zones
-	"encoding/binary"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,109 +83,8 @@ func LoadZone(text string) (loc *time.Location, name string, ok bool) {
 	return z.loc, z.name, true
 }
 
-// FixedZone makes a zone of a fixed offset in seconds east, named as SET TIME ZONE INTERVAL names it.
-func FixedZone(east int) (*time.Location, string) {
-	abs, sign, posix := east, "+", "-"
-	if east < 0 {
-		abs, sign, posix = -east, "-", "+"
-	}
-	text := twoDigits(abs / 3600)
-	if abs%3600 != 0 {
-		text += ":" + twoDigits(abs/60%60)
-		if abs%60 != 0 {
-			text += ":" + twoDigits(abs%60)
-		}
-	}
-	return time.FixedZone(sign+text, east), "<" + sign + text + ">" + posix + text
-}
-
-func twoDigits(n int) string { return string([]byte{byte('0' + n/10%10), byte('0' + n%10)}) }
-
-// posixZone makes a zone of a specification such as EST5EDT,M3.2.0,M11.1.0 or <+03>-3.
-func posixZone(spec string) *time.Location {
-	rest, ok := posixName(spec)
-	if !ok || rest == "" || len(spec) > 60 {
-		return nil
-	}
-	off, rest, ok := posixOffset(rest)
-	if !ok {
-		return nil
-	}
-	if rest == "" {
-		name := strings.Trim(spec[:strings.IndexAny(spec[1:], "+-0123456789>")+1], "<>")
-		return time.FixedZone(name, -off)
-	}
-	if !strings.ContainsRune(rest, ',') {
-		spec += ",M3.2.0,M11.1.0"
-	}
-	loc, err := time.LoadLocationFromTZData(spec, tzifOf(spec, -off))
-	if err != nil {
-		return nil
-	}
-	return loc
-}
-
-func posixName(s string) (rest string, ok bool) {
-	if strings.HasPrefix(s, "<") {
-		i := strings.IndexByte(s, '>')
-		return s[i+1:], i > 1
-	}
-	i := 0
-	for i < len(s) && isAlpha(s[i]) {
-		i++
-	}
-	return s[i:], i >= 1
-}
-
-// posixOffset reads [+-]h[h][:mm[:ss]], seconds west.
-func posixOffset(s string) (off int, rest string, ok bool) {
-	i, neg := 0, false
-	if s[0] == '+' || s[0] == '-' {
-		neg = s[0] == '-'
-		i = 1
-	}
-	unit := 3600
-	for unit > 0 {
-		j := i
-		for j < len(s) && isDigit(s[j]) {
-			j++
-		}
-		n, err := strconv.Atoi(s[i:j])
-		if err != nil || (unit == 3600 && n > 24*7) || (unit < 3600 && n > 59) {
-			return 0, "", false
-		}
-		off += n * unit
-		unit /= 60
-		i = j
-		if i >= len(s) || s[i] != ':' || unit == 0 {
-			break
-		}
-		i++
-	}
-	if neg {
-		off = -off
-	}
-	return off, s[i:], true
-}
-
-// tzifOf makes the smallest TZif file whose footer is spec.
-func tzifOf(spec string, east int) []byte {
-	header := func(version byte) []byte {
-		b := append([]byte("TZif"), version)
-		b = append(b, make([]byte, 15)...)
-		for _, n := range [6]uint32{0, 0, 0, 0, 1, 4} {
-			b = binary.BigEndian.AppendUint32(b, n)
-		}
-		b = binary.BigEndian.AppendUint32(b, uint32(int32(east)))
-		b = append(b, 0, 0)
-		return append(b, "LMT\x00"...)
-	}
-	b := append(header('2'), header('2')...)
-	return append(b, "\n"+spec+"\n"...)
-}
-
-// abbreviationOffset resolves an abbreviation at a local time; seconds east.
-func (a abbreviation) at(name string, local int64) int {
+// at resolves an abbreviation at a local time or an instant; seconds east.
+func (a abbreviation) at(name string, at int64, local bool) int {
 	if a.dynamic == "" {
 		return a.offset
 	}
@@ -194,15 +92,20 @@ func (a abbreviation) at(name string, local int64) int {
 	if !ok {
 		return 0
 	}
-	if off, found := abbrevInZone(loc, strings.ToUpper(name), local); found {
-		return off
+	off, _ := offsetAt(loc, at)
+	if local {
+		off = localToOffset(loc, at)
+		at -= int64(off) * usPerSecond
 	}
-	return localToOffset(loc, local)
+	if meant, found := abbrevInZone(loc, strings.ToUpper(name), at); found {
+		return meant
+	}
+	return off
 }
 
-// abbrevInZone finds the offset an abbreviation had in a zone: its last use before the time, else its first after it.
-func abbrevInZone(loc *time.Location, name string, local int64) (int, bool) {
-	t := time.Unix(floorDiv64(local, usPerSecond)+unixToPostgres, 0).In(loc)
+// abbrevInZone finds the offset an abbreviation had in a zone: its last use up to an instant, else its first after it.
+func abbrevInZone(loc *time.Location, name string, at int64) (int, bool) {
+	t := time.Unix(floorDiv64(at, usPerSecond)+unixToPostgres, 0).In(loc)
 	for u, i := t, 0; i < 400; i++ {
 		if n, off := u.Zone(); n == name {
 			return off, true
@@ -229,10 +132,7 @@ func abbrevInZone(loc *time.Location, name string, local int64) (int, bool) {
 // ZoneAt resolves what AT TIME ZONE takes: a name, an abbreviation or a POSIX form, at a local time or an instant. It gives seconds east.
 func ZoneAt(text string, at int64, local bool) (int, error) {
 	if a, ok := zoneTables().abbrevs[strings.ToLower(text)]; ok {
-		return a.at(text, at), nil
-	}
-	if off, ok := numericZone(text); ok {
-		return off, nil
+		return a.at(text, at, local), nil
 	}
 	loc, _, ok := LoadZone(text)
 	if !ok {
@@ -245,13 +145,20 @@ func ZoneAt(text string, at int64, local bool) (int, error) {
 	return off, nil
 }
 
-// numericZone takes a POSIX number without a name: +3 is west here, as PostgreSQL reads it.
-func numericZone(text string) (int, bool) {
-	if text == "" || (text[0] != '+' && text[0] != '-' && !isDigit(text[0])) {
-		return 0, false
+// OffsetOf resolves the zone that make_timestamptz takes, at a local time: a number is east of UTC, unlike in POSIX.
+func OffsetOf(text string, local int64) (int, error) {
+	if text != "" && isDigit(text[0]) {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, `invalid input syntax for type numeric time zone: "%s"`, text).
+			WithHint(`Numeric time zones must have "-" or "+" as first character.`)
 	}
-	off, rest, ok := posixOffset(text)
-	return -off, ok && rest == ""
+	west, e := decodeOffset(text)
+	switch e {
+	case dtOK:
+		return int(-west), nil
+	case dtZoneOverflow:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, `numeric time zone "%s" out of range`, text)
+	}
+	return ZoneAt(text, local, true)
 }
 
 func zoneError(name string) error {
