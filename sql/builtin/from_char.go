@@ -74,7 +74,7 @@ func toTimestamp(c *Ctx, a []types.Datum) (types.Datum, error) {
 		east := int64(r.zoneSign * (r.zoneH*3600 + r.zoneM*60))
 		return types.NewTimestamp(local - east*usSecond), nil
 	}
-	return types.NewTimestamp(types.LocalToUTC(local, c.zone())), nil
+	return usOrError(types.InstantOf(local, c.zone()))
 }
 
 func readDate(text, template string) (*dateReader, error) {

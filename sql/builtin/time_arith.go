@@ -113,7 +113,7 @@ func dateAndLocalTime(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewTimestamp(types.LocalToUTC(d.N, c.zone())), nil
+	return usOrError(types.InstantOf(d.N, c.zone()))
 }
 
 func timeDiff(_ *Ctx, a []types.Datum) (types.Datum, error) {

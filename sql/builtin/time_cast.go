@@ -46,7 +46,7 @@ func timestamptzToTimetz(c *Ctx, a []types.Datum) (types.Datum, error) {
 }
 
 func timestampToInstant(c *Ctx, a []types.Datum) (types.Datum, error) {
-	return types.NewTimestamp(types.LocalToUTC(a[0].N, c.zone())), nil
+	return usOrError(types.InstantOf(a[0].N, c.zone()))
 }
 
 func instantToTimestamp(c *Ctx, a []types.Datum) (types.Datum, error) {

@@ -155,7 +155,7 @@ func makeTimestampTZ(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if len(a) > 6 {
 		return usOrError(types.LocalIn(a[6].S, us))
 	}
-	return types.NewTimestamp(types.LocalToUTC(us, c.zone())), nil
+	return usOrError(types.InstantOf(us, c.zone()))
 }
 
 func timestampFromEpoch(_ *Ctx, a []types.Datum) (types.Datum, error) {

@@ -38,14 +38,18 @@ func (c *Ctx) zoneOf(i int) *time.Location {
 	return nil
 }
 
-// compareDate compares a date with a timestamp, an instant where loc is given; a date beyond the timestamps is greater than all but
-// infinity.
+// compareDate compares a date with a timestamp, or with an instant if loc is given. A date that no timestamp can hold lies between the finite
+// ones and an infinity.
 func compareDate(date, timestamp types.Datum, loc *time.Location) int {
 	us, err := types.DateToTimestamp(date.N, loc)
-	if err != nil {
-		if timestamp.N == math.MaxInt64 {
-			return -1
-		}
+	switch {
+	case err != nil && date.N < 0 && timestamp.N == math.MinInt64:
+		return 1
+	case err != nil && date.N < 0:
+		return -1
+	case err != nil && timestamp.N == math.MaxInt64:
+		return -1
+	case err != nil:
 		return 1
 	}
 	return int(order(us, timestamp.N))

@@ -259,11 +259,16 @@ func (c *clock) yearField(f *dateField) (string, bool, error) {
 var romanMonths = []string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
 
 func (c *clock) romanMonth(f *dateField) (string, bool, error) {
-	if c.month == 0 {
-		return "", false, nil
-	}
 	month := c.month
-	if month < 0 {
+	switch {
+	case month == 0 && c.year == 0:
+		return "", false, nil
+	case month == 0: // of an interval of whole years
+		month = 12
+		if c.year < 0 {
+			month = 1
+		}
+	case month < 0:
 		month += 13
 	}
 	return cased(romanMonths[month-1], 4, f)

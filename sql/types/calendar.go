@@ -118,16 +118,20 @@ func civilOf(us int64) civil {
 }
 
 // timestamp gives the microseconds since 2000 of the local time, ok unless out of range.
-func (c *civil) timestamp() (int64, bool) {
+func (c *civil) timestamp() (int64, bool) { return c.instant(0) }
+
+// instant is the timestamp of the local time of a zone. Only the instant must be in range: the local time may lie beyond it.
+func (c *civil) instant(west int32) (int64, bool) {
+	const beyond = 2 // days
 	if !validJulian(c.year, c.mon) {
 		return 0, false
 	}
 	d := c.days()
-	us := d*usPerDay + c.micros()
-	if d < minDate || d > 106751991 || !validTimestamp(us) || !finiteTS(us) {
+	if d < minDate-beyond || d > endTimestamp/usPerDay+beyond {
 		return 0, false
 	}
-	return us, true
+	us := d*usPerDay + c.micros() + int64(west)*usPerSecond
+	return us, validTimestamp(us) && finiteTS(us)
 }
 
 // offsetAt gives the seconds east of UTC at an instant, and the zone's abbreviation.
@@ -181,6 +185,15 @@ func LocalToUTC(local int64, loc *time.Location) int64 {
 		return local
 	}
 	return local - int64(localToOffset(loc, local))*usPerSecond
+}
+
+// InstantOf is LocalToUTC that refuses what no timestamp can hold.
+func InstantOf(local int64, loc *time.Location) (int64, error) {
+	us := LocalToUTC(local, loc)
+	if !validTimestamp(us) {
+		return 0, timestampRange()
+	}
+	return us, nil
 }
 
 // UTCToLocal gives the local time of an instant in a zone.

@@ -41,7 +41,9 @@ func TimestampAdd(us int64, iv Datum, loc *time.Location) (int64, error) {
 			return 0, timestampRange()
 		}
 		if loc != nil {
-			us = LocalToUTC(us, loc)
+			if us = LocalToUTC(us, loc); !validTimestamp(us) {
+				return 0, timestampRange()
+			}
 		}
 	}
 	sum, ok := addInt64(us, micros)

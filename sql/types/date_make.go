@@ -71,7 +71,7 @@ func MakeInterval(years, months, weeks, days, hours, mins int64, secs float64) (
 	m, d := years*12+months, weeks*7+days
 	us := math.RoundToEven(secs * 1e6)
 	base := hours*usPerHour + mins*usPerMinute
-	if !fits32(m) || !fits32(d) || !(math.Abs(us) < 1<<62) {
+	if !fits32(m) || !fits32(d) || !(math.Abs(us) < 1<<63) {
 		return Null, intervalRange()
 	}
 	total, ok := addInt64(base, int64(us))

@@ -44,7 +44,7 @@ func TruncTimestamp(name string, us int64, loc *time.Location) (int64, error) {
 	if u <= unHour {
 		return r + int64(west)*usPerSecond, nil
 	}
-	return LocalToUTC(r, loc), nil
+	return InstantOf(r, loc)
 }
 
 func (c *civil) trunc(u ivUnit) bool {

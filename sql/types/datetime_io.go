@@ -105,11 +105,11 @@ func parseTimestampText(s, typeName string, zoned bool, env *Env) (Datum, error)
 	case resEpoch:
 		return NewTimestamp(-unixToPostgres * usPerSecond), nil
 	}
-	us, ok := p.tm.timestamp()
-	if zoned && ok {
-		us += int64(p.tm.west) * usPerSecond
-		ok = validTimestamp(us)
+	west := int32(0)
+	if zoned {
+		west = p.tm.west
 	}
+	us, ok := p.tm.instant(west)
 	if !ok {
 		return Null, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range: \"%s\"", s)
 	}

@@ -152,7 +152,7 @@ func (p *intervalParser) fields(fields []field, sqlStyle bool) dtError {
 		return dtBadFormat
 	}
 	if ago {
-		if p.us == math.MinInt64 {
+		if p.us == math.MinInt64 || min(p.years, p.months, p.days) == math.MinInt32 {
 			return dtOverflow
 		}
 		p.years, p.months, p.days, p.us = -p.years, -p.months, -p.days, -p.us
@@ -184,10 +184,13 @@ func (p *intervalParser) clock(s string, neg bool) (int, dtError) {
 	if e != dtOK {
 		return 0, e
 	}
-	if h > math.MaxInt64/usPerHour-1 {
+	total, ok := mulInt64(h, usPerHour)
+	if !ok {
 		return 0, dtOverflow
 	}
-	total := h*usPerHour + int64(m)*usPerMinute + int64(sec)*usPerSecond + int64(us)
+	if total, ok = addInt64(total, int64(m)*usPerMinute+int64(sec)*usPerSecond+int64(us)); !ok && total < 0 {
+		return 0, dtOverflow
+	}
 	if neg || p.negative {
 		total = -total
 	}

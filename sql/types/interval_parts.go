@@ -2,7 +2,9 @@ package types
 
 import (
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 // add adds val and a fraction of a unit; false is overflow.
@@ -186,34 +188,27 @@ func (p *intervalParser) isoAlternative(s string, val int64, frac float64, width
 	}
 }
 
-// isoNumber reads a decimal number and its count of digits before the point.
+// isoFloat is a decimal number with an optional exponent, as C's strtod reads it.
+var isoFloat = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?`)
+
+// isoNumber reads a number, and its count of digits before the point. Like PostgreSQL it parts whole and fraction of a float8, whose rounding
+// shows if the number is large.
 func isoNumber(s string) (val int64, frac float64, width int, rest string, e dtError) {
-	j := 0
-	if s != "" && s[0] == '-' {
-		j = 1
-	}
-	k := skipDigits(s, j)
-	width = k - j
-	end := k
-	if end < len(s) && s[end] == '.' {
-		end = skipDigits(s, end+1)
-	}
-	if width == 0 && end <= k+1 {
+	const most = 1e15
+	text := isoFloat.FindString(s)
+	if text == "" {
 		return 0, 0, 0, "", dtBadFormat
 	}
-	if width > 0 {
-		var err error
-		if val, err = strconv.ParseInt(s[:k], 10, 64); err != nil {
-			return 0, 0, 0, "", dtOverflow
-		}
+	f, err := strconv.ParseFloat(text, 64)
+	if math.Abs(f) > most {
+		return 0, 0, 0, "", dtOverflow
 	}
-	if end > k+1 {
-		frac, _ = strconv.ParseFloat("0"+s[k:end], 64)
-		if j == 1 {
-			frac = -frac
-		}
+	if err != nil {
+		return 0, 0, 0, "", dtBadFormat
 	}
-	return val, frac, width, s[end:], dtOK
+	digits := strings.TrimPrefix(text, "-")
+	whole := math.Trunc(f)
+	return int64(whole), f - whole, skipDigits(digits, 0), s[len(text):], dtOK
 }
 
 func applyIntervalTypmod(typmod int32, d Datum) (Datum, error) {
