@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -189,6 +191,9 @@ func (p *planner) fold(e query.Expr) query.Expr {
 		}
 		return x
 	})
+	if nullByArguments(e) {
+		return &query.Const{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Value: types.Null}
+	}
 	if !constant || p.env.Fold == nil || !foldable(e) {
 		return simplify(e)
 	}
@@ -197,6 +202,41 @@ func (p *planner) fold(e query.Expr) query.Expr {
 		return e
 	}
 	return &query.Const{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Value: v}
+}
+
+// nullByArguments reports whether e is null because a constant argument is, so that its other arguments are never evaluated: a strict function,
+// be it volatile or not, or a cast through the text form.
+func nullByArguments(e query.Expr) bool {
+	switch n := e.(type) {
+	case *query.Call:
+		if !n.Proc.Strict || n.Proc.RetSet {
+			return false
+		}
+		needed := n.Args[:max(0, len(n.Args)-n.Proc.Options)]
+		return slices.ContainsFunc(needed, isNullConst) && !slices.ContainsFunc(n.Args, failed)
+	case *query.CoerceIO:
+		return isNullConst(n.Arg)
+	}
+	return false
+}
+
+// failed reports whether e was to be folded and is not: its value is an error, which the statement must meet.
+func failed(e query.Expr) bool {
+	if _, ok := e.(*query.Const); ok {
+		return false
+	}
+	return !query.Contains(e, func(x query.Expr) bool {
+		switch x.(type) {
+		case *query.Param, *Slot, *Outer, *SubPlan, *Pick, *query.Element, *query.SubColumn, *query.SQLValue:
+			return true
+		}
+		return !foldable(x)
+	})
+}
+
+func isNullConst(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && c.Value.IsNull()
 }
 
 func foldable(e query.Expr) bool {
