@@ -1,7 +1,11 @@
 package settings
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -95,9 +99,39 @@ func (d *Definition) badUnit(value string) error {
 
 // Show prints a canonical value as SHOW does: with the largest unit that divides it.
 func (d *Definition) Show(value string) string {
-	if d.Unit == "" || d.Type != "integer" {
-		return value
+	switch {
+	case d.Unit == "":
+		return d.Setting(value)
+	case d.Type == "integer":
+		return d.showInteger(value)
+	case d.Type == "real":
+		return d.showReal(value)
 	}
+	return value
+}
+
+// Setting prints a canonical value in the parameter's base unit, as pg_settings does.
+func (d *Definition) Setting(value string) string {
+	switch d.Name {
+	case "data_directory_mode", "log_file_mode", "unix_socket_permissions":
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return fmt.Sprintf("%04o", n)
+		}
+	case "archive_command":
+		return "(disabled)" // archive_mode is off
+	}
+	if d.Type == "real" {
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			return shortFloat(n)
+		}
+	}
+	return value
+}
+
+// shortFloat is C's %g.
+func shortFloat(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }
+
+func (d *Definition) showInteger(value string) string {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n <= 0 {
 		return value
@@ -112,4 +146,21 @@ func (d *Definition) Show(value string) string {
 		return strconv.FormatInt(n*8, 10) + "kB"
 	}
 	return strconv.FormatInt(int64(float64(n)/best), 10) + name
+}
+
+// showReal takes the largest unit in which the value is whole, but for rounding, or the smallest one.
+func (d *Definition) showReal(value string) string {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || n <= 0 {
+		return d.Setting(value)
+	}
+	byFactor := func(a, b string) int { return cmp.Compare(units[d.Unit][b], units[d.Unit][a]) }
+	inUnit, name := n, d.Unit
+	for _, unit := range slices.SortedFunc(maps.Keys(units[d.Unit]), byFactor) {
+		inUnit, name = n/units[d.Unit][unit], unit
+		if math.Abs(math.RoundToEven(inUnit)/inUnit-1) <= 1e-8 {
+			break
+		}
+	}
+	return shortFloat(inUnit) + name
 }

@@ -29,7 +29,7 @@ func pgSettings(b *builder) error {
 	for _, d := range list {
 		value, source := b.env.Setting(d)
 		lo, hi := d.Bounds()
-		r := b.row().text("name", d.Name).text("setting", value).optional("unit", d.Unit).text("category", d.Category).
+		r := b.row().text("name", d.Name).text("setting", d.Setting(value)).optional("unit", d.Unit).text("category", d.Category).
 			text("short_desc", d.Description).set("extra_desc", extra[d.Name]).text("context", d.Context).text("vartype", d.Type).
 			text("source", source).optional("min_val", lo).optional("max_val", hi).text("boot_val", d.Default).text("reset_val", b.env.reset(d)).
 			bool("pending_restart", false)
