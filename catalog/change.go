@@ -219,6 +219,27 @@ func (c *Change) On(v *View) (*Change, error) {
 	return &Change{base: v, ops: c.ops, at: c.at, lock: c.lock}, nil
 }
 
+// Rebase is On for a change that its transaction goes on with. A database that it only requires, as a new schema requires its database, may have got other buckets
+// or replicas meanwhile, as it does when the same transaction makes a range table. It must have the same name and owner.
+func (c *Change) Rebase(v *View) (*Change, error) {
+	ops := c.ops
+	for i, o := range c.ops {
+		if o.kind != requireOp || o.key.kind() != databaseObject {
+			continue
+		}
+		was, now := c.base.Database(OID(o.key.id())), v.Database(OID(o.key.id()))
+		if was == nil || now == nil || was.Name != now.Name || was.Owner != now.Owner {
+			return nil, conflict()
+		}
+		if &ops[0] == &c.ops[0] {
+			ops = slices.Clone(c.ops)
+		}
+		e, _ := v.objects.Get(uint64(o.key))
+		ops[i].expect = e.revision
+	}
+	return (&Change{base: c.base, ops: ops, at: c.at, lock: c.lock}).On(v)
+}
+
 // Base gives the view that the change was planned against.
 func (c *Change) Base() *View { return c.base }
 

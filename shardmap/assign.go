@@ -77,6 +77,21 @@ func (m *Map) AssignShares(fragments []FragmentID, n int) (next *Map, all Interv
 	return next, all, err
 }
 
+// AssignAt returns the map of the next epoch with the buckets of an interval, none of which was ever given out, shared by fragments in their order. Numbers
+// below it that were not given out never are.
+func (m *Map) AssignAt(fragments []FragmentID, all Interval) (next *Map, err error) {
+	n := all.Len()
+	if all.Lo < m.Top() || all.Hi > BucketLimit || len(fragments) == 0 || n < len(fragments) {
+		return nil, fmt.Errorf("bucket map: buckets %v cannot be given out to %d fragments; those below %d were", all, len(fragments), m.Top())
+	}
+	var ranges []Range
+	for i, f := range fragments {
+		share := Interval{all.Lo + uint32(n*i/len(fragments)), all.Lo + uint32(n*(i+1)/len(fragments))}
+		ranges = append(ranges, Range{share, f})
+	}
+	return NewAssignedMap(m.epoch+1, append(slices.Clone(m.ranges), ranges...), all.Hi)
+}
+
 // assign gives the map of the next epoch with n new buckets, in ranges.
 func (m *Map) assign(ranges []Range, n int) (*Map, error) {
 	top := m.Top()

@@ -41,7 +41,7 @@ func (s *Session) view() *catalog.View {
 	}
 	d.onto = newest
 	// Locks keep still what the change touches; where they could not, the commit tells.
-	if ch, err := d.change.On(newest); err == nil {
+	if ch, err := d.change.Rebase(newest); err == nil {
 		if moved, err := s.db.newDraft(ch); err == nil {
 			*d = *moved
 		}
@@ -78,7 +78,7 @@ func (t *transaction) extend(step *catalog.Change) error {
 	if t.draft != nil {
 		all = t.draft.change.Then(step)
 	}
-	all, err := all.On(t.s.db.cfg.Catalog.View())
+	all, err := all.Rebase(t.s.db.cfg.Catalog.View())
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func (s *Session) names() *sysview.Names {
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
-	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User), Spell: s.spell}
+	portable, _ := s.vars.get("sherd.portable_dump")
+	return &sysview.Names{View: view, Database: d, Path: s.vars.searchPath(s.start.User), Spell: s.spell, Portable: portable == "on"}
 }
 
 func (i info) roleName() string {

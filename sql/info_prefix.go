@@ -118,10 +118,25 @@ func (i info) addPrefix(text string, fragments []uint32, o builtin.PrefixOptions
 		return d.Rules().With(shardmap.Prefix{Text: text, Interval: shardmap.Interval{Lo: top, Hi: top + uint32(n)}})
 	}
 	return i.changePrefixes(text, probe, o, func() (func(*catalog.Change) error, error) {
+		if err := i.tryPrefix(text, fragments, uint32(n)); err != nil {
+			return nil, err
+		}
 		all, err := i.db.cfg.Catalog.AssignPrefix(i.ctx, i.database, fragments, int(n))
 		r := catalog.PrefixRule{Prefix: shardmap.Prefix{Text: text, Interval: all}, Fragments: fragments}
 		return func(c *catalog.Change) error { return c.AddPrefix(i.database, r, i.author(o.Why)) }, err
 	})
+}
+
+// tryPrefix makes a rule in a change that goes nowhere: a rule that is refused, as for a pinned anchor, must not have been given buckets.
+func (i info) tryPrefix(text string, fragments []uint32, n uint32) error {
+	view := i.db.cfg.Catalog.View()
+	d := view.Database(i.database)
+	if d == nil {
+		return noDatabase()
+	}
+	top := d.Map.Top()
+	r := catalog.PrefixRule{Prefix: shardmap.Prefix{Text: text, Interval: shardmap.Interval{Lo: top, Hi: top + n}}, Fragments: fragments}
+	return view.Plan().RestorePrefixes(i.database, []catalog.PrefixRule{r}, i.author(""))
 }
 
 // DropPrefix implements builtin.PrefixInfo.

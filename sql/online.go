@@ -92,7 +92,7 @@ func (s *Session) defineOnline(ctx context.Context, st parse.Statement, w Result
 	})
 	e.Lock = s.reserveTables
 	e.Fill = func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil } // below, by steps
-	e.Rewrite = func(context.Context, *catalog.View, ddl.Rewrite) error { return errNotBeside }
+	e.Rewrite = func(context.Context, *catalog.View, ddl.Rewrite) (bool, error) { return false, errNotBeside }
 	tag, err := ddl.Run(ctx, e, st)
 	if errors.Is(err, errNotBeside) {
 		t.draft = nil

@@ -260,3 +260,17 @@ func TestPrefixRoutesOfParameters(t *testing.T) {
 	}
 	c.want("SELECT count(*), count(p.id) FROM (VALUES ('eu/de/%'), ('us/1'), ('zz')) x (pattern) LEFT JOIN LATERAL (SELECT id FROM plain WHERE id LIKE x.pattern) p ON true", "14|13\nSELECT 1")
 }
+
+// A rule that is refused leaves no buckets behind.
+func TestRefusedPrefixTakesNoBuckets(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE customers (id text PRIMARY KEY, doc jsonb); INSERT INTO customers VALUES ('customers/1', '{}')", "CREATE TABLE\nINSERT 0 1")
+	c.want("SELECT sherd.pin_anchors('customers', '{eu/9}', 'postgres$0', wait => true) > 0", "t\nSELECT 1")
+	wantPart(c, "SELECT sherd.set_prefix('customers/', '{postgres$0}')", "SQLSTATE 55000")
+	wantPart(c, "SELECT sherd.set_prefix('eu/', '{postgres$1}')", `anchor "eu/9" is pinned to fragment "postgres$0"`)
+	wantPart(c, "SELECT sherd.set_prefix('eu/', '{postgres$1}', rewrite => true)", `anchor "eu/9" is pinned to fragment "postgres$0"`)
+	c.want("SELECT max(end_bucket) FROM sherd.bucket_map", "1048576\nSELECT 1")
+	c.want("SELECT sherd.unpin_anchors('customers', '{eu/9}'); SELECT sherd.set_prefix('eu/', '{postgres$1}')", "1\nSELECT 1\n0\nSELECT 1")
+	c.want("SELECT max(end_bucket) FROM sherd.bucket_map", "1049600\nSELECT 1")
+}

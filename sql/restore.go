@@ -13,19 +13,20 @@ import (
 
 // restoreRows stores the rows of a table anew as view defines it, in the transaction: those that are committed now and the transaction's own. The
 // table is locked against everybody else.
-func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rewrite) error {
+func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rewrite) (misplaced bool, err error) {
 	t, old := view.Table(w.Table), w.Old.Table(w.Table)
 	if t == nil || old == nil {
-		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", w.Table)
+		return false, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", w.Table)
 	}
 	m, err := plan.Restoring(view, t, w.Exprs, plan.Env{Fold: exec.EvalConst})
 	if err != nil {
-		return err
+		return false, err
 	}
 	restore, err := exec.NewRestore(m)
 	if err != nil {
-		return err
+		return false, err
 	}
+	restore.Judge = w.Judge
 	var columns []int
 	for i := range old.Columns {
 		if !old.Columns[i].Dropped {
@@ -33,7 +34,7 @@ func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rew
 		}
 	}
 	row := make([]types.Datum, len(old.Columns))
-	return restore.Run(s.execution(ctx, nil), func(emit exec.Emit) error {
+	err = restore.Run(s.execution(ctx, nil), func(emit exec.Emit) error {
 		return s.queryAgainst(ctx, w.Old, selectColumns(w.Old, old, columns), func(got []types.Datum) error {
 			for i, at := range columns {
 				row[at] = got[i]
@@ -41,4 +42,5 @@ func (s *Session) restoreRows(ctx context.Context, view *catalog.View, w ddl.Rew
 			return emit(row)
 		})
 	})
+	return restore.Misplaced, err
 }

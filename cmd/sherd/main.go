@@ -53,7 +53,7 @@ Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		cmd.SetVersionTemplate("{{.Version}}\n")
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), checkCommand(), nodeCommand(), versionCommand())
+	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), exportCommand(), checkCommand(), nodeCommand(), versionCommand())
 	return cmd
 }
 

@@ -48,7 +48,7 @@ var ownPlaces = map[Place][]string{
 		"clock_timestamp", "timeofday", "gen_random_uuid", "pg_sleep", "pg_sleep_for(1186)", "pg_sleep_until(1184)",
 		"pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available", "pg_my_temp_schema", "pg_is_other_temp_schema", "pg_trigger_depth",
 		"pg_size_pretty", "pg_size_pretty_numeric", "pg_size_bytes", "PG_encoding_to_char", "PG_char_to_encoding", "pg_encoding_max_length_sql",
-		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls", "sherd_bucket", "sherd_slice", "pg_typeof",
+		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls", "sherd_bucket", "sherd_slice", "sherd_placed", "pg_typeof",
 		"pg_options_to_table", "pg_partition_ancestors", "pg_partition_tree", "pg_tablespace_databases",
 	},
 	AnywhereNamed: {"show_config_by_name", "show_config_by_name_missing_ok"},

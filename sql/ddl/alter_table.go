@@ -251,9 +251,8 @@ func (d *draft) addConstraint(k *pg_query.Constraint) error {
 }
 
 func (d *draft) dropConstraint(k *pg_query.AlterTableCmd) error {
-	if k.Name == shardmap.ConstraintName && d.t.Policy != nil && d.t.Constraint(k.Name) == nil {
-		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is its sharding policy`, k.Name, d.t.Name).
-			WithHint("Use ALTER TABLE %s RESET (%s).", d.t.Name, shardmap.OptionBy)
+	if d.dropSharding(k.Name) {
+		return nil
 	}
 	con := d.t.Constraint(k.Name)
 	if con == nil {
@@ -287,16 +286,8 @@ func (d *draft) removeConstraint(name string) {
 	d.t.Constraints = slices.DeleteFunc(d.t.Constraints, func(k catalog.Constraint) bool { return k.Name == name })
 }
 
-// dropKey drops the primary key; its columns stay NOT NULL.
+// dropKey drops the primary key; its columns stay NOT NULL. A sharding policy, or key ranges, wait for the next key: pg_dump --clean drops keys before tables.
 func (d *draft) dropKey(con *catalog.Constraint) error {
-	if len(d.t.Segments) > 0 {
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its rows lie by ranges of it", con.Name, d.t.Name).
-			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
-	}
-	if d.t.Policy != nil {
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because its sharding policy requires it", con.Name, d.t.Name).
-			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
-	}
 	d.rekeyed, d.restored = true, true
 	index := con.Index
 	d.removeConstraint(con.Name)
@@ -370,6 +361,9 @@ func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
 	for _, name := range o.reset {
 		delete(d.options.set, name)
 		d.options.reset = append(d.options.reset, name)
+	}
+	if d.touches(catalog.PrefixOption) {
+		return pgerr.Unsupported(`option "%s" can only be given to a new table`, catalog.PrefixOption).WithHint("Use sherd.set_prefix and sherd.drop_prefix.")
 	}
 	if d.touches(optionKeyOrder) && d.t.PrimaryKey() != nil {
 		return d.changeKeyOrder()

@@ -66,7 +66,7 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 		return err
 	}
 	if err == nil && rewrite != nil {
-		err = r.Rewrite(r.ctx, r.View(), *rewrite)
+		err = r.storeAgain(*rewrite)
 	}
 	for _, x := range fills {
 		if err == nil {
@@ -84,6 +84,23 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 		}
 	}
 	return err
+}
+
+// storeAgain stores the rows of a table as its new definition says, and trusts a policy that all of them obey.
+func (r *runner) storeAgain(w Rewrite) error {
+	misplaced, err := r.Rewrite(r.ctx, r.View(), w)
+	if err != nil || !w.Judge {
+		return err
+	}
+	if misplaced {
+		return r.Notice(notValidated(r.View().Table(w.Table)))
+	}
+	return r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
+		c := &change{runner: r, view: v, ch: ch, me: v.Role(r.Role)}
+		t := v.Table(w.Table).Clone()
+		t.PolicyValidated = true
+		return errors.Join(ch.PutTable(t), c.log(catalog.PolicyRecord, c.Database, c.quoted(v, t), t.Policy.Definition()+" validated"))
+	})
 }
 
 // exclusively is update with the tables that find gives locked until the transaction ends. find gives those that exist; what is wrong with the

@@ -245,7 +245,7 @@ func (d *draft) settleKey() error {
 	name := key.name
 	if name == "" {
 		name = d.chooseName(d.t.Schema, d.t, "", "pkey", true)
-	} else if d.t.Constraint(name) != nil {
+	} else if hasConstraint(d.t, name) {
 		return duplicateConstraint(d.t, name)
 	} else if d.relationTaken(d.t.Schema, d.t, name) {
 		return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)

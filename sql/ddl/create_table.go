@@ -13,6 +13,9 @@ func (r *runner) createTable(n *pg_query.CreateStmt) error {
 	if err := checkCreateClauses(n); err != nil {
 		return err
 	}
+	if err := r.restorePrefixes(n.Options); err != nil {
+		return err
+	}
 	return r.referring(func(*change) []catalog.OID { return nil }, referred(slices.Concat(n.TableElts, n.Constraints)), func(c *change) error {
 		schema, err := c.target(n.Relation)
 		if err != nil {

@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Query:   func(context.Context, *catalog.View, string, func([]types.Datum) error) error { return nil },
 		Fill:    func(context.Context, *catalog.View, catalog.OID, catalog.OID) error { return nil },
-		Rewrite: func(context.Context, *catalog.View, ddl.Rewrite) error { return nil },
+		Rewrite: func(context.Context, *catalog.View, ddl.Rewrite) (bool, error) { return false, nil },
 		Sequence: func(_ context.Context, s *catalog.Table) (int64, bool, error) {
 			return s.Sequence.Value, s.Sequence.Called, nil
 		},

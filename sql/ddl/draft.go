@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/query"
 )
@@ -15,10 +16,14 @@ import (
 // draft is a table being made or altered. Expressions and keys are kept as parsed until all columns are there.
 type draft struct {
 	*change
-	t       *catalog.Table
-	was     *catalog.Table       // before the statement, nil for a new table
-	filled  func() (bool, error) // whether the table has rows
-	options options
+	t        *catalog.Table
+	was      *catalog.Table       // before the statement, nil for a new table
+	filled   func() (bool, error) // whether the table has rows
+	options  options
+	pending  map[string]string   // the parameters of a policy, or of key ranges, that waits for a primary key
+	declared *catalog.Constraint // CHECK (sherd.placed()), by this statement
+	doubted  bool                // the policy was declared NOT VALID
+	judged   bool                // the rows are held against the policy while they are stored again
 
 	defaults []columnExpr
 	checks   []pendingCheck
@@ -181,15 +186,18 @@ func (d *draft) settleCheck(k pendingCheck) error {
 	}
 	name := k.name
 	switch {
+	case name == shardmap.ConstraintName && analyze.Deparse(e) == placedText:
+		d.declare(!k.skip)
+		return nil
 	case name == "":
 		name2 := ""
 		if len(names) == 1 {
 			name2 = names[0]
 		}
 		name = d.chooseName(d.t.Schema, d.t, name2, "check", false)
-	case d.t.Constraint(name) != nil && d.was == nil:
+	case hasConstraint(d.t, name) && d.was == nil:
 		return pgerr.New(pgerr.DuplicateObject, `check constraint "%s" already exists`, name)
-	case d.t.Constraint(name) != nil:
+	case hasConstraint(d.t, name):
 		return duplicateConstraint(d.t, name)
 	}
 	oid, err := d.newOID()

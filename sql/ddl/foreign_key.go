@@ -92,7 +92,7 @@ func (d *draft) settleForeignKey(f pendingForeign) error {
 	name := f.k.Conname
 	if name == "" {
 		name = d.chooseName(d.t.Schema, d.t, strings.Join(f.columns, "_"), "fkey", false)
-	} else if d.t.Constraint(name) != nil {
+	} else if hasConstraint(d.t, name) {
 		return duplicateConstraint(d.t, name)
 	}
 	parent, err := d.referredTable(f.k.Pktable)

@@ -127,7 +127,7 @@ func (d *draft) likeIdentity(col *catalog.Column, kind byte, like catalog.Sequen
 func (d *draft) likeChecks(from *catalog.Table) error {
 	for i := range from.Constraints {
 		k := &from.Constraints[i]
-		if k.Kind != catalog.Check {
+		if k.Kind != catalog.Check || isPlaced(k) {
 			continue
 		}
 		src, err := analyze.ParseExpression(k.Check)

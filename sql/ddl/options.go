@@ -1,12 +1,14 @@
 package ddl
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 )
@@ -76,6 +78,7 @@ var rules = map[string]optionRule{
 	optionKeyOrder:                          {boolOption, 0, 0},
 	OptionCounters:                          {textOption, 0, 0},
 	optionSplits:                            {textOption, 0, 0},
+	catalog.PrefixOption:                    {textOption, 0, 0},
 }
 
 // readOptions reads WITH (…), SET (…) and RESET (…).
@@ -253,20 +256,14 @@ func (d *draft) keepOptions() {
 	for _, name := range d.options.reset {
 		delete(d.t.Options, name)
 	}
-	for _, name := range append([]string{optionSplits}, policyOptions...) {
+	for _, name := range append([]string{optionSplits, catalog.PrefixOption}, policyOptions...) {
 		delete(d.t.Options, name)
 	}
+	maps.Copy(d.t.Options, d.pending)
 	if len(d.t.Segments) > 0 {
 		d.t.Options[shardmap.OptionBy] = shardmap.RangeTable
 	}
 	if p := d.t.Policy; p != nil {
-		o := p.Options()
-		d.t.Options[shardmap.OptionBy] = o.By
-		if p.Range != 1 {
-			d.t.Options[shardmap.OptionRange] = o.Range
-		}
-		if p.Mutable {
-			d.t.Options[shardmap.OptionMutable] = o.Mutable
-		}
+		maps.Copy(d.t.Options, pendingOptions(p))
 	}
 }

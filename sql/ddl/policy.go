@@ -112,10 +112,25 @@ func (d *draft) checkAnchorBy(by string) error {
 // settlePolicy reads the policy and decides whether it may be trusted.
 func (d *draft) settlePolicy() error {
 	old := d.t.Policy
+	d.doubted = d.declaredNotValid()
 	p, err := d.policyOf(old)
 	if err != nil {
 		return err
 	}
+	if p != nil && d.t.PrimaryKey() == nil {
+		if err := d.postpone(p); err != nil {
+			return err
+		}
+		return d.settleDeclared(old)
+	}
+	if err := d.settlePolicyAs(old, p); err != nil {
+		return err
+	}
+	return d.settleDeclared(old)
+}
+
+// settlePolicyAs puts a policy in force, or takes it back.
+func (d *draft) settlePolicyAs(old, p *shardmap.Policy) error {
 	if p != nil {
 		if err := d.checkPolicy(p); err != nil {
 			return err
@@ -143,15 +158,18 @@ func (d *draft) settlePolicy() error {
 
 // policyOf gives the policy as the statement leaves it.
 func (d *draft) policyOf(old *shardmap.Policy) (*shardmap.Policy, error) {
-	if len(d.t.Segments) > 0 {
+	if d.wantsRange() {
 		return nil, nil
 	}
-	if !d.touches(policyOptions...) {
+	waiting := pendingPolicy(d.t)
+	if !d.touches(policyOptions...) && waiting == nil {
 		return old, nil
 	}
 	var o shardmap.Options
 	if old != nil {
 		o = old.Options()
+	} else if waiting != nil {
+		o = waiting.Options()
 	}
 	for name, field := range map[string]*string{shardmap.OptionBy: &o.By, shardmap.OptionRange: &o.Range, shardmap.OptionMutable: &o.Mutable} {
 		if d.touches(name) {
@@ -191,12 +209,23 @@ func (d *draft) trust(old, p *shardmap.Policy) error {
 	if err != nil {
 		return err
 	}
-	d.t.PolicyValidated = !filled
-	if filled {
-		d.notice(pgerr.SuccessfulCompletion, `the sharding policy of "%s" is not validated: queries do not route by its fields yet`, d.t.Name)
-		d.notices[len(d.notices)-1].Hint = "Run ALTER TABLE " + d.t.Name + " VALIDATE CONSTRAINT " + shardmap.ConstraintName + "."
+	d.t.PolicyValidated = !filled && !d.doubted
+	switch waited := d.was != nil && d.was.PrimaryKey() == nil && pendingPolicy(d.was) != nil; {
+	case !filled || d.doubted:
+	case waited:
+		d.judged = true
+	default:
+		d.notices = append(d.notices, notValidated(d.t))
 	}
 	return nil
+}
+
+// notValidated is the notice of a policy that some documents may not obey.
+func notValidated(t *catalog.Table) *pgerr.Error {
+	n := pgerr.New(pgerr.SuccessfulCompletion, `the sharding policy of "%s" is not validated: queries do not route by its fields yet`, t.Name).
+		WithHint("Run ALTER TABLE %s VALIDATE CONSTRAINT %s.", t.Name, shardmap.ConstraintName)
+	n.Severity = "NOTICE"
+	return n
 }
 
 // checkPolicy makes sure that the table has the policy's fields.

@@ -45,7 +45,7 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, anew, doubted []catalog
 	})
 	for _, w := range rewrites {
 		if err == nil {
-			err = r.Rewrite(ctx, r.View(), w)
+			err = r.storeAgain(w)
 		}
 	}
 	return err

@@ -91,10 +91,13 @@ func (c *change) relationToRename(rv *pg_query.RangeVar) (found, error) {
 // renameConstraint renames a constraint, and the index of a primary key with it.
 func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 	k := t.Constraint(from)
+	if isPlaced(k) || k == nil && from == shardmap.ConstraintName && t.Policy != nil {
+		return pgerr.New(pgerr.WrongObjectType, `constraint "%s" of relation "%s" is its sharding policy and cannot be renamed`, from, t.Name)
+	}
 	if k == nil {
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" for table "%s" does not exist`, from, t.Name)
 	}
-	if t.Constraint(to) != nil {
+	if hasConstraint(t, to) {
 		return duplicateConstraint(t, to)
 	}
 	if k.Index != 0 {
@@ -235,7 +238,10 @@ func (d *draft) renameInAnchor(from, to string) error {
 
 func (d *draft) renameInPolicy(from, to string) error {
 	p := d.t.Policy
-	if p == nil || !d.isPolicyColumn(&catalog.Column{Name: from}) {
+	if p == nil {
+		return d.renamePending(from, to)
+	}
+	if !d.isPolicyColumn(&catalog.Column{Name: from}) {
 		return nil
 	}
 	fields := slices.Clone(p.Fields)

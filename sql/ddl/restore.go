@@ -21,8 +21,8 @@ func (d *draft) putRestored() error {
 	for i := range d.t.Columns {
 		d.t.Columns[i].Missing = nil
 	}
-	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring()} // of no rows too: who cannot wait for users is told by it
-	if !filled {
+	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring(), Judge: d.judged} // of no rows too: who cannot wait for users is told by it
+	if !filled && !d.doubted {
 		d.t.PolicyValidated = d.t.Policy != nil && !d.t.Policy.Mutable
 	}
 	return d.ch.PutTable(d.t)

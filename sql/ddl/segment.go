@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -13,19 +12,23 @@ import (
 
 // Range tables: shard_by = 'range' has rows lie by ranges of their primary keys, the segments, instead of by a hash.
 
-// wantsRange tells whether the table is a range table when the statement is done.
+// isRange reports whether a value of shard_by asks for key ranges.
+func isRange(by string) bool { return strings.EqualFold(strings.TrimSpace(by), shardmap.RangeTable) }
+
+// wantsRange reports whether the table is a range table when the statement is done, or waits for a primary key to be one.
 func (d *draft) wantsRange() bool {
 	if d.touches(shardmap.OptionBy) {
-		return strings.EqualFold(strings.TrimSpace(d.options.set[shardmap.OptionBy]), shardmap.RangeTable)
+		return isRange(d.options.set[shardmap.OptionBy])
 	}
-	return len(d.t.Segments) > 0
+	return len(d.t.Segments) > 0 || d.t.Policy == nil && isRange(d.t.Options[shardmap.OptionBy])
 }
 
-// settleSegments makes the segments of what becomes a range table, and takes away those of what is none any more; the rows are stored anew then.
+// settleSegments makes the segments of what becomes a range table, and takes away those of what is none any more; the rows are stored again then.
 func (d *draft) settleSegments() error {
-	was, splits := len(d.t.Segments) > 0, d.options.set[optionSplits]
+	was := len(d.t.Segments) > 0
+	splits, given := d.option(optionSplits)
 	if !d.wantsRange() {
-		if splits != "" {
+		if d.options.set[optionSplits] != "" {
 			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, optionSplits, shardmap.OptionBy, shardmap.RangeTable)
 		}
 		d.t.Segments, d.restored = nil, d.restored || was
@@ -35,7 +38,9 @@ func (d *draft) settleSegments() error {
 		return err
 	}
 	switch {
-	case was && splits != "":
+	case d.t.PrimaryKey() == nil:
+		return d.postponeRange(splits, given)
+	case was && d.options.set[optionSplits] != "":
 		return pgerr.Unsupported(`option "%s" of a table that has segments is not supported`, optionSplits).
 			WithHint("Use sherd.split_segment('%s', key).", d.t.Name)
 	case was && !d.keyStands():
@@ -53,12 +58,30 @@ func (d *draft) settleSegments() error {
 	return err
 }
 
+// postponeRange keeps the parameters of a range table until it has a primary key. A range table whose key is dropped waits for the next one.
+func (d *draft) postponeRange(splits string, given bool) error {
+	if len(d.t.Segments) > 0 {
+		if d.keyDropped() {
+			splits, given = splitsText(d.was), len(d.was.Segments) > 1
+		}
+		d.t.Segments, d.restored = nil, true
+	} else if d.touches(shardmap.OptionBy) {
+		d.notice(pgerr.SuccessfulCompletion, `the rows of "%s" lie by ranges when the table has a primary key`, d.t.Name)
+	}
+	d.pending = map[string]string{shardmap.OptionBy: shardmap.RangeTable}
+	if given {
+		d.pending[optionSplits] = splits
+	}
+	return nil
+}
+
+// keyDropped reports whether the statement drops the primary key.
+func (d *draft) keyDropped() bool {
+	return d.was != nil && d.was.PrimaryKey() != nil && d.t.PrimaryKey() == nil
+}
+
 // checkRange refuses what does not go with a range table.
 func (d *draft) checkRange() error {
-	if d.t.PrimaryKey() == nil {
-		return pgerr.New(pgerr.InvalidParameterValue, `range table "%s" needs a primary key`, d.t.Name).
-			WithHint("Its rows lie in the order of their primary keys. ALTER TABLE %s RESET (%s) takes that back.", d.t.Name, shardmap.OptionBy)
-	}
 	for _, name := range policyOptions[1:] {
 		if _, given := d.options.set[name]; given {
 			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" has no meaning with %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable)
@@ -125,22 +148,27 @@ func NewSegments(c *change, starts [][]byte) (shardmap.Segments, error) {
 	return shardmap.NewSegments(starts, first), err
 }
 
-// SegmentKey reads the key at which a segment begins: the values of the primary key, or of its first columns, joined by "/". Only the last of all columns
-// may contain "/" itself.
+// SegmentKey reads the key at which a segment of a table begins, as types.ParseSplitKey says.
 func SegmentKey(t *catalog.Table, text string, env *types.Env) (key []byte, err error) {
-	columns := t.PrimaryKey().Columns
-	for i, part := range strings.SplitN(text, "/", len(columns)) {
-		c := t.ColumnByNum(columns[i])
-		d, err := types.Input(c.Type, c.Typmod, part, env)
-		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Detail == "" {
-			return nil, pg.WithDetail(`"%s" is read as column "%s" of the primary key, where a segment is to begin.`, part, c.Name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		key = types.AppendKey(key, c.Type, d, false)
+	return types.ParseSplitKey(splitColumns(t), text, env)
+}
+
+// splitColumns are the columns of a table's primary key.
+func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
+	for _, att := range t.PrimaryKey().Columns {
+		c := t.ColumnByNum(att)
+		out = append(out, types.KeyColumn{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
 	}
-	return key, nil
+	return out
+}
+
+// splitsText prints where the segments of a table begin, as option shard_splits has it.
+func splitsText(t *catalog.Table) string {
+	var starts [][]byte
+	for _, s := range t.Segments[1:] {
+		starts = append(starts, s.Start)
+	}
+	return types.SplitKeysText(splitColumns(t), starts)
 }
 
 // KeyInSegments is SegmentKey of a table that must be a range table.

@@ -42,8 +42,8 @@ type Env struct {
 	// table to itself.
 	Fill func(ctx context.Context, view *catalog.View, table, index catalog.OID) error
 	// Rewrite stores the rows of a table anew as view defines it: those that are committed now and the transaction's own, in the transaction. The
-	// caller has the table to itself.
-	Rewrite func(ctx context.Context, view *catalog.View, w Rewrite) error
+	// caller has the table to itself. With Judge, misplaced reports whether a row lies where the policy does not allow.
+	Rewrite func(ctx context.Context, view *catalog.View, w Rewrite) (misplaced bool, err error)
 	// Sequence tells where a sequence is, that the caller has to itself: its last value, and whether that was given.
 	Sequence func(ctx context.Context, sequence *catalog.Table) (value int64, called bool, err error)
 	// Setting checks a configuration parameter and gives the value to keep.
@@ -66,6 +66,7 @@ type Rewrite struct {
 	Old   *catalog.View // the definitions by which the rows can be read
 	// Exprs give what becomes of each column of the new definition, over the columns of the old one, which are Var{Rel: 0}; nil is null.
 	Exprs []query.Expr
+	Judge bool // the rows are held against the policy, which becomes validated if all fit
 }
 
 // Run runs a statement and gives its command tag.

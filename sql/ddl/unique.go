@@ -84,7 +84,7 @@ func (d *draft) settleUnique(u pendingUnique) error {
 }
 
 func (d *draft) freeConstraintName(name string) error {
-	if d.t.Constraint(name) != nil {
+	if hasConstraint(d.t, name) {
 		return duplicateConstraint(d.t, name)
 	}
 	if d.relationTaken(d.t.Schema, d.t, name) || d.taken[name] {

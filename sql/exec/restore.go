@@ -15,6 +15,9 @@ import (
 // A row keeps the id that it has: nothing in it is completed, and only a policy that queries trust is asked. Its errors are those of a constraint
 // that is made over rows, not of a row that is inserted.
 type Restore struct {
+	// Judge has Run hold the rows against a policy that is not validated: Misplaced reports whether one lies where the policy does not allow.
+	Judge, Misplaced bool
+
 	node    *plan.Modify
 	program *Program
 }
@@ -22,12 +25,13 @@ type Restore struct {
 // NewRestore makes a Restore of what plan.Restoring gives.
 func NewRestore(m *plan.Modify) (*Restore, error) {
 	program, err := compileNode(plan.Stage{Modify: m}, 0)
-	return &Restore{m, program}, err
+	return &Restore{node: m, program: program}, err
 }
 
 // restoring is one execution, at the gateway.
 type restoring struct {
 	insertion
+	of    *Restore
 	cols  []int // of the values
 	exprs []Eval
 }
@@ -39,7 +43,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	if err != nil {
 		return err
 	}
-	in := &restoring{insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(Row, len(rule.table.kinds))}}}
+	in := &restoring{of: r, insertion: insertion{c: c, o: &insertOp{node: r.node, rule: rule, next: make(Row, len(rule.table.kinds))}}}
 	in.out = &sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.expr(a.Expr)
@@ -74,6 +78,9 @@ func (in *restoring) take(row Row) error {
 	}
 	if err := o.rule.checkThere(in.c, o.next); err != nil {
 		return err
+	}
+	if r := in.of; r.Judge && !r.Misplaced {
+		r.Misplaced = o.rule.table.checkPlace(o.next) != nil
 	}
 	bucket, tail, err := in.keep()
 	if err != nil {

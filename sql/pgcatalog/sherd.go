@@ -59,6 +59,7 @@ func sherdProcs() []*Proc {
 	return slices.Concat(planProcs(fn, table), topologyProcs(fn, named), hotProcs(fn, named), zoneProcs(fn, named), prefixProcs(fn, named), segmentProcs(fn, named), idProcs(fn, table), []*Proc{
 		fn(8000, "bucket", "sherd_bucket", 'i', int4OID, textOID),
 		fn(8011, "slice", "sherd_slice", 'i', int4OID, textOID),
+		fn(8012, "placed", "sherd_placed", 'v', boolOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
 		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
 		fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),

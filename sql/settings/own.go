@@ -26,6 +26,8 @@ func own() []*Definition {
 		{Name: "sherd.version", Type: "string", Default: Version, Context: "internal", Category: OwnCategory, Description: "Shows the version of Sherd."},
 		{Name: "sherd.explicit_buckets", Type: "bool", Default: "on", Context: "user", Category: OwnCategory,
 			Description: "Allows clients to name a bucket in an id ($@n)."},
+		{Name: "sherd.portable_dump", Type: "bool", Default: "off", Context: "user", Category: OwnCategory,
+			Description: "Hides policies and Sherd's storage parameters from pg_catalog, so that PostgreSQL can read what pg_dump writes."},
 		{Name: "sherd.max_fanout", Type: "integer", Default: "0", Context: "user", Category: OwnCategory, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,
 			Description: "Refuses statements that would reach more fragments; 0 is no limit."},
 		{Name: "sherd.fanout_notice", Type: "integer", Default: "0", Context: "user", Category: OwnCategory, minText: "0", maxText: "1048576", Max: 1048576, bounded: true,

@@ -1,9 +1,11 @@
 package sysview
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -128,7 +130,7 @@ func relation(b *builder, oid uint32, name string, schema, owner uint32, kind by
 
 func tableClass(b *builder, t *catalog.Table) error {
 	checks := 0
-	for _, c := range constraints(t) {
+	for _, c := range b.env.constraints(t) {
 		if c.Kind == catalog.Check {
 			checks++
 		}
@@ -141,7 +143,7 @@ func tableClass(b *builder, t *catalog.Table) error {
 		return err
 	}
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
-	if o := relOptions(t); len(o) > 0 {
+	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)
 	}
 	return r.send()
@@ -149,20 +151,41 @@ func tableClass(b *builder, t *catalog.Table) error {
 
 const pageSize = 8192
 
-// relOptions prints a table's storage parameters by name.
-func relOptions(t *catalog.Table) []string {
+// ownOptions are the storage parameters of tables and indexes that PostgreSQL does not have.
+var ownOptions = map[string]bool{
+	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, "shard_splits": true,
+	"document": true, "anchors": true, "anchor_by": true, "pk_order": true, "counters": true, "scope": true, catalog.PrefixOption: true,
+}
+
+// printOptions prints storage parameters by name; a portable dump has those that PostgreSQL knows.
+func (n *Names) printOptions(options map[string]string) []string {
 	var out []string
-	for name, value := range t.Options {
-		out = append(out, name+"="+value)
+	for name, value := range options {
+		if !n.Portable || !ownOptions[name] {
+			out = append(out, name+"="+value)
+		}
 	}
 	slices.Sort(out)
 	return out
 }
 
+// relOptions prints a table's storage parameters, with what its definition keeps elsewhere: WITH makes the same table of them.
+func (n *Names) relOptions(t *catalog.Table) []string {
+	options := map[string]string{}
+	maps.Copy(options, t.Options)
+	if len(t.Segments) > 1 {
+		options["shard_splits"] = splitsText(t)
+	}
+	if len(t.Prefixes) > 0 && t.ForwardingOf == 0 {
+		options[catalog.PrefixOption] = n.Database.PrefixText()
+	}
+	return n.printOptions(options)
+}
+
 func indexClass(b *builder, t *catalog.Table, ix *catalog.Index) error {
 	r := relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
 		int("relnatts", int64(len(ix.Columns)+len(ix.Include)))
-	if o := indexOptions(ix); len(o) > 0 {
+	if o := b.env.printOptions(ix.Options); len(o) > 0 {
 		r.texts("reloptions", o)
 	}
 	return r.send()

@@ -9,7 +9,7 @@ import (
 
 func pgConstraint(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		for _, c := range constraints(t) {
+		for _, c := range b.env.constraints(t) {
 			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).char("contype", byte(kindShown(c))).
 				bool("convalidated", c.Valid).oid("conrelid", t.OID).oid("conindid", c.Index).bool("conislocal", true).
 				bool("connoinherit", c.NoInherit || c.Kind != catalog.Check).bool("condeferrable", c.Deferrable).bool("condeferred", c.InitiallyDeferred)

@@ -16,13 +16,18 @@ func sharding(t *catalog.Table) *catalog.Constraint {
 	return &catalog.Constraint{OID: partOID(t.OID, 0), Name: shardmap.ConstraintName, Kind: catalog.Check, Valid: t.PolicyValidated}
 }
 
-// constraints lists a table's constraints, its policy included.
-func constraints(t *catalog.Table) []*catalog.Constraint {
+// placed is the CHECK constraint by which a dump carries a policy.
+const placed = "sherd.placed()"
+
+// constraints lists a table's constraints, its policy included; a portable dump has no policy.
+func (n *Names) constraints(t *catalog.Table) []*catalog.Constraint {
 	var out []*catalog.Constraint
 	for i := range t.Constraints {
-		out = append(out, &t.Constraints[i])
+		if c := &t.Constraints[i]; !n.Portable || c.Name != shardmap.ConstraintName || c.Check != placed {
+			out = append(out, c)
+		}
 	}
-	if s := sharding(t); s != nil {
+	if s := sharding(t); s != nil && !n.Portable {
 		out = append(out, s)
 	}
 	return out
@@ -37,7 +42,7 @@ func (n *Names) constraint(oid uint32) (*catalog.Table, *catalog.Constraint) {
 	if t == nil || t.Database != n.Database.OID {
 		return nil, nil
 	}
-	for _, c := range constraints(t) {
+	for _, c := range n.constraints(t) {
 		if c.OID == oid {
 			return t, c
 		}
@@ -59,7 +64,7 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 	var b strings.Builder
 	switch {
 	case c.OID == partOID(t.OID, 0):
-		b.WriteString(t.Policy.Definition())
+		b.WriteString(shardingText(t, pretty))
 	case c.Kind == catalog.PrimaryKey, c.Primary:
 		b.WriteString("PRIMARY KEY (" + columnList(t, c.Columns) + ")")
 	case c.Kind == catalog.Unique:
@@ -77,6 +82,15 @@ func (n *Names) constraintText(t *catalog.Table, c *catalog.Constraint, pretty b
 		b.WriteString(" NOT VALID")
 	}
 	return b.String()
+}
+
+// shardingText prints a table's policy as a constraint. psql asks for the pretty form, pg_dump for the other, which CREATE TABLE and ALTER TABLE read:
+// with the storage parameters that pg_dump prints too, it makes the same policy again, NOT VALID included.
+func shardingText(t *catalog.Table, pretty bool) string {
+	if pretty {
+		return t.Policy.Definition()
+	}
+	return "CHECK (" + placed + ")"
 }
 
 // Expression prints an expression that the catalog keeps over a table's columns, as pg_get_expr does.

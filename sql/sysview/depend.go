@@ -52,7 +52,7 @@ func pgDepend(b *builder) error {
 				edges = append(edges, b.env.defaultEdges(t, c)...)
 			}
 		}
-		for _, c := range constraints(t) {
+		for _, c := range b.env.constraints(t) {
 			edges = append(append(edges, constraintEdges(t, c)...), b.env.foreignEdges(c)...)
 		}
 		for i := range t.Indexes {
@@ -170,7 +170,7 @@ func pgDescription(b *builder) error {
 				return err
 			}
 		}
-		for _, c := range constraints(t) {
+		for _, c := range b.env.constraints(t) {
 			if err := send(constraintClass, c.OID, 0, c.Comment); err != nil {
 				return err
 			}

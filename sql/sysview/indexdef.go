@@ -40,7 +40,8 @@ func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	}
 	b.WriteString("INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) + " USING btree (" + strings.Join(keys, ", ") + ")")
 	b.WriteString(indexTail(t, ix))
-	if o := indexOptions(ix); len(o) > 0 {
+	// A unique index that is global because it has to be does not say so: the text goes back into CREATE INDEX. sherd.indexes shows the scope of each.
+	if o := n.printOptions(ix.Options); len(o) > 0 {
 		for i, text := range o {
 			name, value, _ := strings.Cut(text, "=")
 			o[i] = name + "='" + value + "'"
@@ -79,17 +80,6 @@ func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 	if len(ix.Include) > 0 {
 		out += " INCLUDE (" + strings.Join(includedNames(t, ix), ", ") + ")"
 	}
-	return out
-}
-
-// indexOptions are the storage parameters that were given for an index. A unique index that is global because it has to be does not say so: what
-// PostgreSQL's tools read here goes back into CREATE INDEX, of Sherd or of PostgreSQL. The view sherd.indexes tells the scope of each.
-func indexOptions(ix *catalog.Index) []string {
-	var out []string
-	for name, value := range ix.Options {
-		out = append(out, name+"="+value)
-	}
-	slices.Sort(out)
 	return out
 }
 

@@ -14,6 +14,8 @@ type Names struct {
 	View     *catalog.View
 	Database *catalog.Database
 	Path     []string // search_path as written, "$user" replaced
+	// Portable leaves out what PostgreSQL does not have: policies, and Sherd's storage parameters (sherd.portable_dump).
+	Portable bool
 	// Spell prints an expression that the catalog keeps over a table's columns (0: over none) as pg_get_expr does; nil prints it as it is
 	// kept.
 	Spell func(table uint32, text string, pretty bool) string

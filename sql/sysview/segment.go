@@ -1,7 +1,6 @@
 package sysview
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
@@ -46,19 +45,25 @@ func segments(b *builder) error {
 
 // SegmentText prints the key at which a segment begins, its columns joined by "/"; "" is the lowest.
 func SegmentText(t *catalog.Table, start []byte) string {
-	var parts []string
+	return types.SplitKeyText(splitColumns(t), start)
+}
+
+// splitColumns are the columns of a table's primary key.
+func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 	for _, att := range t.PrimaryKey().Columns {
-		if len(start) == 0 {
-			break
-		}
 		c := t.ColumnByNum(att)
-		d, rest, err := types.DecodeKey(c.Type, start, false)
-		if err != nil {
-			break
-		}
-		start, parts = rest, append(parts, types.Output(c.Type, d, nil))
+		out = append(out, types.KeyColumn{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
 	}
-	return strings.Join(parts, "/")
+	return out
+}
+
+// splitsText prints where the segments of a range table begin, as shard_splits in WITH reads it.
+func splitsText(t *catalog.Table) string {
+	var starts [][]byte
+	for _, s := range t.Segments[1:] {
+		starts = append(starts, s.Start)
+	}
+	return types.SplitKeysText(splitColumns(t), starts)
 }
 
 // SegmentNames gives the names of the segments of a range table whose rows are in a set of buckets.

@@ -433,7 +433,7 @@ func TestDefinitions(t *testing.T) {
 	var out []string
 	for _, name := range [][]string{{"orders"}, {"app", "lines"}} {
 		table := n.View.Table(n.FindRelation(name))
-		for _, c := range constraints(table) {
+		for _, c := range n.constraints(table) {
 			text, _ := n.ConstraintDef(c.OID, false)
 			out = append(out, c.Name+": "+text)
 		}

@@ -1,0 +1,76 @@
+package types
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// KeyColumn is a column of a primary key.
+type KeyColumn struct {
+	Name   string
+	Type   OID
+	Typmod int32
+}
+
+// rawKey begins the text of a key that has no other: the encoded key in hexadecimal follows.
+const rawKey = `key:\x`
+
+// ParseSplitKey reads the key at which a segment begins: the values of the primary key, or of its first columns, joined by "/". Only the last of all columns
+// may contain "/" itself.
+func ParseSplitKey(columns []KeyColumn, text string, env *Env) (key []byte, err error) {
+	if raw, ok := strings.CutPrefix(text, rawKey); ok {
+		if key, err = hex.DecodeString(raw); err != nil || len(key) == 0 {
+			return nil, pgerr.New(pgerr.InvalidTextRepresentation, `invalid encoded key "%s"`, text)
+		}
+		return key, nil
+	}
+	for i, part := range strings.SplitN(text, "/", len(columns)) {
+		c := columns[i]
+		d, err := Input(c.Type, c.Typmod, part, env)
+		if pg := (*pgerr.Error)(nil); errors.As(err, &pg) && pg.Detail == "" {
+			return nil, pg.WithDetail(`"%s" is read as column "%s" of the primary key, where a segment is to begin.`, part, c.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		key = AppendKey(key, c.Type, d, false)
+	}
+	return key, nil
+}
+
+// SplitKeyText prints the key at which a segment begins, its columns joined by "/"; "" is the lowest. The text is for people: it may be ambiguous.
+func SplitKeyText(columns []KeyColumn, key []byte) string {
+	var parts []string
+	for _, c := range columns {
+		if len(key) == 0 {
+			break
+		}
+		d, rest, err := DecodeKey(c.Type, key, false)
+		if err != nil {
+			break
+		}
+		key, parts = rest, append(parts, Output(c.Type, d, nil))
+	}
+	return strings.Join(parts, "/")
+}
+
+// exactSplitKey prints the key at which a segment begins so that ParseSplitKey reads the same key again.
+func exactSplitKey(columns []KeyColumn, key []byte) string {
+	text := SplitKeyText(columns, key)
+	if again, err := ParseSplitKey(columns, text, nil); err == nil && string(again) == string(key) && text == strings.TrimSpace(text) {
+		return text
+	}
+	return rawKey + hex.EncodeToString(key)
+}
+
+// SplitKeysText prints the keys at which segments begin as an array of texts, each of which ParseSplitKey reads as the same key again.
+func SplitKeysText(columns []KeyColumn, starts [][]byte) string {
+	texts := make([]Datum, len(starts))
+	for i, key := range starts {
+		texts[i] = NewText(exactSplitKey(columns, key))
+	}
+	return Output(ArrayTypeOf(Text), NewList(Text, texts), nil)
+}
