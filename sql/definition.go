@@ -59,6 +59,9 @@ func (s *Session) definitionAlone(ctx context.Context, st parse.Statement, w Res
 	if st.Node.GetIndexStmt() != nil {
 		return s.defineOnline(ctx, st, w)
 	}
+	if st.Node.GetDropStmt() != nil { // it can be undone, and takes effect with the commit that proves its locks
+		return s.definition(ctx, st, w, false)
+	}
 	if readOnly, _ := s.vars.get("default_transaction_read_only"); readOnly == "on" {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", parse.Name(st.Node))
 	}

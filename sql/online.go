@@ -143,10 +143,53 @@ func (p *stepwise) steps(ctx context.Context) error {
 	if err := p.put(ctx, hidden, nil); err != nil {
 		return err
 	}
-	if err := p.outer.barrier(ctx, p.was.OID); err != nil {
+	if err := p.behindBarrier(ctx, func() error { return nil }); err != nil {
 		return err
 	}
-	return p.put(ctx, p.next, nil)
+	return p.finish(ctx, nil)
+}
+
+// behindBarrier waits until no user of an older definition is left, calls f, and proves that the table's locks have held at all nodes since before the barrier.
+// A node that has come back or joined meanwhile was not asked and may have served by an older definition: then it is asked too, and f is called again.
+func (p *stepwise) behindBarrier(ctx context.Context, f func() error) error {
+	for n := 1; ; n++ {
+		if err := p.outer.barrier(ctx, p.was.OID); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+		err := p.outer.confirmLocks(ctx)
+		if err == nil || n >= maxCommits || !pgerr.Is(err, pgerr.SerializationFailure) {
+			return err
+		}
+		if !sleep(ctx, pause) {
+			return cancelled(ctx)
+		}
+		if err := p.lockAgain(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// lockAgain takes the table's lock at all nodes of now, for a transaction of another id: a release of the locks of the one before may still be on its way.
+// Whether somebody has changed the definition in between shows when it is put.
+func (p *stepwise) lockAgain(ctx context.Context) error {
+	p.outer.unlock()
+	if err := p.outer.renew(false); err != nil {
+		return err
+	}
+	return p.s.reserveTables(ctx, []catalog.OID{p.was.OID})
+}
+
+// finish makes the last step. The statement has then succeeded: its locks protect nothing any more, so that the commit of the outer transaction has nothing to
+// confirm, and nothing is a reason to run it again.
+func (p *stepwise) finish(ctx context.Context, more func(*catalog.View, *catalog.Change) error) error {
+	if err := p.put(ctx, p.next, more); err != nil {
+		return err
+	}
+	p.outer.unlock()
+	return nil
 }
 
 // put makes next the definition of the table, which nobody else changes meanwhile. A statement that is cancelled is not cut off while that is being written: whether the
@@ -186,13 +229,10 @@ func (p *stepwise) buildIndex(ctx context.Context, x *catalog.Index) error {
 		return err
 	}
 	if err == nil {
-		err = p.outer.barrier(ctx, p.was.OID)
+		err = p.behindBarrier(ctx, func() error { return p.fill(ctx, x.OID, job) })
 	}
 	if err == nil {
-		err = p.fill(ctx, x.OID, job)
-	}
-	if err == nil {
-		err = p.put(ctx, p.next, func(_ *catalog.View, ch *catalog.Change) error {
+		err = p.finish(ctx, func(_ *catalog.View, ch *catalog.Change) error {
 			ch.DropJob(id)
 			return nil
 		})
@@ -222,6 +262,7 @@ func (p *stepwise) fill(ctx context.Context, index catalog.OID, job *catalog.Job
 	if err != nil {
 		return err
 	}
+	job.Done = 0
 	told := time.Now()
 	for _, share := range p.outer.gateway.Map.Split(p.outer.gateway.Map.All()) {
 		for at := (exec.FillPlace{}); !at.Done; {

@@ -27,7 +27,7 @@ type program struct {
 	version uint64     // of the definitions that it was analysed against
 	tables  []tableUse // that it reads and writes
 	writes  bool
-	defines bool // it is a call of a function that makes or drops a rule for a prefix, and nothing else
+	defines bool // it is a call of a function that changes definitions, and nothing else
 	late    bool // rows are locked as they are asked for
 	cursor  bool // it is that of a cursor
 	keys    []analyze.CursorKey
@@ -157,7 +157,7 @@ func (s *Session) compileAs(view *catalog.View, q *query.Query, params []types.O
 	}
 	p := &program{
 		query: q, params: params, columns: resultColumns(q), plan: pl, exec: x, version: view.DefinitionVersion(),
-		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, defines: definesPrefix(q), references: refs, late: late,
+		tables: inOrder(append(tablesOf(q), referenceUses(view, q)...)), writes: len(writers(q)) > 0, defines: definesAlone(q), references: refs, late: late,
 	}
 	p.hot, err = s.hotProgram(view, q, p)
 	return p, err
