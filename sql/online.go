@@ -140,6 +140,7 @@ func (p *stepwise) steps(ctx context.Context) error {
 	for i := len(p.was.Columns); i < len(hidden.Columns); i++ {
 		hidden.Columns[i].Dropped, hidden.Columns[i].Adding = true, true
 	}
+	hidden.Document, hidden.Anchors = p.was.Document, p.was.Anchors // a new column may become the document, when it is public
 	if err := p.put(ctx, hidden, nil); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ const (
 func passOf(k *pg_query.AlterTableCmd) int {
 	switch k.Subtype {
 	case pg_query.AlterTableType_AT_DropColumn, pg_query.AlterTableType_AT_DropConstraint, pg_query.AlterTableType_AT_DropNotNull,
-		pg_query.AlterTableType_AT_DropExpression:
+		pg_query.AlterTableType_AT_DropExpression, pg_query.AlterTableType_AT_DropIdentity:
 		return passDrop
 	case pg_query.AlterTableType_AT_AlterColumnType:
 		return passType
@@ -90,7 +90,7 @@ func passOf(k *pg_query.AlterTableCmd) int {
 			return passDrop
 		}
 		return passConstraint
-	case pg_query.AlterTableType_AT_AddConstraint:
+	case pg_query.AlterTableType_AT_AddConstraint, pg_query.AlterTableType_AT_AddIdentity:
 		return passConstraint
 	}
 	return passRest

@@ -123,6 +123,9 @@ func (r *runner) locking(lock func(context.Context, []catalog.OID) error, find f
 		if !errors.Is(err, errMoved) {
 			return err
 		}
+		if r.View().DefinitionVersion() == v.DefinitionVersion() { // it would be so again, without end
+			return pgerr.New(pgerr.InternalError, "a definition changes a table that it has not locked")
+		}
 	}
 }
 

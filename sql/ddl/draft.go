@@ -31,6 +31,7 @@ type draft struct {
 	uniques  []pendingUnique
 	foreign  []pendingForeign
 	likes    []copied
+	made     []*catalog.Table    // sequences of its columns
 	proofs   []catalog.OID       // foreign keys that rows have to be held against
 	last     pg_query.ConstrType // what a DEFERRABLE that follows is about
 	scans    []scan

@@ -91,6 +91,7 @@ func (d *draft) columnSequence(col *catalog.Column, options []*pg_query.Node, id
 	if err != nil {
 		return nil, err
 	}
+	d.made = append(d.made, s)
 	return s, d.ch.PutTable(s)
 }
 
@@ -210,11 +211,30 @@ func (d *draft) setIdentity(k *pg_query.AlterTableCmd) error {
 	if err != nil {
 		return err
 	}
-	return d.changeSequence(s, rest, true)
+	return d.changeOwned(s, rest)
 }
 
-// ownedSequence finds a sequence that goes with the table, and is locked with it.
+// changeOwned changes the sequence of an identity column, which may be one that the statement has made.
+func (d *draft) changeOwned(s *catalog.Table, options []*pg_query.Node) error {
+	next, err := d.changedSequence(s, options, true)
+	if err != nil {
+		return err
+	}
+	for i := range d.made {
+		if d.made[i].OID == s.OID {
+			d.made[i] = next
+		}
+	}
+	return d.ch.PutTable(next)
+}
+
+// ownedSequence finds a sequence that goes with the table: one that the statement has made, or one that is locked with the table.
 func (d *draft) ownedSequence(oid catalog.OID) (*catalog.Table, error) {
+	for _, s := range d.made {
+		if s.OID == oid {
+			return s, nil
+		}
+	}
 	s := d.view.Table(oid)
 	if s == nil {
 		return nil, errMoved
@@ -261,5 +281,5 @@ func (d *draft) retypeIdentity(col *catalog.Column, to types.OID) error {
 		return wrongIdentityType()
 	}
 	as := &pg_query.DefElem{Defname: "as", Location: -1, Arg: &pg_query.Node{Node: &pg_query.Node_TypeName{TypeName: typeNameOf(to)}}}
-	return d.changeSequence(s, []*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}}, true)
+	return d.changeOwned(s, []*pg_query.Node{{Node: &pg_query.Node_DefElem{DefElem: as}}})
 }

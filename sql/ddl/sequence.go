@@ -77,23 +77,32 @@ func (r *runner) alterSequence(n *pg_query.AlterSeqStmt) error {
 // changeSequence is ALTER SEQUENCE of a sequence that is locked. What it counts from is kept under a new storage, so that it can be undone: nobody has
 // values of the old one any more.
 func (c *change) changeSequence(t *catalog.Table, options []*pg_query.Node, identity bool) error {
-	x, err := c.sequenceOptions(options, t, identity)
+	next, err := c.changedSequence(t, options, identity)
 	if err != nil {
 		return err
+	}
+	return c.ch.PutTable(next)
+}
+
+// changedSequence returns a sequence as options change it.
+func (c *change) changedSequence(t *catalog.Table, options []*pg_query.Node, identity bool) (*catalog.Table, error) {
+	x, err := c.sequenceOptions(options, t, identity)
+	if err != nil {
+		return nil, err
 	}
 	next := t.Clone()
 	*next.Sequence = x.to
 	if x.counts {
 		if err := c.newStorage(next); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if x.owner != nil {
 		if err := c.ownSequence(next, x.owner); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return c.ch.PutTable(next)
+	return next, nil
 }
 
 // newStorage gives a sequence another storage, where its state is that of its definition.

@@ -36,7 +36,7 @@ func (c *change) sequenceOptions(options []*pg_query.Node, t *catalog.Table, ide
 	} else {
 		o.x.to = *t.Sequence
 		if o.x.counts {
-			value, called, err := c.Sequence(c.ctx, t)
+			value, called, err := c.sequenceState(t)
 			if err != nil {
 				return o.x, err
 			}
@@ -246,4 +246,12 @@ func (o *sequenceReader) cache() error {
 	}
 	o.x.to.Cache = n
 	return nil
+}
+
+// sequenceState returns where a sequence is. One that the statement itself has made is not stored yet.
+func (c *change) sequenceState(t *catalog.Table) (value int64, called bool, err error) {
+	if c.view.Table(t.OID) == nil {
+		return t.Sequence.Value, t.Sequence.Called, nil
+	}
+	return c.Sequence(c.ctx, t)
 }
