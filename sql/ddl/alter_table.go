@@ -26,8 +26,7 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	}
 	return r.referring(func(c *change) []catalog.OID { return c.withReferring(c.find(n.Relation), cascadesIn(n.Cmds)) }, referred(n.Cmds), func(c *change) error {
 		t, err := c.table(n.Relation)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {
@@ -52,11 +51,10 @@ func (r *runner) alterOther(n *pg_query.AlterTableStmt) error {
 		if err == nil && f == (found{}) {
 			err = undefinedRelation(n.Relation)
 		}
-		if e := pgerr.From(err); e != nil {
-			if n.MissingOk && e.Code == pgerr.UndefinedTable {
-				c.skip(e)
-				return nil
-			}
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		return pgerr.Unsupported("ALTER %s is not supported yet", kindWord(n.Objtype)).

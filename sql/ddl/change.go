@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
@@ -159,6 +161,32 @@ func (c *change) skip(err *pgerr.Error) {
 		code = pgerr.SuccessfulCompletion
 	}
 	c.notice(code, "%s, skipping", err.Message)
+}
+
+// skipsMissing reports whether err says that the relation of an ALTER … IF EXISTS, or its schema, does not exist, and tells the client as PostgreSQL does.
+func (c *change) skipsMissing(err error, rv *pg_query.RangeVar) bool {
+	if !pgerr.Is(err, pgerr.UndefinedTable) && !pgerr.Is(err, pgerr.InvalidSchemaName) {
+		return false
+	}
+	c.notice(pgerr.SuccessfulCompletion, `relation "%s" does not exist, skipping`, rv.Relname)
+	return true
+}
+
+// missing answers ALTER … IF EXISTS of a relation of a kind that cannot be made yet.
+func (r *runner) missing(rv *pg_query.RangeVar, tag string) error {
+	return r.update(func(c *change) error {
+		f, err := c.lookup(rv)
+		if err == nil && f == (found{}) {
+			err = undefinedRelation(rv)
+		}
+		if c.skipsMissing(err, rv) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
+	})
 }
 
 func (c *change) newOID() (catalog.OID, error) { return c.Catalog.NewOID(c.ctx) }

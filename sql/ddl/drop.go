@@ -225,6 +225,42 @@ func (d *draft) dropNamedIndex(x *catalog.Index, behavior pg_query.DropBehavior)
 	return d.dropIndex(x.OID)
 }
 
+// missingText names what of an object does not exist: its schema, the relation that it belongs to, or itself.
+func (c *change) missingText(kind pg_query.ObjectType, o *pg_query.Node) string {
+	var names []string
+	switch x := o.Node.(type) {
+	case *pg_query.Node_TypeName:
+		names = texts(x.TypeName.Names)
+	case *pg_query.Node_ObjectWithArgs:
+		names = texts(x.ObjectWithArgs.Objname)
+	case *pg_query.Node_List:
+		names = texts(x.List.Items)
+	}
+	relation := ""
+	switch kind {
+	case pg_query.ObjectType_OBJECT_TRIGGER, pg_query.ObjectType_OBJECT_RULE, pg_query.ObjectType_OBJECT_POLICY:
+		if len(names) > 1 {
+			names = names[:len(names)-1]
+			relation = names[len(names)-1]
+		}
+	}
+	if len(names) > 1 {
+		if schema := names[len(names)-2]; !catalog.IsBuiltinSchema(schema) && c.view.SchemaByName(c.Database, schema) == nil {
+			return `schema "` + schema + `"`
+		}
+	}
+	if relation != "" {
+		rv := &pg_query.RangeVar{Relname: relation}
+		if len(names) > 1 {
+			rv.Schemaname = names[len(names)-2]
+		}
+		if f, err := c.lookup(rv); err == nil && f == (found{}) {
+			return `relation "` + relation + `"`
+		}
+	}
+	return objectText(kind, o)
+}
+
 // dropOther answers DROP of things that cannot be made yet.
 func (r *runner) dropOther(n *pg_query.DropStmt, tag string) error {
 	if !n.MissingOk {
@@ -232,7 +268,7 @@ func (r *runner) dropOther(n *pg_query.DropStmt, tag string) error {
 	}
 	return r.update(func(c *change) error {
 		for _, o := range n.Objects {
-			c.notice(pgerr.SuccessfulCompletion, `%s does not exist, skipping`, objectText(n.RemoveType, o))
+			c.notice(pgerr.SuccessfulCompletion, `%s does not exist, skipping`, c.missingText(n.RemoveType, o))
 		}
 		return nil
 	})

@@ -279,8 +279,7 @@ func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
 	}
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		f, err := c.relationToRename(n.Relation)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {

@@ -13,6 +13,9 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 	if n.ObjectType == pg_query.ObjectType_OBJECT_SEQUENCE {
 		return tag, true, r.alterSequenceAs(n.Relation, n.MissingOk, func(c *change, t *catalog.Table) error { return c.setSequenceSchema(t, n.Newschema) })
 	}
+	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
+		return tag, true, r.missing(n.Relation, tag)
+	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE {
 		return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
 	}
@@ -24,8 +27,7 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 			return c.setSequenceSchema(t, n.Newschema)
 		}
 		t, err := c.table(n.Relation)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {

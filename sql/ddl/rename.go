@@ -32,6 +32,9 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 			return "ALTER TABLE", true, r.renamePart(n)
 		}
 	}
+	if n.MissingOk && n.Relation != nil {
+		return tag, true, r.missing(n.Relation, tag)
+	}
 	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).WithHint("There are no objects of this kind yet, except those that are built in.")
 }
 
@@ -39,8 +42,7 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		f, err := c.relationToRename(n.Relation)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {
@@ -118,8 +120,7 @@ func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 func (r *runner) renamePart(n *pg_query.RenameStmt) error {
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
 		t, err := c.table(n.Relation)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {

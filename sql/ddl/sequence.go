@@ -63,8 +63,7 @@ func (r *runner) alterSequence(n *pg_query.AlterSeqStmt) error {
 	owner := ownerOption(n.Options)
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(append(owner, n.Sequence)...) }, func(c *change) error {
 		t, err := c.sequence(n.Sequence)
-		if e := pgerr.From(err); e != nil && n.MissingOk && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if n.MissingOk && c.skipsMissing(err, n.Sequence) {
 			return nil
 		}
 		if err != nil {
@@ -266,8 +265,7 @@ func (c *change) sequenceNamed(rv *pg_query.RangeVar) *catalog.Table {
 func (r *runner) alterSequenceAs(rv *pg_query.RangeVar, missingOK bool, f func(*change, *catalog.Table) error) error {
 	return r.exclusively(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		t, err := c.sequence(rv)
-		if e := pgerr.From(err); e != nil && missingOK && e.Code == pgerr.UndefinedTable {
-			c.skip(e)
+		if missingOK && c.skipsMissing(err, rv) {
 			return nil
 		}
 		if err != nil {

@@ -42,16 +42,17 @@ func (r *runner) validatePolicyOf(n *pg_query.AlterTableStmt) error {
 	v := r.View()
 	c := &change{runner: r, view: v, me: v.Role(r.Role), locked: nil}
 	f, err := c.lookup(n.Relation)
+	if err == nil && f == (found{}) {
+		err = undefinedRelation(n.Relation)
+	}
+	if n.MissingOk && c.skipsMissing(err, n.Relation) {
+		return r.Notice(c.notices[0])
+	}
 	switch {
 	case err != nil:
 		return err
 	case f.system != nil:
 		return systemCatalog(f.system.Name)
-	case f.table == nil && n.MissingOk:
-		c.skip(undefinedRelation(n.Relation))
-		return r.Notice(c.notices[0])
-	case f.table == nil:
-		return undefinedRelation(n.Relation)
 	case f.index != nil:
 		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, n.Relation.Relname)
 	}
