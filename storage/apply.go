@@ -149,7 +149,8 @@ func (m *machine) checkpoint() error {
 		return err
 	}
 	m.r.fault("checkpoint.before")
-	if err := m.kvs.add(opPut, ownKey(ownApplied), m.s.encode(), at); err != nil {
+	record, first := m.s.encode()
+	if err := m.kvs.add(opPut, ownKey(ownApplied), record, at); err != nil {
 		return err
 	}
 	if err := m.kvs.flush(); err != nil {
@@ -157,7 +158,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.after")
 	m.bytes, m.entries = 0, 0
-	m.r.durable.note(m.s)
+	m.r.durable.note(m.s, first)
 	return nil
 }
 

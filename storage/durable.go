@@ -48,15 +48,23 @@ func openDurable(dir string, s *state, streamed bool) (*durable, error) {
 		return nil, damaged("the tables reach log entry %d, but the log was cut at %d", s.index, d.cut)
 	}
 	if s.index > 0 {
-		d.note(s)
+		d.note(s, s.firstIndex(s.remaining()))
 	}
 	return d, nil
 }
 
-func (d *durable) note(s *state) {
+// cutAt returns the index up to which the log may be gone.
+func (d *durable) cutAt() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	first := s.firstIndex()
+	return d.cut
+}
+
+// note adds the mark of the checkpoint of s, whose record needs the log from the entry first on, or not if
+// that is 0.
+func (d *durable) note(s *state, first uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if first == 0 {
 		first = s.index + 1
 	}

@@ -63,16 +63,35 @@ func (m *machine) collectInstalled(at txn.Timestamp) error {
 	return err
 }
 
-// appendInstalling gives what a checkpoint says of rows that are not there yet. One that is done and has nothing to be tidied up is not named.
-func (s *state) appendInstalling(b []byte) []byte {
-	list := slices.Clone(s.installing)
-	list = slices.DeleteFunc(list, func(x *install) bool { return x.done.Load() && x.o.own == 0 })
+// remaining is an install as a checkpoint names it. The log must keep the entries in indexes.
+type remaining struct {
+	*install
+	indexes []uint64
+}
+
+// remaining lists the installs of which something is to be done after a restart: the rows are not there yet,
+// or pieces under own keys are to be deleted. The installer works at the same time, so each is looked at only
+// once: the record of a checkpoint and its mark must not differ.
+func (s *state) remaining() (list []remaining) {
+	for _, x := range s.installing {
+		switch {
+		case !x.done.Load():
+			list = append(list, remaining{x, x.o.indexes})
+		case x.o.own > 0:
+			list = append(list, remaining{x, nil})
+		}
+	}
+	return list
+}
+
+// appendInstalling appends what a checkpoint says of installs.
+func appendInstalling(b []byte, list []remaining) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for _, x := range list {
 		b = append(b, x.o.id[:]...)
 		b = putTS(b, x.version)
 		b = binary.AppendUvarint(b, uint64(x.o.own))
-		b = appendIndexes(b, x.o.indexes)
+		b = appendIndexes(b, x.indexes)
 	}
 	return b
 }
@@ -89,11 +108,17 @@ func (r *reader) installing(at txn.Timestamp) (list []*install) {
 	return list
 }
 
-// finishInstalls writes the rows that a checkpoint or a stream has named, before anybody is served.
+// finishInstalls writes the rows that a checkpoint or a stream has named, before clients are served. Where the
+// log was cut beyond an entry of an install, its rows are in tables: a mark holds the log until the rows are
+// written, and it takes effect when a key that was written later is in a table. Checkpoints of earlier
+// releases may name such entries.
 func (m *machine) finishInstalls() error {
+	cut := m.r.durable.cutAt()
 	for _, x := range m.s.installing {
-		if err := m.r.installs.inTurn(x); err != nil {
-			return err
+		if i := x.o.indexes; len(i) == 0 || i[0] > cut {
+			if err := m.r.installs.inTurn(x); err != nil {
+				return err
+			}
 		}
 		x.done.Store(true)
 	}

@@ -57,6 +57,9 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 // entries of Raft's own, which are not in the log of a replica that got a stream.
 func (m *machine) adopt(got *restored, covered uint64) error {
 	got.state.index = max(got.state.index, covered)
+	for _, x := range got.state.installing {
+		x.o.indexes = nil // its rows are in the stream (freeze); earlier releases named the entries, which are not in this log
+	}
 	if err := m.kvs.flush(); err != nil {
 		return err
 	}

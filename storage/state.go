@@ -83,21 +83,19 @@ func (s *state) remember(id txn.ID, at txn.Timestamp) {
 }
 
 // firstIndex is the smallest index of an entry whose content is only in the log, 0 if there is none.
-func (s *state) firstIndex() (first uint64) {
+func (s *state) firstIndex(installing []remaining) (first uint64) {
 	for _, o := range s.open {
-		first = firstOf(first, o)
+		first = firstOf(first, o.indexes)
 	}
-	for _, x := range s.installing {
-		if !x.done.Load() {
-			first = firstOf(first, x.o)
-		}
+	for _, x := range installing {
+		first = firstOf(first, x.indexes)
 	}
 	return first
 }
 
-func firstOf(first uint64, o *openTxn) uint64 {
-	if len(o.indexes) > 0 && (first == 0 || o.indexes[0] < first) {
-		return o.indexes[0]
+func firstOf(first uint64, indexes []uint64) uint64 {
+	if len(indexes) > 0 && (first == 0 || indexes[0] < first) {
+		return indexes[0]
 	}
 	return first
 }
@@ -107,8 +105,10 @@ func firstOf(first uint64, o *openTxn) uint64 {
 // a commit was applied with all its rows, before format 6 no bucket was ever moved.
 const checkpointFormat = 6
 
-// encode gives the checkpoint record: what a restart needs besides the log and Badger's other keys.
-func (s *state) encode() []byte {
+// encode returns the checkpoint record, what a restart needs besides the log and Badger's other keys, and the
+// first entry that the record needs the log to keep, 0 if it needs none.
+func (s *state) encode() (record []byte, first uint64) {
+	installing := s.remaining()
 	b := []byte{checkpointFormat}
 	b = binary.AppendUvarint(b, s.index)
 	b = putTS(b, s.stamp)
@@ -135,7 +135,7 @@ func (s *state) encode() []byte {
 		b = putTS(b, s.recent[id])
 	}
 	b = binary.AppendUvarint(b, uint64(s.unsaved))
-	return s.own.append(s.appendInstalling(b))
+	return s.own.append(appendInstalling(b, installing)), s.firstIndex(installing)
 }
 
 func appendIndexes(b []byte, indexes []uint64) []byte {

@@ -48,7 +48,8 @@ func (m *machine) freeze() (*frozen, error) {
 	if err := m.takeOverOpen(); err != nil {
 		return nil, err
 	}
-	f := &frozen{stamp: m.s.stamp, state: m.s.encode(), stats: map[string][]byte{}, release: m.r.keepVersions()}
+	state, _ := m.s.encode() // no log: everything has its keys
+	f := &frozen{stamp: m.s.stamp, state: state, stats: map[string][]byte{}, release: m.r.keepVersions()}
 	m.r.stats.all(func(k, v []byte) { f.stats[string(k)] = v })
 	return f, nil
 }
