@@ -40,8 +40,9 @@ type machine struct {
 	kvs     kvBatch
 	effects effects
 	writers lastWriters
-	many    []result // of an entry with several answers
-	bytes   int      // applied since the last checkpoint
+	many    []result               // of an entry with several answers
+	expired map[byte]txn.Timestamp // by kind of record: those before are deleted (expire)
+	bytes   int                    // applied since the last checkpoint
 	entries int
 }
 

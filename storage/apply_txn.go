@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sherddb/sherd/txn"
@@ -204,8 +205,10 @@ func (m *machine) settle(o *openTxn) {
 	}
 }
 
-// forget drops a decision from memory, and lets its record expire.
+// forget drops decisions from memory. Their records stay for keepOutcome (T7): what lists them has them
+// deleted then.
 func (m *machine) forget(e *entry) error {
+	var ids []txn.ID
 	for _, id := range e.ids {
 		d := m.s.decided[id]
 		if d == nil {
@@ -213,11 +216,45 @@ func (m *machine) forget(e *entry) error {
 		}
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
-		x := kv{key: ownKey(ownDecision, id[:]...), value: encodeDecision(d, true), version: uint64(e.stamp), op: opPut}
-		x.expires = uint64(e.stamp.Add(keepOutcome).Time().Unix())
-		if err := m.kvs.put(x); err != nil {
+		ids = append(ids, id)
+		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(e.stamp)); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := m.kvs.add(opPut, stampKey(ownForgot, e.stamp), encodeForgotten(ids), uint64(e.stamp)); err != nil {
+		return err
+	}
+	return m.expire(ownForgot, func(b []byte) error {
+		ids, err := forgotten(b)
+		for _, id := range ids {
+			if err := m.kvs.add(opDelete, ownKey(ownDecision, id[:]...), nil, uint64(e.stamp)); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+const forgotFormat = 1
+
+// A record under ownForgot: format(1), then 16 bytes for each id.
+func encodeForgotten(ids []txn.ID) []byte {
+	b := []byte{forgotFormat}
+	for _, id := range ids {
+		b = append(b, id[:]...)
+	}
+	return b
+}
+
+func forgotten(b []byte) (ids []txn.ID, err error) {
+	if len(b) == 0 || b[0] != forgotFormat || (len(b)-1)%len(txn.ID{}) != 0 {
+		return nil, fmt.Errorf("forgotten decisions of a format this release does not know: %w", errEntry)
+	}
+	for b = b[1:]; len(b) > 0; b = b[len(txn.ID{}):] {
+		ids = append(ids, txn.ID(b[:len(txn.ID{})]))
+	}
+	return ids, nil
 }

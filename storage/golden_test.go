@@ -124,7 +124,7 @@ func goldenLines() (lines []string) {
 	add("locks-and-kept-rows", goldenLocks())
 	add("piece-key", pieceKey(txn.ID{1}, 258))
 	lines = append(lines, "checkpoint-2 "+checkpoint2)
-	add("outcomes-key", ownKey(ownOutcomes, 0, 0, 0, 0, 0, 0, 0, 9))
+	add("outcomes-key", stampKey(ownOutcomes, 9))
 	lines = append(lines, "checkpoint-3 "+checkpoint3)
 	s.open[txn.ID{1}].implied = true
 	lines = append(lines, "checkpoint-4 "+checkpoint4)
@@ -140,6 +140,7 @@ func goldenLines() (lines []string) {
 	for _, e := range laterEntries() {
 		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
 	}
+	add("forgotten", append(stampKey(ownForgot, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
 	return lines
 }
 

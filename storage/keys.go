@@ -93,6 +93,7 @@ const (
 	ownStats    = 'S' // · table(4) · group(2, or 4 of assigned buckets): documents and bytes
 	ownDrop     = 'X' // · stamp(8): a span being deleted
 	ownOutcomes = 'O' // · stamp(8): ids and times of commits
+	ownForgot   = 'F' // · stamp(8): ids of decisions that were forgotten then, whose records are to expire
 	ownHold     = 'H' // · id(16): a held transaction
 	ownChunk    = 'C' // · key · number(2): a piece of a large row
 	ownPiece    = 'P' // · id(16) · number(4): operations of a transaction that has been open for long

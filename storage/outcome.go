@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -14,8 +15,10 @@ import (
 // commits, and what the other writers have resolved, are written down many at a time, at an entry that the log alone determines, so that they cost next to nothing; the newest of them are
 // in memory and in the checkpoint. Aborts leave no trace: what no fragment knows, and is young enough to be known, took no effect.
 const (
-	// keepOutcome is how long. Expiry is by the entry's stamp, so that all replicas write the same.
+	// keepOutcome is how long, in stamps: entries delete what is older. Badger's own expiry would ask this
+	// node's wall clock, which may have jumped ahead, and a merge of tables would discard the record then.
 	keepOutcome  = 15 * time.Minute
+	expireLists  = 4 // records that one entry deletes at most, so that none takes long
 	outcomeBatch = 512
 
 	outcomeFormat = 1
@@ -34,9 +37,44 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	for _, id := range ids {
 		b = putTS(append(b, id[:]...), m.s.recent[id])
 	}
-	x := kv{key: ownKey(ownOutcomes, binary.BigEndian.AppendUint64(nil, uint64(m.s.stamp))...), value: b, version: uint64(m.s.stamp), op: opPut}
-	x.expires = uint64(m.s.stamp.Add(keepOutcome).Time().Unix())
-	return m.kvs.put(x)
+	if err := m.kvs.add(opPut, stampKey(ownOutcomes, m.s.stamp), b, uint64(m.s.stamp)); err != nil {
+		return err
+	}
+	return m.expire(ownOutcomes, nil)
+}
+
+func stampKey(kind byte, stamp txn.Timestamp) []byte {
+	return ownKey(kind, binary.BigEndian.AppendUint64(nil, uint64(stamp))...)
+}
+
+// expire deletes the oldest records of a kind whose keys are stamps, if they are older than keepOutcome at the
+// entry that is applied, and calls fn, if there is one, with what each has held.
+func (m *machine) expire(kind byte, fn func(value []byte) error) error {
+	t := m.r.db.NewTransactionAt(uint64(m.s.stamp-1), false) // replayed, the entry finds what it has found before
+	defer t.Discard()
+	prefix := ownKey(kind)
+	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	end := stampKey(kind, m.s.stamp.Add(-keepOutcome))
+	n := 0
+	for it.Seek(stampKey(kind, m.expired[kind])); it.Valid() && n < expireLists; it.Next() {
+		item := it.Item()
+		key := item.KeyCopy(nil)
+		if bytes.Compare(key, end) >= 0 {
+			break
+		}
+		if fn != nil {
+			if err := item.Value(fn); err != nil {
+				return err
+			}
+		}
+		if err := m.kvs.add(opDelete, key, nil, uint64(m.s.stamp)); err != nil {
+			return err
+		}
+		m.expired[kind] = txn.Timestamp(binary.BigEndian.Uint64(key[len(prefix):])) + 1
+		n++
+	}
+	return nil
 }
 
 // findOutcome looks for id in an outcome record.

@@ -181,7 +181,7 @@ func (r *Replica) openFiles() (err error) {
 		return err
 	}
 	r.stats = stats
-	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}}
+	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}, expired: map[byte]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.drops, err = openDropper(r)
 	return err

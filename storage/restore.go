@@ -87,6 +87,7 @@ func (m *machine) adopt(got *restored, covered uint64) error {
 	}
 	before := m.s
 	m.s = got.state
+	clear(m.expired)
 	if err := m.finishInstalls(); err != nil {
 		m.s = before
 		return err
