@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/raftlog"
 )
 
 // Group is one open consensus group. All methods may be called concurrently.
@@ -77,8 +78,11 @@ func (g *Group) start() error {
 		return err
 	}
 	var store raft.LogStore = g.log
+	if shared, ok := g.log.(*raftlog.Group); ok {
+		store = &replacing{Group: shared}
+	}
 	if o.WrapLog != nil {
-		store = o.WrapLog(g.log)
+		store = o.WrapLog(store)
 	}
 	trans := o.Transport
 	if trans == nil {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
@@ -106,6 +108,58 @@ func copyLog(from *wal.WAL, to *raftlog.Group) error {
 		}
 	}
 	return nil
+}
+
+// replacing is a group's log as Raft sees it. Raft deletes a tail that conflicts with its leader's and then appends the
+// leader's entries. If the second step fails, hashicorp/raft still takes the old tail for the end of its log and refuses
+// every append until it is restarted. So the tail stays until the append, which replaces it in one step.
+type replacing struct {
+	*raftlog.Group
+	mu   sync.Mutex
+	tail uint64 // the first entry of a tail that is to be deleted, 0: there is none; guarded by mu
+}
+
+// DeleteRange implements raft.LogStore. A tail that changes the configuration is deleted at once: Raft takes an earlier
+// configuration as the last one from here on.
+func (l *replacing) DeleteRange(lo, hi uint64) error {
+	first, ferr := l.FirstIndex()
+	last, lerr := l.LastIndex()
+	if err := errors.Join(ferr, lerr); err != nil {
+		return err
+	}
+	if lo <= first || lo > last || hi < last {
+		return l.Group.DeleteRange(lo, hi)
+	}
+	for i := lo; i <= last; i++ {
+		var e raft.Log
+		if err := l.GetLog(i, &e); err != nil {
+			return err
+		}
+		if e.Type == raft.LogConfiguration {
+			return l.Group.DeleteRange(lo, hi)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = lo
+	return nil
+}
+
+// StoreLog implements raft.LogStore.
+func (l *replacing) StoreLog(e *raft.Log) error { return l.StoreLogs([]*raft.Log{e}) }
+
+// StoreLogs implements raft.LogStore.
+func (l *replacing) StoreLogs(logs []*raft.Log) error {
+	l.mu.Lock()
+	tail := l.tail
+	l.tail = 0
+	l.mu.Unlock()
+	if tail != 0 && len(logs) > 0 && logs[0].Index != tail {
+		if err := l.Group.DeleteRange(tail, math.MaxUint64); err != nil {
+			return err
+		}
+	}
+	return l.Group.StoreLogs(logs)
 }
 
 func syncDir(dir string) error {

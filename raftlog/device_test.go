@@ -299,8 +299,25 @@ func TestNoRoom(t *testing.T) {
 	check(t, openGroup(t, d, 2), 0, 0, "")
 }
 
+// A call that would replace entries and finds no room leaves them.
+func TestNoRoomToReplace(t *testing.T) {
+	d := openDevice(t, t.TempDir(), testSegment)
+	g := openGroup(t, d, 1)
+	store(t, g, 1, 10, "x")
+	next := segmentPath(d.opts.Dir, 2)
+	if err := os.Mkdir(next, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.StoreLog(entry(8, 2, strings.Repeat("l", testSegment))); err == nil || errors.Is(err, ErrUnknown) {
+		t.Fatalf("got %v", err)
+	}
+	check(t, g, 1, 10, "x")
+}
+
 func TestFailedWrites(t *testing.T) {
 	d := openDevice(t, t.TempDir(), testSegment)
+	told := 0
+	d.opts.Failed = func(error) { told++ }
 	g := openGroup(t, d, 1)
 	store(t, g, 1, 10, "x")
 	seg := d.segments[0]
@@ -308,11 +325,17 @@ func TestFailedWrites(t *testing.T) {
 		t.Fatalf("no room: %v", err)
 	}
 	store(t, g, 11, 12, "x")
+	if told != 0 {
+		t.Fatal("a full disk counts as one that failed")
+	}
 	if err := d.writeFailed(seg, &os.PathError{Op: "write", Err: syscall.EIO}); !errors.Is(err, ErrUnknown) {
 		t.Fatalf("input/output error: %v", err)
 	}
 	if err := g.StoreLog(entry(13, 1, "x")); !errors.Is(err, ErrUnknown) {
 		t.Fatalf("after it: %v", err)
+	}
+	if told != 1 {
+		t.Fatalf("the owner was told %d times", told)
 	}
 	check(t, openGroup(t, reopen(t, d), 1), 1, 12, "x")
 }

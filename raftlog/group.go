@@ -108,8 +108,8 @@ func (g *Group) GetLog(i uint64, l *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (g *Group) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs implements raft.LogStore. Entries at or behind the first of logs are replaced: they are what is left of a call
-// that failed. A failed call leaves nothing behind, or is ErrUnknown.
+// StoreLogs implements raft.LogStore. Entries at or behind the first of logs are replaced. A failed call leaves nothing of
+// its own behind, or is ErrUnknown; unless a part of logs was written before it failed, what it would have replaced stays.
 func (g *Group) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -128,6 +128,9 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 			err = g.submit()
 		}
 		g.next.reset()
+		if err != nil && len(rest) == len(logs) {
+			return err
+		}
 		if err != nil {
 			return g.takeBack(logs[0].Index, err)
 		}
