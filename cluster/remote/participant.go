@@ -37,11 +37,12 @@ func (p *Part) HasPins() bool {
 	return p.stage != nil && p.stage.HasPins
 }
 
-// HasReads implements txn.Participant.
+// HasReads implements txn.Participant. A SERIALIZABLE transaction may have read from a stage that is lost: what the client
+// was shown before the connection broke has to hold at the commit as well, and Check refuses it.
 func (p *Part) HasReads() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stage != nil && p.stage.HasReads
+	return p.broken && p.options.Isolation == txn.Serializable || p.stage != nil && p.stage.HasReads
 }
 
 // Promised implements txn.Participant.

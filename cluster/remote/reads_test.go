@@ -1,0 +1,28 @@
+package remote
+
+import (
+	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/txn"
+)
+
+// A first read of a SERIALIZABLE transaction is cut off after rows were shown to the client, and before any answer told
+// of the stage. ROLLBACK TO SAVEPOINT does not take back what the client knows: the commit validates, and fails.
+func TestReadsOfALostStage(t *testing.T) {
+	node := &Node{nodes: &Nodes{cfg: Config{Clock: txn.NewClock(nil, 0)}}}
+	for isolation, reads := range map[txn.Isolation]bool{txn.Serializable: true, txn.RepeatableRead: false, txn.ReadCommitted: false} {
+		p := &Part{node: node, fragment: 7, options: exec.TransactionOptions{Isolation: isolation}}
+		if p.HasReads() {
+			t.Errorf("%v: nothing was read", isolation)
+		}
+		p.lose()
+		if p.HasReads() != reads {
+			t.Errorf("%v: HasReads of a lost stage is %v", isolation, !reads)
+		}
+		if err := p.Check(t.Context(), 1); !pgerr.Is(err, pgerr.SerializationFailure) {
+			t.Errorf("%v: a lost stage is valid: %v", isolation, err)
+		}
+	}
+}
