@@ -75,28 +75,58 @@ func (p *heldPart) once(ctx context.Context, do func(heldStage) error) error {
 }
 
 // Commit implements txn.Participant. After an error, but for 40003, it is held as before.
-func (p *heldPart) Commit(ctx context.Context, req txn.CommitRequest) (C txn.Timestamp, err error) {
-	err = p.once(ctx, func(s heldStage) (err error) {
-		C, err = s.Commit(ctx, req)
-		return err
-	})
-	if err == nil || !cutOff(err) && !moved(err) {
+func (p *heldPart) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
+	commit := func(ctx context.Context) (C txn.Timestamp, err error) {
+		err = p.once(ctx, func(s heldStage) (err error) {
+			C, err = s.Commit(ctx, req)
+			return err
+		})
 		return C, err
+	}
+	recall := func(ctx context.Context) (out txn.Outcome, C txn.Timestamp, err error) {
+		err = p.host.ask(ctx, p.fragment, func(l leader) (err error) {
+			out, C, err = l.Recall(ctx, p.id)
+			return err
+		})
+		return out, C, err
+	}
+	return commitUntilAnswered(ctx, p.id, commit, recall)
+}
+
+// commitUntilAnswered commits what is held. If the answer is lost it asks for the outcome. What is still held then may be
+// committed a moment later, by the request that was not answered: it is committed again, which takes effect once.
+func commitUntilAnswered(
+	ctx context.Context, id txn.ID,
+	commit func(context.Context) (txn.Timestamp, error), recall func(context.Context) (txn.Outcome, txn.Timestamp, error),
+) (txn.Timestamp, error) {
+	C, cause := commit(ctx)
+	if cause == nil || !cutOff(cause) && !moved(cause) {
+		return C, cause
 	}
 	ctx, cancel := decisive(ctx)
 	defer cancel()
-	cause, out := err, txn.Unknown
-	err = p.host.ask(ctx, p.fragment, func(l leader) (err error) {
-		out, C, err = l.Recall(ctx, p.id)
-		return err
-	})
-	switch {
-	case err != nil:
-		return 0, txn.Unanswered(p.id, cause)
-	case out == txn.Committed:
-		return C, nil
+	for pause := (patience{}); ; {
+		out, C, err := recall(ctx)
+		switch {
+		case err != nil:
+			return 0, txn.Unanswered(id, cause)
+		case out == txn.Committed:
+			return C, nil
+		case out != txn.InProgress || !cutOff(cause):
+			return 0, errNotCommitted()
+		}
+		if C, err = commit(ctx); err == nil {
+			return C, nil
+		}
+		if pause.wait(ctx) != nil {
+			return 0, txn.Unanswered(id, cause)
+		}
 	}
-	return 0, pgerr.New(pgerr.CannotConnectNow, "the prepared transaction was not committed, because the fragment's leader changed").WithHint("Try again.")
+}
+
+func errNotCommitted() error {
+	return pgerr.New(pgerr.CannotConnectNow, "the prepared transaction was not committed, because the fragment's leader changed").
+		WithHint("Try again.")
 }
 
 // Prepare implements txn.Participant.
@@ -113,7 +143,7 @@ func (p *heldPart) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 		return err
 	})
 	if err == nil && !yes {
-		err = pgerr.New(pgerr.CannotConnectNow, "the prepared transaction was not committed, because the fragment's leader changed").WithHint("Try again.")
+		err = errNotCommitted()
 	}
 	return err
 }
