@@ -37,7 +37,10 @@ type Config struct {
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
 	// HeatElsewhere gives how often is used what other nodes lead; nil: there are none.
 	HeatElsewhere func(ctx context.Context) []sysview.Heat
-	Beat          time.Duration // between what nodes say of their presence; 0 is a second
+	// LogFailed is called when the device of the Raft logs takes no more writes: no replica here can go on. It must not
+	// block. Nil: the replicas fail as they are.
+	LogFailed func(error)
+	Beat      time.Duration // between what nodes say of their presence; 0 is a second
 	// RebalanceLook is how often the balancer decides; 0 is a minute.
 	RebalanceLook time.Duration
 	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the driver there, as a crash would.
@@ -101,7 +104,7 @@ func New(cfg Config) *Host {
 // closed.
 func (h *Host) Start(ctx context.Context) error {
 	cfg := &h.cfg
-	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger})
+	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger, Failed: cfg.LogFailed})
 	if err != nil {
 		h.links.close()
 		return err

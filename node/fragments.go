@@ -34,6 +34,7 @@ func (n *Node) buildFragments() {
 	n.host = cluster.New(cluster.Config{
 		Dir: n.dir.Join("fragments"), LogDir: n.dir.Join("log"), Node: n.dir.NodeID, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger,
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
+		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
 		Storage: storage.Config{Fault: n.cfg.AtStep, GCTTL: n.cfg.KeepVersions, Election: n.cfg.Election},
 	})

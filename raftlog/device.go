@@ -34,6 +34,8 @@ type Options struct {
 	Logger      *slog.Logger // default slog.Default()
 	// ReadOnly reads what is there and changes nothing, not even a lock: that nobody else writes is the caller's part. Calls that would change a log fail.
 	ReadOnly bool
+	// Failed, if set, is called when a write has failed so that the device takes no more (L6). It must not block.
+	Failed func(error)
 }
 
 // Device is one open log device. All methods may be called concurrently.

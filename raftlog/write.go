@@ -164,5 +164,8 @@ func (d *Device) writeFailed(seg *segment, err error) error {
 	d.failed = err
 	d.mu.Unlock()
 	d.opts.Logger.Error("log device", "error", err)
+	if d.opts.Failed != nil {
+		d.opts.Failed(err)
+	}
 	return err
 }
