@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// shapesFile makes one table of every shape that a dump has to carry.
-const shapesFile = "testdata/dump/shapes.sql"
+// shapesFile makes one table of every shape that a dump has to carry, formerFile one whose documents have former ids.
+const shapesFile, formerFile = "testdata/dump/shapes.sql", "testdata/dump/former.sql"
 
 // dumpTest is a server with a database of all shapes, named shapes.
 type dumpTest struct {
@@ -22,12 +22,14 @@ type dumpTest struct {
 	want map[string]string
 }
 
-func newDumpTest(t *testing.T, file string) *dumpTest {
+func newDumpTest(t *testing.T, files ...string) *dumpTest {
 	need(t, []string{"postgresql-client"}, "pg_restore", "--version")
 	d := &dumpTest{t: t, url: sharedProcess(t).URL}
 	name := strings.ToLower(t.Name())
 	from := d.database(name)
-	d.run(nil, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", from, "-f", file)
+	for _, file := range files {
+		d.psql(nil, from, "-f", file)
+	}
 	d.want = d.describe(from)
 	return d
 }
@@ -69,11 +71,12 @@ func (d *dumpTest) psql(script []byte, database string, args ...string) string {
 
 // dumpStates are questions about a database whose answers must be the same after a restore.
 var dumpStates = map[string]string{
-	"policies": "SELECT * FROM sherd.policies ORDER BY collection::text",
-	"segments": "SELECT collection, segment, lower, upper FROM sherd.segments ORDER BY collection::text, lower NULLS FIRST",
-	"prefixes": "SELECT prefix, first_bucket, end_bucket, elsewhere, documents FROM sherd.prefixes ORDER BY 1",
-	"indexes":  "SELECT collection, index, scope FROM sherd.indexes ORDER BY collection::text, index::text",
-	"faults":   "SELECT * FROM sherd.check() WHERE NOT ok",
+	"policies":   "SELECT * FROM sherd.policies ORDER BY collection::text",
+	"segments":   "SELECT collection, segment, lower, upper FROM sherd.segments ORDER BY collection::text, lower NULLS FIRST",
+	"prefixes":   "SELECT prefix, first_bucket, end_bucket, elsewhere, documents FROM sherd.prefixes ORDER BY 1",
+	"indexes":    "SELECT collection, index, scope FROM sherd.indexes ORDER BY collection::text, index::text",
+	"former ids": "SELECT f.*, m.id FROM pg_forwarding.of_1 f, moved m WHERE m.id = f.old ORDER BY 1",
+	"faults":     "SELECT * FROM sherd.check() WHERE NOT ok",
 }
 
 // describe returns what must not differ between a database and its copy: all rows and definitions, what psql shows, and what Sherd keeps of its own.
@@ -86,6 +89,9 @@ func (d *dumpTest) describe(database string) map[string]string {
 		"psql": d.psql(nil, database, "-c", `\d+ public.*`, "-c", `\d+ "Other".*`, "-c", `\di public.*`),
 	}
 	for name, query := range dumpStates {
+		if name == "former ids" && !strings.Contains(out["psql"], "former_ids=") {
+			continue
+		}
 		out[name] = d.psql(nil, database, "-c", query)
 	}
 	return out
@@ -104,8 +110,11 @@ func (d *dumpTest) same(how, database string) {
 
 // TestDumpShapes dumps a table of every shape and restores it, with each way that pg_dump, psql and pg_restore have.
 func TestDumpShapes(t *testing.T) {
-	d := newDumpTest(t, shapesFile)
+	d := newDumpTest(t, shapesFile, formerFile)
 	from := d.at(strings.ToLower(t.Name()))
+	if rows := d.psql(nil, from, "-At", "-c", "SELECT count(*) FROM pg_forwarding.of_1 f JOIN moved m ON m.id = f.old"); rows != "20\n" {
+		t.Fatalf("%s documents are found by their former ids", rows)
+	}
 	plain := d.run(nil, "pg_dump", "-d", from)
 
 	to := d.database("shapes_plain")

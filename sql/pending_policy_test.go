@@ -156,3 +156,32 @@ func TestPrefixesOfDumpedTables(t *testing.T) {
 	a.want(`ALTER TABLE r SET (`+rule+`)`, `option "shard_prefixes" can only be given to a new table (SQLSTATE 0A000)`)
 	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
+
+// Former ids come with their collection: its definition names the table that has them, which is filled before the collection has its key.
+func TestFormerIDsOfDumpedTables(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	const extensions = "SELECT extname, extconfig[1]::regclass, extcondition FROM pg_extension ORDER BY 1"
+	a.want(extensions, "sherd|null|null\nSELECT 1")
+	a.want("CREATE EXTENSION IF NOT EXISTS sherd_former_ids WITH SCHEMA pg_catalog", "CREATE EXTENSION")
+	a.want("CREATE TABLE m (id text NOT NULL, doc jsonb) WITH (former_ids = of_7)", "CREATE TABLE")
+	a.want(extensions, "sherd|null|null\nsherd_former_ids|pg_forwarding.of_7|{\"\"}\nSELECT 2")
+	a.want("INSERT INTO pg_forwarding.of_7 VALUES ('old/1', 'new/1')", "INSERT 0 1")
+	a.want("INSERT INTO m VALUES ('new/1', '{}')", "INSERT 0 1")
+	a.want("ALTER TABLE m ADD PRIMARY KEY (id)", "ALTER TABLE")
+	a.want("SELECT id FROM m WHERE id = 'old/1'", "new/1\nSELECT 1")
+	a.want("CREATE TABLE ref (m text REFERENCES m); INSERT INTO ref VALUES ('old/1')", "CREATE TABLE\nINSERT 0 1")
+	a.want("SELECT reloptions FROM pg_class WHERE relname = 'm'", "{former_ids=of_7}\nSELECT 1")
+	a.want("SET sherd.portable_dump = on; SELECT count(*) FROM pg_extension; RESET sherd.portable_dump", "SET\n1\nSELECT 1\nRESET")
+	wantPart(a, "CREATE TABLE n (id text, doc jsonb) WITH (former_ids = of_7)", `relation "pg_forwarding.of_7" already exists (SQLSTATE 42P07)`)
+	a.want("CREATE TABLE n (id text, doc jsonb) WITH (former_ids = elsewhere)", `invalid value for option "former_ids": elsewhere (SQLSTATE 22023)`)
+	wantPart(a, "CREATE TABLE n (id int PRIMARY KEY) WITH (former_ids = of_8)", `"n" is not a collection (SQLSTATE 42809)`)
+	a.want("ALTER TABLE ref DROP CONSTRAINT ref_m_fkey; ALTER TABLE m DROP CONSTRAINT m_pkey", "ALTER TABLE\nALTER TABLE")
+	a.want("ALTER TABLE m ADD PRIMARY KEY (id)", "ALTER TABLE")
+	a.want("SELECT id FROM m WHERE id = 'old/1'", "new/1\nSELECT 1")
+	a.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
+	a.want("DROP EXTENSION IF EXISTS sherd_former_ids", "NOTICE: the extension is built in, and stays\nDROP EXTENSION")
+	wantPart(a, "CREATE EXTENSION hstore", "SQLSTATE 0A000")
+	a.want("DROP TABLE m", "DROP TABLE")
+	a.want(extensions, "sherd|null|null\nSELECT 1")
+}

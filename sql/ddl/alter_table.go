@@ -363,6 +363,9 @@ func (d *draft) changeOptions(k *pg_query.AlterTableCmd) error {
 	if d.touches(catalog.PrefixOption) {
 		return pgerr.Unsupported(`option "%s" can only be given to a new table`, catalog.PrefixOption).WithHint("Use sherd.set_prefix and sherd.drop_prefix.")
 	}
+	if d.touches(optionFormer) {
+		return pgerr.Unsupported(`option "%s" can only be given to a new table`, optionFormer).WithHint("Use sherd.replace_placement and sherd.drop_forwarding.")
+	}
 	if d.touches(optionKeyOrder) && d.t.PrimaryKey() != nil {
 		return d.changeKeyOrder()
 	}

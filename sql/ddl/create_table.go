@@ -92,6 +92,9 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	if err := d.settleOptions(true); err != nil {
 		return nil, err
 	}
+	if err := d.restoreForwarding(); err != nil {
+		return nil, err
+	}
 	if err := d.settleUniques(); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,10 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW,
 		pg_query.ObjectType_OBJECT_MATVIEW, pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
+	case pg_query.ObjectType_OBJECT_EXTENSION:
+		if done, err := r.dropExtension(n); done || err != nil {
+			return tag, true, err
+		}
 	}
 	return tag, true, r.dropOther(n, tag)
 }

@@ -3,6 +3,7 @@ package ddl
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
@@ -26,7 +27,7 @@ func StartForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 		if err := CanForward(t); err != nil {
 			return err
 		}
-		entries, err := c.entriesTable(t)
+		entries, err := c.entriesTable(t, "")
 		if err != nil {
 			return err
 		}
@@ -54,8 +55,35 @@ func CanForward(t *catalog.Table) error {
 	return nil
 }
 
-// entriesTable defines the table of forwarding entries. An entry lies in the bucket of the old id.
-func (c *change) entriesTable(t *catalog.Table) (*catalog.Table, error) {
+// optionFormer is the storage parameter by which a dump says that documents of a collection have former ids, and which table has the entries.
+const optionFormer = "former_ids"
+
+// formerName matches the names of tables of forwarding entries.
+var formerName = regexp.MustCompile(`^of_[0-9]{1,20}$`)
+
+// restoreForwarding gives a new table the table of forwarding entries that its options name, for a dump to fill.
+func (d *draft) restoreForwarding() error {
+	name, given := d.options.set[optionFormer]
+	switch {
+	case !given:
+		return nil
+	case !formerName.MatchString(name):
+		return pgerr.New(pgerr.InvalidParameterValue, `invalid value for option "%s": %s`, optionFormer, name)
+	case d.t.PrimaryKey() != nil:
+		if err := CanForward(d.t); err != nil {
+			return err
+		}
+	}
+	entries, err := d.entriesTable(d.t, name)
+	if err != nil {
+		return err
+	}
+	d.t.Forwarding = entries.OID
+	return d.ch.PutTable(entries)
+}
+
+// entriesTable defines the table of forwarding entries. An entry lies in the bucket of the old id. Without a name it gets one that is free.
+func (c *change) entriesTable(t *catalog.Table, name string) (*catalog.Table, error) {
 	schema, err := c.forwardingSchema()
 	if err != nil {
 		return nil, err
@@ -66,7 +94,17 @@ func (c *change) entriesTable(t *catalog.Table) (*catalog.Table, error) {
 			return nil, err
 		}
 	}
-	name := fmt.Sprintf("of_%d", t.OID)
+	taken := func(name string) bool {
+		other, _ := c.view.Relation(schema.OID, name)
+		return other != nil
+	}
+	if name != "" && taken(name) {
+		return nil, pgerr.New(pgerr.DuplicateTable, `relation "%s.%s" already exists`, forward.SchemaName, name).
+			WithDetail("It has the former ids of documents of another table.").WithHint("Restore into an empty database.")
+	}
+	for n := uint64(t.OID); name == "" || taken(name); n += 1 << 32 { // beyond all OIDs: the names of restored ones are those of another cluster
+		name = fmt.Sprintf("of_%d", n)
+	}
 	return &catalog.Table{
 		OID: oids[0], Database: t.Database, Schema: schema.OID, Name: name, Owner: schema.Owner, Kind: catalog.KindTable, StorageID: oids[0], NextAttNum: 3,
 		Columns: []catalog.Column{
@@ -145,7 +183,13 @@ func (d *draft) keepsNames() error {
 		return nil
 	}
 	pk, old := t.PrimaryKey(), was.PrimaryKey()
-	same := pk != nil && old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).Type == types.Text
+	if pk == nil || old == nil && t.Anchors {
+		if pk != nil {
+			return CanForward(t)
+		}
+		return nil // a dump drops the key first, or adds it last
+	}
+	same := old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).Type == types.Text
 	if !same {
 		return pgerr.Unsupported(`the key of "%s" cannot be changed while documents have former ids`, t.Name).
 			WithHint("End them first: SELECT sherd.drop_forwarding('%s').", t.Name)

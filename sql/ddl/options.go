@@ -79,6 +79,7 @@ var rules = map[string]optionRule{
 	OptionCounters:                          {textOption, 0, 0},
 	optionSplits:                            {textOption, 0, 0},
 	catalog.PrefixOption:                    {textOption, 0, 0},
+	optionFormer:                            {textOption, 0, 0},
 }
 
 // readOptions reads WITH (…), SET (…) and RESET (…).
@@ -256,7 +257,7 @@ func (d *draft) keepOptions() {
 	for _, name := range d.options.reset {
 		delete(d.t.Options, name)
 	}
-	for _, name := range append([]string{optionSplits, catalog.PrefixOption}, policyOptions...) {
+	for _, name := range append([]string{optionSplits, optionFormer, catalog.PrefixOption}, policyOptions...) {
 		delete(d.t.Options, name)
 	}
 	maps.Copy(d.t.Options, d.pending)

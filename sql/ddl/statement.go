@@ -123,6 +123,8 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 
 func (r *runner) others(n *pg_query.Node) (string, bool, error) {
 	switch x := n.Node.(type) {
+	case *pg_query.Node_CreateExtensionStmt:
+		return "CREATE EXTENSION", true, r.createExtension(x.CreateExtensionStmt)
 	case *pg_query.Node_CreateSchemaStmt:
 		return "CREATE SCHEMA", true, r.createSchema(x.CreateSchemaStmt)
 	case *pg_query.Node_CreatedbStmt:

@@ -154,7 +154,7 @@ const pageSize = 8192
 // ownOptions are the storage parameters of tables and indexes that PostgreSQL does not have.
 var ownOptions = map[string]bool{
 	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, "shard_splits": true,
-	"document": true, "anchors": true, "anchor_by": true, "pk_order": true, "counters": true, "scope": true, catalog.PrefixOption: true,
+	"document": true, "anchors": true, "anchor_by": true, "pk_order": true, "counters": true, "scope": true, "former_ids": true, catalog.PrefixOption: true,
 }
 
 // printOptions prints storage parameters by name; a portable dump has those that PostgreSQL knows.
@@ -178,6 +178,9 @@ func (n *Names) relOptions(t *catalog.Table) []string {
 	}
 	if len(t.Prefixes) > 0 && t.ForwardingOf == 0 {
 		options[catalog.PrefixOption] = n.Database.PrefixText()
+	}
+	if e := n.View.Table(t.Forwarding); t.Forwarding != 0 && e != nil {
+		options["former_ids"] = e.Name
 	}
 	return n.printOptions(options)
 }

@@ -11,10 +11,42 @@ import (
 const sherdExtension = pgcatalog.SherdNamespace
 
 func pgExtension(b *builder) error {
-	return b.row().oid("oid", sherdExtension).text("extname", "sherd").oid("extowner", catalog.BootstrapRole).
+	err := b.row().oid("oid", sherdExtension).text("extname", "sherd").oid("extowner", catalog.BootstrapRole).
 		oid("extnamespace", pgcatalog.SherdNamespace).bool("extrelocatable", false).text("extversion", "1.0").
 		set("extconfig", types.Null).set("extcondition", types.Null).send()
+	if err != nil {
+		return err
+	}
+	return formerIDsExtension(b)
 }
+
+// formerIDsExtension is the extension sherd_former_ids, of databases with documents that have former ids: the tables of these are its configuration, which is what
+// pg_dump writes the rows of. Its OID is that of their schema, above those of what is built in.
+func formerIDsExtension(b *builder) error {
+	schema := b.env.View.SchemaByName(b.env.Database.OID, forwardingSchema)
+	if schema == nil || b.env.Portable {
+		return nil
+	}
+	var tables []uint32
+	var conditions []types.Datum
+	for t := range b.env.View.Tables(b.env.Database.OID) {
+		if t.ForwardingOf != 0 {
+			tables, conditions = append(tables, t.OID), append(conditions, types.NewText(""))
+		}
+	}
+	if len(tables) == 0 {
+		return nil
+	}
+	return b.row().oid("oid", schema.OID).text("extname", "sherd_former_ids").oid("extowner", catalog.BootstrapRole).
+		oid("extnamespace", catalogNamespace).bool("extrelocatable", false).text("extversion", "1.0").
+		oids("extconfig", tables).set("extcondition", types.NewList(types.Text, conditions)).send()
+}
+
+// forwardingSchema is the schema of the tables of former ids.
+const forwardingSchema = "pg_forwarding"
+
+// catalogNamespace is the OID of pg_catalog.
+const catalogNamespace = 11
 
 // extensionEdges are the members of the extension.
 func extensionEdges() []edge {
