@@ -69,38 +69,39 @@ func (w *witness) ask(s raft.Server, term uint64) {
 	addr := w.EncodePeer(w.self, w.LocalAddr())
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(w.self), Addr: addr}
 	req := &raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: addr}
-	go func() {
-		err := w.AppendEntries(s.ID, s.Address, req, &raft.AppendEntriesResponse{})
-		w.mu.Lock()
-		delete(w.asked, s.ID)
-		w.mu.Unlock()
-		if err == nil { // a round that began meanwhile asks again
-			w.notify()
-		}
-	}()
+	go func() { _ = w.send(s.ID, s.Address, req, &raft.AppendEntriesResponse{}, true) }()
 }
 
 // AppendEntries implements raft.Transport.
 func (w *witness) AppendEntries(
 	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
 ) error {
+	return w.send(id, addr, req, resp, false)
+}
+
+// send sends a request and notes what became of it; own is set for one of ask.
+func (w *witness) send(
+	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, own bool,
+) error {
 	w.mu.Lock()
 	round := w.round
 	w.mu.Unlock()
 	err := w.wire.AppendEntries(id, addr, req, resp)
-	if err == nil && resp.Success && resp.Term == req.Term {
-		w.note(id, taken{req.Term, round})
-	}
-	return err
-}
-
-func (w *witness) note(id raft.ServerID, t taken) {
+	took := err == nil && resp.Success && resp.Term == req.Term
 	w.mu.Lock()
-	if was := w.taken[id]; t.term > was.term || t.term == was.term && t.round > was.round {
-		w.taken[id] = t
+	if own {
+		delete(w.asked, id)
+	}
+	if took {
+		if was := w.taken[id]; req.Term > was.term || req.Term == was.term && round > was.round {
+			w.taken[id] = taken{req.Term, round}
+		}
 	}
 	w.mu.Unlock()
-	w.notify()
+	if took { // if it was refused there is a later term, which Raft hears of by its own requests
+		w.notify()
+	}
+	return err
 }
 
 // notify wakes the round that waits.
