@@ -23,6 +23,7 @@
 //   - N8 A group that is slow, or waits for its disk, holds up no other: each has an inbox, which is refused where it is full.
 //   - N9 A request is answered, or fails, within its time. A peer that answers nothing loses its connection, so that the next attempt starts anew: bytes
 //     that a cut link held back do not come first.
+//   - N10 Heartbeats go past Raft's loop only in the term in which Raft has answered before.
 //
 // # Limits
 //

@@ -84,12 +84,10 @@ func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	}
 	l := letter{r.Id, command, out}
 	if a, ok := command.(*raft.AppendEntriesRequest); ok && isHeartbeat(a) {
-		if fn := t.heartbeatHandler(); fn != nil {
-			if t.term.Load() == a.Term {
-				t.beat(fn, l)
-			} else { // Raft writes a new term down first: the others shall not wait for that
-				go t.beat(fn, l)
-			}
+		// The first of a term changes Raft's term and goes through its loop: the handler runs outside of it, so that a vote
+		// in a later term, given meanwhile, would be followed by a return to the term of the heartbeat (N10).
+		if fn := t.heartbeatHandler(); fn != nil && t.term.Load() == a.Term {
+			t.beat(fn, l)
 			return
 		}
 	}
@@ -149,6 +147,9 @@ func (t *Transport) work() {
 		r, err := t.hand(l.command, nil)
 		if err != nil {
 			r = raft.RPCResponse{Error: err}
+		}
+		if a, ok := r.Response.(*raft.AppendEntriesResponse); ok {
+			t.term.Store(a.Term)
 		}
 		l.out.put(encodeResponse(l.id, r))
 	}

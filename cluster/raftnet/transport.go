@@ -17,7 +17,7 @@ type Transport struct {
 	group    uint64
 	consumer chan raft.RPC
 	inbox    inbox
-	term     atomic.Uint64 // of the last heartbeat answered
+	term     atomic.Uint64 // in which Raft has answered an append or heartbeat last
 	progress progress
 
 	mu        sync.Mutex
