@@ -57,7 +57,7 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 	if a.Proc.Variadic == 0 {
 		call.own = min(call.own, len(a.Proc.ArgTypes)-len(a.Direct))
 	}
-	call.site = &builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types[:call.own]...)}
+	call.site = k.site(&builtin.Ctx{RetType: a.Type(), ArgTypes: append(typesOf(a.Direct), call.types[:call.own]...)})
 	if mode == plan.AggFinal {
 		return call, nil
 	}
@@ -76,6 +76,7 @@ func (k *compiler) aggCall(a *query.Agg, mode plan.AggMode, slot int) (*aggCall,
 	}
 	call.vals = make(Row, len(call.direct)+len(call.args))
 	call.order = call.ordering(a)
+	k.own(call)
 	return call, nil
 }
 

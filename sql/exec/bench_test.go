@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -55,6 +56,37 @@ func BenchmarkPointRead(b *testing.B) {
 	params := exec.Row{types.NewText("orders/17-A")}
 	x := d.begin()
 	gw := x.gateway()
+	b.ReportAllocs()
+	for b.Loop() {
+		x.t = 0
+		c := exec.Ctx{Context: context.Background(), Params: params, Gateway: gw}
+		n := 0
+		if err := p.Run(&c, func(exec.Row) error { n++; return nil }); err != nil || n != 1 {
+			b.Fatal(n, err)
+		}
+	}
+}
+
+// BenchmarkPointReadInProcess is BenchmarkPointRead where the fragment's side uses the gateway's compiled plan.
+func BenchmarkPointReadInProcess(b *testing.B) {
+	d := openDatabase(b, 3)
+	table := orders()
+	benchOrders(b, d, table, 1000)
+	p, err := exec.Compile(&plan.Plan{Root: point(b, table, param(1, types.Text))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	params := exec.Row{types.NewText("orders/17-A")}
+	x := d.begin()
+	gw := x.gateway()
+	fragments := gw.Fragment
+	gw.Fragment = func(id shardmap.FragmentID) (exec.Fragment, error) {
+		f, err := fragments(id)
+		if err != nil {
+			return nil, err
+		}
+		return inProcess{f.(fragment)}, nil
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		x.t = 0

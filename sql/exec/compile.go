@@ -9,6 +9,7 @@ type compiler struct {
 	gathers []*gatherOp
 	ctes    map[int]*cteStore
 	globals []*indexRule
+	scratch
 }
 
 // uses notes an index whose entries are read or written.
@@ -21,6 +22,15 @@ func (k *compiler) uses(x *indexRule) *indexRule {
 
 // node compiles a plan node and what is below it.
 func (k *compiler) node(n plan.Node) (Op, error) {
+	op, err := k.operator(n)
+	if err == nil {
+		k.own(op)
+	}
+	return op, err
+}
+
+// operator compiles the operator of a node.
+func (k *compiler) operator(n plan.Node) (Op, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return k.scan(n)

@@ -40,6 +40,7 @@ func (k *compiler) conflictRule(n *plan.Modify, rule *tableRule) (*conflictRule,
 	r.keyed = keyedColumns(rule, r.assign)
 	var err error
 	r.where, err = k.optional(oc.Where)
+	k.own(r)
 	return r, err
 }
 

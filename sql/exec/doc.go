@@ -31,6 +31,7 @@
 //	    An entry of a local index says of which arrival of its bucket it is; of others it is not there for anybody, though what an earlier stay has
 //	    left may lie about (arrival.go).
 //	E10 Keys that a Modify is to watch are noted of every row that it writes, in the form in which it is written, and only of those.
+//	E11 An instance that no execution has borrowed holds nothing of the last one, however that ended (owned.go).
 //
 // Limits: rows that a Modify keeps go to a file beyond 2 MiB (spool.go); what else does not fit into the query's memory is refused. Float sums merge in the order in which
 // fragments answer.

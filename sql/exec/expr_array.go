@@ -28,7 +28,7 @@ func (k *compiler) array(n *query.Array) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	vals, elem := make(Row, len(fs)), n.Elem
+	vals, elem := k.space(len(fs)), n.Elem
 	if n.Multi {
 		return func(c *Ctx, row Row) (types.Datum, error) {
 			if err := evalInto(c, vals, fs, row); err != nil {
@@ -117,7 +117,8 @@ func (k *compiler) arrayOp(n *query.ArrayOp) (Eval, error) {
 		return nil, err
 	}
 	o := &arrayOp{left: left, array: array, fn: impl.Func, all: n.All, strict: n.Proc.Strict, args: make(Row, 2)}
-	o.site = &builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}}
+	o.site = k.site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{n.Left.Type(), types.ElemOf(n.Array.Type())}})
+	k.own(o)
 	if p, ok := n.Array.(*query.Param); ok {
 		return o.overParam(n, p), nil
 	}
@@ -130,6 +131,8 @@ type arrayOp struct {
 	site        *builtin.Ctx
 	all, strict bool
 	args        Row
+	run         uint64 // execution that test is of
+	test        Eval   // by the array of a parameter
 }
 
 func (o *arrayOp) eval(c *Ctx, row Row) (types.Datum, error) {
@@ -226,20 +229,18 @@ const setSize = 16
 
 // overParam is the operation over the array of a parameter, which makes a set of a long one once per execution.
 func (o *arrayOp) overParam(n *query.ArrayOp, p *query.Param) Eval {
-	var run uint64
-	var test Eval
 	return func(c *Ctx, row Row) (types.Datum, error) {
-		if test == nil || run != c.run {
-			run, test = c.run, o.eval
+		if o.test == nil || o.run != c.run {
+			o.run, o.test = c.run, o.eval
 			if d, err := c.param(p.N); err == nil && !d.IsNull() {
 				if a, err := types.ArrayOf(d); err == nil && a.Len() >= setSize {
 					if set, ok := setOf(n, d); ok {
-						test = set.eval(o.left)
+						o.test = set.eval(o.left)
 					}
 				}
 			}
 		}
-		return test(c, row)
+		return o.test(c, row)
 	}
 }
 

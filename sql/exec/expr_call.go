@@ -30,17 +30,17 @@ func (k *compiler) apply(n *query.Call, args []Eval) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	site := siteOf(n)
+	site := k.siteOf(n)
 	if n.Proc.Options > 0 {
-		return callN(withOptions(impl.Func, n.Proc.Options), site, args, false), nil
+		return k.callN(withOptions(impl.Func, n.Proc.Options), site, args, false), nil
 	}
 	switch len(args) {
 	case 1:
-		return call1(impl.Func, site, args[0], n.Proc.Strict), nil
+		return k.call1(impl.Func, site, args[0], n.Proc.Strict), nil
 	case 2:
-		return call2(impl.Func, site, args[0], args[1], n.Proc.Strict), nil
+		return k.call2(impl.Func, site, args[0], args[1], n.Proc.Strict), nil
 	}
-	return callN(impl.Func, site, args, n.Proc.Strict), nil
+	return k.callN(impl.Func, site, args, n.Proc.Strict), nil
 }
 
 // implOf finds the scalar implementation of a function, or says that there is none.
@@ -64,13 +64,13 @@ func notImplemented(p *pgcatalog.Proc) error {
 }
 
 // siteOf makes the context of a call site.
-func siteOf(n *query.Call) *builtin.Ctx {
+func (k *compiler) siteOf(n *query.Call) *builtin.Ctx {
 	site := &builtin.Ctx{RetType: n.Type(), Variadic: n.Variadic, ArgTypes: make([]uint32, len(n.Args))}
 	for i, a := range n.Args {
 		site.ArgTypes[i] = a.Type()
 	}
 	site.Columns = recordColumns(n.Columns)
-	return site
+	return k.site(site)
 }
 
 // enter readies a call site for this execution.
@@ -78,8 +78,8 @@ func enter(c *Ctx, site *builtin.Ctx) {
 	site.Context, site.Env, site.Session = c.Context, c.Env, c.Session
 }
 
-func call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
-	args := make([]types.Datum, 1)
+func (k *compiler) call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
+	args := k.space(1)
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil || strict && x.K == types.KindNull {
@@ -91,8 +91,8 @@ func call1(fn builtin.Func, site *builtin.Ctx, a Eval, strict bool) Eval {
 	}
 }
 
-func call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
-	args := make([]types.Datum, 2)
+func (k *compiler) call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
+	args := k.space(2)
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		x, err := a(c, row)
 		if err != nil {
@@ -108,8 +108,8 @@ func call2(fn builtin.Func, site *builtin.Ctx, a, b Eval, strict bool) Eval {
 	}
 }
 
-func callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
-	args := make([]types.Datum, len(evals))
+func (k *compiler) callN(fn builtin.Func, site *builtin.Ctx, evals []Eval, strict bool) Eval {
+	args := k.space(len(evals))
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		null := false
 		for i, f := range evals {
@@ -141,13 +141,13 @@ func withOptions(fn builtin.Func, n int) builtin.Func {
 }
 
 // equality compiles the equality function of a type for two given values; it answers for non-null ones.
-func equality(p *pgcatalog.Proc, left, right types.OID) (func(c *Ctx, a, b types.Datum) (bool, error), error) {
+func (k *compiler) equality(p *pgcatalog.Proc, left, right types.OID) (func(c *Ctx, a, b types.Datum) (bool, error), error) {
 	impl, err := implOf(p)
 	if err != nil {
 		return nil, err
 	}
-	site := &builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{left, right}}
-	args := make([]types.Datum, 2)
+	site := k.site(&builtin.Ctx{RetType: types.Bool, ArgTypes: []uint32{left, right}})
+	args := k.space(2)
 	return func(c *Ctx, a, b types.Datum) (bool, error) {
 		enter(c, site)
 		args[0], args[1] = a, b
@@ -214,6 +214,6 @@ func (k *compiler) equalPair(p *pgcatalog.Proc, left, right query.Expr) (a, b Ev
 	if b, err = k.expr(right); err != nil {
 		return nil, nil, nil, err
 	}
-	equal, err = equality(p, left.Type(), right.Type())
+	equal, err = k.equality(p, left.Type(), right.Type())
 	return a, b, equal, err
 }

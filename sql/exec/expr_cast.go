@@ -44,7 +44,8 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 	}
 	from, to, mod := n.Arg.Type(), n.Type(), n.Typmod()
 	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
-	var buf []byte
+	buf := &textBuffer{}
+	k.own(buf)
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
@@ -52,8 +53,7 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 		}
 		text := d.S
 		if !fromText {
-			buf = types.AppendOutput(buf[:0], from, d, c.Env)
-			text = string(buf)
+			text = buf.output(from, d, c.Env)
 		}
 		if toText {
 			return types.NewText(text), nil
@@ -114,7 +114,7 @@ func (k *compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 		if !found || impl.Func == nil {
 			return nil, unsupported("%s is not supported yet", n.Name)
 		}
-		site := &builtin.Ctx{ArgTypes: []uint32{types.TimestampTZ}, RetType: typ}
+		site := k.site(&builtin.Ctx{ArgTypes: []uint32{types.TimestampTZ}, RetType: typ})
 		get = func(c *Ctx) (types.Datum, error) {
 			enter(c, site)
 			return impl.Func(site, []types.Datum{now(c)})

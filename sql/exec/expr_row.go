@@ -15,7 +15,7 @@ func (k *compiler) row(n *query.Row) (Eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	oids, vals, names := typesOf(n.Fields), make(Row, len(fs)), rowNames(n)
+	oids, vals, names := typesOf(n.Fields), k.space(len(fs)), rowNames(n)
 	return func(c *Ctx, row Row) (types.Datum, error) {
 		if err := evalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
@@ -93,10 +93,10 @@ func (k *compiler) rowCompare(n *query.RowCompare) (Eval, error) {
 	before, equal := make([]equalFunc, len(left)), make([]equalFunc, len(left))
 	for i := range left {
 		lt, rt := n.Left[i].Type(), n.Right[i].Type()
-		if before[i], err = equality(n.Lt[i], lt, rt); err != nil {
+		if before[i], err = k.equality(n.Lt[i], lt, rt); err != nil {
 			return nil, err
 		}
-		if equal[i], err = equality(n.Eq[i], lt, rt); err != nil {
+		if equal[i], err = k.equality(n.Eq[i], lt, rt); err != nil {
 			return nil, err
 		}
 	}

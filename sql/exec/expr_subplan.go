@@ -44,14 +44,28 @@ func (k *compiler) subPlan(n *plan.SubPlan) (Eval, error) {
 			return nil, err
 		}
 	}
-	switch n.Kind {
-	case query.SubAny, query.SubAll:
-		return s.compareAll, nil
-	}
-	if !s.fixed && !n.Volatile && n.Kind != query.SubRow {
+	eval := s.single
+	switch {
+	case n.Kind == query.SubAny || n.Kind == query.SubAll:
+		eval = s.compareAll
+	case !s.fixed && !n.Volatile && n.Kind != query.SubRow:
 		s.memo = newSubMemo(n.Binds, free)
+		k.own(s.memo)
 	}
-	return s.single, nil
+	k.own(s)
+	k.atEnd(s.free)
+	return eval, nil
+}
+
+// free gives the memory of an execution back to the query's account.
+func (s *subPlan) free() {
+	s.store.free()
+	if s.memo != nil {
+		s.memo.mem.Release(int64(s.memo.bytes))
+	}
+	if s.hashed != nil {
+		s.hashed.mem.Release(s.hashed.taken)
+	}
 }
 
 // start binds what the subquery reads of the row; again tells that its result is kept from before.
@@ -257,6 +271,8 @@ type hashedSub struct {
 	set   map[string]struct{}
 	nulls []Row // rows with a null in them
 	buf   []byte
+	mem   *Memory
+	taken int64
 }
 
 // hashedSub makes the set where both sides hash alike; nil where they do not.
@@ -271,14 +287,18 @@ func (k *compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
 		}
 	}
 	left, err := k.keyEncoder(n.HashLeft, right[:len(n.HashLeft)])
-	return &hashedSub{left: left, types: right[:len(n.HashLeft)]}, err
+	h := &hashedSub{left: left, types: right[:len(n.HashLeft)]}
+	k.own(h)
+	return h, err
 }
 
 func (h *hashedSub) build(c *Ctx, rows []Row) error {
 	h.set, h.nulls = make(map[string]struct{}, len(rows)), nil
-	if err := c.Mem.Grow(int64(len(rows)) * mapEntrySize); err != nil {
+	size := int64(len(rows)) * mapEntrySize
+	if err := c.Mem.Grow(size); err != nil {
 		return err
 	}
+	h.mem, h.taken = c.Mem, size
 	for _, r := range rows {
 		null := false
 		for _, d := range r[:len(h.types)] {

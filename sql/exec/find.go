@@ -26,6 +26,7 @@ func (k *compiler) finder(x *plan.IndexScan) (*finder, error) {
 	}
 	f := &finder{values: values, node: plan.Find{Scan: x}}
 	f.program, err = compileNode(f.node, 0)
+	k.own(f)
 	return f, err
 }
 

@@ -43,6 +43,7 @@ func (k *compiler) combiner(n *plan.Scan) (*combiner, error) {
 			}
 		}
 	}
+	k.own(o)
 	return o, nil
 }
 

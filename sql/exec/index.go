@@ -67,6 +67,7 @@ func (k *compiler) indexRules(t *table, list []query.Index) ([]*indexRule, error
 		if r.where, err = k.optional(x.Where); err != nil {
 			return nil, err
 		}
+		k.own(r)
 		out = append(out, r)
 	}
 	return out, nil

@@ -54,7 +54,9 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 // scanRule gives the rule of an index that is read. Entries of a global one are where their bucket is, and do not have to be held against rows.
 func (k *compiler) scanRule(t *table, x query.Index) (*indexRule, error) {
 	if x.Def.Global {
-		return k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: typesOf(x.Keys)}), nil
+		r := k.uses(&indexRule{table: t, def: x.Def, late: isDeferrable(t.def, x.Def), types: typesOf(x.Keys)})
+		k.own(r)
+		return r, nil
 	}
 	rules, err := k.indexRules(t, []query.Index{x})
 	if err != nil {

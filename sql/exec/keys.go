@@ -21,7 +21,9 @@ func (k *compiler) keyEncoder(es []query.Expr, oids []types.OID) (*keyEncoder, e
 	if oids == nil {
 		oids = typesOf(es)
 	}
-	return &keyEncoder{evals: fs, types: oids, vals: make(Row, len(fs))}, nil
+	e := &keyEncoder{evals: fs, types: oids, vals: make(Row, len(fs))}
+	k.own(e)
+	return e, nil
 }
 
 func typesOf(es []query.Expr) []types.OID {

@@ -40,7 +40,9 @@ func (k *compiler) insert(n *plan.Modify) (Op, error) {
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
+	o.keys = make(Row, len(o.rule.table.key))
 	o.watcher = newKeyWatcher(o.rule.table, n, nil)
+	k.own(o.watcher)
 	if o.returning, err = k.exprs(n.Returning); err != nil {
 		return nil, err
 	}

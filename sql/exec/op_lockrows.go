@@ -28,7 +28,7 @@ func (k *compiler) rowLocker(l plan.RowLock, s *plan.Scan) (*rowLocker, error) {
 	if s == nil {
 		return r, nil
 	}
-	again, err := k.scan(s)
+	again, err := k.node(s)
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,9 @@ func (k *compiler) modify(n *plan.Modify) (Op, error) {
 		touched = o.rule.touches(o.assign)
 	}
 	o.watcher = newKeyWatcher(o.rule.table, n, touched)
+	k.own(o.watcher)
 	if s, ok := n.Child.(*plan.Scan); ok {
-		again, err := k.scan(s)
+		again, err := k.node(s)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 	if err != nil {
 		return nil, err
 	}
-	s := &setCall{fn: impl.Set, site: siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
+	s := &setCall{fn: impl.Set, site: k.siteOf(n), args: args, vals: make(Row, len(args)), strict: n.Proc.Strict}
 	if columns != nil {
 		s.site.Columns = recordColumns(columns)
 	}
@@ -36,6 +36,7 @@ func (k *compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 	if n.Columns != nil {
 		s.names = recordNames(n.Columns)
 	}
+	k.own(s)
 	return s, nil
 }
 
@@ -195,6 +196,7 @@ func (k *compiler) projectSet(n *plan.Project, child Op) (Op, error) {
 			}
 			ext.calls = append(ext.calls, s)
 		}
+		k.own(ext)
 		child, width = ext, width+len(calls)
 	}
 	fs, err := k.exprs(exprs)
@@ -260,7 +262,7 @@ func (k *compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 		if err != nil {
 			return nil, err
 		}
-		it.row = make(Row, it.width)
+		it.row = k.space(it.width)
 		o.items = append(o.items, it)
 	}
 	return o, nil
@@ -276,9 +278,9 @@ func (k *compiler) recordCall(n *query.Call, columns []query.Column) (Eval, erro
 	if err != nil {
 		return nil, err
 	}
-	site := siteOf(n)
+	site := k.siteOf(n)
 	site.Columns = recordColumns(columns)
-	return callN(impl.Func, site, args, n.Proc.Strict), nil
+	return k.callN(impl.Func, site, args, n.Proc.Strict), nil
 }
 
 func recordColumns(columns []query.Column) []builtin.Column {

@@ -100,7 +100,7 @@ func (k *compiler) windowCall(n *query.WindowCall, out int) (*windowCall, error)
 	if c.args, err = k.exprs(n.Args); err != nil {
 		return nil, err
 	}
-	c.site = &builtin.Ctx{RetType: n.Type(), ArgTypes: typesOf(n.Args)}
+	c.site = k.site(&builtin.Ctx{RetType: n.Type(), ArgTypes: typesOf(n.Args)})
 	return c, nil
 }
 

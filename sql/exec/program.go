@@ -25,6 +25,7 @@ type instance struct {
 	runs    uint64       // executions so far: what an earlier one has cached is void
 	ctx     Ctx          // of the fragment side, see RunTask
 	local   local        // likewise
+	scratch scratch      // of op
 }
 
 // keptInstances bounds the idle instances of a program.
@@ -49,13 +50,14 @@ func (p *Program) instance() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &instance{op: op, gathers: k.gathers, globals: k.globals}, nil
+	return &instance{op: op, gathers: k.gathers, globals: k.globals, scratch: k.scratch}, nil
 }
 
 func (p *Program) acquire() (*instance, error) {
 	p.mu.Lock()
 	if n := len(p.free); n > 0 {
 		in := p.free[n-1]
+		p.free[n-1] = nil // the list must not keep an instance whose execution panics
 		p.free = p.free[:n-1]
 		p.mu.Unlock()
 		return in, nil
@@ -64,12 +66,23 @@ func (p *Program) acquire() (*instance, error) {
 	return p.instance()
 }
 
+// release keeps an instance for another execution, with nothing of the one that has ended. An instance whose execution has panicked is not released.
 func (p *Program) release(in *instance) {
+	in.rest()
 	p.mu.Lock()
 	if len(p.free) < keptInstances {
 		p.free = append(p.free, in)
 	}
 	p.mu.Unlock()
+}
+
+// rest leaves nothing of the execution that has ended.
+func (in *instance) rest() {
+	in.scratch.rest()
+	in.reads = snapshot{gathers: in.gathers}
+	outers := in.ctx.outers[:cap(in.ctx.outers)]
+	clear(outers)
+	in.ctx, in.local = Ctx{outers: outers[:0]}, local{}
 }
 
 // Run executes the program at the gateway. Rows go to emit; an error of emit ends it.

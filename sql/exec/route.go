@@ -76,6 +76,7 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 			}
 		})
 	}
+	k.own(o)
 	return o, err
 }
 

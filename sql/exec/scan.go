@@ -78,6 +78,9 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 	if o.span, err = k.keySpan(t, n.Span); err != nil {
 		return nil, err
 	}
+	if len(n.Keys) > 0 {
+		o.vals = make(Row, len(n.Keys[0]))
+	}
 	o.takeRow = o.take
 	o.hot, err = k.combiner(n)
 	return o, err
@@ -184,9 +187,6 @@ func (o *scanOp) byKeys(c *Ctx, view View) error {
 	}
 	var seen keySet
 	for _, tuple := range o.keys {
-		if o.vals == nil {
-			o.vals = make(Row, len(tuple))
-		}
 		if err := evalInto(c, o.vals, tuple, nil); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func scriptTables(oid func() catalog.OID) []*catalog.Table {
 }
 
 // scriptContext is a catalog with the script's tables.
-func scriptContext(t testing.TB) *analyze.Context {
+func scriptContext(t testing.TB, more ...func(oid func() catalog.OID) *catalog.Table) *analyze.Context {
 	t.Helper()
 	c, err := catalog.Open(catalog.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -64,13 +64,17 @@ func scriptContext(t testing.TB) *analyze.Context {
 	if _, err := c.Bootstrap(ctx, catalog.BootstrapOptions{ClusterID: "test", Fragments: 1, Node: catalog.Node{ID: 1, Name: "n", Block: "A"}}); err != nil {
 		t.Fatal(err)
 	}
-	tables := scriptTables(func() catalog.OID {
+	oid := func() catalog.OID {
 		n, err := c.NewOID(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
-	})
+	}
+	tables := scriptTables(oid)
+	for _, f := range more {
+		tables = append(tables, f(oid))
+	}
 	view, err := c.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error {
 		for _, tab := range tables {
 			if err := ch.PutTable(tab); err != nil {

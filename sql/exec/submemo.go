@@ -14,7 +14,8 @@ type subMemo struct {
 	outers []int // the parameters that it reads
 	run    uint64
 	values map[string]types.Datum
-	bytes  int
+	bytes  int     // taken of mem
+	mem    *Memory // of the execution
 	row    Row
 	key    []byte // of the outer values looked for last
 }
@@ -36,7 +37,7 @@ func newSubMemo(binds []plan.Bind, free map[int]bool) *subMemo {
 // find gives what the subquery gave for the outer values that are bound now.
 func (m *subMemo) find(c *Ctx) (types.Datum, bool) {
 	if m.run != c.run {
-		m.run, m.bytes = c.run, 0
+		m.run, m.mem = c.run, c.Mem
 		m.values = map[string]types.Datum{}
 	}
 	m.row = m.row[:0]

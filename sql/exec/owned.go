@@ -1,0 +1,139 @@
+package exec
+
+import (
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// An instance outlives its executions: a cached program keeps it for the next one. Operators and expressions write what an execution needs into their own
+// fields, so the compiler registers each of them (own), and when the execution ends each becomes again what it was when it was compiled (E11). A field that is
+// added later is covered without further code.
+
+// keptBuffer bounds, in bytes, the scratch buffers that stay allocated between executions.
+const keptBuffer = 1 << 10
+
+// owned is a struct that executions write to.
+type owned struct {
+	at       unsafe.Pointer
+	now      reflect.Value // the struct
+	compiled reflect.Value // a copy from before the first execution
+	shape    *ownedShape
+}
+
+// ownedShape lists the offsets of a struct's scratch space: it stays allocated, so that an execution need not allocate it again.
+type ownedShape struct {
+	rows    []uintptr // fields of type Row, which the compiler has allocated
+	buffers []uintptr // fields of type []byte, which executions allocate
+}
+
+// ownedShapes caches the shapes by reflect.Type.
+var ownedShapes sync.Map
+
+var (
+	rowType    = reflect.TypeFor[Row]()
+	bufferType = reflect.TypeFor[[]byte]()
+)
+
+func shapeOf(t reflect.Type) *ownedShape {
+	if s, ok := ownedShapes.Load(t); ok {
+		return s.(*ownedShape)
+	}
+	s := &ownedShape{}
+	s.add(t, 0)
+	ownedShapes.Store(t, s)
+	return s
+}
+
+func (s *ownedShape) add(t reflect.Type, base uintptr) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case f.Type == rowType:
+			s.rows = append(s.rows, base+f.Offset)
+		case f.Type == bufferType:
+			s.buffers = append(s.buffers, base+f.Offset)
+		case f.Anonymous && f.Type.Kind() == reflect.Struct: // others may lend what belongs to the session
+			s.add(f.Type, base+f.Offset)
+		}
+	}
+}
+
+// own registers a pointer to a struct. The struct must be complete: later changes by the compiler are lost.
+func (k *compiler) own(p any) {
+	v := reflect.ValueOf(p)
+	if v.Kind() != reflect.Pointer {
+		return // a value has no fields that an execution could write to
+	}
+	v = v.Elem()
+	compiled := reflect.New(v.Type()).Elem()
+	compiled.Set(v)
+	k.owned = append(k.owned, owned{v.Addr().UnsafePointer(), v, compiled, shapeOf(v.Type())})
+}
+
+// space makes scratch space of n datums for an expression.
+func (k *compiler) space(n int) Row {
+	r := make(Row, n)
+	k.rows = append(k.rows, r)
+	return r
+}
+
+// site registers the context of a call site.
+func (k *compiler) site(s *builtin.Ctx) *builtin.Ctx {
+	k.sites = append(k.sites, s)
+	return s
+}
+
+// atEnd registers what is to be done first when an execution has ended.
+func (k *compiler) atEnd(f func()) { k.ends = append(k.ends, f) }
+
+// rest makes the struct what it was when it was compiled, with empty scratch space.
+func (o *owned) rest() {
+	kept := o.compiled.Addr().UnsafePointer()
+	for _, off := range o.shape.rows {
+		clear(*(*Row)(unsafe.Add(kept, off)))
+	}
+	for _, off := range o.shape.buffers {
+		b := *(*[]byte)(unsafe.Add(o.at, off))
+		if cap(b) > keptBuffer {
+			b = nil
+		}
+		*(*[]byte)(unsafe.Add(kept, off)) = b[:0]
+	}
+	o.now.Set(o.compiled)
+}
+
+// scratch is all that executions of an instance write to.
+type scratch struct {
+	owned []owned
+	rows  []Row
+	sites []*builtin.Ctx
+	ends  []func()
+}
+
+// rest leaves nothing of an execution that has ended. What a call site remembers of its patterns (builtin.Ctx.Memo) is no row, and stays.
+func (s *scratch) rest() {
+	for _, f := range s.ends {
+		f()
+	}
+	for i := range s.owned {
+		s.owned[i].rest()
+	}
+	for _, r := range s.rows {
+		clear(r)
+	}
+	for _, x := range s.sites {
+		x.Context, x.Env, x.Session = nil, nil, nil
+	}
+}
+
+// textBuffer is the space in which an expression spells a value.
+type textBuffer struct{ b []byte }
+
+func (t *textBuffer) output(from types.OID, d types.Datum, env *types.Env) string {
+	t.b = types.AppendOutput(t.b[:0], from, d, env)
+	return string(t.b)
+}
