@@ -61,17 +61,30 @@ func (m *matcher) columnBounds(of int) (lo, hi *bound) {
 		if m.position(col) != of {
 			op, col, v = flip(op), v, col
 		}
-		if m.position(col) != of || !known(v) || !m.keyLike(of, v.Type()) {
+		if m.position(col) != of || !known(v) {
 			continue
 		}
-		switch op {
-		case ">", ">=":
-			lo = &bound{v, op == ">="}
-		case "<", "<=":
-			hi = &bound{v, op == "<="}
+		own := func(as narrowing) query.Expr { return m.keyValue(of, v, as) }
+		if b := boundOf(op, v, toLower, own); b != nil {
+			lo = b
+		}
+		if b := boundOf(op, v, toUpper, own); b != nil {
+			hi = b
 		}
 	}
 	return lo, hi
+}
+
+// boundOf gives the bound that a comparison with v is, as the column's own values; nil where it is none of that side. One that had to be converted is inclusive.
+func boundOf(op string, v query.Expr, as narrowing, own func(narrowing) query.Expr) *bound {
+	if as == toLower && op != ">" && op != ">=" || as == toUpper && op != "<" && op != "<=" {
+		return nil
+	}
+	value := own(as)
+	if value == nil {
+		return nil
+	}
+	return &bound{value, value != v || op == ">=" || op == "<="}
 }
 
 func flip(op string) string {

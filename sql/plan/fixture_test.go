@@ -32,6 +32,7 @@ var policyJSON = map[string]string{
 	"fresh":    `{"Fields":["Customer"],"Range":1}`,
 	"loose":    `{"Fields":["Customer"],"Range":1,"Mutable":true}`,
 	"places":   `{"Fields":["Address.State","Address.City"],"Range":1}`,
+	"fleet":    `{"Fields":["cust"],"Range":1}`,
 	"readings": `{"Fields":["device"],"Range":1}`,
 }
 
@@ -70,6 +71,19 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 		x.OID, x.StorageID = oid(), oid()
 		people.Indexes = append(people.Indexes, x)
 	}
+	add("family", 1, column("id", types.Int4), column("i2", types.Int2), column("i8", types.Int8), column("f8", types.Float8), column("d", types.Date),
+		column("ts", types.Timestamp), column("tz", types.TimestampTZ), column("t", types.Text), column("vc", types.VarChar))
+	family := out[len(out)-1]
+	for i, name := range []string{"i2", "i8", "f8", "d", "ts", "tz", "t"} {
+		family.Indexes = append(family.Indexes, catalog.Index{OID: oid(), StorageID: oid(), Name: "family_" + name, Columns: []int16{int16(i + 2)}})
+	}
+	family.Indexes = append(family.Indexes, catalog.Index{OID: oid(), StorageID: oid(), Name: "family_lower", Columns: []int16{0},
+		Expressions: []string{"lower((vc)::text)"}})
+	add("small", 1, column("id", types.Int2), column("v", types.Int4))
+	add("days", 1, column("d", types.Date), column("v", types.Int4))
+	add("moments", 1, column("ts", types.Timestamp), column("v", types.Int4))
+	add("instants", 1, column("tz", types.TimestampTZ), column("v", types.Int4))
+	add("fleet", 2, column("cust", types.Int4), column("seq", types.Int2), column("v", types.Int4))
 	return out
 }
 

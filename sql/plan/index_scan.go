@@ -272,17 +272,20 @@ func (m *matcher) indexKey(key query.Expr) wanted {
 				if !known(v) || !m.isKey(side, key) {
 					continue
 				}
-				if m.fits(key, v) {
-					return v
-				}
-				if v = fitted(v, key.Type()); v != nil {
+				if v = m.indexValue(key, v, toEqual); v != nil {
 					return v
 				}
 			}
 			return nil
 		},
-		any: func(a *query.ArrayOp) bool {
-			return m.isKey(a.Left, key) && m.fits(key, &query.Const{T: query.Of(types.ElemOf(a.Array.Type()))})
+		any: func(a *query.ArrayOp) query.Expr {
+			switch {
+			case !m.isKey(a.Left, key):
+				return nil
+			case m.fits(key, &query.Const{T: query.Of(types.ElemOf(a.Array.Type()))}):
+				return a.Array
+			}
+			return narrowedArray(a.Array, key.Type())
 		},
 	}
 }
@@ -301,16 +304,12 @@ func (m *matcher) indexBounds(key query.Expr) (lo, hi *bound) {
 		if op == "" || !m.isKey(side, key) || !known(v) {
 			continue
 		}
-		if !m.fits(key, v) {
-			if v = fitted(v, key.Type()); v == nil {
-				continue
-			}
+		own := func(as narrowing) query.Expr { return m.indexValue(key, v, as) }
+		if b := boundOf(op, v, toLower, own); b != nil {
+			lo = tighter(lo, b, 1)
 		}
-		switch op {
-		case ">", ">=":
-			lo = tighter(lo, &bound{v, op == ">="}, 1)
-		case "<", "<=":
-			hi = tighter(hi, &bound{v, op == "<="}, -1)
+		if b := boundOf(op, v, toUpper, own); b != nil {
+			hi = tighter(hi, b, -1)
 		}
 	}
 	return lo, hi
@@ -389,7 +388,9 @@ func (p *planner) indexEqualities(l *level, s *Scan, right part, eqs []equality)
 		}
 		var found []int
 		for _, key := range ix.Keys {
-			i := slices.IndexFunc(eqs, func(e equality) bool { return !e.nulls && isKeyOf(e.right, key, rel) && m.fits(key, e.left) })
+			i := slices.IndexFunc(eqs, func(e equality) bool {
+				return !e.nulls && isKeyOf(e.right, key, rel) && m.indexValue(key, e.left, toEqual) != nil
+			})
 			if i < 0 {
 				break
 			}

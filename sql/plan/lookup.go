@@ -25,16 +25,25 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 	left = p.gather(left, nil)
 	n := &NestLoop{Kind: j.kind, Left: left.node}
 	tuple := make([]query.Expr, len(chosen))
+	found, route := *s, Route{Table: s.Table}
 	for i, e := range chosen {
 		v, err := p.rewrite(l, eqs[e].left, left.in)
 		if err != nil {
 			return part{}, false, err
 		}
 		n.Binds = append(n.Binds, Bind{p.outers, v})
-		tuple[i] = &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
+		outer := &Outer{T: query.T{OID: v.Type(), Mod: v.Typmod()}, N: p.outers, Of: v}
+		tuple[i] = lookupValue(s, byIndex, i, outer)
 		p.outers++
+		if tuple[i] == outer {
+			continue
+		}
+		cond, err := p.boundEquality(l, eqs[e], outer, right)
+		if err != nil {
+			return part{}, false, err
+		}
+		found.Filter = conjunction(append(conjuncts(found.Filter), cond))
 	}
-	found, route := *s, Route{Table: s.Table}
 	found.Lo, found.Hi, found.Index, found.KeyArray, found.Span = nil, nil, nil, nil, nil
 	if byIndex != nil {
 		byIndex.join(tuple)
@@ -61,6 +70,30 @@ func (p *planner) lookupJoin(l *level, j joining, left, right part, eqs []equali
 		n.Cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
 	}
 	return part{node: n, in: in}, true, nil
+}
+
+// boundEquality is the equality of a lookup as the scan tests it, whose value had to be converted: what is found by that may differ.
+func (p *planner) boundEquality(l *level, e equality, value query.Expr, right part) (query.Expr, error) {
+	own, err := p.rewrite(l, e.right, right.in)
+	if err != nil {
+		return nil, err
+	}
+	c := *e.cond.(*query.Call)
+	if c.Args[0] == e.left {
+		c.Args = []query.Expr{value, own}
+	} else {
+		c.Args = []query.Expr{own, value}
+	}
+	return &c, nil
+}
+
+// lookupValue gives the value of column i of the key, or of the index, for a lookup by v.
+func lookupValue(s *Scan, byIndex *IndexScan, i int, v query.Expr) query.Expr {
+	m := matcher{s: s}
+	if byIndex != nil {
+		return m.indexValue(byIndex.Index.Keys[i], v, toEqual)
+	}
+	return m.keyValue(keyPositions(s.Table)[i], v, toEqual)
 }
 
 // semiLookup reads the rows of the left side by primary key, one for each of the right side's different values, where those are few.
@@ -146,7 +179,7 @@ func keyEqualities(l *level, s *Scan, right part, eqs []equality) []int {
 	for _, col := range key {
 		found := -1
 		for i, e := range eqs {
-			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyLike(col, e.left.Type()) {
+			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyValue(col, e.left, toEqual) != nil {
 				found = i
 			}
 		}

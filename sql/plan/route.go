@@ -128,8 +128,8 @@ func tuplesOfOr(conds []query.Expr, key []wanted) [][]query.Expr {
 
 // wanted recognises conditions on one thing: a column or a policy's field.
 type wanted struct {
-	equal func(*query.Call) query.Expr // the value that it must equal
-	any   func(*query.ArrayOp) bool    // whether it must be one of the array's elements
+	equal func(*query.Call) query.Expr    // the value that it must equal
+	any   func(*query.ArrayOp) query.Expr // the array one of whose elements it must be
 }
 
 // choices gives the values that a thing may have under conds: a list of expressions, or one array whose length is not known. Equality
@@ -144,16 +144,20 @@ func choices(conds []query.Expr, w wanted) (list []query.Expr, array query.Expr)
 	}
 	for _, c := range conds {
 		a, ok := c.(*query.ArrayOp)
-		if !ok || a.All || a.Op != "=" || !known(a.Array) || !w.any(a) {
+		if !ok || a.All || a.Op != "=" || !known(a.Array) {
 			continue
 		}
-		if lit, ok := a.Array.(*query.Array); ok && !lit.Multi {
+		array := w.any(a)
+		if array == nil {
+			continue
+		}
+		if lit, ok := array.(*query.Array); ok && !lit.Multi {
 			return lit.Elems, nil
 		}
-		if elems, ok := constantElements(a.Array); ok {
+		if elems, ok := constantElements(array); ok {
 			return elems, nil
 		}
-		return nil, a.Array
+		return nil, array
 	}
 	for _, c := range conds {
 		if or, ok := c.(*query.Or); ok {
@@ -210,31 +214,19 @@ func (m *matcher) column(col int) wanted {
 				if m.position(side) != col || !known(v) {
 					continue
 				}
-				if m.keyLike(col, v.Type()) {
-					return v
-				}
-				if v = fitted(v, m.s.Table.Columns[col].Type); v != nil {
+				if v = m.keyValue(col, v, toEqual); v != nil {
 					return v
 				}
 			}
 			return nil
 		},
-		any: func(a *query.ArrayOp) bool {
-			return m.position(a.Left) == col && m.keyLike(col, types.ElemOf(a.Array.Type()))
+		any: func(a *query.ArrayOp) query.Expr {
+			if m.position(a.Left) != col {
+				return nil
+			}
+			return m.keyElements(col, a.Array)
 		},
 	}
-}
-
-// fitted gives an integer constant of another width as one of type t, nil where it does not fit or is none.
-func fitted(e query.Expr, t types.OID) query.Expr {
-	c, ok := e.(*query.Const)
-	if !ok || !integer(c.OID) || !integer(t) || c.Value.IsNull() {
-		return nil
-	}
-	if bits := 8*width(t) - 1; c.Value.N>>bits != 0 && c.Value.N>>bits != -1 {
-		return nil
-	}
-	return &query.Const{T: query.Of(t), Value: c.Value}
 }
 
 func (m *matcher) valueType(col int) types.OID {
@@ -282,10 +274,14 @@ func (m *matcher) content(r *Route) {
 func (m *matcher) field(f shardmap.Field) wanted {
 	return wanted{
 		equal: func(c *query.Call) query.Expr { return m.fieldEquals(c, f) },
-		any: func(a *query.ArrayOp) bool {
-			elem := types.ElemOf(a.Array.Type())
-			return a.Left.Type() == types.Text && elem == types.Text && m.isField(a.Left, f, true) ||
-				m.isPolicyColumn(a.Left, f) && m.keyLike(m.position(a.Left), elem)
+		any: func(a *query.ArrayOp) query.Expr {
+			switch {
+			case a.Left.Type() == types.Text && types.ElemOf(a.Array.Type()) == types.Text && m.isField(a.Left, f, true):
+				return a.Array
+			case m.isPolicyColumn(a.Left, f):
+				return m.keyElements(m.position(a.Left), a.Array)
+			}
+			return nil
 		},
 	}
 }
@@ -311,8 +307,10 @@ func (m *matcher) fieldEquals(c *query.Call, f shardmap.Field) query.Expr {
 			return v
 		case side.Type() == types.JSONB && v.Type() == types.JSONB && m.isField(side, f, false):
 			return v
-		case m.isPolicyColumn(side, f) && m.keyLike(m.position(side), v.Type()):
-			return v
+		case m.isPolicyColumn(side, f):
+			if v = m.keyValue(m.position(side), v, toEqual); v != nil {
+				return v
+			}
 		}
 	}
 	return nil

@@ -91,18 +91,28 @@ func (m *matcher) rowBounds(x *KeySpan, key []int) {
 		if m.position(columns[0]) != key[0] {
 			op, columns, values = flip(op), values, columns
 		}
-		n := 0
-		for n < len(columns) && n < len(key) && m.position(columns[n]) == key[n] && known(values[n]) && m.keyLike(key[n], values[n].Type()) {
-			n++
+		as := toUpper
+		if op == ">" || op == ">=" {
+			as = toLower
+		}
+		n, exact := 0, true
+		var own []query.Expr
+		for exact && n < len(columns) && n < len(key) && m.position(columns[n]) == key[n] && known(values[n]) {
+			v := m.keyValue(key[n], values[n], as)
+			if v == nil {
+				break
+			}
+			exact = v == values[n] // what comes behind a bound that was converted says nothing
+			own, n = append(own, v), n+1
 		}
 		if n == 0 {
 			continue
 		}
-		inclusive := n < len(columns) || op == ">=" || op == "<="
-		if op == ">" || op == ">=" {
-			x.LoRow, x.LoRowInc = values[:n], inclusive
+		inclusive := !exact || n < len(columns) || op == ">=" || op == "<="
+		if as == toLower {
+			x.LoRow, x.LoRowInc = own, inclusive
 		} else {
-			x.HiRow, x.HiRowInc = values[:n], inclusive
+			x.HiRow, x.HiRowInc = own, inclusive
 		}
 	}
 }

@@ -171,11 +171,25 @@ func withoutPos(e Expr) Expr {
 			c.Pos = 0
 			return &c, true
 		case *Call:
-			if n.Pos == 0 {
+			if n.Pos == 0 && n.Cast == 0 {
 				return nil, false
 			}
 			c := *n
-			c.Pos = 0
+			c.Pos, c.Cast = 0, 0
+			return withoutPos(&c), true
+		case *Relabel:
+			if n.Cast == 0 {
+				return nil, false
+			}
+			c := *n
+			c.Cast = 0
+			return withoutPos(&c), true
+		case *CoerceIO:
+			if !n.Explicit {
+				return nil, false
+			}
+			c := *n
+			c.Explicit = false
 			return withoutPos(&c), true
 		case *ArrayOp:
 			if n.Pos == 0 {
