@@ -60,11 +60,13 @@
 //
 // # Installing
 //
-// The rows of a large commit come after it: its entry has been applied, the client has its answer, small commits go on. Whoever meets one of
-// its rows meanwhile, by reading at or above its time or under a lock, waits until all of them are there.
+// The rows of a large commit come after it: its entry has been applied, the client has its answer, small commits go on. A reader at or above its
+// time, or the owner of a row's lock, waits until the pieces of the write set that may have its rows are there. These are installed at once, out of their turn
+// (install_wanted.go); which piece has a row follows from the least and the greatest key of each (piecemap.go). A scan goes from piece to piece.
+// Drops, moves, streams and digests wait for all rows.
 //
 //	commit X at 120 applied ── answer ──▶ row a … row z at 120 ──▶ rows are there
-//	T = 119: goes on    T = 121: waits where X may write    lock of a row of X: waits for its newest version    others: go on
+//	T = 119: goes on    T = 121: waits for X's piece of the row    lock of a row of X: waits for its newest version    others: go on
 //
 // Each replica does this at its own pace. What is not there yet is in every checkpoint, the log is held for it, a restart goes on before it
 // serves, and garbage collection, dropped spans and streams wait.

@@ -18,7 +18,8 @@ import (
 // versions follow from the log, when they are written does not matter to anybody, because
 //
 //   - whoever reads at or above the commit's time, or has locked a row, waits where it may have written, as for one that is prepared (T3);
-//     this wait is for no other transaction, so it ends,
+//     this wait is for no other transaction, so it ends. Readers and lockers wait for the pieces alone that may have their rows, which are
+//     installed at once (install_wanted.go); who drops, moves or streams waits for all,
 //   - a checkpoint names what is not installed yet, and the log is not cut beyond its entries; a restart goes on before it serves,
 //   - no version is discarded above the time of one (collector), and no span is deleted that it may write to (dropper).
 //
@@ -29,6 +30,7 @@ type install struct {
 	before  txn.Timestamp // pieces under own keys are read as they were below it
 	bytes   atomic.Int64
 	done    atomic.Bool // the rows are there
+	pieces  pieceSet
 }
 
 const (
@@ -44,6 +46,7 @@ func (o *openTxn) later() bool { return o.writes == nil && o.own+len(o.indexes) 
 // installLater has the rows of o written in the background. Called by the entry that commits it.
 func (m *machine) installLater(o *openTxn, at, version txn.Timestamp) {
 	x := &install{o: o, version: version, before: at}
+	x.makePieces()
 	m.s.installing = append(m.s.installing, x)
 	m.effects.installing = append(m.effects.installing, x)
 }
@@ -116,6 +119,7 @@ func (m *machine) finishInstalls() error {
 	cut := m.r.durable.cutAt()
 	for _, x := range m.s.installing {
 		if i := x.o.indexes; len(i) == 0 || i[0] > cut {
+			x.makePieces()
 			if err := m.r.installs.inTurn(x); err != nil {
 				return err
 			}
@@ -128,19 +132,27 @@ func (m *machine) finishInstalls() error {
 // newInstalling is what readers know of rows that are on their way.
 func newInstalling(x *install) *preparedTxn {
 	x.o.keys.seal()
-	return &preparedTxn{id: x.o.id, C: x.version, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
+	x.o.keys.pieces.seal()
+	p := &preparedTxn{id: x.o.id, C: x.version, summary: x.o.keys, installing: true, settled: make(chan struct{}), since: time.Now()}
+	if len(x.o.keys.pieces.list) == len(x.pieces.in) { // else all are waited for
+		p.install = x
+	}
+	return p
 }
 
 // installer writes the rows of large transactions, one after the other, in the order of their commits.
 type installer struct {
-	r    *Replica
-	mu   sync.Mutex
-	jobs []*install    // guarded by mu
-	busy bool          // guarded by mu
-	room chan struct{} // closed when jobs get fewer; guarded by mu
-	halt chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
-	turn bool          // this replica's; of the goroutine that writes
-	idle chan struct{} // closed when busy ends; guarded by mu
+	r       *Replica
+	mu      sync.Mutex
+	jobs    []*install    // guarded by mu
+	busy    bool          // jobs are worked off; guarded by mu
+	wants   []wanted      // guarded by mu
+	workers int           // goroutines that work off wants; guarded by mu
+	running int           // workers, and one while busy; guarded by mu
+	room    chan struct{} // closed when jobs get fewer; guarded by mu
+	halt    chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
+	turn    bool          // this replica's; of the goroutine that works off jobs
+	idle    chan struct{} // closed when running is 0; guarded by mu
 }
 
 func newInstaller(r *Replica) *installer {
@@ -155,8 +167,23 @@ func (i *installer) start(list []*install) {
 	defer i.mu.Unlock()
 	i.jobs = append(i.jobs, list...)
 	if !i.busy {
-		i.busy, i.idle = true, make(chan struct{})
+		i.busy = true
+		i.begin()
 		go i.loop()
+	}
+}
+
+// begin counts a goroutine that is about to run. Called with mu held.
+func (i *installer) begin() {
+	if i.running++; i.running == 1 {
+		i.idle = make(chan struct{})
+	}
+}
+
+// end is called by such a goroutine at its end, with mu held.
+func (i *installer) end() {
+	if i.running--; i.running == 0 {
+		close(i.idle)
 	}
 }
 
@@ -177,8 +204,8 @@ func (i *installer) loop() {
 			i.mu.Unlock()
 			return
 		}
-		if err != nil { // as where an entry cannot be applied
-			panic(fmt.Sprintf("fragment %d: cannot install transaction %s: %v", i.r.cfg.Fragment, x.o.id, err))
+		if err != nil {
+			i.fail(x, err)
 		}
 		i.r.installed(x)
 		i.mu.Lock()
@@ -192,7 +219,12 @@ func (i *installer) loop() {
 // rested is called with mu held.
 func (i *installer) rested() {
 	i.busy = false
-	close(i.idle)
+	i.end()
+}
+
+// fail ends the process, as an entry does that cannot be applied.
+func (i *installer) fail(x *install, err error) {
+	panic(fmt.Sprintf("fragment %d: cannot install transaction %s: %v", i.r.cfg.Fragment, x.o.id, err))
 }
 
 // errHalted says that a replica is closing, or that its data is about to be replaced.
@@ -232,57 +264,84 @@ func (i *installer) halted() chan struct{} {
 	return i.halt
 }
 
-// write writes the rows of x, with pauses where others have to write too.
+// write writes the rows of x that no worker has written, with pauses where others have to write too.
 func (i *installer) write(x *install) error {
-	b, since := kvBatch{db: i.r.db}, 0
+	since := int64(0)
+	for again := true; again; again = !x.pieces.settle() { // a worker may have been halted
+		for n := range x.pieces.in {
+			if x.pieces.isIn(n) {
+				continue
+			}
+			if x.bytes.Load()-since > turnBytes {
+				since = x.bytes.Load()
+				i.give()
+				if err := i.take(); err != nil {
+					return err
+				}
+			}
+			if err := i.writePiece(x, n, false); err != nil {
+				return err
+			}
+			x.pieces.arrived(n)
+		}
+	}
+	i.r.fault("install.written")
+	return nil
+}
+
+// writePiece writes the rows of piece n of x; wanted says that a reader waits for them.
+func (i *installer) writePiece(x *install, n int, wanted bool) error {
+	b, point := kvBatch{db: i.r.db}, "install.piece"
+	if wanted {
+		point = "install.wanted"
+	}
 	flush := func() error {
-		i.r.fault("install.piece")
+		if err := i.rest(wanted); err != nil {
+			return err
+		}
+		i.r.fault(point)
 		x.bytes.Add(int64(b.bytes))
-		since += b.bytes
 		for _, edge := range [][]byte{lowEdge, ownKey(ownEdge)} {
 			if err := b.add(opDelete, edge, nil, uint64(x.version)); err != nil {
 				return err
 			}
 		}
-		if err := b.flush(); err != nil {
+		return b.flush()
+	}
+	writes, err := i.r.machine.piece(x.o, n, x.before)
+	if err != nil {
+		select {
+		case <-i.r.stop: // the log may be closed
+			return errHalted
+		default:
 			return err
 		}
-		if since > turnBytes {
-			since = 0
-			i.give()
-			if err := i.take(); err != nil {
+	}
+	err = eachOp(writes, func(op opKind, key, value []byte) error {
+		if !op.writes() {
+			return nil
+		}
+		if b.bytes > 0 && (b.bytes+len(key)+len(value) > installBatch || len(b.small) == installKeys) {
+			if err := flush(); err != nil {
 				return err
 			}
 		}
-		return i.rest()
-	}
-	err := i.r.machine.eachPiece(x.o, x.before, func(writes []byte) error {
-		err := eachOp(writes, func(op opKind, key, value []byte) error {
-			if !op.writes() {
-				return nil
-			}
-			if b.bytes > 0 && (b.bytes+len(key)+len(value) > installBatch || len(b.small) == installKeys) {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-			return b.add(op, key, value, uint64(x.version))
-		})
-		if err != nil {
-			return err
-		}
-		return flush() // the piece's memory goes
+		return b.add(op, key, value, uint64(x.version))
 	})
-	if err == nil {
-		i.r.fault("install.written")
+	if err != nil {
+		return err
 	}
-	return err
+	return flush()
 }
 
-// rest waits while the database is crowded.
-func (i *installer) rest() error {
+// rest waits while the database is crowded: longer when nothing waits for what is written next.
+func (i *installer) rest(wanted bool) error {
 	if i.r.cfg.stopped { // nothing is merged
 		return nil
+	}
+	longest := longestNap
+	if wanted {
+		longest = longestWantedNap
 	}
 	halt := i.halted()
 	for began := time.Now(); ; {
@@ -293,7 +352,12 @@ func (i *installer) rest() error {
 			return errHalted
 		default:
 		}
-		if !crowded(i.r.db.Levels()) || time.Since(began) > longestNap {
+		levels := i.r.db.Levels()
+		full := crowded(levels)
+		if wanted {
+			full = len(levels) > 0 && levels[0].NumTables >= wantedLevelZero
+		}
+		if !full || time.Since(began) > longest {
 			return nil
 		}
 		time.Sleep(pause)
@@ -323,20 +387,24 @@ func (i *installer) awaitRoom(ctx context.Context) error {
 func (i *installer) abandon() {
 	i.mu.Lock()
 	close(i.halt)
+	for _, x := range i.jobs {
+		x.pieces.kill()
+	}
 	i.mu.Unlock()
 	i.wait()
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.wants = nil
 	close(i.room)
 	i.jobs, i.room, i.halt = nil, make(chan struct{}), make(chan struct{})
 }
 
-// wait returns when no install is going on: all are done, or the replica is closing.
+// wait returns when no install is going on, and no piece is written: all are done, or the replica is closing.
 func (i *installer) wait() {
 	i.mu.Lock()
-	busy, idle := i.busy, i.idle
+	running, idle := i.running, i.idle
 	i.mu.Unlock()
-	if busy {
+	if running > 0 {
 		<-idle
 	}
 }

@@ -49,19 +49,23 @@ type installGate struct {
 	shut chan struct{} // nil: open; guarded by mu
 	at   int           // pieces passed; guarded by mu
 	stop int           // it shuts behind so many; guarded by mu
+	all  bool          // pieces that readers wait for are held up too; set before it is used
 }
 
 func (g *installGate) config(c *Config) {
 	slowRecovery(c)
 	c.StageMemory = 64 << 10
 	c.Fault = func(point string) {
-		if point != "install.piece" {
+		wanted := point == "install.wanted" && g.all
+		if point != "install.piece" && !wanted {
 			return
 		}
 		g.mu.Lock()
 		shut := g.shut
-		if g.at++; g.at <= g.stop {
-			shut = nil
+		if !wanted {
+			if g.at++; g.at <= g.stop {
+				shut = nil
+			}
 		}
 		g.mu.Unlock()
 		if shut != nil {
@@ -103,7 +107,7 @@ func TestRuleT3Installed(t *testing.T) {
 }
 
 func testInstalling(t *testing.T, behind int) {
-	g := &installGate{}
+	g := &installGate{all: true}
 	r := openTest(t, t.TempDir(), g.config)
 	commitRow(t, r, rowKey(3), "old")
 	before := r.Applied()
@@ -153,6 +157,7 @@ func testInstalling(t *testing.T, behind int) {
 	if err := serializable.Check(t.Context(), r.Applied()); err == nil {
 		t.Error("what was read has changed, and the check passes")
 	}
+	r.installs.wait()
 	if n := r.undecided.Load(); n != 0 {
 		t.Errorf("%d are undecided", n)
 	}
@@ -207,6 +212,7 @@ func crashInstalling(t *testing.T, way string, behind int, checkpoint bool) {
 	for range 2 { // the second time after an orderly end
 		r := openTest(t, crashed, small, slowRecovery)
 		checkLarge(t, r, 0)
+		r.installs.wait()
 		commitRow(t, r, rowKey(1), "later")
 		if got := readRow(t, r, rowKey(1)); got != "later" {
 			t.Fatal(got)
@@ -346,6 +352,7 @@ func TestLogOfInstalling(t *testing.T) {
 	}
 	open()
 	checkLarge(t, r, 0)
+	r.installs.wait()
 	if n := first(); n < 20 {
 		t.Errorf("the log begins at %d", n)
 	}

@@ -25,19 +25,49 @@ func (m *machine) eachPiece(o *openTxn, before txn.Timestamp, fn func(writes []b
 		return err
 	}
 	for _, i := range o.indexes {
-		var l raft.Log
-		if err := m.log.GetLog(i, &l); err != nil {
-			return damaged("log entry %d of an open transaction: %v", i, err)
+		writes, err := m.loggedPiece(o, i)
+		if err == nil {
+			err = fn(writes)
 		}
-		e, err := decodeEntry(l.Data)
-		if err != nil || e.id != o.id {
-			return damaged("log entry %d is not of the open transaction %s", i, o.id)
-		}
-		if err := fn(e.writes); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// piece returns the operations of o's piece n, as they were below the stamp before. Pieces under own keys come first.
+func (m *machine) piece(o *openTxn, n int, before txn.Timestamp) ([]byte, error) {
+	if n >= o.own {
+		return m.loggedPiece(o, o.indexes[n-o.own])
+	}
+	t := m.r.db.NewTransactionAt(uint64(before-1), false)
+	defer t.Discard()
+	return ownPieceOf(t, o, n)
+}
+
+// loggedPiece returns the operations of o that log entry i has.
+func (m *machine) loggedPiece(o *openTxn, i uint64) ([]byte, error) {
+	var l raft.Log
+	if err := m.log.GetLog(i, &l); err != nil {
+		return nil, damaged("log entry %d of an open transaction: %v", i, err)
+	}
+	e, err := decodeEntry(l.Data)
+	if err != nil || e.id != o.id {
+		return nil, damaged("log entry %d is not of the open transaction %s", i, o.id)
+	}
+	return e.writes, nil
+}
+
+func ownPieceOf(t *badger.Txn, o *openTxn, n int) ([]byte, error) {
+	item, err := t.Get(pieceKey(o.id, n))
+	if err == badger.ErrKeyNotFound {
+		return nil, damaged("piece %d of the open transaction %s is missing", n, o.id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return item.ValueCopy(nil)
 }
 
 func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes []byte) error) error {
@@ -47,14 +77,7 @@ func (m *machine) eachOwnPiece(o *openTxn, before txn.Timestamp, fn func(writes 
 	t := m.r.db.NewTransactionAt(uint64(before-1), false) // a crash may have left deletions of the outcome that is applied again
 	defer t.Discard()
 	for n := range o.own {
-		item, err := t.Get(pieceKey(o.id, n))
-		if err == badger.ErrKeyNotFound {
-			return damaged("piece %d of the open transaction %s is missing", n, o.id)
-		}
-		var b []byte
-		if err == nil {
-			b, err = item.ValueCopy(nil)
-		}
+		b, err := ownPieceOf(t, o, n)
 		if err == nil {
 			err = fn(b)
 		}
@@ -75,9 +98,13 @@ func (m *machine) takeOver(o *openTxn, at txn.Timestamp) error {
 	rest := *o
 	rest.own = 0 // these are there
 	n := o.own
+	o.keys.keepPieces(n)
 	err := m.eachPiece(&rest, at, func(writes []byte) error {
 		return cutPieces(writes, func(piece []byte) error {
 			n++
+			if err := o.keys.addPiece(piece); err != nil {
+				return err
+			}
 			return m.kvs.add(opPut, pieceKey(o.id, n-1), piece, uint64(at))
 		})
 	})

@@ -15,16 +15,20 @@ type keySummary struct {
 	spans  map[uint64]txn.Span // by table and index, both ends included
 	hashes hashSet
 	tooBig bool // no hashes
+	pieces pieceMap
 }
 
 const maxHashes = 1 << 20
 
 var summarySeed = maphash.MakeSeed()
 
-// add takes the keys of encoded operations, which were checked before.
+// add takes the keys of encoded operations, which were checked before: those of one piece more.
 func (k *keySummary) add(writes []byte) error {
 	if k.spans == nil {
 		k.spans = map[uint64]txn.Span{}
+	}
+	if err := k.addPiece(writes); err != nil {
+		return err
 	}
 	return eachOp(writes, func(op opKind, key, _ []byte) error {
 		if !op.writes() || TableOf(key) == ownTable { // a reader does not wait for locks; a chunk's row has a key too

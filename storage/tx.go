@@ -195,7 +195,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		}
 	}
 	if l == nil {
-		if err := t.r.waitSettled(ctx, t.r.termOver(), txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+		if err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, keyPlace{key: key}); err != nil {
 			return nil, err
 		}
 	}
@@ -210,7 +210,7 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 	if err != nil || t.hasStaged(key) {
 		return err
 	}
-	if err := t.r.waitSettled(ctx, t.r.termOver(), txn.MaxTimestamp, t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+	if err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, keyPlace{key: key}); err != nil {
 		return err
 	}
 	value, version, err := t.r.newest(key)

@@ -179,8 +179,8 @@ func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool)
 	if t.r.undecided.Load() == 0 {
 		return nil
 	}
-	writes := func(p *preparedTxn) bool { return (prepared || p.installing) && p.writes(key) }
-	p := t.r.findPrepared(txn.MaxTimestamp, t.id, writes)
+	at := keyPlace{key: key, installed: !prepared}
+	p := t.r.findPrepared(txn.MaxTimestamp, t.id, at.of)
 	if p == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool)
 		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
 		defer cancel()
 	}
-	err := t.r.waitSettled(ctx, t.r.termOver(), txn.MaxTimestamp, t.id, writes)
+	err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, at)
 	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
 		return errLockTimeout
 	}

@@ -155,7 +155,7 @@ func (v *validation) advance(ctx context.Context, to txn.Timestamp) error {
 		if err := v.tied(to); err != nil {
 			return err
 		}
-		if err := r.waitSettled(ctx, over, to, v.own, v.touchedBy); err != nil {
+		if err := r.waitAt(waitContext{ctx, over}, to, v.own, v); err != nil {
 			return err
 		}
 	}
@@ -182,6 +182,20 @@ func (v *validation) tied(to txn.Timestamp) error {
 	}
 	return pgerr.New(pgerr.SerializationFailure, readConflict).
 		WithDetail("Transaction %s, which commits at the same time, writes what this one has read.", p.id).WithHint("The transaction might succeed if retried.")
+}
+
+// of implements place. The rows of a large commit at or below done were there, or waited for, when they were read.
+func (v *validation) of(p *preparedTxn) bool {
+	return v.touchedBy(p) && (!p.installing || p.C > v.done)
+}
+
+// eachSpan implements place.
+func (v *validation) eachSpan(fn func(s txn.Span) bool) {
+	for _, s := range v.spans {
+		if !fn(s) {
+			return
+		}
+	}
 }
 
 func (v *validation) touchedBy(p *preparedTxn) bool {

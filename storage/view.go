@@ -111,7 +111,7 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		v.reads.point(key, v.T)
 	}
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
-		if err := v.r.waitSettled(ctx, v.over, v.T, v.t.id, func(p *preparedTxn) bool { return p.writes(key) }); err != nil {
+		if err := v.r.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, keyPlace{key: key}); err != nil {
 			return nil, err
 		}
 	}
@@ -254,9 +254,24 @@ func (v *View) scanRecorded(ctx context.Context, c *recorder, wanted func([]byte
 	return err
 }
 
+// scan reads a span by parts while rows of it are on their way: one more of the pieces of a large transaction at first, then more.
 func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
+	for n := 1; ; n *= 2 {
+		part, rest, more := v.settledPart(span, reverse, n)
+		err := v.scanPart(ctx, part, reverse, wanted, fn)
+		if errors.Is(err, ErrStop) {
+			return v.intact(nil)
+		}
+		if err != nil || !more {
+			return v.intact(err)
+		}
+		span = rest
+	}
+}
+
+func (v *View) scanPart(ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error) error {
 	if rule.T3Prepared && v.r.undecided.Load() != 0 {
-		if err := v.r.waitSettled(ctx, v.over, v.T, v.t.id, func(p *preparedTxn) bool { return p.touches(span) }); err != nil {
+		if err := v.r.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
 			return err
 		}
 	}
@@ -284,14 +299,9 @@ func (v *View) scan(ctx context.Context, span txn.Span, reverse bool, wanted fun
 		return cmp.Or(err, turn.back())
 	}
 	if own == nil || !own.ok {
-		err = scanPlain(ctx, v.b, c, pass)
-	} else {
-		err = scanMerged(ctx, v.b, c, own, reverse, pass)
+		return scanPlain(ctx, v.b, c, pass)
 	}
-	if errors.Is(err, ErrStop) {
-		err = nil
-	}
-	return v.intact(err)
+	return scanMerged(ctx, v.b, c, own, reverse, pass)
 }
 
 // cursor walks Badger's keys of a span.

@@ -30,7 +30,8 @@ type preparedTxn struct {
 	settled chan struct{}
 	since   time.Time
 
-	installing bool // it is committed, and its rows are on their way (install.go)
+	installing bool     // it is committed, and its rows are on their way (install.go)
+	install    *install // which of them are there, nil: that is not known
 }
 
 func (r *Replica) newPrepared(o *openTxn) *preparedTxn {
@@ -82,14 +83,31 @@ const afterTerm = 3 * time.Second
 // waitSettled waits for every transaction prepared at or below T that hits to be decided and resolved here, and for the rows of those committed
 // to be there (T3). own is the caller's transaction, over when its term ends: a replica that is cut off hears of no decision. Nil waits on.
 func (r *Replica) waitSettled(ctx context.Context, over <-chan struct{}, T txn.Timestamp, own txn.ID, hits func(*preparedTxn) bool) error {
+	return r.waitFor(waitContext{ctx, over}, func() <-chan struct{} {
+		if p := r.findPrepared(T, own, hits); p != nil {
+			return p.settled
+		}
+		return nil
+	})
+}
+
+// waitContext ends a wait.
+type waitContext struct {
+	ctx  context.Context
+	over <-chan struct{} // closed when the caller's term has ended; nil: that does not matter
+}
+
+// waitFor waits as long as next returns a channel, for each of them to be closed.
+func (r *Replica) waitFor(c waitContext, next func() <-chan struct{}) error {
+	ctx, over := c.ctx, c.over
 	var late <-chan time.Time
 	for r.undecided.Load() != 0 {
-		p := r.findPrepared(T, own, hits)
-		if p == nil {
+		settled := next()
+		if settled == nil {
 			return nil
 		}
 		select {
-		case <-p.settled:
+		case <-settled:
 		case <-over:
 			over, late = nil, time.After(afterTerm)
 		case <-late:

@@ -1,0 +1,287 @@
+package storage
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// A reader of one row waits for the piece that has it, and not for the whole transaction: the piece is installed at once, out of its turn and
+// without the pauses that the others make. That changes the order of the writes and nothing else: which pieces are in the database is nobody's
+// business but the installer's until all are, and a piece that is written twice is the same keys at the same version.
+
+const (
+	wantedWorkers    = 2 // pieces of a replica that are installed at once because a reader waits
+	wantedLevelZero  = 30
+	longestWantedNap = 2 * time.Second // of a piece that is waited for, while level 0 has wantedLevelZero tables
+)
+
+// pieceSet says which pieces of an install are in the database.
+type pieceSet struct {
+	mu      sync.Mutex
+	in      []bool                // guarded by mu
+	left    int                   // that are not in; guarded by mu
+	waiting map[int]chan struct{} // closed when the piece is in; guarded by mu
+	flying  int                   // workers that write one; guarded by mu
+	landed  *sync.Cond            // one of these has ended
+	dead    bool                  // the database is about to be replaced; guarded by mu
+}
+
+func (x *install) makePieces() {
+	n := x.o.own + len(x.o.indexes)
+	x.pieces.in, x.pieces.left = make([]bool, n), n
+	x.pieces.landed = sync.NewCond(&x.pieces.mu)
+}
+
+// isIn reports whether piece n is in the database.
+func (p *pieceSet) isIn(n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.in[n]
+}
+
+// arrived notes that piece n is in the database.
+func (p *pieceSet) arrived(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.in[n] {
+		return
+	}
+	p.in[n] = true
+	p.left--
+	if ch := p.waiting[n]; ch != nil {
+		close(ch)
+		delete(p.waiting, n)
+	}
+}
+
+// kill ends all waits: what is not in the database will not be written.
+func (p *pieceSet) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+	for _, ch := range p.waiting {
+		close(ch)
+	}
+	p.waiting = nil
+}
+
+// settle waits until no worker writes a piece, and reports whether all are in.
+func (p *pieceSet) settle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.flying > 0 {
+		p.landed.Wait()
+	}
+	return p.left == 0
+}
+
+// place is where a reader or a locker is about to look.
+type place interface {
+	of(p *preparedTxn) bool            // whether p may write there
+	eachSpan(fn func(s txn.Span) bool) // what it covers, until fn returns false
+}
+
+// keyPlace is one key.
+type keyPlace struct {
+	key       []byte
+	installed bool // a writer that is prepared only does not matter
+}
+
+func (k keyPlace) of(p *preparedTxn) bool { return (!k.installed || p.installing) && p.writes(k.key) }
+
+func (k keyPlace) eachSpan(fn func(s txn.Span) bool) {
+	fn(txn.Span{Start: k.key, End: append(slices.Clip(k.key), 0)})
+}
+
+// spanPlace is a span.
+type spanPlace txn.Span
+
+func (s spanPlace) of(p *preparedTxn) bool { return p.touches(txn.Span(s)) }
+
+func (s spanPlace) eachSpan(fn func(s txn.Span) bool) { fn(txn.Span(s)) }
+
+// missing returns the pieces of x that have to be installed before a place is read.
+func (x *install) missing(at place) (list []int) {
+	m := &x.o.keys.pieces
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	if x.pieces.left == 0 {
+		return nil
+	}
+	at.eachSpan(func(s txn.Span) bool {
+		m.each(s, func(n int, p *pieceSpan) bool {
+			for i := p.first; i <= n; i++ {
+				if !x.pieces.in[i] && !slices.Contains(list, i) {
+					list = append(list, i)
+				}
+			}
+			return len(list) < wantedAhead
+		})
+		return len(list) < wantedAhead
+	})
+	return list
+}
+
+// wantedAhead bounds how many pieces one reader asks for at a time.
+const wantedAhead = 64
+
+// waitAt is waitSettled of a place: of a transaction that is being installed it waits for what it writes there alone.
+func (r *Replica) waitAt(ctx waitContext, T txn.Timestamp, own txn.ID, at place) error {
+	return r.waitFor(ctx, func() <-chan struct{} {
+		p := r.findPrepared(T, own, func(p *preparedTxn) bool {
+			return at.of(p) && (p.install == nil || len(p.install.missing(at)) > 0)
+		})
+		switch {
+		case p == nil:
+			return nil
+		case p.install == nil:
+			return p.settled
+		}
+		return r.installs.want(p, p.install.missing(at))
+	})
+}
+
+// wanted is a piece that is waited for.
+type wanted struct {
+	x *install
+	n int
+}
+
+// want has pieces of p installed now, and returns a channel that is closed when there is something new to look at.
+func (i *installer) want(p *preparedTxn, list []int) <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	select {
+	case <-i.r.stop:
+		return p.settled
+	default:
+	}
+	x := p.install
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	if x.pieces.dead {
+		return p.settled
+	}
+	var first chan struct{}
+	for _, n := range list {
+		if x.pieces.in[n] {
+			continue
+		}
+		ch := x.pieces.waiting[n]
+		if ch == nil {
+			if x.pieces.waiting == nil {
+				x.pieces.waiting = map[int]chan struct{}{}
+			}
+			ch = make(chan struct{})
+			x.pieces.waiting[n] = ch
+			i.wants = append(i.wants, wanted{x, n})
+		}
+		if first == nil {
+			first = ch
+		}
+	}
+	if first == nil {
+		return closedChannel
+	}
+	for i.workers < min(wantedWorkers, len(i.wants)) {
+		i.workers++
+		i.begin()
+		go i.work()
+	}
+	return first
+}
+
+var closedChannel = func() chan struct{} { ch := make(chan struct{}); close(ch); return ch }()
+
+// work installs what is wanted until nothing is.
+func (i *installer) work() {
+	for {
+		i.mu.Lock()
+		if len(i.wants) == 0 {
+			i.workers--
+			i.end()
+			i.mu.Unlock()
+			return
+		}
+		w := i.wants[0]
+		i.wants = i.wants[1:]
+		i.mu.Unlock()
+		i.bring(w.x, w.n)
+	}
+}
+
+// bring installs piece n of x, unless it is there.
+func (i *installer) bring(x *install, n int) {
+	p := &x.pieces
+	p.mu.Lock()
+	if p.dead || p.in[n] {
+		p.mu.Unlock()
+		return
+	}
+	p.flying++
+	p.mu.Unlock()
+	err := i.writePiece(x, n, true)
+	if err == nil {
+		p.arrived(n)
+	}
+	p.mu.Lock()
+	p.flying--
+	p.landed.Broadcast()
+	p.mu.Unlock()
+	if err != nil && err != errHalted {
+		i.fail(x, err)
+	}
+}
+
+// settledPart cuts a span where a scan from its beginning (reverse: from its end) would have to wait for more than so many pieces: the scan reads the
+// part, and then the rest if there is more. Without rows that are on their way the part is all.
+func (v *View) settledPart(span txn.Span, reverse bool, n int) (part, rest txn.Span, more bool) {
+	if !rule.T3Installed || v.r.undecided.Load() == 0 {
+		return span, rest, false
+	}
+	var edges [][]byte // where the pieces begin, or end
+	v.r.smu.RLock()
+	for _, p := range v.r.installing {
+		if p.C <= v.T && p.install != nil && p.touches(span) {
+			edges = p.install.edges(edges, span, reverse)
+		}
+	}
+	v.r.smu.RUnlock()
+	if len(edges) <= n {
+		return span, rest, false
+	}
+	slices.SortFunc(edges, slices.Compare)
+	if reverse {
+		slices.Reverse(edges)
+	}
+	at := edges[n]
+	part, rest = txn.Span{Start: span.Start, End: at}, txn.Span{Start: at, End: span.End}
+	if reverse {
+		part, rest = rest, part
+	}
+	return part, rest, true
+}
+
+// edges adds the keys within a span at which pieces that are not in the database begin, or end.
+func (x *install) edges(list [][]byte, span txn.Span, reverse bool) [][]byte {
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	if x.pieces.left == 0 {
+		return list
+	}
+	x.o.keys.pieces.each(span, func(n int, p *pieceSpan) bool {
+		at := p.least
+		if reverse {
+			at = append(slices.Clip(p.most), 0)
+		}
+		if !x.pieces.in[n] && string(at) > string(span.Start) && (len(span.End) == 0 || string(at) < string(span.End)) {
+			list = append(list, at)
+		}
+		return true
+	})
+	return list
+}

@@ -1,0 +1,329 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sherddb/sherd/txn"
+)
+
+// heldInstall is a replica with a large commit that the installer cannot install: rows 0 to largeRows-1 of table 20000 and an index entry of each,
+// in pieces of which the installer has written the first ones.
+func heldInstall(t *testing.T, behind int) (r *Replica, at txn.Timestamp, open func()) {
+	g := &installGate{}
+	r = openTest(t, t.TempDir(), g.config)
+	commitRow(t, r, rowKey(3), "old")
+	commitRow(t, r, rowKey(1000), "beside")
+	open = g.close(t, behind)
+	tx := stageLarge(t, r, 0)
+	for n := range largeRows {
+		if err := tx.Put(entryKey(n), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, err := tx.Commit(t.Context(), txn.CommitRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, at, open
+}
+
+// entryKey is the entry of row n in an index of table 20000 in which they have another order.
+func entryKey(n int) []byte {
+	return append(IndexPrefix(TableOf(rowKey(0)), 7), []byte(fmt.Sprintf("%03d", (n*7)%largeRows))...)
+}
+
+// TestInstallWanted: while the installer is held up, who reads or locks a row of a large commit gets it, and waits for no other.
+func TestInstallWanted(t *testing.T) {
+	for behind := range 3 {
+		t.Run(fmt.Sprint("get behind ", behind), func(t *testing.T) {
+			r, at, _ := heldInstall(t, behind)
+			for _, n := range []int{largeRows - 1, 3, 17, 0} {
+				if got := readRow(t, r, rowKey(n)); got != largeValue(n) {
+					t.Errorf("row %d is %.20q", n, got)
+				}
+			}
+			v := viewAt(t, r, at-1)
+			if b, err := v.Get(t.Context(), rowKey(3)); string(b) != "old" || err != nil {
+				t.Errorf("below the commit: %q, %v", b, err)
+			}
+			if got := readRow(t, r, rowKey(1000)); got != "beside" {
+				t.Error(got)
+			}
+			if r.undecided.Load() == 0 {
+				t.Error("the installer has not been held up")
+			}
+		})
+		t.Run(fmt.Sprint("update behind ", behind), func(t *testing.T) {
+			r, _, open := heldInstall(t, behind)
+			updateWanted(t, r)
+			open()
+			r.installs.wait()
+			for n := range largeRows {
+				want := largeValue(n)
+				if n == 5 || n == largeRows-1 {
+					want = "newer"
+				}
+				if got := readRow(t, r, rowKey(n)); n != 6 && got != want || n == 6 && got != "" {
+					t.Errorf("row %d is %.20q", n, got)
+				}
+			}
+		})
+		t.Run(fmt.Sprint("scan behind ", behind), func(t *testing.T) {
+			r, _, _ := heldInstall(t, behind)
+			scanWanted(t, r)
+		})
+	}
+}
+
+// updateWanted changes rows 5 and the last, and deletes row 6, as statements do: lock, read the newest, write.
+func updateWanted(t *testing.T, r *Replica) {
+	t.Helper()
+	for _, n := range []int{largeRows - 1, 5, 6} {
+		tx := r.Tx(txn.NewID())
+		if _, err := tx.lock(t.Context(), rowKey(n), txn.LockRequest{Mode: txn.Update, NoWait: true}); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := tx.Newest(t.Context(), rowKey(n)); string(b) != largeValue(n) || err != nil {
+			t.Fatalf("row %d under its lock is %.20q, %v", n, b, err)
+		}
+		var err error
+		if n == 6 {
+			err = tx.Delete(rowKey(n))
+		} else {
+			err = tx.Put(rowKey(n), []byte("newer"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// scanWanted reads spans in both directions: a part, the beginning of all, all entries of the index with their rows.
+func scanWanted(t *testing.T, r *Replica) {
+	t.Helper()
+	tx := r.Tx(txn.NewID())
+	defer tx.Rollback()
+	if err := tx.LockNewest(t.Context(), rowKey(20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Put(rowKey(20), []byte("own")); err != nil { // laid over, wherever the scan has been cut
+		t.Fatal(err)
+	}
+	v, err := tx.View(t.Context(), r.Applied())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	rows := txn.Span{Start: rowKey(0), End: rowKey(largeRows)}
+	for _, reverse := range []bool{false, true} {
+		for _, limit := range []int{2, largeRows} {
+			var got []string
+			err := v.Scan(t.Context(), rows, reverse, func(_, b []byte) error {
+				if got = append(got, string(b)); len(got) == limit {
+					return ErrStop
+				}
+				return nil
+			})
+			if err != nil || len(got) != limit {
+				t.Fatalf("%d rows, %v", len(got), err)
+			}
+			for i, b := range got {
+				n := i
+				if reverse {
+					n = largeRows - 1 - i
+				}
+				want := largeValue(n)
+				if n == 20 {
+					want = "own"
+				}
+				if b != want {
+					t.Errorf("row %d of the scan (reverse: %v) is %.20q", i, reverse, b)
+				}
+			}
+		}
+		n := 0
+		err := v.Scan(t.Context(), txn.Prefix(IndexPrefix(TableOf(rowKey(0)), 7)), reverse, func(_, _ []byte) error { n++; return nil })
+		if err != nil || n != largeRows {
+			t.Errorf("%d entries of the index, %v", n, err)
+		}
+	}
+	if r.undecided.Load() == 0 {
+		t.Error("the installer has not been held up")
+	}
+}
+
+// TestInstallWantedLimit: a scan that ends early has few pieces installed.
+func TestInstallWantedLimit(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	g.close(t, 0)
+	at := commitLarge(t, r, 0)
+	for _, reverse := range []bool{false, true} {
+		v := viewAt(t, r, at)
+		if err := v.Scan(t.Context(), TableSpan(20000), reverse, func(_, _ []byte) error { return ErrStop }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := r.machine.s.installing[0]
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	if n := len(x.pieces.in); n < 4 || n-x.pieces.left != 2 {
+		t.Errorf("%d of %d pieces have been installed, want the first and the last", n-x.pieces.left, n)
+	}
+}
+
+// TestInstallWantedLargeRow: chunks of a row may lie in pieces before that of its head.
+func TestInstallWantedLargeRow(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config)
+	g.close(t, 0)
+	tx := r.Tx(txn.NewID())
+	rows := map[int][]byte{}
+	for n := range 6 {
+		rows[n] = bytes.Repeat([]byte{byte('a' + n)}, (n%3)*500_000+10)
+		if err := tx.LockNewest(t.Context(), rowKey(n)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Put(rowKey(n), rows[n]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{5, 4, 0, 1, 2, 3} {
+		if got := readRow(t, r, rowKey(n)); got != string(rows[n]) {
+			t.Errorf("row %d has %d bytes, want %d", n, len(got), len(rows[n]))
+		}
+	}
+	if r.undecided.Load() == 0 {
+		t.Error("the installer has not been held up")
+	}
+}
+
+// TestInstallWantedValidated: a check of reads waits for what the large commit wrote there alone, and finds it.
+func TestInstallWantedValidated(t *testing.T) {
+	r, at, _ := heldInstall(t, 0)
+	check := func(T txn.Timestamp, n int) error {
+		tx := r.Tx(txn.NewID())
+		defer tx.Rollback()
+		tx.TrackReads()
+		v, err := tx.View(t.Context(), T)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		if _, err := v.Get(t.Context(), rowKey(n)); err != nil {
+			t.Fatal(err)
+		}
+		return tx.Check(t.Context(), r.Applied())
+	}
+	commitRow(t, r, rowKey(2000), "later")
+	if err := check(at-1, 30); err == nil {
+		t.Error("what was read below the commit has changed, and the check passes")
+	}
+	if err := check(at, 31); err != nil {
+		t.Errorf("what was read at the commit has not changed: %v", err)
+	}
+	if err := check(at-1, 1000); err != nil {
+		t.Errorf("what was read is no row of the commit: %v", err)
+	}
+}
+
+// TestInstallWantedThenClose: a replica that is closed while pieces are waited for ends the waits, and the next start has all rows.
+func TestInstallWantedThenClose(t *testing.T) {
+	g, dir := &installGate{all: true}, t.TempDir()
+	r := openTest(t, dir, g.config)
+	open := g.close(t, 1)
+	commitLarge(t, r, 0)
+	v := viewAt(t, r, r.Applied())
+	read := make(chan error)
+	go func() {
+		_, err := v.Get(context.Background(), rowKey(largeRows-1))
+		read <- err
+	}()
+	for waits := false; !waits; {
+		r.installs.mu.Lock()
+		waits = r.installs.workers > 0
+		r.installs.mu.Unlock()
+	}
+	closed := make(chan error)
+	go func() { closed <- r.Close() }()
+	<-r.stop
+	if err := <-read; err == nil {
+		t.Error("a read of a replica that is closed has ended")
+	}
+	open()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	checkLarge(t, openTest(t, dir), 0)
+}
+
+// TestPieceMap finds the pieces of keys and spans, in order or not, with chunks of large rows across them.
+func TestPieceMap(t *testing.T) {
+	var k keySummary
+	add := func(ops ...string) {
+		var b []byte
+		for _, op := range ops {
+			kind, name, _ := strings.Cut(op, " ")
+			n := 0
+			_, _ = fmt.Sscan(name, &n)
+			switch kind {
+			case "row":
+				b = appendOp(b, opPut, rowKey(n), []byte("v"))
+			case "head":
+				b = appendOp(b, opPutHead, rowKey(n), []byte("v"))
+			case "chunk":
+				b = appendOp(b, opPut, chunkKey(rowKey(n), 0), []byte("v"))
+			case "old":
+				b = appendOp(b, opDelete, chunkKey(rowKey(n), 5), nil)
+			case "lock":
+				b = appendOp(b, opLock, rowKey(n), nil)
+			}
+		}
+		if err := k.add(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("row 1", "row 2", "chunk 3") // 0
+	add("chunk 3")                   // 1
+	add("chunk 3", "head 3", "row 4", "old 4")
+	add("row 5", "chunk 6") // 3
+	add("head 6", "row 7")  // 4
+	add("lock 99")          // 5
+	add("row 9")            // 6
+	check := func(from, to int, want string) {
+		t.Helper()
+		x := &install{o: &openTxn{keys: &k, indexes: make([]uint64, len(k.pieces.list))}}
+		x.makePieces()
+		k.pieces.seal()
+		if got := fmt.Sprint(x.missing(spanPlace{Start: rowKey(from), End: rowKey(to)})); got != want {
+			t.Errorf("rows %d to %d are in %s, want %s", from, to-1, got, want)
+		}
+	}
+	check(1, 2, "[0]")
+	check(3, 4, "[0 1 2]")
+	check(5, 6, "[3]")
+	check(6, 7, "[3 4]")
+	check(7, 8, "[3 4]")
+	check(8, 9, "[]")
+	check(9, 10, "[6]")
+	check(2, 6, "[0 1 2 3]")
+	check(99, 100, "[]")
+	add("row 8", "row 0") // 7: out of order
+	check(8, 9, "[7]")
+	check(0, 1, "[7]")
+	check(1, 2, "[0 7]")
+	check(9, 10, "[6]")
+	k.keepPieces(4)
+	add("head 6")
+	check(6, 7, "[3 4]")
+}
