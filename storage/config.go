@@ -68,11 +68,13 @@ type Config struct {
 	MaxRow       int           // bytes of a value; default 16 MiB
 	MemTable     int64         // bytes of a memtable, two are kept; default 4 MiB; 2 MiB is the least that takes a chunk of a row
 	IndexCache   int64         // bytes for table indexes; 0 keeps them all in memory
-	MinFree      int64         // bytes that must be free on the disk for clients to write; default 256 MiB
+	MinFree      int64         // bytes that must be free on the disk for clients to write, besides what merges may take; default 256 MiB
 	LogSegment   int           // bytes of a log file; default 16 MiB
 	LogEntries   uint64        // log entries between snapshots; default 8192
 
 	stopped bool // see Stopped
+
+	free func(dir string) (int64, error) // bytes on the disk; nil: as the system says
 
 	// Fault is for tests: called with the name of every durable step before and after it is made.
 	Fault func(point string)
@@ -93,6 +95,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Name == nil {
 		c.Name = func() string { return fmt.Sprintf("fragment %d", c.Fragment) }
+	}
+	if c.free == nil {
+		c.free = freeOf
 	}
 	if c.Pace == nil {
 		c.Pace = NewPace()

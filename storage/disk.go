@@ -9,7 +9,7 @@ import (
 )
 
 // Badger writes through memory maps, and a page that finds no room on the disk ends the process. So writes of clients are
-// refused while less than MinFree is left; what settles or cleans up goes on. Half of MinFree is kept for transactions that
+// refused while less is left than MinFree and what merges may take (merges.go); what settles or cleans up goes on. Half of MinFree is kept for transactions that
 // only delete: they take little, and are how room comes back.
 const (
 	defaultMinFree = 256 << 20
@@ -29,20 +29,29 @@ func (r *Replica) watchDisk(now time.Time) {
 		return
 	}
 	r.diskSeen = now
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(r.cfg.Dir, &st); err != nil {
+	free, err := r.cfg.free(r.cfg.Dir)
+	if err != nil {
 		return
 	}
-	free := int64(st.Bavail) * int64(st.Bsize)
+	r.watchMerges(free, now)
 	left := roomForAll
-	if least := r.minFree.Load(); free < least/2 {
+	if least := r.minFree.Load(); free < least/2 || r.levelFull.Load() {
 		left = noRoom
-	} else if free < least {
+	} else if free < least+r.mergeNeed.Load() {
 		left = roomForDeletes
 	}
 	if r.diskLeft.Swap(left) != left {
 		r.cfg.Logger.Warn("disk space", "fragment", r.cfg.Fragment, "free", free, "writes refused", left != roomForAll, "deletes refused", left == noRoom)
 	}
+}
+
+// freeOf returns how many bytes are free on the disk of a directory.
+func freeOf(dir string) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
 func isDiskFull(err error) bool {
@@ -56,10 +65,10 @@ func (r *Replica) room(deletes bool) error {
 		return nil
 	case deletes:
 		return pgerr.New(pgerr.DiskFull, "could not delete: no space left on device").
-			WithDetail("Less than %d MB are free for %s.", r.cfg.MinFree>>21, r.cfg.Name()).
+			WithDetail("Less than %d MB are free for %s.", max(r.cfg.MinFree/2, r.mergeNeed.Load()+mergeFloor)>>20, r.cfg.Name()).
 			WithHint("Free disk space, or use TRUNCATE or DROP TABLE; the server continues by itself.")
 	}
 	return pgerr.New(pgerr.DiskFull, "could not write: no space left on device").
-		WithDetail("Less than %d MB are free for %s.", r.cfg.MinFree>>20, r.cfg.Name()).
+		WithDetail("Less than %d MB are free for %s.", (r.cfg.MinFree+r.mergeNeed.Load())>>20, r.cfg.Name()).
 		WithHint("Free disk space, or DELETE rows; the server continues by itself.")
 }

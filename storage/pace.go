@@ -7,9 +7,10 @@ import (
 )
 
 // Pace is what the replicas of a node share: they install the rows of large transactions one at a time, because each makes its database merge
-// tables, and what those merges hold in memory adds up.
+// tables, and what those merges hold in memory adds up. They merge tables when the disk has room for that.
 type Pace struct {
-	turn chan struct{} // has one token
+	turn   chan struct{} // has one token
+	merges merges
 }
 
 // NewPace makes one for a node.

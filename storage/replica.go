@@ -82,9 +82,13 @@ type Replica struct {
 	forgets forgets
 	settler settler
 
-	diskLeft atomic.Int32
-	minFree  atomic.Int64
-	diskSeen time.Time // housekeeping only
+	mergeMu    sync.Mutex
+	mergesHeld bool         // guarded by mergeMu
+	mergeNeed  atomic.Int64 // bytes that merges may take for a moment
+	levelFull  atomic.Bool  // merges are held, and level 0 has grown
+	diskLeft   atomic.Int32
+	minFree    atomic.Int64
+	diskSeen   time.Time // housekeeping only
 
 	omu      sync.Mutex                // held while own is replaced; taken under pmu
 	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
@@ -122,7 +126,6 @@ func Open(cfg Config) (*Replica, error) {
 		r.closeFiles()
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
 	}
-	r.minFree.Store(cfg.MinFree)
 	r.watchDisk(time.Now())
 	r.done.Add(1)
 	go r.housekeeping()
@@ -134,6 +137,7 @@ func newReplica(cfg Config) *Replica {
 		cfg: cfg, prepared: map[txn.ID]*preparedTxn{}, installing: map[txn.ID]*preparedTxn{}, decided: map[txn.ID]*decision{}, held: map[txn.ID]*heldTxn{}, parts: map[txn.ID]bool{},
 		txs: map[txn.ID]*Tx{}, readers: map[*Tx]struct{}{}, began: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
+	r.minFree.Store(cfg.MinFree)
 	r.locks.init(cfg.Deadlock)
 	r.guards.waiting = map[*Tx]LockInfo{}
 	over := make(chan struct{})
@@ -170,6 +174,9 @@ func (r *Replica) openFiles() (err error) {
 		return err
 	}
 	r.latest = r.db.NewTransactionAt(math.MaxUint64, false)
+	if free, err := r.cfg.free(r.cfg.Dir); err == nil { // before the first merge begins
+		r.watchMerges(free, time.Now())
+	}
 	s, stats, err := loadState(r.db)
 	if err != nil {
 		return err
@@ -299,6 +306,7 @@ func (r *Replica) Close() error {
 }
 
 func (r *Replica) closeFiles() {
+	r.cfg.Pace.merges.forget(r)
 	if r.db != nil {
 		r.db.Close()
 	}

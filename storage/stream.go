@@ -195,7 +195,7 @@ func (m *machine) restore(rd io.Reader, covered uint64) error {
 	}
 	m.r.drops.forget()
 	m.r.installs.abandon()
-	if err := m.r.db.DropAll(); err != nil { // a follower serves nobody while it restores
+	if err := m.r.dropAll(); err != nil { // a follower serves nobody while it restores
 		return err
 	}
 	got := &restored{open: map[txn.ID]*received{}, stats: newStatistics()}

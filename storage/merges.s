@@ -1,0 +1,1 @@
+// An assembler file lets merges.go declare functions without a body.
