@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -123,6 +124,9 @@ func copyColumns(t *catalog.Table, names []*pg_query.Node) ([]catalog.Column, er
 		if c.Generated != "" {
 			return nil, pgerr.New(pgerr.InvalidColumnReference, `column "%s" is a generated column`, name).
 				WithDetail("Generated columns cannot be used in COPY.")
+		}
+		if slices.ContainsFunc(out, func(o catalog.Column) bool { return o.Name == name }) {
+			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" specified more than once`, name)
 		}
 		out = append(out, *c)
 	}

@@ -39,8 +39,8 @@ func Defaults(f Format) Options {
 	return Options{Format: f, Delimiter: '\t', Null: `\N`}
 }
 
-// Validate refuses combinations that PostgreSQL refuses.
-func (o *Options) Validate() error {
+// ValidateDelimiter refuses delimiters and nulls that no data could be read with.
+func (o *Options) ValidateDelimiter() error {
 	switch {
 	case o.Format == Binary:
 		return nil
@@ -50,12 +50,24 @@ func (o *Options) Validate() error {
 		return pgerr.New(pgerr.InvalidParameterValue, "COPY null representation cannot use newline or carriage return")
 	case o.Format == Text && strings.IndexByte(`\.abcdefghijklmnopqrstuvwxyz0123456789`, o.Delimiter) >= 0:
 		return pgerr.New(pgerr.InvalidParameterValue, `COPY delimiter cannot be "%c"`, o.Delimiter)
+	}
+	return nil
+}
+
+// Validate refuses combinations that PostgreSQL refuses.
+func (o *Options) Validate() error {
+	if err := o.ValidateDelimiter(); err != nil {
+		return err
+	}
+	switch {
+	case o.Format == Binary:
+		return nil
 	case o.Format == CSV && o.Delimiter == o.Quote:
 		return pgerr.New(pgerr.InvalidParameterValue, "COPY delimiter and quote must be different")
 	case strings.IndexByte(o.Null, o.Delimiter) >= 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "COPY delimiter must not appear in the NULL specification")
+		return pgerr.New(pgerr.FeatureNotSupported, "COPY delimiter must not appear in the NULL specification")
 	case o.Format == CSV && strings.IndexByte(o.Null, o.Quote) >= 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "CSV quote character must not appear in the NULL specification")
+		return pgerr.New(pgerr.FeatureNotSupported, "CSV quote character must not appear in the NULL specification")
 	}
 	return nil
 }
