@@ -19,7 +19,7 @@ func FuzzRegex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		loc, err := re.find(text, 0)
+		loc, err := re.find(&Ctx{}, text, 0)
 		if err == nil && loc != nil && (loc[0] < 0 || loc[1] < loc[0] || loc[1] > len(text)) {
 			t.Fatalf("%q in %q: %v", pattern, text, loc)
 		}

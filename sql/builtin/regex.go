@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -159,9 +160,9 @@ func (q *regexQuant) write(b *strings.Builder, force byte) {
 
 // find gives the first match at or after byte offset from: pairs of byte offsets of the whole and of each group, -1 where a group took
 // no part; nil is no match.
-func (r *compiledRegex) find(s string, from int) ([]int, error) {
+func (r *compiledRegex) find(c *Ctx, s string, from int) ([]int, error) {
 	if r.back != nil {
-		return r.findBacktracking(s, from)
+		return r.findBacktracking(c, s, from)
 	}
 	re := r.first
 	if from > 0 {
@@ -176,16 +177,19 @@ func (r *compiledRegex) find(s string, from int) ([]int, error) {
 	return loc, nil
 }
 
-func (r *compiledRegex) matches(s string) (bool, error) {
+func (r *compiledRegex) matches(c *Ctx, s string) (bool, error) {
 	if r.back == nil {
 		return r.first.MatchString(s), nil
 	}
-	loc, err := r.findBacktracking(s, 0)
+	loc, err := r.findBacktracking(c, s, 0)
 	return loc != nil, err
 }
 
-func (r *compiledRegex) findBacktracking(s string, from int) ([]int, error) {
-	m, err := r.back.FindRunesMatchStartingAt([]rune(s), utf8.RuneCountInString(s[:from]))
+func (r *compiledRegex) findBacktracking(c *Ctx, s string, from int) ([]int, error) {
+	m, err := r.backtrack(c, []rune(s), utf8.RuneCountInString(s[:from]))
+	if err := c.done(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, pgerr.New(pgerr.StatementTooComplex, "regular expression failed: it took more than %s", regexTimeout)
 	}
@@ -202,6 +206,29 @@ func (r *compiledRegex) findBacktracking(s string, from int) ([]int, error) {
 		loc = append(loc, start, start+charOffset(s[start:], g.Length))
 	}
 	return loc, nil
+}
+
+// backtrack matches, or returns early if the statement is canceled: the engine knows no context and cannot be stopped. What it still does then
+// ends with its timeout, regexTimeout at the latest.
+func (r *compiledRegex) backtrack(c *Ctx, text []rune, from int) (*regexp2.Match, error) {
+	if c.Context == nil || c.Context.Done() == nil {
+		return r.back.FindRunesMatchStartingAt(text, from)
+	}
+	type result struct {
+		m   *regexp2.Match
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		m, err := r.back.FindRunesMatchStartingAt(text, from)
+		done <- result{m, err}
+	}()
+	select {
+	case res := <-done:
+		return res.m, res.err
+	case <-c.Context.Done():
+		return nil, context.Cause(c.Context)
+	}
 }
 
 // regexMemo keeps the expression that a call site used last.

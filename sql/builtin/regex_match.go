@@ -28,7 +28,7 @@ func regexTest(ignoreCase, want bool) Func {
 		if err != nil {
 			return types.Null, err
 		}
-		ok, err := re.matches(a[0].S)
+		ok, err := re.matches(c, a[0].S)
 		return types.NewBool(ok == want), err
 	}
 }
@@ -88,9 +88,15 @@ func (r *compiledRegex) captures(s string, loc []int) []types.Datum {
 }
 
 // each calls f for the matches from byte offset from on, until f wants no more.
-func (r *compiledRegex) each(s string, from int, f func(loc []int) bool) error {
-	for from <= len(s) {
-		loc, err := r.find(s, from)
+func (r *compiledRegex) each(c *Ctx, s string, from int, f func(loc []int) bool) error {
+	const often = 1024 // matches between looks at the context
+	for n := 1; from <= len(s); n++ {
+		if n%often == 0 {
+			if err := c.done(); err != nil {
+				return err
+			}
+		}
+		loc, err := r.find(c, s, from)
 		if err != nil || loc == nil || !f(loc) {
 			return err
 		}
@@ -113,7 +119,7 @@ func regexSubstring(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	loc, err := re.find(a[0].S, 0)
+	loc, err := re.find(c, a[0].S, 0)
 	if err != nil || loc == nil {
 		return types.Null, err
 	}
@@ -125,7 +131,7 @@ func regexpLike(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	ok, err := re.matches(a[0].S)
+	ok, err := re.matches(c, a[0].S)
 	return types.NewBool(ok), err
 }
 
@@ -134,7 +140,7 @@ func regexpMatch(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	loc, err := re.find(a[0].S, 0)
+	loc, err := re.find(c, a[0].S, 0)
 	if err != nil || loc == nil {
 		return types.Null, err
 	}
@@ -178,13 +184,13 @@ func regexpCount(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	n := int64(0)
-	err = re.each(a[0].S, startOffset(a[0].S, start), func([]int) bool { n++; return true })
+	err = re.each(c, a[0].S, startOffset(a[0].S, start), func([]int) bool { n++; return true })
 	return types.NewInt(n), err
 }
 
 // nth finds the n-th match at or after start; nil is none.
-func (r *compiledRegex) nth(s string, start, n int64) (found []int, err error) {
-	err = r.each(s, startOffset(s, start), func(loc []int) bool {
+func (r *compiledRegex) nth(c *Ctx, s string, start, n int64) (found []int, err error) {
+	err = r.each(c, s, startOffset(s, start), func(loc []int) bool {
 		if n--; n == 0 {
 			found = loc
 		}
@@ -217,7 +223,7 @@ func regexpInstr(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	loc, err := re.nth(a[0].S, start, n)
+	loc, err := re.nth(c, a[0].S, start, n)
 	if err != nil || loc == nil || group > int64(re.groups) || loc[2*group] < 0 {
 		return types.NewInt(0), err
 	}
@@ -241,7 +247,7 @@ func regexpSubstr(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	loc, err := re.nth(a[0].S, start, n)
+	loc, err := re.nth(c, a[0].S, start, n)
 	if err != nil || loc == nil || group > int64(re.groups) {
 		return types.Null, err
 	}

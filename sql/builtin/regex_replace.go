@@ -26,7 +26,7 @@ func regexpReplace(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return re.replace(a[0].S, a[2].S, 0, 1)
+	return re.replace(c, a[0].S, a[2].S, 0, 1)
 }
 
 func regexpReplaceFlags(c *Ctx, a []types.Datum) (types.Datum, error) {
@@ -43,9 +43,9 @@ func regexpReplaceFlags(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	if global {
-		return re.replace(a[0].S, a[2].S, 0, 0)
+		return re.replace(c, a[0].S, a[2].S, 0, 0)
 	}
-	return re.replace(a[0].S, a[2].S, 0, 1)
+	return re.replace(c, a[0].S, a[2].S, 0, 1)
 }
 
 // regexpReplaceFrom is regexp_replace(text, pattern, replacement, start [, n [, flags]]).
@@ -68,14 +68,14 @@ func regexpReplaceFrom(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return re.replace(a[0].S, a[2].S, startOffset(a[0].S, start), n)
+	return re.replace(c, a[0].S, a[2].S, startOffset(a[0].S, start), n)
 }
 
 // replace replaces the n-th match at or after a byte offset, every one where n is 0.
-func (r *compiledRegex) replace(s, with string, from int, n int64) (types.Datum, error) {
+func (r *compiledRegex) replace(c *Ctx, s, with string, from int, n int64) (types.Datum, error) {
 	var b strings.Builder
 	done, count := 0, int64(0)
-	err := r.each(s, from, func(loc []int) bool {
+	err := r.each(c, s, from, func(loc []int) bool {
 		if count++; n > 0 && count < n {
 			return true
 		}
@@ -130,7 +130,7 @@ func regexpMatches(c *Ctx, a []types.Datum, emit func([]types.Datum) error) erro
 		return err
 	}
 	var stop error
-	err = re.each(a[0].S, 0, func(loc []int) bool {
+	err = re.each(c, a[0].S, 0, func(loc []int) bool {
 		stop = emit([]types.Datum{types.NewList(types.Text, re.captures(a[0].S, loc))})
 		return global && stop == nil
 	})
@@ -141,9 +141,9 @@ func regexpMatches(c *Ctx, a []types.Datum, emit func([]types.Datum) error) erro
 }
 
 // split gives the pieces between the matches. Empty matches at the ends of the text and right after another match do not count.
-func (r *compiledRegex) split(s string) (pieces []string, err error) {
+func (r *compiledRegex) split(c *Ctx, s string) (pieces []string, err error) {
 	last := 0
-	err = r.each(s, 0, func(loc []int) bool {
+	err = r.each(c, s, 0, func(loc []int) bool {
 		if loc[0] < len(s) && loc[1] > last {
 			pieces = append(pieces, s[last:loc[0]])
 			last = loc[1]
@@ -158,7 +158,7 @@ func regexpSplitToArray(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	pieces, err := re.split(a[0].S)
+	pieces, err := re.split(c, a[0].S)
 	return types.NewTextArray(pieces), err
 }
 
@@ -167,7 +167,7 @@ func regexpSplitToTable(c *Ctx, a []types.Datum, emit func([]types.Datum) error)
 	if err != nil {
 		return err
 	}
-	pieces, err := re.split(a[0].S)
+	pieces, err := re.split(c, a[0].S)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"context"
+	"time"
+
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -9,13 +12,19 @@ import (
 // Eval is a compiled expression. It keeps scratch space of its own (E2); its value may alias the row.
 type Eval func(c *Ctx, row Row) (types.Datum, error)
 
+// foldLimit is how long an expression may be evaluated while a statement is planned. One that takes longer is evaluated when the statement runs,
+// and can be canceled then.
+const foldLimit = 100 * time.Millisecond
+
 // EvalConst evaluates an expression without slots, parameters and subqueries, as the planner's folding does, in the default environment.
 func EvalConst(e query.Expr) (types.Datum, error) {
 	f, err := (&compiler{}).expr(e)
 	if err != nil {
 		return types.Null, err
 	}
-	d, err := f(&Ctx{run: 1}, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), foldLimit)
+	defer cancel()
+	d, err := f(&Ctx{run: 1, Context: ctx}, nil)
 	return d.Clone(), err
 }
 
