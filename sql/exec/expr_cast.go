@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -14,6 +15,9 @@ func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
 		return nil, err
 	}
 	from, to := types.KindOf(n.Arg.Type()), types.KindOf(n.Type())
+	if (n.Type() == types.OidVector || n.Type() == types.Int2Vector) && n.Arg.Type() != n.Type() {
+		return toVector(f, n.Type()), nil
+	}
 	if from == to || to == types.KindNull {
 		return f, nil
 	}
@@ -24,6 +28,24 @@ func (k *compiler) relabel(n *query.Relabel) (Eval, error) {
 		return mapDatum(f, func(d types.Datum) types.Datum { return types.NewInt(int64(int32(d.N))) }), nil
 	}
 	return mapDatum(f, func(d types.Datum) types.Datum { d.K = to; return d }), nil
+}
+
+// toVector refuses arrays that are no vector: those of several dimensions or with nulls.
+func toVector(f Eval, oid types.OID) Eval {
+	return func(c *Ctx, row Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return d, err
+		}
+		a, err := types.ArrayOf(d)
+		if err != nil {
+			return types.Null, err
+		}
+		if a.NDim > 1 || a.HasNulls() {
+			return types.Null, pgerr.New(pgerr.DatatypeMismatch, "array is not a valid %s", types.TypeName(oid))
+		}
+		return d, nil
+	}
 }
 
 func mapDatum(f Eval, m func(types.Datum) types.Datum) Eval {
@@ -43,6 +65,9 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 		return nil, err
 	}
 	from, to, mod := n.Arg.Type(), n.Type(), n.Typmod()
+	if !types.Readable(to) {
+		return nil, unsupported("type %s is not supported yet", pgcatalog.FormatType(to, -1))
+	}
 	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
 	buf := &textBuffer{}
 	k.own(buf)
@@ -76,7 +101,7 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 		return nil, err
 	}
 	to := types.ElemOf(n.Type())
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	cast := func(c *Ctx, row Row) (types.Datum, error) {
 		d, err := f(c, row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -92,7 +117,11 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 			}
 		}
 		return types.NewArray(to, a.Dims(), a.Lowers(), vals), nil
-	}, nil
+	}
+	if n.Type() == types.OidVector || n.Type() == types.Int2Vector {
+		return toVector(cast, n.Type()), nil
+	}
+	return cast, nil
 }
 
 // sqlValue compiles CURRENT_DATE and its kin: a fixed value for the whole statement.

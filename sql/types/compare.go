@@ -30,10 +30,31 @@ func CompareNulls(oid OID, a, b Datum) int {
 
 // Comparer gives the comparison of a type, for loops. Its arguments must not be null.
 func Comparer(oid OID) func(a, b Datum) int {
-	if oid == BPChar {
+	switch oid {
+	case BPChar:
 		return compareBPChar
+	case OidVector:
+		return compareOidVector
 	}
 	return kindComparer(KindOf(oid))
+}
+
+// compareOidVector orders by length first. A vector that was made of an array may begin at 1: that does not count.
+func compareOidVector(x, y Datum) int {
+	a, err := ArrayOf(x)
+	b, err2 := ArrayOf(y)
+	if err != nil || err2 != nil {
+		return compareArray(x, y)
+	}
+	if a.Len() != b.Len() {
+		return compareInt(int64(a.Len()), int64(b.Len()))
+	}
+	for i := range a.Len() {
+		if n := compareN(a.At(i), b.At(i)); n != 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 func kindComparer(k Kind) func(a, b Datum) int {

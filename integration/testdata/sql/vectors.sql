@@ -1,0 +1,26 @@
+-- oidvector and int2vector
+select proname from pg_proc where ARRAY['text'::regtype]::oidvector = proargtypes and proname='upper';
+select array[1,2]::oidvector, array[1,2]::oid[]::oidvector, array[1,2]::int2vector, array[1,2]::int2[]::int2vector;
+select '1 2'::oidvector::oid[], '1 2'::int2vector::int2[], '1 2'::oidvector::text, '1 2'::int2vector::int4[];
+select '1 2'::oidvector = '1 2'::oidvector, '1 2'::oidvector < '1 3'::oidvector, '1 2'::oidvector > '2'::oidvector, '1 2'::oidvector <> '1 2', '1 2'::oidvector <= '1 2', '1 2'::oidvector >= '1 2';
+select '1 2'::int2vector = '1 2'::int2vector;
+select ('10 20'::oidvector)[0], ('10 20'::oidvector)[1], ('10 20'::int2vector)[0], array_length('10 20'::oidvector, 1), array_lower('10 20'::int2vector,1);
+select 10 = any('10 20'::oidvector), 10::int2 = any('10 20'::int2vector), 10 = all('10 10'::oidvector);
+select unnest('10 20'::oidvector), unnest('3 4'::int2vector);
+select array_to_string('10 20'::oidvector, ','), array_append('10 20'::oidvector, 3::oid), cardinality('1 2 3'::int2vector);
+select array['text'::regtype, 'int4'::regtype]::oidvector;
+select array['text'::regtype]::oid[], array['text'::regtype]::oid[]::oidvector;
+select ''::oidvector, ''::int2vector, array[]::oid[]::oidvector;
+select '{1,2}'::int2[]::int2vector;
+select '[0:1]={1,2}'::oid[]::oidvector;
+select '{1,2}'::oid[] = '1 2'::oidvector, '1 2'::oidvector = array[1,2]::oid[];
+select '1 2'::oidvector || 3::oid, '1 2'::int2vector || 3::int2;
+select proargtypes::regtype[] from pg_proc where proname = 'lower' and pronargs=1 and proargtypes[0] = 'text'::regtype;
+select proargtypes[0]::regtype, pronargs from pg_proc where proname = 'lower' order by 1;
+select indkey::int2[] , indkey[0] from pg_index where indexrelid='pg_class_oid_index'::regclass;
+select count(*) from pg_proc where proargtypes = '25 25' and proname='like';
+select 'x'::oidvector;
+select '1 2 99999999999'::oidvector;
+select '1 70000'::int2vector;
+select min('1 2'::oidvector);
+select x from (values ('1 2'::oidvector),('1'),('0 5'),('2')) v(x) order by x;
