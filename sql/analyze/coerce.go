@@ -230,6 +230,9 @@ func (s *scope) coerceLiteral(c *query.Const, target types.OID, typmod int32, lo
 	if base == types.Interval { // its fields change what the text means
 		inputMod = typmod
 	}
+	if !types.Readable(base) {
+		return nil, s.unsupported(loc, "type %s is not supported yet", pgcatalog.FormatType(base, -1)).WithHint("Use text or jsonb.")
+	}
 	text := c.Value.Str()
 	v, err := types.Input(base, inputMod, text, s.ctx.Env)
 	if err == nil && dependsOnClock(base, text) {

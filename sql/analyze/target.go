@@ -257,8 +257,19 @@ func subLinkName(l *pg_query.SubLink) (string, int) {
 	return "", 0
 }
 
-// nodeLabel makes words of a node's name: JsonTable becomes JSON TABLE.
+// nodeLabels are expressions and FROM items by what one writes in SQL.
+var nodeLabels = map[string]string{
+	"JsonFuncExpr": "JSON_EXISTS, JSON_QUERY or JSON_VALUE", "JsonIsPredicate": "IS JSON", "JsonObjectConstructor": "JSON_OBJECT",
+	"JsonArrayConstructor": "JSON_ARRAY", "JsonArrayQueryConstructor": "JSON_ARRAY", "JsonObjectAgg": "JSON_OBJECTAGG",
+	"JsonArrayAgg": "JSON_ARRAYAGG", "JsonParseExpr": "JSON()", "JsonScalarExpr": "JSON_SCALAR", "JsonSerializeExpr": "JSON_SERIALIZE",
+	"JsonTable": "JSON_TABLE", "RangeTableFunc": "XMLTABLE", "XmlSerialize": "XMLSERIALIZE", "MergeSupportFunc": "MERGE_ACTION",
+}
+
+// nodeLabel is what the message of an unsupported node says: its name in SQL, or else the words of the node.
 func nodeLabel(kind string) string {
+	if label, ok := nodeLabels[kind]; ok {
+		return label
+	}
 	var b strings.Builder
 	for i, c := range kind {
 		if i > 0 && c >= 'A' && c <= 'Z' {

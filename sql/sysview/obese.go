@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -46,9 +47,9 @@ func (e *Env) remedy(t *catalog.Table, s *Stat, share float64) string {
 	case share < crowded && s.Documents > int64(s.To-s.From):
 		return "none: the data is spread, there is much of it; more fragments make each smaller"
 	case t.Policy != nil && !t.Policy.Mutable && t.Anchors:
-		text = fmt.Sprintf("raise the Range of the policy to a multiple of %d, or add a field to it, so that new documents of one content spread over more buckets; or isolate the anchor: SELECT sherd.isolate_anchor(id)", max(t.Policy.Range, 1))
+		text = wider(t.Policy) + ", or add a field to it, so that new documents of one content spread over more buckets; or isolate the anchor: SELECT sherd.isolate_anchor(id)"
 	case t.Policy != nil && !t.Policy.Mutable:
-		text = fmt.Sprintf("raise the Range of the policy to a multiple of %d, or add a column of the primary key to it", max(t.Policy.Range, 1))
+		text = wider(t.Policy) + ", or add a column of the primary key to it"
 	case t.Anchors:
 		text = "give the busiest anchor a fragment of its own: SELECT sherd.isolate_anchor(id); or anchor its new documents to several names"
 	}
@@ -56,6 +57,14 @@ func (e *Env) remedy(t *catalog.Table, s *Stat, share float64) string {
 		text += "; which bucket it is: " + exact
 	}
 	return text
+}
+
+// wider says how the range of a policy may be raised.
+func wider(p *shardmap.Policy) string {
+	if p.Range <= 1 {
+		return "give the policy a range above 1"
+	}
+	return fmt.Sprintf("raise the range of the policy to a multiple of %d", p.Range)
 }
 
 // crowdedBucket is the statement that finds the fullest buckets of a group, of tables whose key is one text; "" of others. sherd.slice, by which only these buckets are

@@ -85,6 +85,11 @@ func inputOther(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 	return Null, noInput(oid)
 }
 
+// Readable reports whether Input knows a type, or has an error of its own for a pseudo-type.
+func Readable(oid OID) bool {
+	return KindOf(oid) != KindNull || TypeName(oid) != "" || pseudoName(oid) != ""
+}
+
 func noInput(oid OID) error {
 	if name := pseudoName(oid); name != "" {
 		return pgerr.New(pgerr.FeatureNotSupported, "cannot accept a value of type %s", name)
