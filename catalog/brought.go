@@ -50,6 +50,10 @@ var brought = []feature{
 			"sherd.catalog.Database.prefixes", "sherd.catalog.Database.prefix_epoch", "sherd.catalog.Table.prefixes", "sherd.catalog.Table.prefix_epoch",
 		}, nil,
 	},
+	{
+		clusterversion.OperatorClasses, "operator classes of indexes",
+		[]protoreflect.FullName{"sherd.catalog.Index.classes"}, nil,
+	},
 }
 
 // option gives what tells whether a table has an option.

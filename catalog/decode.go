@@ -167,7 +167,7 @@ func (d *attNumDecoder) index(p *pb.Index) Index {
 	x := Index{
 		OID: p.GetOid(), Name: p.GetName(), StorageID: p.GetStorageId(), Columns: d.nums(p.GetColumns()), Unique: p.GetUnique(), Primary: p.GetPrimary(),
 		Comment: p.GetComment(), Expressions: p.GetExpressions(), Predicate: p.GetPredicate(), Include: d.nums(p.GetInclude()),
-		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()), Options: p.GetOptions(),
+		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()), Options: p.GetOptions(), Classes: p.GetClasses(),
 	}
 	for _, o := range p.GetOrder() {
 		x.Order = append(x.Order, KeyOrder(o))

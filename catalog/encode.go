@@ -135,7 +135,7 @@ func encodeIndex(x *Index) *pb.Index {
 	p := &pb.Index{
 		Oid: x.OID, Name: x.Name, StorageId: x.StorageID, Columns: encodeAttNums(x.Columns), Unique: x.Unique, Primary: x.Primary, Comment: x.Comment,
 		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include), NullsNotDistinct: x.NullsNotDistinct,
-		Global: x.Global, State: uint32(x.State), Options: x.Options,
+		Global: x.Global, State: uint32(x.State), Options: x.Options, Classes: x.Classes,
 	}
 	for _, o := range x.Order {
 		p.Order = append(p.Order, byte(o))

@@ -17,6 +17,7 @@ type Index struct {
 
 	Expressions []string   // SQL text of the key's expressions, in their order
 	Order       []KeyOrder // of each key column; empty is ascending, nulls last, for all
+	Classes     []OID      // operator classes of the key columns; 0, and empty for all, is the default one of the type
 	Predicate   string     // SQL text of WHERE, "" is none
 	Include     []int16    // INCLUDE columns, kept in the definition only
 	// NullsNotDistinct: nulls are equal to each other, for a unique index.
@@ -54,6 +55,14 @@ func (x *Index) OrderOf(i int) KeyOrder {
 	return 0
 }
 
+// ClassOf returns the operator class of key column i, 0 for the default one of its type.
+func (x *Index) ClassOf(i int) OID {
+	if i < len(x.Classes) {
+		return x.Classes[i]
+	}
+	return 0
+}
+
 // Secondary tells whether the index is kept by its own rule: it is none in primary key order.
 func (x *Index) Secondary() bool { return !x.Primary }
 
@@ -82,6 +91,7 @@ func (x *Index) clone() Index {
 	c.Columns = slices.Clone(x.Columns)
 	c.Expressions = slices.Clone(x.Expressions)
 	c.Order = slices.Clone(x.Order)
+	c.Classes = slices.Clone(x.Classes)
 	c.Include = slices.Clone(x.Include)
 	c.Options = maps.Clone(x.Options)
 	return c

@@ -41,6 +41,26 @@ func TestIndexFormat(t *testing.T) {
 	}
 }
 
+// classOps are those of laterOps with operator classes.
+func classOps() []op {
+	ops := laterOps()
+	ops[0].desc.(*Table).Indexes[0].Classes = []OID{4217, 0}
+	return ops
+}
+
+// TestIndexClassesFormat: operator classes of an index are kept.
+func TestIndexClassesFormat(t *testing.T) {
+	ops := classOps()
+	data, err := encodeBatch(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "index-classes.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, ops) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
 func TestIndexChecks(t *testing.T) {
 	for name, spoil := range map[string]func(*Index){
 		"no expression":        func(x *Index) { x.Expressions = nil },

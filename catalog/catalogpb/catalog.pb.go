@@ -2534,6 +2534,7 @@ type Index struct {
 	Global           bool                   `protobuf:"varint,13,opt,name=global,proto3" json:"global,omitempty"`
 	State            uint32                 `protobuf:"varint,14,opt,name=state,proto3" json:"state,omitempty"` // 0 public, 1 building
 	Options          map[string]string      `protobuf:"bytes,15,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Classes          []uint32               `protobuf:"varint,16,rep,packed,name=classes,proto3" json:"classes,omitempty"` // operator classes of the columns; 0 is the default one of the type, empty is 0 for all
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2669,6 +2670,13 @@ func (x *Index) GetState() uint32 {
 func (x *Index) GetOptions() map[string]string {
 	if x != nil {
 		return x.Options
+	}
+	return nil
+}
+
+func (x *Index) GetClasses() []uint32 {
+	if x != nil {
+		return x.Classes
 	}
 	return nil
 }
@@ -4594,7 +4602,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05match\x18\x04 \x01(\rR\x05match\x12\x1b\n" +
 	"\ton_update\x18\x05 \x01(\rR\bonUpdate\x12\x1b\n" +
 	"\ton_delete\x18\x06 \x01(\rR\bonDelete\x12%\n" +
-	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\xf7\x03\n" +
+	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\x91\x04\n" +
 	"\x05Index\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -4612,7 +4620,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x12nulls_not_distinct\x18\f \x01(\bR\x10nullsNotDistinct\x12\x16\n" +
 	"\x06global\x18\r \x01(\bR\x06global\x12\x14\n" +
 	"\x05state\x18\x0e \x01(\rR\x05state\x12;\n" +
-	"\aoptions\x18\x0f \x03(\v2!.sherd.catalog.Index.OptionsEntryR\aoptions\x1a:\n" +
+	"\aoptions\x18\x0f \x03(\v2!.sherd.catalog.Index.OptionsEntryR\aoptions\x12\x18\n" +
+	"\aclasses\x18\x10 \x03(\rR\aclasses\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x03\n" +

@@ -251,8 +251,11 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 	}
 	for i := range d.t.Indexes {
 		x := &d.t.Indexes[i]
-		if slices.Contains(x.Columns, col.AttNum) {
-			if err := checkIndexType(oid); err != nil {
+		for k, att := range x.Columns {
+			if att != col.AttNum {
+				continue
+			}
+			if err := d.checkIndexKey(oid, x.ClassOf(k)); err != nil {
 				return err
 			}
 		}
@@ -266,4 +269,17 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 		d.restored = d.restored || uses
 	}
 	return nil
+}
+
+// checkIndexKey refuses a type that an index cannot have, by itself or with an operator class of its own.
+func (d *draft) checkIndexKey(oid types.OID, class catalog.OID) error {
+	if err := checkIndexType(oid); err != nil {
+		return err
+	}
+	c, ok := pgcatalog.ClassByOID(class)
+	if !ok {
+		return nil
+	}
+	_, err := d.operatorClass(oid, []string{c.Name})
+	return err
 }

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -31,9 +32,11 @@ func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, er
 				return nil, err
 			}
 		}
-		if err := checkOperatorClass(oid, texts(el.Opclass)); err != nil {
+		class, err := d.operatorClass(oid, texts(el.Opclass))
+		if err != nil {
 			return nil, err
 		}
+		x.Classes = append(x.Classes, class)
 		order := catalog.KeyOrder(0)
 		desc := el.Ordering == pg_query.SortByDir_SORTBY_DESC
 		if desc {
@@ -46,6 +49,9 @@ func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, er
 	}
 	if !hasOrder(x.Order) {
 		x.Order = nil
+	}
+	if !slices.ContainsFunc(x.Classes, func(c catalog.OID) bool { return c != 0 }) {
+		x.Classes = nil
 	}
 	return names, nil
 }
@@ -101,21 +107,40 @@ func checkIndexType(oid types.OID) error {
 	return nil
 }
 
-// checkOperatorClass accepts the classes that order values as a type's own does.
-func checkOperatorClass(oid types.OID, names []string) error {
+// operatorClass finds the class that an index names for a key of some type; 0 is the type's default one. All classes that are accepted order values as
+// the default one does, since text is compared byte by byte; they are kept for what reads the definition.
+func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error) {
 	if len(names) == 0 {
-		return nil
+		return 0, nil
 	}
-	name := names[len(names)-1]
-	base, ok := strings.CutSuffix(strings.Replace(name, "_pattern_ops", "_ops", 1), "_ops")
-	of := pgcatalog.TypeByName("pg_catalog", base)
-	if !ok || of == nil {
-		return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`, strings.Join(names, "."))
+	name, qualified := names[len(names)-1], len(names) > 1
+	if qualified {
+		if schema := names[len(names)-2]; schema != "pg_catalog" {
+			if !catalog.IsBuiltinSchema(schema) && d.view.SchemaByName(d.Database, schema) == nil {
+				return 0, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, schema)
+			}
+			return 0, undefinedClass(names)
+		}
 	}
-	if of.OID != oid && !(isTextual(of.OID) && isTextual(oid)) {
-		return pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name, pgcatalog.FormatType(oid, -1))
+	class, ok := pgcatalog.ClassNamed(name)
+	if !ok {
+		return 0, undefinedClass(names)
 	}
-	return nil
+	usual := pgcatalog.SortOpsOf(oid)
+	switch {
+	case usual == nil || class.Type != usual.Type && !(class.Type == types.BPChar && isTextual(oid)):
+		return 0, pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name, pgcatalog.FormatType(oid, -1))
+	case class.Type != usual.Type || name == "record_image_ops":
+		return 0, pgerr.Unsupported(`operator class "%s" is not supported for data type %s`, name, pgcatalog.FormatType(oid, -1)).
+			WithHint("Leave the operator class out.")
+	case class.Default:
+		return 0, nil
+	}
+	return class.OID, nil
+}
+
+func undefinedClass(names []string) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`, strings.Join(names, "."))
 }
 
 // included reads INCLUDE.

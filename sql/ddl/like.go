@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -255,7 +256,7 @@ func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Inde
 		return out
 	}
 	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate && slices.Equal(own.Expressions, x.Expressions) &&
-		slices.Equal(own.Order, x.Order) && slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
+		slices.Equal(own.Order, x.Order) && slices.Equal(own.Classes, x.Classes) && slices.Equal(names(d.t, own.Columns), names(from, x.Columns))
 }
 
 func namesWholeRow(e query.Expr) bool {
@@ -291,6 +292,9 @@ func indexStmt(t *catalog.Table, x *catalog.Index) (*pg_query.IndexStmt, error) 
 			if x.Order[i]&catalog.KeyNullsFirst != 0 {
 				e.NullsOrdering = pg_query.SortByNulls_SORTBY_NULLS_FIRST
 			}
+		}
+		if class, ok := pgcatalog.ClassByOID(x.ClassOf(i)); ok {
+			e.Opclass = []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(class.Name)}
 		}
 		if att != 0 {
 			e.Name = t.ColumnByNum(att).Name

@@ -159,7 +159,7 @@ func (d *draft) usable(name string, loc int32) (*catalog.Index, error) {
 		return nil, cannot(`index "%s" contains expressions`)
 	case x.Predicate != "":
 		return nil, cannot(`"%s" is a partial index`)
-	case len(x.Order) > 0:
+	case len(x.Order) > 0 || len(x.Classes) > 0:
 		return nil, pgerr.New(pgerr.WrongObjectType, `index "%s" column number 1 does not have default sorting behavior`, x.Name).At(d.pos(loc)).
 			WithDetail("Cannot create a primary key or unique constraint using such an index.")
 	}

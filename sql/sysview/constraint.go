@@ -55,6 +55,9 @@ func pgIndex(b *builder) error {
 		classes, collations, options := make([]uint32, n), make([]uint32, n), make([]int16, n)
 		for i, c := range b.env.indexColumns(t, ix)[:n] {
 			classes[i], collations[i], options[i] = operatorClass(c.typ), c.coll, int16(ix.OrderOf(i))
+			if own := ix.ClassOf(i); own != 0 {
+				classes[i] = own
+			}
 		}
 		con, ready := t.ConstraintOf(ix.OID), ix.State == catalog.IndexPublic
 		r := b.row().oid("indexrelid", ix.OID).oid("indrelid", t.OID).int("indnatts", int64(n+len(ix.Include))).int("indnkeyatts", int64(n)).

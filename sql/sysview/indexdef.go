@@ -29,7 +29,7 @@ func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 		return names[column-1], true
 	}
 	for i := range keys {
-		keys[i] += orderText(ix.OrderOf(i))
+		keys[i] += classText(ix.ClassOf(i)) + orderText(ix.OrderOf(i))
 	}
 	schema, _ := n.SchemaName(t.Schema)
 	visible := pretty && n.first([]string{t.Name}, n.relationIn) == t.OID
@@ -81,6 +81,15 @@ func uniqueText(t *catalog.Table, c *catalog.Constraint) string {
 		out += " INCLUDE (" + strings.Join(includedNames(t, ix), ", ") + ")"
 	}
 	return out
+}
+
+// classText is an operator class that is not the default one of its column's type.
+func classText(class catalog.OID) string {
+	name, ok := opClassName(operatorClasses(), class)
+	if class == 0 || !ok {
+		return ""
+	}
+	return " " + builtin.QuoteIdent(name)
 }
 
 func orderText(o catalog.KeyOrder) string {
