@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/cluster/failure"
@@ -18,6 +19,7 @@ import (
 type handle struct {
 	of       *Transaction
 	fragment txn.FragmentID
+	holding  atomic.Bool // a request to hold was not answered
 
 	mu      sync.Mutex
 	options exec.TransactionOptions // guarded by mu
@@ -393,6 +395,9 @@ func (x *handle) Hold(ctx context.Context, req storage.HoldRequest) error {
 	if err == nil {
 		err = p.Hold(ctx, req)
 	}
+	if err != nil && cutOff(err) {
+		x.holding.Store(true)
+	}
 	if err != nil && (moved(err) || storage.StageLost(err)) {
 		return txn.NewLost(x.fragment, true)
 	}
@@ -409,7 +414,40 @@ func (x *handle) HoldComplete(ctx context.Context) error {
 }
 
 func (x *handle) unhold(ctx context.Context) error {
-	return x.of.host.ask(ctx, x.fragment, func(l leader) error { return l.Unhold(ctx, x.of.id) })
+	ask := func(do func(leader) error) error { return x.of.host.ask(ctx, x.fragment, do) }
+	if x.holding.Load() {
+		if err := unholdUntilGone(ctx, x.of.id, ask); err != nil {
+			return txn.Unanswered(x.of.id, err)
+		}
+		return nil
+	}
+	return ask(func(l leader) error { return l.Unhold(ctx, x.of.id) })
+}
+
+// unholdUntilGone drops what a request to hold that was not answered has put into the log, or will: it may be at work at
+// the leader still. The stage is ended, so that a request that has not begun finds none, and the leader is asked until
+// nothing of the transaction is in progress there.
+func unholdUntilGone(ctx context.Context, id txn.ID, ask func(func(leader) error) error) error {
+	ctx, cancel := decisive(ctx)
+	defer cancel()
+	for pause := (patience{}); ; {
+		var out txn.Outcome
+		err := ask(func(l leader) (err error) {
+			if err = l.End(ctx, id); err == nil {
+				err = l.Unhold(ctx, id)
+			}
+			if err == nil {
+				out, _, err = l.Recall(ctx, id)
+			}
+			return err
+		})
+		if err != nil || out != txn.InProgress {
+			return err
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // Detach leaves what is held to the log.

@@ -103,12 +103,14 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 		err = t.host.cfg.Catalog.Hold(ctx, t.id, t.change, home)
 	}
 	if err != nil {
-		t.drop(context.WithoutCancel(ctx), home, others)
+		if dropped := t.drop(context.WithoutCancel(ctx), home, others); pgerr.Is(dropped, pgerr.StatementCompletionUnknown) {
+			return dropped // it may be held
+		}
 		return err
 	}
 	if len(r.Writers) > 1 {
 		if err = h.HoldComplete(ctx); err != nil && !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
-			t.drop(context.WithoutCancel(ctx), home, others)
+			_ = t.drop(context.WithoutCancel(ctx), home, others)
 			return err
 		}
 	}
@@ -140,8 +142,8 @@ func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
 	return nil
 }
 
-// drop undoes a hold that did not come to stand, the home first. What fails here is left to those who ask the home. Called with mu held.
-func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []part) {
+// drop undoes a hold that did not come to stand, the home first, whose error it returns. What fails here is left to those who ask the home. Called with mu held.
+func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []part) error {
 	h := t.parts[home]
 	h.Rollback()
 	err := h.unhold(ctx)
@@ -156,6 +158,7 @@ func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []pa
 		}
 		p.Detach()
 	}
+	return err
 }
 
 // Held lists the transactions held in a database, in the order of their names.

@@ -3,7 +3,10 @@ package cluster
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,4 +308,67 @@ func TestCommitPreparedWithoutAnswer(t *testing.T) {
 	if _, err := commitUntilAnswered(t.Context(), id, none, lost); !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		t.Errorf("no answer at all: %v", err)
 	}
+}
+
+// TestHoldThatComesLate: a request of PREPARE TRANSACTION that was not answered puts its entry into the log after the
+// prepared transaction was dropped. It is dropped as well.
+func TestHoldThatComesLate(t *testing.T) {
+	dir := t.TempDir()
+	c := openCatalog(t, dir)
+	reached, resume, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	armed := atomic.Bool{}
+	h, err := Open(t.Context(), Config{
+		Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 1, Catalog: c,
+		Clock: txn.NewClock(time.Now, time.Minute), Logger: slog.New(slog.DiscardHandler),
+		Storage: storage.Config{Fault: func(step string) {
+			switch {
+			case step == "hold.before" && armed.CompareAndSwap(true, false):
+				close(reached)
+				<-resume
+			case step == "held.dropped":
+				select {
+				case ended <- struct{}{}:
+				default:
+				}
+			}
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	fragments, err := h.fragmentsOf(catalog.PostgresDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := fragments[0]
+	x := h.Begin().(*Transaction)
+	put(t, x, fragments[:1], heldKey(1))
+	armed.Store(true)
+	held := make(chan error, 1)
+	go func() {
+		held <- x.parts[home].Hold(t.Context(), storage.HoldRequest{
+			HoldRequest: txn.HoldRequest{GID: "late", Database: catalog.PostgresDB, At: time.Now()}, Home: home, Writers: fragments[:1],
+		})
+	}()
+	<-reached
+	r, err := h.Replica(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := make(chan error, 1)
+	go func() {
+		dropped <- unholdUntilGone(t.Context(), x.ID(), func(do func(leader) error) error { return do(localLeader{r, h}) })
+	}()
+	<-ended // once, and there was nothing to drop
+	close(resume)
+	if err := errors.Join(<-held, <-dropped); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := h.Held(t.Context(), catalog.PostgresDB); err != nil || len(all) != 0 {
+		t.Fatalf("prepared after it was dropped: %v, %v", all, err)
+	}
+	y := h.Begin().(*Transaction)
+	put(t, y, fragments[:1], heldKey(1)) // the row is free
+	y.Rollback()
 }
