@@ -176,7 +176,7 @@ func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 // typeCast is CAST and ::.
 func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 	target, typmod, err := s.typeName(c.TypeName)
-	if pgerr.Is(err, pgerr.UndefinedObject) {
+	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
 		if columns := s.rowTypeOf(c.TypeName); columns != nil {
 			return s.rowCast(c, columns)
 		}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -32,6 +33,23 @@ func (s *scope) rowTypeOf(t *pg_query.TypeName) []query.Column {
 		}
 	}
 	return nil
+}
+
+// namesRowType reports whether a name is that of a table's row type or of its array type.
+func (s *scope) namesRowType(t *pg_query.TypeName) bool {
+	if s.ctx.Catalog == nil {
+		return false
+	}
+	if s.rowTypeOf(&pg_query.TypeName{Names: t.Names}) != nil {
+		return true
+	}
+	names := nodeStrings(t.Names)
+	bare, ok := strings.CutPrefix(names[len(names)-1], "_")
+	if !ok {
+		return false
+	}
+	element := append(slices.Clip(t.Names[:len(t.Names)-1]), pg_query.MakeStrNode(bare))
+	return s.rowTypeOf(&pg_query.TypeName{Names: element}) != nil
 }
 
 func liveColumns(columns []query.Column) []query.Column {

@@ -53,6 +53,10 @@ func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
 	default:
 		return 0, 0, s.errorf(t.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", shown)
 	}
+	if typ == nil && s.namesRowType(t) {
+		return 0, 0, s.unsupported(t.Location, "columns and arrays of the row type of a table are not supported").
+			WithHint("Use jsonb: to_jsonb() makes a document of a row, jsonb_populate_record() a row of a document.")
+	}
 	if typ == nil {
 		if len(t.ArrayBounds) > 0 {
 			shown += "[]"

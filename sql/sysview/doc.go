@@ -5,10 +5,11 @@
 // Everything that only the session or the cluster knows comes through Env. The package reads no clock, takes no lock and reaches no fragment
 // by itself.
 //
-// Some objects have no number in the catalog. Their OIDs are computed, beyond those that are ever allotted:
+// Some objects have no number in the catalog. Their OIDs are computed, beyond those that are allotted to 2^28 objects, and below 2^31, since some clients
+// read an OID as a signed number; only those of columns' defaults pass that bound, after 671,088 objects:
 //
-//	row type of a table        1<<31 | OID of the table
-//	its array type             3<<30 | OID of the table
+//	row type of a table        1<<28 | OID of the table
+//	its array type             1<<29 | OID of the table
 //	a column's default         1<<30 | OID of the table · 1600 + column
 //	the sharding constraint    1<<30 | OID of the table · 1600
 //

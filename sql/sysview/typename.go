@@ -12,8 +12,8 @@ import (
 
 // Computed OIDs; see doc.go.
 const (
-	rowTypeBit   = 1 << 31
-	arrayTypeBit = 3 << 30
+	rowTypeBit   = 1 << 28
+	arrayTypeBit = 1 << 29
 	partBit      = 1 << 30
 	partColumns  = 1600 // columns that a table may have
 )
@@ -38,10 +38,13 @@ func partOf(oid uint32) (table uint32, column int16, ok bool) {
 
 // tableOfType gives the table whose row type, or the array of it, has the OID.
 func tableOfType(oid uint32) (table uint32, array, ok bool) {
-	if oid&rowTypeBit == 0 {
-		return 0, false, false
+	switch oid >> 28 {
+	case 1:
+		return oid &^ rowTypeBit, false, true
+	case 2:
+		return oid &^ arrayTypeBit, true, true
 	}
-	return oid &^ arrayTypeBit, oid&arrayTypeBit == arrayTypeBit, true
+	return 0, false, false
 }
 
 // typeIn finds a type by its pg_type name in a schema; 0 is none.
