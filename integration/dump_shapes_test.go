@@ -208,3 +208,48 @@ func startPostgres(t *testing.T) string {
 	})
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", port)
 }
+
+// TestDumpAll carries roles, databases and what sessions of them begin with from one cluster to another.
+func TestDumpAll(t *testing.T) {
+	need(t, []string{"postgresql-client"}, "pg_dumpall", "--version")
+	start := func() *dumpTest {
+		p, err := Start(binary, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		return &dumpTest{t: t, url: p.URL}
+	}
+	dump := func(d *dumpTest) (text []byte, sorted string) {
+		text = d.run(nil, "pg_dumpall", "-d", d.url)
+		lines := strings.Split(dumpKey.ReplaceAllString(string(text), ""), "\n")
+		slices.Sort(lines)
+		return text, strings.Join(lines, "\n")
+	}
+	from, to := start(), start()
+	from.psql([]byte(`
+		CREATE ROLE app LOGIN PASSWORD 'secret' CONNECTION LIMIT 5 VALID UNTIL '2030-01-01';
+		CREATE ROLE reader NOINHERIT;
+		COMMENT ON ROLE app IS 'the application';
+		ALTER ROLE app SET work_mem = '8MB';
+		CREATE DATABASE shop OWNER app;
+		ALTER DATABASE shop SET statement_timeout = '1min';
+		ALTER DATABASE shop CONNECTION LIMIT 7;
+		COMMENT ON DATABASE shop IS 'what is sold';
+		\c shop
+		CREATE SCHEMA app AUTHORIZATION app;
+		CREATE TABLE app.orders (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'Customer');
+		INSERT INTO app.orders VALUES ('orders/1$', '{"Customer":"customers/1-A"}');
+		ALTER TABLE app.orders OWNER TO app;
+	`), from.url)
+	text, want := dump(from)
+	// Each cluster has its superuser already.
+	to.psql([]byte(strings.Replace(string(text), "CREATE ROLE postgres;\n", "", 1)), to.url)
+	if _, got := dump(to); got != want {
+		t.Errorf("the dump of what was restored differs: %s", firstDifference(got, want))
+	}
+	validated := to.psql(nil, to.at("shop"), "-At", "-c", "SELECT validated FROM sherd.policies; SELECT * FROM sherd.check() WHERE NOT ok")
+	if validated != "t\n" {
+		t.Errorf("after the restore: %s", validated)
+	}
+}
