@@ -72,7 +72,7 @@ func (d *dumpTest) psql(script []byte, database string, args ...string) string {
 // dumpStates are questions about a database whose answers must be the same after a restore.
 var dumpStates = map[string]string{
 	"policies":   "SELECT * FROM sherd.policies ORDER BY collection::text",
-	"segments":   "SELECT collection, segment, lower, upper FROM sherd.segments ORDER BY collection::text, lower NULLS FIRST",
+	"segments":   "SELECT collection, segment, lower, upper, automatic FROM sherd.segments ORDER BY collection::text, lower NULLS FIRST",
 	"prefixes":   "SELECT prefix, first_bucket, end_bucket, elsewhere, documents FROM sherd.prefixes ORDER BY 1",
 	"indexes":    "SELECT collection, index, scope FROM sherd.indexes ORDER BY collection::text, index::text",
 	"former ids": "SELECT f.*, m.id FROM pg_forwarding.of_1 f, moved m WHERE m.id = f.old ORDER BY 1",

@@ -121,6 +121,15 @@ func TestRangeBeforeKey(t *testing.T) {
 	a.want("ALTER TABLE r ADD PRIMARY KEY (a, b)", "ALTER TABLE")
 	a.want(splits, split)
 
+	// The balancer may merge what it has split, and nothing else.
+	a.want("CREATE TABLE auto (id int PRIMARY KEY) WITH (shard_by = 'range', shard_splits = '10', shard_auto_splits = '{20,10}')", "CREATE TABLE")
+	const automatic = "SELECT lower, automatic FROM sherd.segments WHERE collection = 'auto'::regclass ORDER BY lower NULLS FIRST"
+	a.want(automatic, "null|f\n10|f\n20|t\nSELECT 3")
+	a.want("SELECT unnest(reloptions) FROM pg_class WHERE relname = 'auto'", "shard_auto_splits={20}\nshard_by=range\nshard_splits={10}\nSELECT 3")
+	a.want("ALTER TABLE auto DROP CONSTRAINT auto_pkey; ALTER TABLE auto ADD PRIMARY KEY (id)", "ALTER TABLE\nALTER TABLE")
+	a.want(automatic, "null|f\n10|f\n20|t\nSELECT 3")
+	a.want("CREATE TABLE bad (id int PRIMARY KEY) WITH (shard_auto_splits = '1')", `option "shard_auto_splits" needs shard_by = 'range' (SQLSTATE 22023)`)
+
 	// Keys that their own text does not say.
 	a.want("CREATE TABLE s (a text, b int) WITH (shard_by = 'range', shard_splits = '{\"key:\\\\x61\",\"key:\\\\x61ff\"}')",
 		"NOTICE: the rows of \"s\" lie by ranges when the table has a primary key\nCREATE TABLE")

@@ -11,15 +11,17 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Sherd's own storage parameters, beside those of the sharding policy.
 const (
-	optionDocument = "document"     // names the document column
-	optionAnchors  = "anchors"      // whether $ means something in keys
-	optionAnchorBy = "anchor_by"    // field that new ids are anchored to
-	optionKeyOrder = "pk_order"     // off: no index in primary key order
-	optionSplits   = "shard_splits" // of a new range table: the keys at which its segments begin; not kept
+	optionDocument = "document"             // names the document column
+	optionAnchors  = "anchors"              // whether $ means something in keys
+	optionAnchorBy = "anchor_by"            // field that new ids are anchored to
+	optionAuto     = types.OptionAutoSplits // like shard_splits, for segments that the balancer may merge again
+	optionKeyOrder = "pk_order"             // off: no index in primary key order
+	optionSplits   = types.OptionSplits     // of a new range table: the keys at which its segments begin; not kept
 )
 
 var policyOptions = []string{shardmap.OptionBy, shardmap.OptionRange, shardmap.OptionMutable}
@@ -80,6 +82,7 @@ var rules = map[string]optionRule{
 	optionSplits:                            {textOption, 0, 0},
 	catalog.PrefixOption:                    {textOption, 0, 0},
 	optionFormer:                            {textOption, 0, 0},
+	optionAuto:                              {textOption, 0, 0},
 }
 
 // readOptions reads WITH (…), SET (…) and RESET (…).
@@ -257,7 +260,7 @@ func (d *draft) keepOptions() {
 	for _, name := range d.options.reset {
 		delete(d.t.Options, name)
 	}
-	for _, name := range append([]string{optionSplits, optionFormer, catalog.PrefixOption}, policyOptions...) {
+	for _, name := range append([]string{optionSplits, optionAuto, optionFormer, catalog.PrefixOption}, policyOptions...) {
 		delete(d.t.Options, name)
 	}
 	maps.Copy(d.t.Options, d.pending)

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
@@ -26,10 +28,11 @@ func (d *draft) wantsRange() bool {
 // settleSegments makes the segments of what becomes a range table, and takes away those of what is none any more; the rows are stored again then.
 func (d *draft) settleSegments() error {
 	was := len(d.t.Segments) > 0
-	splits, given := d.option(optionSplits)
 	if !d.wantsRange() {
-		if d.options.set[optionSplits] != "" {
-			return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, optionSplits, shardmap.OptionBy, shardmap.RangeTable)
+		for _, name := range splitOptions {
+			if d.options.set[name] != "" {
+				return pgerr.New(pgerr.InvalidParameterValue, `option "%s" needs %s = '%s'`, name, shardmap.OptionBy, shardmap.RangeTable)
+			}
 		}
 		d.t.Segments, d.restored = nil, d.restored || was
 		return nil
@@ -39,8 +42,8 @@ func (d *draft) settleSegments() error {
 	}
 	switch {
 	case d.t.PrimaryKey() == nil:
-		return d.postponeRange(splits, given)
-	case was && d.options.set[optionSplits] != "":
+		return d.postponeRange()
+	case was && d.options.set[optionSplits]+d.options.set[optionAuto] != "":
 		return pgerr.Unsupported(`option "%s" of a table that has segments is not supported`, optionSplits).
 			WithHint("Use sherd.split_segment('%s', key).", d.t.Name)
 	case was && !d.keyStands():
@@ -49,29 +52,43 @@ func (d *draft) settleSegments() error {
 	case was:
 		return nil
 	}
-	starts, err := d.splitKeys(splits)
-	if err != nil {
-		return err
+	var starts [2][][]byte
+	for i, name := range splitOptions {
+		splits, _ := d.option(name)
+		var err error
+		if starts[i], err = d.splitKeys(splits); err != nil {
+			return err
+		}
 	}
-	d.t.Segments, err = NewSegments(d.change, starts)
-	d.restored = true
+	segments, err := NewSegments(d.change, slices.Concat(starts[0], starts[1]))
+	for i := range segments {
+		is := func(key []byte) bool { return bytes.Equal(key, segments[i].Start) }
+		segments[i].Automatic = slices.ContainsFunc(starts[1], is) && !slices.ContainsFunc(starts[0], is)
+	}
+	d.t.Segments, d.restored = segments, true
 	return err
 }
 
+// splitOptions are the storage parameters that say where segments begin: by a user, and by the balancer.
+var splitOptions = [...]string{optionSplits, optionAuto}
+
 // postponeRange keeps the parameters of a range table until it has a primary key. A range table whose key is dropped waits for the next one.
-func (d *draft) postponeRange(splits string, given bool) error {
+func (d *draft) postponeRange() error {
+	d.pending = map[string]string{}
+	for _, name := range splitOptions {
+		if splits, given := d.option(name); given {
+			d.pending[name] = splits
+		}
+	}
 	if len(d.t.Segments) > 0 {
 		if d.keyDropped() {
-			splits, given = splitsText(d.was), len(d.was.Segments) > 1
+			d.pending = types.SplitOptions(splitColumns(d.was), d.was.Segments)
 		}
 		d.t.Segments, d.restored = nil, true
 	} else if d.touches(shardmap.OptionBy) {
 		d.notice(pgerr.SuccessfulCompletion, `the rows of "%s" lie by ranges when the table has a primary key`, d.t.Name)
 	}
-	d.pending = map[string]string{shardmap.OptionBy: shardmap.RangeTable}
-	if given {
-		d.pending[optionSplits] = splits
-	}
+	d.pending[shardmap.OptionBy] = shardmap.RangeTable
 	return nil
 }
 
@@ -160,15 +177,6 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 		out = append(out, types.KeyColumn{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
 	}
 	return out
-}
-
-// splitsText prints where the segments of a table begin, as option shard_splits has it.
-func splitsText(t *catalog.Table) string {
-	var starts [][]byte
-	for _, s := range t.Segments[1:] {
-		starts = append(starts, s.Start)
-	}
-	return types.SplitKeysText(splitColumns(t), starts)
 }
 
 // KeyInSegments is SegmentKey of a table that must be a range table.

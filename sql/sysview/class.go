@@ -153,7 +153,7 @@ const pageSize = 8192
 
 // ownOptions are the storage parameters of tables and indexes that PostgreSQL does not have.
 var ownOptions = map[string]bool{
-	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, "shard_splits": true,
+	shardmap.OptionBy: true, shardmap.OptionRange: true, shardmap.OptionMutable: true, types.OptionSplits: true, types.OptionAutoSplits: true,
 	"document": true, "anchors": true, "anchor_by": true, "pk_order": true, "counters": true, "scope": true, "former_ids": true, catalog.PrefixOption: true,
 }
 
@@ -173,8 +173,8 @@ func (n *Names) printOptions(options map[string]string) []string {
 func (n *Names) relOptions(t *catalog.Table) []string {
 	options := map[string]string{}
 	maps.Copy(options, t.Options)
-	if len(t.Segments) > 1 {
-		options["shard_splits"] = splitsText(t)
+	if len(t.Segments) > 0 {
+		maps.Copy(options, types.SplitOptions(splitColumns(t), t.Segments))
 	}
 	if len(t.Prefixes) > 0 && t.ForwardingOf == 0 {
 		options[catalog.PrefixOption] = n.Database.PrefixText()

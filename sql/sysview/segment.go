@@ -57,15 +57,6 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 	return out
 }
 
-// splitsText prints where the segments of a range table begin, as shard_splits in WITH reads it.
-func splitsText(t *catalog.Table) string {
-	var starts [][]byte
-	for _, s := range t.Segments[1:] {
-		starts = append(starts, s.Start)
-	}
-	return types.SplitKeysText(splitColumns(t), starts)
-}
-
 // SegmentNames gives the names of the segments of a range table whose rows are in a set of buckets.
 func SegmentNames(t *catalog.Table, set shardmap.BucketSet) (out []string) {
 	for i := range t.Segments {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 )
 
 // KeyColumn is a column of a primary key.
@@ -66,8 +67,31 @@ func exactSplitKey(columns []KeyColumn, key []byte) string {
 	return rawKey + hex.EncodeToString(key)
 }
 
-// SplitKeysText prints the keys at which segments begin as an array of texts, each of which ParseSplitKey reads as the same key again.
-func SplitKeysText(columns []KeyColumn, starts [][]byte) string {
+// Names of the storage parameters that say where the segments of a range table begin: by a user, and by the balancer, which may merge these again.
+const (
+	OptionSplits     = "shard_splits"
+	OptionAutoSplits = "shard_auto_splits"
+)
+
+// SplitOptions returns the storage parameters of which a table without rows gets these segments.
+func SplitOptions(columns []KeyColumn, segments shardmap.Segments) map[string]string {
+	starts := map[string][][]byte{}
+	for _, s := range segments[min(1, len(segments)):] {
+		name := OptionSplits
+		if s.Automatic {
+			name = OptionAutoSplits
+		}
+		starts[name] = append(starts[name], s.Start)
+	}
+	out := map[string]string{}
+	for name, keys := range starts {
+		out[name] = splitKeysText(columns, keys)
+	}
+	return out
+}
+
+// splitKeysText prints the keys at which segments begin as an array of texts, each of which ParseSplitKey reads as the same key again.
+func splitKeysText(columns []KeyColumn, starts [][]byte) string {
 	texts := make([]Datum, len(starts))
 	for i, key := range starts {
 		texts[i] = NewText(exactSplitKey(columns, key))

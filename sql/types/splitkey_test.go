@@ -31,7 +31,7 @@ func TestSplitKeysText(t *testing.T) {
 		{two, key(two, "m/n"), ""},
 		{two, key(two, "m"), "{m}"},
 	} {
-		text := SplitKeysText(x.columns, [][]byte{x.key})
+		text := splitKeysText(x.columns, [][]byte{x.key})
 		if x.want != "" && text != x.want {
 			t.Errorf("%x is printed as %s, want %s", x.key, text, x.want)
 		}

@@ -38,7 +38,7 @@ CREATE TABLE events (device int, at timestamptz, v float8, PRIMARY KEY (device, 
 INSERT INTO events SELECT i % 30, '2026-01-01Z'::timestamptz + i * interval '1 hour', i FROM generate_series(1, 90) i;
 CREATE TABLE people (id text PRIMARY KEY, doc jsonb) WITH (shard_by = 'range', shard_splits = '{eu/,eu0,"a,b"," x","it''s","\"q\\"}');
 INSERT INTO people SELECT r || '/' || i, '{}' FROM unnest(ARRAY['asia', 'eu', 'us']) r, generate_series(1, 10) i;
-CREATE TABLE hashes (h bytea PRIMARY KEY) WITH (shard_by = 'range', shard_splits = '\x40,\x80');
+CREATE TABLE hashes (h bytea PRIMARY KEY) WITH (shard_by = 'range', shard_splits = '\x40,\x80', shard_auto_splits = '\xc0');
 INSERT INTO hashes SELECT decode(md5(i::text), 'hex') FROM generate_series(1, 20) i;
 
 -- ids: anchors, rules for prefixes, documents that are named or that are none
