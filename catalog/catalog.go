@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
 )
@@ -75,7 +75,7 @@ func (c *Catalog) open() error {
 		RestoreOnStart: true, SnapshotThreshold: o.SnapshotThreshold, Logger: o.Logger,
 	}
 	if o.Transport != nil {
-		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		if err := dirsync.Make(o.Dir); err != nil {
 			return err
 		}
 		if err := c.machine.openMarked(filepath.Join(o.Dir, markFile), &g); err != nil {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/sherddb/sherd/internal/dirsync"
 )
 
 // DirFormat is the format of data directories that this release writes (V5). Older ones are read; newer ones are refused.
@@ -44,7 +46,7 @@ func OpenDataDir(path, product string, fresh func(certs string) (Identity, error
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := dirsync.Make(path); err != nil {
 		return nil, fmt.Errorf("cannot make the data directory: %w", err)
 	}
 	// Nothing is written, not even the lock, before it is clear that the directory is ours or empty.
@@ -205,7 +207,7 @@ func (d *DataDir) writeVersion(v dirVersion) error {
 		err = os.Rename(d.Join(versionTemp), d.Join(versionFile))
 	}
 	if err == nil {
-		err = syncDir(d.Path)
+		err = dirsync.Sync(d.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write to the data directory: %w", err)
@@ -223,15 +225,6 @@ func writeFileSynced(path string, data []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncDir makes a rename in a directory durable.
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // newUUID makes a random UUID (version 4).

@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/cluster/balance"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -288,9 +289,14 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 		h.meters.Delete(id)
 		h.closings.Delete(id)
 		h.heard.Delete(id)
-		errs = append(errs, r.Close(), os.RemoveAll(h.folder(id)), h.log.Forget(uint64(id)))
+		errs = append(errs, r.Close(), h.removeFolder(id), h.log.Forget(uint64(id)))
 	}
 	return errors.Join(errs...)
+}
+
+// removeFolder returns when the folder is gone for good: one that comes back after a power loss would be without its log.
+func (h *Host) removeFolder(id txn.FragmentID) error {
+	return errors.Join(os.RemoveAll(h.folder(id)), dirsync.Sync(h.cfg.Dir))
 }
 
 // forgetDropped finishes what a crash has left of dropUnwanted: a log whose replica's folder is gone. The folder is there

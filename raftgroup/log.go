@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/segment"
+	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/raftlog"
 )
 
@@ -27,7 +28,7 @@ func openLog(o *Options) (logStore, error) {
 	if o.Device == nil {
 		return openWAL(o, dir)
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := dirsync.Make(o.Dir); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -41,7 +42,7 @@ func openLog(o *Options) (logStore, error) {
 }
 
 func openWAL(o *Options, dir string) (*wal.WAL, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	filer := segment.NewFiler(dir, newVFS())
@@ -74,7 +75,7 @@ func moveLog(o *Options, dir string) error {
 		return err
 	}
 	moved := filepath.Join(o.Dir, movedDir)
-	if err := errors.Join(os.Rename(dir, moved), syncDir(o.Dir)); err != nil {
+	if err := errors.Join(os.Rename(dir, moved), dirsync.Sync(o.Dir)); err != nil {
 		return err
 	}
 	return os.RemoveAll(moved)
@@ -160,13 +161,4 @@ func (l *replacing) StoreLogs(logs []*raft.Log) error {
 		}
 	}
 	return l.Group.StoreLogs(logs)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/sherddb/sherd/internal/dirsync"
 )
 
 // disk is the file system as a device uses it. The tests have one that loses what was not synced and fails at
@@ -46,7 +48,7 @@ type osDisk struct{}
 type osFile struct{ *os.File }
 
 func (osDisk) lock(dir string) (io.Closer, error) {
-	if err := makeDir(dir); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -58,21 +60,6 @@ func (osDisk) lock(dir string) (io.Closer, error) {
 		return nil, errInUse
 	}
 	return f, nil
-}
-
-// makeDir makes dir and the directories above it that are missing. Their names are on disk when it returns.
-func makeDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil || !os.IsNotExist(err) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDir(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
-		return err
-	}
-	return osDisk{}.syncDir(parent)
 }
 
 func (osDisk) list(dir string) (names []string, err error) {
@@ -109,14 +96,7 @@ func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 
 func (osDisk) remove(path string) error { return os.Remove(path) }
 
-func (osDisk) syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+func (osDisk) syncDir(dir string) error { return dirsync.Sync(dir) }
 
 func (osDisk) hasRoom(dir string, n int64) bool { return roomFor(dir, n) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -26,7 +27,7 @@ const cleanFile = "CLEAN"
 
 func openBadger(cfg *Config) (*badger.DB, error) {
 	dir := filepath.Join(cfg.Dir, "data")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	opt := badger.DefaultOptions(dir).
@@ -64,7 +65,7 @@ func openBadger(cfg *Config) (*badger.DB, error) {
 
 // lockDir takes the replica's directory for this process.
 func lockDir(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -86,7 +87,7 @@ func dropMemtables(dir string) error {
 		if err := os.Remove(clean); err != nil {
 			return err
 		}
-		return syncDir(dir)
+		return dirsync.Sync(dir)
 	}
 	mems, err := filepath.Glob(filepath.Join(dir, "data", "*.mem"))
 	if err != nil {
@@ -130,16 +131,7 @@ func markClean(dir string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return dirsync.Sync(dir)
 }
 
 // kvBatch collects the keys of applied entries and writes them to Badger. It is not atomic, and need not be: readers are

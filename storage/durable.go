@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/dirsync"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -130,7 +131,7 @@ func writeFile(path string, content []byte) error {
 		err = os.Rename(tmp, path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = dirsync.Sync(filepath.Dir(path))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/dirsync"
 )
 
 // markerStore is the raft.SnapshotStore of a fragment (S3): a snapshot is a marker, index and configuration, and no copy of
@@ -29,7 +30,7 @@ type marker struct {
 
 func newMarkerStore(dir string, r *Replica) (*markerStore, error) {
 	s := &markerStore{dir: dir, r: r}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	metas, err := s.List()
@@ -102,7 +103,7 @@ func (s *markerStore) settle() error {
 	if err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return dirsync.Sync(s.dir)
 }
 
 func (s *markerStore) received() bool {

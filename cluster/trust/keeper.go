@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sherddb/sherd/internal/dirsync"
 )
 
 const (
@@ -55,7 +57,7 @@ func OpenKeeper(dir string, now func() time.Time) (*Keeper, error) {
 
 // CreateKeeper writes a node's first certificate and roots.
 func CreateKeeper(dir string, key Key, chain Chain, roots *Roots, now func() time.Time) (*Keeper, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	k := &Keeper{dir: dir, now: now}
@@ -197,7 +199,7 @@ func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
 	if text, err = a.Marshal(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return nil, err
 	}
 	return a, writePrivate(path, text)
@@ -243,7 +245,7 @@ func PendingKey(dir string) (Key, error) {
 	if text, err = marshalKey(key.ec); err != nil {
 		return Key{}, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := dirsync.Make(dir); err != nil {
 		return Key{}, err
 	}
 	return key, writePrivate(path, text)

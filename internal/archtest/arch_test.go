@@ -26,12 +26,12 @@ var mayImport = map[string][]string{
 	"integration/fault":    {"integration", "integration/workload", "internal/faultnet"},
 	"integration/history":  {},
 	"integration/workload": {"integration/history"},
-	"raftlog":              {},
-	"raftgroup":            {"raftlog", "internal/sparse", "txn/rule"},
+	"raftlog":              {"internal/dirsync"},
+	"raftgroup":            {"raftlog", "internal/dirsync", "internal/sparse", "txn/rule"},
 	"txn":                  {"shardmap", "txn/rule"},
 	"txn/rule":             {},
-	"storage":              {"shardmap", "txn", "txn/rule", "raftgroup", "raftlog", "internal/clusterversion", "internal/sparse"},
-	"catalog":              {"shardmap", "internal/clusterversion", "internal/sparse", "raftgroup", "catalog/catalogpb"},
+	"storage":              {"shardmap", "txn", "txn/rule", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "internal/sparse"},
+	"catalog":              {"shardmap", "internal/clusterversion", "internal/dirsync", "internal/sparse", "raftgroup", "catalog/catalogpb"},
 	"sql/types":            {"jsonb", "jsonb/jsonpath", "shardmap"},
 	"sql/pgcatalog":        {},
 	"sql/query":            {"catalog", "sql/pgcatalog", "sql/types"},
@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"sql/sysview":          {"catalog", "shardmap", "sql/analyze", "sql/builtin", "sql/pgcatalog", "sql/settings", "sql/types"},
 	"sql":                  {"catalog", "internal/recent", "internal/scramsecret", "jsonb", "shardmap", "sql/advice", "sql/analyze", "sql/builtin", "sql/copydata", "sql/ddl", "sql/exec", "sql/forward", "sql/locks", "sql/parse", "sql/pgcatalog", "sql/plan", "sql/query", "sql/refint", "sql/settings", "sql/sysview", "sql/types", "sql/verify", "txn"},
 	"pgwire":               {"internal/scramsecret", "sql", "sql/types"},
-	"cluster/trust":        {},
+	"cluster/trust":        {"internal/dirsync"},
 	"cluster/nodepb":       {},
 	"cluster/door":         {"cluster/nodepb", "cluster/trust"},
 	"cluster/join":         {"cluster/door", "cluster/nodepb", "cluster/trust"},
@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"cluster/heat":         {},
 	"cluster/stopped":      {"catalog", "raftlog", "sql/exec", "sql/verify", "storage", "txn"},
 	"cluster/move":         {"catalog", "internal/clusterversion", "shardmap", "sql/exec", "sql/plan", "sql/query", "storage", "txn"},
-	"cluster":              {"catalog", "cluster/balance", "cluster/door", "cluster/failure", "cluster/heat", "cluster/move", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftgroup", "raftlog", "internal/clusterversion", "shardmap", "shardmap/balance", "sql/exec", "sql/plan", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
+	"cluster":              {"catalog", "cluster/balance", "cluster/door", "cluster/failure", "cluster/heat", "cluster/move", "cluster/nodepb", "cluster/presence", "cluster/remote", "raftgroup", "raftlog", "internal/clusterversion", "internal/dirsync", "shardmap", "shardmap/balance", "sql/exec", "sql/plan", "sql/sysview", "sql/verify", "storage", "txn", "txn/rule"},
 	"node":                 {"*"},
 	"node/nodetest":        {"*"},
 	"cmd/sherd":            {"*"},
@@ -168,6 +168,30 @@ func TestFileLengths(t *testing.T) {
 	for _, f := range sources(t) {
 		if f.lines > maxLines && !strings.HasSuffix(f.path, "_test.go") && !strings.HasSuffix(f.path, ".pb.go") && !strings.HasSuffix(f.path, "_table.go") {
 			t.Errorf("%s has %d lines; look for the noun that wants out", f.path, f.lines)
+		}
+	}
+}
+
+// TestDirectoriesAreDurable: what keeps a node's data makes its directories by dirsync, so that a power loss
+// does not take them away with all that was acknowledged in them.
+func TestDirectoriesAreDurable(t *testing.T) {
+	scratch := []string{"storage/stage_disk.go", "storage/stopped.go"} // removed at the next start
+	for _, f := range sources(t) {
+		top, _, _ := strings.Cut(f.dir, "/")
+		if !slices.Contains([]string{"catalog", "cluster", "node", "raftgroup", "raftlog", "storage"}, top) {
+			continue
+		}
+		if strings.HasSuffix(f.path, "_test.go") || slices.Contains(scratch, f.path) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", "..", f.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range []string{"os.Mkdir(", "os.MkdirAll("} {
+			if strings.Contains(string(text), call) {
+				t.Errorf("%s: %s…) where dirsync.Make is to be used", f.path, call)
+			}
 		}
 	}
 }
