@@ -170,7 +170,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 		return err
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
+		ID: id, View: view, Dropping: dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: ownedOf(moved), Added: k.added(id), Remapped: k.remapped,
 		Stats:   func(ctx context.Context) ([]verify.Stat, error) { return statsOf(ctx, census) },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
 	})
@@ -207,7 +207,7 @@ func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.Fragmen
 		return err
 	}
 	err = c.Fragment(ctx, &verify.Fragment{
-		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets,
+		ID: id, View: l.View(k.T), Dropping: census.Dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes,
 		Moved: ownedOf(census.Moved), Added: k.added(id), Remapped: k.remapped,
 		Stats: func(context.Context) ([]verify.Stat, error) { return statList(census.Stats), nil },
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) {

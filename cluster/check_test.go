@@ -306,11 +306,12 @@ func TestCheckStatistics(t *testing.T) {
 	defer v.Close()
 	var first verify.Stat
 	err = c.Fragment(t.Context(), &verify.Fragment{
-		ID: r.ID(), View: v, Group: storage.StatBuckets,
+		ID: r.ID(), View: v, Group: storage.StatBuckets, Exact: storage.ExactBytes,
 		Stats: func(ctx context.Context) ([]verify.Stat, error) {
 			stats, err := statsOf(ctx, census)
 			first = stats[0]
 			stats[0].Documents++
+			stats = append(stats, verify.Stat{Table: first.Table, From: first.From, To: first.From + 1, Documents: 700})
 			return append(stats, verify.Stat{Table: docsID + 5, To: storage.StatBuckets, Documents: 3}), err
 		},
 		Recount: func(ctx context.Context, s verify.Stat) (int64, int64, error) { return recount(ctx, r, census.At, s) },
@@ -327,7 +328,13 @@ func TestCheckStatistics(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	documents, bytes, err := recount(t.Context(), r, census.At, verify.Stat{Table: first.Table, From: first.From, To: first.From + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{
+		fmt.Sprintf("statistics|public.docs|postgres$0: buckets [%d,%d) have %d documents of %d bytes, the statistics say 700 of 0",
+			first.From, first.From+1, documents, bytes),
 		fmt.Sprintf("statistics|public.docs|postgres$0: buckets [%d,%d) have %d documents of %d bytes, the statistics say %d of %d",
 			first.From, first.To, first.Documents, first.Bytes, first.Documents+1, first.Bytes),
 		fmt.Sprintf("statistics|storage id %d|postgres$0: buckets [0,256) have 0 documents of 0 bytes, the statistics say 3 of 0", docsID+5),

@@ -142,7 +142,12 @@ func (m *machine) checkpoint() error {
 			}
 		}
 	}
-	err := m.r.stats.checkpoint(func(k, v []byte) error { return m.kvs.add(opPut, k, v, at) })
+	err := m.r.stats.checkpoint(func(k, v []byte) error {
+		if v == nil {
+			return m.kvs.add(opDelete, k, nil, at)
+		}
+		return m.kvs.add(opPut, k, v, at)
+	})
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@
 // # Limits
 //
 // Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); where two large
-// transactions wait to be installed, a third is not sent to the log yet. Statistics count groups of 256 buckets. Commits are refused with 53100 while less is left on the disk than MinFree and
+// transactions wait to be installed, a third is not sent to the log yet. Statistics count groups of 256 buckets, and buckets above 4 MiB by themselves (exact.go). Commits are refused with 53100 while less is left on the disk than MinFree and
 // what merges of the replica may take (merges.go), deletes below half of MinFree, or once level 0 has grown because merges are held. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
 // aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
 // once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one. A fragment of

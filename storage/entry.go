@@ -12,6 +12,7 @@ import (
 // under the lock that gives stamps (T1).
 const (
 	entryFormat  = 1
+	entryFormat2 = 2 // of entries whose statistics name buckets (deltas.go); the rest is as in format 1
 	entryHeader  = 10
 	stampOffset  = 2
 	maxEntryBody = 1 << 20 // of write sets; larger ones are cut into parts
@@ -106,6 +107,9 @@ func (e *entry) head() []byte {
 	}
 	b := make([]byte, entryHeader, n)
 	b[0], b[1] = entryFormat, byte(e.kind)
+	if namesBuckets(e.stats) {
+		b[0] = entryFormat2
+	}
 	binary.BigEndian.PutUint64(b[stampOffset:], uint64(e.stamp))
 	switch e.kind {
 	case kindCeiling, kindGC:
@@ -174,7 +178,7 @@ func decodeEntry(b []byte) (*entry, error) {
 	if len(b) < entryHeader {
 		return nil, fmt.Errorf("%w: %d bytes", errEntry, len(b))
 	}
-	if b[0] != entryFormat {
+	if b[0] != entryFormat && b[0] != entryFormat2 {
 		return nil, fmt.Errorf("%w: format %d is not known to this release", errEntry, b[0])
 	}
 	e := &entry{kind: entryKind(b[1]), stamp: txn.Timestamp(binary.BigEndian.Uint64(b[stampOffset:]))}
@@ -242,7 +246,7 @@ func decodeEntry(b []byte) (*entry, error) {
 		}
 		r.moveBody(e)
 	}
-	if r.err != nil || len(r.b) != 0 {
+	if r.err != nil || len(r.b) != 0 || (b[0] == entryFormat2) != namesBuckets(e.stats) {
 		return nil, fmt.Errorf("%w: kind %d", errEntry, e.kind)
 	}
 	return e, nil

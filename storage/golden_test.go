@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -98,6 +99,35 @@ func goldenHeldReads() *hold {
 	return h
 }
 
+// entriesOfFormat2 have statistics that name buckets.
+func entriesOfFormat2() []*entry {
+	d := bucketDeltas{}
+	d.add(RowPrefix(20000, 151326, 1), 1, 300)
+	d.add(RowPrefix(20000, 7, 1), -1, -12)
+	d.add(RowPrefix(20000, shardmap.BucketCount+9, 1), 2, 44)
+	d.fold(statKey{20001, 3}, statValue{5, 600})
+	id, writes := txn.ID{1}, appendOp(nil, opPut, []byte("key"), []byte("value"))
+	return []*entry{
+		{kind: kindCommit, stamp: 9, id: id, stats: d.encode(), writes: writes},
+		{kind: kindPrepare, stamp: 9, id: id, ts: 9, anchor: 3, attempt: 1, writers: []txn.FragmentID{1, 3}, stats: d.encode(), writes: writes},
+		{kind: kindPrepareAll, stamp: 9, id: id, ts: 9, anchor: 3, attempt: 1, writers: []txn.FragmentID{1, 3}, stats: d.encode(), writes: writes},
+		{kind: kindHold, stamp: 9, id: id, hold: goldenHold(), parts: 2, stats: d.encode(), writes: writes},
+	}
+}
+
+func allEntries() []*entry {
+	return slices.Concat(goldenEntries(), laterEntries(), entriesOfFormat2())
+}
+
+// goldenExact are the records of a group that is counted by bucket.
+func goldenExact() (out []struct{ key, value []byte }) {
+	c := &exactCount{base: true, slack: 300, sums: map[bucketKey]statValue{{20000, 700}: {2, 5 << 20}}, dirty: map[bucketKey]struct{}{{20000, 700}: {}}}
+	x := newExactCounts()
+	x.counts[2] = c
+	_ = x.checkpoint(func(key, value []byte) error { out = append(out, struct{ key, value []byte }{key, value}); return nil })
+	return out
+}
+
 func goldenHold() *hold {
 	req := txn.HoldRequest{GID: "a name", Owner: 10, Database: 16384, At: time.UnixMicro(1_795_000_000_000_001).UTC(), Floor: 99}
 	return &hold{req: req, home: 3, writers: []txn.FragmentID{1, 3}, complete: true}
@@ -133,7 +163,7 @@ func goldenLines() (lines []string) {
 	add("edges", append(ownKey(ownEdge), lowEdge...))
 	add("hold-2", goldenHeldReads().append(nil))
 	s.own = goldenOwners()
-	add("checkpoint-6", checkpointRecord(s))
+	lines = append(lines, "checkpoint-6 "+checkpoint6)
 	add("deletion", (&dropJob{span: TableSpan(20000)}).encode())
 	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []globalIndex{{20000, 3}}}).encode())
 	add("global-entry-key", stored(append(IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
@@ -141,6 +171,14 @@ func goldenLines() (lines []string) {
 		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
 	}
 	add("forgotten", append(stampKey(ownForgot, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
+	add("checkpoint-7", checkpointRecord(s))
+	for _, e := range entriesOfFormat2() {
+		add(fmt.Sprintf("entry-%d-format-2", e.kind), e.encode())
+	}
+	for _, x := range goldenExact() {
+		add("exact-key", x.key)
+		add("exact-value", x.value)
+	}
 	return lines
 }
 
@@ -170,9 +208,25 @@ const checkpoint4 = "04090000000000000008000000000000000700000000000000060101000
 const checkpoint5 = "050900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000" +
 	"00000502010201020101020000000000000000000000000000000000000000000008010103000000000000000000000000000000000000000000000402020507"
 
+// checkpoint6 is what they wrote before the statistics of open transactions named buckets.
+const checkpoint6 = "06090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
+	"01020102010102000000000000000000000000000000000000000000000801010300000000000000000000000000000000000000000000040202050702000704" +
+	"01ac0201000000000000000500000000000000020000000000000006078080400300ad02040000000000000000000000000000000200000000000000000401ad" +
+	"020200000000000000020107a09c010002d804"
+
 func TestCheckpointOfFormat6(t *testing.T) {
 	s := newState()
 	s.own = goldenOwners()
+	b6, err := hex.DecodeString(checkpoint6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range [][]byte{checkpointRecord(s), b6} {
+		got, err := decodeCheckpoint(b)
+		if err != nil || !reflect.DeepEqual(got.own, s.own) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
 	got, err := decodeCheckpoint(checkpointRecord(s))
 	if err != nil || !reflect.DeepEqual(got.own, s.own) {
 		t.Fatalf("%+v, %v", got, err)
@@ -302,7 +356,7 @@ func TestGoldenFormats(t *testing.T) {
 	if got != string(want) {
 		t.Fatalf("a format on disk has changed:\n%s\nwant\n%s", got, want)
 	}
-	for _, e := range append(goldenEntries(), laterEntries()...) {
+	for _, e := range allEntries() {
 		d, err := decodeEntry(e.encode())
 		if err != nil {
 			t.Fatalf("kind %d: %v", e.kind, err)
@@ -330,7 +384,7 @@ func TestKeys(t *testing.T) {
 }
 
 func FuzzDecodeEntry(f *testing.F) {
-	for _, e := range append(goldenEntries(), laterEntries()...) {
+	for _, e := range allEntries() {
 		f.Add(e.encode())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -33,6 +33,7 @@ func (r *Replica) housekeeping() {
 		r.watchDisk(time.Now())
 		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)
 		r.cutLog()
+		r.exact.begin()
 		if r.term.Load() == 0 {
 			gc.run() // a follower's Badger drops what the leader's watermark lets it
 			continue

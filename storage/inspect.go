@@ -75,7 +75,7 @@ func (r *Replica) Dropping() ([]txn.Span, error) {
 type Census struct {
 	At      txn.Timestamp
 	r       *Replica
-	sums    map[statKey]statValue
+	stats   *statistics
 	pending []pendingStats
 }
 
@@ -92,15 +92,19 @@ func (r *Replica) Census() *Census {
 	m := r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r.stats.mu.RLock()
-	c := &Census{At: m.s.stamp, r: r, sums: maps.Clone(r.stats.sums)}
-	r.stats.mu.RUnlock()
+	c := &Census{At: m.s.stamp, r: r, stats: r.stats.clone()}
+	c.pending = m.pendingStats(c.At)
+	return c
+}
+
+// pendingStats returns the statistics of the transactions that are prepared at or below T and not decided.
+func (m *machine) pendingStats(T txn.Timestamp) (out []pendingStats) {
 	for _, o := range m.s.open {
-		if o.prepared && o.C <= c.At && len(o.stats) > 0 {
-			c.pending = append(c.pending, pendingStats{o.C, m.firstRow(o), o.stats})
+		if o.prepared && o.C <= T && len(o.stats) > 0 {
+			out = append(out, pendingStats{o.C, m.firstRow(o), o.stats})
 		}
 	}
-	return c
+	return out
 }
 
 // firstRow gives the key of a row that o writes.
@@ -118,13 +122,13 @@ func (m *machine) firstRow(o *openTxn) (row []byte) {
 	return row
 }
 
-// Stats waits for the transactions that were undecided at the census and gives the counts with those that have committed. The versions at
-// the census must be held.
+// Stats waits for the transactions that were undecided at the census and returns the counts with those that have committed: groups of buckets, and besides each bucket
+// of a table above ExactBytes by itself, of groups that are counted by bucket. The versions at the census must be held.
 func (c *Census) Stats(ctx context.Context) ([]BucketStat, error) {
 	if err := c.r.WaitDecided(ctx, c.At); err != nil {
 		return nil, err
 	}
-	s := &statistics{sums: c.sums, dirty: map[statKey]struct{}{}}
+	s := c.stats
 	for _, p := range c.pending {
 		if !c.r.hasVersion(p.key, p.C) {
 			continue
@@ -142,6 +146,19 @@ func (s *statistics) list() []BucketStat {
 	for _, k := range slices.SortedFunc(maps.Keys(s.sums), compareStat) {
 		from, to := groupBounds(k.group)
 		out = append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
+		out = s.appendExact(out, k)
+	}
+	return out
+}
+
+// clone returns a copy that nobody else changes.
+func (s *statistics) clone() *statistics {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := newStatistics()
+	out.sums, out.exact.bytes = maps.Clone(s.sums), maps.Clone(s.exact.bytes)
+	for g, c := range s.exact.counts {
+		out.exact.counts[g] = &exactCount{base: c.base, slack: c.slack, sums: maps.Clone(c.sums), dirty: map[bucketKey]struct{}{}}
 	}
 	return out
 }

@@ -91,6 +91,7 @@ const (
 	ownApplied  = 'A' // the checkpoint: S2's key "applied" with the state machine's small state
 	ownDecision = 'D' // · id(16): a decision of this anchor
 	ownStats    = 'S' // · table(4) · group(2, or 4 of assigned buckets): documents and bytes
+	ownExact    = 'B' // · group(2), or · group(2) · table(4) · bucket in it(1): counts by bucket, of this replica
 	ownDrop     = 'X' // · stamp(8): a span being deleted
 	ownOutcomes = 'O' // · stamp(8): ids and times of commits
 	ownForgot   = 'F' // · stamp(8): ids of decisions that were forgotten then, whose records are to expire

@@ -16,7 +16,7 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	if t.stage.disk != nil || t.carry && t.pinned != nil {
 		return t.sendSpilled()
 	}
-	var d deltas
+	var d bucketDeltas
 	plain := !t.stage.mixed
 	err = t.stage.last(func(op *stagedOp) error {
 		old, err := t.oldSize(op)
@@ -49,7 +49,7 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 		return nil, nil, err
 	}
 	s := partSender{t: t}
-	var d deltas
+	var d bucketDeltas
 	p := packer{full: s.send, size: partBody}
 	own, err := t.stage.span(txn.Span{}, t.stage.mark(), false)
 	for ; err == nil && own.ok; err = own.next() {
@@ -149,7 +149,7 @@ func encodeOp(op *stagedOp, old int, add func(op opKind, key, value []byte)) {
 	}
 }
 
-func countOp(d *deltas, op *stagedOp, old int) {
+func countOp(d *bucketDeltas, op *stagedOp, old int) {
 	if !IsRow(op.key) {
 		return
 	}

@@ -31,6 +31,7 @@ type Replica struct {
 	group    *raftgroup.Group
 	machine  *machine
 	stats    *statistics
+	exact    *exactScanner
 	durable  *durable
 	locks    lockTable
 	drops    *dropper
@@ -188,6 +189,7 @@ func (r *Replica) openFiles() (err error) {
 		return err
 	}
 	r.stats = stats
+	r.exact = newExactScanner(r)
 	r.machine = &machine{r: r, s: s, kvs: kvBatch{db: r.db}, expired: map[byte]txn.Timestamp{}}
 	r.installs = newInstaller(r)
 	r.drops, err = openDropper(r)

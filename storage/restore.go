@@ -147,6 +147,11 @@ func (s *statistics) replace(o *statistics) {
 	for k := range s.sums {
 		s.dirty[k] = struct{}{}
 	}
+	for g := range s.exact.counts {
+		s.exact.cancel(g)
+	}
+	s.exact.bytes = o.exact.bytes
+	s.exact.pending(s.exact.want)
 }
 
 // all calls fn with every sum as a record.

@@ -102,8 +102,9 @@ func firstOf(first uint64, indexes []uint64) uint64 {
 
 // checkpointFormat is the format byte of the record under ownApplied. In format 1 an open transaction's statistics and the
 // number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
-// a commit was applied with all its rows, before format 6 no bucket was ever moved.
-const checkpointFormat = 6
+// a commit was applied with all its rows, before format 6 no bucket was ever moved, before format 7 the statistics of open
+// transactions did not name buckets.
+const checkpointFormat = 7
 
 // encode returns the checkpoint record, what a restart needs besides the log and Badger's other keys, and the
 // first entry that the record needs the log to keep, 0 if it needs none.
@@ -230,7 +231,10 @@ func loadState(db *badger.DB) (*state, *statistics, error) {
 	if err := eachOwn(at, ownHold, s.loadHold); err != nil {
 		return nil, nil, err
 	}
-	return s, stats, eachOwn(at, ownStats, stats.load)
+	if err := eachOwn(at, ownStats, stats.load); err != nil {
+		return nil, nil, err
+	}
+	return s, stats, eachOwn(at, ownExact, stats.exact.load)
 }
 
 func (s *state) loadDecision(rest, v []byte) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // groupBuckets is how many neighbouring buckets share one count. A million buckets of one document each would otherwise cost
-// more than the documents; a caller that needs one bucket exactly scans it.
+// more than the documents. Groups with more than ExactBytes are counted by bucket as well (exact.go).
 //
 // Assigned buckets are counted each by itself: there are few of them, and who splits and moves them goes by what one has.
 const groupBuckets = 256
@@ -53,15 +53,17 @@ type statistics struct {
 	mu    sync.RWMutex
 	sums  map[statKey]statValue // guarded by mu; written by the applying goroutine alone
 	dirty map[statKey]struct{}  // since the last checkpoint; applying goroutine only
+	exact exactCounts           // guarded by mu
 }
 
 func newStatistics() *statistics {
-	return &statistics{sums: map[statKey]statValue{}, dirty: map[statKey]struct{}{}}
+	return &statistics{sums: map[statKey]statValue{}, dirty: map[statKey]struct{}{}, exact: newExactCounts()}
 }
 
 // deltas gathers what a write set changes.
 type deltas map[statKey]statValue
 
+// Those that moves carry are of groups: what comes with a move is counted by bucket once it is here.
 func (d *deltas) add(key []byte, docs, bytes int) {
 	if *d == nil {
 		*d = deltas{}
@@ -113,18 +115,18 @@ func (s *statistics) sum(b []byte, known bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := reader{b: b}
-	for len(r.b) > 0 && r.err == nil {
-		k := statKey{uint32(r.int()), uint32(r.int())}
-		docs, bytes := r.varint(), r.varint()
-		if v, ok := s.sums[k]; r.err == nil && (ok || !known) {
-			s.set(k, statValue{v.docs + docs, v.bytes + bytes})
+	return eachDelta(b, func(d delta) {
+		v, ok := s.sums[d.statKey]
+		if !ok && known {
+			return
 		}
-	}
-	return r.err
+		s.exact.add(d)
+		s.set(d.statKey, statValue{v.docs + d.docs, v.bytes + d.bytes})
+	})
 }
 
 func (s *statistics) set(k statKey, v statValue) {
+	s.exact.resize(k, v.bytes-s.sums[k].bytes)
 	if v == (statValue{}) {
 		delete(s.sums, k)
 	} else {
@@ -139,6 +141,7 @@ func (s *statistics) drop(span txn.Span) {
 	defer s.mu.Unlock()
 	for k := range s.sums {
 		if k.within(span) {
+			s.exact.drop(k)
 			s.set(k, statValue{})
 		}
 	}
@@ -171,7 +174,7 @@ func (s *statistics) checkpoint(put func(key, value []byte) error) error {
 		}
 	}
 	clear(s.dirty)
-	return nil
+	return s.exact.checkpoint(put)
 }
 
 func (s *statistics) load(rest, value []byte) error {
@@ -192,25 +195,25 @@ func (s *statistics) load(rest, value []byte) error {
 	}
 	v := statValue{r.varint(), r.varint()}
 	if r.err == nil && v != (statValue{}) {
+		s.exact.resize(k, v.bytes)
 		s.sums[k] = v
 	}
 	return r.err
 }
 
-// BucketStats gives the counts of table (0: of all tables), in order; groups without documents are left out. They belong to
-// the newest entry applied, not to a snapshot.
+// BucketStats returns the counts of table (0: of all tables), in order. Each counts a group of buckets, or a part of one where the
+// group is counted by bucket: a bucket above ExactBytes by itself, and what lies between such buckets in runs of at most ExactBytes.
+// Parts without documents are left out. The counts belong to the newest entry applied, not to a snapshot.
 func (r *Replica) BucketStats(table uint32) []BucketStat {
 	s := r.stats
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	keys := slices.SortedFunc(maps.Keys(s.sums), compareStat)
-	out := make([]BucketStat, 0, len(keys))
-	for _, k := range keys {
-		if table != 0 && k.table != table {
-			continue
+	cuts := map[uint32][]bucketRun{}
+	out := make([]BucketStat, 0, len(s.sums))
+	for _, k := range slices.SortedFunc(maps.Keys(s.sums), compareStat) {
+		if table == 0 || k.table == table {
+			out = s.appendParts(out, k, cuts)
 		}
-		from, to := groupBounds(k.group)
-		out = append(out, BucketStat{k.table, from, to, s.sums[k].docs, s.sums[k].bytes})
 	}
 	return out
 }

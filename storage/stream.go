@@ -149,8 +149,8 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 	it := c.it
 	for it.Rewind(); it.Valid(); it.Next() {
 		item := it.Item()
-		if k := item.Key(); len(k) > 4 && TableOf(k) == ownTable && (k[4] == ownApplied || k[4] == ownStats) {
-			continue // the frozen ones come last
+		if k := item.Key(); len(k) > 4 && TableOf(k) == ownTable && (k[4] == ownApplied || k[4] == ownStats || k[4] == ownExact) {
+			continue // the frozen ones come last; each replica counts by bucket for itself
 		}
 		del := item.IsDeletedOrExpired()
 		b := []byte{byte(frameKey), boolByte(del), item.UserMeta()}

@@ -153,7 +153,7 @@ func (f *fragment) rows(ctx context.Context) (complete bool, err error) {
 	}
 	view := &counted{Reader: s.View(), tell: func(n int64) { f.Progress(f.db.FragmentName(f.def), n, "keys") }}
 	err = f.check.Fragment(ctx, &verify.Fragment{
-		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
+		ID: id, View: view, Dropping: f.read.dropping, Group: storage.StatBuckets, Exact: storage.ExactBytes, Moved: owned(s.Ownership()), Added: f.def.Added, Alone: true,
 		Remapped: func() bool { return !f.alone || len(f.view.Moves(f.db.OID)) > 0 },
 		Stats:    func(context.Context) ([]verify.Stat, error) { return stats(s.Stats()), nil },
 		Recount: func(ctx context.Context, x verify.Stat) (int64, int64, error) {

@@ -29,24 +29,27 @@ type pass struct {
 	f      *Fragment
 	name   string
 	owned  shardmap.BucketSet
-	unseen map[uint32]int64   // keys of unknown tables, by storage id
-	stale  int64              // keys that moves have left, and nobody reads
-	counts map[counted]*Stat  // rows of known tables
-	sums   map[*table]*tallys // of tables that have an index
-	seeds  [2]maphash.Seed
-	buf    []byte
-	value  []byte // of the last entry, in its plain form
+	unseen map[uint32]int64  // keys of unknown tables, by storage id
+	stale  int64             // keys that moves have left, and nobody reads
+	counts map[counted]*Stat // rows of known tables
+	// of known tables the buckets above Fragment.Exact
+	buckets map[counted]Stat
+	sums    map[*table]*tallys // of tables that have an index
+	seeds   [2]maphash.Seed
+	buf     []byte
+	value   []byte // of the last entry, in its plain form
 
 	storageID uint32 // of the keys being read
 	table     *table // nil: unknown
 	current   *Stat  // the group of the last row
+	bucket    Stat   // the bucket of the last row
 	rows      *finding
 	places    *finding
 	entries   *finding
 	sum       *tallys
 }
 
-type counted struct{ table, from uint32 }
+type counted struct{ table, from, to uint32 }
 
 // tally is a multiset of rows, by number and by a sum of hashes that does not depend on their order.
 type tally struct {
@@ -59,7 +62,7 @@ type tallys struct{ rows, entries tally }
 // Fragment takes in a fragment.
 func (c *Check) Fragment(ctx context.Context, f *Fragment) error {
 	p := &pass{
-		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{}, sums: map[*table]*tallys{},
+		c: c, f: f, name: c.fragmentName(f.ID), unseen: map[uint32]int64{}, counts: map[counted]*Stat{}, buckets: map[counted]Stat{}, sums: map[*table]*tallys{},
 		seeds: c.seeds,
 	}
 	if c.db.Map != nil {
@@ -237,7 +240,7 @@ func (p *pass) count(bucket uint32, bytes int) {
 	}
 	from := bucket - bucket%group
 	if p.current == nil || p.current.From != from {
-		k := counted{p.storageID, from}
+		k := counted{p.storageID, from, from + group}
 		if p.current = p.counts[k]; p.current == nil {
 			p.current = &Stat{Table: p.storageID, From: from, To: from + group}
 			p.counts[k] = p.current
@@ -245,6 +248,22 @@ func (p *pass) count(bucket uint32, bytes int) {
 	}
 	p.current.Documents++
 	p.current.Bytes += int64(bytes)
+	if group == 1 {
+		return
+	}
+	if p.bucket.Table != p.storageID || p.bucket.From != bucket {
+		p.endBucket()
+		p.bucket = Stat{Table: p.storageID, From: bucket, To: bucket + 1}
+	}
+	p.bucket.Documents++
+	p.bucket.Bytes += int64(bytes)
+}
+
+// endBucket keeps the count of the last row's bucket where the statistics may have it by itself. Rows come in the order of buckets.
+func (p *pass) endBucket() {
+	if p.f.Exact > 0 && p.bucket.Bytes > p.f.Exact {
+		p.buckets[counted{p.bucket.Table, p.bucket.From, p.bucket.To}] = p.bucket
+	}
 }
 
 // hash adds a row or entry to its tally: bucket, then primary key.
@@ -264,8 +283,13 @@ func (p *pass) compareStats(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.endBucket()
 	for _, s := range stats {
-		k := counted{s.Table, s.From}
+		k := counted{s.Table, s.From, s.To}
+		if p.buckets[k] == s {
+			p.looked(s.Table)
+			continue
+		}
 		if got := p.counts[k]; got == nil || *got != s {
 			if err := p.recount(ctx, s); err != nil {
 				return err

@@ -35,8 +35,10 @@ type Fragment struct {
 	Alone bool
 	// Dropping are the spans that the fragment is deleting.
 	Dropping []txn.Span
-	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of.
+	// Group is how many buckets one Stat counts; Stats gives all that are not zero, Recount the rows at the moment that Stats is of. Stats of one bucket come besides, of
+	// those of a table that have more bytes than Exact.
 	Group   uint32
+	Exact   int64
 	Stats   func(ctx context.Context) ([]Stat, error)
 	Recount func(ctx context.Context, s Stat) (documents, bytes int64, err error)
 }

@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// The statistics in an entry. In the first form they are deltas of groups: table, group, documents, bytes. Those in the second form begin with bucketForm, and each is of a
+// bucket, or of a group and what in it is not said by bucket, with the sum of what buckets have grown by.
+//
+//	0 · 2 · ( table · 2·bucket + 1 · documents · bytes  |  table · 2·group · documents · bytes · grown )…
+var bucketForm = []byte{0, 2} // 0 is no table
+
+func namesBuckets(stats []byte) bool {
+	return len(stats) > 1 && stats[0] == bucketForm[0] && stats[1] == bucketForm[1]
+}
+
+// delta is one of an entry.
+type delta struct {
+	statKey
+	exact       bool   // it is of a bucket alone
+	bucket      uint32 // where it is
+	docs, bytes int64
+	grown       int64 // by how much buckets have grown that are not named; -1: not known
+}
+
+func (d *delta) bucketKey() bucketKey { return bucketKey{d.table, d.bucket} }
+
+// eachDelta calls fn with what is encoded, up to where it is malformed.
+func eachDelta(b []byte, fn func(d delta)) error {
+	r := reader{b: b}
+	buckets := namesBuckets(b)
+	if buckets {
+		r.b = r.b[len(bucketForm):]
+	}
+	for len(r.b) > 0 {
+		d := delta{statKey: statKey{table: uint32(r.int())}, grown: -1}
+		unit := uint32(r.int())
+		switch {
+		case !buckets:
+			d.group = unit
+		case unit&1 == 1:
+			d.exact, d.bucket, d.group, d.grown = true, unit>>1, groupOf(unit>>1), 0
+		default:
+			d.group = unit >> 1
+		}
+		d.docs, d.bytes = r.varint(), r.varint()
+		if buckets && !d.exact {
+			d.grown = int64(r.uvarint())
+		}
+		if r.err != nil {
+			return r.err
+		}
+		fn(d)
+	}
+	return nil
+}
+
+const (
+	// mostBucketDeltas bounds what a transaction says of buckets: an entry is not much larger for its statistics, nor the memory of who writes a million rows. Beyond,
+	// what has changed by less than largeDelta is said of groups.
+	mostBucketDeltas = 8192
+	largeDelta       = 256 << 10
+)
+
+type groupRest struct {
+	statValue
+	grown int64
+}
+
+// bucketDeltas gathers what a write set changes, by bucket.
+type bucketDeltas struct {
+	buckets map[bucketKey]statValue
+	groups  map[statKey]groupRest // of assigned buckets, and what is not said by bucket
+	most    int                   // buckets before gather
+}
+
+func (d *bucketDeltas) add(key []byte, docs, bytes int) {
+	if d.buckets == nil {
+		d.buckets, d.groups = map[bucketKey]statValue{}, map[statKey]groupRest{}
+	}
+	k := bucketKey{TableOf(key), BucketOf(key)}
+	if g := groupOf(k.bucket); !hashedGroup(g) {
+		d.fold(statKey{k.table, g}, statValue{int64(docs), int64(bytes)})
+		return
+	}
+	v := d.buckets[k]
+	d.buckets[k] = statValue{v.docs + int64(docs), v.bytes + int64(bytes)}
+	if len(d.buckets) > max(d.most, mostBucketDeltas) {
+		d.gather()
+		d.most = 2 * len(d.buckets)
+	}
+}
+
+// gather has what is small said of groups.
+func (d *bucketDeltas) gather() {
+	for k, v := range d.buckets {
+		if v.bytes < largeDelta && v.bytes > -largeDelta {
+			d.fold(statKey{k.table, groupOf(k.bucket)}, v)
+			delete(d.buckets, k)
+		}
+	}
+}
+
+func (d *bucketDeltas) fold(k statKey, v statValue) {
+	g := d.groups[k]
+	g.docs, g.bytes, g.grown = g.docs+v.docs, g.bytes+v.bytes, g.grown+max(v.bytes, 0)
+	d.groups[k] = g
+}
+
+// encode returns the deltas in the order of tables, groups and buckets.
+func (d *bucketDeltas) encode() []byte {
+	if len(d.buckets)+len(d.groups) == 0 {
+		return nil
+	}
+	b := slices.Clone(bucketForm)
+	head := func(table, unit uint32, v statValue) {
+		b = binary.AppendUvarint(b, uint64(table))
+		b = binary.AppendUvarint(b, uint64(unit))
+		b = binary.AppendVarint(b, v.docs)
+		b = binary.AppendVarint(b, v.bytes)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(d.groups), compareStat) {
+		g := d.groups[k]
+		head(k.table, k.group<<1, g.statValue)
+		b = binary.AppendUvarint(b, uint64(g.grown))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(d.buckets), compareBucket) {
+		head(k.table, k.bucket<<1|1, d.buckets[k])
+	}
+	return b
+}
+
+func compareBucket(a, b bucketKey) int {
+	return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.bucket, b.bucket))
+}

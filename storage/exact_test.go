@@ -1,0 +1,356 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/txn"
+)
+
+// heavy writes rows of 100 kB to a bucket, as one transaction.
+func heavy(t testing.TB, r *Replica, bucket uint32, name string, rows int) {
+	t.Helper()
+	tx := r.Tx(txn.NewID())
+	for i := range rows {
+		key := movedKey(bucket, fmt.Sprint(name, i))
+		if err := tx.LockNewest(testContext(t), key); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Put(key, []byte(strings.Repeat("v", 100_000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tx.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// counted waits until every group above the limit is counted by bucket.
+func counted(t testing.TB, r *Replica) {
+	t.Helper()
+	ctx := testContext(t)
+	for {
+		r.stats.mu.RLock()
+		left := 0
+		r.stats.exact.pending(func(uint32) { left++ })
+		for _, c := range r.stats.exact.counts {
+			if !c.base {
+				left++
+			}
+		}
+		r.stats.mu.RUnlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d groups are not counted", left)
+		case <-time.After(tick / 10):
+		}
+	}
+}
+
+// checkExact holds what the statistics say against the rows: of groups, and of each bucket above the limit, of which none is missing.
+func checkExact(t testing.TB, r *Replica) (exact []BucketStat) {
+	t.Helper()
+	counted(t, r)
+	ctx := testContext(t)
+	c := r.Census()
+	stats, err := c.Stats(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &View{r: r, t: &Tx{r: r}, T: c.At, own: r.own.Load(), b: r.db.NewTransactionAt(uint64(c.At), false), restores: r.restores.Load()}
+	defer v.Close()
+	v.OwnedOnly()
+	rows := map[bucketKey]statValue{}
+	if err := v.Scan(ctx, txn.Prefix(IndexPrefix(movedTable, rowIndex)), false, func(key, value []byte) error {
+		k := bucketKey{TableOf(key), BucketOf(key)}
+		rows[k] = statValue{rows[k].docs + 1, rows[k].bytes + int64(len(key)+len(value))}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	above := 0
+	for _, x := range rows {
+		if x.bytes > ExactBytes {
+			above++
+		}
+	}
+	for _, s := range stats {
+		if s.Table != movedTable {
+			continue
+		}
+		var got statValue
+		for b := s.From; b < s.To; b++ {
+			x := rows[bucketKey{movedTable, b}]
+			got = statValue{got.docs + x.docs, got.bytes + x.bytes}
+		}
+		if got != (statValue{s.Documents, s.Bytes}) {
+			t.Errorf("buckets [%d, %d) have %+v, the statistics say %+v", s.From, s.To, got, s)
+		}
+		if s.To == s.From+1 {
+			exact = append(exact, s)
+		}
+	}
+	if len(exact) != above {
+		t.Errorf("%d buckets are above the limit, the statistics name %+v", above, exact)
+	}
+	var sum, parts statValue
+	for _, x := range rows {
+		sum = statValue{sum.docs + x.docs, sum.bytes + x.bytes}
+	}
+	for _, s := range r.BucketStats(movedTable) {
+		parts = statValue{parts.docs + s.Documents, parts.bytes + s.Bytes}
+		if s.Bytes > ExactBytes && s.To != s.From+1 {
+			t.Errorf("a part above the limit is of several buckets: %+v", s)
+		}
+	}
+	if sum != parts {
+		t.Errorf("parts add up to %+v, the rows to %+v", parts, sum)
+	}
+	return exact
+}
+
+// TestExactBuckets: every bucket above the limit has a count of its own, which follows what is written and deleted, also when the replica is started again and after a crash.
+func TestExactBuckets(t *testing.T) {
+	dir := t.TempDir()
+	r := openTest(t, dir, small)
+	heavy(t, r, 700, "a", 30)
+	heavy(t, r, 701, "b", 1)
+	if got := checkExact(t, r); len(got) != 0 {
+		t.Errorf("of a group below the limit: %+v", got)
+	}
+	heavy(t, r, 700, "c", 30)
+	if got := checkExact(t, r); len(got) != 1 || got[0].From != 700 || got[0].Documents != 60 {
+		t.Errorf("exact: %+v", got)
+	}
+	heavy(t, r, 702, "d", 60)
+	heavy(t, r, 700, "a", 30) // written again
+	heavy(t, r, 900, "e", 90)
+	if got := checkExact(t, r); len(got) != 3 {
+		t.Errorf("exact: %+v", got)
+	}
+	want := fmt.Sprint(r.BucketStats(0))
+	crashed := t.TempDir()
+	copyTree(t, dir, crashed)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	scans := func(c *Config) {
+		c.Fault = func(p string) {
+			if p == "exact.begun" {
+				t.Error("a restart counts what a checkpoint has")
+			}
+		}
+	}
+	r = openTest(t, dir, small, scans)
+	if got := fmt.Sprint(r.BucketStats(0)); got != want {
+		t.Errorf("after a restart %s\nbefore %s", got, want)
+	}
+	checkExact(t, openTest(t, crashed, small))
+	r = openTest(t, crashed+"-", small)
+	heavy(t, r, 5, "x", 60)
+	checkExact(t, r)
+	tx := r.Tx(txn.NewID())
+	for i := range 55 {
+		key := movedKey(5, fmt.Sprint("x", i))
+		if err := tx.LockNewest(testContext(t), key); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Delete(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tx.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	checkExact(t, r)
+	if len(r.stats.exact.counts) != 0 {
+		t.Errorf("a small group is still counted: %v", r.stats.exact.counts)
+	}
+	if err := r.DeleteSpan(testContext(t), TableSpan(movedTable)); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.BucketStats(0); len(got) != 0 {
+		t.Errorf("of a table that is dropped: %+v", got)
+	}
+}
+
+// TestExactBesideWriters: what is written, prepared, decided and dropped while a group is counted counts once.
+func TestExactBesideWriters(t *testing.T) {
+	for _, point := range []string{"exact.begun", "exact.counted"} {
+		t.Run(point, func(t *testing.T) {
+			var once sync.Once
+			at, goOn := make(chan struct{}), make(chan struct{})
+			r := openTest(t, t.TempDir(), small, func(c *Config) {
+				c.Fault = func(p string) {
+					if p == point {
+						once.Do(func() { close(at); <-goOn })
+					}
+				}
+			})
+			ctx := testContext(t)
+			prepare := func(name string) (*Tx, txn.Decision) {
+				tx := r.Tx(txn.NewID())
+				for i := range 5 {
+					if err := tx.LockNewest(ctx, movedKey(700, fmt.Sprint(name, i))); err != nil {
+						t.Fatal(err)
+					}
+					if err := tx.Put(movedKey(700, fmt.Sprint(name, i)), []byte(strings.Repeat("p", 50_000))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				d := txn.Decision{ID: tx.ID(), C: r.cfg.Clock.Now() + 1, Outcome: txn.Committed}
+				if err := tx.Prepare(ctx, txn.PrepareRequest{C: d.C, Anchor: 9, Attempt: 1, Writers: []txn.FragmentID{1, 9}}); err != nil {
+					t.Fatal(err)
+				}
+				return tx, d
+			}
+			first, committed := prepare("committed")
+			second, aborted := prepare("aborted")
+			aborted.Outcome = txn.Aborted
+			heavy(t, r, 700, "a", 60)
+			if point == "exact.begun" { // the scan waits for both
+				<-at
+			}
+			for tx, d := range map[*Tx]txn.Decision{first: committed, second: aborted} {
+				if err := r.Resolve(d); err != nil {
+					t.Fatal(err)
+				}
+				tx.end()
+			}
+			<-at
+			heavy(t, r, 700, "b", 7)
+			heavy(t, r, 703, "c", 50)
+			close(goOn)
+			if got := checkExact(t, r); len(got) != 2 {
+				t.Errorf("exact: %+v", got)
+			}
+		})
+	}
+}
+
+// TestExactOfManyBuckets: a transaction that writes to more buckets than it names has counts done again where a bucket may be above the limit, and nowhere else.
+func TestExactOfManyBuckets(t *testing.T) {
+	scans := 0
+	r := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Fault = func(p string) {
+			if p == "exact.begun" {
+				scans++
+			}
+		}
+	})
+	heavy(t, r, 0, "a", 60)
+	for b := range uint32(8) {
+		heavy(t, r, 256+16*b, "a", 6)
+	}
+	checkExact(t, r)
+	before := scans
+	tx := r.Tx(txn.NewID())
+	for i := range uint32(mostBucketDeltas + 500) {
+		if err := tx.LockNewest(testContext(t), movedKey(i, "many")); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Put(movedKey(i, "many"), []byte("row")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.LockNewest(testContext(t), movedKey(7, "large")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Put(movedKey(7, "large"), make([]byte, 5<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Commit(testContext(t), txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkExact(t, r); len(got) != 2 || got[1].From != 7 {
+		t.Errorf("exact: %+v", got)
+	}
+	if scans != before+1 {
+		t.Errorf("%d groups were counted again, of one a bucket may be above the limit", scans-before)
+	}
+}
+
+// TestExactOfEarlierReleases: entries that do not name buckets have the group counted again.
+func TestExactOfEarlierReleases(t *testing.T) {
+	r := openTest(t, t.TempDir(), small)
+	heavy(t, r, 700, "a", 60)
+	checkExact(t, r)
+	for n := range 3 {
+		var d deltas
+		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
+		d.add(key, 1, len(key)+len(value))
+		e := &entry{kind: kindCommit, id: txn.NewID(), stats: d.encode(), writes: appendOp(nil, opPut, key, value)}
+		if _, _, err := r.run(e, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := checkExact(t, r); len(got) != 1 || got[0].Documents != 63 {
+		t.Errorf("exact: %+v", got)
+	}
+}
+
+// TestExactMoves: a large bucket is counted where it is, also when it comes back.
+func TestExactMoves(t *testing.T) {
+	c := openCluster(t, tempDirs(t, 2), small)
+	m := &mover{t: t, c: c}
+	a, b := c.rs[0], c.rs[1]
+	heavy(t, a, 150, "a", 60)
+	heavy(t, a, 20, "stays", 50)
+	checkExact(t, a)
+	m.move(a, b, movedRange)
+	if got := checkExact(t, a); len(got) != 1 || got[0].From != 20 {
+		t.Errorf("at the source: %+v", got)
+	}
+	heavy(t, b, 150, "b", 3)
+	if got := checkExact(t, b); len(got) != 1 || got[0].From != 150 || got[0].Documents != 63 {
+		t.Errorf("at the target: %+v", got)
+	}
+	m.move(b, a, movedRange)
+	if got := checkExact(t, a); len(got) != 2 {
+		t.Errorf("when it is back: %+v", got)
+	}
+	if got := checkExact(t, b); len(got) != 0 {
+		t.Errorf("where it was: %+v", got)
+	}
+	c = c.crash(small)
+	if got := checkExact(t, c.rs[0]); len(got) != 2 {
+		t.Errorf("after a crash: %+v", got)
+	}
+}
+
+// TestExactOfStream: a follower that is filled by a stream counts for itself.
+func TestExactOfStream(t *testing.T) {
+	addrA, transA := raft.NewInmemTransport("a")
+	addrB, transB := raft.NewInmemTransport("b")
+	transA.Connect(addrB, transB)
+	a := openTest(t, t.TempDir(), small, func(c *Config) {
+		c.Node, c.Transport, c.Peers = "a", transA, []raft.Server{{ID: "a", Address: addrA}}
+	})
+	heavy(t, a, 700, "a", 60)
+	checkExact(t, a)
+	fillAndCut(t, a)
+	b, err := Open(Config{Dir: t.TempDir(), Fragment: 1, Clock: txn.NewClock(nil, 0), Logger: quiet, Node: "b", Transport: transB, Join: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := a.group.AddNonvoter(testContext(t), "b", addrB); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, a, b)
+	if b.restores.Load() == 0 {
+		t.Fatal("there was no stream")
+	}
+	heavy(t, a, 700, "b", 9)
+	catchUp(t, a, b)
+	if got := checkExact(t, b); len(got) != 1 || got[0].Documents != 69 {
+		t.Errorf("at the follower: %+v", got)
+	}
+}
