@@ -22,7 +22,7 @@ func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, 
 	out := make([]balance.Stat, len(stats))
 	for i, s := range stats {
 		out[i] = balance.Stat{Fragment: s.Fragment, Cell: balance.Cell{
-			Interval: shardmap.Interval{Lo: s.From, Hi: s.To}, Bytes: s.Bytes, Documents: s.Documents,
+			Interval: shardmap.Interval{Lo: s.From, Hi: s.To}, Bytes: s.Bytes, Documents: s.Documents, Whole: s.To-s.From > 1,
 		}}
 	}
 	return out, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge, else from behind a bucket that is too big (N3, N4).
+// cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge, else from behind a bucket that is too big for that (N3, N4).
 // It gives nil where nothing fits.
 func (d *deal) cut(n int64) *run {
 	if x := d.fromEdge(n); x != nil {
@@ -25,7 +25,7 @@ func (d *deal) cut(n int64) *run {
 	if r := p.largest(d.a, d.b, n); r != nil {
 		return r
 	}
-	if !p.frags[d.a].hasBig {
+	if p.frags[d.a].lump <= n {
 		return nil
 	}
 	slices.SortStableFunc(ranges, p.wider)
@@ -85,9 +85,12 @@ func (p *picture) enough(got, wanted int64) bool {
 	return got > 0 && (p.byBuckets || p.in.Fill || got >= min(wanted, p.th.SmallMove))
 }
 
-// big tells whether the cell's buckets are too big to be moved. A segment has its own limit, and is split at it.
+// big reports whether the cell's buckets are too big to be moved, or one of them may be. A segment has its own limit, and is split at it.
 func (p *picture) big(c *Cell) bool {
-	return !p.byBuckets && c.Lo < shardmap.BucketCount && c.Bytes/int64(c.Len()) > p.th.BigBucket
+	if c.Lo >= shardmap.BucketCount {
+		return false
+	}
+	return c.Bytes > p.th.BigBucket && (c.whole() || c.Bytes/int64(c.Len()) > p.th.BigBucket)
 }
 
 // fits gives how many of a cell's buckets fit into n.
@@ -98,6 +101,8 @@ func (p *picture) fits(c *Cell, n int64) int {
 		return 0
 	case size <= n:
 		return c.Len()
+	case c.whole():
+		return 0
 	}
 	return int(float64(c.Len()) * float64(n) / float64(size))
 }
@@ -160,11 +165,11 @@ func (p *picture) fromLow(r *run, n int64) *run {
 	return r
 }
 
-// inside splits a run behind a bucket that is too big and cuts a piece off what lies beyond.
+// inside splits a run behind a bucket that is too big for n, or for any move, and cuts a piece off what lies beyond.
 func (p *picture) inside(r *run, n int64) *run {
 	for i := len(r.cells) - 1; i > 0; i-- {
 		c := &r.cells[i]
-		if !p.big(c) {
+		if p.fits(c, n) == c.Len() || p.fits(&r.cells[i-1], n) == 0 {
 			continue
 		}
 		below := &run{Interval: shardmap.Interval{Lo: r.Lo, Hi: c.Lo}, cells: r.cells[:i]}

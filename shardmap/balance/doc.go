@@ -10,7 +10,8 @@
 //	N2  A round ends with each fragment within half of what begins one, around its share, and moves no more than that takes: the bytes moved
 //	    are at most those of the plan that makes all shares exact. What a round leaves begins no other.
 //	N3  A fragment gives first to those that touch it, from the edge where they touch; what is left goes from the largest to the smallest.
-//	N4  A bucket above 128 MiB is not moved for balance. Where one is in the way at an edge, the other edges are tried, then the range is split behind it.
+//	N4  A bucket above 128 MiB is not moved for balance. Where one is in the way at an edge, the other edges are tried, then the range is split behind it. The same
+//	    holds for what is larger than what should go. Where nothing else is left, one goes that is larger, if the two fragments come nearer to each other by it.
 //	N5  A share is in proportion to the weights of the nodes that hold the fragment; no fragment is given more than the limits of its nodes leave.
 //	N6  A rule (a pin, a zone) says on which fragments an interval may be. What is elsewhere goes there first, and nothing leaves against a rule.
 //	    Fragments on which rules keep more than their shares are left at that, and the others share the rest.
@@ -24,6 +25,6 @@
 //
 // Keys of segments are not part of a plan: who carries it out asks for some and has CutBySize or CutByWrites choose.
 //
-// Sizes come as cells: one bucket, or a run of buckets whose bytes are taken as spread evenly. Finer cells give better cuts; who carries the plan
-// out sees what was really moved.
+// Sizes come as cells: one bucket, or a run of buckets. Of a run that is Whole nobody knows how its bytes are spread, so it goes as a whole, and not at all above 128 MiB;
+// others are taken as spread evenly. A step's bytes are the sum of its cells; where a rule or heat has cut a whole one, the step says that they are an estimate.
 package balance

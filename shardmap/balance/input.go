@@ -74,7 +74,12 @@ type Cell struct {
 	shardmap.Interval
 	Bytes, Documents int64
 	Reads, Writes    float32 // a second, smoothed
+	// Whole: how the bytes are spread over the buckets is not known, so it is moved as a whole. Guessed: the bytes are an estimate, of a part of a whole one.
+	Whole, Guessed bool
 }
+
+// whole reports whether the cell can only be moved as a whole.
+func (c *Cell) whole() bool { return c.Whole || c.Len() == 1 }
 
 // heat weighs a write as two reads: it is done by every replica.
 func (c Cell) heat() float64 { return float64(c.Reads) + 2*float64(c.Writes) }
@@ -138,6 +143,7 @@ func merged(cells []Cell) []Cell {
 		if n := len(out); n > 0 && out[n-1].Interval == c.Interval {
 			l := &out[n-1]
 			l.Bytes, l.Documents, l.Reads, l.Writes = l.Bytes+c.Bytes, l.Documents+c.Documents, l.Reads+c.Reads, l.Writes+c.Writes
+			l.Whole, l.Guessed = l.Whole || c.Whole, l.Guessed || c.Guessed
 			continue
 		}
 		out = append(out, c)
@@ -154,11 +160,12 @@ func (c Cell) part(v shardmap.Interval, n int) Cell {
 	share := float64(v.Len()) / float64(n)
 	return Cell{
 		Interval: v, Bytes: int64(float64(c.Bytes) * share), Documents: int64(float64(c.Documents) * share),
-		Reads: c.Reads * float32(share), Writes: c.Writes * float32(share),
+		Reads: c.Reads * float32(share), Writes: c.Writes * float32(share), Whole: c.Whole, Guessed: c.Guessed || c.Whole && c.Bytes > 0,
 	}
 }
 
 func (c Cell) minus(d Cell) Cell {
+	c.Guessed = c.Guessed || d.Guessed
 	c.Bytes, c.Documents, c.Reads, c.Writes = c.Bytes-d.Bytes, c.Documents-d.Documents, c.Reads-d.Reads, c.Writes-d.Writes
 	return c
 }

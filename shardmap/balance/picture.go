@@ -32,7 +32,7 @@ type frag struct {
 	target int64
 	room   int64 // how large it may become
 	fixed  bool  // nothing goes to or from it
-	hasBig bool  // it has buckets that are too big to be moved
+	lump   int64 // the largest of its cells that are moved as a whole; above all sizes where one is too big to be moved
 	runs   []*run
 	stock  stock
 }
@@ -112,7 +112,7 @@ func (p *picture) layRuns() {
 			x := &run{Interval: v.Interval, owner: owner, cells: mine[:k:k], only: v.Fragments, prev: last}
 			mine = mine[k:]
 			if p.byBuckets {
-				x.cells = evened(v.Interval, x.cells)
+				x.cells = covered(v.Interval, x.cells)
 			}
 			if last == nil {
 				p.first = x
@@ -134,21 +134,31 @@ func (p *picture) count(x *run) {
 		c := &x.cells[i]
 		f.bytes += c.Bytes
 		f.heat += c.heat()
-		f.hasBig = f.hasBig || c.Bytes > p.th.BigBucket && p.big(c)
+		switch {
+		case p.big(c):
+			f.lump = math.MaxInt64
+		case c.whole():
+			f.lump = max(f.lump, p.sizeOf(c))
+		}
 	}
 	size := x.size(p)
 	f.size += size
 	p.total += size
 }
 
-// evened makes one cell of a run, gaps included, for the measure by buckets.
-func evened(v shardmap.Interval, cells []Cell) []Cell {
-	sum := Cell{}
+// covered returns cells with others that hold nothing in their gaps, for the measure by buckets.
+func covered(v shardmap.Interval, cells []Cell) []Cell {
+	out := make([]Cell, 0, 2*len(cells)+1)
 	for _, c := range cells {
-		sum = sum.minus(Cell{Bytes: -c.Bytes, Documents: -c.Documents, Reads: -c.Reads, Writes: -c.Writes})
+		if v.Lo < c.Lo {
+			out = append(out, Cell{Interval: shardmap.Interval{Lo: v.Lo, Hi: c.Lo}})
+		}
+		out, v.Lo = append(out, c), c.Hi
 	}
-	sum.Interval = v
-	return []Cell{sum}
+	if !v.Empty() {
+		out = append(out, Cell{Interval: v})
+	}
+	return out
 }
 
 // ruled cuts a range at the edges of the rules.

@@ -114,10 +114,16 @@ func Decide(in Input) Plan {
 // move writes a step down.
 func (p *picture) move(r *run, to int, why string) {
 	from := r.owner
-	var bytes, docs int64
+	var bytes, docs, guessed int64
 	var heat float64
 	for _, c := range r.cells {
 		bytes, docs, heat = bytes+c.Bytes, docs+c.Documents, heat+c.heat()
+		if c.Guessed {
+			guessed += c.Bytes
+		}
+	}
+	if guessed > bytes/guessedShare {
+		why += "; its bytes are an estimate: how they are spread over the buckets is not known yet"
 	}
 	size := r.size(p)
 	p.frags[from].size, p.frags[to].size = p.frags[from].size-size, p.frags[to].size+size
@@ -129,6 +135,9 @@ func (p *picture) move(r *run, to int, why string) {
 		Seconds: p.seconds(bytes), Reason: why,
 	})
 }
+
+// guessedShare is the part of a step's bytes above which the step says that they are an estimate: a tenth.
+const guessedShare = 10
 
 // fixedSeconds is what a move takes however small it is.
 const fixedSeconds = 0.2

@@ -224,8 +224,8 @@ func (p *picture) resegmented(kind Kind, t *Table, first, last *Segment, count i
 	})
 }
 
-// evenLarge has the fragment furthest above its share give a segment to the one furthest below where they differ so much that a round would begin: one that is larger than what
-// should go, but brings the two nearer to each other.
+// evenLarge has the fragment furthest above its share give to the one furthest below where they differ so much that a round would begin: a segment or a bucket
+// that is larger than what should go, but brings the two nearer to each other.
 func (p *picture) evenLarge() {
 	for range 4 * len(p.frags) {
 		least, most := p.extremes()
@@ -234,13 +234,48 @@ func (p *picture) evenLarge() {
 		}
 		d := most.over() - least.over()
 		from, to := p.place[most.ID], p.place[least.ID]
-		best := p.nearestTo(d/2, min(3*d/4, least.room-least.size), from, to)
+		limit := min(3*d/4, least.room-least.size)
+		best := p.nearestTo(d/2, limit, from, to)
+		if r, at := p.nearestBucket(d/2, limit, from, to); r != nil && (best == nil || far(r.cells[at].Bytes, d/2) < far(best.size(p), d/2)) {
+			best = p.cutOut(r, at)
+		}
 		if best == nil {
 			return
 		}
 		p.move(best, to, p.why(from, to))
 		least.runs = append(least.runs, best)
 	}
+}
+
+func far(a, b int64) int64 { return max(a-b, b-a) }
+
+// nearestBucket finds the cell, of those that are moved as a whole, of a for b whose size is nearest to one, and no larger than most.
+func (p *picture) nearestBucket(size, most int64, a, b int) (in *run, at int) {
+	for _, r := range p.givable(p.stockOf(a).ranges, a, b) {
+		for i := range r.cells {
+			c := &r.cells[i]
+			if n := p.sizeOf(c); !c.whole() || p.big(c) || n > most || n < p.th.SmallMove {
+				continue
+			}
+			if in == nil || far(p.sizeOf(c), size) < far(p.sizeOf(&in.cells[at]), size) {
+				in, at = r, i
+			}
+		}
+	}
+	return in, at
+}
+
+// cutOut makes a run of a cell of another one; the rest stays with its owner.
+func (p *picture) cutOut(r *run, at int) *run {
+	f, v := &p.frags[r.owner], r.cells[at].Interval
+	if v.Hi < r.Hi {
+		f.runs = append(f.runs, r.splitAt(p, v.Hi))
+	}
+	x := r.splitAt(p, v.Lo)
+	if x != r {
+		f.runs = append(f.runs, x)
+	}
+	return x
 }
 
 // spreadSegments evens out how many segments of a table the fragments have, where the table is so small that bytes say nothing (N10).
