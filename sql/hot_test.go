@@ -239,3 +239,22 @@ func TestHotMadeAgain(t *testing.T) {
 	c.want(list, "SELECT 0")
 	c.want("SELECT * FROM sherd.check() WHERE NOT ok", "SELECT 0")
 }
+
+// TestHotSplitResolves: the table may be named by a literal, with and without the number of parts, as sherd.hot_keys advises.
+func TestHotSplitResolves(t *testing.T) {
+	w := newWorld(t)
+	c := w.connect(t)
+	c.want("CREATE TABLE counters (id text PRIMARY KEY, v bigint) WITH (counters = 'v')", "CREATE TABLE")
+	c.want("INSERT INTO counters VALUES ('counters/b', 1)", "INSERT 0 1")
+	for _, call := range []string{
+		"sherd.hot_split('public.counters', 'counters/b')", "sherd.hot_split('counters'::regclass, 'counters/b')", "sherd.hot_split('counters', 'counters/b', 16)",
+		"sherd.hot_split('counters'::text, 'counters/b')", "sherd.hot_split(collection => 'counters', id => 'counters/b')", "sherd.hot_split('counters/b')",
+		"sherd.hot_split('counters/b', 16)", "sherd.hot_split('counters', 'counters/b', 16, ARRAY['v'])", "sherd.hot_split('counters/b', 16, ARRAY['v'])",
+	} {
+		c.want("SELECT "+call, "16\nSELECT 1")
+		c.want("SELECT sherd.hot_join('public.counters', 'counters/b')", "\nSELECT 1")
+	}
+	if got := c.answer("SELECT sherd.hot_split('nowhere', 'counters/b')"); !strings.Contains(got, "42P01") {
+		t.Errorf("of a table that is not there: %s", got)
+	}
+}

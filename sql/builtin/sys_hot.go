@@ -18,6 +18,13 @@ var sysHot = map[string]Func{
 	"sherd_hot_split_of": func(c *Ctx, a []types.Datum) (types.Datum, error) {
 		return hotSplit(c, a[0].Oid(), a[1:])
 	},
+	"sherd_hot_split_named": func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		oid, err := c.relationByName(a[0].S)
+		if err != nil {
+			return types.Null, err
+		}
+		return hotSplit(c, oid, a[1:])
+	},
 	"sherd_hot_join":    func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotJoin(c, 0, a) },
 	"sherd_hot_join_of": func(c *Ctx, a []types.Datum) (types.Datum, error) { return hotJoin(c, a[0].Oid(), a[1:]) },
 }

@@ -15,6 +15,9 @@ func hotProcs(
 		about(named(fn(8096, "hot_split", "sherd_hot_split", 'v', int4OID, textOID, int4OID, textArray), []string{"id", "parts", "counters"}, parts, none), split),
 		about(named(fn(8097, "hot_split", "sherd_hot_split_of", 'v', int4OID, regclassOID, textOID, int4OID, textArray),
 			[]string{"collection", "id", "parts", "counters"}, parts, none), split),
+		// Of two literals of unknown type, as in hot_split('counters', 'x'), this one is meant: strings are preferred.
+		about(named(fn(8088, "hot_split", "sherd_hot_split_named", 'v', int4OID, textOID, textOID, int4OID, textArray),
+			[]string{"collection", "id", "parts", "counters"}, parts, none), split),
 		about(named(fn(8098, "hot_join", "sherd_hot_join", 'v', voidOID, textOID), []string{"id"}), join),
 		about(named(fn(8099, "hot_join", "sherd_hot_join_of", 'v', voidOID, regclassOID, textOID), []string{"collection", "id"}), join),
 	}
