@@ -33,7 +33,7 @@ func TestSettingsOfSuperusers(t *testing.T) {
 		!strings.Contains(pgerr.From(err).Hint, "ALTER SYSTEM SET sherd.segment_size") {
 		t.Errorf("a parameter of the cluster: %v", err)
 	}
-	for text, hints := range map[string]bool{"SET sherd.gc_ttl = '1h'": false, "ALTER SYSTEM SET sherd.gc_ttl = '1h'": false, "ALTER SYSTEM SET work_mem = '5MB'": true} {
+	for text, hints := range map[string]bool{"SET sherd.gc_ttl = '1h'": true, "SET sherd.max_row_size = '1MB'": false, "ALTER SYSTEM SET sherd.max_row_size = '1MB'": false, "ALTER SYSTEM SET work_mem = '5MB'": true} {
 		if err := a.s.Simple(t.Context(), text, &recorder{env: a.s.Env}); err == nil || hints != (pgerr.From(err).Hint != "") {
 			t.Errorf("%s: %v, hint %q", text, err, pgerr.From(err).Hint)
 		}
