@@ -9,7 +9,7 @@ import (
 
 // from plans FROM and WHERE.
 func (p *planner) from(l *level) (part, error) {
-	conds := conjuncts(l.q.Where)
+	conds := factored(conjuncts(l.q.Where))
 	if len(l.q.From) == 0 {
 		one := part{node: &Values{Rows: [][]query.Expr{{}}}, in: newLayout()}
 		return p.filter(l, one, conds)
@@ -47,7 +47,7 @@ func (j *joiner) flatten(it query.From) {
 	if fj, ok := it.(*query.FromJoin); ok && fj.Kind == query.Inner {
 		j.flatten(fj.Left)
 		j.flatten(fj.Right)
-		j.conds = append(j.conds, conjuncts(fj.On)...)
+		j.conds = append(j.conds, factored(conjuncts(fj.On))...)
 		return
 	}
 	j.items = append(j.items, it)
@@ -204,14 +204,14 @@ func (p *planner) outerJoin(l *level, fj *query.FromJoin, conds []query.Expr) (p
 	kind, leftItem, rightItem := fj.Kind, fj.Left, fj.Right
 	switch kind {
 	case query.Inner:
-		return p.joined(l, []query.From{leftItem, rightItem}, append(conjuncts(fj.On), conds...))
+		return p.joined(l, []query.From{leftItem, rightItem}, append(factored(conjuncts(fj.On)), conds...))
 	case query.Right:
 		kind, leftItem, rightItem = query.Left, fj.Right, fj.Left
 	}
 	lrels, rrels := fromRels(leftItem), fromRels(rightItem)
 	keepsLeft := kind != query.Full
 	below, above := l.split(conds, lrels, keepsLeft)
-	ons := conjuncts(fj.On)
+	ons := factored(conjuncts(fj.On))
 	if keepsLeft {
 		ons = append(ons, l.only(implied(l, append(slices.Clone(ons), below...)), rrels)...)
 	}

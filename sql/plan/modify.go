@@ -244,7 +244,7 @@ func (l *level) unnestTarget() []*query.FromJoin {
 // modifyRows joins the target with the tables of FROM or USING.
 func (p *planner) modifyRows(l *level) (part, relSet, error) {
 	q := l.q
-	conds := conjuncts(q.Where)
+	conds := factored(conjuncts(q.Where))
 	positions := allPositions(q.Rels[q.Result])
 	if l.need[varKey{q.Result, query.ColCtid}] {
 		positions = append(positions, query.ColCtid)

@@ -575,3 +575,10 @@ DELETE FROM days USING (VALUES (timestamp '2024-03-30'), ('2024-03-31 12:00')) x
 SELECT id, t FROM family
 SELECT v FROM small
 SELECT v FROM days
+-- factors of OR
+SELECT l.order_id, g.id FROM lines l, things g WHERE (g.id = l.no AND g.name = 'thing1' AND l.qty < 9) OR (g.id = l.no AND g.name = 'thing2' AND l.qty > 15) OR (l.qty = 3 AND g.id = l.no)
+SELECT id FROM things WHERE (id = 3 AND name = 'thing3') OR (id = 3 AND grp = 2) OR (name = 'c' AND id = 3)
+SELECT id FROM things WHERE (grp = 3 AND name = 'thing1') OR grp = 3
+SELECT id FROM things WHERE (grp = 3 AND name = 'thing1') OR (grp = 3 AND NULL)
+SELECT g.id, l.order_id FROM things g LEFT JOIN lines l ON (g.id = l.no AND g.name = 'thing1') OR (g.id = l.no AND l.qty > 15)
+SELECT id FROM things WHERE ((grp = 3 AND name = 'thing1') OR (grp = 3 AND id > 9)) IS NOT TRUE
