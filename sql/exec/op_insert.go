@@ -224,8 +224,8 @@ func (in *insertion) settle() (bucket shardmap.Bucket, tail []byte, err error) {
 	return bucket, nil, err
 }
 
-// completeID gives a document without id, or with one that ends in "/", a number from the server, and anchors it where the collection
-// says by what.
+// completeID appends a number from the server to the id of a document that has none, or one that ends in "/". It anchors the id if the
+// collection has anchor_by; else, under a policy that checks where documents lie, it has the policy choose the bucket.
 func (in *insertion) completeID() error {
 	t, col := in.o.rule.table, &in.o.next[in.o.rule.table.key[0]]
 	id := col.S
@@ -239,12 +239,15 @@ func (in *insertion) completeID() error {
 			return err
 		}
 	}
-	if t.def.AnchorBy != "" && strings.LastIndexByte(id, '$') <= 0 {
+	switch {
+	case t.def.AnchorBy != "" && strings.LastIndexByte(id, '$') <= 0:
 		anchor, err := t.anchorOf(in.o.next)
 		if err != nil {
 			return err
 		}
 		id += "$" + anchor
+	case id != given && t.checksPlaces() && !strings.HasSuffix(id, "$"):
+		id += "$" // the policy would refuse the bucket that the number happens to choose
 	}
 	if col.IsNull() || id != given {
 		*col = types.NewText(id)

@@ -76,6 +76,12 @@ func (t *table) place(row Row, keys Row, explicit bool) (shardmap.Bucket, error)
 	return id.Bucket, nil
 }
 
+// checksPlaces reports whether the policy refuses ids whose bucket is not that of their content.
+func (t *table) checksPlaces() bool {
+	p := t.def.Policy
+	return t.def.Anchors && p != nil && !p.Mutable && !p.IsID()
+}
+
 // checkPlace validates a row that is to be stored under its id against the policy (23514 with constraint sharding).
 func (t *table) checkPlace(row Row) error {
 	if !t.def.Anchors || t.def.Policy == nil {
