@@ -62,6 +62,11 @@ func (c *Catalog) Bootstrap(ctx context.Context, o BootstrapOptions) (created bo
 	if o.Fragments < 1 || o.Fragments > shardmap.BucketCount {
 		return false, pgerr.New(pgerr.InvalidParameterValue, "the number of fragments must be between 1 and %d", shardmap.BucketCount)
 	}
+	if o.Replication != 0 {
+		if err := CheckFactor(o.Replication); err != nil {
+			return false, err
+		}
+	}
 	first, err := c.allot(ctx, allotment{fragments: uint32(o.Fragments), nodes: 1})
 	if err != nil {
 		return false, err

@@ -44,3 +44,14 @@ func TestFactors(t *testing.T) {
 		}
 	}
 }
+
+// TestBootstrapChecksFactor checks that a cluster cannot begin with a number of replicas that SQL refuses.
+func TestBootstrapChecksFactor(t *testing.T) {
+	o := bootstrapOptions()
+	for _, n := range []int{-1, MaxReplicationFactor + 1, 99} {
+		o.Replication = n
+		if created, err := openCatalog(t, t.TempDir()).Bootstrap(t.Context(), o); created || pgerr.From(err).Code != pgerr.InvalidParameterValue {
+			t.Errorf("%d replicas: %v, %v", n, created, err)
+		}
+	}
+}

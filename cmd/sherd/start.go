@@ -122,8 +122,8 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 		return usageError{errors.New("--data is required: the directory that holds the node's data")}
 	case cfg.Fragments < 1:
 		return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
-	case cfg.Replication < 1:
-		return usageError{fmt.Errorf("--replication-factor %d: a fragment has at least one replica", cfg.Replication)}
+	case catalog.CheckFactor(cfg.Replication) != nil:
+		return usageError{fmt.Errorf("--replication-factor %d: it is between 1 and %d", cfg.Replication, catalog.MaxReplicationFactor)}
 	case m.role != roleAll && m.role != roleGateway:
 		return usageError{fmt.Errorf("--role %q: it is %s or %s", m.role, roleAll, roleGateway)}
 	case cfg.SQLTLS != node.TLSAuto && cfg.SQLTLS != node.TLSOn:
