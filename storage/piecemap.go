@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bytes"
-	"slices"
 	"sort"
 
 	"github.com/sherddb/sherd/txn"
@@ -99,13 +98,4 @@ func (m *pieceMap) each(s txn.Span, fn func(n int, p *pieceSpan) bool) {
 			return
 		}
 	}
-}
-
-// needs returns the pieces of which a row of piece n is made.
-func (m *pieceMap) needs(n int) []int {
-	all := []int{}
-	for i := m.list[n].first; i <= n; i++ {
-		all = append(all, i)
-	}
-	return slices.Clip(all)
 }
