@@ -2,6 +2,18 @@ package sql_test
 
 import "testing"
 
+// TestIndexOfWholeRow: a new column is a part of the row, so that an index over the row gets other entries.
+func TestIndexOfWholeRow(t *testing.T) {
+	c := newWorldOf(t, 1).connect(t)
+	c.want("CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'x'), (2, NULL)", "CREATE TABLE\nINSERT 0 2")
+	c.want("CREATE INDEX i ON t ((t)); CREATE INDEX p ON t (a) WHERE t IS NOT NULL", "CREATE INDEX\nCREATE INDEX")
+	c.want("ALTER TABLE t ADD c int", "ALTER TABLE")
+	c.want("ALTER TABLE t ADD d int DEFAULT 5, ADD e text DEFAULT 'e'", "ALTER TABLE")
+	c.want("SELECT * FROM t ORDER BY a", "1|x|null|5|e\n2|null|null|5|e\nSELECT 2")
+	c.want("BEGIN; ALTER TABLE t ADD f int; COMMIT", "BEGIN\nALTER TABLE\nCOMMIT")
+	c.want(`SELECT "check", subject, detail FROM sherd.check() WHERE NOT ok`, "SELECT 0")
+}
+
 // TestWholeRowOfGroupedKey: a grouped primary key determines the row, so that the row itself may stand above the aggregation.
 func TestWholeRowOfGroupedKey(t *testing.T) {
 	c := newWorldOf(t, 1).connect(t)

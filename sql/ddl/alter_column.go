@@ -44,6 +44,22 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 	if col := &d.t.Columns[from]; col.NotNull && len(col.Missing) == 0 && col.Generated == "" {
 		d.scans = append(d.scans, nullScan(d.t, col))
 	}
+	return d.reindexWholeRows(d.t.Columns[from].AttNum)
+}
+
+// reindexWholeRows stores the rows anew when an index is over the whole row, of which a new column is a part.
+func (d *draft) reindexWholeRows(added int16) error {
+	for i := range d.t.Indexes {
+		x := &d.t.Indexes[i]
+		if len(x.Expressions) == 0 && x.Predicate == "" {
+			continue
+		}
+		uses, err := d.indexUses(x, added)
+		if err != nil {
+			return err
+		}
+		d.restored = d.restored || uses
+	}
 	return nil
 }
 
