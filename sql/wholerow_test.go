@@ -11,6 +11,10 @@ func TestIndexOfWholeRow(t *testing.T) {
 	c.want("ALTER TABLE t ADD d int DEFAULT 5, ADD e text DEFAULT 'e'", "ALTER TABLE")
 	c.want("SELECT * FROM t ORDER BY a", "1|x|null|5|e\n2|null|null|5|e\nSELECT 2")
 	c.want("BEGIN; ALTER TABLE t ADD f int; COMMIT", "BEGIN\nALTER TABLE\nCOMMIT")
+	c.want("INSERT INTO t VALUES (3, 'z'); UPDATE t SET b = 'y' WHERE a = 2", "INSERT 0 1\nUPDATE 1")
+	c.want("SELECT a FROM t WHERE t = ROW(2, 'y', NULL, 5, 'e', NULL)::t", "2\nSELECT 1")
+	c.want("ALTER TABLE t DROP c; CREATE UNIQUE INDEX u ON t ((t)); INSERT INTO t VALUES (4, 'w')", "ALTER TABLE\nCREATE INDEX\nINSERT 0 1")
+	c.want("CREATE TABLE n (id int); INSERT INTO n VALUES (1), (2); CREATE UNIQUE INDEX nu ON n ((n))", "CREATE TABLE\nINSERT 0 2\nCREATE INDEX")
 	c.want(`SELECT "check", subject, detail FROM sherd.check() WHERE NOT ok`, "SELECT 0")
 }
 

@@ -187,6 +187,9 @@ func nodeStrings(nodes []*pg_query.Node) []string {
 }
 
 // columnsOfTable lists a table's columns; dropped ones keep their place.
+// ColumnsOf lists the columns of a table for analysis; dropped ones keep their place.
+func ColumnsOf(t *catalog.Table) []query.Column { return columnsOfTable(t) }
+
 func columnsOfTable(t *catalog.Table) []query.Column {
 	out := make([]query.Column, len(t.Columns))
 	for i, c := range t.Columns {

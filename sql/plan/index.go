@@ -19,7 +19,7 @@ func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index,
 	for i := range t.Columns {
 		in.slots[varKey{0, i}] = i
 	}
-	l := &level{q: &query.Query{Rels: []*query.Rel{{Kind: query.RelTable, Table: t, Alias: t.Name}}}}
+	l := &level{q: &query.Query{Rels: []*query.Rel{{Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t)}}}}
 	p := &planner{env: env}
 	return p.indexes(l, list, in)
 }
