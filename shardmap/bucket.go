@@ -24,9 +24,13 @@ func HashBucket(key string) Bucket {
 // and ids that ask for placement.
 func BucketOf(id string) (Bucket, error) { return Prefixes(nil).BucketOf(id) }
 
-// HashedBucketOf gives a bucket of those that are hashed to for any id, whatever rules for prefixes there are: the one that it lies in where no rule applies. Of one
-// that names a bucket of a rule it is some. So intervals that cover [0, BucketCount) have every document once.
-func HashedBucketOf(id string) (Bucket, error) {
+// HashedBucketOf returns a bucket below BucketCount for any text, whatever rules for prefixes there are: the one that an id lies in where no rule applies. An id that
+// names a bucket of a rule gets some bucket, and so does a text that is no id of a collection: it is hashed whole. So intervals that cover [0, BucketCount) have every
+// row of any table once.
+func HashedBucketOf(id string) Bucket {
 	b, err := anyAssigned.BucketOf(id)
-	return b % BucketCount, err
+	if err != nil {
+		return HashBucket(id)
+	}
+	return b % BucketCount
 }

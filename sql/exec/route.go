@@ -272,7 +272,7 @@ func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
 	return out, nil
 }
 
-// interval routes by bounds of sherd.bucket(id), which is what an id is hashed to where no rule applies; under a rule for prefixes rows of any such id may be.
+// interval routes by bounds of sherd.slice(id), which is the bucket of an id to which no rule for prefixes applies; the buckets of rules may have rows of any slice.
 func (o *router) interval(c *Ctx) (shardmap.BucketSet, error) {
 	lo, hi := int64(0), int64(shardmap.BucketCount)
 	for _, b := range []struct {

@@ -383,31 +383,3 @@ func equalPaths(a, b []string) bool {
 	}
 	return true
 }
-
-// bucketInterval finds `sherd.bucket(id) >= a` and `< b`, or the same of sherd.slice(id), and equality with a constant.
-func (m *matcher) bucketInterval(r *Route) {
-	for _, c := range m.conds {
-		call, ok := c.(*query.Call)
-		if !ok || len(call.Args) != 2 || !m.isBucketOfID(call.Args[0]) || !known(call.Args[1]) || call.Args[1].Type() != types.Int4 {
-			continue
-		}
-		v := call.Args[1]
-		switch call.Op {
-		case ">=":
-			r.Lo = v
-		case "<":
-			r.Hi = v
-		case "=":
-			if c, ok := v.(*query.Const); ok && !c.Value.IsNull() && c.Value.N < shardmap.BucketCount {
-				r.Lo, r.Hi = v, &query.Const{T: c.T, Value: types.NewInt(c.Value.N + 1)}
-			}
-		}
-	}
-}
-
-func (m *matcher) isBucketOfID(e query.Expr) bool {
-	c, ok := e.(*query.Call)
-	key := keyPositions(m.s.Table)
-	return ok && c.Proc.Namespace == "sherd" && (c.Proc.Name == "bucket" || c.Proc.Name == "slice") && len(c.Args) == 1 && len(key) == 1 &&
-		m.s.Table.Anchors && m.position(c.Args[0]) == key[0]
-}

@@ -103,7 +103,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		}
 	}
 	local := &locality{rels: []int{n}, firm: []int{n}, route: p.route(s, plain)}
-	s.Filter = p.fold(conjunction(plain))
+	s.Filter = p.fold(conjunction(p.sliced(s, plain)))
 	if isNever(s.Filter) || local.route.Never {
 		return part{node: &Values{Base: s.Base}, in: in}, nil
 	}
