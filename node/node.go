@@ -183,6 +183,7 @@ func (n *Node) openSessions(ctx context.Context) (err error) {
 	n.server = sql.NewServer(sql.Config{
 		Catalog: n.catalog, Fragments: n.host, Clock: n.clock, Logger: n.cfg.Logger, Deadlocks: n.host.Deadlocks(),
 		Others: &sql.Others{
+			Self: n.dir.NodeID, Snapshot: n.activity.Snapshot,
 			Reports: n.activity.Reports, Signal: n.activity.Send, Health: n.health, Say: n.notices.Say, Heard: n.notices.Ready,
 			Locks: &sql.LocksElsewhere{
 				Alone: n.locks.Alone, Take: n.locks.TakeAll, Barrier: n.locks.BarrierAll, Confirm: n.locks.ConfirmAll, RollbackTo: n.locks.RollbackTo,

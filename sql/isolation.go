@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -157,7 +158,7 @@ func (s *Session) setModes(options []*pg_query.Node) error {
 }
 
 // setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
-func (s *Session) setTransaction(n *pg_query.VariableSetStmt, w ResultWriter) error {
+func (s *Session) setTransaction(ctx context.Context, n *pg_query.VariableSetStmt, w ResultWriter) error {
 	if n.Name == "SESSION CHARACTERISTICS" {
 		return eachMode(n.Args, func(name, value string) error { return s.assign("default_"+name, &value, false) })
 	}
@@ -165,7 +166,7 @@ func (s *Session) setTransaction(n *pg_query.VariableSetStmt, w ResultWriter) er
 		return err
 	}
 	if n.Name == "TRANSACTION SNAPSHOT" {
-		return s.setSnapshot(n.Args[0].GetAConst().GetSval().GetSval())
+		return s.setSnapshot(ctx, n.Args[0].GetAConst().GetSval().GetSval())
 	}
 	return s.setModes(n.Args)
 }

@@ -170,6 +170,40 @@ func TestSnapshots(t *testing.T) {
 	)
 	a.want("COMMIT", "COMMIT")
 	b.want("ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ; "+set, "ROLLBACK\nBEGIN\ninvalid snapshot identifier: \""+id+"\" (SQLSTATE 22023)")
+	b.want("ROLLBACK", "ROLLBACK")
+
+	a.want("BEGIN", "BEGIN") // READ COMMITTED has a snapshot to export too
+	id, _, _ = strings.Cut(a.answer("SELECT pg_export_snapshot()"), "\n")
+	b.want("INSERT INTO n VALUES (3)", "INSERT 0 1")
+	b.want(imports("REPEATABLE READ", id)+"; SELECT count(*) FROM n; ROLLBACK", "BEGIN\nSET\n2\nSELECT 1\nROLLBACK")
+	a.want("COMMIT; BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY", "COMMIT\nBEGIN")
+	id, _, _ = strings.Cut(a.answer("SELECT pg_export_snapshot()"), "\n")
+	script(b,
+		imports("SERIALIZABLE", id), "BEGIN\na non-read-only serializable transaction cannot import a snapshot from a read-only transaction (SQLSTATE 0A000)",
+		"ROLLBACK; "+imports("SERIALIZABLE READ ONLY DEFERRABLE", id),
+		"ROLLBACK\nBEGIN\na snapshot-importing transaction must not be READ ONLY DEFERRABLE (SQLSTATE 0A000)",
+		"ROLLBACK; "+imports("REPEATABLE READ READ ONLY DEFERRABLE", id), "ROLLBACK\nBEGIN\nSET",
+		"ROLLBACK; "+imports("SERIALIZABLE READ ONLY", id)+"; SELECT count(*) FROM n; ROLLBACK", "ROLLBACK\nBEGIN\nSET\n3\nSELECT 1\nROLLBACK",
+	)
+}
+
+func imports(modes, id string) string {
+	return "BEGIN ISOLATION LEVEL " + modes + "; SET TRANSACTION SNAPSHOT '" + id + "'"
+}
+
+// TestSnapshotOfThePast: an exported snapshot of the past is the past for the importing transaction too.
+func TestSnapshotOfThePast(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.connect(t), w.connect(t)
+	a.want("CREATE TABLE p (id int PRIMARY KEY)", "CREATE TABLE")
+	a.want("INSERT INTO p VALUES (1)", "INSERT 0 1")
+	before, _, _ := strings.Cut(a.answer("SELECT clock_timestamp() FROM pg_sleep(0.01)"), "\n")
+	a.want("SELECT pg_sleep(0.01)", "\nSELECT 1")
+	a.want("INSERT INTO p VALUES (2)", "INSERT 0 1")
+	a.want("BEGIN; SET LOCAL sherd.as_of = '"+before+"'", "BEGIN\nSET")
+	id, _, _ := strings.Cut(a.answer("SELECT pg_export_snapshot()"), "\n")
+	b.want(imports("REPEATABLE READ", id)+"; SELECT count(*) FROM p; INSERT INTO p VALUES (3)",
+		"BEGIN\nSET\n1\nSELECT 1\ncannot execute INSERT in a read-only transaction (SQLSTATE 25006)")
 }
 
 func TestAsOf(t *testing.T) {

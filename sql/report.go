@@ -51,6 +51,9 @@ type Absent struct {
 
 // Others is the other nodes of the cluster.
 type Others struct {
+	Self uint32 // this node's number
+	// Snapshot asks a node for a snapshot that a transaction there has exported; ok is false if it knows none of that name. 57P03 if it does not answer.
+	Snapshot func(ctx context.Context, node uint32, id string) (x ExportedSnapshot, ok bool, err error)
 	// Reports asks them all, and names those that did not answer.
 	Reports func(ctx context.Context, wanted Wanted) ([]Report, []Absent)
 	// Signal cancels the statement of a session of another node, or ends the session.

@@ -95,7 +95,7 @@ func (s *Session) set(ctx context.Context, n *pg_query.VariableSetStmt, w Result
 		tag = "RESET"
 		s.vars.resetAll(s.nest())
 	case pg_query.VariableSetKind_VAR_SET_MULTI:
-		err = s.setTransaction(n, w)
+		err = s.setTransaction(ctx, n, w)
 	}
 	if err != nil {
 		return err

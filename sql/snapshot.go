@@ -2,81 +2,18 @@ package sql
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
 
-// exports are the snapshots that open transactions of this node have exported.
-type exports struct {
-	mu   sync.Mutex
-	next uint64
-	byID map[string]exported // guarded by mu
-}
-
-type exported struct {
-	t        txn.Timestamp
-	database catalog.OID
-	modes    modes
-	seen     uint64 // as of the transaction
-}
-
-// add makes a snapshot importable, and gives its name.
-func (x *exports) add(e exported) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.byID == nil {
-		x.byID = map[string]exported{}
-	}
-	x.next++
-	id := fmt.Sprintf("%08X-%08X-%d", uint64(e.t)>>32, uint32(e.t), x.next)
-	x.byID[id] = e
-	return id
-}
-
-func (x *exports) get(id string) (exported, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	e, ok := x.byID[id]
-	return e, ok
-}
-
-func (x *exports) remove(ids []string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, id := range ids {
-		delete(x.byID, id)
-	}
-}
-
-// exportSnapshot is pg_export_snapshot: others may read what this transaction reads, as long as it is open.
-func (s *Session) exportSnapshot(ctx context.Context) (string, error) {
-	t := s.tx
-	if len(t.savepoints) > 0 {
-		return "", activeTransaction("cannot export a snapshot from a subtransaction")
-	}
-	T, err := t.opened(ctx)
-	if err != nil {
-		return "", err
-	}
-	if err := t.hold(T, t.parts.HoldSnapshot); err != nil {
-		return "", err
-	}
-	id := s.db.exports.add(exported{T, s.database, t.modes, t.seen})
-	t.exported = append(t.exported, id)
-	return id, nil
-}
-
 // setSnapshot is SET TRANSACTION SNAPSHOT: the transaction reads what the exporting one reads, or with "as of" a time of the past.
-func (s *Session) setSnapshot(id string) error {
+func (s *Session) setSnapshot(ctx context.Context, id string) error {
 	t := s.tx
 	if t == nil || t.modes.isolation() == txn.ReadCommitted {
 		if t == nil && s.defaultModes().isolation() != txn.ReadCommitted {
@@ -93,31 +30,7 @@ func (s *Session) setSnapshot(id string) error {
 	if len(id) > len("as of ") && strings.EqualFold(id[:len("as of ")], "as of ") {
 		return t.goBack(strings.TrimSpace(id[len("as of "):]))
 	}
-	e, ok := s.db.exports.get(id)
-	if !ok {
-		return pgerr.New(pgerr.InvalidParameterValue, `invalid snapshot identifier: "%s"`, id)
-	}
-	if err := t.mayImport(e); err != nil {
-		return err
-	}
-	if err := t.readAt(e.t, t.parts.HoldSnapshot); err != nil {
-		return err
-	}
-	t.seen = e.seen
-	return nil
-}
-
-// mayImport gives PostgreSQL's reasons against an import.
-func (t *transaction) mayImport(e exported) error {
-	switch serializable := t.modes.isolation() == txn.Serializable; {
-	case e.database != t.s.database:
-		return pgerr.New(pgerr.FeatureNotSupported, "cannot import a snapshot from a different database")
-	case serializable && e.modes.isolation() != txn.Serializable:
-		return pgerr.New(pgerr.FeatureNotSupported, "a serializable transaction cannot import a snapshot from a non-serializable transaction")
-	case serializable && e.modes.readOnly && !t.modes.readOnly:
-		return pgerr.New(pgerr.FeatureNotSupported, "a non-read-only serializable transaction cannot import a snapshot from a read-only transaction")
-	}
-	return nil
+	return t.importSnapshot(ctx, id)
 }
 
 // readAt makes T the timestamp of all the transaction's reads, and has what is visible there kept.

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -145,12 +146,35 @@ func (t *transaction) readable(uses []tableUse) error {
 				WithDetail(`The rows and indexes of "%s" are known since %s, the snapshot is of %s.`, table.Name,
 					last.at.UTC().Format(time.RFC3339Nano), t.t.Time().Format(time.RFC3339Nano)).
 				WithHint("TRUNCATE, a new index, a rewrite and a restart of the node are what the past cannot be read across.")
-		case !t.past && last.n > t.seen && !t.changes(table):
+		case !t.past && !t.knew(table, last) && !t.changes(table):
 			return pgerr.New(pgerr.SerializationFailure, `could not serialize access: "%s" got a new storage or index after the transaction's snapshot`, table.Name).
 				WithHint("Try the transaction again.")
 		}
 	}
 	return nil
+}
+
+// knew reports whether a table, whose storages were last sighted at last, had them when the transaction's snapshot was taken.
+func (t *transaction) knew(table *catalog.Table, last sighting) bool {
+	if t.imported == nil {
+		return last.n <= t.seen
+	}
+	return !slices.ContainsFunc(storagesOf(table), func(s storage) bool { return !t.imported[s] })
+}
+
+// sightedBefore returns the storages of a database that are in force in v and were among the first n that were sighted.
+func (x *storages) sightedBefore(v *catalog.View, database catalog.OID, n uint64) map[storage]bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	out := map[storage]bool{}
+	for t := range v.Tables(database) {
+		for _, s := range storagesOf(t) {
+			if e, ok := x.seen[s]; ok && e.n <= n {
+				out[s] = true
+			}
+		}
+	}
+	return out
 }
 
 // changes tells whether the transaction has changed a table's definition.

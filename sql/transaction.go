@@ -85,6 +85,7 @@ type transaction struct {
 	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
 	sequences  map[uint32]*newSequence // whose storage it has made, by storage
 	seen       uint64                  // storages of tables that were known when the one snapshot was taken
+	imported   map[storage]bool        // these storages, if the snapshot was imported; else nil
 	past       bool                    // it reads at a time of the past
 	near       bool                    // the statement under way may be served by replicas that do not lead
 	lags       bool                    // its one snapshot was taken for them

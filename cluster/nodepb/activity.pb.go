@@ -21,6 +21,210 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ExportedRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedRequest) Reset() {
+	*x = ExportedRequest{}
+	mi := &file_activity_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedRequest) ProtoMessage() {}
+
+func (x *ExportedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedRequest.ProtoReflect.Descriptor instead.
+func (*ExportedRequest) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ExportedRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ExportedAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Known         bool                   `protobuf:"varint,1,opt,name=known,proto3" json:"known,omitempty"` // else all below is empty
+	Timestamp     uint64                 `protobuf:"varint,2,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
+	Database      uint32                 `protobuf:"varint,3,opt,name=database,proto3" json:"database,omitempty"`
+	Serializable  bool                   `protobuf:"varint,4,opt,name=serializable,proto3" json:"serializable,omitempty"`
+	ReadOnly      bool                   `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	Past          bool                   `protobuf:"varint,6,opt,name=past,proto3" json:"past,omitempty"`
+	Catalog       uint64                 `protobuf:"varint,7,opt,name=catalog,proto3" json:"catalog,omitempty"`  // the version of the catalog at the node asked
+	Storages      []*StorageRow          `protobuf:"bytes,8,rep,name=storages,proto3" json:"storages,omitempty"` // that tables and indexes had when the snapshot was taken
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedAnswer) Reset() {
+	*x = ExportedAnswer{}
+	mi := &file_activity_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedAnswer) ProtoMessage() {}
+
+func (x *ExportedAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedAnswer.ProtoReflect.Descriptor instead.
+func (*ExportedAnswer) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ExportedAnswer) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+func (x *ExportedAnswer) GetTimestamp() uint64 {
+	if x != nil {
+		return x.Timestamp
+	}
+	return 0
+}
+
+func (x *ExportedAnswer) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *ExportedAnswer) GetSerializable() bool {
+	if x != nil {
+		return x.Serializable
+	}
+	return false
+}
+
+func (x *ExportedAnswer) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *ExportedAnswer) GetPast() bool {
+	if x != nil {
+		return x.Past
+	}
+	return false
+}
+
+func (x *ExportedAnswer) GetCatalog() uint64 {
+	if x != nil {
+		return x.Catalog
+	}
+	return 0
+}
+
+func (x *ExportedAnswer) GetStorages() []*StorageRow {
+	if x != nil {
+		return x.Storages
+	}
+	return nil
+}
+
+type StorageRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Index         uint32                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"` // 0: of the rows
+	Rules         uint64                 `protobuf:"varint,3,opt,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageRow) Reset() {
+	*x = StorageRow{}
+	mi := &file_activity_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageRow) ProtoMessage() {}
+
+func (x *StorageRow) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageRow.ProtoReflect.Descriptor instead.
+func (*StorageRow) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StorageRow) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StorageRow) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *StorageRow) GetRules() uint64 {
+	if x != nil {
+		return x.Rules
+	}
+	return 0
+}
+
 type ReportRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Wanted        uint32                 `protobuf:"varint,1,opt,name=wanted,proto3" json:"wanted,omitempty"` // sql.Wanted
@@ -30,7 +234,7 @@ type ReportRequest struct {
 
 func (x *ReportRequest) Reset() {
 	*x = ReportRequest{}
-	mi := &file_activity_proto_msgTypes[0]
+	mi := &file_activity_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42,7 +246,7 @@ func (x *ReportRequest) String() string {
 func (*ReportRequest) ProtoMessage() {}
 
 func (x *ReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[0]
+	mi := &file_activity_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55,7 +259,7 @@ func (x *ReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
 func (*ReportRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{0}
+	return file_activity_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ReportRequest) GetWanted() uint32 {
@@ -84,7 +288,7 @@ type ReportAnswer struct {
 
 func (x *ReportAnswer) Reset() {
 	*x = ReportAnswer{}
-	mi := &file_activity_proto_msgTypes[1]
+	mi := &file_activity_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -96,7 +300,7 @@ func (x *ReportAnswer) String() string {
 func (*ReportAnswer) ProtoMessage() {}
 
 func (x *ReportAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[1]
+	mi := &file_activity_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -109,7 +313,7 @@ func (x *ReportAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportAnswer.ProtoReflect.Descriptor instead.
 func (*ReportAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{1}
+	return file_activity_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ReportAnswer) GetSessions() []*SessionRow {
@@ -206,7 +410,7 @@ type ForwardedRow struct {
 
 func (x *ForwardedRow) Reset() {
 	*x = ForwardedRow{}
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -218,7 +422,7 @@ func (x *ForwardedRow) String() string {
 func (*ForwardedRow) ProtoMessage() {}
 
 func (x *ForwardedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -231,7 +435,7 @@ func (x *ForwardedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardedRow.ProtoReflect.Descriptor instead.
 func (*ForwardedRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{2}
+	return file_activity_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ForwardedRow) GetDatabase() uint32 {
@@ -303,7 +507,7 @@ type CountersRow struct {
 
 func (x *CountersRow) Reset() {
 	*x = CountersRow{}
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -315,7 +519,7 @@ func (x *CountersRow) String() string {
 func (*CountersRow) ProtoMessage() {}
 
 func (x *CountersRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -328,7 +532,7 @@ func (x *CountersRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountersRow.ProtoReflect.Descriptor instead.
 func (*CountersRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{3}
+	return file_activity_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CountersRow) GetDatabase() uint32 {
@@ -385,7 +589,7 @@ type SessionRow struct {
 
 func (x *SessionRow) Reset() {
 	*x = SessionRow{}
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +601,7 @@ func (x *SessionRow) String() string {
 func (*SessionRow) ProtoMessage() {}
 
 func (x *SessionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +614,7 @@ func (x *SessionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRow.ProtoReflect.Descriptor instead.
 func (*SessionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{4}
+	return file_activity_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SessionRow) GetPid() uint32 {
@@ -561,7 +765,7 @@ type LockRow struct {
 
 func (x *LockRow) Reset() {
 	*x = LockRow{}
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +777,7 @@ func (x *LockRow) String() string {
 func (*LockRow) ProtoMessage() {}
 
 func (x *LockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +790,7 @@ func (x *LockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRow.ProtoReflect.Descriptor instead.
 func (*LockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{5}
+	return file_activity_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LockRow) GetType() string {
@@ -695,7 +899,7 @@ type RowLockRow struct {
 
 func (x *RowLockRow) Reset() {
 	*x = RowLockRow{}
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +911,7 @@ func (x *RowLockRow) String() string {
 func (*RowLockRow) ProtoMessage() {}
 
 func (x *RowLockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +924,7 @@ func (x *RowLockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowLockRow.ProtoReflect.Descriptor instead.
 func (*RowLockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{6}
+	return file_activity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RowLockRow) GetFragment() uint32 {
@@ -789,7 +993,7 @@ type OpenTransactionRow struct {
 
 func (x *OpenTransactionRow) Reset() {
 	*x = OpenTransactionRow{}
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1005,7 @@ func (x *OpenTransactionRow) String() string {
 func (*OpenTransactionRow) ProtoMessage() {}
 
 func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1018,7 @@ func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenTransactionRow.ProtoReflect.Descriptor instead.
 func (*OpenTransactionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{7}
+	return file_activity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *OpenTransactionRow) GetParty() *Waiter {
@@ -896,7 +1100,7 @@ type ReplicaRow struct {
 
 func (x *ReplicaRow) Reset() {
 	*x = ReplicaRow{}
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1112,7 @@ func (x *ReplicaRow) String() string {
 func (*ReplicaRow) ProtoMessage() {}
 
 func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1125,7 @@ func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaRow.ProtoReflect.Descriptor instead.
 func (*ReplicaRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{8}
+	return file_activity_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReplicaRow) GetFragment() uint32 {
@@ -987,7 +1191,7 @@ type HeatRow struct {
 
 func (x *HeatRow) Reset() {
 	*x = HeatRow{}
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1203,7 @@ func (x *HeatRow) String() string {
 func (*HeatRow) ProtoMessage() {}
 
 func (x *HeatRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1216,7 @@ func (x *HeatRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeatRow.ProtoReflect.Descriptor instead.
 func (*HeatRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{9}
+	return file_activity_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HeatRow) GetFragment() uint32 {
@@ -1062,7 +1266,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +1278,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +1291,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{10}
+	return file_activity_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SignalRequest) GetSession() uint32 {
@@ -1130,7 +1334,7 @@ type SignalAnswer struct {
 
 func (x *SignalAnswer) Reset() {
 	*x = SignalAnswer{}
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1346,7 @@ func (x *SignalAnswer) String() string {
 func (*SignalAnswer) ProtoMessage() {}
 
 func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1359,7 @@ func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalAnswer.ProtoReflect.Descriptor instead.
 func (*SignalAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{11}
+	return file_activity_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SignalAnswer) GetKnown() bool {
@@ -1196,7 +1400,7 @@ type ClientCancel struct {
 
 func (x *ClientCancel) Reset() {
 	*x = ClientCancel{}
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1412,7 @@ func (x *ClientCancel) String() string {
 func (*ClientCancel) ProtoMessage() {}
 
 func (x *ClientCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1425,7 @@ func (x *ClientCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancel.ProtoReflect.Descriptor instead.
 func (*ClientCancel) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{12}
+	return file_activity_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ClientCancel) GetSession() uint32 {
@@ -1246,7 +1450,7 @@ type ClientCancelAnswer struct {
 
 func (x *ClientCancelAnswer) Reset() {
 	*x = ClientCancelAnswer{}
-	mi := &file_activity_proto_msgTypes[13]
+	mi := &file_activity_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1462,7 @@ func (x *ClientCancelAnswer) String() string {
 func (*ClientCancelAnswer) ProtoMessage() {}
 
 func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[13]
+	mi := &file_activity_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1475,7 @@ func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancelAnswer.ProtoReflect.Descriptor instead.
 func (*ClientCancelAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{13}
+	return file_activity_proto_rawDescGZIP(), []int{16}
 }
 
 var File_activity_proto protoreflect.FileDescriptor
@@ -1279,7 +1483,23 @@ var File_activity_proto protoreflect.FileDescriptor
 const file_activity_proto_rawDesc = "" +
 	"\n" +
 	"\x0eactivity.proto\x12\n" +
-	"sherd.node\x1a\x0edeadlock.proto\"'\n" +
+	"sherd.node\x1a\x0edeadlock.proto\"!\n" +
+	"\x0fExportedRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x83\x02\n" +
+	"\x0eExportedAnswer\x12\x14\n" +
+	"\x05known\x18\x01 \x01(\bR\x05known\x12\x1c\n" +
+	"\ttimestamp\x18\x02 \x01(\x04R\ttimestamp\x12\x1a\n" +
+	"\bdatabase\x18\x03 \x01(\rR\bdatabase\x12\"\n" +
+	"\fserializable\x18\x04 \x01(\bR\fserializable\x12\x1b\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12\x12\n" +
+	"\x04past\x18\x06 \x01(\bR\x04past\x12\x18\n" +
+	"\acatalog\x18\a \x01(\x04R\acatalog\x122\n" +
+	"\bstorages\x18\b \x03(\v2\x16.sherd.node.StorageRowR\bstorages\"H\n" +
+	"\n" +
+	"StorageRow\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\rR\x05index\x12\x14\n" +
+	"\x05rules\x18\x03 \x01(\x04R\x05rules\"'\n" +
 	"\rReportRequest\x12\x16\n" +
 	"\x06wanted\x18\x01 \x01(\rR\x06wanted\"\xa1\x04\n" +
 	"\fReportAnswer\x122\n" +
@@ -1395,11 +1615,12 @@ const file_activity_proto_rawDesc = "" +
 	"\fClientCancel\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\aR\x06secret\"\x14\n" +
-	"\x12ClientCancelAnswer2\xd3\x01\n" +
+	"\x12ClientCancelAnswer2\x98\x02\n" +
 	"\bActivity\x12=\n" +
 	"\x06Report\x12\x19.sherd.node.ReportRequest\x1a\x18.sherd.node.ReportAnswer\x12=\n" +
 	"\x06Signal\x12\x19.sherd.node.SignalRequest\x1a\x18.sherd.node.SignalAnswer\x12I\n" +
-	"\rCancelRequest\x12\x18.sherd.node.ClientCancel\x1a\x1e.sherd.node.ClientCancelAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
+	"\rCancelRequest\x12\x18.sherd.node.ClientCancel\x1a\x1e.sherd.node.ClientCancelAnswer\x12C\n" +
+	"\bExported\x12\x1b.sherd.node.ExportedRequest\x1a\x1a.sherd.node.ExportedAnswerB)Z'github.com/sherddb/sherd/cluster/nodepbb\x06proto3"
 
 var (
 	file_activity_proto_rawDescOnce sync.Once
@@ -1413,49 +1634,55 @@ func file_activity_proto_rawDescGZIP() []byte {
 	return file_activity_proto_rawDescData
 }
 
-var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_activity_proto_goTypes = []any{
-	(*ReportRequest)(nil),      // 0: sherd.node.ReportRequest
-	(*ReportAnswer)(nil),       // 1: sherd.node.ReportAnswer
-	(*ForwardedRow)(nil),       // 2: sherd.node.ForwardedRow
-	(*CountersRow)(nil),        // 3: sherd.node.CountersRow
-	(*SessionRow)(nil),         // 4: sherd.node.SessionRow
-	(*LockRow)(nil),            // 5: sherd.node.LockRow
-	(*RowLockRow)(nil),         // 6: sherd.node.RowLockRow
-	(*OpenTransactionRow)(nil), // 7: sherd.node.OpenTransactionRow
-	(*ReplicaRow)(nil),         // 8: sherd.node.ReplicaRow
-	(*HeatRow)(nil),            // 9: sherd.node.HeatRow
-	(*SignalRequest)(nil),      // 10: sherd.node.SignalRequest
-	(*SignalAnswer)(nil),       // 11: sherd.node.SignalAnswer
-	(*ClientCancel)(nil),       // 12: sherd.node.ClientCancel
-	(*ClientCancelAnswer)(nil), // 13: sherd.node.ClientCancelAnswer
-	(*LockWait)(nil),           // 14: sherd.node.LockWait
-	(*Waiter)(nil),             // 15: sherd.node.Waiter
+	(*ExportedRequest)(nil),    // 0: sherd.node.ExportedRequest
+	(*ExportedAnswer)(nil),     // 1: sherd.node.ExportedAnswer
+	(*StorageRow)(nil),         // 2: sherd.node.StorageRow
+	(*ReportRequest)(nil),      // 3: sherd.node.ReportRequest
+	(*ReportAnswer)(nil),       // 4: sherd.node.ReportAnswer
+	(*ForwardedRow)(nil),       // 5: sherd.node.ForwardedRow
+	(*CountersRow)(nil),        // 6: sherd.node.CountersRow
+	(*SessionRow)(nil),         // 7: sherd.node.SessionRow
+	(*LockRow)(nil),            // 8: sherd.node.LockRow
+	(*RowLockRow)(nil),         // 9: sherd.node.RowLockRow
+	(*OpenTransactionRow)(nil), // 10: sherd.node.OpenTransactionRow
+	(*ReplicaRow)(nil),         // 11: sherd.node.ReplicaRow
+	(*HeatRow)(nil),            // 12: sherd.node.HeatRow
+	(*SignalRequest)(nil),      // 13: sherd.node.SignalRequest
+	(*SignalAnswer)(nil),       // 14: sherd.node.SignalAnswer
+	(*ClientCancel)(nil),       // 15: sherd.node.ClientCancel
+	(*ClientCancelAnswer)(nil), // 16: sherd.node.ClientCancelAnswer
+	(*LockWait)(nil),           // 17: sherd.node.LockWait
+	(*Waiter)(nil),             // 18: sherd.node.Waiter
 }
 var file_activity_proto_depIdxs = []int32{
-	4,  // 0: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
-	5,  // 1: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
-	6,  // 2: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
-	7,  // 3: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
-	14, // 4: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
-	8,  // 5: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
-	9,  // 6: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
-	3,  // 7: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
-	2,  // 8: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
-	15, // 9: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
-	15, // 10: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	15, // 11: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
-	0,  // 12: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
-	10, // 13: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
-	12, // 14: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
-	1,  // 15: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
-	11, // 16: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
-	13, // 17: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
-	15, // [15:18] is the sub-list for method output_type
-	12, // [12:15] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	2,  // 0: sherd.node.ExportedAnswer.storages:type_name -> sherd.node.StorageRow
+	7,  // 1: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
+	8,  // 2: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
+	9,  // 3: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
+	10, // 4: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
+	17, // 5: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
+	11, // 6: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
+	12, // 7: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
+	6,  // 8: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
+	5,  // 9: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
+	18, // 10: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
+	18, // 11: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
+	18, // 12: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	3,  // 13: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
+	13, // 14: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
+	15, // 15: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
+	0,  // 16: sherd.node.Activity.Exported:input_type -> sherd.node.ExportedRequest
+	4,  // 17: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
+	14, // 18: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
+	16, // 19: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
+	1,  // 20: sherd.node.Activity.Exported:output_type -> sherd.node.ExportedAnswer
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_activity_proto_init() }
@@ -1470,7 +1697,7 @@ func file_activity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_activity_proto_rawDesc), len(file_activity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	Activity_Report_FullMethodName        = "/sherd.node.Activity/Report"
 	Activity_Signal_FullMethodName        = "/sherd.node.Activity/Signal"
 	Activity_CancelRequest_FullMethodName = "/sherd.node.Activity/CancelRequest"
+	Activity_Exported_FullMethodName      = "/sherd.node.Activity/Exported"
 )
 
 // ActivityClient is the client API for Activity service.
@@ -36,6 +37,8 @@ type ActivityClient interface {
 	Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalAnswer, error)
 	// CancelRequest is a client's, with the secret of its session.
 	CancelRequest(ctx context.Context, in *ClientCancel, opts ...grpc.CallOption) (*ClientCancelAnswer, error)
+	// Exported returns a snapshot that a session of the node asked has exported, while its transaction is open.
+	Exported(ctx context.Context, in *ExportedRequest, opts ...grpc.CallOption) (*ExportedAnswer, error)
 }
 
 type activityClient struct {
@@ -76,6 +79,16 @@ func (c *activityClient) CancelRequest(ctx context.Context, in *ClientCancel, op
 	return out, nil
 }
 
+func (c *activityClient) Exported(ctx context.Context, in *ExportedRequest, opts ...grpc.CallOption) (*ExportedAnswer, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExportedAnswer)
+	err := c.cc.Invoke(ctx, Activity_Exported_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ActivityServer is the server API for Activity service.
 // All implementations must embed UnimplementedActivityServer
 // for forward compatibility.
@@ -88,6 +101,8 @@ type ActivityServer interface {
 	Signal(context.Context, *SignalRequest) (*SignalAnswer, error)
 	// CancelRequest is a client's, with the secret of its session.
 	CancelRequest(context.Context, *ClientCancel) (*ClientCancelAnswer, error)
+	// Exported returns a snapshot that a session of the node asked has exported, while its transaction is open.
+	Exported(context.Context, *ExportedRequest) (*ExportedAnswer, error)
 	mustEmbedUnimplementedActivityServer()
 }
 
@@ -106,6 +121,9 @@ func (UnimplementedActivityServer) Signal(context.Context, *SignalRequest) (*Sig
 }
 func (UnimplementedActivityServer) CancelRequest(context.Context, *ClientCancel) (*ClientCancelAnswer, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelRequest not implemented")
+}
+func (UnimplementedActivityServer) Exported(context.Context, *ExportedRequest) (*ExportedAnswer, error) {
+	return nil, status.Error(codes.Unimplemented, "method Exported not implemented")
 }
 func (UnimplementedActivityServer) mustEmbedUnimplementedActivityServer() {}
 func (UnimplementedActivityServer) testEmbeddedByValue()                  {}
@@ -182,6 +200,24 @@ func _Activity_CancelRequest_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Activity_Exported_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExportedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ActivityServer).Exported(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Activity_Exported_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ActivityServer).Exported(ctx, req.(*ExportedRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Activity_ServiceDesc is the grpc.ServiceDesc for Activity service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +236,10 @@ var Activity_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelRequest",
 			Handler:    _Activity_CancelRequest_Handler,
+		},
+		{
+			MethodName: "Exported",
+			Handler:    _Activity_Exported_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
