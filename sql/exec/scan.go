@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -52,6 +53,9 @@ func (k *compiler) scan(n *plan.Scan) (Op, error) {
 	o := &scanOp{table: t, access: n.Access, loInc: n.LoInc, hiInc: n.HiInc, desc: n.Desc, out: make(Row, len(n.Slots))}
 	for _, s := range n.Slots {
 		sl := scanSlot{col: s}
+		if s >= len(t.kinds) { // a damaged task of another node
+			return nil, pgerr.New(pgerr.InternalError, "column %d of a table with %d columns is scanned", s+1, len(t.kinds))
+		}
 		if s >= 0 {
 			sl.kind = t.kinds[s]
 		}

@@ -307,6 +307,8 @@ func TestErrors(t *testing.T) {
 			b := AppendError(nil, e)
 			got, damaged := DecodeError(b)
 			clear(b)
+			pgerr.DropSource(got)
+			pgerr.DropSource(want)
 			if damaged != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%#v became %#v, %v", e, got, damaged)
 			}
