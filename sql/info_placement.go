@@ -3,19 +3,20 @@ package sql
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
 // Route implements builtin.PlacementInfo.
-func (i info) Route(table uint32, key string) (bucket uint32, fragment string, err error) {
+func (i info) Route(table uint32, key builtin.RowKey) (bucket uint32, fragment string, err error) {
 	names := i.names()
 	t, err := ddl.TableOf(names.View, i.database, table)
 	if err != nil {
 		return 0, "", err
 	}
-	b, err := exec.BucketOfText(t, key, i.Env())
+	b, err := exec.BucketOfKey(t, key, i.Env())
 	if err != nil {
 		return 0, "", err
 	}
@@ -23,7 +24,7 @@ func (i info) Route(table uint32, key string) (bucket uint32, fragment string, e
 }
 
 // RouteAddress implements builtin.PlacementInfo. A fragment's first node leads it.
-func (i info) RouteAddress(table uint32, key string) (string, error) {
+func (i info) RouteAddress(table uint32, key builtin.RowKey) (string, error) {
 	bucket, _, err := i.Route(table, key)
 	if err != nil {
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/sql/advice"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // SessionInfo is what functions ask of the session that runs them. Package sql implements it; a nil SessionInfo in Ctx makes these
@@ -138,14 +139,20 @@ type SequenceParameters struct {
 	Type                       uint32
 }
 
+// RowKey is a primary key as a client states it: a value for each of its columns, or one text that joins them by "/".
+type RowKey struct {
+	Values []types.Datum
+	Types  []types.OID
+}
+
 // PlacementInfo says where documents lie.
 type PlacementInfo interface {
 	// SherdVersion is the version of Sherd itself.
 	SherdVersion() string
-	// Route gives the bucket and the fragment that hold the row of a table with this key text.
-	Route(table uint32, key string) (bucket uint32, fragment string, err error)
-	// RouteAddress gives the address, for clients, of the node that leads the row's fragment.
-	RouteAddress(table uint32, key string) (string, error)
+	// Route returns the bucket and the fragment that hold the row of a table with this key.
+	Route(table uint32, key RowKey) (bucket uint32, fragment string, err error)
+	// RouteAddress returns the address, for clients, of the node that leads the row's fragment.
+	RouteAddress(table uint32, key RowKey) (string, error)
 	RelationSize(oid uint32) (bytes int64, ok bool, err error)
 	IndexesSize(oid uint32) (bytes int64, ok bool, err error)
 	// DatabaseSize sums over all databases for 0.

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -27,32 +28,57 @@ func sherdSlice(_ *Ctx, a []types.Datum) (types.Datum, error) {
 // sherdPlaced stands for a sharding policy in CHECK constraints that pg_dump writes. The policy itself is checked elsewhere.
 func sherdPlaced(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBool(true), nil }
 
-func sherdBucketOf(c *Ctx, a []types.Datum) (types.Datum, error) {
-	s, err := c.session()
-	if err != nil {
-		return types.Null, err
+// ofRow makes a function of a table and the primary key of a row. If texts, the last argument is an array of the second and later values.
+func ofRow(f func(s SessionInfo, table uint32, key RowKey) (types.Datum, error), texts bool) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		key, err := c.rowKey(a, texts || c.Variadic)
+		if err != nil || slices.ContainsFunc(key.Values, types.Datum.IsNull) {
+			return types.Null, err
+		}
+		return f(s, a[0].Oid(), key)
 	}
-	bucket, _, err := s.Route(a[0].Oid(), a[1].S)
+}
+
+func bucketOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error) {
+	bucket, _, err := s.Route(table, key)
 	return types.NewInt(int64(bucket)), err
 }
 
-// sherdRoute is the address of the node that leads a row's fragment.
-func sherdRoute(c *Ctx, a []types.Datum) (types.Datum, error) {
-	s, err := c.session()
-	if err != nil {
-		return types.Null, err
-	}
-	address, err := s.RouteAddress(a[0].Oid(), a[1].S)
+// routeOfRow is the address of the node that leads a row's fragment.
+func routeOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error) {
+	address, err := s.RouteAddress(table, key)
 	return types.NewText(address), err
 }
 
-func sherdFragment(c *Ctx, a []types.Datum) (types.Datum, error) {
-	s, err := c.session()
-	if err != nil {
-		return types.Null, err
-	}
-	_, fragment, err := s.Route(a[0].Oid(), a[1].S)
+func fragmentOfRow(s SessionInfo, table uint32, key RowKey) (types.Datum, error) {
+	_, fragment, err := s.Route(table, key)
 	return types.NewText(fragment), err
+}
+
+// rowKey returns the primary key that the arguments behind the table are. If spread, the last argument is an array of values.
+func (c *Ctx) rowKey(a []types.Datum, spread bool) (key RowKey, err error) {
+	end := len(a)
+	if spread {
+		end--
+	}
+	for i := 1; i < end; i++ {
+		key.Values, key.Types = append(key.Values, a[i]), append(key.Types, c.argType(i))
+	}
+	if !spread {
+		return key, nil
+	}
+	array, err := types.ArrayOf(a[end])
+	if err != nil {
+		return key, err
+	}
+	for _, d := range array.Elems() {
+		key.Values, key.Types = append(key.Values, d), append(key.Types, array.Elem)
+	}
+	return key, nil
 }
 
 func sherdSetPolicy(c *Ctx, a []types.Datum) (types.Datum, error) {

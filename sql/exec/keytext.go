@@ -7,36 +7,59 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// BucketOfText gives the bucket of the row of a table whose primary key has this text: an id, or the key's values joined by "/", each as
-// its type reads it. Only the last of several may contain "/" itself.
-func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Bucket, error) {
+// BucketOfKey returns the bucket of the row of a table that has this primary key: a value for each column, converted to the column's type as
+// a literal is. One text may join the values of several columns by "/"; only the last of them may contain "/" itself.
+func BucketOfKey(def *catalog.Table, key builtin.RowKey, env *types.Env) (shardmap.Bucket, error) {
 	t, err := newTable(def)
 	if err != nil {
 		return 0, err
 	}
-	if def.Anchors {
-		return def.Prefixes.BucketOf(key)
-	}
 	if len(t.key) == 0 {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key`, def.Name)
 	}
-	parts := strings.SplitN(key, "/", len(t.key))
-	if len(parts) < len(t.key) {
-		return 0, pgerr.New(pgerr.InvalidParameterValue, `the primary key of table "%s" has %d columns, "%s" gives %d`,
-			def.Name, len(t.key), key, len(parts)).WithHint(`Separate the values by "/".`)
+	joined := len(key.Values) == 1 && len(t.key) > 1
+	if joined {
+		key = splitKey(key, len(t.key), env)
+	}
+	if n := len(key.Values); n != len(t.key) {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, `the primary key of table "%s" has %d columns, but %d values were given`, def.Name, len(t.key), n).
+			WithHint("Give one argument for each column of the key.")
 	}
 	keys := make(Row, len(t.key))
 	for i, at := range t.key {
 		c := &def.Columns[at]
-		if keys[i], err = types.Input(c.Type, c.Typmod, parts[i], env); err != nil {
+		if keys[i] = key.Values[i]; key.Types[i] == c.Type {
+			continue
+		}
+		if keys[i], err = types.Input(c.Type, c.Typmod, types.Output(key.Types[i], key.Values[i], env), env); err != nil {
+			if joined {
+				return 0, pgerr.From(err).WithHint("Give one argument for each column of the key.")
+			}
 			return 0, err
 		}
 	}
+	if def.Anchors {
+		return def.Prefixes.BucketOf(keys[0].S)
+	}
 	b, err := t.bucketOf(keys)
 	return b.at, err
+}
+
+// BucketOfText is BucketOfKey of one text.
+func BucketOfText(def *catalog.Table, key string, env *types.Env) (shardmap.Bucket, error) {
+	return BucketOfKey(def, builtin.RowKey{Values: []types.Datum{types.NewText(key)}, Types: []types.OID{types.Text}}, env)
+}
+
+// splitKey takes a key apart whose values are joined by "/".
+func splitKey(key builtin.RowKey, columns int, env *types.Env) (out builtin.RowKey) {
+	for _, part := range strings.SplitN(types.Output(key.Types[0], key.Values[0], env), "/", columns) {
+		out.Values, out.Types = append(out.Values, types.NewText(part)), append(out.Types, types.Unknown)
+	}
+	return out
 }
 
 // TextOfKey gives the primary key in a row's key as BucketOfText reads it; ok is false for what is no row's key, or has none.

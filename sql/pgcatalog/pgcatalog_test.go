@@ -14,7 +14,7 @@ func TestLookups(t *testing.T) {
 	if p := ProcByOID(3305); len(p.Defaults) != 1 || p.Defaults[0] != "true" || p.ArgNames[3] != "create_if_missing" {
 		t.Errorf("jsonb_set: %+v", p)
 	}
-	if n := len(ProcsByName("bucket")); n != 2 {
+	if n := len(ProcsByName("bucket")); n != 4 {
 		t.Errorf("%d functions bucket", n)
 	}
 	if o := OperatorFor("+", 23, 23); o == nil || o.Proc != 177 {

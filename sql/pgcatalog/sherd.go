@@ -1,6 +1,9 @@
 package pgcatalog
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // SherdNamespace is the OID of the schema sherd.
 const SherdNamespace = 9000
@@ -16,6 +19,7 @@ const (
 	float8OID   = 701
 	int4Array   = 1007
 	textArray   = 1009
+	anyOID      = 2276
 	timestampTZ = 1184
 	intervalOID = 1186
 	regclassOID = 2205
@@ -43,6 +47,11 @@ func sherdProcs() []*Proc {
 		p.ArgNames = append(p.ArgNames, names...)
 		return p
 	}
+	// variadic makes the last argument one for any number of values of a type.
+	variadic := func(p *Proc, element uint32) *Proc {
+		p.Variadic, p.AllArgTypes, p.ArgModes = element, p.ArgTypes, strings.Repeat("i", len(p.ArgTypes)-1)+"v"
+		return p
+	}
 	advice := func(p *Proc) *Proc {
 		return table(p, []string{
 			"policy", "documents", "rejected", "misplaced", "distinct_values", "buckets", "largest_bucket", "largest_documents", "largest_bytes", "skew",
@@ -62,6 +71,12 @@ func sherdProcs() []*Proc {
 		fn(8012, "placed", "sherd_placed", 'v', boolOID),
 		fn(8001, "bucket", "sherd_bucket_of", 's', int4OID, regclassOID, textOID),
 		fn(8002, "route", "sherd_route", 's', textOID, regclassOID, textOID),
+		variadic(fn(8013, "bucket", "sherd_bucket_of_texts", 's', int4OID, regclassOID, textOID, textArray), textOID),
+		variadic(fn(8014, "bucket", "sherd_bucket_of_key", 's', int4OID, regclassOID, anyOID), anyOID),
+		variadic(fn(8015, "route", "sherd_route_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
+		variadic(fn(8016, "route", "sherd_route_key", 's', textOID, regclassOID, anyOID), anyOID),
+		variadic(fn(8017, "fragment", "sherd_fragment_texts", 's', textOID, regclassOID, textOID, textArray), textOID),
+		variadic(fn(8018, "fragment", "sherd_fragment_key", 's', textOID, regclassOID, anyOID), anyOID),
 		fn(8003, "set_policy", "sherd_set_policy", 'v', voidOID, regclassOID, textOID),
 		table(fn(8004, "validate_policy", "sherd_validate_policy", 'v', recordOID, regclassOID),
 			[]string{"id", "bucket", "detail"}, textOID, int4OID, textOID),
