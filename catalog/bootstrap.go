@@ -18,12 +18,18 @@ const (
 	DatabaseOwnerRole OID = 6171 // pg_database_owner, the owner of every schema public
 )
 
+// AdminRole is the OID of the role that may change where buckets lie, as superusers may.
+const AdminRole OID = 9001
+
+// AdminRoleName is its name.
+const AdminRoleName = "sherd_admin"
+
 const bootstrapName = "postgres"
 
 // PublicSchemaComment is what PostgreSQL says of the schema public.
 const PublicSchemaComment = "standard public schema"
 
-// predefinedRoles are the roles of PostgreSQL 15 that are there from the start and cannot log in.
+// predefinedRoles are the roles of PostgreSQL 15, and Sherd's own, that are there from the start and cannot log in.
 var predefinedRoles = [...]struct {
 	oid  OID
 	name string
@@ -40,6 +46,7 @@ var predefinedRoles = [...]struct {
 	{DatabaseOwnerRole, "pg_database_owner"},
 	{6181, "pg_read_all_data"},
 	{6182, "pg_write_all_data"},
+	{AdminRole, AdminRoleName},
 }
 
 // BootstrapOptions say what a new cluster begins with.
@@ -115,7 +122,7 @@ func (c *Change) bootstrap(o BootstrapOptions, fragments []uint32) error {
 		o.Node.Clone(),
 	}
 	for _, r := range predefinedRoles {
-		steps = append(steps, &Role{OID: r.oid, Name: r.name, Inherit: true, ConnectionLimit: -1})
+		steps = append(steps, predefinedRole(r.oid, r.name))
 	}
 	for _, d := range steps {
 		if err := c.put(d); err != nil {

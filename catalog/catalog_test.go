@@ -98,7 +98,7 @@ func TestBootstrap(t *testing.T) {
 	if s := v.SchemaByName(5, "public"); s == nil || s.OID != 2200 || v.Role(s.Owner).Name != "pg_database_owner" {
 		t.Errorf("schema: %+v", s)
 	}
-	if r := v.RoleByName("postgres"); r == nil || !r.Superuser || r.OID != 10 || len(slices.Collect(v.Roles())) != 13 {
+	if r := v.RoleByName("postgres"); r == nil || !r.Superuser || r.OID != 10 || len(slices.Collect(v.Roles())) != 14 {
 		t.Errorf("role: %+v", r)
 	}
 	if n := v.NodeByName("n1"); n == nil || v.Node(1) != n || v.Cluster().ID != testCluster {
@@ -245,8 +245,8 @@ func TestSwapNamesAndDropDatabase(t *testing.T) {
 		t.Error("names were not swapped")
 	}
 	v = must[*View](t)(c.Update(t.Context(), func(_ *View, ch *Change) error { ch.DropDatabase(PostgresDB); return nil }))
-	if v.DatabaseByName("postgres") != nil || v.Table(a.OID) != nil || v.Schema(PostgresPublic) != nil || v.names.Len() != 13+2 {
-		t.Errorf("%d names are left", v.names.Len()) // 13 roles, a node and its block
+	if v.DatabaseByName("postgres") != nil || v.Table(a.OID) != nil || v.Schema(PostgresPublic) != nil || v.names.Len() != 14+2 {
+		t.Errorf("%d names are left", v.names.Len()) // 14 roles, a node and its block
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 const upgradeLook = time.Minute
 
 // keepUpgraded finalizes an upgrade (V4) once all nodes run this release and answer, unless sherd.auto_finalize_upgrade is off. The node that leads the
-// catalog does. It ends with ctx.
+// catalog does, and makes the predefined roles that are new. It ends with ctx.
 func (n *Node) keepUpgraded(ctx context.Context) {
 	t := time.NewTicker(n.cfg.UpgradeLook)
 	defer t.Stop()
@@ -20,12 +20,24 @@ func (n *Node) keepUpgraded(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		n.addPredefinedRoles(ctx)
 		now := n.canUpgrade()
 		if now && before {
 			n.upgrade(ctx)
 			now = false
 		}
 		before = now
+	}
+}
+
+// addPredefinedRoles makes the roles that a release before this one did not have. Older releases know them as any other role, so they need not wait for the
+// end of the upgrade.
+func (n *Node) addPredefinedRoles(ctx context.Context) {
+	if !n.catalog.Leads() {
+		return
+	}
+	if err := n.catalog.AddPredefinedRoles(ctx); err != nil {
+		n.cfg.Logger.Warn("predefined roles were not made", "error", err)
 	}
 }
 

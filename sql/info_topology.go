@@ -10,15 +10,12 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 )
 
-// adminRole is who may change the topology beside superusers.
-const adminRole = "sherd_admin"
-
 // reshape refuses who may not change where buckets lie. These functions act at once, whatever becomes of the transaction around them.
 func (i info) reshape(function string) error {
 	me := i.view().Role(i.role)
-	if me == nil || !me.Superuser && me.Name != adminRole {
+	if me == nil || !me.Superuser && me.Name != catalog.AdminRoleName {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
-			WithHint("Only superusers and the role %s may change where buckets lie.", adminRole)
+			WithHint("Only superusers and the role %s may change where buckets lie.", catalog.AdminRoleName)
 	}
 	if i.ctx == nil {
 		return pgerr.Unsupported("sherd.%s() cannot run here", function)

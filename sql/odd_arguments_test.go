@@ -98,7 +98,7 @@ func TestKeysAreForTheirReaders(t *testing.T) {
 func TestPlansAreForAdministrators(t *testing.T) {
 	w := newWorld(t)
 	a := w.connect(t)
-	a.want("CREATE ROLE sherd_admin LOGIN", "CREATE ROLE")
+	w.olderAdmin(t)
 	a.want("CREATE ROLE bob LOGIN", "CREATE ROLE")
 	admin, b := w.connectAs(t, "sherd_admin", sql.Handle{}), w.connectAs(t, "bob", sql.Handle{})
 	for _, f := range []string{"apply_plan", "pause_plan", "resume_plan", "cancel_plan"} {

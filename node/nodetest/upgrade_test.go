@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/door"
 	"github.com/sherddb/sherd/node"
 )
@@ -71,4 +72,18 @@ func TestUpgrade(t *testing.T) {
 	n.Restart()
 	exec(t, c, 2, "INSERT INTO t SELECT count(*) FROM t")
 	exec(t, c, 2, newer)
+}
+
+// TestPredefinedRolesOfUpgrade checks that a cluster of a release that did not have the role sherd_admin gets it.
+func TestPredefinedRolesOfUpgrade(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 1, func(_ uint32, cfg *node.Config) {
+		cfg.Fragments, cfg.Replication, cfg.UpgradeLook = 1, 1, 20*time.Millisecond
+	})
+	n := c.Node(1)
+	older := func(v *catalog.View, ch *catalog.Change) error { ch.DropRole(catalog.AdminRole); return nil }
+	if _, err := n.Catalog().Update(t.Context(), older); err != nil {
+		t.Fatal(err)
+	}
+	c.Await("the role is there", func() bool { return n.Catalog().View().Role(catalog.AdminRole) != nil })
 }

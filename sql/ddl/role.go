@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -17,8 +18,16 @@ import (
 func quoteListed(name string) string { return builtin.QuoteIdent(name) }
 
 func checkRoleName(name string) error {
-	if strings.HasPrefix(name, "pg_") {
-		return pgerr.New(pgerr.ReservedName, `role name "%s" is reserved`, name).WithDetail(`Role names starting with "pg_" are reserved.`)
+	if prefix := catalog.ReservedRolePrefix(name); prefix != "" {
+		return pgerr.New(pgerr.ReservedName, `role name "%s" is reserved`, name).WithDetail(`Role names starting with "%s" are reserved.`, prefix)
+	}
+	return nil
+}
+
+// checkNotPredefined refuses to change a role that the system made. A user's role whose name was reserved later can be changed.
+func checkNotPredefined(role *catalog.Role) error {
+	if role.Predefined() {
+		return checkRoleName(role.Name)
 	}
 	return nil
 }
@@ -163,13 +172,19 @@ func (r *runner) alterRole(n *pg_query.AlterRoleStmt) error {
 		if err != nil {
 			return err
 		}
-		if err := checkRoleName(role.Name); err != nil {
-			return err
+		if catalog.ReservedRolePrefix(role.Name) == "pg_" {
+			return checkRoleName(role.Name)
 		}
 		was := role
 		role = role.Clone()
 		if err := c.roleOptions(role, n.Options); err != nil {
 			return err
+		}
+		if was.Predefined() {
+			if c.me.Superuser && reflect.DeepEqual(was, role) {
+				return nil // pg_dumpall writes the attributes of sherd_admin
+			}
+			return checkRoleName(role.Name)
 		}
 		if err := c.mayAlterRole(was, n.Options); err != nil {
 			return err
@@ -211,7 +226,7 @@ func (r *runner) alterRoleSet(n *pg_query.AlterRoleSetStmt) error {
 		if err != nil {
 			return err
 		}
-		if err := checkRoleName(role.Name); err != nil {
+		if err := checkNotPredefined(role); err != nil {
 			return err
 		}
 		if !c.me.Superuser {
@@ -277,10 +292,11 @@ func (r *runner) renameRole(from, to string) error {
 		if role.OID == c.me.OID {
 			return pgerr.Unsupported("session user cannot be renamed")
 		}
-		for _, name := range []string{from, to} {
-			if err := checkRoleName(name); err != nil {
-				return err
-			}
+		if err := checkNotPredefined(role); err != nil {
+			return err
+		}
+		if err := checkRoleName(to); err != nil {
+			return err
 		}
 		if c.view.RoleByName(to) != nil {
 			return pgerr.New(pgerr.DuplicateObject, `role "%s" already exists`, to)

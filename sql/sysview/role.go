@@ -15,9 +15,12 @@ const (
 	hiddenPassword    = "********"
 )
 
-// roles calls f for every role.
+// roles calls f for every role; in a dump for PostgreSQL without those that it does not have.
 func (b *builder) roles(f func(r *catalog.Role) error) error {
 	for r := range b.env.View.Roles() {
+		if b.env.Portable && r.OID == catalog.AdminRole {
+			continue
+		}
 		if err := f(r); err != nil {
 			return err
 		}
