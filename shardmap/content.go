@@ -77,6 +77,8 @@ func (f Field) contribution(v Value) (string, error) {
 		return "", &valueError{f, v, "is an array"}
 	case ObjectValue:
 		return "", &valueError{f, v, "is an object"}
+	case unitKind:
+		return v.Text, nil
 	}
 	if f.Func == PlainField {
 		return v.hashText(), nil

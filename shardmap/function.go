@@ -17,17 +17,22 @@ func (f Field) number(text string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return f.unitOf(t), nil
+}
+
+// unitOf returns the number that f's function makes of an instant.
+func (f Field) unitOf(t instant) int64 {
 	switch f.Func {
 	case TicksFunc:
-		return floorMod(floorMod(t.seconds, BucketCount)*ticksPerSecond+t.ticks, BucketCount), nil
+		return floorMod(floorMod(t.seconds, BucketCount)*ticksPerSecond+t.ticks, BucketCount)
 	case DayFunc:
-		return floorDiv(t.seconds, secondsPerDay), nil
+		return floorDiv(t.seconds, secondsPerDay)
 	case HourFunc:
-		return floorDiv(t.seconds, secondsPerHour), nil
+		return floorDiv(t.seconds, secondsPerHour)
 	case MonthFunc:
-		return t.month, nil
+		return t.month
 	}
-	panic("shardmap: field has no function")
+	panic("shardmap: field has no function of time")
 }
 
 // isBucket tells whether number is a bucket itself, rather than a number to hash.

@@ -49,9 +49,14 @@ func parseInstant(text string) (instant, error) {
 		return instant{}, notTimestamp(text)
 	}
 	t := instant{seconds: daysSinceYearOne(y, m, d)*secondsPerDay + secs, ticks: ticks}
-	y, m = monthOfDay(floorDiv(t.seconds, secondsPerDay))
-	t.month = (y-1)*12 + m - 1
+	t.month = t.monthNumber()
 	return t, nil
+}
+
+// monthNumber returns the number of months since January of year 1.
+func (t instant) monthNumber() int64 {
+	y, m := monthOfDay(floorDiv(t.seconds, secondsPerDay))
+	return (y-1)*12 + m - 1
 }
 
 // parseDate reads YYYY-MM-DD; the year has 4 to 6 digits and is not zero.

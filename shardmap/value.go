@@ -11,6 +11,8 @@ const (
 	NumberValue                   // a number, by its text
 	ArrayValue                    // refused by every policy
 	ObjectValue                   // refused by every policy
+
+	unitKind // the number that the field's function makes, for routing alone: see Field.Units
 )
 
 // Value is what one field of a policy holds, already extracted: the ->> text and its kind. The zero value is missing.

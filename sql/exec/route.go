@@ -14,6 +14,8 @@ type router struct {
 	keyArray Eval
 	content  [][]Eval
 	arrays   []Eval
+	types    [][]types.OID // of content's values, and after them of the array's elements
+	ranges   []fieldRange  // by field, or none
 	lo, hi   Eval
 	never    bool
 	lateral  bool // reads outer parameters: known only when the step runs
@@ -39,19 +41,8 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 		o.keys = append(o.keys, fs)
 		o.vals = make(Row, len(fs))
 	}
-	for i := range r.Content {
-		fs, err := k.exprs(r.Content[i])
-		if err != nil {
-			return nil, err
-		}
-		o.content = append(o.content, fs)
-		arr := Eval(nil)
-		if i < len(r.ContentArray) {
-			if arr, err = k.optional(r.ContentArray[i]); err != nil {
-				return nil, err
-			}
-		}
-		o.arrays = append(o.arrays, arr)
+	if err := k.content(o, r); err != nil {
+		return nil, err
 	}
 	if o.keyArray, err = k.optional(r.KeyArray); err != nil {
 		return nil, err
@@ -78,6 +69,44 @@ func (k *compiler) router(r *plan.Route) (*router, error) {
 	}
 	k.own(o)
 	return o, err
+}
+
+// content compiles what the route says of the policy's fields.
+func (k *compiler) content(o *router, r *plan.Route) error {
+	for i := range r.Content {
+		fs, err := k.exprs(r.Content[i])
+		if err != nil {
+			return err
+		}
+		var oids []types.OID
+		for _, e := range r.Content[i] {
+			oids = append(oids, e.Type())
+		}
+		arr := Eval(nil)
+		if i < len(r.ContentArray) && r.ContentArray[i] != nil {
+			if arr, err = k.optional(r.ContentArray[i]); err != nil {
+				return err
+			}
+			oids = append(oids, types.ElemOf(r.ContentArray[i].Type()))
+		}
+		o.content, o.arrays, o.types = append(o.content, fs), append(o.arrays, arr), append(o.types, oids)
+	}
+	for _, b := range r.ContentRange {
+		if b.From == nil {
+			o.ranges = append(o.ranges, fieldRange{})
+			continue
+		}
+		from, err := k.expr(b.From)
+		if err != nil {
+			return err
+		}
+		to, err := k.expr(b.To)
+		if err != nil {
+			return err
+		}
+		o.ranges = append(o.ranges, fieldRange{from, to, b.From.Type(), b.To.Type(), b.ToInc})
+	}
+	return nil
 }
 
 // RouteBuckets evaluates a route for EXPLAIN; known is false where it hangs on values that only the running plan has.
@@ -216,9 +245,12 @@ const maxContentCombinations = 4096
 func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
 	policy, lists, total := o.table.def.Policy, make([][]shardmap.Value, len(o.content)), 1
 	for i := range o.content {
-		vals, err := o.contentValues(c, i)
+		vals, ok, err := o.contentValues(c, i)
 		if err != nil {
 			return shardmap.BucketSet{}, err
+		}
+		if !ok {
+			return o.table.all(), nil
 		}
 		lists[i] = vals
 		if total *= len(vals); total > maxContentCombinations {
@@ -242,34 +274,52 @@ func (o *router) byContent(c *Ctx) (shardmap.BucketSet, error) {
 	return shardmap.NewBucketSet(ivs...), nil
 }
 
-// contentValues gives the values that field i may have; nulls match nothing.
-func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, error) {
-	var data []types.Datum
-	if o.arrays[i] != nil {
-		elems, err := arrayElems(c, o.arrays[i])
-		if err != nil {
-			return nil, err
-		}
-		data = elems
-	}
-	for _, f := range o.content[i] {
-		d, err := f(c, nil)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, d)
+// contentValues returns the values that field i may have, false if they cannot be bounded; nulls match nothing.
+func (o *router) contentValues(c *Ctx, i int) ([]shardmap.Value, bool, error) {
+	if len(o.ranges) > 0 && o.ranges[i].from != nil {
+		return o.rangeValues(c, i)
 	}
 	var out []shardmap.Value
-	for _, d := range data {
-		switch {
-		case d.IsNull():
-		case d.K == types.KindText:
-			out = append(out, shardmap.Text(d.S))
-		default:
-			out = append(out, o.table.policyValue(policyField{column: o.table.fields[i].column}, d))
+	add := func(oid types.OID, d types.Datum) bool {
+		values, ok := o.valuesOf(c, i, oid, d)
+		out = append(out, values...)
+		return ok
+	}
+	oids := o.types[i]
+	for n, f := range o.content[i] {
+		d, err := f(c, nil)
+		if err != nil {
+			return nil, false, err
+		}
+		if !add(oids[n], d) {
+			return nil, false, nil
 		}
 	}
-	return out, nil
+	if o.arrays[i] == nil {
+		return out, true, nil
+	}
+	elems, err := arrayElems(c, o.arrays[i])
+	if err != nil {
+		return nil, false, err
+	}
+	for _, d := range elems {
+		if !add(oids[len(oids)-1], d) {
+			return nil, false, nil
+		}
+	}
+	return out, true, nil
+}
+
+func (o *router) valuesOf(c *Ctx, i int, oid types.OID, d types.Datum) ([]shardmap.Value, bool) {
+	switch {
+	case d.IsNull():
+		return nil, true
+	case o.table.def.Policy.Fields[i].Func != shardmap.PlainField:
+		return o.functionValues(c, i, oid, d)
+	case d.K == types.KindText:
+		return []shardmap.Value{shardmap.Text(d.S)}, true
+	}
+	return []shardmap.Value{o.table.policyValue(policyField{column: o.table.fields[i].column}, d)}, true
 }
 
 // interval routes by bounds of sherd.slice(id), which is the bucket of an id to which no rule for prefixes applies; the buckets of rules may have rows of any slice.

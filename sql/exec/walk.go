@@ -98,6 +98,9 @@ func routeExprs(r *plan.Route) []query.Expr {
 	out := append([]query.Expr{r.KeyArray, r.Lo, r.Hi, r.UnderLike, r.UnderFrom, r.UnderTo}, flatten(r.Keys)...)
 	out = append(append(out, spanExprs(r.Span)...), r.Under...)
 	out = append(append(out, flatten(r.Content)...), r.ContentArray...)
+	for _, b := range r.ContentRange {
+		out = append(out, b.From, b.To)
+	}
 	return append(out, indexExprs(r.Index)...)
 }
 

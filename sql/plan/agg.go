@@ -85,7 +85,7 @@ func (l *level) groupsStay(at *locality) bool {
 }
 
 func (l *level) groupsByPolicy(t *catalog.Table, rel int) bool {
-	if !trusted(t) || t.Policy.Range != 1 {
+	if !trustedPlain(t) || t.Policy.Range != 1 {
 		return false
 	}
 	for i := range t.Policy.Fields {

@@ -34,6 +34,21 @@ var policyJSON = map[string]string{
 	"places":   `{"Fields":["Address.State","Address.City"],"Range":1}`,
 	"fleet":    `{"Fields":["cust"],"Range":1}`,
 	"readings": `{"Fields":["device"],"Range":1}`,
+
+	"counts":  `{"Fields":["numeric(n)"]}`,
+	"blocks":  `{"Fields":["numeric(n)"],"Range":1000}`,
+	"daily":   `{"Fields":["day(at)"]}`,
+	"hourly":  `{"Fields":["hour(at)"]}`,
+	"monthly": `{"Fields":["month(at)"]}`,
+	"ticking": `{"Fields":["ticks(at)"]}`,
+	"visits":  `{"Fields":["Customer","day(at)"]}`,
+	"own":     `{"Fields":["id()"]}`,
+	"meters":  `{"Fields":["numeric(n)"]}`,
+	"dialled": `{"Fields":["numeric(n)"]}`,
+	"logged":  `{"Fields":["day(at)"]}`,
+	"stamped": `{"Fields":["month(at)"]}`,
+	"dated":   `{"Fields":["day(at)"]}`,
+	"texted":  `{"Fields":["day(at)"]}`,
 }
 
 type columnDef struct {
@@ -83,6 +98,15 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 	add("days", 1, column("d", types.Date), column("v", types.Int4))
 	add("moments", 1, column("ts", types.Timestamp), column("v", types.Int4))
 	add("instants", 1, column("tz", types.TimestampTZ), column("v", types.Int4))
+	for _, name := range []string{"counts", "blocks", "daily", "hourly", "monthly", "ticking", "visits", "own"} {
+		add(name, 1, id, doc)
+	}
+	add("meters", 2, column("n", types.Numeric), column("k", types.Int4), column("v", types.Int4))
+	add("dialled", 2, column("n", types.Int4), column("k", types.Int4), column("v", types.Int4))
+	add("logged", 2, column("at", types.TimestampTZ), column("k", types.Int4), column("v", types.Int4))
+	add("stamped", 2, column("at", types.Timestamp), column("k", types.Int4), column("v", types.Int4))
+	add("dated", 2, column("at", types.Date), column("k", types.Int4), column("v", types.Int4))
+	add("texted", 2, column("at", types.Text), column("k", types.Int4), column("v", types.Int4))
 	add("fleet", 2, column("cust", types.Int4), column("seq", types.Int2), column("v", types.Int4))
 	return out
 }

@@ -64,7 +64,7 @@ func (p *planner) byIndex(s *Scan, r *Route, indexes []query.Index, conds []quer
 	if s.Access == ScanKeys || r.Never {
 		return
 	}
-	narrow := len(r.Content) > 0 || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
+	narrow := r.byValues() || r.Lo != nil || r.Hi != nil || r.Span != nil && r.Span.narrow()
 	var best *IndexScan
 	for i := range indexes {
 		x := p.indexScan(s, indexes[i], conds)

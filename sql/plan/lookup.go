@@ -219,7 +219,7 @@ func estimate(n Node) float64 {
 		return float64(len(n.Rows))
 	case *Gather:
 		rows := estimate(n.Child)
-		if len(n.Route.Content) > 0 {
+		if n.Route.byValues() {
 			rows = min(rows, guessContent)
 		}
 		return rows

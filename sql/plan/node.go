@@ -388,9 +388,11 @@ type Route struct {
 	// Keys: the primary key equals one of these tuples. KeyArray: the (single) key column is in the array.
 	Keys     [][]query.Expr
 	KeyArray query.Expr
-	// Content: for each policy field, in policy order, the values it may have (text; each an Expr, or one array Expr in ContentArray).
+	// Content: for each policy field, in policy order, the values it may have (each an Expr, or one array Expr in ContentArray). A value
+	// of another type than the field's own is what the field's text equals under a cast to that type.
 	Content      [][]query.Expr
-	ContentArray []query.Expr // parallel to Content: nil or a text[] expression
+	ContentArray []query.Expr // parallel to Content: nil or an array expression
+	ContentRange []FieldRange // parallel to Content, or empty: of a field under day, hour or month that has neither
 	// Lo and Hi: sherd.bucket(id) >= Lo and < Hi (int4).
 	Lo, Hi query.Expr
 	// Index: the rows are those of a global index's entries, which are looked up first. The scan whose Index it is reads just them.
@@ -407,6 +409,15 @@ type Route struct {
 	// Never: the condition cannot be true; no fragment is asked.
 	Never bool
 }
+
+// FieldRange bounds an instant that a policy's field has, both ends or none; the types are as in Route.Content. From is inclusive.
+type FieldRange struct {
+	From, To query.Expr
+	ToInc    bool
+}
+
+// byValues reports whether values of the policy's fields name the buckets. Those that a range names may hold many rows.
+func (r *Route) byValues() bool { return len(r.Content) > 0 && len(r.ContentRange) == 0 }
 
 // ByPrefix tells whether a condition is about what rows are hashed by begins with.
 func (r *Route) ByPrefix() bool { return len(r.Under) > 0 || r.UnderLike != nil || r.UnderFrom != nil }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -116,7 +117,7 @@ func sameBucket(l *level, a, b int, eqs []equality) bool {
 // samePolicy tells whether two tables with the same trusted policy are tied by all of its fields.
 func samePolicy(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if !trusted(ta) || !trusted(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 || len(ta.Policy.Fields) != len(tb.Policy.Fields) {
+	if !trustedPlain(ta) || !trustedPlain(tb) || ta.Policy.Range != 1 || tb.Policy.Range != 1 || len(ta.Policy.Fields) != len(tb.Policy.Fields) {
 		return false
 	}
 	for i := range ta.Policy.Fields {
@@ -131,17 +132,14 @@ func samePolicy(l *level, a, b int, eqs []equality) bool {
 	return true
 }
 
-// trusted tells whether routing may follow the table's policy (SPEC 3, Trust).
+// trusted reports whether routing may follow the table's policy (SPEC 3, Trust).
 func trusted(t *catalog.Table) bool {
-	if t.Policy == nil || !t.PolicyValidated || t.Policy.Mutable {
-		return false
-	}
-	for _, f := range t.Policy.Fields {
-		if f.Func != 0 {
-			return false
-		}
-	}
-	return true
+	return t.Policy != nil && t.PolicyValidated && !t.Policy.Mutable && !t.Policy.IsID()
+}
+
+// trustedPlain reports whether that policy has no functions, so that its fields' texts alone choose the bucket.
+func trustedPlain(t *catalog.Table) bool {
+	return trusted(t) && !slices.ContainsFunc(t.Policy.Fields, func(f shardmap.Field) bool { return f.Func != shardmap.PlainField })
 }
 
 // tied tells whether an equality joins exactly these two columns.

@@ -253,7 +253,7 @@ func width(oid types.OID) int {
 	return 8
 }
 
-// content finds equality on every field of a trusted policy.
+// content finds conditions that bind every field of a trusted policy.
 func (m *matcher) content(r *Route) {
 	t := m.s.Table
 	if !trusted(t) {
@@ -261,16 +261,25 @@ func (m *matcher) content(r *Route) {
 	}
 	values := make([][]query.Expr, len(t.Policy.Fields))
 	arrays := make([]query.Expr, len(t.Policy.Fields))
+	var ranges []FieldRange
 	for i, f := range t.Policy.Fields {
 		values[i], arrays[i] = choices(m.conds, m.field(f))
-		if len(values[i]) == 0 && arrays[i] == nil {
+		if len(values[i]) > 0 || arrays[i] != nil {
+			continue
+		}
+		bounds, ok := m.fieldRange(f)
+		if !ok {
 			return
 		}
+		if ranges == nil {
+			ranges = make([]FieldRange, len(t.Policy.Fields))
+		}
+		ranges[i] = bounds
 	}
-	r.Content, r.ContentArray = values, arrays
+	r.Content, r.ContentArray, r.ContentRange = values, arrays, ranges
 }
 
-// field wants text equality on a policy's field.
+// field wants equality on a policy's field: of its text or, under a function, of what its text is cast to.
 func (m *matcher) field(f shardmap.Field) wanted {
 	return wanted{
 		equal: func(c *query.Call) query.Expr { return m.fieldEquals(c, f) },
@@ -281,7 +290,7 @@ func (m *matcher) field(f shardmap.Field) wanted {
 			case m.isPolicyColumn(a.Left, f):
 				return m.keyElements(m.position(a.Left), a.Array)
 			}
-			return nil
+			return m.castElements(a, f)
 		},
 	}
 }
@@ -309,6 +318,10 @@ func (m *matcher) fieldEquals(c *query.Call, f shardmap.Field) query.Expr {
 			return v
 		case m.isPolicyColumn(side, f):
 			if v = m.keyValue(m.position(side), v, toEqual); v != nil {
+				return v
+			}
+		default:
+			if v = m.castOf(side, f).value(v, toEqual); v != nil {
 				return v
 			}
 		}

@@ -18,7 +18,7 @@ func (m *matcher) under(r *Route) {
 	if key := keyPositions(t); len(key) > 0 && !placedByPolicy(t) && (!t.Anchors || m.noAnchor(key[0])) {
 		m.underKey(r, key)
 	}
-	if !r.ByPrefix() && trusted(t) && !t.Policy.IsID() {
+	if !r.ByPrefix() && trustedPlain(t) {
 		m.underContent(r)
 	}
 	for _, e := range r.Under {

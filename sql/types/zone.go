@@ -2,6 +2,7 @@ package types
 
 import (
 	_ "embed" // the lists of zones
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -163,4 +164,26 @@ func OffsetOf(text string, local int64) (int, error) {
 
 func zoneError(name string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
+}
+
+const (
+	farthestNamed = 16 * 3600     // more than any named zone is away from UTC, and than the zone that a timestamp's text may have
+	farthestPosix = 7 * 24 * 3600 // more than PostgreSQL takes in a specification
+)
+
+// FarthestOffset returns a bound, in seconds, of how far the session's zone is from UTC at any time. It is 0 for UTC alone.
+func (e *Env) FarthestOffset() int64 {
+	loc := e.location()
+	if loc == time.UTC {
+		return 0
+	}
+	_, east := time.Unix(0, 0).In(loc).Zone()
+	_, named := zoneTables().names[strings.ToLower(loc.String())]
+	switch { // a zone of a POSIX specification that has a named zone's name has one offset always
+	case !named || max(east, -east) >= farthestNamed:
+		return farthestPosix
+	case east == 0 && slices.Contains([]string{"UTC", "Etc/UTC", "GMT", "Etc/GMT"}, loc.String()):
+		return 0
+	}
+	return farthestNamed
 }

@@ -582,3 +582,58 @@ SELECT id FROM things WHERE (grp = 3 AND name = 'thing1') OR grp = 3
 SELECT id FROM things WHERE (grp = 3 AND name = 'thing1') OR (grp = 3 AND NULL)
 SELECT g.id, l.order_id FROM things g LEFT JOIN lines l ON (g.id = l.no AND g.name = 'thing1') OR (g.id = l.no AND l.qty > 15)
 SELECT id FROM things WHERE ((grp = 3 AND name = 'thing1') OR (grp = 3 AND id > 9)) IS NOT TRUE
+-- policies with functions: the ids name the buckets
+INSERT INTO counts SELECT 'counts/' || i || '$@' || (i + 1048576) % 1048576, jsonb_build_object('n', CASE i % 3 WHEN 0 THEN to_jsonb(i) WHEN 1 THEN to_jsonb(i::text) ELSE to_jsonb(' ' || i || ' ') END) FROM generate_series(-5, 24) i
+INSERT INTO blocks SELECT 'blocks/' || i || '$@' || (trunc(i * 99.5)::int + 1048576) % 1048576, jsonb_build_object('n', CASE i % 2 WHEN 0 THEN to_jsonb(i * 99.5) ELSE to_jsonb((i * 99.5)::text) END) FROM generate_series(-8, 24) i
+INSERT INTO daily SELECT 'daily/' || i || '$' || ((timestamp '2026-11-20' + i * interval '5 hours')::date - date '0001-01-01'), jsonb_build_object('at', to_char(timestamp '2026-11-20' + i * interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) FROM generate_series(0, 40) i
+INSERT INTO monthly SELECT 'monthly/' || i || '$' || 12 * (2025 + i / 12) + i % 12, jsonb_build_object('at', 2026 + i / 12 || '-' || lpad((i % 12 + 1)::text, 2, '0') || '-15') FROM generate_series(0, 23) i
+INSERT INTO visits SELECT 'visits/' || i || '$' || 'c' || i % 3 || (date '2026-11-20' + i % 5 - date '0001-01-01'), jsonb_build_object('Customer', 'c' || i % 3, 'at', date '2026-11-20' + i % 5 || ' 12:00+00') FROM generate_series(0, 29) i
+INSERT INTO meters SELECT i * 0.5, i % 2, i FROM generate_series(-10, 20) i
+INSERT INTO dialled SELECT i % 7 - 3, i, i FROM generate_series(0, 20) i
+INSERT INTO logged SELECT timestamptz '2026-11-20 00:00Z' + i * interval '7 hours', i, i FROM generate_series(0, 30) i
+INSERT INTO stamped SELECT timestamp '2026-01-31' + i * interval '9 days', i, i FROM generate_series(0, 30) i
+INSERT INTO dated SELECT date '2026-11-20' + i, 0, i FROM generate_series(0, 30) i
+INSERT INTO texted SELECT '2026-11-' || 10 + i % 20 || 'T12:00Z', i, i FROM generate_series(0, 30) i
+SELECT id FROM counts WHERE (doc ->> 'n')::numeric = 7
+SELECT id FROM counts WHERE (doc ->> 'n')::int = -3
+SELECT id FROM counts WHERE (doc ->> 'n')::bigint IN (0, 8, 9, 10, 99)
+SELECT id FROM counts WHERE (doc ->> 'n')::float8 = 11
+SELECT id FROM counts WHERE (doc ->> 'n')::int = ANY ('{1,2,5000000000,NULL}'::bigint[])
+SELECT id FROM counts WHERE (doc ->> 'n')::int = 7 OR doc ->> 'n' = ' 8 ' OR (doc ->> 'n')::float8 = 20
+SELECT id FROM counts WHERE doc -> 'n' = '9' OR doc @> '{"n": "10"}'
+SELECT count(*) FROM counts WHERE (doc ->> 'n')::int = 5000000000
+SELECT id FROM blocks WHERE (doc ->> 'n')::numeric = 597
+SELECT id FROM blocks WHERE (doc ->> 'n')::numeric IN (-99.5, -796, 0.0, 2388)
+SELECT id FROM blocks WHERE (doc ->> 'n')::float8 = 1492.5
+SELECT a.id, b.id FROM counts a, counts b WHERE (a.doc ->> 'n')::int = 4 AND (b.doc ->> 'n')::int = (a.doc ->> 'n')::int + 1
+SELECT id FROM daily WHERE (doc ->> 'at')::timestamptz = '2026-11-21 06:00Z'
+SELECT id FROM daily WHERE (doc ->> 'at')::timestamptz >= '2026-11-22 00:00Z' AND (doc ->> 'at')::timestamptz < '2026-11-24 00:00Z'
+SELECT id FROM daily WHERE (doc ->> 'at')::date = '2026-11-23'
+SELECT id FROM daily WHERE (doc ->> 'at')::timestamp BETWEEN '2026-11-23' AND '2026-11-24'
+SELECT count(*) FROM daily WHERE (doc ->> 'at')::timestamptz > '2026-11-22 00:00Z'
+SELECT count(*) FROM daily WHERE (doc ->> 'at')::timestamptz > '2026-11-22 00:00Z' AND (doc ->> 'at')::timestamptz < 'infinity'
+SELECT doc ->> 'at' FROM monthly WHERE (doc ->> 'at')::date >= '2026-03-01' AND (doc ->> 'at')::date < '2026-06-01'
+SELECT doc ->> 'at' FROM monthly WHERE doc ->> 'at' IN ('2026-03-15', '2027-12-15', 'none')
+SELECT id FROM visits WHERE doc ->> 'Customer' = 'c1' AND (doc ->> 'at')::timestamptz = '2026-11-22 12:00Z'
+SELECT id FROM visits WHERE doc ->> 'Customer' IN ('c0', 'c2') AND (doc ->> 'at')::timestamptz >= '2026-11-22 00:00Z' AND (doc ->> 'at')::timestamptz < '2026-11-23 23:00Z'
+SELECT count(*) FROM visits WHERE (doc ->> 'at')::timestamptz = '2026-11-22 12:00Z'
+SELECT * FROM meters WHERE n = 7
+SELECT * FROM meters WHERE n IN (-0.5, 0, 0.5, 7.5, 100)
+SELECT * FROM meters WHERE n::float8 = -2
+SELECT * FROM meters WHERE n = 7 AND k = 0
+SELECT v FROM dialled WHERE n = 2
+SELECT v FROM dialled WHERE n = -3.0
+SELECT v FROM dialled WHERE n = 1::float8 AND k > 3
+SELECT v FROM logged WHERE at = '2026-11-20 21:00Z'
+SELECT v FROM logged WHERE at >= '2026-11-22 00:00Z' AND at < '2026-11-24 00:00Z'
+SELECT v FROM logged WHERE at >= '2026-11-22 00:00Z' AND at < '2026-11-23 00:00Z' ORDER BY at DESC
+SELECT v FROM stamped WHERE at BETWEEN '2026-03-01' AND '2026-04-30'
+SELECT v FROM dated WHERE at > '2026-11-22' AND at <= '2026-11-25'
+SELECT v FROM dated WHERE at IN ('2026-11-22', '2026-12-01')
+SELECT v FROM texted WHERE at::timestamptz = '2026-11-15 12:00Z'
+SELECT v FROM texted WHERE at = '2026-11-15T12:00Z'
+SELECT doc -> 'n', count(*) FROM counts GROUP BY 1 HAVING count(*) > 1
+UPDATE counts SET doc = doc || '{"v": 1}' WHERE (doc ->> 'n')::int IN (3, 4)
+SELECT doc FROM counts WHERE (doc ->> 'n')::int = 4
+DELETE FROM logged WHERE at >= '2026-11-22 00:00Z' AND at < '2026-11-24 00:00Z'
+SELECT count(*), min(v), max(v) FROM logged
