@@ -15,7 +15,7 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// closeTime is how long a reader waits for a replica that does not lead to have everything up to its time. Then the leader is read.
+// closeTime is how long a reader of a replica that does not lead waits for the leader to close its time.
 const closeTime = 2 * time.Second
 
 // nearPart is a fragment for tasks that read at a time which may be long ago: the nearest replica runs them, whether it leads or not (T9), and the
@@ -186,11 +186,15 @@ func (v closedView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
 	return v.View.Arrival(uint32(b)), true
 }
 
-// closeTo waits until T is closed at a replica that does not lead; where it is not, the leader is asked to close it. One reader of the fragment does that
-// at a time, and what the leader closes beyond T serves the next ones.
+// closeTo makes sure that T is closed at a replica that does not lead, and asks the leader to close it if it is not. One reader of the fragment does that
+// at a time, and what the leader closes beyond T serves the next ones. It does not wait for the replica to apply what the leader had proposed: a follower
+// of an idle fragment learns up to a second later what was committed last, and a reader that goes to the leader meanwhile is answered at once.
 func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp) error {
 	if T <= r.Servable() || !rule.T9Closed {
 		return nil
+	}
+	if r.Closing(T) {
+		return h.behind(ctx, r)
 	}
 	turn := h.closing(r.ID())
 	limited, cancel := context.WithTimeout(ctx, closeTime)
@@ -201,25 +205,25 @@ func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp)
 	case <-limited.Done():
 		return h.behind(ctx, r)
 	}
-	if T <= r.Servable() {
-		return nil
+	if T > r.Servable() && !r.Closing(T) {
+		err := h.ask(limited, r.ID(), func(l leader) error {
+			c, err := l.CloseAt(limited, T)
+			if err == nil {
+				r.LearnClosed(c)
+			}
+			return err
+		})
+		if err != nil && limited.Err() == nil && !moved(err) && !cutOff(err) {
+			return err
+		}
 	}
-	var c storage.Closed
-	err := h.ask(limited, r.ID(), func(l leader) (err error) {
-		c, err = l.CloseAt(limited, T)
-		return err
-	})
-	if err == nil {
-		r.LearnClosed(c)
-		err = r.WaitServable(limited, c)
-	}
-	if err != nil && (limited.Err() != nil || moved(err) || cutOff(err)) {
+	if T > r.Servable() {
 		return h.behind(ctx, r)
 	}
-	return err
+	return nil
 }
 
-// behind is the error of a reader that has waited for a replica in vain; the statement's own where that has ended.
+// behind is the error of a reader that a replica cannot serve yet; the statement's own if that has ended.
 func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -266,7 +270,7 @@ func (h *Host) closing(id txn.FragmentID) chan struct{} {
 // are over in which what is closed is new enough.
 func (h *Host) refresh(r *storage.Replica, least txn.Timestamp) {
 	now := h.cfg.Clock.Wall()
-	if r.Servable() >= least.Add(now.Time().Sub(least.Time())/4) {
+	if want := least.Add(now.Time().Sub(least.Time()) / 4); r.Servable() >= want || r.Closing(want) {
 		return
 	}
 	turn := h.closing(r.ID())

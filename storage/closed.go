@@ -88,19 +88,12 @@ func (r *Replica) Servable() txn.Timestamp {
 	return max(applied, r.closed.upTo)
 }
 
-// WaitServable waits until c counts here.
-func (r *Replica) WaitServable(ctx context.Context, c Closed) error {
-	for r.Servable() < c.T {
-		if r.torn.Load() {
-			return errNotClosed
-		}
-		// A wait ends early where a term does; a follower's goes on.
-		if err := r.waitApplied(ctx, nil, uint64(min(c.Last, c.T))); err != nil && (ctx.Err() != nil || r.closing()) {
-			return err
-		}
-		r.LearnClosed(c)
-	}
-	return nil
+// Closing reports whether T will be closed here when what a leader had proposed before it closed T has been applied.
+func (r *Replica) Closing(T txn.Timestamp) bool {
+	applied := txn.Timestamp(r.applied.Load())
+	r.closed.mu.Lock()
+	defer r.closed.mu.Unlock()
+	return r.closed.ahead.Last > applied && T <= r.closed.ahead.T
 }
 
 // NotClosed tells whether an error says that a replica cannot serve a timestamp (yet). Nothing was read.

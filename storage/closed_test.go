@@ -77,12 +77,15 @@ func TestRuleT9Applied(t *testing.T) {
 	if got, err := readClosed(t, r, T, rowKey(1)); !NotClosed(err) {
 		t.Errorf("at %s the replica answers %q, %v", T, got, err)
 	}
-	if err := r.WaitServable(canceled(), c); !errors.Is(err, context.Canceled) {
-		t.Errorf("it is waited for: %v", err)
+	if !r.Closing(T) || r.Closing(c.T+1) {
+		t.Errorf("closed when all is applied: %s %v, beyond it %v", T, r.Closing(T), r.Closing(c.T+1))
 	}
 	release()
-	if err := errors.Join(<-done, r.WaitServable(t.Context(), c)); err != nil {
+	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+	if r.Closing(T) {
+		t.Errorf("%s is closed, and not only to be", T)
 	}
 	if got, err := readClosed(t, r, T, rowKey(1)); got != "new" || err != nil {
 		t.Errorf("when it is applied the replica answers %q, %v", got, err)

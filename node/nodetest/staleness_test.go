@@ -99,6 +99,8 @@ func TestFollowerReads(t *testing.T) {
 	if got, err := rows(ctx, db, query); err != nil || got[0] != "11" && got[0] != "14" {
 		t.Errorf("cut off, within a minute: %v, %v", got, err)
 	}
+	changed := time.Now()
+	c.Await("what was before the change is older than allowed", func() bool { return time.Since(changed) > 100*time.Millisecond })
 	must("", "SET sherd.read_staleness = '100ms'")
 	must("", "SET statement_timeout = '3s'")
 	if got, err := rows(ctx, db, query); !refusedWith(err, "57014", "57P03") {
@@ -112,6 +114,39 @@ func TestFollowerReads(t *testing.T) {
 		}
 		return err == nil
 	})
+}
+
+// TestFollowerReadsDoNotWait: a reader does not wait for a follower to apply what is needed for its time. The follower applies nothing, and the bound on
+// the statement is shorter than what a reader waits for any leader.
+func TestFollowerReadsDoNotWait(t *testing.T) {
+	t.Parallel()
+	var gates [3]gate
+	c := Start(t, 3, func(number uint32, cfg *node.Config) { cfg.Fragments, cfg.AtStep = 1, gates[number-1].at })
+	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, n int NOT NULL)")
+	exec(t, c, 1, "INSERT INTO acc VALUES (1, 1)")
+	replicated(c, 3)
+	number := c.Node(1).Catalog().View().Database(5).Fragments[0].Nodes[0]%3 + 1
+	const query = "SELECT n FROM acc"
+	db := followed(t, c, number, query)
+	ctx, n := c.context(), 1
+	open := gates[number-1].close()
+	t.Cleanup(open)
+	if _, err := db.Exec(ctx, "SET statement_timeout = '1s'"); err != nil {
+		t.Fatal(err)
+	}
+	c.Await("a reader sees its own write, at the leader", func() bool { // again if the machine is too slow for the statement's bound
+		n++
+		if _, err := db.Exec(ctx, fmt.Sprintf("UPDATE acc SET n = %d", n)); err != nil {
+			return false
+		}
+		got, err := rows(ctx, db, query)
+		if err == nil && got[0] != fmt.Sprint(n) {
+			t.Fatalf("it reads %v, not %d", got, n)
+		}
+		return err == nil
+	})
+	open()
+	followed(t, c, number, query)
 }
 
 // TestReadsInTheZone: a node without a replica reads the one of its own zone where the leader is in another, and the leader where that one is gone.
