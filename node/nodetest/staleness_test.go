@@ -161,8 +161,10 @@ func TestReadsInTheZone(t *testing.T) {
 	exec(t, c, 1, "SELECT sherd.set_replication_factor('postgres', 2, 'postgres$0', nodes => '{n1,n2}')")
 	replicated(c, 2)
 	ctx, db := c.context(), c.Node(3).Connect(t)
-	if _, err := db.Exec(ctx, "SET sherd.read_staleness = '1h'"); err != nil {
-		t.Fatal(err)
+	for _, text := range []string{"SELECT sum(n) FROM acc", "SET sherd.read_staleness = '1h'"} { // what the session has seen is seen later
+		if _, err := db.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	leads := func(node string) bool {
 		got, err := rows(ctx, c.Node(1).Connect(t), "SELECT leader FROM sherd.fragments WHERE fragment = 'postgres$0'")
