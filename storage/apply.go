@@ -155,7 +155,7 @@ func (m *machine) checkpoint() error {
 		return err
 	}
 	m.r.fault("checkpoint.before")
-	record, first := m.s.encode()
+	record, again := m.s.encode()
 	if err := m.kvs.add(opPut, ownKey(ownApplied), record, at); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (m *machine) checkpoint() error {
 	}
 	m.r.fault("checkpoint.after")
 	m.bytes, m.entries = 0, 0
-	m.r.durable.note(m.s, first)
+	m.r.durable.note(m.s, again)
 	return nil
 }
 

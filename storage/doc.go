@@ -155,7 +155,8 @@
 //
 // Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
 // (Replica.Hold) and every undecided C; reads below it are 72000, also where it has passed them while they read. What it is about to pass is not held any more.
-// Badger may discard below what it was at the durable checkpoint, with which a restart begins, but nothing that a stream under way has to bring. Dropped tables
+// Badger may discard below what it was at the durable checkpoint, with which a restart begins, but nothing that a stream under way has to bring, nor
+// deletions above rows that the restart would install again. Dropped tables
 // are deleted by span, in the background, at the stamp of an entry, and what moves have left by buckets and arrival; of local indexes by key, below the watermark
 // (sweep.go).
 //

@@ -23,6 +23,7 @@ type durable struct {
 }
 
 // mark is one checkpoint: everything up to index is in Badger before it, and what is open then needs the log from first on.
+// While a restart begins with it, Badger may discard what is below watermark.
 type mark struct {
 	index, first     uint64
 	stamp, watermark txn.Timestamp
@@ -49,7 +50,7 @@ func openDurable(dir string, s *state, streamed bool) (*durable, error) {
 		return nil, damaged("the tables reach log entry %d, but the log was cut at %d", s.index, d.cut)
 	}
 	if s.index > 0 {
-		d.note(s, s.firstIndex(s.remaining()))
+		d.note(s, s.remaining())
 	}
 	return d, nil
 }
@@ -61,15 +62,18 @@ func (d *durable) cutAt() uint64 {
 	return d.cut
 }
 
-// note adds the mark of the checkpoint of s, whose record needs the log from the entry first on, or not if
-// that is 0.
-func (d *durable) note(s *state, first uint64) {
+// note adds the mark of the checkpoint of s, whose record names the installs in again. A restart from it writes
+// their rows once more, so deletions above them must be kept, wherever the watermark is.
+func (d *durable) note(s *state, again []remaining) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if first == 0 {
-		first = s.index + 1
+	m := mark{index: s.index, first: s.firstIndex(again), stamp: s.stamp, watermark: s.watermark}
+	if m.first == 0 {
+		m.first = s.index + 1
 	}
-	m := mark{index: s.index, first: first, stamp: s.stamp, watermark: s.watermark}
+	for _, x := range again {
+		m.watermark = min(m.watermark, x.version-1)
+	}
 	d.marks = append(d.marks, m)
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -125,5 +126,43 @@ func TestInstalledBeyondCut(t *testing.T) {
 			t.Errorf("the log was cut at %d: %v", c.cut, err)
 		}
 		m.s.installing = nil
+	}
+}
+
+// TestDiscardBelowNamedInstall: a restart writes again the rows of an install that its checkpoint names. Badger
+// keeps deletions of such rows while a restart would begin with that checkpoint, wherever the watermark is: a
+// replica that catches up applies the entries of the commit, the deletion and the watermark within a moment.
+func TestDiscardBelowNamedInstall(t *testing.T) {
+	g := &installGate{}
+	r := openTest(t, t.TempDir(), g.config, smallTables)
+	open := g.close(t, 0)
+	at := commitLarge(t, r, 0)
+	tx := r.Tx(txn.NewID())
+	if err := tx.LockNewest(t.Context(), rowKey(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Delete(rowKey(3)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	pass(t, r, r.Applied())
+	checkpoint(t, r)
+	open()
+	r.installs.wait()
+	discard := func() txn.Timestamp {
+		newCollector(r).discard(time.Now())
+		r.dmu.Lock()
+		defer r.dmu.Unlock()
+		return txn.Timestamp(r.discards)
+	}
+	if got := discard(); got >= at {
+		t.Errorf("Badger may discard below %v, and a restart writes rows at %v again", got, at)
+	}
+	commitRow(t, r, rowKey(5000), "x") // its entry forgets the install
+	checkpoint(t, r)
+	if got := discard(); got < at {
+		t.Errorf("no checkpoint names the install, and Badger may discard below %v only, not %v", got, at)
 	}
 }

@@ -107,9 +107,9 @@ func firstOf(first uint64, indexes []uint64) uint64 {
 const checkpointFormat = 7
 
 // encode returns the checkpoint record, what a restart needs besides the log and Badger's other keys, and the
-// first entry that the record needs the log to keep, 0 if it needs none.
-func (s *state) encode() (record []byte, first uint64) {
-	installing := s.remaining()
+// installs that it names: a restart writes their rows again.
+func (s *state) encode() (record []byte, again []remaining) {
+	again = s.remaining()
 	b := []byte{checkpointFormat}
 	b = binary.AppendUvarint(b, s.index)
 	b = putTS(b, s.stamp)
@@ -136,7 +136,7 @@ func (s *state) encode() (record []byte, first uint64) {
 		b = putTS(b, s.recent[id])
 	}
 	b = binary.AppendUvarint(b, uint64(s.unsaved))
-	return s.own.append(appendInstalling(b, installing)), s.firstIndex(installing)
+	return s.own.append(appendInstalling(b, again)), again
 }
 
 func appendIndexes(b []byte, indexes []uint64) []byte {
