@@ -74,10 +74,11 @@ func TestNumberCastsRoute(t *testing.T) {
 			texts = append(texts, functionRouteOf(t, ctx, table, fmt.Sprintf("(doc ->> 'n')::%s = $1::%[1]s", name), oid))
 		}
 		texts = append(texts, functionRouteOf(t, ctx, "counts", fmt.Sprintf("(doc ->> 'n')::%s = ANY (ARRAY[NULL, $1::%[1]s])", name), oid))
-		numbers = append(numbers, functionRouteOf(t, ctx, "counts", fmt.Sprintf("(doc -> 'n')::%s = $1::%[1]s", name), oid))
+		numbers = append(numbers, functionRouteOf(t, ctx, "counts", fmt.Sprintf("(doc -> 'n')::%s = $1::%[1]s", name), oid),
+			functionRouteOf(t, ctx, "counts", fmt.Sprintf("(doc -> 'n')::%s = ANY (ARRAY[NULL, $1::%[1]s])", name), oid))
 	}
 	rnd, env, routed := rand.New(rand.NewPCG(1, 2)), &types.Env{}, map[string]int{}
-	for range 40000 {
+	for range 60000 {
 		text := randomNumber(rnd)
 		f := pick(rnd, texts...)
 		if v, err := types.Input(f.cast, -1, text, env); err == nil && f.check(t, env, text, v, v) {

@@ -81,13 +81,18 @@ func (c fieldCast) value(v query.Expr, as narrowing) query.Expr {
 // castElements is value for the elements of an array that a cast of the field is one of.
 func (m *matcher) castElements(a *query.ArrayOp, f shardmap.Field) query.Expr {
 	c := m.castOf(a.Left, f)
-	if c.to == 0 || c.rounded {
+	if c.to == 0 {
 		return nil
 	}
-	if types.ElemOf(a.Array.Type()) == c.to {
-		return a.Array
+	array := a.Array
+	if types.ElemOf(array.Type()) != c.to {
+		array = narrowedArray(array, c.to)
 	}
-	return narrowedArray(a.Array, c.to)
+	if array == nil || !c.rounded {
+		return array
+	}
+	each := castTo(&query.Element{T: query.Of(c.to)}, types.Float8)
+	return &query.ArrayCoerce{T: query.Of(types.ArrayTypeOf(types.Float8)), Arg: array, Elem: each}
 }
 
 // fieldRange finds bounds at both ends of a field under day, hour or month.
