@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/cluster/move"
 	"github.com/sherddb/sherd/cluster/remote"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 	"github.com/sherddb/sherd/txn"
 )
@@ -14,6 +16,9 @@ import (
 func (h *Host) newMover() *move.Driver {
 	return move.New(move.Config{
 		Catalog: h.cfg.Catalog, Logger: h.cfg.Logger, Suffers: h.Suffers, At: h.cfg.AtMove,
+		Empty: func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
+			return h.balancer.Empty(ctx, h.cfg.Catalog.View(), d, fragment)
+		},
 		Leads: func(f uint32) *storage.Replica {
 			if r := h.replica(txn.FragmentID(f)); r != nil && r.Term() != 0 {
 				return r

@@ -73,6 +73,34 @@ func (b *Balancer) Fill(ctx context.Context, view *catalog.View, now, grown *cat
 	return b.withKeys(ctx, view, now, balance.Decide(in))
 }
 
+// Empty returns which fragment takes which buckets of one that is being removed. Moves under way count as done.
+func (b *Balancer) Empty(ctx context.Context, view *catalog.View, d *catalog.Database, fragment uint32) ([]shardmap.Range, error) {
+	in, err := b.picture(ctx, view, d, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range view.Moves(d.OID) {
+		if m.Job.State == catalog.JobCancelled {
+			continue
+		}
+		for _, r := range d.Remaining(m.Move) {
+			if in.Map, err = in.Map.Reassign(r.Interval, m.Target); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range in.Fragments {
+		f := d.FragmentByID(in.Fragments[i].ID)
+		in.Fragments[i].Drains, in.Fragments[i].Frozen = f.Draining, !f.Draining && d.Isolates(f.ID)
+	}
+	for _, t := range in.Tables {
+		for i := range t.Segments {
+			t.Segments[i].Fragment = in.Map.Lookup(t.Segments[i].Bucket)
+		}
+	}
+	return balance.Empty(in, fragment), nil
+}
+
 // picture is a database d as the decision sees it, by what the fragments of now say.
 func (b *Balancer) picture(ctx context.Context, view *catalog.View, now, d *catalog.Database) (in balance.Input, err error) {
 	stats, err := b.cfg.Sizes(ctx, now)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/storage"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Led func() []*storage.Replica
 	// Ask does something with the leader of a source, and again with another one where that was not the leader or gave no answer; Once does it once.
 	Ask, Once func(ctx context.Context, fragment uint32, do func(Source) error) error
+	// Empty decides which fragments take the buckets of one that is being removed.
+	Empty func(ctx context.Context, d *catalog.Database, fragment uint32) ([]shardmap.Range, error)
 	// Suffers tells whether foreground statements are slower than they should be.
 	Suffers func() bool
 	// At is called at the arrows of a step, for tests: an error ends the driver there, as a crash would.

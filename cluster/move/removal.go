@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -93,7 +94,11 @@ func (d *Driver) removalWaits(ctx context.Context, j *catalog.Job, why string) e
 // spread begins the moves of all that a fragment owns.
 func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal) error {
 	db := d.cfg.Catalog.View().Database(j.Database)
-	shares := drained(db, r.Fragment)
+	shares, err := d.cfg.Empty(ctx, db, r.Fragment)
+	if err != nil {
+		return errors.Join(d.removalWaits(ctx, j, "the sizes of the fragments"), err)
+	}
+	shares = leftover(db, r.Fragment, shares)
 	first, err := d.cfg.Catalog.NewJobIDs(ctx, max(len(shares), 1))
 	if err != nil {
 		return err
@@ -114,37 +119,27 @@ func (d *Driver) spread(ctx context.Context, j *catalog.Job, r *catalog.Removal)
 	return err
 }
 
-// drained tells who takes which buckets of a fragment that goes: the owners of its neighbours, each the half on its side, so that ranges stay whole;
-// where there are none, all others the same. One that is kept for what is pinned to it takes nothing.
-func drained(db *catalog.Database, fragment uint32) []shardmap.Range {
+// leftover adds to shares what a fragment owns and no share names, such as buckets of a prefix, or all if no fragment has room: the fragments that may take it
+// get equal parts. A fragment that is kept for what is pinned to it takes nothing.
+func leftover(db *catalog.Database, fragment uint32, shares []shardmap.Range) []shardmap.Range {
+	var named []shardmap.Interval
+	for _, x := range shares {
+		named = append(named, x.Interval)
+	}
 	var takers []uint32
-	takes := map[uint32]bool{}
 	for i := range db.Fragments {
 		if f := &db.Fragments[i]; !f.Draining && f.ID != fragment && !db.Isolates(f.ID) {
-			takers, takes[f.ID] = append(takers, f.ID), true
+			takers = append(takers, f.ID)
 		}
 	}
-	var out []shardmap.Range
-	for _, v := range db.Map.Owned(fragment).Intervals() {
-		var sides []uint32
-		if v.Lo > 0 {
-			if below := db.Map.Lookup(shardmap.Bucket(v.Lo - 1)); takes[below] {
-				sides = append(sides, below)
-			}
-		}
-		if v.Hi < shardmap.BucketCount {
-			if above := db.Map.Lookup(shardmap.Bucket(v.Hi)); takes[above] && (len(sides) == 0 || sides[0] != above) {
-				sides = append(sides, above)
-			}
-		}
-		if len(sides) == 0 {
-			sides = takers
-		}
-		n := uint32(min(len(sides), v.Len()))
+	next := 0
+	for _, v := range db.Map.Owned(fragment).Minus(shardmap.NewBucketSet(named...)).Intervals() {
+		n := uint32(min(len(takers), v.Len()))
 		for i := range n {
 			part := shardmap.Interval{Lo: v.Lo + uint32(uint64(v.Len())*uint64(i)/uint64(n)), Hi: v.Lo + uint32(uint64(v.Len())*uint64(i+1)/uint64(n))}
-			out = append(out, shardmap.Range{Interval: part, Fragment: sides[i]})
+			shares = append(shares, shardmap.Range{Interval: part, Fragment: takers[next%len(takers)]})
+			next++
 		}
 	}
-	return out
+	return shares
 }

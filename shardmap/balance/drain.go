@@ -77,6 +77,10 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 		} else if x := p.fromHigh(r, room); x != nil && x != r {
 			piece, rest = x, r
 		}
+		if piece == r && rest == nil && room > 0 && len(r.cells) > 1 { // the cell at the edge is larger than the room: it goes by itself
+			piece, rest = r.offEdge(p, low)
+			to = p.roomiest(piece)
+		}
 	}
 	p.move(piece, to, why)
 	p.frags[to].runs = append(p.frags[to].runs, piece)
@@ -85,10 +89,7 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 
 // takerOf gives the fragment that takes the next piece of a run, and from which edge.
 func (p *picture) takerOf(r *run) (to int, low bool) {
-	may := func(i int) bool {
-		f := &p.frags[i]
-		return !f.fixed && !f.Drains && (r.only == nil || slices.Contains(r.only, f.ID)) && f.size < f.room
-	}
+	may := func(i int) bool { return p.mayTake(i, r) }
 	worth := func(i int) bool { return p.frags[i].target-p.frags[i].size >= max(p.frags[i].target/64, 1) }
 	if r.prev != nil && may(r.prev.owner) && worth(r.prev.owner) {
 		return r.prev.owner, true
@@ -96,13 +97,33 @@ func (p *picture) takerOf(r *run) (to int, low bool) {
 	if r.next != nil && may(r.next.owner) && worth(r.next.owner) {
 		return r.next.owner, false
 	}
-	to = -1
+	return p.roomiest(r), false
+}
+
+// mayTake reports whether a fragment may be given a run of one that is emptied.
+func (p *picture) mayTake(i int, r *run) bool {
+	f := &p.frags[i]
+	return !f.fixed && !f.Drains && (r.only == nil || slices.Contains(r.only, f.ID)) && f.size < f.room
+}
+
+// roomiest returns the fragment furthest below its share that may take a run; -1 if none may.
+func (p *picture) roomiest(r *run) int {
+	to := -1
 	for i := range p.frags {
-		if may(i) && (to < 0 || p.frags[i].over() < p.frags[to].over()) {
+		if p.mayTake(i, r) && (to < 0 || p.frags[i].over() < p.frags[to].over()) {
 			to = i
 		}
 	}
-	return to, false
+	return to
+}
+
+// offEdge cuts the cell at an edge off a run that has several.
+func (r *run) offEdge(p *picture, low bool) (piece, rest *run) {
+	if low {
+		rest = r.splitAt(p, r.cells[0].Hi)
+		return r, rest
+	}
+	return r.splitAt(p, r.cells[len(r.cells)-1].Lo), r
 }
 
 // adviseBig names what moves cannot even out: fragments that stay above the band because of buckets that are too big to be moved.
