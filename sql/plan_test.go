@@ -59,3 +59,24 @@ func TestPlans(t *testing.T) {
 	a.want("ALTER DATABASE postgres FRAGMENTS 3", "ALTER DATABASE")
 	a.want("ALTER DATABASE postgres FRAGMENTS 4 REPLICATION_FACTOR 1", "FRAGMENTS cannot be changed together with other options (SQLSTATE 0A000)")
 }
+
+// TestAdviceAlone: a decision that moves nothing is advice, and no plan.
+func TestAdviceAlone(t *testing.T) {
+	w := newWorld(t)
+	a := w.connect(t)
+	d := w.cfg.Catalog.View().Database(catalog.PostgresDB)
+	p := &catalog.Plan{Epoch: d.Map.Epoch(), Advice: []catalog.PlanAdvice{{Subject: "nodes", Text: "add one"}}}
+	id, err := w.cfg.Catalog.NewJobID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		_, err := ch.ProposePlan(id, d.OID, p, catalog.Author{Who: "sherd", Micros: 1})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.want("SELECT count(*) FROM sherd.plans", "0\nSELECT 1")
+	a.want("SELECT subject, advice FROM sherd.advice WHERE remedy IS NULL", "nodes|add one\nSELECT 1")
+}

@@ -14,7 +14,7 @@ import (
 func plans(b *builder) error {
 	for _, p := range b.env.View.Plans(0) {
 		d := b.env.View.Database(p.Job.Database)
-		if d == nil {
+		if d == nil || p.Job.State == catalog.JobProposed && len(p.Steps) == 0 { // advice alone is no plan: sherd.advice shows it
 			continue
 		}
 		var docs, micros int64
