@@ -104,15 +104,19 @@ func newPlacing(sites []Site, sets []ReplicaSet) *placing {
 	return p
 }
 
-// mostSilent tells whether a majority of the nodes does not answer: then nothing is replaced, for it is rather the network, or this node, that is slow.
+// mostSilent reports whether a majority of the nodes does not answer: then nothing is replaced, for it is rather the network, or this node, that is slow.
+// Nodes that an operator drains do not count: after unsafe recovery most nodes are dead, and draining them says that they will not come back.
 func (p *placing) mostSilent() bool {
-	n := 0
+	silent, staying := 0, 0
 	for _, s := range p.sites {
-		if s.Silent || s.Dead {
-			n++
+		if s.Drains {
+			continue
+		}
+		if staying++; s.Silent || s.Dead {
+			silent++
 		}
 	}
-	return 2*n > len(p.sites)
+	return 2*silent > staying
 }
 
 // staying gives the nodes that do not leave.
@@ -261,10 +265,13 @@ func (p *placing) worst(s ReplicaSet, is func(uint32) bool) int {
 	return slices.IndexFunc(s.Nodes, is)
 }
 
-// shrink takes a replica away where there are too many: of the fullest zone, of the fullest node.
+// shrink takes a replica away where there are too many: one that does not answer, else of the fullest zone, of the fullest node.
 func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
 	if len(s.Nodes) <= s.Want {
 		return s, false
+	}
+	if i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return p.sites[n].Silent || p.sites[n].Dead }); i >= 0 {
+		return s.without(s.Nodes[i]), true
 	}
 	worst := s.Nodes[0]
 	for _, n := range s.Nodes[1:] {
