@@ -34,7 +34,7 @@ var planViews = []*Relation{
 		col("bytes", int8OID), col("documents", int8OID), col("seconds", float8OID), col("reason", textOID), col("state", textOID), col("move", int8OID)),
 	view(9142, "advice", "what the balancer would do, and what moves cannot mend",
 		col("database", textOID), col("subject", textOID), col("advice", textOID), col("remedy", textOID)),
-	view(9143, "obese_buckets", "groups of buckets [first_bucket, end_bucket) of this database that are too large to be moved for balance, by table, and what may be done",
+	view(9143, "obese_buckets", "buckets of this database that are too large to be moved for balance, [first_bucket, end_bucket) of each table, and what may be done",
 		col("collection", regclassOID), col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID),
 		col("bytes", int8OID), col("share", float8OID), col("remedy", textOID)),
 }

@@ -15,7 +15,7 @@ const (
 	crowded = 0.05      // of a table's bytes, from which a group of buckets is worth a word
 )
 
-// obeseBuckets is sherd.obese_buckets. Fragments count by groups of buckets, so what shows is a group whose bytes are more than one bucket may have to be moved.
+// obeseBuckets is sherd.obese_buckets. A bucket above 4 MiB is counted by itself; until its group of buckets has been counted so, the row is that of the group.
 func obeseBuckets(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
 		stats, _, err := b.env.counted(b.env.Database, t.StorageID)
