@@ -172,7 +172,7 @@ func (c *Change) EndMove(job uint64, outcome, why string, micros int64) error {
 	}
 	c.DropJob(job)
 	r := &Record{
-		Kind: MoveRecord, Database: m.Job.Database, Subject: m.Subject(), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
+		Kind: MoveRecord, Database: m.Job.Database, Subject: c.subject(m.Move), Change: outcome, Who: m.Who, Why: m.Why, Plan: m.Plan,
 		Move: &EndedMove{Job: job, Outcome: outcome, StartedMicros: m.Job.StartedMicros, Error: why, Move: *m.Move},
 	}
 	r.Move.Step, r.Move.Waits = MoveStep{}, ""
@@ -197,5 +197,5 @@ func (c *Change) pinMoved(m RunningMove, micros int64) error {
 	d.Pins = append(d.Pins, Pin{m.Interval, m.Target, m.Anchors})
 	slices.SortFunc(d.Pins, func(x, y Pin) int { return int(x.Lo) - int(y.Lo) })
 	a := Author{Who: m.Who, Why: m.Why, Plan: m.Plan, Micros: micros}
-	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, m.Subject(), "pinned to "+d.NameOf(m.Target)))
+	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.subject(m.Move), "pinned to "+d.NameOf(m.Target)))
 }

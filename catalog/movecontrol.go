@@ -83,5 +83,5 @@ func (c *Change) setMove(m RunningMove, state JobState, a Author) error {
 // noteMove keeps who paused, resumed or cancelled a move.
 func (c *Change) noteMove(m RunningMove, state JobState, a Author) error {
 	change := map[JobState]string{JobRunning: "move resumed", JobPaused: "move paused", JobCancelled: "move cancelled"}[state]
-	return c.note(a, RangeRecord, c.base.Database(m.Job.Database), m.Subject(), change)
+	return c.note(a, RangeRecord, c.base.Database(m.Job.Database), c.subject(m.Move), change)
 }

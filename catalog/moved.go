@@ -16,8 +16,38 @@ type MovedSegment struct {
 	Keys    shardmap.KeyRange
 }
 
-// String names it as sherd.segments does.
-func (s *MovedSegment) String() string { return s.Keys.String() }
+// SegmentName returns the name of a segment as sherd.segments has it. Of a table that is gone, or has other rows now, it has the keys as they are encoded.
+func (v *View) SegmentName(s *MovedSegment) string {
+	if t := v.Table(s.Table); t != nil && t.StorageID == s.Storage {
+		return s.Keys.Name(t.keyForm())
+	}
+	return s.Keys.String()
+}
+
+// SegmentName returns the name of the i-th segment of a range table.
+func (t *Table) SegmentName(i int) string { return t.Segments.Range(i).Name(t.keyForm()) }
+
+// keyForm says how the keys of a range table are printed in names of segments: all alike, so that a bound has one name.
+func (t *Table) keyForm() shardmap.KeyForm {
+	pk := t.PrimaryKey()
+	if pk == nil || len(pk.Columns) != 1 {
+		return shardmap.EncodedKeys
+	}
+	c := t.ColumnByNum(pk.Columns[0])
+	if c == nil {
+		return shardmap.EncodedKeys
+	}
+	f := keyForms[c.Type]
+	for i := range t.Segments {
+		if !f.Prints(t.Segments[i].Start) {
+			return shardmap.EncodedKeys
+		}
+	}
+	return f
+}
+
+// keyForms are the forms of keys by the OID of their type, those that are not encoded.
+var keyForms = map[OID]shardmap.KeyForm{17: shardmap.ByteKeys, 20: shardmap.Int8Keys, 21: shardmap.Int2Keys, 23: shardmap.Int4Keys}
 
 // namedSegments is how many segments of one move are named.
 const namedSegments = 4
@@ -45,7 +75,7 @@ func (c *Change) nameSegments(database OID, m *Move) {
 func (c *Change) nameOf(database OID, v shardmap.Interval) string {
 	m := &Move{Interval: v}
 	c.nameSegments(database, m)
-	return m.Subject()
+	return c.subject(m)
 }
 
 // shown is nameOf in messages, with the verb that goes with it: "bucket 17 is".
@@ -56,9 +86,9 @@ func (c *Change) shown(database OID, v shardmap.Interval) string {
 		noun = "segment"
 	}
 	if v.Len() == 1 {
-		return noun + " " + m.Subject() + " is"
+		return noun + " " + c.subject(m) + " is"
 	}
-	return noun + "s " + m.Subject() + " are"
+	return noun + "s " + c.subject(m) + " are"
 }
 
 // Name says what a move is about: what becomes of segments, which segments move, each as keys gives it, or buckets.
@@ -88,8 +118,8 @@ func (m *Move) Name(keys func(*MovedSegment) string) string {
 	return b.String()
 }
 
-// Subject is Name as it is kept: with the names that sherd.segments has.
-func (m *Move) Subject() string { return m.Name((*MovedSegment).String) }
+// subject is Name as it is kept: with the names that sherd.segments has.
+func (c *Change) subject(m *Move) string { return m.Name(c.base.SegmentName) }
 
 func encodeMovedSegments(list []MovedSegment) (out []*pb.MovedSegment) {
 	for _, s := range list {

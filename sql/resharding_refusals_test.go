@@ -13,7 +13,7 @@ func TestReshardingRefusals(t *testing.T) {
 	c.want("CREATE TABLE plain (id text PRIMARY KEY, doc jsonb)", "CREATE TABLE")
 	c.want("CREATE TABLE bare (n int)", "CREATE TABLE")
 	fragment, _, _ := strings.Cut(c.answer("SELECT fragment FROM sherd.segments WHERE lower IS NULL"), "\n")
-	c.want("SELECT sherd.move_segment('r', '7', '"+fragment+"')", `segment r: -2964 is in fragment "`+fragment+`" already (SQLSTATE 55000)`)
+	c.want("SELECT sherd.move_segment('r', '7', '"+fragment+"')", `segment r: -00000064 is in fragment "`+fragment+`" already (SQLSTATE 55000)`)
 	c.want("SELECT sherd.split_segment('r', 'x')",
 		`invalid input syntax for type integer: "x" (SQLSTATE 22P02): "x" is read as column "n" of the primary key, where a segment is to begin.`)
 	c.want("SELECT sherd.isolate_anchor('')", "an anchor must not be empty (SQLSTATE 22023)")

@@ -9,7 +9,7 @@ func TestMovedSegmentsAreNamed(t *testing.T) {
 	c.want("CREATE TABLE r (id int PRIMARY KEY, v int) WITH (shard_by = 'range', shard_splits = '100,200')", "CREATE TABLE")
 	c.want("CREATE TABLE s (id text PRIMARY KEY) WITH (shard_by = 'range')", "CREATE TABLE")
 	c.want("INSERT INTO r SELECT g, g FROM generate_series(1, 300) g", "INSERT 0 300")
-	const named = "r: 2964-29c8 [100, 200)"
+	const named = "r: 00000064-000000c8 [100, 200)"
 	for _, f := range []string{"postgres$0", "postgres$1"} {
 		if c.answer("SELECT fragment FROM sherd.segments WHERE lower = '100'") != f+"\nSELECT 1" {
 			c.want("SELECT sherd.move_segment('r', '150', '"+f+"', wait => true) IS NULL", "f\nSELECT 1")
@@ -28,5 +28,5 @@ func TestMovedSegmentsAreNamed(t *testing.T) {
 	c.want(history, named+"|done\nr: split at 150|done\nSELECT 2")
 	c.want("DROP TABLE renamed", "DROP TABLE")
 	c.want(history, "r: 2964-29c8|done\nr: split at 150|done\nSELECT 2")
-	c.want(changes, "r: 2964-2996|unpinned\nr: 2964-29c8|move done\nr: 2964-29c8|pinned\nr: 2996-29c8|unpinned\nr: split at 150|move done\nSELECT 5")
+	c.want(changes, "r: 00000064-00000096|unpinned\nr: 00000064-000000c8|pinned\nr: 00000096-000000c8|unpinned\nr: 2964-29c8|move done\nr: split at 150|move done\nSELECT 5")
 }

@@ -122,9 +122,9 @@ func (e *Env) subjectOf(r *catalog.Record) string {
 func (e *Env) keysOf(s *catalog.MovedSegment) string {
 	t := e.View.Table(s.Table)
 	if t == nil || t.StorageID != s.Storage {
-		return s.String()
+		return e.View.SegmentName(s)
 	}
-	return fmt.Sprintf("%v [%s, %s)", s, SegmentText(t, s.Keys.Start), SegmentText(t, s.Keys.End))
+	return fmt.Sprintf("%s [%s, %s)", e.View.SegmentName(s), SegmentText(t, s.Keys.Start), SegmentText(t, s.Keys.End))
 }
 
 func (e *Env) databaseName(oid catalog.OID) string {

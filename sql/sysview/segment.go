@@ -31,7 +31,7 @@ func segments(b *builder) error {
 			bucket, keys := t.Segments[i].Bucket, t.Segments.Range(i)
 			fragment := b.env.Database.Map.Lookup(bucket)
 			docs, bytes := total(stats, func(s *Stat) bool { return s.Fragment == fragment && s.From == uint32(bucket) })
-			err := b.row().oid("collection", t.OID).text("segment", keys.String()).optional("lower", SegmentText(t, keys.Start)).
+			err := b.row().oid("collection", t.OID).text("segment", t.SegmentName(i)).optional("lower", SegmentText(t, keys.Start)).
 				optional("upper", SegmentText(t, keys.End)).int("bucket", int64(bucket)).text("fragment", b.env.fragmentName(fragment)).
 				int("documents", docs).int("bytes", bytes).float("writes", rounded(writes()[int64(bucket)].Writes)).
 				bool("automatic", t.Segments[i].Automatic).send()
@@ -61,7 +61,7 @@ func splitColumns(t *catalog.Table) (out []types.KeyColumn) {
 func SegmentNames(t *catalog.Table, set shardmap.BucketSet) (out []string) {
 	for i := range t.Segments {
 		if set.Contains(t.Segments[i].Bucket) {
-			out = append(out, t.Segments.Range(i).String())
+			out = append(out, t.SegmentName(i))
 		}
 	}
 	return out
