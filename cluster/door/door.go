@@ -83,13 +83,13 @@ func (d *Door) Serve(members, joining *grpc.Server) error {
 			s.conns.Close()
 			continue
 		}
-		d.done.Add(1)
-		go func() {
-			defer d.done.Done()
+		if !d.spawn(func() {
 			if err := s.server.Serve(s.conns); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
 				d.cfg.Logger.Error("node port: server ended", "error", err)
 			}
-		}()
+		}) {
+			return nil
+		}
 	}
 	for delay := time.Duration(0); ; {
 		c, err := d.cfg.Listener.Accept()
@@ -107,12 +107,21 @@ func (d *Door) Serve(members, joining *grpc.Server) error {
 			c.Close()
 			continue
 		}
-		d.done.Add(1)
-		go func() {
-			defer d.done.Done()
-			d.greet(c)
-		}()
+		if !d.spawn(func() { d.greet(c) }) {
+			c.Close()
+		}
 	}
+}
+
+// spawn runs f in a goroutine that Close waits for. It reports false, and runs nothing, once the port is closed.
+func (d *Door) spawn(f func()) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.done.Go(f)
+	return true
 }
 
 // enter notes an accepted connection.
