@@ -23,7 +23,23 @@ const (
 	noRoom
 )
 
-// watchDisk looks at the room left; called by housekeeping.
+// watch looks at the disk until the replica is closed. It waits for no entry to be applied, unlike housekeeping: where
+// level 0 is full and merges are held, entries are applied when watch has started merges again.
+func (r *Replica) watch() {
+	defer r.done.Done()
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-r.stop:
+			return
+		case now := <-t.C:
+			r.watchDisk(now)
+		}
+	}
+}
+
+// watchDisk looks at the room left; called by watch.
 func (r *Replica) watchDisk(now time.Time) {
 	if now.Sub(r.diskSeen) < diskEvery {
 		return

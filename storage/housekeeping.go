@@ -30,7 +30,6 @@ func (r *Replica) housekeeping() {
 		case <-t.C:
 		case <-r.began:
 		}
-		r.watchDisk(time.Now())
 		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)
 		r.cutLog()
 		r.exact.begin()

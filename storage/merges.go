@@ -107,7 +107,7 @@ func mergeNeed(levels []badger.LevelInfo) (need int64, wants bool) {
 	return need, wants
 }
 
-// watchMerges stops merges for which there is no room, and starts them again. Called when the database is open, and by housekeeping.
+// watchMerges stops merges for which there is no room, and starts them again. Called when the database is open, and by watchDisk.
 func (r *Replica) watchMerges(free int64, now time.Time) {
 	if r.cfg.stopped {
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/txn"
 )
 
 // TestMergesMay: all replicas merge where there is room for all, one at a time where there is room for one, and none else.
@@ -103,6 +104,42 @@ func TestMergesHeld(t *testing.T) {
 	fillLevelZero(t, r, heldTables)
 	if levels := r.db.Levels(); levels[0].NumTables < heldTables {
 		t.Fatalf("level 0 has %d tables: something was merged", levels[0].NumTables)
+	}
+}
+
+// TestMergesGoOnAtFullLevelZero: level 0 is full while merges are held, so no entry is applied, and housekeeping waits for
+// one of its own. With room on the disk all of it goes on.
+func TestMergesGoOnAtFullLevelZero(t *testing.T) {
+	var free atomic.Int64
+	free.Store(1 << 40)
+	r := openTest(t, t.TempDir(), smallTables, func(c *Config) {
+		c.free = func(string) (int64, error) { return free.Load(), nil }
+	})
+	commitRow(t, r, rowKey(0), "x")
+	free.Store(1 << 20)
+	awaitDisk(t, "writes are refused", func() bool { return r.diskLeft.Load() != roomForAll })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fillLevelZero(t, r, levelZeroStall+1)
+		e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(1), []byte("x"))}
+		if _, _, err := r.run(e, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	awaitDisk(t, "level 0 is full", func() bool { return r.db.Levels()[0].NumTables >= levelZeroStall })
+	e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(2), make([]byte, 100_000))}
+	go r.run(e, 0) // is not applied
+	r.forgets.add(txn.NewID())
+	awaitDisk(t, "housekeeping waits for its entry", func() bool {
+		r.forgets.mu.Lock()
+		defer r.forgets.mu.Unlock()
+		return len(r.forgets.ids) == 0
+	})
+	free.Store(1 << 40)
+	<-done
+	if got := readRow(t, r, rowKey(1)); got != "x" {
+		t.Errorf("got %.20q", got)
 	}
 }
 

@@ -89,7 +89,7 @@ type Replica struct {
 	levelFull  atomic.Bool  // merges are held, and level 0 has grown
 	diskLeft   atomic.Int32
 	minFree    atomic.Int64
-	diskSeen   time.Time // housekeeping only
+	diskSeen   time.Time // of watch
 
 	omu      sync.Mutex                // held while own is replaced; taken under pmu
 	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
@@ -128,7 +128,8 @@ func Open(cfg Config) (*Replica, error) {
 		return nil, fmt.Errorf("open fragment %d: %w", cfg.Fragment, err)
 	}
 	r.watchDisk(time.Now())
-	r.done.Add(1)
+	r.done.Add(2)
+	go r.watch()
 	go r.housekeeping()
 	return r, nil
 }
