@@ -113,10 +113,16 @@ func (c *collector) discard(now time.Time) {
 	}
 }
 
-// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received, or streamed.
+// setDiscard tells Badger, 0: what it knows, but nothing above what is needed of versions that are being received, or streamed,
+// and nothing at all while a stream takes the place of the database.
 func (r *Replica) setDiscard(ts uint64) {
 	r.dmu.Lock()
 	defer r.dmu.Unlock()
+	if r.torn.Load() { // a stream brings the deletion of a row before the row: a merge must not drop it in between
+		r.discards = 0
+		r.db.SetDiscardTs(0)
+		return
+	}
 	before := r.discards
 	if r.discards = max(ts, before); r.discards == 0 {
 		return

@@ -190,6 +190,7 @@ func (m *machine) restoreAt(rc io.ReadCloser, covered uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.r.torn.Store(true)
+	m.r.setDiscard(0)
 	m.r.restores.Add(1)
 	m.fresh.Store(true)
 	err := m.restore(rc, covered)

@@ -2,9 +2,11 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -315,5 +317,47 @@ func TestFollowerIsStreamedToWhileWritten(t *testing.T) {
 	v := &View{r: b, restores: 0}
 	if v.intact(nil) == nil {
 		t.Error("a view of before the stream is taken for whole")
+	}
+}
+
+// TestStreamBesideDiscard: a replica that has moved its discard timestamp is streamed anew. Merges during the stream keep the
+// deletions that it has brought, whose rows may still be to come.
+func TestStreamBesideDiscard(t *testing.T) {
+	const rows, each = 2000, 100
+	r := openTest(t, t.TempDir(), slowRecovery)
+	for _, write := range []func(tx *Tx, key []byte) error{
+		func(tx *Tx, key []byte) error { return tx.Put(key, make([]byte, 20_000)) },
+		func(tx *Tx, key []byte) error { return tx.Delete(key) },
+	} {
+		for from := 0; from < rows; from += each {
+			tx := r.Tx(txn.NewID())
+			for n := from; n < from+each; n++ {
+				if err := cmp.Or(tx.LockNewest(t.Context(), rowKey(n)), write(tx, rowKey(n))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f, err := r.machine.freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.release()
+	var b bytes.Buffer
+	if err := r.writeTo(&counter{w: &b, limit: math.MaxInt64}, f); err != nil {
+		t.Fatal(err)
+	}
+	to := openTest(t, t.TempDir(), slowRecovery, smallTables)
+	to.setDiscard(uint64(r.Applied()))
+	if err := to.machine.restoreAt(io.NopCloser(&b), 0); err != nil {
+		t.Fatal(err)
+	}
+	for n := range rows {
+		if inBadger(to, rowKey(n), txn.MaxTimestamp-1) != "" {
+			t.Errorf("row %d, which was deleted, is back", n)
+		}
 	}
 }
