@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/sherddb/sherd/internal/clusterversion"
 )
 
 // The statistics in an entry. In the first form they are deltas of groups: table, group, documents, bytes. Those in the second form begin with bucketForm, and each is of a
@@ -108,6 +110,27 @@ func (d *bucketDeltas) fold(k statKey, v statValue) {
 	g := d.groups[k]
 	g.docs, g.bytes, g.grown = g.docs+v.docs, g.bytes+v.bytes, g.grown+max(v.bytes, 0)
 	d.groups[k] = g
+}
+
+// byGroup returns the deltas of groups alone, the first form.
+func (d *bucketDeltas) byGroup() deltas {
+	out := deltas{}
+	for k, v := range d.groups {
+		out[k] = v.statValue
+	}
+	for k, v := range d.buckets {
+		g := statKey{k.table, groupOf(k.bucket)}
+		out[g] = statValue{out[g].docs + v.docs, out[g].bytes + v.bytes}
+	}
+	return out
+}
+
+// encodeDeltas encodes the deltas in the form that all nodes of the cluster know (V4).
+func (r *Replica) encodeDeltas(d *bucketDeltas) []byte {
+	if r.cfg.knows(clusterversion.ExactSizes) {
+		return d.encode()
+	}
+	return d.byGroup().encode()
 }
 
 // encode returns the deltas in the order of tables, groups and buckets.

@@ -1,13 +1,16 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -293,6 +296,56 @@ func TestExactOfEarlierReleases(t *testing.T) {
 	}
 	if got := checkExact(t, r); len(got) != 1 || got[0].Documents != 63 {
 		t.Errorf("exact: %+v", got)
+	}
+}
+
+// TestExactBeforeUpgradeIsFinal: while nodes of an earlier release may be in the cluster, or come back, nothing is written that
+// they do not read: neither entries nor checkpoints name buckets. Counting begins when the upgrade is final.
+func TestExactBeforeUpgradeIsFinal(t *testing.T) {
+	var version atomic.Uint32
+	version.Store(clusterversion.First)
+	dir := t.TempDir()
+	at := func(c *Config) { small(c); c.Version = version.Load }
+	r := openTest(t, dir, at)
+	heavy(t, r, 700, "a", 60)
+	tx := r.Tx(txn.NewID())
+	for _, bucket := range []uint32{1, 2, 300} {
+		key := movedKey(bucket, "x")
+		if err := errors.Join(tx.LockNewest(testContext(t), key), tx.Put(key, []byte("value"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, stats, err := tx.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.Rollback()
+	if namesBuckets(stats) || len(stats) == 0 {
+		t.Errorf("statistics in an entry: %x", stats)
+	}
+	e := &entry{kind: kindCommit, stats: stats}
+	if b := e.encode(); b[0] != entryFormat {
+		t.Errorf("entry of format %d", b[0])
+	}
+	f, err := r.machine.freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.release(); f.state[0] != groupsCheckpoint {
+		t.Errorf("checkpoint of format %d", f.state[0])
+	}
+	r.stats.mu.RLock()
+	if n := len(r.stats.exact.counts); n != 0 {
+		t.Errorf("%d groups are counted", n)
+	}
+	r.stats.mu.RUnlock()
+	version.Store(clusterversion.ExactSizes)
+	if got := checkExact(t, r); len(got) != 1 || got[0].From != 700 || got[0].Documents != 60 {
+		t.Errorf("after the upgrade: %+v", got)
+	}
+	heavy(t, r, 700, "b", 1)
+	if got := checkExact(t, r); len(got) != 1 || got[0].Documents != 61 {
+		t.Errorf("after one more: %+v", got)
 	}
 }
 

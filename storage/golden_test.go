@@ -163,7 +163,7 @@ func goldenLines() (lines []string) {
 	add("edges", append(ownKey(ownEdge), lowEdge...))
 	add("hold-2", goldenHeldReads().append(nil))
 	s.own = goldenOwners()
-	lines = append(lines, "checkpoint-6 "+checkpoint6)
+	add("checkpoint-6", checkpointRecord(s))
 	add("deletion", (&dropJob{span: TableSpan(20000)}).encode())
 	add("deletion-of-moved", (&dropJob{left: []leftRange{{BucketRange{Lo: 1, Hi: 300}, 2}}, globals: []globalIndex{{20000, 3}}}).encode())
 	add("global-entry-key", stored(append(IndexPrefix(20000, 3), 2, 0x4f, 0x1e, 'x'), 2))
@@ -171,6 +171,7 @@ func goldenLines() (lines []string) {
 		add(fmt.Sprintf("entry-%d", e.kind), e.encode())
 	}
 	add("forgotten", append(stampKey(ownForgot, 9), encodeForgotten([]txn.ID{{1}, {2}})...))
+	s.open[txn.ID{1}].stats = append(slices.Clone(bucketForm), "stats"...)
 	add("checkpoint-7", checkpointRecord(s))
 	for _, e := range entriesOfFormat2() {
 		add(fmt.Sprintf("entry-%d-format-2", e.kind), e.encode())
@@ -208,7 +209,7 @@ const checkpoint4 = "04090000000000000008000000000000000700000000000000060101000
 const checkpoint5 = "050900000000000000080000000000000007000000000000000601010000000000000000000000000000000302057374617473020304010000000000" +
 	"00000502010201020101020000000000000000000000000000000000000000000008010103000000000000000000000000000000000000000000000402020507"
 
-// checkpoint6 is what they wrote before the statistics of open transactions named buckets.
+// checkpoint6 is what is written if no statistics of open transactions name buckets.
 const checkpoint6 = "06090000000000000008000000000000000700000000000000060101000000000000000000000000000000030205737461747302030401000000000000000502" +
 	"01020102010102000000000000000000000000000000000000000000000801010300000000000000000000000000000000000000000000040202050702000704" +
 	"01ac0201000000000000000500000000000000020000000000000006078080400300ad02040000000000000000000000000000000200000000000000000401ad" +

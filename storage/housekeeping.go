@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -32,7 +33,9 @@ func (r *Replica) housekeeping() {
 		}
 		r.several.Store(r.cfg.Transport != nil && len(r.group.Members()) > 1)
 		r.cutLog()
-		r.exact.begin()
+		if r.cfg.knows(clusterversion.ExactSizes) { // else entries do not name buckets, and counts are void at once
+			r.exact.begin()
+		}
 		if r.term.Load() == 0 {
 			gc.run() // a follower's Badger drops what the leader's watermark lets it
 			continue

@@ -39,7 +39,7 @@ func (t *Tx) encode() (pieces [][]byte, stats []byte, err error) {
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, d.encode(), err
+	return p.pieces, t.r.encodeDeltas(&d), err
 }
 
 // sendSpilled puts a write set that is on disk into the log as parts, piece by piece, but for the last piece. They go in the order of their keys:
@@ -78,7 +78,7 @@ func (t *Tx) sendSpilled() (last [][]byte, stats []byte, err error) {
 	if len(p.pieces) == 0 {
 		p.grow()
 	}
-	return p.pieces, d.encode(), nil
+	return p.pieces, t.r.encodeDeltas(&d), nil
 }
 
 func (t *Tx) pack(p *packer, op *stagedOp) error {

@@ -104,13 +104,26 @@ func firstOf(first uint64, indexes []uint64) uint64 {
 // number of its parts are in the log alone; before format 3 no outcomes were saved, before format 4 no commit was implied, before format 5
 // a commit was applied with all its rows, before format 6 no bucket was ever moved, before format 7 the statistics of open
 // transactions did not name buckets.
-const checkpointFormat = 7
+const (
+	checkpointFormat = 7
+	groupsCheckpoint = 6
+)
+
+// format returns the oldest format that says what the state holds, so that an earlier release reads it if it can (V4).
+func (s *state) format() byte {
+	for _, o := range s.open {
+		if namesBuckets(o.stats) {
+			return checkpointFormat
+		}
+	}
+	return groupsCheckpoint
+}
 
 // encode returns the checkpoint record, what a restart needs besides the log and Badger's other keys, and the
 // installs that it names: a restart writes their rows again.
 func (s *state) encode() (record []byte, again []remaining) {
 	again = s.remaining()
-	b := []byte{checkpointFormat}
+	b := []byte{s.format()}
 	b = binary.AppendUvarint(b, s.index)
 	b = putTS(b, s.stamp)
 	b = putTS(b, s.ceiling)

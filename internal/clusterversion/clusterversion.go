@@ -32,6 +32,8 @@ const (
 	RenewedSteps uint32 = 2
 	// ValidationJobs: validation of a policy as a job that whoever leads the catalog goes on with.
 	ValidationJobs uint32 = 2
+	// ExactSizes: statistics in entries and checkpoints that name buckets.
+	ExactSizes uint32 = 2
 	// OperatorClasses: operator classes of indexes.
 	OperatorClasses uint32 = 2
 )
