@@ -69,7 +69,7 @@ func TestMergesHeld(t *testing.T) {
 	}
 	free.Store(1 << 20)
 	r = openTest(t, dir, config, func(c *Config) { c.MinFree = 1 })
-	fillLevelZero(t, r, heldTables)
+	fillLevelZero(t, r, heldTables, new(atomic.Bool))
 	if levels := r.db.Levels(); levels[0].NumTables < heldTables {
 		t.Fatalf("level 0 has %d tables: something was merged", levels[0].NumTables)
 	}
@@ -101,7 +101,7 @@ func TestMergesHeld(t *testing.T) {
 		defer r.mergeMu.Unlock()
 		return r.mergesHeld
 	})
-	fillLevelZero(t, r, heldTables)
+	fillLevelZero(t, r, heldTables, new(atomic.Bool))
 	if levels := r.db.Levels(); levels[0].NumTables < heldTables {
 		t.Fatalf("level 0 has %d tables: something was merged", levels[0].NumTables)
 	}
@@ -111,6 +111,7 @@ func TestMergesHeld(t *testing.T) {
 // one of its own. With room on the disk all of it goes on.
 func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	var free atomic.Int64
+	var roomAgain atomic.Bool
 	free.Store(1 << 40)
 	r := openTest(t, t.TempDir(), smallTables, func(c *Config) {
 		c.free = func(string) (int64, error) { return free.Load(), nil }
@@ -121,7 +122,7 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		fillLevelZero(t, r, levelZeroStall+1)
+		fillLevelZero(t, r, levelZeroStall+1, &roomAgain)
 		e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(1), []byte("x"))}
 		if _, _, err := r.run(e, 0); err != nil {
 			t.Error(err)
@@ -136,6 +137,7 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 		defer r.forgets.mu.Unlock()
 		return len(r.forgets.ids) == 0
 	})
+	roomAgain.Store(true)
 	free.Store(1 << 40)
 	<-done
 	if got := readRow(t, r, rowKey(1)); got != "x" {
@@ -143,8 +145,9 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	}
 }
 
-// fillLevelZero writes to the database of a replica until level 0 has so many tables, or they become fewer.
-func fillLevelZero(t *testing.T, r *Replica, tables int) {
+// fillLevelZero writes to the database of a replica until level 0 has so many tables, they become fewer, or stop is set. With room to
+// merge, level 0 may stay as full as it is: a merge takes one table while the next one is written.
+func fillLevelZero(t *testing.T, r *Replica, tables int, stop *atomic.Bool) {
 	t.Helper()
 	for n := 0; ; n++ {
 		before := r.db.Levels()[0].NumTables
@@ -157,7 +160,7 @@ func fillLevelZero(t *testing.T, r *Replica, tables int) {
 		if err := b.flush(); err != nil {
 			t.Fatal(err)
 		}
-		if now := r.db.Levels()[0].NumTables; now >= tables || now < before {
+		if now := r.db.Levels()[0].NumTables; now >= tables || now < before || stop.Load() {
 			return
 		}
 	}
