@@ -48,7 +48,7 @@
 //   - L5 A group's calls that change it are carried out one at a time; its entries are without a gap.
 //   - L6 A round that finds no room (ENOSPC) is refused as a whole and is not on disk; the device goes on. Any other error of
 //     a write leaves open what is on disk: it and all later ones are ErrUnknown until the device is opened again, and its owner
-//     is told (Options.Failed). A segment that cannot be begun is removed, and the request that needed it is refused as a whole.
+//     is notified (Options.Failed). A segment that cannot be begun is removed, and the request that needed it is refused as a whole.
 //   - L7 A power loss may undo a file's creation, renaming or removal until the directory is synced. Therefore no frame is written to
 //     a segment before its name is on disk, and a segment that is given up keeps its header until its new name is. A spare file that
 //     holds frames of a segment that is missing is XX001, never removed.

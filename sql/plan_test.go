@@ -19,17 +19,7 @@ func TestPlans(t *testing.T) {
 	p := &catalog.Plan{Epoch: d.Map.Epoch(), Steps: []catalog.PlanStep{{
 		Kind: catalog.BucketsStep, Interval: shardmap.Interval{Lo: 100, Hi: 200}, Source: from, Target: to, Bytes: 1 << 20, Documents: 3, Estimate: 250_000, Reason: "because",
 	}}, Advice: []catalog.PlanAdvice{{Subject: "nodes", Text: "add one"}}}
-	id, err := w.cfg.Catalog.NewJobID(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
-		_, err := ch.ProposePlan(id, d.OID, p, catalog.Author{Who: "sherd", Micros: 1})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.propose(d.OID, p)
 	a.want("SELECT database, state, steps, done, bytes, documents, seconds FROM sherd.plans", "postgres|proposed|1|0|1048576|3|0.3\nSELECT 1")
 	a.want("SELECT step, ranges, from_fragment, to_fragment, bytes, reason, state FROM sherd.plan_steps", "1|[100,200)|postgres$0|postgres$1|1048576|because|waiting\nSELECT 1")
 	a.want("SELECT subject, advice FROM sherd.advice WHERE remedy IS NULL", "nodes|add one\nSELECT 1")
@@ -67,17 +57,19 @@ func TestAdviceAlone(t *testing.T) {
 	a := w.connect(t)
 	d := w.cfg.Catalog.View().Database(catalog.PostgresDB)
 	p := &catalog.Plan{Epoch: d.Map.Epoch(), Advice: []catalog.PlanAdvice{{Subject: "nodes", Text: "add one"}}}
-	id, err := w.cfg.Catalog.NewJobID(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.cfg.Catalog.Update(t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
-		_, err := ch.ProposePlan(id, d.OID, p, catalog.Author{Who: "sherd", Micros: 1})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.propose(d.OID, p)
 	a.want("SELECT count(*) FROM sherd.plans", "0\nSELECT 1")
 	a.want("SELECT subject, advice FROM sherd.advice WHERE remedy IS NULL", "nodes|add one\nSELECT 1")
+}
+
+// propose stores a plan as the balancer does.
+func (w *world) propose(database catalog.OID, p *catalog.Plan) {
+	w.t.Helper()
+	id, err := w.cfg.Catalog.NewJobID(w.t.Context())
+	must(w.t, err)
+	_, err = w.cfg.Catalog.Update(w.t.Context(), func(_ *catalog.View, ch *catalog.Change) error {
+		_, err := ch.ProposePlan(id, database, p, catalog.Author{Who: "sherd", Micros: 1})
+		return err
+	})
+	must(w.t, err)
 }

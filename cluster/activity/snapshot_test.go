@@ -23,7 +23,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnOlderRelease: a node that does not know the request is told apart from one that does not answer.
+// TestSnapshotOfAnOlderRelease: a node that does not know the request gets another error than one that does not answer.
 func TestSnapshotOfAnOlderRelease(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

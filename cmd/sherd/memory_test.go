@@ -84,7 +84,7 @@ func TestPercentOf(t *testing.T) {
 	}
 }
 
-// TestAfterCollections is told of one collection after the other.
+// TestAfterCollections expects one call for each collection.
 func TestAfterCollections(t *testing.T) {
 	told := make(chan struct{})
 	afterCollections(func() {

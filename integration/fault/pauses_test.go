@@ -118,7 +118,7 @@ func beside(c *Cluster, stopped *Node, i int) *Node {
 	return others[i%len(others)]
 }
 
-// writeBeside writes to rows that nobody reads, so that answers are on their way to the leader at any moment.
+// writeBeside writes to rows that no client reads, so that answers are on their way to the leader at any moment.
 func writeBeside(ctx context.Context, c *Cluster, stopped *Node, w int, wrote chan<- struct{}) {
 	conn, err := pgx.Connect(ctx, beside(c, stopped, w).URL())
 	if err != nil {

@@ -25,6 +25,6 @@
 //
 // Keys of segments are not part of a plan: who carries it out asks for some and has CutBySize or CutByWrites choose.
 //
-// Sizes come as cells: one bucket, or a run of buckets. Of a run that is Whole nobody knows how its bytes are spread, so it goes as a whole, and not at all above 128 MiB;
+// Sizes come as cells: one bucket, or a run of buckets. How the bytes of a run that is Whole are spread is not known, so it moves as a whole, and not at all above 128 MiB;
 // others are taken as spread evenly. A step's bytes are the sum of its cells; where a rule or heat has cut a whole one, the step says that they are an estimate.
 package balance

@@ -47,7 +47,7 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 	return d.reindexWholeRows(d.t.Columns[from].AttNum)
 }
 
-// reindexWholeRows stores the rows anew when an index is over the whole row, of which a new column is a part.
+// reindexWholeRows rewrites the rows if an index is over the whole row, because a new column changes its entries.
 func (d *draft) reindexWholeRows(added int16) error {
 	for i := range d.t.Indexes {
 		x := &d.t.Indexes[i]

@@ -1,8 +1,6 @@
 package ddl
 
 import (
-	"slices"
-
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -140,13 +138,7 @@ func (d *draft) renamePending(from, to string) error {
 	if p == nil || d.t.PrimaryKey() != nil {
 		return nil
 	}
-	fields := slices.Clone(p.Fields)
-	for i, f := range fields {
-		if len(f.Path) == 1 && f.Path[0] == from {
-			fields[i].Path = []string{to}
-		}
-	}
-	q, err := shardmap.NewPolicy(fields, int64(p.Range), p.Mutable)
+	q, err := renamedField(p, from, to)
 	if err != nil {
 		return err
 	}

@@ -245,17 +245,22 @@ func (d *draft) renameInPolicy(from, to string) error {
 	if !d.isPolicyColumn(&catalog.Column{Name: from}) {
 		return nil
 	}
-	fields := slices.Clone(p.Fields)
-	for i, f := range fields {
-		if len(f.Path) == 1 && f.Path[0] == from {
-			fields[i].Path = []string{to}
-		}
-	}
-	q, err := shardmap.NewPolicy(fields, int64(p.Range), p.Mutable)
+	q, err := renamedField(p, from, to)
 	if err != nil {
 		return err
 	}
 	d.t.Policy = q
 	d.keepOptions()
 	return nil
+}
+
+// renamedField returns the policy with the column from called to.
+func renamedField(p *shardmap.Policy, from, to string) (*shardmap.Policy, error) {
+	fields := slices.Clone(p.Fields)
+	for i, f := range fields {
+		if len(f.Path) == 1 && f.Path[0] == from {
+			fields[i].Path = []string{to}
+		}
+	}
+	return shardmap.NewPolicy(fields, int64(p.Range), p.Mutable)
 }
