@@ -47,6 +47,7 @@ func commitLarge(t testing.TB, r *Replica, from int) txn.Timestamp {
 type installGate struct {
 	mu   sync.Mutex
 	shut chan struct{} // nil: open; guarded by mu
+	held chan struct{} // closed when the installer waits at the gate; guarded by mu
 	at   int           // pieces passed; guarded by mu
 	stop int           // it shuts behind so many; guarded by mu
 	all  bool          // pieces that readers wait for are held up too; set before it is used
@@ -66,6 +67,9 @@ func (g *installGate) config(c *Config) {
 			if g.at++; g.at <= g.stop {
 				shut = nil
 			}
+			if g.at == g.stop+1 && shut != nil {
+				close(g.held)
+			}
 		}
 		g.mu.Unlock()
 		if shut != nil {
@@ -79,7 +83,7 @@ func (g *installGate) close(t testing.TB, behind int) func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	shut := make(chan struct{})
-	g.shut, g.at, g.stop = shut, 0, behind
+	g.shut, g.held, g.at, g.stop = shut, make(chan struct{}), 0, behind
 	open := sync.OnceFunc(func() {
 		g.mu.Lock()
 		g.shut = nil
@@ -88,6 +92,15 @@ func (g *installGate) close(t testing.TB, behind int) func() {
 	})
 	t.Cleanup(open)
 	return open
+}
+
+// awaitHeld waits until the installer waits at the gate. Before that, readers may have every piece
+// installed, and the installer would then end without one of its own.
+func (g *installGate) awaitHeld() {
+	g.mu.Lock()
+	held := g.held
+	g.mu.Unlock()
+	<-held
 }
 
 func checkLarge(t testing.TB, r *Replica, from int) {

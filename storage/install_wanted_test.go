@@ -28,6 +28,7 @@ func heldInstall(t *testing.T, behind int) (r *Replica, at txn.Timestamp, open f
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.awaitHeld()
 	return r, at, open
 }
 
@@ -165,6 +166,7 @@ func TestInstallWantedLimit(t *testing.T) {
 	r := openTest(t, t.TempDir(), g.config)
 	g.close(t, 0)
 	at := commitLarge(t, r, 0)
+	g.awaitHeld()
 	for _, reverse := range []bool{false, true} {
 		v := viewAt(t, r, at)
 		if err := v.Scan(t.Context(), TableSpan(20000), reverse, func(_, _ []byte) error { return ErrStop }); err != nil {
@@ -198,6 +200,7 @@ func TestInstallWantedLargeRow(t *testing.T) {
 	if _, err := tx.Commit(t.Context(), txn.CommitRequest{}); err != nil {
 		t.Fatal(err)
 	}
+	g.awaitHeld()
 	for _, n := range []int{5, 4, 0, 1, 2, 3} {
 		if got := readRow(t, r, rowKey(n)); got != string(rows[n]) {
 			t.Errorf("row %d has %d bytes, want %d", n, len(got), len(rows[n]))
