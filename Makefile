@@ -96,7 +96,7 @@ fuzz:
 	SHERD_FUZZ=$(FUZZ) $(GO) test -count=1 -timeout 0 -run 'TestRandomDefinitions$$' ./sql
 
 broken:
-	integration/broken
+	$(GO) run ./integration/broken
 
 generate:
 	$(GO) generate ./...

@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"integration/bench":    {"integration/fault"},
 	"integration/tenants":  {"integration"},
 	"integration/large":    {"integration"},
+	"integration/broken":   {},
 	"integration/fault":    {"integration", "integration/workload", "internal/faultnet"},
 	"integration/history":  {},
 	"integration/workload": {"integration/history"},

@@ -1,0 +1,50 @@
+package main
+
+// claim names a test that fails without a rule.
+type claim struct{ rule, pkg, test string }
+
+// claims has at least one test for each rule, in the order of txn/rule.
+var claims = []claim{
+	{"T1Order", "./storage", "TestRuleT1Order"},
+	{"T2Read", "./storage", "TestRuleT2Read"},
+	{"T2Floor", "./storage", "TestRuleT2Floor"},
+	{"T3Proposed", "./storage", "TestRuleT3Proposed"},
+	{"T3Prepared", "./storage", "TestReaderWaitsForPrepared"},
+	{"T3Installed", "./storage", "TestRuleT3Installed"},
+	{"T4Ceiling", "./storage", "TestRuleT4Ceiling"},
+	{"T4Locks", "./storage", "TestRuleT4Locks"},
+	{"T5Confirm", "./raftgroup", "TestRuleT5Confirm"},
+	{"T6Prepared", "./storage", "TestRuleT6Prepared"},
+	{"T7Decide", "./storage", "TestDecideWithoutPreparedIsUnknown"},
+	{"T7Ask", "./storage", "TestNobodyDecidesByTimeout"},
+	{"T7Above", "./storage", "TestLatePrepareIsRefusedAfterAbort"},
+	{"T7Forget", "./storage", "TestRuleT7Forget"},
+	{"T7Record", "./storage", "TestRuleT7Record"},
+	{"T7Implied", "./storage", "TestUnaskedAbortDoesNotCount"},
+	{"T7Bar", "./storage", "TestWhoSaysNoNeverPrepares"},
+	{"T7Attempt", "./storage", "TestWhoSaysNoNeverPrepares"},
+	{"T7First", "./txn", "TestCoordinator"},
+	{"T8Validate", "./storage", "TestSerializable"},
+	{"T8Proposed", "./storage", "TestRuleT8Proposed"},
+	{"T8Prepared", "./storage", "TestCheckWaitsForPrepared"},
+	{"T8Ceiling", "./storage", "TestRuleT8Ceiling"},
+	{"T8Held", "./storage", "TestRuleT8Held"},
+	{"FirstUpdater", "./storage", "TestFirstUpdaterWins"},
+	{"T9Closed", "./storage", "TestRuleT9Closed"},
+	{"T9Applied", "./storage", "TestRuleT9Applied"},
+	{"T9Promised", "./storage", "TestRuleT9Promised"},
+	{"T9Ceiling", "./storage", "TestRuleT9Ceiling"},
+	{"StageTerm", "./storage", "TestRuleStageTerm"},
+	{"CommitOnce", "./storage", "TestRuleCommitOnce"},
+	{"MoveNumber", "./storage", "TestRuleMoveNumber"},
+	{"MoveArrival", "./storage", "TestRuleMoveArrival"},
+	{"MoveFence", "./storage", "TestRuleMoveFence"},
+	{"MoveStage", "./storage", "TestRuleMoveStage"},
+	{"MoveProposed", "./storage", "TestRuleMoveProposed"},
+	{"MoveAbove", "./storage", "TestRuleMoveAbove"},
+	{"MoveRead", "./storage", "TestRuleMoveRead"},
+	{"MoveSeen", "./storage", "TestRuleMoveSeen"},
+}
+
+// histories are the rules whose absence the random histories of package integration find too.
+var histories = []string{"T3Prepared", "T7Ask", "T8Validate", "T8Prepared", "T8Proposed", "FirstUpdater"}

@@ -1,6 +1,0 @@
-//go:build sherd_no_move_proposed
-
-package rule
-
-// MoveProposed is off.
-const MoveProposed = false

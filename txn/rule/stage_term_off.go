@@ -1,6 +1,0 @@
-//go:build sherd_no_stage_term
-
-package rule
-
-// StageTerm is off.
-const StageTerm = false

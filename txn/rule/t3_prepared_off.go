@@ -1,6 +1,0 @@
-//go:build sherd_no_t3_prepared
-
-package rule
-
-// T3Prepared is off.
-const T3Prepared = false
