@@ -16,7 +16,7 @@ var rewrite = flag.Bool("rewrite", false, "ask the PostgreSQL 15 that PGHOST, PG
 var operations = map[string]oracle.Operation{
 	"in":           {SQL: "$1::jsonb::text", Run: func(a []string) (string, error) { d, err := Parse(a[0]); return d.Text(), err }},
 	"json":         {SQL: "$1::json::text", Run: func(a []string) (string, error) { return a[0], ValidateJSON(a[0]) }},
-	"pretty":       {SQL: "jsonb_pretty($1)", Run: unary(func(d Doc) (string, error) { return d.Pretty(), nil })},
+	"pretty":       {SQL: "jsonb_pretty($1)", Run: unary(func(d Doc) (string, error) { return d.Pretty(nil) })},
 	"typeof":       {SQL: "jsonb_typeof($1)", Run: unary(func(d Doc) (string, error) { return d.Kind().String(), nil })},
 	"array_length": {SQL: "jsonb_array_length($1)::text", Run: unary(func(d Doc) (string, error) { n, err := d.ArrayLength(); return strconv.Itoa(n), err })},
 	"strip_nulls":  {SQL: "jsonb_strip_nulls($1)::text", Run: unary(func(d Doc) (string, error) { return text(d.StripNulls()) })},

@@ -12,12 +12,18 @@ import (
 // parsers keeps builders with room between calls of Parse; it holds no state.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
+// checkEvery is how many bytes are read or written between two calls of a caller's check.
+const checkEvery = 1 << 20
+
 // maxText is PostgreSQL's longest value.
 const maxText = 1<<30 - 1
 
 // Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000, 22003 for numbers
 // that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond MaxDepth.
-func Parse(text string) (Doc, error) {
+func Parse(text string) (Doc, error) { return ParseUntil(text, nil) }
+
+// ParseUntil is Parse, which calls check once in a megabyte and ends with its error. A nil check is not called.
+func ParseUntil(text string, check func() error) (Doc, error) {
 	if !utf8.ValidString(text) {
 		return "", invalidUTF8(text)
 	}
@@ -30,12 +36,16 @@ func Parse(text string) (Doc, error) {
 		defer parsers.Put(p)
 	}
 	p.text, p.at, p.room = text, 0, p.room[:0]
+	p.check, p.look = check, checkEvery
+	if check == nil {
+		p.look = maxText
+	}
 	ok := p.value()
 	if ok && p.b.err == nil {
 		p.space()
 		ok = p.at == len(text)
 	}
-	p.text = ""
+	p.text, p.check = "", nil
 	if p.b.err != nil || ok {
 		return p.b.Finish()
 	}
@@ -49,6 +59,9 @@ type parser struct {
 	at   int
 	room []byte // of strings that had escapes
 	b    Builder
+
+	check func() error
+	look  int // where check is called next
 }
 
 func (p *parser) space() {
@@ -76,6 +89,13 @@ func (p *parser) value() bool {
 	p.space()
 	if p.at >= len(p.text) {
 		return false
+	}
+	if p.at >= p.look {
+		p.look = p.at + checkEvery
+		if err := p.check(); err != nil {
+			p.b.fail(err)
+			return false
+		}
 	}
 	switch c := p.text[p.at]; c {
 	case '{':

@@ -1,6 +1,7 @@
 package jsonb
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -132,7 +133,7 @@ func FuzzDamaged(f *testing.F) {
 				t.Fatalf("valid %q prints %s, which reads %q (%v)", b, text, again, err)
 			}
 		}
-		_ = d.Pretty()
+		_, _ = d.Pretty(nil)
 		_ = Compare(d, NullDoc)
 		_ = Equal(d, FromBytes(append([]byte(nil), b...)))
 		_ = d.Hash()
@@ -206,5 +207,33 @@ func BenchmarkField(b *testing.B) {
 				_, _ = d.PathText("customer", "id")
 			}
 		})
+	}
+}
+
+// TestParseUntil reads and prints a long document: both call the check once in a megabyte, and end with its error.
+func TestParseUntil(t *testing.T) {
+	text := "[" + strings.Repeat(`{"a": 1234567},`, 1<<18) + "1]"
+	stop, calls, allowed := errors.New("stopped by the test"), 0, 1<<30
+	check := func() error {
+		if calls++; calls > allowed {
+			return stop
+		}
+		return nil
+	}
+	d, err := ParseUntil(text, check)
+	if err != nil || calls < 3 {
+		t.Errorf("parsed with %d calls, %v", calls, err)
+	}
+	calls = 0
+	if _, err = d.Pretty(check); err != nil || calls < 3 {
+		t.Errorf("printed with %d calls, %v", calls, err)
+	}
+	calls, allowed = 0, 1
+	if _, err = ParseUntil(text, check); err != stop {
+		t.Errorf("parsed until stopped: got %v", err)
+	}
+	calls = 0
+	if _, err = d.Pretty(check); err != stop {
+		t.Errorf("printed until stopped: got %v", err)
 	}
 }

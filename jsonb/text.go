@@ -44,34 +44,56 @@ func appendContainer(dst []byte, d Doc, depth int) []byte {
 	}
 }
 
-// Pretty gives the indented form of jsonb_pretty.
-func (d Doc) Pretty() string { return string(appendPretty(nil, d, 0)) }
+// Pretty returns the indented form of jsonb_pretty. It calls check once in a megabyte and ends with its error; a nil check is not called.
+func (d Doc) Pretty(check func() error) (string, error) {
+	p := prettyPrinter{check: check, look: checkEvery}
+	if err := p.print(d, 0); err != nil {
+		return "", err
+	}
+	return string(p.dst), nil
+}
 
-func appendPretty(dst []byte, d Doc, depth int) []byte {
+type prettyPrinter struct {
+	dst   []byte
+	check func() error
+	look  int // length at which check is called next
+}
+
+func (p *prettyPrinter) print(d Doc, depth int) error {
+	if len(p.dst) >= p.look && p.check != nil {
+		p.look = len(p.dst) + checkEvery
+		if err := p.check(); err != nil {
+			return err
+		}
+	}
 	if !d.IsContainer() || depth >= MaxDepth {
-		return appendText(dst, d, depth)
+		p.dst = appendText(p.dst, d, depth)
+		return nil
 	}
 	c := d.cursor()
 	open, end := byte('['), byte(']')
 	if c.keyed {
 		open, end = '{', '}'
 	}
-	dst = append(dst, open)
+	p.dst = append(p.dst, open)
 	for i := 0; ; i++ {
 		key, val, ok := c.next()
 		if !ok {
 			break
 		}
 		if i > 0 {
-			dst = append(dst, ',')
+			p.dst = append(p.dst, ',')
 		}
-		dst = appendIndent(dst, depth+1)
+		p.dst = appendIndent(p.dst, depth+1)
 		if c.keyed {
-			dst = append(AppendQuoted(dst, key), ": "...)
+			p.dst = append(AppendQuoted(p.dst, key), ": "...)
 		}
-		dst = appendPretty(dst, val, depth+1)
+		if err := p.print(val, depth+1); err != nil {
+			return err
+		}
 	}
-	return append(appendIndent(dst, depth), end)
+	p.dst = append(appendIndent(p.dst, depth), end)
+	return nil
 }
 
 func appendIndent(dst []byte, depth int) []byte {

@@ -1,6 +1,7 @@
 package jsonpath
 
 import (
+	"context"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -60,6 +61,8 @@ type base struct {
 
 // evaluation is one run of a path. A nil list asks only whether there is an item, and ends at the first.
 type evaluation struct {
+	ctx       context.Context
+	work      int // steps and comparisons so far
 	vars      jsonb.Doc
 	zone      func(int64) int
 	today     int64
@@ -91,6 +94,15 @@ func (e *evaluation) abort(err error) result {
 	return failed
 }
 
+// canceled counts a step, and aborts the evaluation if its context is canceled.
+func (e *evaluation) canceled() bool {
+	const often = 1 << 12 // steps between two looks at the context
+	if e.work++; e.work%often == 0 && e.ctx != nil && e.ctx.Err() != nil {
+		e.abort(context.Cause(e.ctx))
+	}
+	return e.err != nil
+}
+
 // run evaluates the chain n on it, unwrapping arrays in lax mode.
 func (e *evaluation) run(n *node, it item, out *list) result { return e.step(n, it, out, e.lax) }
 
@@ -107,7 +119,7 @@ func (e *evaluation) follow(n *node, it item, out *list) result {
 
 // step evaluates n on it; unwrap says that an array stands for its elements.
 func (e *evaluation) step(n *node, it item, out *list, unwrap bool) result {
-	if e.err != nil {
+	if e.canceled() {
 		return failed
 	}
 	switch n.op {

@@ -1,6 +1,8 @@
 package jsonpath
 
 import (
+	"context"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/jsonb"
 )
@@ -19,6 +21,8 @@ const (
 
 // Options are the optional arguments of the jsonb_path_* functions.
 type Options struct {
+	// Context ends the evaluation by its cause; nil is never canceled.
+	Context context.Context
 	// Vars is the object whose keys are the variables; empty for the operators, where every variable is null.
 	Vars jsonb.Doc
 	// Silent suppresses the errors of structure, arithmetic and datetime.
@@ -118,7 +122,7 @@ func (p *Path) find(d jsonb.Doc, o Options) (list, error) {
 
 func (p *Path) start(d jsonb.Doc, o Options) (*evaluation, error) {
 	e := &evaluation{
-		vars: o.Vars, zone: o.Zone, today: o.Today, root: item{doc: d}, current: item{doc: d}, base: base{doc: d}, generated: 1,
+		ctx: o.Context, vars: o.Vars, zone: o.Zone, today: o.Today, root: item{doc: d}, current: item{doc: d}, base: base{doc: d}, generated: 1,
 		lax: !p.strict, lenient: !p.strict, throw: !o.Silent, size: -1,
 	}
 	if len(o.Vars) > 0 {

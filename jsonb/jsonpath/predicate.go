@@ -96,6 +96,9 @@ func (e *evaluation) pairs(n *node, it item, unwrapRight bool, test func(n *node
 			rights = list{left}
 		}
 		for _, right := range rights {
+			if e.canceled() {
+				return unknown
+			}
 			switch test(n, left, right) {
 			case unknown:
 				if !e.lax {
@@ -133,7 +136,7 @@ func (e *evaluation) likeRegex(n *node, left, _ item) truth {
 	if !ok || left.dt != nil {
 		return unknown
 	}
-	match, err := n.regex(s)
+	match, err := n.regex(e.ctx, s)
 	if err != nil {
 		e.abort(err)
 		return unknown

@@ -1,6 +1,7 @@
 package jsonpath
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"regexp/syntax"
@@ -10,10 +11,11 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/regexrun"
 )
 
-// matcher tells whether a text has a match.
-type matcher func(string) (bool, error)
+// matcher reports whether a text has a match. It returns the cause if the context, which may be nil, is canceled.
+type matcher func(ctx context.Context, text string) (bool, error)
 
 // regexFlags are the flags of like_regex.
 type regexFlags uint8
@@ -88,7 +90,10 @@ func compileRegex(pattern string, f regexFlags) (matcher, error) {
 	if err != nil {
 		return nil, regexError(err)
 	}
-	return func(s string) (bool, error) { return re.MatchString(s), nil }, nil
+	return func(ctx context.Context, s string) (bool, error) {
+		loc, err := regexrun.Find(ctx, re, s, false)
+		return loc != nil, err
+	}, nil
 }
 
 func compileBacktracking(text string) (matcher, error) {
@@ -97,12 +102,15 @@ func compileBacktracking(text string) (matcher, error) {
 		return nil, badRegex("invalid backreference number")
 	}
 	re.MatchTimeout = matchTimeout
-	return func(s string) (bool, error) {
-		ok, err := re.MatchString(s)
-		if err != nil {
+	return func(ctx context.Context, s string) (bool, error) {
+		m, err := regexrun.Backtrack(ctx, re, []rune(s), 0)
+		switch {
+		case err != nil && ctx != nil && ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case err != nil:
 			return false, pgerr.New(pgerr.InvalidRegularExpression, "regular expression failed: it took more than %v", matchTimeout)
 		}
-		return ok, nil
+		return m != nil, nil
 	}, nil
 }
 

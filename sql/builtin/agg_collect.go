@@ -103,23 +103,26 @@ func sameDims(a, b []int32) bool {
 }
 
 // collectText joins values; each brings the separator that stands before it. Null values do not count.
-func collectText(_ *Ctx, vals []types.Datum) (types.Datum, error) {
-	var b []byte
+func collectText(c *Ctx, vals []types.Datum) (types.Datum, error) {
+	b := c.builder()
 	kind := types.KindNull
 	for i := 0; i < len(vals); i += 2 {
 		if vals[i].IsNull() {
 			continue
 		}
-		if kind != types.KindNull {
-			b = append(b, vals[i+1].S...)
+		separator := vals[i+1].S
+		if kind == types.KindNull {
+			separator = ""
 		}
 		kind = vals[i].K
-		b = append(b, vals[i].S...)
+		if err := b.add(separator, vals[i].S); err != nil {
+			return types.Null, err
+		}
 	}
 	if kind == types.KindNull {
 		return types.Null, nil
 	}
-	return types.Datum{K: kind, S: string(b)}, nil
+	return types.Datum{K: kind, S: b.b.String()}, nil
 }
 
 func collectJSONBArray(c *Ctx, vals []types.Datum) (types.Datum, error) {

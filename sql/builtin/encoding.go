@@ -6,6 +6,8 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
+	"io"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -17,29 +19,27 @@ import (
 // encoding is digests, encode and decode, and conversion between text and bytea.
 var encoding = map[string]Func{
 	"md5_text": md5Of, "md5_bytea": md5Of,
-	"sha224_bytea": func(_ *Ctx, a []types.Datum) (types.Datum, error) {
-		sum := sha256.Sum224([]byte(a[0].S))
-		return types.NewBytes(string(sum[:])), nil
-	},
-	"sha256_bytea": func(_ *Ctx, a []types.Datum) (types.Datum, error) {
-		sum := sha256.Sum256([]byte(a[0].S))
-		return types.NewBytes(string(sum[:])), nil
-	},
-	"sha384_bytea": func(_ *Ctx, a []types.Datum) (types.Datum, error) {
-		sum := sha512.Sum384([]byte(a[0].S))
-		return types.NewBytes(string(sum[:])), nil
-	},
-	"sha512_bytea": func(_ *Ctx, a []types.Datum) (types.Datum, error) {
-		sum := sha512.Sum512([]byte(a[0].S))
-		return types.NewBytes(string(sum[:])), nil
-	},
+	"sha224_bytea": digest(sha256.New224), "sha256_bytea": digest(sha256.New),
+	"sha384_bytea": digest(sha512.New384), "sha512_bytea": digest(sha512.New),
 	"binary_encode": binaryEncode, "binary_decode": binaryDecode, "to_hex32": toHex32, "to_hex64": toHex64,
 	"pg_convert_from": convertFrom, "pg_convert_to": convertTo, "length_in_encoding": lengthInEncoding,
 }
 
-func md5Of(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	sum := md5.Sum([]byte(a[0].S))
-	return types.NewText(hex.EncodeToString(sum[:])), nil
+func md5Of(c *Ctx, a []types.Datum) (types.Datum, error) {
+	sum, err := c.hash(md5.New(), a[0].S)
+	return types.NewText(hex.EncodeToString(sum)), err
+}
+
+func digest(algorithm func() hash.Hash) Func {
+	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
+		sum, err := c.hash(algorithm(), a[0].S)
+		return types.NewBytes(string(sum)), err
+	}
+}
+
+func (c *Ctx) hash(h hash.Hash, s string) ([]byte, error) {
+	err := c.pieces(s, func(piece string) { io.WriteString(h, piece) })
+	return h.Sum(nil), err
 }
 
 func onesIn(s string) int64 {
@@ -62,16 +62,31 @@ func unknownEncoding(name string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", name)
 }
 
-func binaryEncode(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func binaryEncode(c *Ctx, a []types.Datum) (types.Datum, error) {
+	const line = 57 // bytes of a line of base64
+	size, encode := stride, escapeBytes
 	switch strings.ToLower(a[1].S) {
 	case "hex":
-		return types.NewText(hex.EncodeToString([]byte(a[0].S))), nil
+		encode = func(s string) string { return hex.EncodeToString([]byte(s)) }
 	case "base64":
-		return types.NewText(wrapLines(base64.StdEncoding.EncodeToString([]byte(a[0].S)))), nil
+		size = stride / line * line
+		encode = func(s string) string { return wrapLines(base64.StdEncoding.EncodeToString([]byte(s))) }
 	case "escape":
-		return types.NewText(escapeBytes(a[0].S)), nil
+	default:
+		return types.Null, unknownEncoding(a[1].S)
 	}
-	return types.Null, unknownEncoding(a[1].S)
+	b, s := c.builder(), a[0].S
+	for len(s) > size {
+		end := ""
+		if size < stride {
+			end = "\n"
+		}
+		if err := b.add(encode(s[:size]), end); err != nil {
+			return types.Null, err
+		}
+		s = s[size:]
+	}
+	return b.text(encode(s))
 }
 
 // wrapLines breaks base64 after 76 characters, as MIME does; PostgreSQL ends no last line.
@@ -105,12 +120,12 @@ func escapeBytes(s string) string {
 	return string(b)
 }
 
-func binaryDecode(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	decode := map[string]func(string) (string, error){"hex": decodeHex, "base64": decodeBase64, "escape": unescapeBytes}[strings.ToLower(a[1].S)]
+func binaryDecode(c *Ctx, a []types.Datum) (types.Datum, error) {
+	decode := map[string]func(*Ctx, string) (string, error){"hex": decodeHex, "base64": decodeBase64, "escape": unescapeBytes}[strings.ToLower(a[1].S)]
 	if decode == nil {
 		return types.Null, unknownEncoding(a[1].S)
 	}
-	s, err := decode(a[0].S)
+	s, err := decode(c, a[0].S)
 	if err != nil {
 		return types.Null, err
 	}
@@ -119,9 +134,12 @@ func binaryDecode(_ *Ctx, a []types.Datum) (types.Datum, error) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-func decodeHex(s string) (string, error) {
-	b := make([]byte, 0, len(s)/2)
+func decodeHex(c *Ctx, s string) (string, error) {
+	b, p := make([]byte, 0, len(s)/2), c.pace()
 	for i := 0; i < len(s); {
+		if err := p.spend(2); err != nil {
+			return "", err
+		}
 		if isBlank(s[i]) {
 			i++
 			continue
@@ -155,14 +173,21 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-func decodeBase64(s string) (string, error) {
-	s = strings.Map(func(r rune) rune {
+func decodeBase64(c *Ctx, s string) (string, error) {
+	s, err := c.mapText(s, func(r rune) rune {
 		if r < 0x80 && isBlank(byte(r)) {
 			return -1
 		}
 		return r
-	}, s)
+	})
+	if err != nil {
+		return "", err
+	}
+	p := c.pace()
 	for i, r := range s {
+		if err := p.spend(1); err != nil {
+			return "", err
+		}
 		if !(r == '+' || r == '/' || r == '=' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid symbol \"%c\" found while decoding base64 sequence", r)
 		}
@@ -178,10 +203,14 @@ func decodeBase64(s string) (string, error) {
 	return string(b), nil
 }
 
-func unescapeBytes(s string) (string, error) {
+func unescapeBytes(c *Ctx, s string) (string, error) {
+	p := c.pace()
 	octal := func(c, limit byte) bool { return c >= '0' && c <= limit }
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
+		if err := p.spend(1); err != nil {
+			return "", err
+		}
 		switch {
 		case s[i] != '\\':
 			b = append(b, s[i])

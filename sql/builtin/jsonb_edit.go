@@ -112,8 +112,8 @@ func jsonbStripNulls(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return newDoc(doc(a[0]).StripNulls())
 }
 
-func jsonbPretty(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	return types.NewText(doc(a[0]).Pretty()), nil
+func jsonbPretty(c *Ctx, a []types.Datum) (types.Datum, error) {
+	return newText(doc(a[0]).Pretty(c.done))
 }
 
 func jsonbArrayLength(_ *Ctx, a []types.Datum) (types.Datum, error) {

@@ -25,7 +25,7 @@ type pathMemo struct {
 
 // pathCall gives the path and the options of a call: the operators, which have two arguments, are silent.
 func (c *Ctx) pathCall(a []types.Datum, withZone bool) (*jsonpath.Path, jsonpath.Options, error) {
-	o := jsonpath.Options{Silent: true}
+	o := jsonpath.Options{Context: c.Context, Silent: true}
 	if len(a) > 2 {
 		o.Vars, o.Silent = doc(a[2]), len(a) > 3 && a[3].Bool()
 	}

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/internal/regexrun"
 )
 
 // regexTimeout bounds a match by the backtracking engine, whose time can grow exponentially.
@@ -19,10 +19,11 @@ const regexTimeout = 10 * time.Second
 // compiledRegex is an expression ready to match. RE2 serves wherever it can: it is linear and knows the longest match. Back references,
 // lookaround and word constraints take a backtracking engine.
 type compiledRegex struct {
-	first  *regexp.Regexp // for a search from the beginning
-	later  *regexp.Regexp // for a search from further on, where ^ no longer holds
-	back   *regexp2.Regexp
-	groups int
+	first   *regexp.Regexp // for a search from the beginning
+	later   *regexp.Regexp // for a search from further on, where ^ no longer holds
+	back    *regexp2.Regexp
+	groups  int
+	atStart bool // ^ or \A occurs: a match may depend on where the text begins
 }
 
 // compileRegex translates and compiles. PostgreSQL prefers the longest match, or the shortest where the first quantifier that counts is
@@ -46,7 +47,7 @@ func compileRegex(src string, flags regexFlags) (*compiledRegex, error) {
 	if p.flags.ignoreCase {
 		text = "(?i)" + text
 	}
-	c := &compiledRegex{groups: p.groups}
+	c := &compiledRegex{groups: p.groups, atStart: p.atStart}
 	if c.first, err = regexp.Compile(strings.ReplaceAll(text, textStart, `\A`)); err != nil {
 		return nil, pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: regular expression is too complex")
 	}
@@ -168,25 +169,25 @@ func (r *compiledRegex) find(c *Ctx, s string, from int) ([]int, error) {
 	if from > 0 {
 		re = r.later
 	}
-	loc := re.FindStringSubmatchIndex(s[from:])
+	loc, err := regexrun.Find(c.Context, re, s[from:], !r.atStart)
 	for i := range loc {
 		if loc[i] >= 0 {
 			loc[i] += from
 		}
 	}
-	return loc, nil
+	return loc, err
 }
 
 func (r *compiledRegex) matches(c *Ctx, s string) (bool, error) {
-	if r.back == nil {
+	if r.back == nil && len(s) < stride {
 		return r.first.MatchString(s), nil
 	}
-	loc, err := r.findBacktracking(c, s, 0)
+	loc, err := r.find(c, s, 0)
 	return loc != nil, err
 }
 
 func (r *compiledRegex) findBacktracking(c *Ctx, s string, from int) ([]int, error) {
-	m, err := r.backtrack(c, []rune(s), utf8.RuneCountInString(s[:from]))
+	m, err := regexrun.Backtrack(c.Context, r.back, []rune(s), utf8.RuneCountInString(s[:from]))
 	if err := c.done(); err != nil {
 		return nil, err
 	}
@@ -206,29 +207,6 @@ func (r *compiledRegex) findBacktracking(c *Ctx, s string, from int) ([]int, err
 		loc = append(loc, start, start+charOffset(s[start:], g.Length))
 	}
 	return loc, nil
-}
-
-// backtrack matches, or returns early if the statement is canceled: the engine knows no context and cannot be stopped. What it still does then
-// ends with its timeout, regexTimeout at the latest.
-func (r *compiledRegex) backtrack(c *Ctx, text []rune, from int) (*regexp2.Match, error) {
-	if c.Context == nil || c.Context.Done() == nil {
-		return r.back.FindRunesMatchStartingAt(text, from)
-	}
-	type result struct {
-		m   *regexp2.Match
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		m, err := r.back.FindRunesMatchStartingAt(text, from)
-		done <- result{m, err}
-	}()
-	select {
-	case res := <-done:
-		return res.m, res.err
-	case <-c.Context.Done():
-		return nil, context.Cause(c.Context)
-	}
 }
 
 // regexMemo keeps the expression that a call site used last.

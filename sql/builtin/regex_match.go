@@ -89,12 +89,11 @@ func (r *compiledRegex) captures(s string, loc []int) []types.Datum {
 
 // each calls f for the matches from byte offset from on, until f wants no more.
 func (r *compiledRegex) each(c *Ctx, s string, from int, f func(loc []int) bool) error {
-	const often = 1024 // matches between looks at the context
-	for n := 1; from <= len(s); n++ {
-		if n%often == 0 {
-			if err := c.done(); err != nil {
-				return err
-			}
+	const match = 1 << 10 // what one costs, in bytes of work
+	p := c.pace()
+	for from <= len(s) {
+		if err := p.spend(match); err != nil {
+			return err
 		}
 		loc, err := r.find(c, s, from)
 		if err != nil || loc == nil || !f(loc) {

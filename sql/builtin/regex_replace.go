@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -73,46 +74,45 @@ func regexpReplaceFrom(c *Ctx, a []types.Datum) (types.Datum, error) {
 
 // replace replaces the n-th match at or after a byte offset, every one where n is 0.
 func (r *compiledRegex) replace(c *Ctx, s, with string, from int, n int64) (types.Datum, error) {
-	var b strings.Builder
+	b := c.builder()
 	done, count := 0, int64(0)
+	var stop error
 	err := r.each(c, s, from, func(loc []int) bool {
 		if count++; n > 0 && count < n {
 			return true
 		}
-		b.WriteString(s[done:loc[0]])
-		writeReplacement(&b, s, with, loc)
+		if stop = b.add(s[done:loc[0]]); stop == nil {
+			stop = writeReplacement(b, s, with, loc)
+		}
 		done = loc[1]
-		return n == 0
+		return n == 0 && stop == nil
 	})
-	if err != nil {
+	if err = cmp.Or(stop, err); err != nil {
 		return types.Null, err
 	}
-	b.WriteString(s[done:])
-	return types.NewText(b.String()), nil
+	return b.text(s[done:])
 }
 
 // writeReplacement writes the replacement: \1 … \9 are groups, \& is the whole match, \\ a backslash.
-func writeReplacement(b *strings.Builder, s, with string, loc []int) {
+func writeReplacement(b *textBuilder, s, with string, loc []int) error {
 	for {
 		i := strings.IndexByte(with, '\\')
 		if i < 0 || i+1 == len(with) {
-			b.WriteString(with)
-			return
+			return b.add(with)
 		}
-		b.WriteString(with[:i])
+		piece, next := `\`, i+2
 		switch c := with[i+1]; {
 		case c >= '1' && c <= '9':
-			b.WriteString(part(s, loc, int(c-'0')).S)
+			piece = part(s, loc, int(c-'0')).S
 		case c == '&':
-			b.WriteString(part(s, loc, 0).S)
-		case c == '\\':
-			b.WriteByte('\\')
-		default:
-			b.WriteByte('\\')
-			with = with[i+1:]
-			continue
+			piece = part(s, loc, 0).S
+		case c != '\\':
+			next = i + 1
 		}
-		with = with[i+2:]
+		if err := b.add(with[:i], piece); err != nil {
+			return err
+		}
+		with = with[next:]
 	}
 }
 

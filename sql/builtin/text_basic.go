@@ -53,46 +53,51 @@ func bitLengthOfText(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(len(a[0].S)) * 8), nil
 }
 
-func textUpper(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	return types.NewText(strings.Map(unicode.ToUpper, a[0].S)), nil
+func textUpper(c *Ctx, a []types.Datum) (types.Datum, error) {
+	return newText(c.mapText(a[0].S, unicode.ToUpper))
 }
 
-func textLower(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	return types.NewText(lowerText(a[0].S)), nil
+func textLower(c *Ctx, a []types.Datum) (types.Datum, error) {
+	return newText(c.mapText(a[0].S, unicode.ToLower))
 }
 
-func lowerText(s string) string { return strings.Map(unicode.ToLower, s) }
-
-func textInitcap(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func textInitcap(c *Ctx, a []types.Datum) (types.Datum, error) {
 	inWord := false
-	return types.NewText(strings.Map(func(r rune) rune {
+	return newText(c.mapText(a[0].S, func(r rune) rune {
 		was := inWord
 		inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
 		if was {
 			return unicode.ToLower(r)
 		}
 		return unicode.ToUpper(r)
-	}, a[0].S)), nil
+	}))
 }
 
 func textConcat(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	if err := enlarge(len(a[0].S), len(a[1].S)); err != nil {
+		return types.Null, err
+	}
 	return types.NewText(a[0].S + a[1].S), nil
 }
 
 func byteaConcat(_ *Ctx, a []types.Datum) (types.Datum, error) {
+	if err := enlarge(len(a[0].S), len(a[1].S)); err != nil {
+		return types.Null, err
+	}
 	return types.NewBytes(a[0].S + a[1].S), nil
 }
 
-func textPosition(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	i := strings.Index(a[0].S, a[1].S)
+func textPosition(c *Ctx, a []types.Datum) (types.Datum, error) {
+	i, err := c.index(a[0].S, a[1].S)
 	if i < 0 {
-		return types.NewInt(0), nil
+		return types.NewInt(0), err
 	}
 	return types.NewInt(int64(charLength(a[0].S[:i])) + 1), nil
 }
 
-func byteaPosition(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	return types.NewInt(int64(strings.Index(a[0].S, a[1].S)) + 1), nil
+func byteaPosition(c *Ctx, a []types.Datum) (types.Datum, error) {
+	i, err := c.index(a[0].S, a[1].S)
+	return types.NewInt(int64(i) + 1), err
 }
 
 // charOffset gives the byte offset of character n (from 0), len(s) where s is shorter.
@@ -103,7 +108,16 @@ func charOffset(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
 	}
+	const block = 4096 // characters are counted faster than they are walked
 	at := 0
+	for n >= block && len(s)-at > block {
+		end := at + block
+		for !utf8.RuneStart(s[end]) && end > at+1 {
+			end--
+		}
+		n -= utf8.RuneCountInString(s[at:end])
+		at = end
+	}
 	for ; n > 0 && at < len(s); n-- {
 		if s[at] < utf8.RuneSelf {
 			at++
@@ -131,14 +145,17 @@ func textRight(_ *Ctx, a []types.Datum) (types.Datum, error) {
 	return types.NewText(s[charOffset(s, charLength(s)-n):]), nil
 }
 
-func textReverse(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	s := a[0].S
+func textReverse(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, p := a[0].S, c.pace()
 	b := make([]byte, len(s))
 	for i, at := 0, len(s); i < len(s); {
 		_, size := utf8.DecodeRuneInString(s[i:])
 		at -= size
 		copy(b[at:], s[i:i+size])
 		i += size
+		if err := p.spend(size); err != nil {
+			return types.Null, err
+		}
 	}
 	return types.NewText(string(b)), nil
 }
@@ -147,38 +164,59 @@ func requestTooLarge() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 }
 
-func textRepeat(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func textRepeat(c *Ctx, a []types.Datum) (types.Datum, error) {
 	n := max(a[1].N, 0)
 	if size, ok := mulInt8(n, int64(len(a[0].S))); !ok || size > maxText {
 		return types.Null, requestTooLarge()
 	}
-	return types.NewText(strings.Repeat(a[0].S, int(n))), nil
+	return newText(c.repeat(a[0].S, int(n)))
 }
 
-func textReplace(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	if a[1].S == "" {
-		return types.NewText(a[0].S), nil
+func textReplace(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, old := a[0].S, a[1].S
+	if old == "" {
+		return types.NewText(s), nil
 	}
-	return types.NewText(strings.ReplaceAll(a[0].S, a[1].S, a[2].S)), nil
+	if len(s) < stride && len(a[2].S) < stride>>4 {
+		return types.NewText(strings.ReplaceAll(s, old, a[2].S)), nil
+	}
+	b := c.builder()
+	for {
+		i, err := c.index(s, old)
+		if err != nil {
+			return types.Null, err
+		}
+		if i < 0 {
+			return b.text(s)
+		}
+		if err = b.add(s[:i], a[2].S); err != nil {
+			return types.Null, err
+		}
+		s = s[i+len(old):]
+	}
 }
 
-func textTranslate(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func textTranslate(c *Ctx, a []types.Datum) (types.Datum, error) {
 	from, to := []rune(a[1].S), []rune(a[2].S)
-	return types.NewText(strings.Map(func(r rune) rune {
-		for i, f := range from {
-			switch {
-			case f != r:
-			case i < len(to):
-				return to[i]
-			default:
-				return -1
-			}
+	table := make(map[rune]rune, len(from))
+	for i, f := range from {
+		if _, known := table[f]; known {
+			continue
+		}
+		table[f] = -1
+		if i < len(to) {
+			table[f] = to[i]
+		}
+	}
+	return newText(c.mapText(a[0].S, func(r rune) rune {
+		if t, ok := table[r]; ok {
+			return t
 		}
 		return r
-	}, a[0].S)), nil
+	}))
 }
 
-func splitPart(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func splitPart(c *Ctx, a []types.Datum) (types.Datum, error) {
 	s, sep, n := a[0].S, a[1].S, int(a[2].N)
 	if n == 0 {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "field position must not be zero")
@@ -193,20 +231,20 @@ func splitPart(_ *Ctx, a []types.Datum) (types.Datum, error) {
 		return types.NewText(""), nil
 	}
 	if n < 0 {
-		n += strings.Count(s, sep) + 2
-	}
-	for ; n > 1; n-- {
-		i := strings.Index(s, sep)
-		if i < 0 {
-			return types.NewText(""), nil
+		count := 0
+		if err := c.fields(s, sep, func(string) bool { count++; return true }); err != nil {
+			return types.Null, err
 		}
-		s = s[i+len(sep):]
+		n += count + 1
 	}
-	if n < 1 {
-		return types.NewText(""), nil
-	}
-	s, _, _ = strings.Cut(s, sep)
-	return types.NewText(s), nil
+	part := ""
+	err := c.fields(s, sep, func(field string) bool {
+		if n--; n == 0 {
+			part = field
+		}
+		return n > 0
+	})
+	return types.NewText(part), err
 }
 
 func trim(s, set string, left, right bool) string {
@@ -247,18 +285,18 @@ func byteaTrim(left, right bool) Func {
 	}
 }
 
-func lpad(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	s, fill, err := padding(a)
+func lpad(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, fill, err := c.padding(a)
 	return types.NewText(fill + s), err
 }
 
-func rpad(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	s, fill, err := padding(a)
+func rpad(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, fill, err := c.padding(a)
 	return types.NewText(s + fill), err
 }
 
 // padding gives the text cut to its length and what fills the rest.
-func padding(a []types.Datum) (s, fill string, err error) {
+func (c *Ctx) padding(a []types.Datum) (s, fill string, err error) {
 	s, with := a[0].S, " "
 	if len(a) > 2 {
 		with = a[2].S
@@ -273,7 +311,8 @@ func padding(a []types.Datum) (s, fill string, err error) {
 	}
 	missing, unit := n-have, charLength(with)
 	rest := missing % unit
-	return s, strings.Repeat(with, missing/unit) + with[:charOffset(with, rest)], nil
+	fill, err = c.repeat(with, missing/unit)
+	return s, fill + with[:charOffset(with, rest)], err
 }
 
 func ascii(_ *Ctx, a []types.Datum) (types.Datum, error) {

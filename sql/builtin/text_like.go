@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -16,34 +17,43 @@ var textLike = map[string]Func{
 	"like_escape": likeEscape, "like_escape_bytea": likeEscapeBytea,
 }
 
-func like(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(a[0].S, a[1].S, true)
+func like(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := matchLike(c, a[0].S, a[1].S, true)
 	return types.NewBool(m), err
 }
 
-func notLike(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(a[0].S, a[1].S, true)
+func notLike(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := matchLike(c, a[0].S, a[1].S, true)
 	return types.NewBool(!m), err
 }
 
-func byteaLike(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(a[0].S, a[1].S, false)
+func byteaLike(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := matchLike(c, a[0].S, a[1].S, false)
 	return types.NewBool(m), err
 }
 
-func byteaNotLike(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(a[0].S, a[1].S, false)
+func byteaNotLike(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := matchLike(c, a[0].S, a[1].S, false)
 	return types.NewBool(!m), err
 }
 
-func ilike(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(lowerText(a[0].S), lowerText(a[1].S), true)
+func ilike(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := c.matchFolded(a[0].S, a[1].S)
 	return types.NewBool(m), err
 }
 
-func notIlike(_ *Ctx, a []types.Datum) (types.Datum, error) {
-	m, err := matchLike(lowerText(a[0].S), lowerText(a[1].S), true)
+func notIlike(c *Ctx, a []types.Datum) (types.Datum, error) {
+	m, err := c.matchFolded(a[0].S, a[1].S)
 	return types.NewBool(!m), err
+}
+
+// matchFolded is matchLike without regard to case.
+func (c *Ctx) matchFolded(s, pattern string) (bool, error) {
+	s, err := c.mapText(s, unicode.ToLower)
+	if err != nil {
+		return false, err
+	}
+	return matchLike(c, s, strings.Map(unicode.ToLower, pattern), true)
 }
 
 func trailingEscape() error {
@@ -53,10 +63,14 @@ func trailingEscape() error {
 // matchLike matches with backslash as escape. After a % it looks for the literal text that follows; on a mismatch only the last %
 // needs to take one character more, so the time is at most the product of the lengths. chars says that _ takes a UTF-8 character
 // rather than a byte.
-func matchLike(s, p string, chars bool) (bool, error) {
+func matchLike(ctx *Ctx, s, p string, chars bool) (bool, error) {
+	pace := pace{c: ctx}
 	retryS, retryP := "", ""
 	retry := false
 	for {
+		if err := pace.spend(1); err != nil {
+			return false, err
+		}
 		switch {
 		case p != "" && p[0] == '%':
 			p = strings.TrimLeft(p, "%")

@@ -16,39 +16,52 @@ var textSplitSets = map[string]SetFunc{"text_to_table": stringToTable, "text_to_
 
 // splitFields splits text: at a separator, into characters where that is null, not at all where it is empty. What equals the null
 // string is null.
-func splitFields(a []types.Datum) []types.Datum {
+func (c *Ctx) splitFields(a []types.Datum) ([]types.Datum, error) {
 	s, separator := a[0].S, a[1]
-	var fields []string
+	var out []types.Datum
+	add := func(f string) bool {
+		d := types.Null
+		if len(a) < 3 || a[2].IsNull() || a[2].S != f {
+			d = types.NewText(f)
+		}
+		out = append(out, d)
+		return true
+	}
 	switch {
 	case s == "":
+		return nil, nil
 	case separator.IsNull():
-		fields = strings.Split(s, "")
+		err := c.characters(s, add)
+		return out, err
 	case separator.S == "":
-		fields = []string{s}
-	default:
-		fields = strings.Split(s, separator.S)
+		add(s)
+		return out, nil
 	}
-	out := make([]types.Datum, len(fields))
-	for i, f := range fields {
-		if len(a) < 3 || a[2].IsNull() || a[2].S != f {
-			out[i] = types.NewText(f)
-		}
-	}
-	return out
+	out = make([]types.Datum, 0, min(strings.Count(s[:min(len(s), stride)], separator.S)+1, stride))
+	err := c.fields(s, separator.S, add)
+	return out, err
 }
 
-func stringToArray(_ *Ctx, a []types.Datum) (types.Datum, error) {
+func stringToArray(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
 	}
-	return types.NewList(types.Text, splitFields(a)), nil
+	fields, err := c.splitFields(a)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewList(types.Text, fields), nil
 }
 
-func stringToTable(_ *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
+func stringToTable(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 	if a[0].IsNull() {
 		return nil
 	}
-	for _, d := range splitFields(a) {
+	fields, err := c.splitFields(a)
+	if err != nil {
+		return err
+	}
+	for _, d := range fields {
 		if err := emit([]types.Datum{d}); err != nil {
 			return err
 		}
@@ -64,22 +77,30 @@ func arrayToString(c *Ctx, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	var b []byte
-	first := true
+	b, first := c.builder(), true
+	var room []byte
 	for i := 0; i < array.Len(); i++ {
 		d := array.At(i)
 		if d.IsNull() && (len(a) < 3 || a[2].IsNull()) {
 			continue
 		}
-		if !first {
-			b = append(b, a[1].S...)
+		separator := a[1].S
+		if first {
+			separator = ""
 		}
 		first = false
-		if d.IsNull() {
-			b = append(b, a[2].S...)
-			continue
+		text := a[min(2, len(a)-1)].S
+		switch {
+		case d.IsNull():
+		case d.K == types.KindText:
+			text = d.S
+		default:
+			room = types.AppendOutput(room[:0], array.Elem, d, c.Env)
+			text = string(room)
 		}
-		b = types.AppendOutput(b, array.Elem, d, c.Env)
+		if err = b.add(separator, text); err != nil {
+			return types.Null, err
+		}
 	}
-	return types.NewText(string(b)), nil
+	return b.text("")
 }

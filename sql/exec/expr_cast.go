@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/jsonb"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -82,6 +83,13 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 		}
 		if toText {
 			return types.NewText(text), nil
+		}
+		if to == types.JSONB {
+			doc, err := jsonb.ParseUntil(text, c.cancelled)
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewJSONB(string(doc)), nil
 		}
 		return types.Input(to, mod, text, c.Env)
 	}, nil
