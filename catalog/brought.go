@@ -50,6 +50,7 @@ var brought = []feature{
 			"sherd.catalog.Database.prefixes", "sherd.catalog.Database.prefix_epoch", "sherd.catalog.Table.prefixes", "sherd.catalog.Table.prefix_epoch",
 		}, nil,
 	},
+	{clusterversion.LostNodes, "nodes that were declared lost", nil, isLost},
 	{
 		clusterversion.OperatorClasses, "operator classes of indexes",
 		[]protoreflect.FullName{"sherd.catalog.Index.classes"}, nil,
@@ -62,6 +63,11 @@ func option(name string) func(descriptor) bool {
 		t, ok := d.(*Table)
 		return ok && t.Options[name] != ""
 	}
+}
+
+func isLost(d descriptor) bool {
+	n, ok := d.(*Node)
+	return ok && n.State == NodeLost
 }
 
 // kinds gives what tells whether a job is of one of some kinds.

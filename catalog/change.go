@@ -119,6 +119,13 @@ func (c *Change) RemoveNode(n *Node) error {
 	return c.put(gone)
 }
 
+// DeclareLost notes that unsafe recovery went on without a node: it is never let in again.
+func (c *Change) DeclareLost(n *Node) error {
+	lost := n.Clone()
+	lost.State = NodeLost
+	return c.put(lost)
+}
+
 // DropNode forgets a node, which must hold no fragment when the change is applied (2BP01).
 func (c *Change) DropNode(id uint32) { c.drop(nodeObject, uint64(id)) }
 

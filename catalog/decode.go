@@ -202,7 +202,7 @@ func (d *attNumDecoder) reference(r *pb.Reference) *Reference {
 
 // decodeNodeState takes a state that it does not know for one in which a node is given nothing.
 func decodeNodeState(s uint32) NodeState {
-	if s > uint32(NodeRemoved) {
+	if s > uint32(NodeLost) {
 		return NodeDraining
 	}
 	return NodeState(s)

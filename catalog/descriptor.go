@@ -210,6 +210,7 @@ const (
 	NodeActive   NodeState = 0
 	NodeDraining NodeState = 1 // it gives its replicas and leaders to others and is given none
 	NodeRemoved  NodeState = 2 // kept so that it can be told so; holds no name, no block and no fragment
+	NodeLost     NodeState = 3 // unsafe recovery went on without it: it is never let in again, and its replicas are given up
 )
 
 // Node is a Sherd process of the cluster.
@@ -231,3 +232,6 @@ type Node struct {
 
 // HoldsFragments tells whether replicas may be placed on the node.
 func (n *Node) HoldsFragments() bool { return !n.Gateway && n.State == NodeActive }
+
+// GivesReplicas reports whether the node's replicas belong on other nodes.
+func (n *Node) GivesReplicas() bool { return n.State == NodeDraining || n.State == NodeLost }

@@ -29,6 +29,22 @@ func nodeOps() []op {
 	return []op{{kind: putOp, key: keyOf(n), desc: n}}
 }
 
+// lostOps are a node that unsafe recovery went on without.
+func lostOps() []op {
+	n := &Node{ID: 1, Name: "n1", Block: "A", State: NodeLost}
+	return []op{{kind: putOp, key: keyOf(n), desc: n}}
+}
+
+func TestLostNodeFormat(t *testing.T) {
+	data, err := encodeBatch(lostOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := decodeEntry(golden(t, "node-lost.v1", data)); err != nil || !reflect.DeepEqual(e.ops, lostOps()) {
+		t.Errorf("batch: %v", err)
+	}
+}
+
 func TestNodeFormat(t *testing.T) {
 	data, err := encodeBatch(nodeOps())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func (v *View) Sites() []shardmap.Site {
 	var out []shardmap.Site
 	for n := range v.Nodes() {
-		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Labels: n.Labels, Holds: !n.Gateway, Drains: n.State == NodeDraining})
+		out = append(out, shardmap.Site{ID: n.ID, Zone: n.Labels["zone"], Labels: n.Labels, Holds: !n.Gateway, Drains: n.GivesReplicas()})
 	}
 	return out
 }

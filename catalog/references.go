@@ -101,8 +101,8 @@ func (v *View) checkNodeUnused(n *Node) error {
 	if f := v.fragmentOn(n.ID); f != "" {
 		e := pgerr.New(pgerr.DependentObjectsStillExist, `node "%s" cannot be removed because it holds fragments`, n.Name).
 			WithDetail("It holds a replica of fragment %s.", f)
-		if n.State == NodeDraining {
-			return e.WithHint("It is being drained: sherd.nodes tells how many replicas it has left.")
+		if n.GivesReplicas() {
+			return e.WithHint("Its replicas are being placed on other nodes: sherd.nodes tells how many it has left.")
 		}
 		return e.WithHint("Drain it first: sherd node drain %s", n.Name)
 	}

@@ -223,6 +223,14 @@ func (v *View) Node(id uint32) *Node {
 	return nil
 }
 
+// LostNode returns a node that was declared lost and is not removed yet; nil if it was not.
+func (v *View) LostNode(id uint32) *Node {
+	if n := v.Node(id); n != nil && n.State == NodeLost {
+		return n
+	}
+	return nil
+}
+
 // RemovedNode gives what was known of a node that was removed, nil where it was not.
 func (v *View) RemovedNode(id uint32) *Node {
 	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State == NodeRemoved {

@@ -83,7 +83,7 @@ func (c *Catalog) want() raftgroup.Want {
 	var nodes []candidate
 	for n := range v.Nodes() {
 		id := serverID(n.ID)
-		if n.NodeAddr == "" && id != c.group.ID() {
+		if n.NodeAddr == "" && id != c.group.ID() || n.State == NodeLost {
 			continue
 		}
 		heard := c.group.Progress(id).Contact

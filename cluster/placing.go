@@ -81,7 +81,8 @@ func (h *Host) placementOf(view *catalog.View, id txn.FragmentID) (p storage.Pla
 	if f == nil {
 		return p
 	}
-	p.Nodes = without(f.Nodes, f.Leaving)
+	lost := func(n uint32) bool { return view.LostNode(n) != nil }
+	p.Nodes = slices.DeleteFunc(without(f.Nodes, f.Leaving), lost)
 	for _, n := range without(p.Nodes, f.Joining) {
 		if node := view.Node(n); node != nil && node.State == catalog.NodeActive && h.fit(n) {
 			p.Leader = n

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/raftgroup"
 	"github.com/sherddb/sherd/raftlog"
 	"github.com/sherddb/sherd/storage"
@@ -20,6 +21,7 @@ import (
 // Recovery begins anew with the replicas of a node that is stopped, where the majority of a group is lost for good: what that majority had acknowledged
 // and this node had not got is lost. The catalog begins anew on one node only; each fragment too, on the node whose replica has the most.
 type Recovery struct {
+	Data       string // the data directory
 	CatalogDir string
 	Dir        string // of the fragments, as in Config
 	LogDir     string
@@ -39,11 +41,11 @@ type Remnant struct {
 // Look lists the groups of this node, and which of them have lost their majority with some nodes.
 func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	var out []Remnant
-	catalog, err := raftgroup.Look(r.catalog())
+	definitions, err := raftgroup.Look(r.catalog())
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, remnant(txn.CatalogFragment, catalog, lost))
+	out = append(out, remnant(txn.CatalogFragment, definitions, lost))
 	err = r.each(func(cfg storage.Config) error {
 		got, err := storage.Remains(cfg)
 		if err == nil {
@@ -54,8 +56,12 @@ func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	return out, err
 }
 
-// Begin has this node begin anew with fragments, or the catalog (txn.CatalogFragment).
-func (r *Recovery) Begin(groups []txn.FragmentID) error {
+// Begin has this node go on alone with fragments, or the catalog (txn.CatalogFragment). The nodes that are lost are never let in again: it is on disk
+// first, since with their votes the group would go on as it was.
+func (r *Recovery) Begin(groups []txn.FragmentID, lost []uint32) error {
+	if err := catalog.DeclareLost(r.Data, lost); err != nil {
+		return err
+	}
 	if slices.Contains(groups, txn.CatalogFragment) {
 		if err := raftgroup.Survive(r.catalog()); err != nil {
 			return err

@@ -35,7 +35,7 @@ func TestRecovery(t *testing.T) {
 
 	dir := c.dirs[2]
 	r := Recovery{
-		CatalogDir: filepath.Join(dir, "catalog"), Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 3,
+		Data: dir, CatalogDir: filepath.Join(dir, "catalog"), Dir: filepath.Join(dir, "fragments"), LogDir: filepath.Join(dir, "log"), Node: 3,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	if left, err := r.Look([]uint32{1}); err != nil || left[0].Lost || left[1].Lost {
@@ -45,7 +45,7 @@ func TestRecovery(t *testing.T) {
 	if err != nil || len(left) != 2 || !left[0].Lost || !left[1].Lost || left[1].Fragment != c.fragment || left[1].Last == 0 {
 		t.Fatalf("%+v, %v", left, err)
 	}
-	c.must(r.Begin([]txn.FragmentID{txn.CatalogFragment, c.fragment}))
+	c.must(r.Begin([]txn.FragmentID{txn.CatalogFragment, c.fragment}, []uint32{1, 2}))
 
 	again := testcluster.New(t, 3, nil)
 	node := again.Nodes[2]

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -80,6 +81,9 @@ func (n *Node) tellMoved(ctx context.Context, link *door.Link) {
 // addrOf gives where another node may be reached. Until the cluster knows where this one is, the addresses of --join are tried in turn too: all nodes may
 // have moved, and none knows where the others are now. Who answers proves which node it is.
 func (n *Node) addrOf(node uint32) (string, error) {
+	if n.lost.has(node) {
+		return "", fmt.Errorf("node %d was declared lost", node)
+	}
 	known, err := n.contacts.Addr(node)
 	if n.found.Load() || len(n.cfg.Join) == 0 {
 		return known, err

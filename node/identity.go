@@ -23,6 +23,11 @@ func (n *Node) identify(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	declared, err := n.dir.LostNodes()
+	if err != nil {
+		return err
+	}
+	n.lost.add(declared)
 	if n.keeper == nil {
 		if err := n.checkToken(); err != nil {
 			return err

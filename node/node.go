@@ -60,6 +60,8 @@ type Node struct {
 	found atomic.Bool   // the cluster knows where this node is
 	tries atomic.Uint32 // of addresses, until then
 
+	lost lostNodes
+
 	removed    chan error         // why Serve ends by itself
 	stop       context.CancelFunc // of what runs in the background; nil before it does
 	background sync.WaitGroup
@@ -149,6 +151,9 @@ func (n *Node) openCatalog(ctx context.Context) (err error) {
 		n.sayIgnored(self, n.dir.Created, founded)
 	}
 	if err = n.register.Establish(ctx, n.keeper); err != nil {
+		return err
+	}
+	if err = n.declareLost(ctx, background); err != nil {
 		return err
 	}
 	n.attend(background)

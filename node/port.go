@@ -13,7 +13,6 @@ import (
 	"github.com/sherddb/sherd/cluster/door"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/cluster/raftnet"
-	"github.com/sherddb/sherd/cluster/trust"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 )
@@ -39,7 +38,7 @@ func (p *port) listen(addr string) (err error) {
 func (p *port) build(n *Node) {
 	p.door = door.New(door.Config{
 		Keeper: n.keeper, Listener: p.listener, Version: n.cfg.Version, Addr: n.addrOf, Dial: n.cfg.Dial, Logger: n.cfg.Logger,
-		Admit:          func(peer trust.Peer) error { return n.register.Admit(peer) },
+		Admit:          n.admit,
 		ClusterVersion: n.clusterVersion,
 		Known:          func(node uint32) string { addr, _ := n.contacts.Addr(node); return addr },
 		KnownAt:        n.suspectTwin,
@@ -154,7 +153,7 @@ func (n *Node) attend(ctx context.Context) {
 	}()
 }
 
-// note takes in a view. gone is the removed nodes whose connections were ended.
+// note takes in a view. gone is the removed and lost nodes whose connections were ended.
 func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 	if err := n.contacts.Follow(v); err != nil {
 		n.cfg.Logger.Warn("the addresses of the other nodes were not kept", "error", err)
@@ -162,11 +161,12 @@ func (n *Node) note(v *catalog.View, gone map[uint32]bool) {
 	if err := n.register.KeepRoots(n.keeper); err != nil {
 		n.cfg.Logger.Error("the cluster's authorities were not taken", "error", err)
 	}
-	for r := range v.RemovedNodes() {
-		if !gone[r.ID] && r.ID != n.dir.NodeID {
-			gone[r.ID] = true
-			n.port.door.Evict(r.ID)
-			n.port.mux.Forget(r.ID)
+	n.lost.follow(v)
+	for _, id := range append(n.lost.all(), removedNodes(v)...) {
+		if !gone[id] && id != n.dir.NodeID {
+			gone[id] = true
+			n.port.door.Evict(id)
+			n.port.mux.Forget(id)
 		}
 	}
 }

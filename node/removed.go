@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/cluster/door"
+	"github.com/sherddb/sherd/cluster/member"
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
 // removedLook is how often a node looks whether it still is one of the cluster.
 const removedLook = 5 * time.Second
 
-// watchRemoval ends Serve when this node was removed from the cluster. It may hear that from the catalog, or only by being refused everywhere: nobody
+// watchRemoval ends Serve when this node was removed from the cluster, or declared lost. It may hear that from the catalog, or only by being refused everywhere: nobody
 // tells it anything any more. It ends with ctx.
 func (n *Node) watchRemoval(ctx context.Context) {
 	t := time.NewTicker(removedLook)
@@ -37,6 +38,9 @@ func (n *Node) removal() error {
 	if gone := n.catalog.View().RemovedNode(n.dir.NodeID); gone != nil {
 		return fmt.Errorf("node %s (number %d) was removed from the cluster", gone.Name, gone.ID)
 	}
+	if lost := n.catalog.View().LostNode(n.dir.NodeID); lost != nil {
+		return member.LostError(lost.Name, lost.ID)
+	}
 	for _, other := range n.contacts.Nodes() {
 		if other == n.dir.NodeID {
 			continue
@@ -45,6 +49,7 @@ func (n *Node) removal() error {
 		if err != nil {
 			return nil
 		}
+		link.Connect()
 		var refused *door.Refused
 		if errors.As(link.Err(), &refused) && refused.Reason == pb.Refusal_REMOVED {
 			return refused

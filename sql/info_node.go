@@ -81,8 +81,14 @@ func (i info) DrainNode(name string, drain bool) error {
 	}
 	_, err := i.db.cfg.Catalog.Update(i.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		n, err := nodeNamed(v, name)
-		if err != nil || n.State == state {
+		switch {
+		case err != nil || n.State == state:
 			return err
+		case n.State == catalog.NodeLost && drain: // its replicas are given up already
+			return nil
+		case n.State == catalog.NodeLost:
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" was declared lost and cannot be resumed`, name).
+				WithHint("Use SELECT sherd.remove_node('%s'). To use its machine again, start it with an empty data directory and a join token.", name)
 		}
 		if drain && !othersHoldFragments(v, n) {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" cannot be drained: no other node can hold its fragments`, name).

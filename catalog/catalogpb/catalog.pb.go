@@ -2841,7 +2841,7 @@ type Node struct {
 	Gateway       bool                   `protobuf:"varint,8,opt,name=gateway,proto3" json:"gateway,omitempty"`
 	Release       string                 `protobuf:"bytes,9,opt,name=release,proto3" json:"release,omitempty"`
 	Speaks        uint32                 `protobuf:"varint,10,opt,name=speaks,proto3" json:"speaks,omitempty"`                     // newest version of the node protocol
-	State         uint32                 `protobuf:"varint,11,opt,name=state,proto3" json:"state,omitempty"`                       // 0 active, 1 draining, 2 removed
+	State         uint32                 `protobuf:"varint,11,opt,name=state,proto3" json:"state,omitempty"`                       // 0 active, 1 draining, 2 removed, 3 lost
 	Weight        float64                `protobuf:"fixed64,12,opt,name=weight,proto3" json:"weight,omitempty"`                    // its share of data beside others'; 0 is 1
 	MaxBytes      uint64                 `protobuf:"varint,13,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"` // of all its replicas together; 0 is no limit
 	unknownFields protoimpl.UnknownFields

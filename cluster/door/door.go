@@ -20,7 +20,7 @@ type Config struct {
 	// ClusterVersion gives the version of the formats that the cluster writes; nil: the newest that this node speaks. 0 is not known yet, as by a node that
 	// has just joined: then the oldest is spoken that both know, which the cluster has reached for certain, and nothing is said of it.
 	ClusterVersion func() uint32
-	// Admit, if set, refuses a node of the cluster that was verified, with the reason: it was removed.
+	// Admit, if set, refuses a node of the cluster that was verified, with the reason: it was removed, or declared lost.
 	Admit func(trust.Peer) error
 	// Addr gives where a node is reached.
 	Addr func(node uint32) (string, error)

@@ -167,6 +167,35 @@ func TestTokenLetsInOne(t *testing.T) {
 	}
 }
 
+// A node that was declared lost is refused at the handshake, may say nothing of itself, and no token lets it in again. It can be declared lost twice.
+func TestLostNodeStaysOut(t *testing.T) {
+	r := open(t, t.TempDir())
+	found(t, r, filepath.Join(t.TempDir(), "certs"))
+	node, _, err := r.Redeem(t.Context(), must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, 0)).Secret(), keyHash(t), &pb.NodeInfo{NodeAddr: "10.0.0.2:7433"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := must[trust.Token](t)(r.NewToken(t.Context(), time.Hour, node))
+	for range 2 {
+		if err := r.DeclareLost(t.Context(), []uint32{node, 77}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "node n2 (number 2) was declared lost"
+	refusals := map[string]error{
+		"handshake": r.Admit(trust.Peer{Node: node}), "announcement": r.Announce(t.Context(), node, &pb.NodeInfo{NodeAddr: "10.0.0.3:7433"}),
+	}
+	_, _, refusals["token"] = r.Redeem(t.Context(), again.Secret(), keyHash(t), &pb.NodeInfo{Node: node})
+	for what, err := range refusals {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := r.Catalog.View().Node(node); n == nil || n.State != catalog.NodeLost || n.NodeAddr != "10.0.0.2:7433" {
+		t.Errorf("%+v", n)
+	}
+}
+
 // A node that has lost its certificate comes back as itself, at another address; names are not taken from others.
 func TestTokenForANode(t *testing.T) {
 	r := open(t, t.TempDir())

@@ -172,11 +172,14 @@ func (r *Register) Roots() (*trust.Roots, error) {
 	return trust.NewRoots(v.Cluster().ID, certs)
 }
 
-// Admit refuses a node that was removed. One that this node has not heard of joined a moment ago: its certificate says that it was let in.
+// Admit refuses a node that was removed or declared lost. One that this node has not heard of joined a moment ago: its certificate says that it was let in.
 func (r *Register) Admit(p trust.Peer) error {
 	if n := r.Catalog.View().RemovedNode(p.Node); n != nil {
 		return fmt.Errorf("node %s (number %d) was removed from the cluster; to use the machine again, start it with an empty data directory "+
 			"and a join token", n.Name, p.Node)
+	}
+	if n := r.Catalog.View().LostNode(p.Node); n != nil {
+		return LostError(n.Name, p.Node)
 	}
 	return nil
 }

@@ -57,6 +57,9 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 		if err := grant.Redeem(secret, keyHash, r.Now()); err != nil {
 			return err
 		}
+		if lost := v.LostNode(t.Node); lost != nil {
+			return deny("%s", LostError(lost.Name, lost.ID))
+		}
 		if bytes.Equal(t.UsedBy, keyHash) {
 			node = t.Node
 			return nil
@@ -154,6 +157,9 @@ func (r *Register) Announce(ctx context.Context, node uint32, info *pb.NodeInfo)
 	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) error {
 		if gone := v.RemovedNode(node); gone != nil {
 			return fmt.Errorf("node %s was removed from the cluster", gone.Name)
+		}
+		if lost := v.LostNode(node); lost != nil {
+			return LostError(lost.Name, node)
 		}
 		n := v.Node(node)
 		if n == nil {

@@ -32,7 +32,7 @@ const (
 	Refusal_OTHER_CLUSTER Refusal_Reason = 2
 	Refusal_EXPIRED       Refusal_Reason = 3 // its certificate
 	Refusal_VERSION       Refusal_Reason = 4 // no common version of the protocol
-	Refusal_REMOVED       Refusal_Reason = 5 // it was a node of the cluster
+	Refusal_REMOVED       Refusal_Reason = 5 // it was a node of the cluster, or was declared lost
 	Refusal_WRONG_NODE    Refusal_Reason = 6 // another node than the one meant answers at this address
 	Refusal_BUSY          Refusal_Reason = 7
 	Refusal_MALFORMED     Refusal_Reason = 8

@@ -30,9 +30,10 @@ A fragment, and the catalog, goes on while most of the nodes that decide about i
     sherd node recover --data ./data --lost 1,2 --yes     makes this node's replicas the new beginning
 
 What was acknowledged and had not reached this node is lost then. Do it on one node for the catalog, and for each fragment on one that has a replica
-of it: the one with the largest LAST, where there are several (--only says which). Start the node as always afterwards. Nodes that were lost must
-never be started again with their old data: most of them together would go on as the cluster that was. Let them join as new ones, with empty
-directories, and remove the old ones with "sherd node remove".`
+of it: the one with the largest LAST, where there are several (--only says which). Start the node as always afterwards. It declares the nodes of --lost
+lost, and the cluster never lets them in again: a lost node that is started with its old data ends with that reason. Only start one while this node runs:
+most of the lost nodes together, alone, would go on as the cluster that was. Remove them with "sherd node remove". To use a machine of theirs again, wipe
+its data directory and have it join as a new node, with a join token.`
 
 // catalogName is how the command calls the catalog.
 const catalogName = "catalog"
@@ -83,7 +84,7 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 		return fmt.Errorf("%s is the directory of node %d, which is among those lost", data, dir.NodeID)
 	}
 	r := cluster.Recovery{
-		CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"), Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
+		Data: dir.Path, CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"), Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
 	}
 	found, err := r.Look(lost)
 	if err != nil {
@@ -100,10 +101,10 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 		_, err = fmt.Fprintln(out, "\nWhat was acknowledged after that and is not here would be lost. Nothing was done; --yes does it.")
 		return err
 	}
-	if err := r.Begin(chosen); err != nil {
+	if err := r.Begin(chosen, lost); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "\nDone. Start this node; never start the lost ones again with their old data.")
+	_, err = fmt.Fprintln(out, "\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not let in again with their old data.")
 	return err
 }
 

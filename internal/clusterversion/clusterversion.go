@@ -36,6 +36,8 @@ const (
 	ExactSizes uint32 = 2
 	// OperatorClasses: operator classes of indexes.
 	OperatorClasses uint32 = 2
+	// LostNodes: nodes that unsafe recovery declared lost. Older releases take them for nodes that are drained.
+	LostNodes uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

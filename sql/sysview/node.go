@@ -99,8 +99,11 @@ func nodeRole(n *catalog.Node) string {
 }
 
 func nodeState(n *catalog.Node) string {
-	if n.State == catalog.NodeDraining {
+	switch n.State {
+	case catalog.NodeDraining:
 		return "draining"
+	case catalog.NodeLost:
+		return "lost"
 	}
 	return "active"
 }
