@@ -12,8 +12,8 @@ import (
 	wal "github.com/hashicorp/raft-wal"
 )
 
-// BenchmarkGroups appends entries of 256 bytes to several groups at once, one call under way for each as Raft does it: in a
-// raft-wal for each, and in one device.
+// BenchmarkGroups appends entries of 256 bytes to several groups at once, with one call under way
+// for each, as Raft does it: in one raft-wal per group, and in one device.
 func BenchmarkGroups(b *testing.B) {
 	for _, groups := range []int{1, 3, 32} {
 		b.Run(fmt.Sprint("device/", groups), func(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkGroups(b *testing.B) {
 	}
 }
 
-// appendAll appends b.N times five entries, about what 16 clients give each of three groups.
+// appendAll appends b.N times five entries, about what 16 clients write to each of three groups.
 func appendAll(b *testing.B, logs []raft.LogStore) {
 	var left atomic.Int64
 	left.Store(int64(b.N))

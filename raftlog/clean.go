@@ -17,14 +17,15 @@ func (d *Device) wakeCleaner() {
 	}
 }
 
-// clean gives up segments that nobody needs and has files ready for new ones, in the background.
+// clean removes segments that are no longer needed and keeps files ready for new ones, in the
+// background.
 func (d *Device) clean() {
 	defer d.done.Done()
 	for first := true; ; first = false {
 		if err := d.giveUp(); err != nil {
-			d.opts.Logger.Warn("log device: a file could not be given up", "error", err)
+			d.opts.Logger.Warn("log device: could not remove a segment", "error", err)
 		}
-		if !first || d.crowded() { // a device that is hardly written to needs no second file
+		if !first || d.crowded() { // a device with few writes needs no second file
 			if err := d.makeSpare(); err != nil {
 				d.opts.Logger.Debug("log device: no spare file", "error", err)
 			}
@@ -37,14 +38,16 @@ func (d *Device) clean() {
 	}
 }
 
-// crowded tells whether the segment written to is the small first one, so that the next is needed soon.
+// crowded reports whether the active segment is the small first one, so that the next is needed
+// soon.
 func (d *Device) crowded() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.segments[len(d.segments)-1].size < d.opts.SegmentSize
 }
 
-// giveUp removes the oldest segments while nothing alive is in them (L4), or so little that it is better appended again.
+// giveUp removes the oldest segments as long as nothing in them is needed (L4), or so little that
+// it is cheaper to append it again.
 func (d *Device) giveUp() error {
 	d.giving.Lock()
 	defer d.giving.Unlock()
@@ -67,8 +70,9 @@ func (d *Device) giveUp() error {
 	}
 }
 
-// oldest gives the oldest segment unless it is the one written to, and whether moving what is alive in it is worth it: there
-// is little, or the device has grown to a multiple of what is alive in all.
+// oldest returns the oldest segment unless it is the active one. It reports whether it is worth
+// moving what is still needed in it: this is little, or the device is several times larger than all
+// that is needed.
 func (d *Device) oldest() (s *segment, worth bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +89,7 @@ func (d *Device) oldest() (s *segment, worth bool) {
 	return s, few || size > 3*live+4*d.opts.SegmentSize
 }
 
-// evacuate appends again what is alive in s.
+// evacuate appends again what is still needed in s.
 func (d *Device) evacuate(s *segment) error {
 	d.mu.Lock()
 	groups := make([]*Group, 0, len(d.groups))
@@ -108,7 +112,8 @@ func (d *Device) evacuate(s *segment) error {
 	return nil
 }
 
-// evacuate moves what the group has in s, up to the size of a request; more tells whether there may be more.
+// evacuate moves what the group has in s, up to the size of a request; it reports whether there may
+// be more.
 func (g *Group) evacuate(s *segment) (more bool, err error) {
 	g.order.Lock() // nothing changes until what is read here is on disk again
 	defer g.order.Unlock()
@@ -141,17 +146,19 @@ func (g *Group) evacuate(s *segment) (more bool, err error) {
 	return more, g.submit()
 }
 
-// retire takes the oldest segment, in which nothing is alive, off the device; its file may serve again.
+// retire removes the oldest segment, in which nothing is needed, from the device; its file may be
+// reused.
 func (d *Device) retire(s *segment) error {
 	d.mu.Lock()
 	if d.segments[0] != s || s.live.Load() != 0 {
 		d.mu.Unlock()
 		return fmt.Errorf("segment %d is needed", s.number)
 	}
-	// A spare file begins with zeros or with a frame: from that a start knows that it was not begun again (unused).
+	// A spare file must begin with zeros or with a frame, so that opening can see that no segment
+	// was begun in it (unused).
 	keep := len(d.spares) < maxSpares && s.size == d.opts.SegmentSize && s.end > align(segmentHead)
 	d.mu.Unlock()
-	s.use.Lock() // who reads an entry that has just been deleted
+	s.use.Lock() // waits for readers of entries that have just been deleted
 	defer s.use.Unlock()
 	spare := d.sparePath()
 	if err := d.leave(s.path(), spare, keep); err != nil {
@@ -161,11 +168,13 @@ func (d *Device) retire(s *segment) error {
 	d.segments = d.segments[1:]
 	d.mu.Unlock()
 	defer s.f.Close()
-	// Before its header goes: a power loss that undoes the renaming must find a whole segment (L7).
+	// Sync before the header is wiped: a power loss that undoes the renaming must find a whole
+	// segment (L7).
 	if err := d.disk.syncDir(d.opts.Dir); err != nil || !keep {
 		return err
 	}
-	// Without the old header: one of a new segment that did not get its own must not be taken for damaged.
+	// Wipe the old header: opening must not report damage if a new segment is made of this file and
+	// does not get its own header.
 	if err := s.f.write([][]byte{make([]byte, segmentHead)}, 0); err != nil {
 		return errors.Join(err, d.disk.remove(spare))
 	}
@@ -175,7 +184,7 @@ func (d *Device) retire(s *segment) error {
 	return nil
 }
 
-// leave takes the file out of the sequence.
+// leave removes the file from the sequence.
 func (d *Device) leave(path, spare string, keep bool) error {
 	if keep {
 		return d.disk.rename(path, spare)
@@ -190,7 +199,7 @@ func (d *Device) sparePath() string {
 	return filepath.Join(d.opts.Dir, fmt.Sprint(sparePrefix, d.nextFile))
 }
 
-// makeSpare has one file ready for the next segment, unless the disk is nearly full.
+// makeSpare prepares one file for the next segment, unless the disk is nearly full.
 func (d *Device) makeSpare() error {
 	d.mu.Lock()
 	n := len(d.spares)

@@ -33,8 +33,9 @@ func copyDir(t *testing.T, from, replaced string, content []byte) string {
 	return to
 }
 
-// TestTornTail cuts the last segment at every byte of its last frames, and puts zeros or the remains of another life of the
-// file behind the cut. Entries of whole frames are there, later ones are not, and writing goes on.
+// TestTornTail cuts the last segment at every byte of its last frames, and puts zeros or the
+// content of the file's previous use after the cut. Entries of whole frames are there, later ones
+// are not, and writing continues.
 func TestTornTail(t *testing.T) {
 	d := openDevice(t, t.TempDir(), 8<<10)
 	g := openGroup(t, d, 1)
@@ -77,7 +78,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// frameEnd is where frame i ends without what fills it up.
+// frameEnd is where frame i ends without padding.
 func frameEnd(b []byte, ends []int64, i int) int64 {
 	if i == 0 {
 		return ends[0]
@@ -86,7 +87,8 @@ func frameEnd(b []byte, ends []int64, i int) int64 {
 	return ends[i-1] + frameHead + n
 }
 
-// TestDamage flips each byte of frames that others follow: that is refused with the file's name, never read past.
+// TestDamage flips each byte of frames that others follow: opening refuses it with the file's name
+// and never reads past it.
 func TestDamage(t *testing.T) {
 	d := openDevice(t, t.TempDir(), 4<<10)
 	g := openGroup(t, d, 1)
@@ -113,7 +115,9 @@ func TestDamage(t *testing.T) {
 		if padding(b, at) {
 			continue
 		}
-		c, err := Open(Options{Dir: copyDir(t, dir, path, b), SegmentSize: 4 << 10, Logger: slog.New(slog.DiscardHandler)})
+		c, err := Open(
+			Options{Dir: copyDir(t, dir, path, b), SegmentSize: 4 << 10, Logger: slog.New(slog.DiscardHandler)},
+		)
 		if err == nil {
 			c.Close()
 		}
@@ -129,7 +133,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// padding tells whether byte at belongs to nothing: reserved bytes of a header or what fills a frame up.
+// padding reports whether the byte at position at is a reserved byte of a header or follows a
+// frame.
 func padding(b []byte, at int64) bool {
 	for off := int64(segmentHead); off < int64(len(b)); {
 		f := int64(b[off+16]) | int64(b[off+17])<<8
@@ -146,7 +151,7 @@ func padding(b []byte, at int64) bool {
 	return false
 }
 
-// TestUnusedSegment: a file that was made and not begun is no damage.
+// TestUnusedSegment checks that a file in which no segment was begun is not damage.
 func TestUnusedSegment(t *testing.T) {
 	for _, size := range []int{0, 8 << 10} {
 		d := openDevice(t, t.TempDir(), 8<<10)

@@ -14,27 +14,30 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ErrUnknown marks the error of a call that left open whether its entries are on disk (L6).
+// ErrUnknown marks the error of a call after which it is unknown whether its entries are on disk
+// (L6).
 var ErrUnknown = errors.New("the log could not be written and what is in it is not known")
 
-// errClosed is the answer of a closed device.
+// errClosed is returned by a closed device.
 var errClosed = errors.New("the log device is closed")
 
 var errReadOnly = errors.New("the log device is open for reading only")
 
 const (
 	defaultSegmentSize = 64 << 20
-	firstSegmentSize   = 4 << 20 // begun at once; the next one is made ready meanwhile
+	firstSegmentSize   = 4 << 20 // small, to be ready at once; the next file is prepared meanwhile
 )
 
-// Options say what Open opens. Dir is required.
+// Options are the options of Open. Dir is required.
 type Options struct {
 	Dir         string
 	SegmentSize int64        // of a file; default 64 MiB
 	Logger      *slog.Logger // default slog.Default()
-	// ReadOnly reads what is there and changes nothing, not even a lock: that nobody else writes is the caller's part. Calls that would change a log fail.
+	// ReadOnly reads the device and changes nothing, not even a lock: the caller makes sure that no
+	// other process writes. Calls that would change a log fail.
 	ReadOnly bool
-	// Failed, if set, is called when a write has failed so that the device takes no more (L6). It must not block.
+	// Failed, if set, is called when the device accepts no more writes because one has failed (L6).
+	// It must not block.
 	Failed func(error)
 }
 
@@ -45,31 +48,31 @@ type Device struct {
 	lock io.Closer
 	salt func() uint64
 
-	giving   sync.Mutex // held while segments are given up; before mu
+	giving   sync.Mutex // held while segments are removed; before mu
 	mu       sync.Mutex
 	queue    []*request        // guarded by mu
-	writing  bool              // somebody writes rounds; guarded by mu
+	writing  bool              // a goroutine writes rounds; guarded by mu
 	failed   error             // guarded by mu
-	segments []*segment        // oldest first, the last is written to; guarded by mu
-	groups   map[uint64]*Group // every group that has anything; guarded by mu
+	segments []*segment        // oldest first, the last is active; guarded by mu
+	groups   map[uint64]*Group // every group that has any record; guarded by mu
 	closed   bool              // guarded by mu
 	spares   []string          // guarded by mu
-	expect   int               // requests of the last round and those that waited then; guarded by mu
+	expect   int               // requests in the last round and those that waited for the next; guarded by mu
 	nextFile int               // names spares; guarded by mu
 
-	lastFrame   []byte // the last one that was found, and where; while the device is opened
+	lastFrame   []byte // the last frame found, and its position; while the device is opened
 	lastFrameAt int64
 
-	round  uint64 // of the next frame; the writer's
+	round  uint64 // of the next frame; only the writer uses it
 	head   [frameHead]byte
 	pieces [][]byte
 
-	kick chan struct{} // the cleaner has something to look at
+	kick chan struct{} // wakes the cleaner
 	stop chan struct{}
 	done sync.WaitGroup
 }
 
-// Open opens the device in o.Dir, creating it where there is none, and reads what it holds.
+// Open opens the device in o.Dir, creates it if it does not exist, and reads its contents.
 func Open(o Options) (*Device, error) {
 	d, err := openOn(osDisk{}, o)
 	if err == nil && !o.ReadOnly {
@@ -79,7 +82,7 @@ func Open(o Options) (*Device, error) {
 	return d, err
 }
 
-// openOn is Open on a disk, without the cleaner.
+// openOn is Open on the given disk, without the cleaner.
 func openOn(disk disk, o Options) (*Device, error) {
 	if o.Dir == "" {
 		return nil, errors.New("raftlog: Dir is required")
@@ -90,7 +93,10 @@ func openOn(disk disk, o Options) (*Device, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	d := &Device{opts: o, disk: disk, salt: randomSalt, groups: map[uint64]*Group{}, kick: make(chan struct{}, 1), stop: make(chan struct{})}
+	d := &Device{
+		opts: o, disk: disk, salt: randomSalt, groups: map[uint64]*Group{}, kick: make(chan struct{}, 1),
+		stop: make(chan struct{}),
+	}
 	if err := d.open(); err != nil {
 		d.closeFiles()
 		return nil, fmt.Errorf("log device %s: %w", o.Dir, err)
@@ -129,17 +135,21 @@ func (d *Device) open() error {
 	return nil
 }
 
-// addSegment begins a segment of at least size bytes. Called by the writer or before there is one.
+// addSegment begins a segment of at least size bytes. Only the writer calls it, or openOn before
+// there is a writer.
 func (d *Device) addSegment(number uint64, size int64) error {
 	spare := ""
 	if size == d.opts.SegmentSize {
 		d.mu.Lock()
-		if n := len(d.spares); n > 0 { // removed from the list even if it fails: then it is looked at again at the next start
+		// The file leaves the list even if it cannot be used: then the next start checks it again.
+		if n := len(d.spares); n > 0 {
 			spare, d.spares = d.spares[n-1], d.spares[:n-1]
 		}
 		d.mu.Unlock()
 	}
-	s, err := createSegment(d.disk, d.opts.Dir, segmentHeader{number: number, firstRound: d.round, salt: d.salt()}, size, spare)
+	s, err := createSegment(
+		d.disk, d.opts.Dir, segmentHeader{number: number, firstRound: d.round, salt: d.salt()}, size, spare,
+	)
 	if err != nil {
 		return err
 	}
@@ -149,7 +159,7 @@ func (d *Device) addSegment(number uint64, size int64) error {
 	return nil
 }
 
-// group gives the group of that number. Called with mu held or before the device is in use.
+// group returns the group with number id. The caller holds mu, or the device is not in use yet.
 func (d *Device) group(id uint64) *Group {
 	g := d.groups[id]
 	if g == nil {
@@ -159,7 +169,7 @@ func (d *Device) group(id uint64) *Group {
 	return g
 }
 
-// Group opens the log of group id, which may be open once only.
+// Group opens the log of group id. A log can be open only once.
 func (d *Device) Group(id uint64) (*Group, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,7 +184,7 @@ func (d *Device) Group(id uint64) (*Group, error) {
 	return g, nil
 }
 
-// Groups gives the numbers of all groups that have a log here, ascending.
+// Groups returns the numbers of all groups that have a log here, ascending.
 func (d *Device) Groups() []uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,7 +214,7 @@ func (d *Device) Forget(id uint64) error {
 	return g.submit()
 }
 
-// Close waits for what is being written and closes the files. Later calls fail.
+// Close waits for pending writes and closes the files. Later calls fail.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -219,7 +229,7 @@ func (d *Device) Close() error {
 	return d.closeFiles()
 }
 
-// drain waits until nobody writes; no request comes any more.
+// drain waits until the writer stops; no requests arrive any more.
 func (d *Device) drain() {
 	r := &request{batch: &batch{}, done: make(chan error, 1)}
 	d.mu.Lock()

@@ -50,7 +50,7 @@ func store(t testing.TB, g *Group, from, to uint64, data string) {
 	}
 }
 
-// check finds exactly the entries first to last, as store wrote them.
+// check expects exactly the entries first to last, as store wrote them.
 func check(t testing.TB, g *Group, first, last uint64, data string) {
 	t.Helper()
 	f, _ := g.FirstIndex()
@@ -79,7 +79,9 @@ func TestReopen(t *testing.T) {
 	a, b := openGroup(t, d, 1), openGroup(t, d, 2)
 	store(t, a, 1, 50, "a")
 	store(t, b, 900, 950, "b")
-	if err := errors.Join(a.SetUint64([]byte("term"), 7), a.Set([]byte("who"), []byte("n1")), a.SetUint64([]byte("term"), 8)); err != nil {
+	if err := errors.Join(
+		a.SetUint64([]byte("term"), 7), a.Set([]byte("who"), []byte("n1")), a.SetUint64([]byte("term"), 8),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -107,7 +109,8 @@ func TestReopen(t *testing.T) {
 
 func TestDeleteRange(t *testing.T) {
 	for _, c := range []struct{ lo, hi, first, last uint64 }{
-		{1, 10, 11, 30}, {5, 10, 11, 30}, {20, 30, 10, 19}, {20, 99, 10, 19}, {1, 30, 0, 0}, {10, 30, 0, 0}, {1, 9, 10, 30},
+		{1, 10, 11, 30}, {5, 10, 11, 30}, {20, 30, 10, 19}, {20, 99, 10, 19}, {1, 30, 0, 0}, {10, 30, 0, 0},
+		{1, 9, 10, 30},
 		{31, 40, 10, 30}, {12, 11, 10, 30}, {0, 10, 11, 30}, {30, 30, 10, 29}, {10, 10, 11, 30},
 	} {
 		d := openDevice(t, t.TempDir(), testSegment)
@@ -160,7 +163,7 @@ func TestLargeEntries(t *testing.T) {
 	}
 }
 
-// files gives the segment files, oldest first.
+// files returns the segment files, oldest first.
 func files(t testing.TB, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"+segmentSuffix))
@@ -171,7 +174,8 @@ func files(t testing.TB, dir string) []string {
 	return names
 }
 
-// TestSegmentsLeave writes many times the segments' size. An idle group that pins the first segment is moved.
+// TestSegmentsLeave writes many times the segments' size. An idle group that needs the first
+// segment is moved.
 func TestSegmentsLeave(t *testing.T) {
 	d := openDevice(t, t.TempDir(), testSegment)
 	idle, busy := openGroup(t, d, 1), openGroup(t, d, 2)
@@ -259,7 +263,8 @@ func TestConcurrentGroups(t *testing.T) {
 				last, _ := g.LastIndex()
 				var l raft.Log
 				i := last - uint64(rnd.Intn(60))
-				if err := g.GetLog(i, &l); err == nil && l.Index != i || err != nil && !errors.Is(err, raft.ErrLogNotFound) {
+				if err := g.GetLog(i, &l); err == nil && l.Index != i ||
+					err != nil && !errors.Is(err, raft.ErrLogNotFound) {
 					t.Errorf("entry %d: %v", i, err)
 				}
 			}
@@ -272,17 +277,21 @@ func TestConcurrentGroups(t *testing.T) {
 	}
 }
 
-// TestNoRoom: a call that finds no room leaves nothing behind, and the next one finds the device usable (L6).
+// TestNoRoom checks that a call that finds no room writes nothing, and that the device works for
+// the next one (L6).
 func TestNoRoom(t *testing.T) {
 	d := openDevice(t, t.TempDir(), testSegment)
 	g := openGroup(t, d, 1)
 	store(t, g, 1, 10, "x")
-	// A directory in the way of the next segment: it cannot be made.
+	// A directory has the name of the next segment, which therefore cannot be made.
 	next := segmentPath(d.opts.Dir, 2)
 	if err := os.Mkdir(next, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	logs := []*raft.Log{entry(11, 1, "small"), entry(12, 1, strings.Repeat("l", maxRequest)), entry(13, 1, strings.Repeat("l", maxRequest))}
+	logs := []*raft.Log{
+		entry(11, 1, "small"), entry(12, 1, strings.Repeat("l", maxRequest)),
+		entry(13, 1, strings.Repeat("l", maxRequest)),
+	}
 	if err := g.StoreLogs(logs); err == nil || errors.Is(err, ErrUnknown) {
 		t.Fatalf("got %v", err)
 	}
@@ -299,7 +308,7 @@ func TestNoRoom(t *testing.T) {
 	check(t, openGroup(t, d, 2), 0, 0, "")
 }
 
-// A call that would replace entries and finds no room leaves them.
+// TestNoRoomToReplace checks that a call that would replace entries and finds no room leaves them.
 func TestNoRoomToReplace(t *testing.T) {
 	d := openDevice(t, t.TempDir(), testSegment)
 	g := openGroup(t, d, 1)
@@ -321,7 +330,8 @@ func TestFailedWrites(t *testing.T) {
 	g := openGroup(t, d, 1)
 	store(t, g, 1, 10, "x")
 	seg := d.segments[0]
-	if err := d.writeFailed(seg, &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrUnknown) {
+	if err := d.writeFailed(seg, &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, syscall.ENOSPC) ||
+		errors.Is(err, ErrUnknown) {
 		t.Fatalf("no room: %v", err)
 	}
 	store(t, g, 11, 12, "x")
@@ -335,12 +345,13 @@ func TestFailedWrites(t *testing.T) {
 		t.Fatalf("after it: %v", err)
 	}
 	if told != 1 {
-		t.Fatalf("the owner was told %d times", told)
+		t.Fatalf("the owner was notified %d times", told)
 	}
 	check(t, openGroup(t, reopen(t, d), 1), 1, 12, "x")
 }
 
-// A device that is open for reading only has all entries, changes no file, and fails who would.
+// TestReadOnly checks that a read-only device has all entries, changes no file, and refuses
+// changes.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	d := openDevice(t, dir, testSegment)
@@ -379,7 +390,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// names gives the files of a directory, with their sizes and times.
+// names returns the files of a directory, with their sizes and times.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)

@@ -10,19 +10,20 @@ import (
 	"github.com/sherddb/sherd/internal/dirsync"
 )
 
-// disk is the file system as a device uses it. The tests have one that loses what was not synced and fails at
-// chosen steps.
+// disk is the file system as a device uses it. The tests have one that loses what was not synced
+// and fails at chosen steps.
 type disk interface {
-	// lock makes the directory, durably, and returns its lock; errInUse if another process holds it.
+	// lock makes the directory, durably, and returns its lock; errInUse if another process holds
+	// it.
 	lock(dir string) (io.Closer, error)
 	list(dir string) ([]string, error)
 	read(path string) ([]byte, error)
-	// create makes an empty file or empties the one that is there.
+	// create makes an empty file, or truncates an existing one.
 	create(path string) (file, error)
 	open(path string, readOnly bool) (file, error)
 	rename(from, to string) error
 	remove(path string) error
-	// syncDir returns when all files of the directory that were made, renamed or removed are so on disk.
+	// syncDir makes all files created, renamed or removed in the directory durable.
 	syncDir(dir string) error
 	// hasRoom reports whether n bytes are free.
 	hasRoom(dir string, n int64) bool
@@ -34,7 +35,7 @@ type file interface {
 	io.Closer
 	Name() string
 	size() (int64, error)
-	// reserve gives the file its length and its room on the disk, durably.
+	// reserve sets the file's length and allocates its blocks on the disk, durably.
 	reserve(size int64) error
 	// write writes pieces one after another at off and returns when they are on disk.
 	write(pieces [][]byte, off int64) error
@@ -42,7 +43,7 @@ type file interface {
 
 var errInUse = errors.New("in use by another process")
 
-// osDisk is the operating system's.
+// osDisk is the disk of the operating system.
 type osDisk struct{}
 
 type osFile struct{ *os.File }
@@ -112,12 +113,12 @@ func (f osFile) reserve(size int64) error {
 	if err := reserve(f.File, size); err != nil {
 		return err
 	}
-	return f.Sync() // the length must be there before syncing data alone may be relied on
+	return f.Sync() // the length must be on disk before a sync of the data alone is enough
 }
 
 func (f osFile) write(pieces [][]byte, off int64) error { return writeSynced(f.File, pieces, off) }
 
-// writeThenSync is writeSynced in two steps.
+// writeThenSync is writeSynced in two system calls.
 func writeThenSync(f *os.File, pieces [][]byte, off int64) error {
 	for _, p := range pieces {
 		if _, err := f.WriteAt(p, off); err != nil {

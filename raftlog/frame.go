@@ -39,21 +39,22 @@ func frameSum(salt uint64, head []byte) uint32 {
 	return crc32.Update(crc32.Checksum(s[:], castagnoli), castagnoli, head)
 }
 
-// frame is one frame as it was read.
+// frame is one frame as read from a segment.
 type frame struct {
 	round uint64
 	edits []edit
-	size  int // with its header, without what fills it up
+	size  int // with its header, without padding
 }
 
-// readFrame reads the frame that b begins with; false if there is no whole one.
+// readFrame reads the frame at the beginning of b; false if there is no whole one.
 func readFrame(b []byte, salt uint64) (f frame, ok bool) {
 	if len(b) < frameHead || binary.LittleEndian.Uint32(b) != frameMagic || b[4] != formatByte {
 		return f, false
 	}
 	f.round = binary.LittleEndian.Uint64(b[8:])
 	length, records := binary.LittleEndian.Uint32(b[16:]), binary.LittleEndian.Uint32(b[20:])
-	if uint64(length) > uint64(len(b)-frameHead) || uint64(records) > uint64(length)/recordHead || !bytes.Equal(b[5:8], []byte{0, 0, 0}) {
+	if uint64(length) > uint64(len(b)-frameHead) || uint64(records) > uint64(length)/recordHead ||
+		!bytes.Equal(b[5:8], []byte{0, 0, 0}) {
 		return f, false
 	}
 	sum := frameSum(salt, b[:24])
@@ -79,7 +80,8 @@ func readFrame(b []byte, salt uint64) (f frame, ok bool) {
 	return f, true
 }
 
-// laterFrame tells whether b holds, at a multiple of frameAlign, a whole frame of round at least from.
+// laterFrame reports whether b holds, at a multiple of frameAlign, a whole frame whose round is at
+// least from.
 func laterFrame(b []byte, salt, from uint64) bool {
 	for i := 0; i+frameHead <= len(b); i += frameAlign {
 		if binary.LittleEndian.Uint32(b[i:]) != frameMagic || binary.LittleEndian.Uint64(b[i+8:]) < from {
@@ -92,7 +94,7 @@ func laterFrame(b []byte, salt, from uint64) bool {
 	return false
 }
 
-// segmentHeader is what a segment file begins with.
+// segmentHeader is the header of a segment file.
 type segmentHeader struct{ number, firstRound, salt uint64 }
 
 func (h segmentHeader) encode() []byte {
@@ -111,5 +113,7 @@ func decodeSegmentHeader(b []byte) (h segmentHeader, ok bool) {
 		crc32.Checksum(b[:52], castagnoli) != binary.LittleEndian.Uint32(b[52:]) {
 		return h, false
 	}
-	return segmentHeader{binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:])}, true
+	return segmentHeader{
+		binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:]),
+	}, true
 }

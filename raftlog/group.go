@@ -22,9 +22,9 @@ type Group struct {
 	x  index // guarded by mu
 }
 
-// Close ends the use of the group; its log stays.
+// Close closes the group; its log stays.
 func (g *Group) Close() error {
-	g.order.Lock() // a call under way ends first
+	g.order.Lock() // waits for a call under way
 	defer g.order.Unlock()
 	g.d.mu.Lock()
 	defer g.d.mu.Unlock()
@@ -41,7 +41,7 @@ func (g *Group) empty() bool {
 	return len(g.x.places) == 0 && len(g.x.values) == 0
 }
 
-// submit puts g.next on disk and empties it. Called with order held.
+// submit puts g.next on disk and empties it. The caller holds order.
 func (g *Group) submit() error {
 	defer g.next.reset()
 	if g.done == nil {
@@ -50,13 +50,13 @@ func (g *Group) submit() error {
 	return g.d.submit(&request{batch: &g.next, g: g, done: g.done})
 }
 
-// publish makes the changes of records that are on disk.
+// publish applies records that are on disk to the index.
 func (g *Group) publish(edits []edit, seg *segment, base uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i := range edits {
 		if err := g.x.apply(&edits[i], seg, base); err != nil {
-			panic("raftlog: " + err.Error()) // StoreLogs has looked at the numbers
+			panic("raftlog: " + err.Error()) // StoreLogs has checked the numbers
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (g *Group) GetLog(i uint64, l *raft.Log) error {
 		g.mu.RUnlock()
 		return raft.ErrLogNotFound
 	}
-	p.seg.use.RLock() // before the entry can leave the index, after which the file may be used again
+	p.seg.use.RLock() // before the entry can leave the index, after which the file may be reused
 	g.mu.RUnlock()
 	defer p.seg.use.RUnlock()
 	b, err := p.seg.read(p)
@@ -108,8 +108,9 @@ func (g *Group) GetLog(i uint64, l *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (g *Group) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs implements raft.LogStore. Entries at or behind the first of logs are replaced. A failed call leaves nothing of
-// its own behind, or is ErrUnknown; unless a part of logs was written before it failed, what it would have replaced stays.
+// StoreLogs implements raft.LogStore. Entries at or after the index of logs[0] are replaced. A
+// failed call leaves none of its entries in the log, or returns ErrUnknown. If it failed before any
+// of logs was written, the entries that it would have replaced stay.
 func (g *Group) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -139,7 +140,7 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// encode adds entries up to the size of a request to g.next and gives their number.
+// encode adds entries up to the size of a request to g.next and returns their number.
 func (g *Group) encode(logs []*raft.Log) (n int, err error) {
 	for n < len(logs) && (n == 0 || g.next.size+len(logs[n].Data) <= maxRequest) {
 		if len(logs[n].Data)+len(logs[n].Extensions) > maxRecord-1024 {
@@ -169,7 +170,8 @@ func (g *Group) takeBack(i uint64, err error) error {
 func (g *Group) checkNext(logs []*raft.Log) error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	if n := len(g.x.places); n > 0 && (logs[0].Index < g.x.first || logs[0].Index > g.x.last()+1) || logs[0].Index == 0 {
+	if n := len(g.x.places); n > 0 && (logs[0].Index < g.x.first || logs[0].Index > g.x.last()+1) ||
+		logs[0].Index == 0 {
 		return fmt.Errorf("log of group %d: entry %d cannot follow %d", g.id, logs[0].Index, g.x.last())
 	}
 	for i, l := range logs[1:] {
@@ -210,7 +212,7 @@ func (g *Group) Set(key, val []byte) error {
 	return g.submit()
 }
 
-// Get implements raft.StableStore; nil where there is nothing.
+// Get implements raft.StableStore; it returns nil if the key has no value.
 func (g *Group) Get(key []byte) ([]byte, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -226,7 +228,7 @@ func (g *Group) SetUint64(key []byte, val uint64) error {
 	return g.Set(key, binary.BigEndian.AppendUint64(nil, val))
 }
 
-// GetUint64 implements raft.StableStore; 0 where there is nothing.
+// GetUint64 implements raft.StableStore; it returns 0 if the key has no value.
 func (g *Group) GetUint64(key []byte) (uint64, error) {
 	b, err := g.Get(key)
 	if err != nil || len(b) == 0 {

@@ -2,21 +2,21 @@ package raftlog
 
 import "fmt"
 
-// place is where an entry lies.
+// place is the position of an entry.
 type place struct {
 	seg       *segment
 	off, size uint32
 }
 
-// index knows a group's entries by their number. While a log is replayed entries may be missing: those that were appended
-// again when their segment was emptied come later.
+// index finds a group's entries by their index. Entries may be missing while a log is replayed: if
+// their segment was emptied, they were appended again and come later.
 type index struct {
 	first  uint64  // of places[0]
 	places []place // a nil segment: missing
 	values map[string]value
 }
 
-// value is one of the stable store.
+// value is a value of the stable store.
 type value struct {
 	bytes []byte
 	seg   *segment
@@ -32,7 +32,7 @@ func (x *index) get(i uint64) (place, bool) {
 	return p, p.seg != nil
 }
 
-// maxGap bounds what a replay believes: no group has more entries in its log.
+// maxGap bounds the gap that a replay accepts: no group has more entries in its log.
 const maxGap = 1 << 26
 
 func (x *index) put(i uint64, p place) error {
@@ -71,7 +71,7 @@ func (p *place) release() {
 	}
 }
 
-// dropSuffix forgets entry i and all behind it.
+// dropSuffix removes entry i and all after it.
 func (x *index) dropSuffix(i uint64) {
 	for len(x.places) > 0 && x.last() >= i {
 		n := len(x.places) - 1
@@ -80,7 +80,7 @@ func (x *index) dropSuffix(i uint64) {
 	}
 }
 
-// dropPrefix forgets entry i and all before it.
+// dropPrefix removes entry i and all before it.
 func (x *index) dropPrefix(i uint64) {
 	n := 0
 	for n < len(x.places) && x.first+uint64(n) <= i {
@@ -104,7 +104,7 @@ func (x *index) set(key, v []byte, seg *segment) {
 
 func (v *value) weight(key int) int64 { return int64(recordHead + key + len(v.bytes)) }
 
-// clear forgets everything.
+// clear removes everything.
 func (x *index) clear() {
 	x.dropSuffix(0)
 	for k, v := range x.values {
@@ -113,7 +113,7 @@ func (x *index) clear() {
 	*x = index{values: map[string]value{}}
 }
 
-// apply makes the change of one record that lies in seg behind base.
+// apply makes the change of one record of seg, whose offset is relative to base.
 func (x *index) apply(e *edit, seg *segment, base uint32) error {
 	switch e.kind {
 	case kindAppend:
@@ -130,8 +130,8 @@ func (x *index) apply(e *edit, seg *segment, base uint32) error {
 	return nil
 }
 
-// settle checks, after a replay, that nothing is missing.
-func (x *index) settle() error {
+// checkComplete reports an entry that is still missing after a replay.
+func (x *index) checkComplete() error {
 	for i, p := range x.places {
 		if p.seg == nil {
 			return fmt.Errorf("entry %d is missing", x.first+uint64(i))

@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// leave makes a directory of three segments, entries 1 to last in group 1 of which the first segment's are
-// deleted, and returns it.
+// leave makes a directory of three segments with entries 1 to last in group 1, and deletes those of
+// the first segment. It returns the directory.
 func leave(t *testing.T) (dir string, last uint64) {
 	t.Helper()
 	d := openDevice(t, t.TempDir(), testSegment)
@@ -48,9 +48,9 @@ func editFile(t *testing.T, path string, change func([]byte)) {
 	}
 }
 
-// TestGivenUpWithoutHeader: releases before L7 wiped the header of a segment before its new name was on disk. A
-// power loss left it as the first one of the sequence. Nothing is alive in it. A sector of zeros there is
-// damage.
+// TestGivenUpWithoutHeader: releases before L7 wiped the header of a segment before its new name
+// was on disk. A power loss left it as the first one of the sequence. Nothing in it is needed. If
+// only its first sector is zeros, it is damaged.
 func TestGivenUpWithoutHeader(t *testing.T) {
 	for _, c := range []struct {
 		zeros  int
@@ -79,8 +79,9 @@ func TestGivenUpWithoutHeader(t *testing.T) {
 	}
 }
 
-// TestSegmentThatCouldNotBeBegun: releases before L7 left the header of a segment that could not be begun, and
-// went on in the one before. It is of no use then; one that holds a round is not removed.
+// TestSegmentThatCouldNotBeBegun: releases before L7 left the header of a segment that could not be
+// begun, and continued in the one before. It is of no use then; one that holds a round is not
+// removed.
 func TestSegmentThatCouldNotBeBegun(t *testing.T) {
 	d := openDevice(t, t.TempDir(), testSegment)
 	g := openGroup(t, d, 1)
@@ -116,14 +117,15 @@ func TestSegmentThatCouldNotBeBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.f.Close()
-	if _, err := Open(d.opts); !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(err.Error(), "are in 000000000002.log too") {
+	if _, err := Open(d.opts); !pgerr.Is(err, pgerr.DataCorrupted) ||
+		!strings.Contains(err.Error(), "are in 000000000002.log too") {
 		t.Fatal(err)
 	}
 }
 
-// TestSpareHoldsSegment: a spare file with frames of the next segment is refused and kept, and when it is
-// renamed as the hint says, the entries are there. One with an earlier segment's header is of no use, whatever
-// is in it.
+// TestSpareHoldsSegment: a spare file with frames of the next segment is refused and kept. When it
+// is renamed as the hint says, the entries are there. A spare file with an earlier segment's header
+// is of no use, with any content.
 func TestSpareHoldsSegment(t *testing.T) {
 	dir, last := leave(t)
 	spare := filepath.Join(dir, sparePrefix+"1")
@@ -136,14 +138,15 @@ func TestSpareHoldsSegment(t *testing.T) {
 		_, err := Open(opts)
 		want := "Rename it to 000000000003.log."
 		e := pgerr.From(err)
-		if !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(e.Hint, want) || !strings.Contains(e.Message, spare) {
+		if !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(e.Hint, want) ||
+			!strings.Contains(e.Message, spare) {
 			t.Fatalf("read only %v: %v, %q", readOnly, err, e.Hint)
 		}
 	}
 	if err := os.Rename(spare, segmentPath(dir, 3)); err != nil {
 		t.Fatal(err)
 	}
-	// What retire has left before the header was wiped.
+	// What retire leaves before it wipes the header.
 	if err := os.Rename(segmentPath(dir, 1), spare); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +157,8 @@ func TestSpareHoldsSegment(t *testing.T) {
 	}
 }
 
-// TestLostHeader: a last segment whose first sector was lost is damaged, not taken for one that was not begun.
+// TestLostHeader: a last segment whose first sector was lost is damaged, not a file in which no
+// segment was begun.
 func TestLostHeader(t *testing.T) {
 	dir, _ := leave(t)
 	for _, zeros := range []int{segmentHead, 512} {

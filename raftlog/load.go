@@ -40,7 +40,7 @@ func (d *Device) load() error {
 		}
 	}
 	for id, g := range d.groups {
-		if err := g.x.settle(); err != nil {
+		if err := g.x.checkComplete(); err != nil {
 			return pgerr.New(pgerr.DataCorrupted, "the log in %s is damaged: group %d: %v", d.opts.Dir, id, err)
 		}
 		if g.empty() {
@@ -50,11 +50,11 @@ func (d *Device) load() error {
 	return nil
 }
 
-// secure puts on disk what was found (L3). The header and the last frame of the last segment are written once
-// more: their write may have failed in a process before this one. The page cache still holds such pages then,
-// and takes them for written, so that a sync alone would return without an error. All frames before were synced
-// before the last one was begun (L1). Files that were made or renamed right before a process ended may have
-// their names in memory only.
+// secure puts on disk what was found (L3). It writes the header and the last frame of the last
+// segment once more: a previous process may have failed to write them. The page cache then still
+// holds such pages and considers them written, so a sync alone would succeed. All earlier frames
+// were synced before the last one was begun (L1). The directory is synced because files that were
+// created or renamed right before a process ended may have their names in memory only.
 func (d *Device) secure() error {
 	if n := len(d.segments); n > 0 {
 		s := d.segments[n-1]
@@ -83,7 +83,7 @@ func (d *Device) loadSegments(numbers []uint64) error {
 	return nil
 }
 
-// loadSegment reads segment n. One that holds no log is removed (unused).
+// loadSegment reads segment n. If it holds no log, it is removed (unused).
 func (d *Device) loadSegment(n uint64, last bool) error {
 	path := segmentPath(d.opts.Dir, n)
 	b, err := d.disk.read(path)
@@ -114,16 +114,18 @@ func (d *Device) loadSegment(n uint64, last bool) error {
 	return d.replay(s, b)
 }
 
-// unused reports whether the file in the place of segment n, with content b, holds nothing of the log:
+// unused reports whether the file of segment n, with content b, holds nothing of the log. There are
+// three cases:
 //
-//   - the last one has no header, or the header of a segment that was given up: it was made, or made of a spare
-//     file, and not begun. What follows the header's place then is zeros or frames of earlier rounds. Anything
-//     else is a segment whose header was lost;
-//   - the last one has a header but no frame, and the segment before it has the round that it was to begin with:
-//     beginning it failed after its header was written, and smaller rounds went on in the one before;
-//   - one before all others has a wiped header in front of its first frame: it was given up, with nothing alive in
-//     it, and a power loss undid its renaming. Releases before L7 left this. Damage takes whole sectors, and the
-//     frame with the header.
+//   - The last segment has no header, or the header of a retired segment: the file was created, or
+//     made of a spare file, and no segment was begun in it. Zeros or frames of earlier rounds then
+//     follow the header. Anything else is a segment whose header was lost.
+//   - The last segment has a header but no frame, and the segment before it has the round that this
+//     one was to begin with: it failed after its header was written, and smaller rounds were
+//     written to the one before.
+//   - A segment before all others has a wiped header in front of its first frame: it was retired
+//     because nothing in it was needed, and a power loss undid its renaming. Releases before L7
+//     left such files. Damage destroys whole sectors, and so the frame together with the header.
 func (d *Device) unused(n uint64, b []byte, last bool) bool {
 	h, ok := decodeSegmentHeader(b)
 	if ok && h.number == n {
@@ -137,11 +139,11 @@ func (d *Device) unused(n uint64, b []byte, last bool) bool {
 	return wiped && begun && len(d.segments) == 0
 }
 
-// frames is the part of a segment's file behind its header.
+// frames returns the part of a segment's file after its header.
 func frames(b []byte) []byte { return b[min(align(segmentHead), int64(len(b))):] }
 
-// firstFrame returns the round in the header of the first frame of a segment's file. Without the salt it cannot
-// be checked further.
+// firstFrame returns the round in the header of the first frame of a segment's file. It cannot
+// check the frame further because it does not know the salt.
 func firstFrame(b []byte) (round uint64, ok bool) {
 	b = frames(b)
 	if len(b) < frameHead || binary.LittleEndian.Uint32(b) != frameMagic || b[4] != formatByte || !allZero(b[5:8]) {
@@ -150,7 +152,7 @@ func firstFrame(b []byte) (round uint64, ok bool) {
 	return binary.LittleEndian.Uint64(b[8:]), true
 }
 
-// remove removes a file that holds nothing; secure syncs the directory.
+// remove removes a file that holds nothing of the log; secure syncs the directory.
 func (d *Device) remove(path string) error {
 	if d.opts.ReadOnly {
 		return nil
@@ -158,7 +160,7 @@ func (d *Device) remove(path string) error {
 	return d.disk.remove(path)
 }
 
-// replay applies the frames of s, and leaves s.end and d.round behind the last.
+// replay applies the frames of s, and leaves s.end and d.round after the last one.
 func (d *Device) replay(s *segment, b []byte) error {
 	d.lastFrame = nil
 	for {
@@ -176,21 +178,22 @@ func (d *Device) replay(s *segment, b []byte) error {
 		s.end = align(s.end + int64(f.size))
 		d.round++
 	}
-	// A torn frame is of this round, and none of the next was begun before it was whole (L2).
+	// A torn frame has this round, and no frame of the next round was begun before it was whole
+	// (L2).
 	if laterFrame(b[min(s.end, int64(len(b))):], s.salt, d.round+1) {
 		return damaged(s.path(), "round %d at %d is malformed, and later ones follow it", d.round, s.end)
 	}
 	return nil
 }
 
-// loadSpare takes over a spare file if it is of use.
+// loadSpare adds a spare file to the list if it can be used, and removes it otherwise.
 func (d *Device) loadSpare(path string) error {
 	f, err := d.disk.open(path, true)
 	if err != nil {
 		return err
 	}
 	b := make([]byte, segmentHead)
-	_, rerr := f.ReadAt(b, 0) // one that is too short is of no use
+	_, rerr := f.ReadAt(b, 0) // a file that is too short is of no use
 	size, err := f.size()
 	f.Close()
 	if err != nil {
@@ -211,9 +214,9 @@ func (d *Device) loadSpare(path string) error {
 	return d.remove(path)
 }
 
-// checkSpare refuses a spare file with entries that may have been acknowledged: those of a segment that was not
-// given up. Its renaming to that segment's name has been undone by a power loss. Releases before L3 spoke of
-// names could go on after a kill without syncing it.
+// checkSpare refuses a spare file with entries that may have been acknowledged, because their
+// segment was not retired: a power loss has undone the renaming of the spare file to that segment.
+// Releases whose L3 did not include names could go on after a kill without syncing that renaming.
 func (d *Device) checkSpare(path string, h segmentHeader) error {
 	if len(d.segments) > 0 && h.number < d.segments[0].number {
 		return nil
@@ -223,9 +226,11 @@ func (d *Device) checkSpare(path string, h segmentHeader) error {
 		return err
 	}
 	if !laterFrame(frames(b), h.salt, 0) {
-		return nil // it was not begun
+		return nil // the segment was not begun
 	}
-	refused := pgerr.New(pgerr.DataCorrupted, "log file %s holds entries of segment %d, which is missing", path, h.number)
+	refused := pgerr.New(
+		pgerr.DataCorrupted, "log file %s holds entries of segment %d, which is missing", path, h.number,
+	)
 	if n := len(d.segments); n > 0 && h.number == d.segments[n-1].number+1 && h.firstRound == d.round {
 		name := filepath.Base(segmentPath(d.opts.Dir, h.number))
 		return refused.WithHint("A power loss has undone the renaming of this file. Rename it to %s.", name)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// logModel is what a group's log holds.
+// logModel is the content of a group's log.
 type logModel struct {
 	first, last uint64
 	data        map[uint64]string
@@ -37,7 +37,7 @@ type call struct {
 	effect func(*logModel)
 }
 
-// simNode is a process with a device, and what its device has acknowledged.
+// simNode is a process with a device, and what that device has acknowledged.
 type simNode struct {
 	t       *testing.T
 	what    string
@@ -45,15 +45,16 @@ type simNode struct {
 	d       *Device
 	groups  map[uint64]*Group
 	acked   map[uint64]logModel
-	pending *call // one whose outcome is not known
+	pending *call // a call with unknown outcome
 }
 
 var simGroups = []uint64{1, 2}
 
 const simSegment = 4 << 10
 
-// start opens the device. It must hold what was acknowledged, with or without the call whose outcome was not
-// known; what it says is acknowledged from then on. False: the fault that is planned has kept it from opening.
+// start opens the device. The device must hold what was acknowledged, with or without the call of
+// unknown outcome; what it holds counts as acknowledged from then on. start returns false if the
+// planned fault kept it from opening.
 func (n *simNode) start(disk *simDisk) bool {
 	n.t.Helper()
 	n.disk = disk
@@ -113,7 +114,7 @@ func (n *simNode) read(id uint64) (l logModel) {
 	return l
 }
 
-// copyOf is a node that knows what n knows.
+// copyOf returns a node with the expectations of n.
 func (n *simNode) copyOf(what string) *simNode {
 	acked := map[uint64]logModel{}
 	for id, l := range n.acked {
@@ -136,7 +137,7 @@ func (n *simNode) call(c call) {
 	}
 }
 
-// add appends an entry of some bytes; term is its content's first part.
+// add appends an entry of size bytes; its content begins with the term.
 func (n *simNode) add(group uint64, size int) {
 	i := n.acked[group].last + 1
 	data := fmt.Sprint(n.d.round, strings.Repeat("x", size))
@@ -164,7 +165,7 @@ func (n *simNode) setTerm(group, term uint64) {
 	n.call(call{group, do, func(l *logModel) { l.term = term }})
 }
 
-// clean does what the cleaner does when it is woken. What fails is tried again then.
+// clean does what the cleaner does when it is woken. It tries again what failed before.
 func (n *simNode) clean() {
 	if n.pending == nil {
 		n.d.giveUp()
@@ -172,7 +173,8 @@ func (n *simNode) clean() {
 	}
 }
 
-// work has segments begun with and without spare files, a large one too; given up, emptied and used again.
+// work makes the device begin segments with and without spare files, and a large one, and retire,
+// empty and reuse them.
 func (n *simNode) work() {
 	n.setTerm(1, 1)
 	n.add(1, 200)
@@ -181,7 +183,7 @@ func (n *simNode) work() {
 	for range 3 {
 		n.add(2, 1200)
 	}
-	n.add(2, simSegment) // into one of its own
+	n.add(2, simSegment) // into its own segment
 	n.add(1, 100)
 	n.cut(2, 1)
 	n.clean()
@@ -193,7 +195,7 @@ func (n *simNode) work() {
 	}
 }
 
-// workOn is some of it, for a process that is started on what another has left.
+// workOn is a shorter work, for a process that starts on the disk of another.
 func (n *simNode) workOn() {
 	n.add(1, 50)
 	n.add(2, 1200)
@@ -207,14 +209,17 @@ func (n *simNode) workOn() {
 	n.add(1, 50)
 }
 
-// TestPowerLoss has each step of a device on its disk fail, be the last before a kill, or the last before a
-// power loss, which undoes what was not synced; and after that each step of the process that is started next.
-// What a device has acknowledged, or has reported after its start, is there at the next start, and there is one.
+// TestPowerLoss makes each step of a device on its disk fail, or be the last before a kill, or the
+// last before a power loss, which undoes what was not synced; and after that each step of the next
+// process. A device can be opened at the next start, and holds all that it has acknowledged or has
+// reported after its start.
 func TestPowerLoss(t *testing.T) {
 	for at := 1; ; at++ {
 		done := false
 		for _, f := range faults {
-			n := &simNode{t: t, what: fmt.Sprint("the first process was ", f, " step ", at), acked: map[uint64]logModel{}}
+			n := &simNode{
+				t: t, what: fmt.Sprint("the first process was ", f, " step ", at), acked: map[uint64]logModel{},
+			}
 			disk := newSimDisk()
 			disk.at, disk.fault = at, f
 			if n.start(disk) {
@@ -231,7 +236,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower starts the device on everything that a power loss may leave.
+// losePower starts the device on every disk that a power loss may leave.
 func (n *simNode) losePower() {
 	n.t.Helper()
 	for i, image := range n.disk.afterPowerLoss() {
@@ -242,7 +247,7 @@ func (n *simNode) losePower() {
 // goOn starts the next process after a kill, with a fault at each of its steps.
 func (n *simNode) goOn(first fault) {
 	n.t.Helper()
-	if first == killBefore { // as what was killed after the step before, but for syncs
+	if first == killBefore { // the same as a kill after the step before, except for syncs
 		return
 	}
 	for _, f := range []fault{killAfter, ioError} {

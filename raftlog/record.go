@@ -20,7 +20,8 @@ const (
 
 const (
 	recordHead = 8
-	// directData is the size from which an entry's data is written from where it lies and not copied.
+	// directData is the size from which an entry's data is written from the caller's memory and not
+	// copied.
 	directData = 16 << 10
 	maxRecord  = 1 << 30
 )
@@ -30,22 +31,22 @@ var (
 	errRecord  = errors.New("damaged record")
 )
 
-// edit is what a record does to a group's index.
+// edit is the change of a record to a group's index.
 type edit struct {
 	kind       recordKind
 	group      uint64
 	index      uint64
-	off, size  uint32 // of the whole record, from the frame's first
+	off, size  uint32 // of the whole record, from the beginning of the frame
 	key, value []byte
 }
 
-// batch is a sequence of encoded records. Large data is referred to, not copied.
+// batch is a sequence of encoded records. Large data is referenced, not copied.
 type batch struct {
-	parts [][]byte // in order; the last of them ends at len(buf)
+	parts [][]byte // in order; the last one ends at len(buf)
 	buf   []byte
 	cut   int // buf from here on is not in parts yet
 	size  int
-	crcs  []byte // of the records, as the frame's crc covers them
+	crcs  []byte // of the records, in the order in which the frame's crc covers them
 	edits []edit
 }
 
@@ -58,7 +59,7 @@ func (b *batch) reset() {
 	b.parts, b.buf, b.cut, b.size, b.crcs, b.edits = b.parts[:0], b.buf[:0], 0, 0, b.crcs[:0], b.edits[:0]
 }
 
-// begin starts a record and gives where its body begins in buf.
+// begin starts a record and returns where its body begins in buf.
 func (b *batch) begin(kind recordKind, group uint64) int {
 	b.buf = append(b.buf, 0, 0, 0, 0, 0, 0, 0, 0, byte(kind))
 	body := len(b.buf) - 1
@@ -66,7 +67,7 @@ func (b *batch) begin(kind recordKind, group uint64) int {
 	return body
 }
 
-// end closes the record begun at body, with data behind what buf has of it.
+// end closes the record begun at body; data follows what buf has of it.
 func (b *batch) end(body int, data []byte, e edit) {
 	n := len(b.buf) - body
 	sum := crc32.Update(crc32.Checksum(b.buf[body:], castagnoli), castagnoli, data)
@@ -84,9 +85,10 @@ func (b *batch) end(body int, data []byte, e edit) {
 	b.edits = append(b.edits, e)
 }
 
-// pieces gives what is to be written.
+// pieces returns the bytes to write.
 func (b *batch) pieces(to [][]byte) [][]byte {
-	// buf may have moved since a part was cut from it; the old memory holds the same bytes.
+	// buf may have been reallocated since a part was cut from it; the old memory holds the same
+	// bytes.
 	to = append(to, b.parts...)
 	if b.cut < len(b.buf) {
 		to = append(to, b.buf[b.cut:])
@@ -110,11 +112,13 @@ func (b *batch) append(group uint64, l *raft.Log) error {
 	return nil
 }
 
-// again adds an append record as it was read from a segment.
+// again adds an append record in the form read from a segment.
 func (b *batch) again(group, index uint64, record []byte) {
 	b.buf = append(b.buf, record...)
 	b.crcs = append(b.crcs, record[4:8]...)
-	b.edits = append(b.edits, edit{kind: kindAppend, group: group, index: index, off: uint32(b.size), size: uint32(len(record))})
+	b.edits = append(
+		b.edits, edit{kind: kindAppend, group: group, index: index, off: uint32(b.size), size: uint32(len(record))},
+	)
 	b.size += len(record)
 }
 
@@ -136,7 +140,7 @@ func (b *batch) forget(group uint64) {
 	b.end(b.begin(kindForget, group), nil, edit{kind: kindForget, group: group})
 }
 
-// splitRecord gives the body of the record that b begins with, and the record's crc and size.
+// splitRecord returns the body of the record at the beginning of b, and the record's crc and size.
 func splitRecord(b []byte) (body []byte, sum uint32, size int, err error) {
 	if len(b) < recordHead {
 		return nil, 0, 0, errRecord
@@ -153,7 +157,8 @@ func splitRecord(b []byte) (body []byte, sum uint32, size int, err error) {
 	return body, sum, recordHead + int(n), nil
 }
 
-// decodeEdit reads a record's body; of an append it looks at the index alone. The slices are body's.
+// decodeEdit reads a record's body; of an append it reads only the index. The slices share body's
+// memory.
 func decodeEdit(body []byte) (e edit, err error) {
 	r := reader{b: body}
 	e.kind = recordKind(r.byte())
@@ -176,7 +181,7 @@ func decodeEdit(body []byte) (e edit, err error) {
 	return e, nil
 }
 
-// decodeEntry reads the body of an append record into l. Data and Extensions are body's.
+// decodeEntry reads the body of an append record into l. Data and Extensions share body's memory.
 func decodeEntry(body []byte, l *raft.Log) error {
 	r := reader{b: body}
 	kind := recordKind(r.byte())
@@ -199,7 +204,7 @@ func nonEmpty(b []byte) []byte {
 	return b[:len(b):len(b)]
 }
 
-// reader takes fields off b; bad once one was not there.
+// reader takes fields off b; bad is set once a field is missing.
 type reader struct {
 	b   []byte
 	bad bool

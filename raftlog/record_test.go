@@ -17,15 +17,19 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 func entry(i, term uint64, data string) *raft.Log {
-	return &raft.Log{Index: i, Term: term, Data: nonEmpty([]byte(data)), AppendedAt: time.Date(2026, 11, 21, 8, 0, 0, int(i), time.UTC)}
+	return &raft.Log{
+		Index: i, Term: term, Data: nonEmpty([]byte(data)),
+		AppendedAt: time.Date(2026, 11, 21, 8, 0, 0, int(i), time.UTC),
+	}
 }
 
 func TestEntriesRoundTrip(t *testing.T) {
 	for name, l := range map[string]*raft.Log{
-		"plain":  entry(1, 1, "x"),
-		"empty":  entry(7, 2, ""),
-		"zero":   {Index: 1},
-		"all":    {Index: math.MaxUint64, Term: math.MaxUint64, Type: raft.LogConfiguration, Data: []byte{0}, Extensions: []byte("ext"), AppendedAt: time.Unix(1, 5).UTC()},
+		"plain": entry(1, 1, "x"),
+		"empty": entry(7, 2, ""),
+		"zero":  {Index: 1},
+		"all": {Index: math.MaxUint64, Term: math.MaxUint64, Type: raft.LogConfiguration, Data: []byte{0},
+			Extensions: []byte("ext"), AppendedAt: time.Unix(1, 5).UTC()},
 		"direct": entry(3, 1, string(bytes.Repeat([]byte("d"), directData+1))),
 		"zone":   {Index: 2, AppendedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))},
 	} {
@@ -68,7 +72,7 @@ func TestEntryHasNoOtherFields(t *testing.T) {
 	}
 }
 
-// TestGoldenFormat compares every byte of a segment with the file of format 1 (V1).
+// TestGoldenFormat compares every byte of a segment with the golden file of format 1.
 func TestGoldenFormat(t *testing.T) {
 	var b, c batch
 	if err := b.append(1, entry(5, 2, "five")); err != nil {

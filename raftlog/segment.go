@@ -15,10 +15,10 @@ type segment struct {
 	segmentHeader
 	f    file
 	size int64        // of the file
-	end  int64        // where the next frame goes; the writer's
+	end  int64        // position of the next frame; only the writer uses it
 	live atomic.Int64 // bytes of records that are still needed
 
-	use sync.RWMutex // held for reading while an entry is read, for writing while the file is given up
+	use sync.RWMutex // held for reading while an entry is read, for writing while the file is retired
 }
 
 const (
@@ -30,7 +30,7 @@ func segmentPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%012d%s", number, segmentSuffix))
 }
 
-// segmentNumber gives the number in a segment's file name.
+// segmentNumber returns the number in a segment's file name.
 func segmentNumber(name string) (uint64, bool) {
 	digits, ok := strings.CutSuffix(name, segmentSuffix)
 	if !ok {
@@ -40,9 +40,9 @@ func segmentNumber(name string) (uint64, bool) {
 	return n, err == nil && len(digits) == 12
 }
 
-// createSegment makes the segment's file, from a spare one if a path is given, and puts its header on disk. A
-// file that could not be begun is removed: smaller requests may go on in the segment before, and the header
-// tells a round that is theirs then.
+// createSegment makes the segment's file, from a spare one if a path is given, and puts its header
+// on disk. If this fails it removes the file: smaller requests may still fit into the segment
+// before, and would get the round that the header names.
 func createSegment(disk disk, dir string, h segmentHeader, size int64, spare string) (s *segment, err error) {
 	path := segmentPath(dir, h.number)
 	if spare == "" {
@@ -58,7 +58,8 @@ func createSegment(disk disk, dir string, h segmentHeader, size int64, spare str
 			disk.remove(path) // if it comes back after a power loss, or cannot be removed, see loadSegment
 		}
 	}()
-	if spare == "" && size <= firstSegmentSize { // the others that find no spare file go without zeros
+	// All other segments without a spare file are not filled with zeros.
+	if spare == "" && size <= firstSegmentSize {
 		if err := fillZeros(disk, path, size, nil); err != nil {
 			return nil, err
 		}
@@ -77,7 +78,7 @@ func createSegment(disk disk, dir string, h segmentHeader, size int64, spare str
 	return &segment{segmentHeader: h, f: f, size: size, end: align(segmentHead)}, nil
 }
 
-// makeFile makes a file of zeros whose blocks are reserved. What cannot be made is removed.
+// makeFile makes a file of zeros whose blocks are reserved. If this fails it removes the file.
 func makeFile(disk disk, path string, size int64) error {
 	f, err := disk.create(path)
 	if err != nil {
@@ -93,8 +94,8 @@ func makeFile(disk disk, path string, size int64) error {
 	return err
 }
 
-// fillZeros writes all blocks of the file, in small portions, each synced: a large one would hold up the commits that share
-// the disk.
+// fillZeros writes all blocks of the file in small portions and syncs each: a large portion would
+// delay the commits that share the disk.
 func fillZeros(disk disk, path string, size int64, stop <-chan struct{}) error {
 	f, err := disk.open(path, false)
 	if err != nil {
@@ -117,7 +118,7 @@ func fillZeros(disk disk, path string, size int64, stop <-chan struct{}) error {
 
 func (s *segment) path() string { return s.f.Name() }
 
-// read gives the record at p; the caller holds s.use.
+// read returns the record at p; the caller holds s.use.
 func (s *segment) read(p place) ([]byte, error) {
 	b := make([]byte, p.size)
 	if _, err := s.f.ReadAt(b, int64(p.off)); err != nil {

@@ -10,26 +10,27 @@ import (
 	"syscall"
 )
 
-// simDisk is a disk in memory that keeps apart what a process sees and what a power loss leaves: names are lost
-// until their directory is synced, bytes until their write has returned. The step that a fault is planned for
-// fails or is the last of the process.
+// simDisk is a disk in memory that separates what a process sees from what a power loss leaves:
+// names are lost until their directory is synced, bytes until their write has returned. The step of
+// a planned fault fails or is the last of the process.
 type simDisk struct {
 	names   map[string]*simFile // as a process sees them
 	durable map[string]*simFile // after a power loss
-	pending []renaming          // between the two, in order: a journal keeps it
+	pending []renaming          // changes in names and not in durable, in the order of a journal
 	step    int
 	at      int // the step at which fault happens
 	fault   fault
 	dead    bool
 }
 
-// renaming makes to the name of file; empty names are those of a file that is made or removed.
+// renaming changes the name of file to to; an empty name stands for creation or removal.
 type renaming struct {
 	from, to string
 	file     *simFile
 }
 
-// simFile is a file's content in the page cache and on the disk, and the writes of which no sync has returned.
+// simFile is a file's content in the page cache and on the disk, and the writes that are not
+// synced.
 type simFile struct {
 	cache, disk []byte
 	dirty       []simWrite
@@ -40,7 +41,7 @@ type simWrite struct {
 	data []byte
 }
 
-// part is so many halves of it, in whole sectors: what lies in one is written or not.
+// part returns that many halves of the write, in whole sectors: a sector is written or not.
 func (w simWrite) part(halves int) []byte {
 	if halves == 2 {
 		return w.data
@@ -54,9 +55,10 @@ type fault int
 
 const (
 	killBefore fault = iota // the process dies before the step
-	killAfter               // the step is made, but for its sync
-	ioError                 // it fails; a write is in the page cache, which takes it for written, and not on the disk
-	noSpace                 // it fails; of a write one half is on the disk
+	killAfter               // after the step, which is made without its sync
+	// the step fails; the page cache holds a write and considers it written, but the disk does not
+	ioError
+	noSpace // the step fails; half of a write is on the disk
 )
 
 var faults = []fault{killBefore, killAfter, ioError, noSpace}
@@ -71,7 +73,7 @@ func newSimDisk() *simDisk {
 	return &simDisk{names: map[string]*simFile{}, durable: map[string]*simFile{}}
 }
 
-// begin counts a step. With act it is made, and then fails with err if that is not nil.
+// begin counts a step. If act is set the step is made, and then fails with err if that is not nil.
 func (d *simDisk) begin() (act bool, err error) {
 	if d.dead {
 		return false, errKilled
@@ -168,11 +170,11 @@ func (d *simDisk) syncDir(string) error {
 
 func (d *simDisk) hasRoom(string, int64) bool { return true }
 
-// afterKill is the disk as the next process finds it: nothing is lost but what runs.
+// afterKill returns the disk as the next process finds it: nothing on it is lost.
 func (d *simDisk) afterKill() *simDisk { return d.image(len(d.pending), true, 0) }
 
-// afterPowerLoss lists what the disk may hold then: a beginning of the name changes, and all, one half or none
-// of the bytes that were not synced.
+// afterPowerLoss lists what the disk may hold after a power loss: a prefix of the name changes, and
+// all, one half or none of the bytes that were not synced.
 func (d *simDisk) afterPowerLoss() (list []*simDisk) {
 	dirty := false
 	for _, f := range d.names {
@@ -187,8 +189,8 @@ func (d *simDisk) afterPowerLoss() (list []*simDisk) {
 	return list
 }
 
-// image copies the disk with the first n changes of names and so many halves of the bytes that were not synced,
-// or with the page cache.
+// image copies the disk with the first n changes of names and halves halves of the bytes that were
+// not synced, or with the page cache.
 func (d *simDisk) image(n int, cache bool, halves int) *simDisk {
 	to, copies := newSimDisk(), map[*simFile]*simFile{}
 	file := func(f *simFile) *simFile {
@@ -200,7 +202,7 @@ func (d *simDisk) image(n int, cache bool, halves int) *simDisk {
 			c.cache, c.dirty = slices.Clone(f.cache), slices.Clone(f.dirty)
 		} else {
 			for _, w := range f.dirty {
-				n := len(w.part(halves)) // of what the page cache holds now
+				n := len(w.part(halves)) // of the current page cache
 				copy(c.disk[w.off:], f.cache[w.off:w.off+int64(n)])
 			}
 			c.cache = slices.Clone(c.disk)
@@ -252,7 +254,7 @@ func (h *simHandle) reserve(size int64) error {
 	if err == nil {
 		h.f.disk = append(h.f.disk, make([]byte, size-int64(len(h.f.disk)))...)
 	} else if act {
-		h.f.cache = h.f.cache[:0] // its length is not on the disk
+		h.f.cache = h.f.cache[:0] // the length is not on the disk
 	}
 	return err
 }

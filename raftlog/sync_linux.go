@@ -9,7 +9,8 @@ import (
 
 const maxPieces = 1024 // IOV_MAX
 
-// writeSynced writes pieces one after another at off and returns when they are on disk; one call does both where the system can.
+// writeSynced writes pieces one after another at off and returns when they are on disk. One system
+// call does both if the kernel supports it.
 func writeSynced(f *os.File, pieces [][]byte, off int64) error {
 	for len(pieces) > 0 {
 		n, err := unix.Pwritev2(int(f.Fd()), pieces[:min(len(pieces), maxPieces)], off, unix.RWF_DSYNC)
@@ -40,7 +41,7 @@ func syncData(f *os.File) error {
 	}
 }
 
-// reserve gives f its length and its room on the disk.
+// reserve sets the length of f and allocates its blocks on the disk.
 func reserve(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
@@ -52,7 +53,7 @@ func reserve(f *os.File, size int64) error {
 	return nil
 }
 
-// roomFor tells whether the disk has n bytes to spare.
+// roomFor reports whether the disk has n free bytes.
 func roomFor(dir string, n int64) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(dir, &st) == nil && int64(st.Bavail)*int64(st.Bsize) > n

@@ -15,12 +15,12 @@ type request struct {
 }
 
 const (
-	maxRound   = 4 << 20 // bytes of a round, but for a single request
-	maxRequest = 4 << 20 // bytes of a request, but for a single entry
+	maxRound   = 4 << 20 // bytes of a round, unless a single request is larger
+	maxRequest = 4 << 20 // bytes of a request, unless a single entry is larger
 )
 
-// submit writes r and returns when it is on disk (L1). Who finds the device idle writes its own round at once; what gathers
-// meanwhile is written by a goroutine until the queue is empty.
+// submit writes r and returns when it is on disk (L1). A caller that finds the device idle writes
+// its own round at once. A goroutine writes what gathers meanwhile, until the queue is empty.
 func (d *Device) submit(r *request) error {
 	d.mu.Lock()
 	if err := d.usable(); err != nil {
@@ -45,7 +45,7 @@ func (d *Device) submit(r *request) error {
 	return <-r.done
 }
 
-// usable is called with mu held.
+// usable reports why the device accepts no writes. The caller holds mu.
 func (d *Device) usable() error {
 	if d.closed {
 		return errClosed
@@ -66,7 +66,7 @@ func (d *Device) writeOn() {
 	}
 }
 
-// writeRound takes what the queue holds, up to maxRound, and answers it.
+// writeRound writes the queued requests, up to maxRound, and answers them.
 func (d *Device) writeRound() {
 	d.gather()
 	d.mu.Lock()
@@ -90,8 +90,8 @@ func (d *Device) writeRound() {
 	}
 }
 
-// gather lets the groups of the last round run, so that those that have more to write come into this one and need not wait
-// for the next.
+// gather lets the groups of the last round run, so that those with more to write join this round
+// and need not wait for the next.
 func (d *Device) gather() {
 	for range 12 {
 		d.mu.Lock()
@@ -104,7 +104,7 @@ func (d *Device) gather() {
 	}
 }
 
-// write puts the requests on disk as one frame and then makes their changes.
+// write puts the requests on disk as one frame and then applies their changes.
 func (d *Device) write(round []*request, size int) error {
 	seg, err := d.room(align(int64(frameHead + size)))
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *Device) write(round []*request, size int) error {
 	return nil
 }
 
-// room gives the segment that the next frame of n bytes goes to.
+// room returns the segment for the next frame of n bytes.
 func (d *Device) room(n int64) (*segment, error) {
 	d.mu.Lock()
 	seg := d.segments[len(d.segments)-1]
@@ -151,8 +151,8 @@ func (d *Device) room(n int64) (*segment, error) {
 	return d.room(n)
 }
 
-// writeFailed decides what a failed write means (L6). Where there was no room the frame's header is wiped out: then the
-// frame is not there for certain.
+// writeFailed decides what a failed write means (L6). If there was no room, it wipes the frame's
+// header: then the frame is certainly not on disk.
 func (d *Device) writeFailed(seg *segment, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		if seg.f.write([][]byte{make([]byte, frameHead)}, seg.end) == nil {
