@@ -71,6 +71,8 @@ type Config struct {
 	MinFree      int64         // bytes that must be free on the disk for clients to write, besides what merges may take; default 256 MiB
 	LogSegment   int           // bytes of a log file; default 16 MiB
 	LogEntries   uint64        // log entries between snapshots; default 8192
+	EndingWait   time.Duration // bound of the wait for a transaction that is committing, of a request that shall not wait; default 1 s
+	YieldTime    time.Duration // how long no transaction may begin at a leader that gives way while others end there; default 500 ms
 
 	stopped bool // see Stopped
 
@@ -114,6 +116,8 @@ func (c *Config) setDefaults() {
 	setDefault(&c.MinFree, defaultMinFree)
 	setDefault(&c.LogSegment, 16<<20)
 	setDefault(&c.LogEntries, 8192)
+	setDefault(&c.EndingWait, time.Second)
+	setDefault(&c.YieldTime, 500*time.Millisecond)
 }
 
 func setDefault[T comparable](p *T, v T) {

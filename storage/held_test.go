@@ -72,6 +72,9 @@ func (c *cluster) mustBeFree(r *Replica, key []byte) {
 	}
 }
 
+// patientEnds has what ends soon waited for, however slow the machine is.
+var patientEnds = func(c *Config) { c.EndingWait = patience }
+
 var slowRecovery = func(c *Config) { c.RecoverAfter, c.RecoverLive = time.Hour, time.Hour }
 
 func TestHeldTransaction(t *testing.T) {

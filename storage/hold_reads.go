@@ -263,7 +263,7 @@ func (t *Tx) readsToGuard(v *validation) ([]txn.Span, error) {
 
 // awaitWriters gives a moment to those who have staged in what g has read, and must not have 40001 for it.
 func (r *Replica) awaitWriters(ctx context.Context, g *heldReads) error {
-	deadline := time.Now().Add(endingWait)
+	deadline := time.Now().Add(r.cfg.EndingWait)
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()
 	for {

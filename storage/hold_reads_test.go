@@ -47,11 +47,9 @@ func (c *cluster) commitHeld(id txn.ID) {
 	}
 }
 
-// write stages and waits as a statement does.
-func (c *cluster) write(tx *Tx, key []byte, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
-	err := tx.LockNewest(ctx, key)
+// write stages as a statement does, and waits with ctx for those who have read there.
+func (c *cluster) write(ctx context.Context, tx *Tx, key []byte) error {
+	err := tx.LockNewest(testContext(c.t), key)
 	if err == nil {
 		err = tx.Put(key, []byte("new"))
 	}
@@ -61,9 +59,8 @@ func (c *cluster) write(tx *Tx, key []byte, wait time.Duration) error {
 	return err
 }
 
-const shortly, long = 30 * time.Millisecond, patience
-
-func isBlocked(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+// isBlocked reports whether a write with a canceled context would have waited.
+func isBlocked(err error) bool { return errors.Is(err, context.Canceled) }
 
 func mustConflict(t *testing.T, err error) {
 	t.Helper()
@@ -98,7 +95,7 @@ func TestRuleT8Held(t *testing.T) {
 					}
 					for _, n := range []int{1, 7} {
 						tx := c.rs[last].Tx(txn.NewID())
-						if err := c.write(tx, rowKey(n), shortly); !isBlocked(err) {
+						if err := c.write(canceled(), tx, rowKey(n)); !isBlocked(err) {
 							t.Fatalf("row %d can be written: %v", n, err)
 						}
 						// What it has staged all the same it may not commit.
@@ -106,15 +103,15 @@ func TestRuleT8Held(t *testing.T) {
 						mustConflict(t, err)
 					}
 					free := c.rs[last].Tx(txn.NewID())
-					if err := c.write(free, rowKey(3), long); err != nil {
+					if err := c.write(testContext(t), free, rowKey(3)); err != nil {
 						t.Fatal(err)
 					}
 					if _, err := free.Commit(testContext(t), txn.CommitRequest{}); err != nil {
 						t.Fatal(err)
 					}
-					tx, done := c.rs[last].Tx(txn.NewID()), make(chan error, 1)
-					go func() { done <- c.write(tx, rowKey(1), long) }()
-					for deadline := time.Now().Add(long); ; time.Sleep(time.Millisecond) {
+					tx, done, ctx := c.rs[last].Tx(txn.NewID()), make(chan error, 1), testContext(t)
+					go func() { done <- c.write(ctx, tx, rowKey(1)) }()
+					for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 						locks, _ := c.rs[last].Locks(100)
 						if slices.ContainsFunc(locks, func(l LockInfo) bool { return len(l.Blockers) == 1 && l.Blockers[0].ID == h.id }) {
 							break
@@ -151,8 +148,8 @@ func TestRuleT8Held(t *testing.T) {
 
 // TestHeldReadsAgainstOpenWriters: who has staged before, where a transaction that is to be held has read.
 func TestHeldReadsAgainstOpenWriters(t *testing.T) {
-	setup := func(t *testing.T) (*cluster, *serial) {
-		c := openCluster(t, tempDirs(t, 1), slowRecovery)
+	setup := func(t *testing.T, change ...func(*Config)) (*cluster, *serial) {
+		c := openCluster(t, tempDirs(t, 1), append(change, slowRecovery)...)
 		commitRow(t, c.rs[0], rowKey(1), "old")
 		commitRow(t, c.rs[0], rowKey(2), "old")
 		h := c.serial()
@@ -201,7 +198,7 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 	t.Run("one at a lower level that stays open", func(t *testing.T) {
 		c, h := setup(t)
 		w := c.rs[0].Tx(txn.NewID())
-		if err := c.write(w, rowKey(2), long); err != nil {
+		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)
 		}
 		mustConflict(t, h.hold("first"))
@@ -210,9 +207,9 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 		}
 	})
 	t.Run("one at a lower level that is rolled back soon", func(t *testing.T) {
-		c, h := setup(t)
+		c, h := setup(t, patientEnds)
 		w := c.rs[0].Tx(txn.NewID())
-		if err := c.write(w, rowKey(2), long); err != nil {
+		if err := c.write(testContext(t), w, rowKey(2)); err != nil {
 			t.Fatal(err)
 		}
 		go func() {
@@ -237,20 +234,20 @@ func TestHeldReadsAgainstOpenWriters(t *testing.T) {
 	t.Run("what was undone", func(t *testing.T) {
 		c, h := setup(t)
 		w := c.rs[0].Tx(txn.NewID())
-		if err := c.write(w, rowKey(102), long); err != nil {
+		if err := c.write(testContext(t), w, rowKey(102)); err != nil {
 			t.Fatal(err)
 		}
 		w.Rollback()
 		w = c.rs[0].Tx(txn.NewID())
 		other := append(RowPrefix(20001, 1, 1), "row"...)
-		if err := c.write(w, other, long); err != nil {
+		if err := c.write(testContext(t), w, other); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.hold("first"); err != nil {
 			t.Fatal(err)
 		}
 		mark := w.Mark()
-		if err := c.write(w, rowKey(50), shortly); !isBlocked(err) {
+		if err := c.write(canceled(), w, rowKey(50)); !isBlocked(err) {
 			t.Fatal(err)
 		}
 		w.RollbackTo(mark)
@@ -273,7 +270,7 @@ func TestHeldReadsByLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = c.crash(slowRecovery)
-	if err := c.write(c.rs[0].Tx(txn.NewID()), rowKey(5), shortly); !isBlocked(err) {
+	if err := c.write(canceled(), c.rs[0].Tx(txn.NewID()), rowKey(5)); !isBlocked(err) {
 		t.Fatal(err)
 	}
 	c.commitHeld(h.id)

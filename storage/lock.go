@@ -139,7 +139,7 @@ func (lt *lockTable) wait(ctx context.Context, s *lockStripe, w *lockWait) (*row
 	expired := error(errLockTimeout)
 	d := w.t.timeout()
 	if w.brief {
-		d, expired = endingWait, txn.ErrLocked
+		d, expired = w.t.r.cfg.EndingWait, txn.ErrLocked
 	}
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -183,9 +183,6 @@ func (lt *lockTable) end(s *lockStripe, w *lockWait, err error) {
 	w.done <- err
 	lt.settle(front, nil)
 }
-
-// endingWait bounds the wait for a transaction that is committing, of a request that shall not wait.
-const endingWait = time.Second
 
 var errLockTimeout = pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -361,17 +362,20 @@ func totalWaits(rs []*Replica) (n int) {
 	return n
 }
 
+// TestLockTimeoutLetsOthersPass: time passes when B and C wait, and not before.
 func TestLockTimeoutLetsOthersPass(t *testing.T) {
-	s := newLockScript(t)
-	s.step("A SHARE")
-	s.tx("B").SetLockTimeout(20 * time.Millisecond)
-	s.step("B UPDATE -> waits")
-	s.step("C SHARE -> waits")
-	if a := <-s.runs["B"]; !pgerr.Is(a.err, pgerr.LockNotAvailable) {
-		t.Fatal(a.err)
-	}
-	delete(s.runs, "B")
-	if got := s.granted("C"); got != "C" {
-		t.Fatal(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newLockScript(t)
+		s.step("A SHARE")
+		s.tx("B").SetLockTimeout(20 * time.Millisecond)
+		s.step("B UPDATE -> waits")
+		s.step("C SHARE -> waits")
+		if a := <-s.runs["B"]; !pgerr.Is(a.err, pgerr.LockNotAvailable) {
+			t.Fatal(a.err)
+		}
+		delete(s.runs, "B")
+		if got := s.granted("C"); got != "C" {
+			t.Fatal(got)
+		}
+	})
 }

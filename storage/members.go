@@ -84,10 +84,8 @@ func (r *Replica) Look() { r.group.Nudge() }
 // ErrInUse says that a replica leads on, since transactions have something here that would be lost with its term.
 var ErrInUse = errors.New("storage: transactions use the fragment")
 
-const (
-	yieldTime = 500 * time.Millisecond // how long nobody may begin here at a time, while those who have are waited for; a session may sit in one for hours
-	yieldLook = 2 * time.Millisecond
-)
+// yieldLook is how often a leader that gives way looks whether it is still in use.
+const yieldLook = 2 * time.Millisecond
 
 // yield lets nobody begin here, until after is called, and waits for a while until nothing is here that would be lost with this term; ErrInUse where
 // something stays. Who comes meanwhile is told that this is not the leader, and looks for who is, which is the next one some moments later. must says
@@ -98,7 +96,7 @@ func (r *Replica) yield(ctx context.Context, must bool) (after func(), err error
 		r.yielding.Add(-1)
 		r.leadOn()
 	}
-	ctx, cancel := context.WithTimeout(ctx, yieldTime)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.YieldTime) // a session may stay in a transaction for hours
 	defer cancel()
 	t := time.NewTicker(yieldLook)
 	defer t.Stop()

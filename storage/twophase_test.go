@@ -341,7 +341,7 @@ func TestStartSettlesAtOnce(t *testing.T) {
 // TestNoWaitAfterCommit: who was told of a commit finds the rows free, though the locks are cleared away later. An open transaction is not
 // waited for.
 func TestNoWaitAfterCommit(t *testing.T) {
-	c := openCluster(t, tempDirs(t, 3))
+	c := openCluster(t, tempDirs(t, 3), patientEnds)
 	ctx := testContext(t)
 	noWait := txn.LockRequest{Mode: txn.Update, T: txn.MaxTimestamp, NoWait: true, Ending: true}
 	for i := range 20 {
