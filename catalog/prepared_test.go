@@ -35,7 +35,7 @@ func TestPreparedChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, pgerr.New(pgerr.QueryCanceled, "enough"))
-		if _, err := c.Apply(short, tableChange(t, c, "orders")); !pgerr.Is(err, pgerr.QueryCanceled) {
+		if _, err := c.Apply(Answered(short), tableChange(t, c, "orders")); !pgerr.Is(err, pgerr.QueryCanceled) {
 			t.Fatal(err)
 		}
 		cancel()
