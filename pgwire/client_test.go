@@ -28,6 +28,12 @@ func connect(t testing.TB, addr string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return connectOn(t, nc)
+}
+
+// connectOn is connect over a connection that is open.
+func connectOn(t testing.TB, nc net.Conn) *client {
+	t.Helper()
 	t.Cleanup(func() { _ = nc.Close() })
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	c := &client{t: t, nc: nc, r: bufio.NewReader(nc)}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -118,12 +119,20 @@ func TestStartupTimeout(t *testing.T) {
 		}
 		_ = nc.Close()
 	}
-	cfg.StartupTimeout = 2 * time.Second // within which who says what is wanted has to be let in
-	_, addr = startServer(t, cfg)
-	c := connect(t, addr) // the limit is lifted afterwards
-	time.Sleep(cfg.StartupTimeout + 40*time.Millisecond)
-	c.query("select 1")
-	c.until('Z')
+}
+
+// The limit of start-up is lifted when a client has been let in.
+func TestStartupTimeoutIsLifted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := scriptConfig()
+		cfg.StartupTimeout = patience / 4
+		l := newPipes()
+		serveOn(t, cfg, l)
+		c := connectOn(t, l.dial())
+		time.Sleep(2 * cfg.StartupTimeout)
+		c.query("select 1")
+		c.until('Z')
+	})
 }
 
 // trickle gives its bytes in portions and counts what the reader asks memory for.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"testing"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -40,6 +41,12 @@ func startServer(t testing.TB, cfg Config) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveOn(t, cfg, l), l.Addr().String()
+}
+
+// serveOn serves cfg on a listener until the test ends.
+func serveOn(t testing.TB, cfg Config, l net.Listener) *Server {
+	t.Helper()
 	s := NewServer(cfg)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
@@ -49,8 +56,48 @@ func startServer(t testing.TB, cfg Config) (*Server, string) {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return s, l.Addr().String()
+	return s
 }
+
+// pipes listens for connections within the process: unlike those of a port they can be in a bubble of
+// testing/synctest.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- localConn{server}
+	return client
+}
+
+// localConn is the server's side of a pipe, whose client is on this machine.
+type localConn struct{ net.Conn }
+
+func (localConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// Accept implements net.Listener.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case nc := <-p.conns:
+		return nc, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
 func traceServer(t *testing.T) string {
 	_, addr := startServer(t, scriptConfig())
