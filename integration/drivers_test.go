@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,32 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// aptMu keeps tests from installing at the same time.
-var aptMu sync.Mutex
-
-// need makes sure that a command works, with Debian packages if need be. A machine on which that fails fails the test: it is never passed over.
-func need(t *testing.T, packages []string, probe ...string) {
-	t.Helper()
-	aptMu.Lock()
-	defer aptMu.Unlock()
-	if exec.Command(probe[0], probe[1:]...).Run() == nil {
-		return
-	}
-	for _, args := range [][]string{{"apt-get", "update", "-q"}, append([]string{"apt-get", "install", "-y", "-q", "--no-install-recommends"}, packages...)} {
-		cmd := exec.Command("env", append([]string{"DEBIAN_FRONTEND=noninteractive"}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("this test needs %s; %s: %v\n%s", strings.Join(packages, " "), strings.Join(args, " "), err, out)
-		}
-	}
-	if out, err := exec.Command(probe[0], probe[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(probe, " "), err, out)
-	}
-}
-
 // TestPsycopg runs a Python program against the server. It takes Debian's Python, which the packages belong to.
 func TestPsycopg(t *testing.T) {
 	const python = "/usr/bin/python3"
-	need(t, []string{"python3-psycopg", "python3-psycopg2"}, python, "-c", "import psycopg, psycopg2")
+	Need(t, []string{"python3-psycopg", "python3-psycopg2"}, python, "-c", "import psycopg, psycopg2")
 	out, err := exec.CommandContext(t.Context(), python, "drivers/psycopg_test.py", sharedURL(t)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -148,7 +125,7 @@ func pgxConversation(t *testing.T, conn *pgx.Conn, table string) {
 
 // TestPsql runs scripts of psql: files, variables, \copy, and the commands that describe.
 func TestPsql(t *testing.T) {
-	need(t, []string{"postgresql-client"}, "psql", "--version")
+	Need(t, []string{"postgresql-client"}, "psql", "--version")
 	url := sharedURL(t)
 	run := func(want int, stdin string, args ...string) string {
 		t.Helper()

@@ -23,7 +23,7 @@ type dumpTest struct {
 }
 
 func newDumpTest(t *testing.T, files ...string) *dumpTest {
-	need(t, []string{"postgresql-client"}, "pg_restore", "--version")
+	Need(t, []string{"postgresql-client"}, "pg_restore", "--version")
 	d := &dumpTest{t: t, url: sharedProcess(t).URL}
 	name := strings.ToLower(t.Name())
 	from := d.database(name)
@@ -170,7 +170,7 @@ const postgresBin = "/usr/lib/postgresql/15/bin"
 // startPostgres starts a PostgreSQL 15 that ends with the test, and returns its URL.
 func startPostgres(t *testing.T) string {
 	t.Helper()
-	need(t, []string{"postgresql-15"}, filepath.Join(postgresBin, "postgres"), "--version")
+	Need(t, []string{"postgresql-15"}, filepath.Join(postgresBin, "postgres"), "--version")
 	dir, err := os.MkdirTemp("", "sherd-postgres-")
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func startPostgres(t *testing.T) string {
 
 // TestDumpAll carries roles, databases and what sessions of them begin with from one cluster to another.
 func TestDumpAll(t *testing.T) {
-	need(t, []string{"postgresql-client"}, "pg_dumpall", "--version")
+	Need(t, []string{"postgresql-client"}, "pg_dumpall", "--version")
 	start := func() *dumpTest {
 		p, err := Start(binary, t.TempDir())
 		if err != nil {

@@ -27,7 +27,7 @@ func pgDump(t *testing.T, url string) (text, sorted string) {
 
 // TestDump restores what pg_dump wrote into another database, and dumps that: it must be the same, and nothing of Sherd's own may be in it.
 func TestDump(t *testing.T) {
-	need(t, []string{"postgresql-client"}, "pg_dump", "--version")
+	Need(t, []string{"postgresql-client"}, "pg_dump", "--version")
 	from := sharedURL(t)
 	main := Connect(t, from)
 	database := func(name string) string {

@@ -13,7 +13,7 @@ func TestPgbench(t *testing.T) {
 		t.Skip("loads 100,000 rows")
 	}
 	const pgbench = "/usr/lib/postgresql/15/bin/pgbench"
-	need(t, []string{"postgresql-15"}, pgbench, "--version")
+	Need(t, []string{"postgresql-15"}, pgbench, "--version")
 	conn := Connect(t, sharedURL(t))
 	Exec(t, conn, "DROP DATABASE IF EXISTS pgbench")
 	Exec(t, conn, "CREATE DATABASE pgbench")
