@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
@@ -69,8 +70,19 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	s.portals[n.Portalname] = p
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }
 	s.pull(ctx, p, prog)
-	p.through(&scroll{back: n.Options&cursorNoScroll == 0 && locking == nil, strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true, visible: len(prog.columns)})
+	p.through(&scroll{back: goesBack(n.Options, prog.query), strict: n.Options&cursorScroll != 0, room: s.memory, atStart: true, visible: len(prog.columns)})
 	return w.Complete("DECLARE CURSOR")
+}
+
+// goesBack reports whether a cursor may be fetched backward: if it does not say so, PostgreSQL decides by its plan.
+func goesBack(options int32, q *query.Query) bool {
+	switch {
+	case options&cursorNoScroll != 0:
+		return false
+	case options&cursorScroll != 0:
+		return true
+	}
+	return q != nil && plan.Backward(q)
 }
 
 // mayDeclare looks at a DECLARE CURSOR before its query.

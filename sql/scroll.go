@@ -217,11 +217,13 @@ func (c *scroll) run(forward bool, many int64, move bool, emit func([]types.Datu
 	switch {
 	case many == 0:
 		on := !c.atStart && !c.atEnd
-		if !on {
-			return 0, nil
-		}
-		if move {
+		switch {
+		case move && on:
 			return 1, nil
+		case !on && !move && !forward:
+			return c.backward(0, emit) // which a cursor that goes forward only refuses
+		case !on:
+			return 0, nil
 		}
 		if _, err := c.backward(1, skipRow); err != nil {
 			return 0, err

@@ -76,6 +76,9 @@ func simple(q *query.Query, exists bool) bool {
 }
 
 func atLeastOne(limit query.Expr) bool {
+	if cast, ok := limit.(*query.Call); ok && cast.Cast != 0 && len(cast.Args) == 1 {
+		limit = cast.Args[0]
+	}
 	c, ok := limit.(*query.Const)
 	return ok && (c.Value.IsNull() || c.Value.N > 0)
 }
