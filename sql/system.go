@@ -24,7 +24,7 @@ func (s *Session) systemEnv() *sysview.Env {
 	return &sysview.Env{
 		Names: *s.names(), Role: s.view().Role(s.role), Types: s.Env(), Started: s.db.started, NodeName: s.db.cfg.NodeName,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) { return s.sequenceAt(s.running, t) },
-		Split:         func(t *catalog.Table) (map[int32]bool, error) { return s.splitNow(s.running, s.view(), t) },
+		Hot:           s.hotFacts(),
 		Setting:       s.settingSource, Sessions: s.sessions, Locks: s.lockRows,
 		Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
 			stats, err := s.db.cfg.Fragments.CountRows(orBackground(s.running), d, storageID, missing)

@@ -20,7 +20,7 @@ func TestLabels(t *testing.T) {
 	c.want("SELECT fragment, labels, replication_factor > 0, nodes_with_labels, inside, kept, state FROM sherd.zones",
 		"postgres$1|disk!=hdd, region=eu|us|t|{}|{}|f|not kept: no node has the labels\nSELECT 1")
 	c.want("SELECT labels FROM sherd.fragments ORDER BY 1", "disk!=hdd, region=eu|us\nnull\nnull\nSELECT 3")
-	c.want("SELECT subject, remedy LIKE 'start nodes%' FROM sherd.advice WHERE subject LIKE 'fragment%'", "fragment postgres$1|t\nSELECT 1")
+	c.want("SELECT subject, remedy, advice LIKE '%; start nodes with --labels as disk!=hdd, region=eu|us, or%' FROM sherd.advice WHERE subject LIKE 'fragment%'", "fragment postgres$1|null|t\nSELECT 1")
 	c.want(`SELECT subject, ok FROM sherd.check() WHERE "check" = 'zone'`, "postgres$1|f\nSELECT 1")
 	c.want("CREATE DATABASE elsewhere LABELS 'region=eu'", "no node can hold the fragments of a database (SQLSTATE 55000): Nodes hold none that have not labels region=eu, are gateways, are being drained, or do not answer.")
 	c.want("ALTER DATABASE postgres LABELS 'region'", `invalid rule of labels: "region" (SQLSTATE 22023)`)
@@ -35,6 +35,21 @@ func TestLabels(t *testing.T) {
 	c.want("SELECT subject, change, why FROM sherd.changelog ORDER BY at",
 		"postgres$1|replicas on nodes with disk!=hdd, region=eu|us|law\npostgres|replicas on nodes with disk!=hdd|ALTER DATABASE postgres LABELS\n"+
 			"postgres$1|replicas on nodes with any labels|null\npostgres|replicas on nodes with any labels|null\nSELECT 4")
+}
+
+// TestZoneRemedies: what sherd.advice proposes for rules that too few nodes can keep runs as it stands, and ends the advice.
+func TestZoneRemedies(t *testing.T) {
+	c := newWorld(t).connect(t)
+	c.answer("SELECT sherd.set_replication_factor('postgres', 3, 'postgres$2', nodes => '{n1}')")
+	c.answer("ALTER DATABASE postgres LABELS 'disk!=hdd'")
+	remedies := strings.Split(strings.TrimSuffix(c.answer("SELECT remedy FROM sherd.advice ORDER BY subject"), "\nSELECT 3"), "\n")
+	if len(remedies) != 3 {
+		t.Fatalf("remedies: %q", remedies)
+	}
+	for _, r := range remedies {
+		c.want(r, "\nSELECT 1")
+	}
+	c.want("SELECT * FROM sherd.advice", "SELECT 0")
 }
 
 // TestPinAnchors brings a list of anchors to a fragment, where they stay, and lets them go.

@@ -158,7 +158,7 @@ var sherdViews = []*Relation{
 		col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID), col("share", float8OID)),
 	view(9121, "hot_keys", "rows of this database that are read and written most, accesses a second over the last ten minutes",
 		col("collection", regclassOID), col("key", textOID), col("bucket", int4OID), col("fragment", textOID), col("reads", float8OID), col("writes", float8OID),
-		col("share", float8OID), col("remedy", textOID)),
+		col("share", float8OID), col("remedy", textOID), col("advice", textOID)),
 	view(9122, "hot_documents", "documents of this database whose counters are spread over parts by sherd.hot_split",
 		col("collection", regclassOID), col("id", textOID), col("parts", int4OID), col("counters", textArray), col("since", timestampTZ), col("who", textOID)),
 	view(9113, "indexes", "indexes of this database: where their entries lie, and whether plans use them yet",

@@ -36,5 +36,5 @@ var planViews = []*Relation{
 		col("database", textOID), col("subject", textOID), col("advice", textOID), col("remedy", textOID)),
 	view(9143, "obese_buckets", "buckets of this database that are too large to be moved for balance, [first_bucket, end_bucket) of each table, and what may be done",
 		col("collection", regclassOID), col("first_bucket", int4OID), col("end_bucket", int4OID), col("fragment", textOID), col("documents", int8OID),
-		col("bytes", int8OID), col("share", float8OID), col("remedy", textOID)),
+		col("bytes", int8OID), col("share", float8OID), col("hottest_fields", textArray), col("remedy", textOID), col("advice", textOID)),
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// documentPath takes apart a chain of ->, ->>, #>, #>> and subscripts with constant object keys: the keys, whether the end is text, and what
+// DocumentPath takes apart a chain of ->, ->>, #>, #>> and subscripts with constant object keys: the keys, whether the end is text, and what
 // the chain starts from. base is nil for anything else.
-func documentPath(e query.Expr) (path []string, text bool, base query.Expr) {
+func DocumentPath(e query.Expr) (path []string, text bool, base query.Expr) {
 	switch n := e.(type) {
 	case *query.Call:
 		if len(n.Args) != 2 {
@@ -49,7 +49,7 @@ func documentPath(e query.Expr) (path []string, text bool, base query.Expr) {
 }
 
 func extend(from query.Expr, step []string, text bool) ([]string, bool, query.Expr) {
-	if path, isText, base := documentPath(from); base != nil && !isText {
+	if path, isText, base := DocumentPath(from); base != nil && !isText {
 		return append(path, step...), text, base
 	}
 	return step, text, from

@@ -348,7 +348,7 @@ func (m *matcher) isField(e query.Expr, f shardmap.Field, text bool) bool {
 	if policyColumn(m.s.Table, f) >= 0 {
 		return false
 	}
-	path, isText, base := documentPath(e)
+	path, isText, base := DocumentPath(e)
 	return base != nil && isText == text && m.isDocument(base) && equalPaths(path, f.Path)
 }
 
@@ -359,7 +359,7 @@ func isPolicyField(l *level, e query.Expr, rel, field int) bool {
 	if pos := policyColumn(t, f); pos >= 0 {
 		return isColumn(e, varKey{rel, pos}) && e.Type() == types.Text
 	}
-	path, text, base := documentPath(e)
+	path, text, base := DocumentPath(e)
 	return base != nil && text && documentPosition(t) >= 0 && isColumn(base, varKey{rel, documentPosition(t)}) && equalPaths(path, f.Path)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/builtin"
 )
 
 // deadAfter is sherd.dead_node_after where nobody has set it.
@@ -33,7 +34,7 @@ func deadNodes(b *builder) error {
 		}
 		err := b.row().text("subject", "node "+n.Name).
 			text("advice", fmt.Sprintf("replace its %d replicas: it has been silent for %s", held, silent.Round(time.Second))).
-			text("remedy", fmt.Sprintf("SELECT sherd.drain_node('%s');", n.Name)).send()
+			text("remedy", fmt.Sprintf("SELECT sherd.drain_node(%s)", builtin.QuoteLiteral(n.Name))).send()
 		if err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ type Env struct {
 	Warn func(format string, args ...any)
 	// SequenceValue tells where a sequence is, and whether that value has been given.
 	SequenceValue func(s *catalog.Table) (value int64, called bool, err error)
-	// Split tells which documents of a table with split ones, by their numbers there, are so now: one that was deleted is none.
-	Split func(t *catalog.Table) (map[int32]bool, error)
+	// Hot is what is known of single documents and of the statements that use them.
+	Hot Hot
 	// Sessions lists the sessions of all nodes.
 	Sessions func() []Session
 	// Replicas lists the replicas of all fragments that have a leader, Health what is known of the other nodes.
@@ -52,6 +52,18 @@ type Env struct {
 	Held func() ([]Held, error)
 
 	warned map[uint32]bool // fragments of which the client knows that they are not counted
+}
+
+// Hot is what is known of single documents and of the statements that use them.
+type Hot struct {
+	// Split tells which documents of a table with split ones, by their numbers there, are so now: one that was deleted is none.
+	Split func(t *catalog.Table) (map[int32]bool, error)
+	// Counters returns the counters to name when a document in a bucket is split, none if the table declares them. An error says why it cannot be split.
+	Counters func(t *catalog.Table, id string, bucket uint32) ([]string, error)
+	// Fields returns the fields that the sampled statements which reach the buckets [from, to) of a table name, most often named first.
+	Fields func(t *catalog.Table, from, to uint32) []string
+	// SomeID returns the id of a document of a collection that lies in the buckets [from, to); "" if there is none.
+	SomeID func(t *catalog.Table, from, to uint32) (string, error)
 }
 
 // counted is Stats, and tells the client what is missing.

@@ -71,7 +71,7 @@ func hotKeys(b *builder) error {
 			if err != nil {
 				return err
 			}
-			r.text("key", x.Text).optional("remedy", remedy)
+			r.text("key", x.Text).remedy(remedy)
 		}
 		if err := r.heat(x, all).send(); err != nil {
 			return err

@@ -3,9 +3,11 @@ package sysview
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -17,7 +19,7 @@ func hotDocuments(b *builder) error {
 		if t.Hot == nil || !b.sees(t.Owner) {
 			return nil
 		}
-		split, err := b.env.Split(t)
+		split, err := b.env.Hot.Split(t)
 		if err != nil {
 			return err
 		}
@@ -45,34 +47,50 @@ const (
 	writtenShare = 0.3
 )
 
-// hotRemedy says what may be done about a row that is used much, "" for nothing.
-func (e *Env) hotRemedy(x Heat, share float64) (string, error) {
+// hotRemedy is what can be done about a row that is used much; it is empty for others.
+func (e *Env) hotRemedy(x Heat, share float64) (Remedy, error) {
 	t := e.View.Table(x.Collection)
 	if t == nil || share < hotShare {
-		return "", nil
+		return Remedy{}, nil
 	}
 	if split, err := e.isSplit(t, x.Text); err != nil || split && !x.Part {
-		return "", err
+		return Remedy{}, err
 	}
 	return e.hotAdvice(t, x), nil
 }
 
-// hotAdvice is hotRemedy of a row that is worth a word.
-func (e *Env) hotAdvice(t *catalog.Table, x Heat) string {
+// hotAdvice is hotRemedy of a row that is used much.
+func (e *Env) hotAdvice(t *catalog.Table, x Heat) Remedy {
+	name, id := builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text)
 	switch {
 	case x.Part:
-		return fmt.Sprintf("it is split; when it is used less: SELECT sherd.hot_join(%s, %s)", builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text))
+		return Remedy{Advice: fmt.Sprintf("its counters are split; when it is used less, SELECT sherd.hot_join(%s, %s) makes it whole", name, id)}
 	case x.Writes < (x.Reads+x.Writes)*writtenShare:
-		return "reads that may be a little old are served by its replicas too: SET sherd.read_staleness = '1s'"
-	case t.PrimaryKey() != nil && len(t.PrimaryKey().Columns) == 1 && countable(t):
-		counters := ""
-		if t.Options["counters"] == "" {
-			counters = ", 16, ARRAY['its counters']"
-		}
-		return fmt.Sprintf("if what is written is counters, spread them: SELECT sherd.hot_split(%s, %s%s)",
-			builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)), builtin.QuoteLiteral(x.Text), counters)
+		return Remedy{"SET sherd.read_staleness = '1s'", "reads that may be a little old are served by the row's replicas too"}
+	case t.PrimaryKey() == nil || len(t.PrimaryKey().Columns) != 1 || !countable(t):
+		return Remedy{}
 	}
-	return ""
+	counters, err := e.Hot.Counters(t, x.Text, uint32(x.Bucket))
+	if err != nil {
+		return Remedy{Advice: unsplit(pgerr.From(err))}
+	}
+	named := ""
+	if len(counters) > 0 {
+		list := make([]string, len(counters))
+		for i, c := range counters {
+			list[i] = builtin.QuoteLiteral(c)
+		}
+		named = fmt.Sprintf(", 16, ARRAY[%s]", strings.Join(list, ", "))
+	}
+	return Remedy{fmt.Sprintf("SELECT sherd.hot_split(%s, %s%s)", name, id, named), "what is added to the counters of the row is spread over parts in all fragments"}
+}
+
+// unsplit says why the counters of a row cannot be split.
+func unsplit(err *pgerr.Error) string {
+	if err.Hint == "" {
+		return err.Message
+	}
+	return err.Message + ": " + strings.TrimSuffix(err.Hint, ".")
 }
 
 // isSplit tells whether a document is split by now: what was written before is not forgotten at once.
@@ -84,7 +102,7 @@ func (e *Env) isSplit(t *catalog.Table, id string) (bool, error) {
 	if at < 0 {
 		return false, nil
 	}
-	split, err := e.Split(t)
+	split, err := e.Hot.Split(t)
 	return split[t.Hot.Documents[at].Number], err
 }
 

@@ -3,8 +3,10 @@ package sysview
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/types"
@@ -14,6 +16,16 @@ const (
 	obese   = 128 << 20 // bytes above which a bucket is not moved for balance
 	crowded = 0.05      // of a table's bytes, from which a group of buckets is worth a word
 )
+
+// Remedy is what can be done about a bucket or a row.
+type Remedy struct {
+	Statement string // SQL that runs as it stands; "" if no statement helps
+	Advice    string // what the statement does, or why there is none
+}
+
+func (r *record) remedy(x Remedy) *record {
+	return r.optional("remedy", x.Statement).optional("advice", x.Advice)
+}
 
 // obeseBuckets is sherd.obese_buckets. A bucket above 4 MiB is counted by itself; until its group of buckets has been counted so, the row is that of the group.
 func obeseBuckets(b *builder) error {
@@ -27,10 +39,18 @@ func obeseBuckets(b *builder) error {
 			if s.Bytes <= obese {
 				continue
 			}
-			share := float64(s.Bytes) / float64(all)
-			err := b.row().oid("collection", t.OID).int("first_bucket", int64(s.From)).int("end_bucket", int64(s.To)).text("fragment", b.env.fragmentName(s.Fragment)).
-				int("documents", s.Documents).int("bytes", s.Bytes).set("share", types.NewFloat8(math.Round(share*1000)/1000)).text("remedy", b.env.remedy(t, &s, share)).send()
+			x := fat{Stat: s, table: t, share: float64(s.Bytes) / float64(all), reads: b.reads(t.OID)}
+			x.block = blockBytes(t, stats, s.From)
+			r := b.row().oid("collection", t.OID).int("first_bucket", int64(s.From)).int("end_bucket", int64(s.To)).text("fragment", b.env.fragmentName(s.Fragment)).
+				int("documents", s.Documents).int("bytes", s.Bytes).set("share", types.NewFloat8(math.Round(x.share*1000)/1000))
+			if fields := b.env.Hot.Fields(t, s.From, s.To); len(fields) > 0 {
+				r.texts("hottest_fields", fields)
+			}
+			remedy, err := b.obeseRemedy(&x)
 			if err != nil {
+				return err
+			}
+			if err := r.remedy(remedy).send(); err != nil {
 				return err
 			}
 		}
@@ -38,33 +58,147 @@ func obeseBuckets(b *builder) error {
 	})
 }
 
-// remedy says what may be done about a group of buckets of a table.
-func (e *Env) remedy(t *catalog.Table, s *Stat, share float64) string {
-	text := "rows of one key prefix crowd here: choose a primary key that spreads them"
-	switch {
-	case t.Segments != nil:
-		return fmt.Sprintf("split the segment: plans do so above sherd.segment_size, or SELECT sherd.split_segment(%s, key)", builtin.QuoteLiteral(e.qualified(t.Schema, t.Name)))
-	case share < crowded && s.Documents > int64(s.To-s.From):
-		return "none: the data is spread, there is much of it; more fragments make each smaller"
-	case t.Policy != nil && !t.Policy.Mutable && t.Anchors:
-		text = wider(t.Policy) + ", or add a field to it, so that new documents of one content spread over more buckets; or isolate the anchor: SELECT sherd.isolate_anchor(id)"
-	case t.Policy != nil && !t.Policy.Mutable:
-		text = wider(t.Policy) + ", or add a column of the primary key to it"
-	case t.Anchors:
-		text = "give the busiest anchor a fragment of its own: SELECT sherd.isolate_anchor(id); or anchor its new documents to several names"
-	}
-	if exact := e.crowdedBucket(t, s); exact != "" {
-		text += "; which bucket it is: " + exact
-	}
-	return text
+// fat is what the remedy for an obese bucket, or for a group of buckets, depends on.
+type fat struct {
+	Stat
+	table *catalog.Table
+	share float64 // of the table's bytes
+	block int64   // bytes of the block of the policy's Range that has the first bucket
+	reads bool    // the session may read the table's rows
 }
 
-// wider says how the range of a policy may be raised.
-func wider(p *shardmap.Policy) string {
-	if p.Range <= 1 {
-		return "give the policy a range above 1"
+// blockBytes sums the bytes of a table in the block of its policy that has a bucket.
+func blockBytes(t *catalog.Table, stats []Stat, bucket uint32) int64 {
+	if t.Policy == nil {
+		return 0
 	}
-	return fmt.Sprintf("raise the range of the policy to a multiple of %d", p.Range)
+	lo := bucket - bucket%t.Policy.Range
+	_, bytes := total(stats, func(s *Stat) bool { return s.From >= lo && s.To <= lo+t.Policy.Range || s.From == bucket })
+	return bytes
+}
+
+// obeseRemedy is about the size of a bucket; if no statement mends that, it is about the hottest row in it.
+func (b *builder) obeseRemedy(x *fat) (Remedy, error) {
+	r, err := b.env.smaller(x)
+	if err != nil || r.Statement != "" || !x.reads || x.To-x.From != 1 {
+		return r, err
+	}
+	hot, err := b.hottestIn(x)
+	if err != nil || hot.Statement == "" {
+		return r, err
+	}
+	return Remedy{hot.Statement, r.Advice + "; " + hot.Advice}, nil
+}
+
+// hottestIn is the remedy for the row of an obese bucket that is used most.
+func (b *builder) hottestIn(x *fat) (Remedy, error) {
+	list, all := b.hot(func(h Heat) bool { return h.Collection == x.table.OID && h.Bucket == int64(x.From) })
+	if len(list) == 0 || all == 0 {
+		return Remedy{}, nil
+	}
+	return b.env.hotRemedy(list[0], (list[0].Reads+list[0].Writes)/all)
+}
+
+// smaller is what can be done about the size of a bucket, or of a group of buckets.
+func (e *Env) smaller(x *fat) (Remedy, error) {
+	t := x.table
+	switch {
+	case t.Segments != nil:
+		return Remedy{"SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1",
+			"a plan splits segments above sherd.segment_size at keys that divide their bytes; sherd.split_segment splits at a key of your choice"}, nil
+	case x.To-x.From > 1:
+		return e.group(x), nil
+	case x.Documents <= 1:
+		return Remedy{Advice: "one row has all the bytes: only the application can divide it"}, nil
+	}
+	if rng := wider(t.Policy, x.block); rng != 0 {
+		r := Remedy{Statement: fmt.Sprintf("ALTER TABLE %s SET (shard_range = %d)", e.qualified(t.Schema, t.Name), rng)}
+		if r.Advice = fmt.Sprintf("rows of one content spread over %d buckets; the table is locked while its rows are stored there", rng); t.Anchors {
+			r.Advice = fmt.Sprintf("new documents of one content spread over %d buckets; documents that are there already stay", rng)
+		}
+		return r, nil
+	}
+	if !t.Anchors {
+		return Remedy{Advice: "the whole key of a row chooses its bucket: few rows have the bytes, and only the application can divide them"}, nil
+	}
+	return e.isolate(x)
+}
+
+// wider returns a Range that divides the bytes of a block into buckets well below the limit: a multiple of the present Range, so that the policy stays validated. 0: the
+// Range is wide enough, or the policy does not place by content.
+func wider(p *shardmap.Policy, block int64) int64 {
+	if p == nil || p.Mutable || p.IsID() || block/int64(p.Range) <= obese/2 {
+		return 0
+	}
+	for rng := int64(p.Range) * 10; rng <= shardmap.MaxRange/4; rng *= 10 {
+		if block/rng <= obese/2 {
+			return rng
+		}
+	}
+	return 0
+}
+
+// group is about buckets that are not counted one by one yet.
+func (e *Env) group(x *fat) Remedy {
+	if x.share < crowded && x.Documents > int64(x.To-x.From) {
+		return Remedy{Advice: "the data is spread, there is much of it: more fragments make each smaller"}
+	}
+	r := Remedy{Statement: e.crowdedBucket(x.table, &x.Stat), Advice: "these buckets are not counted one by one yet; the statement shows the fullest"}
+	if r.Statement == "" {
+		r.Advice = "these buckets are not counted one by one yet"
+	}
+	return r
+}
+
+// isolate moves the bucket to a fragment of its own, if the topology allows that.
+func (e *Env) isolate(x *fat) (Remedy, error) {
+	d, bucket := e.Database, shardmap.Bucket(x.From)
+	if pin, ok := d.PinOf(bucket); ok {
+		if d.Isolates(pin.Fragment) {
+			return Remedy{Advice: fmt.Sprintf("the bucket is isolated: fragment %s has nothing else", d.NameOf(pin.Fragment))}, nil
+		}
+		return Remedy{Advice: fmt.Sprintf("the bucket is pinned to fragment %s: sherd.unpin ends the pin", d.NameOf(pin.Fragment))}, nil
+	}
+	id, err := e.anchorIn(x)
+	if err != nil {
+		return Remedy{}, err
+	}
+	if err := e.tryIsolate(shardmap.OneBucket(bucket), id); err != nil {
+		return Remedy{Advice: "the bucket cannot be isolated now: " + pgerr.From(err).Message}, nil
+	}
+	return Remedy{fmt.Sprintf("SELECT sherd.isolate_anchor(%s)", builtin.QuoteLiteral(id)), "the bucket moves to a new fragment, to which nothing else is brought"}, nil
+}
+
+// tryIsolate makes the change of sherd.isolate_anchor without applying it.
+func (e *Env) tryIsolate(v shardmap.Interval, id string) error {
+	d, next := e.Database, uint32(0)
+	for i := range d.Fragments {
+		next = max(next, d.Fragments[i].ID+1)
+	}
+	_, err := e.View.Plan().Isolate(d.OID, next, d.Fragments[0].Nodes, 1, v, id, catalog.Author{})
+	return err
+}
+
+// anchorIn returns an id that names the bucket: the anchor of a document that is there, or that document's id. If the session may not read the documents, or there are rules
+// for prefixes, it is an id with the number of the bucket.
+func (e *Env) anchorIn(x *fat) (string, error) {
+	var ids []string
+	if x.reads && len(e.Database.Prefixes) == 0 {
+		id, err := e.Hot.SomeID(x.table, x.From, x.To)
+		if err != nil {
+			return "", err
+		}
+		if at := strings.LastIndexByte(id, '$'); at > 0 && !strings.HasPrefix(id[at+1:], "@") {
+			ids = append(ids, id[at+1:])
+		}
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		if b, err := e.Database.Rules().BucketOf(id); id != "" && err == nil && uint32(b) == x.From {
+			return id, nil
+		}
+	}
+	return fmt.Sprintf("%s/$@%d", x.table.Name, x.From), nil
 }
 
 // crowdedBucket is the statement that finds the fullest buckets of a group, of tables whose key is one text; "" of others. sherd.slice, by which only these buckets are

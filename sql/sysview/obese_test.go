@@ -9,12 +9,15 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// TestObeseRemedies: what is said to do about buckets that are too large fits the table, and the statement that finds the fullest names its key as it is called.
+// TestObeseRemedies: the remedy of a bucket that is too large fits the table, names what the table and the bucket are called, and is null if no statement helps.
 func TestObeseRemedies(t *testing.T) {
 	e := testEnv(t)
-	policy, err := shardmap.ParseOptions(shardmap.Options{By: "Customer", Range: "1000"})
-	if err != nil {
-		t.Fatal(err)
+	policy := func(o shardmap.Options) *shardmap.Policy {
+		p, err := shardmap.ParseOptions(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 	table := func(types ...types.OID) *catalog.Table {
 		out := &catalog.Table{Schema: catalog.PostgresPublic, Name: "it's", Constraints: []catalog.Constraint{{Kind: catalog.PrimaryKey}}}
@@ -25,34 +28,67 @@ func TestObeseRemedies(t *testing.T) {
 		}
 		return out
 	}
-	collection, placed, flat, several, ranged := table(types.Text), table(types.Text), table(types.Text), table(types.Int4, types.Text), table(types.Text)
-	collection.Anchors, placed.Anchors, placed.Policy = true, true, policy
-	several.Policy = policy
+	collection, placed, loose, flat, several, ranged := table(types.Text), table(types.Text), table(types.Text), table(types.Text), table(types.Int4, types.Text), table(types.Text)
+	collection.Anchors, placed.Anchors, loose.Anchors = true, true, true
+	placed.Policy, several.Policy = policy(shardmap.Options{By: "Customer", Range: "1000"}), policy(shardmap.Options{By: "Customer"})
+	loose.Policy = policy(shardmap.Options{By: "Customer", Mutable: "true"})
 	ranged.Segments = shardmap.Segments{{Bucket: shardmap.BucketCount}}
-	const exact = `SELECT sherd.slice("Key"), count(*) FROM public."it's" WHERE sherd.slice("Key") >= 256 AND sherd.slice("Key") < 512 GROUP BY 1`
-	crowd := &Stat{From: 256, To: 512, Documents: 1e6, Bytes: 1 << 30}
+	const (
+		exact = `SELECT sherd.slice("Key"), count(*) FROM public."it's" WHERE sherd.slice("Key") >= 256 AND sherd.slice("Key") < 512 GROUP BY 1 ORDER BY 2 DESC LIMIT 5`
+		alone = `SELECT sherd.isolate_anchor('it''s/$@300')`
+	)
+	group := Stat{From: 256, To: 512, Documents: 1e6, Bytes: 1 << 30}
+	bucket := Stat{From: 300, To: 301, Documents: 1000, Bytes: 1 << 30}
+	one := bucket
+	one.Documents = 1
 	for _, c := range []struct {
 		name  string
 		table *catalog.Table
+		stat  Stat
 		share float64
-		want  []string
-		not   string
+		block int64
+		want  string
+		why   string
 	}{
-		{"collection", collection, 0.5, []string{"sherd.isolate_anchor(id)", exact}, "Range"},
-		{"policy", placed, 0.5, []string{"a multiple of 1000, or add a field", "sherd.isolate_anchor(id)", exact}, "none"},
-		{"spread", placed, 0.01, []string{"none: the data is spread"}, "SELECT"},
-		{"no anchors", flat, 0.5, []string{`sherd.bucket('public."it''s"', "Key") >= 256`}, "slice"},
-		{"several columns", several, 0.5, []string{"a multiple of 1000, or add a column"}, "SELECT"},
-		{"segments", ranged, 0.5, []string{`sherd.split_segment('public."it''s"', key)`}, "slice"},
+		{"group", collection, group, 0.5, 0, exact, "the statement shows the fullest"},
+		{"spread", placed, group, 0.01, 0, "", "the data is spread"},
+		{"group, no anchors", flat, group, 0.5, 0, strings.ReplaceAll(exact, `sherd.slice("Key")`, `sherd.bucket('public."it''s"', "Key")`), "fullest"},
+		{"group, several columns", several, group, 0.5, 0, "", "not counted one by one yet"},
+		{"collection", collection, bucket, 0.5, 0, alone, "a new fragment"},
+		{"range too small", placed, bucket, 0.5, 1 << 40, `ALTER TABLE public."it's" SET (shard_range = 100000)`, "documents that are there already stay"},
+		{"range wide enough", placed, bucket, 0.5, 1 << 30, alone, "a new fragment"},
+		{"no range suffices", placed, bucket, 0.5, 1 << 50, alone, "a new fragment"},
+		{"mutable", loose, bucket, 0.5, 1 << 30, alone, "a new fragment"},
+		{"columns", several, bucket, 0.5, 1 << 30, `ALTER TABLE public."it's" SET (shard_range = 100)`, "the table is locked"},
+		{"no anchors", flat, bucket, 0.5, 0, "", "only the application can divide them"},
+		{"one row", collection, one, 0.5, 0, "", "one row has all the bytes"},
+		{"segments", ranged, bucket, 0.5, 0, "SELECT sherd.apply_plan(plan) FROM sherd.plan_rebalance() WHERE step = 1", "splits segments"},
 	} {
-		got := e.remedy(c.table, crowd, c.share)
-		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: %s\nhas no %s", c.name, got, want)
-			}
+		got, err := e.smaller(&fat{Stat: c.stat, table: c.table, share: c.share, block: c.block})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if strings.Contains(got, c.not) {
-			t.Errorf("%s: %s", c.name, got)
+		if got.Statement != c.want || !strings.Contains(got.Advice, c.why) {
+			t.Errorf("%s: %q, %q", c.name, got.Statement, got.Advice)
 		}
+	}
+}
+
+// TestObeseAnchors: the id by which a bucket is isolated is an anchor or a document of it, if the session may read that.
+func TestObeseAnchors(t *testing.T) {
+	e := testEnv(t)
+	x := &fat{table: &catalog.Table{Name: "orders", Anchors: true}, reads: true}
+	for _, c := range []struct{ id, want string }{
+		{"orders/1-A$customers/1-A", "customers/1-A"}, {"orders/1-A$@982173", "orders/1-A$@982173"}, {"customers/1-A", "customers/1-A"}, {"", "orders/$@982173"}, {"x$y", "orders/$@982173"},
+	} {
+		e.Hot.SomeID = func(*catalog.Table, uint32, uint32) (string, error) { return c.id, nil }
+		x.From, x.To = 982173, 982174
+		if got, err := e.anchorIn(x); got != c.want || err != nil {
+			t.Errorf("%s: %s, %v", c.id, got, err)
+		}
+	}
+	x.reads = false
+	if got, err := e.anchorIn(x); got != "orders/$@982173" || err != nil {
+		t.Errorf("of rows that may not be read: %s, %v", got, err)
 	}
 }

@@ -98,7 +98,7 @@ func advice(b *builder) error {
 		if n := len(p.Steps); n > 0 && d.Map.Epoch() == p.Epoch {
 			err := b.row().text("database", d.Name).text("subject", fmt.Sprintf("plan %d", p.Job.ID)).
 				text("advice", fmt.Sprintf("moves %d bytes in %d steps; the first: %s", p.Bytes(), n, p.Steps[0].Reason)).
-				text("remedy", fmt.Sprintf("SELECT sherd.apply_plan(%d);", p.Job.ID)).send()
+				text("remedy", fmt.Sprintf("SELECT sherd.apply_plan(%d)", p.Job.ID)).send()
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/builtin"
 )
 
 // zones is sherd.zones.
@@ -27,9 +28,9 @@ func adviseZones(b *builder) error {
 			if len(z.Nodes) >= z.Want {
 				continue
 			}
-			err := b.row().text("database", d.Name).text("subject", "fragment "+d.FragmentName(z.Fragment)).
-				text("advice", fmt.Sprintf("%d nodes have labels %s, for %d replicas: %s", len(z.Nodes), z.Rule, z.Want, z.State())).
-				text("remedy", zoneRemedy(d, &z)).send()
+			r := zoneRemedy(d, &z)
+			r.Advice = fmt.Sprintf("%d nodes have labels %s, for %d replicas: %s; %s", len(z.Nodes), z.Rule, z.Want, z.State(), r.Advice)
+			err := b.row().text("database", d.Name).text("subject", "fragment "+d.FragmentName(z.Fragment)).remedy(r).send()
 			if err != nil {
 				return err
 			}
@@ -38,13 +39,17 @@ func adviseZones(b *builder) error {
 	return nil
 }
 
-func zoneRemedy(d *catalog.Database, z *catalog.Zone) string {
-	name := d.FragmentName(z.Fragment)
-	if len(z.Fragment.On) > 0 {
-		return fmt.Sprintf("SELECT sherd.set_replication_factor('%s', %d, '%s'); lets it go to any node with the labels", d.Name, z.Fragment.Replicas, name)
+// zoneRemedy is what can be done about a rule that too few nodes can keep.
+func zoneRemedy(d *catalog.Database, z *catalog.Zone) Remedy {
+	fragment := builtin.QuoteLiteral(d.FragmentName(z.Fragment))
+	factor := func(n int) string {
+		return fmt.Sprintf("SELECT sherd.set_replication_factor(%s, %d, %s)", builtin.QuoteLiteral(d.Name), n, fragment)
 	}
-	if len(z.Nodes) == 0 {
-		return fmt.Sprintf("start nodes with --labels as %s, or change the rule with sherd.set_fragment_labels('%s', …)", z.Rule, name)
+	switch {
+	case len(z.Fragment.On) > 0:
+		return Remedy{factor(int(z.Fragment.Replicas)), "the remedy lets it go to any node with the labels"}
+	case len(z.Nodes) == 0:
+		return Remedy{Advice: fmt.Sprintf("start nodes with --labels as %s, or change the rule with sherd.set_fragment_labels", z.Rule)}
 	}
-	return fmt.Sprintf("start nodes with --labels as %s, or SELECT sherd.set_replication_factor('%s', %d, '%s');", z.Rule, d.Name, len(z.Nodes), name)
+	return Remedy{factor(len(z.Nodes)), fmt.Sprintf("start nodes with --labels as %s, or have fewer replicas", z.Rule)}
 }
