@@ -12,16 +12,17 @@ import (
 	"github.com/sherddb/sherd/raftlog"
 )
 
-// Proposal is an entry on its way through the log. Each is waited for once, by Wait or Done: Close waits for them, because
-// Raft answers everything it was given only while it runs.
+// Proposal is an entry on its way through the log. The caller waits for each once, by Wait or Done:
+// Close waits for all of them, because Raft answers proposals only while it runs.
 type Proposal struct {
 	g   *Group
 	f   raft.ApplyFuture
-	err error // refused before it reached the log
+	err error // refused before the entry reached the log
 }
 
-// Propose puts data into the queue of the log and returns; entries enter the log in the order of the calls to Propose, so a
-// caller that stamps entries calls it under the lock that gives the stamps (T1). data belongs to the log from here on.
+// Propose puts data into the queue of the log and returns. Entries enter the log in the order of
+// the calls to Propose, so a caller that stamps entries calls it under the lock that orders the
+// stamps (T1). data belongs to the log from here on.
 func (g *Group) Propose(data []byte) Proposal {
 	if !g.enter() {
 		return Proposal{g: g, err: g.errClosed()}
@@ -29,19 +30,21 @@ func (g *Group) Propose(data []byte) Proposal {
 	return Proposal{g: g, f: g.raft.Apply(data, 0)}
 }
 
-// ProposeIn is Propose for an entry that counts in a term alone: its state machine refuses it where TermOf tells another than the log's. What was
-// given by a leader that was replaced, and leads again, is not carried into the new term.
+// ProposeIn is Propose for an entry that counts in one term only: its state machine refuses it if
+// TermOf differs from the term of the log entry. If a leader is replaced and leads again, its
+// earlier proposals do not count in its new term.
 func (g *Group) ProposeIn(term uint64, data []byte) Proposal {
 	if !g.enter() {
 		return Proposal{g: g, err: g.errClosed()}
 	}
-	return Proposal{g: g, f: g.raft.ApplyLog(raft.Log{Data: data, Extensions: binary.AppendUvarint([]byte{extensionTerm}, term)}, 0)}
+	entry := raft.Log{Data: data, Extensions: binary.AppendUvarint([]byte{extensionTerm}, term)}
+	return Proposal{g: g, f: g.raft.ApplyLog(entry, 0)}
 }
 
-// extensionTerm is the first byte of an entry's extensions that name a term (V1).
+// extensionTerm is the first byte of an entry's extensions that name a term.
 const extensionTerm = 1
 
-// TermOf tells in which term alone an entry counts; 0 in any.
+// TermOf returns the only term in which an entry counts, or 0 if it counts in any.
 func TermOf(l *raft.Log) (uint64, error) {
 	if len(l.Extensions) == 0 {
 		return 0, nil
@@ -53,8 +56,8 @@ func TermOf(l *raft.Log) (uint64, error) {
 	return term, nil
 }
 
-// Wait waits for the entry to be applied here and gives what the state machine returned and the entry's index. If ctx ends
-// first the entry may still take effect: 40003.
+// Wait waits until the entry is applied here, and returns the state machine's response and the
+// entry's index. If ctx ends first the entry may still take effect: 40003.
 func (p Proposal) Wait(ctx context.Context) (response any, index uint64, err error) {
 	if p.err != nil {
 		return nil, 0, p.err
@@ -65,7 +68,8 @@ func (p Proposal) Wait(ctx context.Context) (response any, index uint64, err err
 	return p.f.Response(), p.f.Index(), nil
 }
 
-// Done waits without a bound and without a goroutine; Raft answers every proposal, at the latest when it is shut down.
+// Done waits without a bound and without a goroutine; Raft answers every proposal, at the latest
+// when it shuts down.
 func (p Proposal) Done() (response any, index uint64, err error) {
 	if p.err != nil {
 		return nil, 0, p.err
@@ -80,12 +84,15 @@ func (p Proposal) Done() (response any, index uint64, err error) {
 // Apply proposes data and waits until it is applied here.
 func (g *Group) Apply(ctx context.Context, data []byte) (response any, index uint64, err error) {
 	if len(data) > MaxEntry {
-		return nil, 0, pgerr.New(pgerr.ProgramLimitExceeded, "log entry of %d bytes exceeds the limit of %d", len(data), MaxEntry)
+		return nil, 0, pgerr.New(
+			pgerr.ProgramLimitExceeded, "log entry of %d bytes exceeds the limit of %d", len(data), MaxEntry,
+		)
 	}
 	return g.Propose(data).Wait(ctx)
 }
 
-// enter counts a question to Raft that must be answered before Close may stop it; false once the group is closing.
+// enter counts a request to Raft that must be answered before Close may stop Raft. It returns false
+// once the group is closing.
 func (g *Group) enter() bool {
 	g.gate.RLock()
 	defer g.gate.RUnlock()
@@ -96,7 +103,7 @@ func (g *Group) enter() bool {
 	return true
 }
 
-// wait waits for f, entered before.
+// wait waits for f, which enter has counted.
 func (g *Group) wait(ctx context.Context, f raft.Future) error {
 	if ctx.Done() == nil {
 		defer g.pending.Done()
@@ -117,26 +124,33 @@ func (g *Group) wait(ctx context.Context, f raft.Future) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return pgerr.New(pgerr.StatementCompletionUnknown, "%s: canceled while the log was being written; the outcome is unknown", g.name)
+		return pgerr.New(
+			pgerr.StatementCompletionUnknown, "%s: canceled while the log was being written; the outcome is unknown",
+			g.name,
+		)
 	}
 }
 
-// proposalError marks Raft's errors with what a client may conclude from them.
+// proposalError adds to Raft's errors the SQLSTATE from which a client sees whether the entry may
+// take effect.
 func (g *Group) proposalError(err error) error {
 	switch {
-	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown), errors.Is(err, raft.ErrAbortedByRestore):
+	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown),
+		errors.Is(err, raft.ErrAbortedByRestore):
 		return fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown,
 			"%s lost its leader while the log was being written; the outcome is unknown", g.name), err)
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress), errors.Is(err, raft.ErrEnqueueTimeout):
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress),
+		errors.Is(err, raft.ErrEnqueueTimeout):
 		return fmt.Errorf("%w: %w", pgerr.New(pgerr.CannotConnectNow, "%s has no leader at present", g.name).
 			WithHint("Try again in a moment."), err)
 	case errors.Is(err, raftlog.ErrUnknown):
-		return fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown, "%s could not write its log; the outcome is unknown", g.name), err)
+		unknown := pgerr.New(pgerr.StatementCompletionUnknown, "%s could not write its log; the outcome is unknown", g.name)
+		return fmt.Errorf("%w: %w", unknown, err)
 	}
 	return diskError(err)
 }
 
-// diskError marks a full disk as 53100 and leaves other errors alone.
+// diskError marks a full disk as 53100 and returns other errors unchanged.
 func diskError(err error) error {
 	if err == nil {
 		return nil

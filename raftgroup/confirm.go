@@ -9,19 +9,21 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// confirmRounds shares quorum rounds among callers: a round serves those that arrived before it started (T5).
+// confirmRounds shares quorum rounds among callers: a round serves those that arrived before it
+// started (T5).
 //
-// Raft's own VerifyLeader is not enough. It counts each answer that arrives after the question, also the answer to a
-// request that was sent before it, and the answers of servers without a vote. A process that stood still finds old
-// answers in its sockets, while another leader was elected and has acknowledged writes.
+// Raft's own VerifyLeader is not enough. It counts each answer that arrives after the call, also
+// the answer to a request that was sent before it, and the answers of servers without a vote. A
+// process that was suspended finds old answers in its sockets, while another leader was elected and
+// has acknowledged writes.
 type confirmRounds struct {
 	mu      sync.Mutex
 	running bool         // guarded by mu
-	next    []chan error // callers of the round to come; guarded by mu
+	next    []chan error // callers of the next round; guarded by mu
 }
 
-// Confirm returns nil if this server was the leader, and ready, at some moment after the call began. The sole voter
-// needs no round.
+// Confirm returns nil if this server was the leader, and ready, at some moment after the call
+// began. The only voter needs no round.
 func (g *Group) Confirm(ctx context.Context) error {
 	if (g.sole.Load() || !rule.T5Confirm) && g.leads(g.applied.Load()) {
 		return nil
@@ -44,7 +46,7 @@ func (g *Group) Confirm(ctx context.Context) error {
 	}
 }
 
-// SoleVoter tells whether this process is the group's only voter.
+// SoleVoter reports whether this process is the group's only voter.
 func (g *Group) SoleVoter() bool { return g.sole.Load() }
 
 func (g *Group) confirmLoop() {
@@ -66,13 +68,13 @@ func (g *Group) confirmLoop() {
 	}
 }
 
-// confirmRound returns nil when a majority of the voters has taken a request of this leader that was sent after the
-// round began. A voter that took it had not voted in a later term at that moment, so no other leader had been elected
-// when the round began.
+// confirmRound returns nil when a majority of the voters has accepted a request of this leader that
+// was sent after the round began. A voter that accepted it had not voted in a later term at that
+// moment, so no other leader had been elected when the round began.
 //
-// The voters are those of the configuration in force at any moment of the round. A leader that has been replaced cannot
-// commit a change of members, so its configuration differs by at most one member from that of its first successor, and
-// two such majorities have a server in common.
+// The voters are those of the configuration in force at any moment of the round. A leader that has
+// been replaced cannot commit a change of members, so its configuration differs by at most one
+// member from that of its first successor, and two such majorities have a server in common.
 func (g *Group) confirmRound() error {
 	round := g.witness.begin()
 	for {

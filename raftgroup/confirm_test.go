@@ -11,14 +11,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// gate is a transport in memory between whose requests and answers a test stands.
+// gate is a transport in memory that can drop requests and delay answers.
 type gate struct {
 	*raft.InmemTransport
 	mu      sync.Mutex
 	changed chan struct{}                       // closed when one of the maps changes; guarded by mu
 	cut     map[raft.ServerID]bool              // requests do not arrive; guarded by mu
 	hold    map[raft.ServerID]bool              // answers wait; guarded by mu
-	held    map[raft.ServerID][]chan<- struct{} // closed to deliver an answer that waits; guarded by mu
+	held    map[raft.ServerID][]chan<- struct{} // closed to deliver a delayed answer; guarded by mu
 	refused map[raft.ServerID]int               // requests that did not arrive; guarded by mu
 }
 
@@ -28,7 +28,8 @@ func newGate(id raft.ServerID) *gate {
 	_, mem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(id), 2*time.Second)
 	mem.Connect(raft.ServerAddress(id), mem) // the first has its election at once
 	return &gate{
-		InmemTransport: mem, changed: make(chan struct{}), cut: map[raft.ServerID]bool{}, hold: map[raft.ServerID]bool{},
+		InmemTransport: mem, changed: make(chan struct{}), cut: map[raft.ServerID]bool{},
+		hold: map[raft.ServerID]bool{},
 		held: map[raft.ServerID][]chan<- struct{}{}, refused: map[raft.ServerID]int{},
 	}
 }
@@ -62,7 +63,9 @@ func (g *gate) until(t *testing.T, stop <-chan struct{}, f func() bool) {
 }
 
 // AppendEntries implements raft.Transport.
-func (g *gate) AppendEntries(id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (g *gate) AppendEntries(
+	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+) error {
 	g.mu.Lock()
 	cut := g.cut[id]
 	g.mu.Unlock()
@@ -83,7 +86,7 @@ func (g *gate) AppendEntries(id raft.ServerID, addr raft.ServerAddress, req *raf
 	return err
 }
 
-// release delivers the answers that wait.
+// release delivers the delayed answers.
 func (g *gate) release() {
 	g.change(func() {
 		for id, all := range g.held {
@@ -95,12 +98,13 @@ func (g *gate) release() {
 	})
 }
 
-// AppendEntriesPipeline has Raft append by AppendEntries.
+// AppendEntriesPipeline makes Raft use AppendEntries.
 func (g *gate) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
-// gated returns the leader of a new group, with its transport: server "a", voters and non-voters as named.
+// gated returns the leader of a new group, and its transport: server "a", with the named voters and
+// non-voters.
 func gated(t *testing.T, election time.Duration, voters, nonvoters []raft.ServerID) (*Group, *gate) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -133,7 +137,7 @@ func gated(t *testing.T, election time.Duration, voters, nonvoters []raft.Server
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { // first of all: Raft waits for its requests when it is closed
+	t.Cleanup(func() { // runs first: Raft waits for its requests when it is closed
 		at.change(func() { clear(at.hold) })
 		at.release()
 		for _, w := range all {
@@ -170,8 +174,8 @@ func confirm(t *testing.T, g *Group) (done <-chan struct{}, result func() error)
 	return ch, func() error { <-ch; return err }
 }
 
-// A leader stood still: answers to what it asked before are on their way, nothing that it sends now arrives, and another
-// may have been elected. Such answers confirm nothing.
+// TestRuleT5Confirm suspends a leader: answers to its earlier requests are on their way, no new
+// request arrives, and another leader may have been elected. Such answers confirm nothing.
 func TestRuleT5Confirm(t *testing.T) {
 	a, at := gated(t, 2*time.Second, []raft.ServerID{"b", "c"}, nil)
 	at.change(func() { at.hold["b"], at.hold["c"] = true, true })
@@ -187,7 +191,8 @@ func TestRuleT5Confirm(t *testing.T) {
 	}
 }
 
-// A majority of the voters decides; servers without a vote may be as many as they like.
+// TestConfirmAsksVoters: a majority of the voters decides, whatever the number of servers without a
+// vote.
 func TestConfirmAsksVoters(t *testing.T) {
 	a, at := gated(t, 2*time.Second, []raft.ServerID{"b"}, []raft.ServerID{"c", "d"})
 	at.change(func() { at.cut["b"] = true })
@@ -197,7 +202,8 @@ func TestConfirmAsksVoters(t *testing.T) {
 	}
 }
 
-// One of two others that does not answer delays no round, and is not asked again before it has.
+// TestConfirmWithoutOneVoter: if one of two others does not answer, no round is delayed, and it
+// gets no further request of Confirm.
 func TestConfirmWithoutOneVoter(t *testing.T) {
 	a, at := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
 	at.change(func() { at.hold["c"] = true })
@@ -214,7 +220,7 @@ func TestConfirmWithoutOneVoter(t *testing.T) {
 	}
 }
 
-// A voter that does not answer is removed while a round waits for it.
+// TestConfirmWhileVotersChange removes a voter that does not answer while a round waits for it.
 func TestConfirmWhileVotersChange(t *testing.T) {
 	a, at := gated(t, 20*time.Second, []raft.ServerID{"b"}, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -235,7 +241,8 @@ func TestConfirmWhileVotersChange(t *testing.T) {
 	}
 }
 
-// What a leader has that has not applied an entry of its term yet is not known to be the newest.
+// TestConfirmOfATermThatIsNotReady: a leader that has not applied an entry of its term does not
+// know whether its state is the newest.
 func TestConfirmOfATermThatIsNotReady(t *testing.T) {
 	a, _ := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
 	a.applied.Store(a.raft.CurrentTerm() - 1)

@@ -1,14 +1,15 @@
-// Package raftgroup opens one consensus group: a hashicorp/raft instance over a raft-wal log of its own or its part of a
-// node's shared log device (package raftlog), with the settings that were measured to be right for a database whose durability
-// is this log (fsync before acknowledge).
+// Package raftgroup opens one consensus group: a hashicorp/raft instance over a raft-wal log of its
+// own or its part of a node's shared log device (package raftlog). The settings were measured for a
+// database whose durability is this log (fsync before acknowledge).
 //
-// It owns the log directory, the Raft instance and the watch over leadership; it knows nothing of what the entries mean.
-// Package storage opens one group per fragment replica, package catalog one for the cluster's definitions:
+// The package owns the log directory, the Raft instance and the watch over leadership; it does not
+// interpret the entries. Package storage opens one group per fragment replica, package catalog one
+// for the cluster's definitions:
 //
 //	g, err := raftgroup.Open(raftgroup.Options{
 //		Dir:            filepath.Join(data, "catalog"),
 //		Name:           "catalog",
-//		FSM:            fsm,           // a raft.FSM; a raft.BatchingFSM is given whole batches
+//		FSM:            fsm,           // a raft.FSM; a raft.BatchingFSM gets whole batches
 //		RestoreOnStart: true,          // the state machine lives in memory: restore the last snapshot, replay the rest
 //		Logger:         logger,
 //	})
@@ -17,33 +18,41 @@
 //	resp, index, err := g.Apply(ctx, entry)   // resp is what FSM.Apply returned
 //	err = g.Confirm(ctx)                      // T5: still leader, by a quorum round that started after the call
 //
-// Steer brings the members of a group, one at a time, to what is wanted, wherever it is led:
+// Steer reconciles the members of a group with the desired membership, one change at a time, at the
+// leader:
 //
 //	g.Steer(func() raftgroup.Want { return raftgroup.Want{Voters: …, Nonvoters: …, Leader: "2"} }, looked)
-//	g.Leader(), g.LeaderChanged(), g.Progress(id)   // who leads, and how far the others are
+//	g.Leader(), g.LeaderChanged(), g.Progress(id)   // the leader, and how far the others are
 //
-// A server is added without a vote, filled, and given its vote when its log is nearly the leader's; others lose theirs only when all those wanted have
-// one. Where the majority of a group is lost for good, Survive lets a replica that is not open begin anew, alone.
+// A server is added without a vote, catches up, and becomes a voter when its log is nearly the
+// leader's. Other voters are demoted only when all desired voters vote. If a group has lost its
+// majority for good, Survive makes one stopped replica the only voter (unsafe recovery).
 //
-// With no Transport the group has one voter, this process, and elects itself at once; several groups may be opened in
-// parallel. A transport and a list of peers make it a replicated group without any other change.
+// With no Transport the group has one voter, this process, and elects itself at once; several
+// groups may be opened in parallel. A transport and a list of peers make it a replicated group
+// without any other change.
 //
 // # Invariants
 //
 //   - Apply returns nil only after the entry is on disk at a quorum and applied here.
-//   - An error of Apply tells whether the entry may still take effect: 40003 where it may, 57P03 where it never entered the
-//     log, 53100 where the disk was full and the log refused it.
-//   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been applied here.
-//   - An entry of ProposeIn names its term. The state machine refuses it in any other (TermOf): what a leader was given is not carried over to when it
-//     leads again, after another has.
-//   - T5: a round of Confirm serves the callers that arrived before it started. It ends well when a majority of the
-//     voters has taken a request of this term that was sent after it started; answers to earlier requests and answers of
-//     servers without a vote do not count. A group whose only voter is this process needs no round: no other server can
-//     have been elected. It does not count as the only one from before another is added.
+//   - An error of Apply says whether the entry may still take effect: 40003 if it may, 57P03 if it
+//     never entered the log, 53100 if the disk was full and the log refused it.
+//   - T4: OnLeader is called, and WaitLeader returns, only after an entry of the new term has been
+//     applied here.
+//   - An entry of ProposeIn names its term. The state machine refuses it in any other term
+//     (TermOf): an entry that was proposed to a leader does not count after another server has led
+//     and the first one leads again.
+//   - T5: a round of Confirm serves the callers that arrived before it started. It succeeds when a
+//     majority of the voters has accepted a request of this term that was sent after the round
+//     started; answers to earlier requests and answers of servers without a vote do not count. A
+//     group whose only voter is this process needs no round: no other server can have been elected.
+//     From before another voter is added, this process does not count as the only one.
 //
 // # Limits
 //
-// One log entry is at most MaxEntry bytes (raft-wal refuses 64 MiB). The log preallocates its segments, so a full disk shows
-// when a segment is begun. What a kill leaves between two segments raft-wal v0.4.2 would refuse to go on with: walseal.go finishes it before the log
-// is opened. hashicorp/raft stays at v1.7.3: v1.8.0 does not build with raft-wal without a replace directive.
+// One log entry is at most MaxEntry bytes (raft-wal refuses 64 MiB). The log preallocates its
+// segments, so a full disk is noticed when a segment is begun. After a kill between two segments
+// raft-wal v0.4.2 would refuse to continue the log; walseal.go repairs this before the log is
+// opened. hashicorp/raft stays at v1.7.3: v1.8.0 does not build with raft-wal without a replace
+// directive.
 package raftgroup

@@ -20,29 +20,32 @@ type Group struct {
 	raft    *raft.Raft
 	log     logStore
 	witness *witness
-	sole    atomic.Bool // this server is the only voter: nobody else can lead (T5)
+	sole    atomic.Bool // this server is the only voter: no other can lead (T5)
 	round   confirmRounds
 
-	applied atomic.Uint64 // the newest term that this server led in with an entry of it applied; it may be over
+	applied atomic.Uint64 // the newest term in which this server led and applied an entry; the term may be over
 
-	members sync.Mutex // held by who changes the configuration
+	members sync.Mutex // held while the configuration changes
 	nudge   chan struct{}
 	lead    leadership
 
 	mu    sync.Mutex
-	term  uint64        // of the leadership held and ready; 0 otherwise; guarded by mu
+	term  uint64        // of this server's leadership once it is ready, otherwise 0; guarded by mu
 	ready chan struct{} // closed while term != 0; guarded by mu
-	over  chan struct{} // closed when the term held has ended, and OnFollower has returned; nil before the first; guarded by mu
+	// closed when that term has ended and OnFollower has returned; nil before the first; guarded by
+	// mu
+	over chan struct{}
 
 	gate    sync.RWMutex
 	closing bool           // guarded by gate
-	pending sync.WaitGroup // questions to Raft not yet answered
+	pending sync.WaitGroup // requests to Raft that are not answered yet
 
 	stop    chan struct{}
 	watched chan struct{} // closed when the watcher has ended
 }
 
-// Open opens the group of o, writing a first configuration where the log is empty. It does not wait for a leader.
+// Open opens the group of o, and writes a first configuration if the log is empty. It does not wait
+// for a leader.
 func Open(o Options) (*Group, error) {
 	o.setDefaults()
 	if o.Dir == "" || o.Name == "" || o.FSM == nil {
@@ -52,7 +55,10 @@ func Open(o Options) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
 	}
-	g := &Group{name: o.Name, opts: o, log: log, ready: make(chan struct{}), stop: make(chan struct{}), watched: make(chan struct{}), nudge: make(chan struct{}, 1)}
+	g := &Group{
+		name: o.Name, opts: o, log: log, ready: make(chan struct{}), stop: make(chan struct{}),
+		watched: make(chan struct{}), nudge: make(chan struct{}, 1),
+	}
 	g.lead.changed = make(chan struct{})
 	if err := g.start(); err != nil {
 		log.Close()
@@ -115,14 +121,21 @@ func (g *Group) start() error {
 	g.observe()
 	go g.watch(notify)
 	if g.sole.Load() {
-		// With one voter there is nobody whose heartbeat could be waited for: have the election now.
+		// A single voter has no other server whose heartbeat it must wait for: start the election
+		// now.
 		var resp raft.TimeoutNowResponse
-		_ = trans.TimeoutNow(o.ID, trans.LocalAddr(), &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &resp)
+		_ = trans.TimeoutNow(
+			o.ID, trans.LocalAddr(), &raft.TimeoutNowRequest{
+				RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax},
+			}, &resp,
+		)
 	}
 	return nil
 }
 
-func (g *Group) bootstrap(conf *raft.Config, store raft.LogStore, snaps raft.SnapshotStore, trans raft.Transport) error {
+func (g *Group) bootstrap(
+	conf *raft.Config, store raft.LogStore, snaps raft.SnapshotStore, trans raft.Transport,
+) error {
 	has, err := raft.HasExistingState(store, g.log, snaps)
 	if err != nil {
 		return diskError(err)
@@ -152,7 +165,7 @@ func (g *Group) recover(store raft.LogStore, snaps raft.SnapshotStore) error {
 	return g.opts.Recover(store, index)
 }
 
-// openings tells of each snapshot that is opened.
+// openings calls a function for each snapshot that is opened.
 type openings struct {
 	raft.SnapshotStore
 	opened func(index uint64)
@@ -167,7 +180,7 @@ func (o openings) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return meta, r, err
 }
 
-// refreshVoters notes whether this server is the only voter.
+// refreshVoters updates whether this server is the only voter.
 func (g *Group) refreshVoters() {
 	voters, self := 0, false
 	f := g.raft.GetConfiguration()
@@ -180,7 +193,8 @@ func (g *Group) refreshVoters() {
 	g.sole.Store(voters == 1 && self)
 }
 
-// watch turns Raft's leadership notices into ready terms: a term is ready when an entry of it has been applied here (T4).
+// watch turns Raft's leadership notices into ready terms: a term is ready when an entry of it has
+// been applied here (T4).
 func (g *Group) watch(notify <-chan bool) {
 	defer close(g.watched)
 	for {
@@ -190,7 +204,7 @@ func (g *Group) watch(notify <-chan bool) {
 		case leader := <-notify:
 			switch {
 			case g.Term() != 0 && g.leads(g.Term()):
-				// A notice of before this term: what it tells of is over.
+				// A notice about an earlier term: the leadership that it reports is over.
 			case leader:
 				g.won()
 			default:
@@ -200,7 +214,8 @@ func (g *Group) watch(notify <-chan bool) {
 	}
 }
 
-// leads tells whether this server leads in a term. A server leads in a term once, and without a break.
+// leads reports whether this server leads in a term. A server leads in a term once, and without a
+// break.
 func (g *Group) leads(term uint64) bool {
 	return g.raft.CurrentTerm() == term && g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term
 }
@@ -208,7 +223,7 @@ func (g *Group) leads(term uint64) bool {
 func (g *Group) won() {
 	term := g.raft.CurrentTerm()
 	if err := g.Barrier(context.Background()); err != nil || !g.leads(term) {
-		return // leadership went again, of which a notice follows, or the group is closing
+		return // leadership was lost, which another notice reports, or the group is closing
 	}
 	g.applied.Store(term)
 	if g.opts.OnLeader != nil {
@@ -238,7 +253,8 @@ func (g *Group) lost() {
 	}
 }
 
-// WaitLeader waits until this server leads and its state machine holds all that any leader acknowledged before.
+// WaitLeader waits until this server leads and its state machine holds all that earlier leaders
+// acknowledged.
 func (g *Group) WaitLeader(ctx context.Context) error {
 	g.mu.Lock()
 	ready := g.ready
@@ -253,20 +269,20 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 	}
 }
 
-// Term is the term in which this server leads and is ready, 0 if it does not.
+// Term returns the term in which this server leads and is ready, or 0.
 func (g *Group) Term() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.term
 }
 
-// Raft gives the library's own handle, for membership changes and statistics.
+// Raft returns the library's own handle, for membership changes and statistics.
 func (g *Group) Raft() *raft.Raft { return g.raft }
 
-// Log gives the log itself, for a state machine that re-reads entries it holds by index.
+// Log returns the log itself, for a state machine that reads entries again by index.
 func (g *Group) Log() raft.LogStore { return g.log }
 
-// Snapshot has a snapshot taken now, and the log truncated behind it.
+// Snapshot takes a snapshot now, and truncates the log up to it.
 func (g *Group) Snapshot() error {
 	err := g.raft.Snapshot().Error()
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
@@ -275,7 +291,7 @@ func (g *Group) Snapshot() error {
 	return diskError(err)
 }
 
-// Barrier waits until everything proposed before has been applied here.
+// Barrier waits until everything that was proposed before is applied here.
 func (g *Group) Barrier(ctx context.Context) error {
 	if !g.enter() {
 		return g.errClosed()
@@ -283,7 +299,8 @@ func (g *Group) Barrier(ctx context.Context) error {
 	return g.wait(ctx, g.raft.Barrier(0))
 }
 
-// Close waits for the proposals under way, refuses later ones and ends the group. The log is closed last.
+// Close waits for the proposals under way, refuses later ones and ends the group. The log is closed
+// last.
 func (g *Group) Close() error {
 	g.gate.Lock()
 	if g.closing {

@@ -13,7 +13,7 @@ import (
 	"github.com/sherddb/sherd/raftlog"
 )
 
-// journal is a state machine that remembers its entries.
+// journal is a state machine that keeps its entries.
 type journal struct {
 	mu      sync.Mutex
 	entries [][]byte
@@ -51,7 +51,7 @@ func (s journalSnap) Persist(sink raft.SnapshotSink) error {
 }
 func (s journalSnap) Release() {}
 
-// patience bounds what must come to pass on a machine that is busy with other things.
+// patience bounds every wait, on a machine that may be busy with other work.
 const patience = 3 * time.Minute
 
 func open(t *testing.T, dir string, o Options) (*Group, *journal) {
@@ -76,7 +76,9 @@ func TestApplySurvivesReopen(t *testing.T) {
 	ctx := context.Background()
 	for round := 1; round <= 3; round++ {
 		restoring := uint64(0)
-		g, j := open(t, dir, Options{RestoreOnStart: true, TrailingLogs: 1, Restoring: func(i uint64) { restoring = i }})
+		g, j := open(t, dir, Options{RestoreOnStart: true, TrailingLogs: 1, Restoring: func(i uint64) {
+			restoring = i
+		}})
 		if told := restoring > 0; told != (round == 3) {
 			t.Fatalf("round %d: a snapshot of entry %d is restored", round, restoring)
 		}
@@ -101,7 +103,8 @@ func TestApplySurvivesReopen(t *testing.T) {
 	}
 }
 
-// TestMoveToDevice: a group with a log of its own goes on in a shared device, and what a broken-off move left there is gone.
+// TestMoveToDevice: a group with a log of its own continues in a shared device; what an interrupted
+// move left there is deleted.
 func TestMoveToDevice(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	g, _ := open(t, dir, Options{})
@@ -133,7 +136,7 @@ func TestMoveToDevice(t *testing.T) {
 	}
 }
 
-// TestStartIsFast: a group of one voter leads without having waited for the heartbeat of another.
+// TestStartIsFast: the only voter of a group leads without waiting for the heartbeat of another.
 func TestStartIsFast(t *testing.T) {
 	open(t, t.TempDir(), Options{Election: 10 * patience})
 }
@@ -184,7 +187,8 @@ func BenchmarkApply16(b *testing.B) {
 	})
 }
 
-// Entries name the term they count in; what names another is for the state machine to refuse.
+// TestTermOfEntries: an entry names the term in which it counts; the state machine refuses other
+// terms.
 func TestTermOfEntries(t *testing.T) {
 	g, _ := open(t, t.TempDir(), Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

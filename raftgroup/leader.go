@@ -7,14 +7,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// leadership is who leads, as Raft here has heard it.
+// leadership is the leader that this server knows of.
 type leadership struct {
 	mu      sync.Mutex
-	leader  raft.ServerID // "": nobody is known to; guarded by mu
+	leader  raft.ServerID // "" if none is known; guarded by mu
 	changed chan struct{} // closed when leader changes; guarded by mu
 }
 
-// observe follows who leads until the group is closed.
+// observe follows changes of the leader until the group is closed.
 func (g *Group) observe() {
 	ch := make(chan raft.Observation, 16)
 	o := raft.NewObserver(ch, false, func(o *raft.Observation) bool {
@@ -26,7 +26,7 @@ func (g *Group) observe() {
 		defer g.raft.DeregisterObserver(o)
 		for {
 			select {
-			case <-ch: // one that did not fit was followed by others, or is seen by look
+			case <-ch: // if an observation was dropped, others followed it, or look sees the change
 				g.look()
 			case <-g.stop:
 				return
@@ -35,7 +35,7 @@ func (g *Group) observe() {
 	}()
 }
 
-// look takes over what Raft knows now.
+// look takes the leader from Raft's present state.
 func (g *Group) look() raft.ServerID {
 	_, id := g.raft.LeaderWithID()
 	l := &g.lead
@@ -49,8 +49,9 @@ func (g *Group) look() raft.ServerID {
 	return id
 }
 
-// Leader gives the server that leads as far as is known here, "" where none is, and the term that this server is in. It may have been replaced
-// already (T5). The leader is one of that term: Raft's library forgets the leader before it goes into another term.
+// Leader returns the leader as far as this server knows, or "", and the term of this server. The
+// leader may have been replaced already (T5). It is the leader of that term: Raft's library clears
+// the leader before it enters another term.
 func (g *Group) Leader() (raft.ServerID, uint64) {
 	for term := g.raft.CurrentTerm(); ; {
 		id := g.look()
@@ -62,7 +63,7 @@ func (g *Group) Leader() (raft.ServerID, uint64) {
 	}
 }
 
-// LeaderChanged gives a channel that is closed when another server leads, or none, than at the call.
+// LeaderChanged returns a channel that is closed when the leader differs from that at the call.
 func (g *Group) LeaderChanged() <-chan struct{} {
 	g.look()
 	g.lead.mu.Lock()
@@ -72,16 +73,17 @@ func (g *Group) LeaderChanged() <-chan struct{} {
 
 // Progress is what a leader knows of a member.
 type Progress struct {
-	Match   uint64    // the member's log agrees with the leader's up to here; 0 is not known
-	Contact time.Time // of its last answer, zero for none yet
+	Match   uint64    // the member's log agrees with the leader's up to here; 0 is unknown
+	Contact time.Time // when it last answered; zero if it has not yet
 }
 
-// progressor is a transport that notes what followers answer.
+// progressor is a transport that records the answers of followers.
 type progressor interface {
 	Progress(raft.ServerID) (match, term uint64, contact time.Time)
 }
 
-// Progress tells how far a member is, of use at the leader. A transport that notes nothing lets everybody count as up to date.
+// Progress returns how far a member has replicated the log. Only the leader knows it. With a
+// transport that records no answers every member counts as up to date.
 func (g *Group) Progress(id raft.ServerID) Progress {
 	p, ok := g.opts.Transport.(progressor)
 	if !ok || id == g.opts.ID {
@@ -94,8 +96,8 @@ func (g *Group) Progress(id raft.ServerID) Progress {
 	return Progress{match, contact}
 }
 
-// LastIndex is the index of the last entry in the log here.
+// LastIndex returns the index of the last entry in the log here.
 func (g *Group) LastIndex() uint64 { return g.raft.LastIndex() }
 
-// ID is this server.
+// ID returns the id of this server.
 func (g *Group) ID() raft.ServerID { return g.opts.ID }

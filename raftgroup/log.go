@@ -16,7 +16,8 @@ import (
 	"github.com/sherddb/sherd/raftlog"
 )
 
-// logStore is a group's log and stable store: a raft-wal of its own, or its part of a shared device.
+// logStore is a group's log and stable store: a raft-wal of its own, or its part of a shared
+// device.
 type logStore interface {
 	raft.LogStore
 	raft.StableStore
@@ -49,14 +50,17 @@ func openWAL(o *Options, dir string) (*wal.WAL, error) {
 	if err := sealTail(dir, filer); err != nil {
 		return nil, fmt.Errorf("finish the log's last segment: %w", err)
 	}
-	return wal.Open(dir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(filer), wal.WithLogger(newLogger(o.Logger, o.Name)))
+	return wal.Open(
+		dir, wal.WithSegmentSize(o.SegmentSize), wal.WithSegmentFiler(filer),
+		wal.WithLogger(newLogger(o.Logger, o.Name)),
+	)
 }
 
-// movedDir is what Dir/log is called once the shared device holds it all.
+// movedDir is the new name of Dir/log once the shared device holds the whole log.
 const movedDir = "log.moved"
 
-// moveLog copies the log in dir into the shared device. As long as dir is there it is the truth, and what an interrupted copy
-// has left in the device is thrown away.
+// moveLog copies the log in dir into the shared device. As long as dir exists it is authoritative,
+// and what an interrupted copy has left in the device is deleted.
 func moveLog(o *Options, dir string) error {
 	from, err := openWAL(o, dir)
 	if err != nil {
@@ -81,7 +85,7 @@ func moveLog(o *Options, dir string) error {
 	return os.RemoveAll(moved)
 }
 
-// stableKeys are those that hashicorp/raft keeps in its stable store, two numbers and a name.
+// stableKeys are the keys of hashicorp/raft in its stable store, two numbers and a name.
 var stableKeys = []string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"}
 
 func copyLog(from *wal.WAL, to *raftlog.Group) error {
@@ -111,17 +115,18 @@ func copyLog(from *wal.WAL, to *raftlog.Group) error {
 	return nil
 }
 
-// replacing is a group's log as Raft sees it. Raft deletes a tail that conflicts with its leader's and then appends the
-// leader's entries. If the second step fails, hashicorp/raft still takes the old tail for the end of its log and refuses
-// every append until it is restarted. So the tail stays until the append, which replaces it in one step.
+// replacing is a group's log as Raft sees it. Raft deletes a tail that conflicts with its leader's
+// and then appends the leader's entries. If the second step fails, hashicorp/raft still takes the
+// old tail for the end of its log and refuses every append until it is restarted. So replacing
+// keeps the tail until the append, which replaces it in one step.
 type replacing struct {
 	*raftlog.Group
 	mu   sync.Mutex
-	tail uint64 // the first entry of a tail that is to be deleted, 0: there is none; guarded by mu
+	tail uint64 // the first entry of a tail to delete, or 0; guarded by mu
 }
 
-// DeleteRange implements raft.LogStore. A tail that changes the configuration is deleted at once: Raft takes an earlier
-// configuration as the last one from here on.
+// DeleteRange implements raft.LogStore. A tail that changes the configuration is deleted at once,
+// because Raft uses an earlier configuration from here on.
 func (l *replacing) DeleteRange(lo, hi uint64) error {
 	first, ferr := l.FirstIndex()
 	last, lerr := l.LastIndex()

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// logger lets the Raft library speak through slog, two levels quieter than it believes itself important: an election is no
-// news to an operator. It implements hclog.Logger.
+// logger passes the Raft library's messages to slog, two levels lower: an election is no news to an
+// operator. It implements hclog.Logger.
 type logger struct {
 	s    *slog.Logger
 	name string

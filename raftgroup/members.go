@@ -8,19 +8,20 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Members gives the servers of the group, as this one knows them.
+// Members returns the servers of the group, as this one knows them.
 func (g *Group) Members() []raft.Server {
 	f := g.raft.GetConfiguration()
 	return f.Configuration().Servers
 }
 
-// AddVoter makes a server a voter: one that was none before, which must have opened the group with Join, or a non-voter, which better has caught up
-// before. The leader does it; the error is nil when a majority has the new configuration.
+// AddVoter makes a server a voter: a new server, which must have opened the group with Join, or a
+// non-voter, which should have caught up before. It works at the leader only; the error is nil when
+// a majority has the new configuration.
 func (g *Group) AddVoter(ctx context.Context, id raft.ServerID, addr raft.ServerAddress) error {
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddVoter(id, addr, 0, 0) })
 }
 
-// AddNonvoter makes a server a member that has all and decides nothing.
+// AddNonvoter makes a server a member that gets all entries and has no vote.
 func (g *Group) AddNonvoter(ctx context.Context, id raft.ServerID, addr raft.ServerAddress) error {
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.AddNonvoter(id, addr, 0, 0) })
 }
@@ -30,13 +31,13 @@ func (g *Group) Demote(ctx context.Context, id raft.ServerID) error {
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.DemoteVoter(id, 0, 0) })
 }
 
-// Remove takes a server out of the group.
+// Remove removes a server from the group.
 func (g *Group) Remove(ctx context.Context, id raft.ServerID) error {
 	return g.changeMembers(ctx, func() raft.Future { return g.raft.RemoveServer(id, 0, 0) })
 }
 
-// changeMembers carries a change out. Until it is known to have come to pass this server does not count as the only voter: another may have been
-// made one, and elected (T5).
+// changeMembers makes a change. Until its outcome is known this server does not count as the only
+// voter: another may have become one, and been elected (T5).
 func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) error {
 	if !g.enter() {
 		return g.errClosed()
@@ -44,7 +45,7 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 	g.members.Lock()
 	defer g.members.Unlock()
 	g.sole.Store(false)
-	defer g.witness.notify() // a round looks at the voters again
+	defer g.witness.notify() // a round of Confirm counts the voters again
 	if err := g.wait(ctx, change()); err != nil {
 		return err
 	}
@@ -52,15 +53,19 @@ func (g *Group) changeMembers(ctx context.Context, change func() raft.Future) er
 	return nil
 }
 
-// ErrNobodyThere says that leadership was not handed over since who should have it, or any other voter, does not answer.
-var ErrNobodyThere = errors.New("raftgroup: no voter that could lead answers")
+// ErrNoVoterAnswers is the error of Transfer if the chosen server, or every other voter, does not
+// answer.
+var ErrNoVoterAnswers = errors.New("raftgroup: no other voter answers")
 
-// transferContact is how fresh a voter's last answer must be for it to be handed leadership: a few heartbeats.
+// transferContact is how recent a voter's last answer must be for a transfer to it: a few
+// heartbeats.
 func (g *Group) transferContact() time.Duration { return g.opts.Election / 2 }
 
-// Transfer hands leadership to another voter. It ends when that has been told to stand for election and this server does not lead any more, OnFollower
-// included; nil leaves the choice to the group: the voter that has most. Only one that has just answered is handed it, else ErrNobodyThere: Raft's
-// library refuses every entry until it has given an attempt up, which with a dead server takes as long as its replication pauses, ten seconds and more.
+// Transfer hands leadership to another voter. It returns when that voter has been asked to start an
+// election and this server leads no more, OnFollower included. If to is nil it chooses the voter
+// with the longest log. The voter must have answered just now, else Transfer returns
+// ErrNoVoterAnswers: Raft's library refuses every entry until it gives an attempt up. With a dead
+// server that takes as long as its replication pauses, ten seconds and more.
 func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
 	g.mu.Lock()
 	over := g.over
@@ -72,7 +77,7 @@ func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
 		return raft.ErrNotLeader
 	}
 	if to = g.successor(to); to == nil {
-		return ErrNobodyThere
+		return ErrNoVoterAnswers
 	}
 	if !g.enter() {
 		return g.errClosed()
@@ -90,7 +95,8 @@ func (g *Group) Transfer(ctx context.Context, to *raft.Server) error {
 	}
 }
 
-// successor gives who can be handed leadership now: to, or the one of all voters that has most; nil for nobody.
+// successor returns the server that can get leadership now: to, or of all voters the one with the
+// longest log; nil if there is none.
 func (g *Group) successor(to *raft.Server) *raft.Server {
 	var best *raft.Server
 	most := uint64(0)

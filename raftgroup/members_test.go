@@ -8,7 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A group of one gets a second voter, gives it the lead, and becomes one of one again at the other.
+// TestMembersChange adds a second voter to a group of one, hands leadership to it, and removes the
+// first.
 func TestMembersChange(t *testing.T) {
 	addrA, transA := raft.NewInmemTransport("a")
 	addrB, transB := raft.NewInmemTransport("b")
@@ -37,7 +38,7 @@ func TestMembersChange(t *testing.T) {
 	if err := b.AddVoter(ctx, "c", "c"); err == nil {
 		t.Fatal("a follower changed the configuration")
 	}
-	for b.Term() == 0 { // it may not have all yet, and refuse
+	for b.Term() == 0 { // it may not have all entries yet, and refuse
 		if err := a.Transfer(ctx, &raft.Server{ID: "b", Address: addrB}); err != nil && ctx.Err() != nil {
 			t.Fatal(err)
 		}

@@ -11,15 +11,21 @@ import (
 )
 
 const (
-	quietTime = time.Minute     // how long a warning of the library is not said again
-	firstTime = 3 * time.Second // how long one about another server must go on to be said: a replica that is being opened, or a node that starts again, is none
+	quietTime = time.Minute // a warning of the library is not repeated for so long
+	// A warning about another server is first logged when it has been repeated for so long: a
+	// replica that is being opened, or a node that restarts, is no reason for one.
+	firstTime = 3 * time.Second
 )
 
-// Quieten gives a handler under which the Raft library says the same of the same server once a minute, with how often it would have: with a node down
-// every group warns several times a second, and with one that starts it does for a moment. All groups that log to it, or to one made of it, count together. What is no warning, and what others log, passes.
-func Quieten(h slog.Handler) slog.Handler { return &quiet{h, &repeats{said: map[string]*said{}}} }
+// Quieten returns a handler that logs a warning of the Raft library about one server once a minute,
+// with the number of warnings that it has skipped: while a node is down every group warns several
+// times a second, and while a node starts it does so for a moment. All groups that log to the
+// handler, or to one derived from it, count together. Other levels and other loggers pass.
+func Quieten(h slog.Handler) slog.Handler {
+	return &quiet{h, &repeats{warnings: map[string]*warning{}}}
+}
 
-// quiet is a handler that knows what was said.
+// quiet is a handler that limits repeated warnings.
 type quiet struct {
 	slog.Handler
 	repeats *repeats
@@ -35,31 +41,32 @@ func (q *quiet) WithGroup(name string) slog.Handler {
 	return &quiet{q.Handler.WithGroup(name), q.repeats}
 }
 
-// repeats counts what is said again and again.
+// repeats counts repeated warnings.
 type repeats struct {
-	mu   sync.Mutex
-	said map[string]*said // guarded by mu
+	mu       sync.Mutex
+	warnings map[string]*warning // guarded by mu
 }
 
-type said struct {
-	at      time.Time // when it was said last; where it never was, when it was to be said first
+type warning struct {
+	at      time.Time // when it was last logged; if never, when it first came
 	never   bool
-	skipped int // since then
+	skipped int // since at
 }
 
-// maxSaid bounds what is remembered; there are few messages, and few servers.
-const maxSaid = 1024
+// maxWarnings bounds the warnings that are remembered; there are few messages, and few servers.
+const maxWarnings = 1024
 
-// pass tells whether something is to be said now, and how often it was not since the last time. What is on trial must go on for a while first.
+// pass reports whether to log a warning now, and how many were skipped since it was last logged. If
+// trial is set the warning must be repeated for firstTime before it is logged.
 func (r *repeats) pass(key string, trial bool, now time.Time) (skipped int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.said[key]
-	if s == nil || s.never && now.Sub(s.at) >= quietTime { // what was on trial long ago has not gone on
-		if len(r.said) >= maxSaid {
-			clear(r.said)
+	s := r.warnings[key]
+	if s == nil || s.never && now.Sub(s.at) >= quietTime { // a trial that began long ago was not repeated
+		if len(r.warnings) >= maxWarnings {
+			clear(r.warnings)
 		}
-		r.said[key] = &said{at: now, never: trial}
+		r.warnings[key] = &warning{at: now, never: trial}
 		return 0, !trial
 	}
 	wait := quietTime
@@ -70,13 +77,13 @@ func (r *repeats) pass(key string, trial bool, now time.Time) (skipped int, ok b
 		s.skipped++
 		return 0, false
 	}
-	skipped, *s = s.skipped, said{at: now}
+	skipped, *s = s.skipped, warning{at: now}
 	return skipped, true
 }
 
-// log says a warning, if it was not said just before.
+// log logs a warning unless it was logged just before.
 func (q *quiet) log(s *slog.Logger, msg string, args []any) {
-	server := about(args)
+	server := serverOf(args)
 	skipped, ok := q.repeats.pass(msg+server, server != "", time.Now())
 	if !ok {
 		return
@@ -87,8 +94,8 @@ func (q *quiet) log(s *slog.Logger, msg string, args []any) {
 	s.Log(context.Background(), level(hclog.Error), msg, args...)
 }
 
-// about gives which server a message is about, "" where it is about none.
-func about(args []any) string {
+// serverOf returns the server that a message is about, or "".
+func serverOf(args []any) string {
 	for i := 0; i+1 < len(args); i += 2 {
 		switch args[i] {
 		case "peer", "server-id", "to", "target":

@@ -37,11 +37,22 @@ func TestQuieten(t *testing.T) {
 		trial bool
 		calls []call
 	}{
-		{"at once", false, []call{{0, 0, true}, {time.Second, 0, false}, {2 * time.Second, 0, false}, {quietTime, 2, true}, {quietTime + time.Second, 0, false}}},
-		{"on trial", true, []call{{0, 0, false}, {time.Second, 0, false}, {firstTime, 1, true}, {firstTime + time.Second, 0, false}, {firstTime + quietTime, 1, true}}},
-		{"once an hour", true, []call{{0, 0, false}, {time.Hour, 0, false}, {2 * time.Hour, 0, false}, {2*time.Hour + firstTime, 0, true}}},
+		{"at once", false,
+			[]call{
+				{0, 0, true}, {time.Second, 0, false}, {2 * time.Second, 0, false}, {quietTime, 2, true},
+				{quietTime + time.Second, 0, false},
+			}},
+		{"on trial", true,
+			[]call{
+				{0, 0, false}, {time.Second, 0, false}, {firstTime, 1, true}, {firstTime + time.Second, 0, false},
+				{firstTime + quietTime, 1, true},
+			}},
+		{"once an hour", true,
+			[]call{
+				{0, 0, false}, {time.Hour, 0, false}, {2 * time.Hour, 0, false}, {2*time.Hour + firstTime, 0, true},
+			}},
 	} {
-		r := &repeats{said: map[string]*said{}}
+		r := &repeats{warnings: map[string]*warning{}}
 		for i, want := range c.calls {
 			if skipped, ok := r.pass("x", c.trial, now.Add(want.after)); skipped != want.skipped || ok != want.ok {
 				t.Errorf("%s, %d: %d, %v", c.what, i, skipped, ok)

@@ -2,11 +2,13 @@ package raftgroup
 
 import "github.com/hashicorp/raft"
 
-// nameKey is where the stable store has the id that this server has in the log's configurations.
+// nameKey is the key in the stable store of the id that this server has in the log's
+// configurations.
 var nameKey = []byte("SherdServerID")
 
-// rename lets the only member of a group, which was known by the group's name, be known by its node's number from now on: a configuration is
-// appended to its log. Nobody else has a say in a group of one, so what it appends is committed.
+// rename changes the id of the only member of a group from the group's name to its node's number:
+// it appends a configuration to the log. A group of one needs no other vote, so the entry is
+// committed.
 func (g *Group) rename(store raft.LogStore, snaps raft.SnapshotStore, trans raft.Transport) error {
 	id := g.opts.ID
 	if g.opts.Transport == nil || id == raft.ServerID(g.name) {
@@ -30,22 +32,23 @@ func (g *Group) rename(store raft.LogStore, snaps raft.SnapshotStore, trans raft
 func (g *Group) renameOnly(store raft.LogStore, snaps raft.SnapshotStore, trans raft.Transport) error {
 	conf := g.opts.raftConfig(nil)
 	conf.NoSnapshotRestoreOnStart = true
-	now, err := raft.GetConfiguration(conf, nothing{}, store, g.log, snaps, trans)
+	now, err := raft.GetConfiguration(conf, noFSM{}, store, g.log, snaps, trans)
 	if err != nil {
 		return err
 	}
 	if len(now.Servers) != 1 || now.Servers[0].ID != raft.ServerID(g.name) {
 		return nil
 	}
-	l, err := (&still{log: g.log, snaps: snaps}).newest()
+	l, err := (&stoppedReplica{log: g.log, snaps: snaps}).newest()
 	if err != nil {
 		return err
 	}
 	servers := []raft.Server{{Suffrage: raft.Voter, ID: g.opts.ID, Address: trans.LocalAddr()}}
 	return diskError(store.StoreLog(&raft.Log{
-		Index: l.Index + 1, Term: l.Term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
+		Index: l.Index + 1, Term: l.Term, Type: raft.LogConfiguration,
+		Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
 	}))
 }
 
-// nothing stands for the state machine where only the configuration is asked for.
-type nothing struct{ raft.FSM }
+// noFSM replaces the state machine if only the configuration is read.
+type noFSM struct{ raft.FSM }

@@ -2,11 +2,13 @@ package raftgroup
 
 import "github.com/hashicorp/raft"
 
-// dropReplaced removes a log in place of which a snapshot has come. Raft's library does that when the state machine has taken the snapshot, which may be
-// minutes after it was kept: who is killed in between has both. Nothing can follow such a log, whose last entry lies before those that come next, so
-// the group would stay as it is for ever; and a state machine that reads it again would not find what the snapshot covers.
+// dropReplaced deletes a log that a snapshot from the leader has replaced. Raft's library does this
+// when the state machine has restored the snapshot, which may be minutes after the snapshot was
+// stored: after a kill in between both exist. No entry can be appended to such a log, because its
+// last entry lies before the next ones, so the group would never continue; and a state machine that
+// reads the log again would not find what the snapshot covers.
 //
-// A snapshot that was made here is of entries that are in the log, or were.
+// A snapshot that was taken here covers entries that are in the log, or were.
 func dropReplaced(log raft.LogStore, snaps raft.SnapshotStore) error {
 	metas, err := snaps.List()
 	if err != nil || len(metas) == 0 {

@@ -23,7 +23,8 @@ func (l *refusing) StoreLogs(logs []*raft.Log) error {
 	return l.LogStore.StoreLogs(logs)
 }
 
-// A follower whose disk is full when its leader replaces the tail of its log takes the entries once there is room.
+// A follower whose disk is full when its leader replaces the tail of its log accepts the entries
+// once there is room.
 func TestFullDiskWhenATailIsReplaced(t *testing.T) {
 	device, err := raftlog.Open(raftlog.Options{Dir: t.TempDir(), SegmentSize: 1 << 20})
 	if err != nil {
@@ -36,8 +37,9 @@ func TestFullDiskWhenATailIsReplaced(t *testing.T) {
 	transB.Connect(addrA, leader)
 	log := &refusing{}
 	g, err := Open(Options{
-		Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: "b", Transport: transB, Join: true, Device: device, DeviceGroup: 1,
-		WrapLog: func(l raft.LogStore) raft.LogStore { log.LogStore = l; return log },
+		Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: "b", Transport: transB, Join: true, Device: device,
+		DeviceGroup: 1,
+		WrapLog:     func(l raft.LogStore) raft.LogStore { log.LogStore = l; return log },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +48,16 @@ func TestFullDiskWhenATailIsReplaced(t *testing.T) {
 	send := func(term, after uint64, terms ...uint64) bool {
 		t.Helper()
 		req := &raft.AppendEntriesRequest{
-			RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("a"), Addr: []byte(addrA)}, Term: term,
+			RPCHeader: raft.RPCHeader{
+				ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("a"), Addr: []byte(addrA),
+			},
+			Term:         term,
 			PrevLogEntry: after, PrevLogTerm: min(after, 1), Leader: []byte(addrA),
 		}
 		for i, x := range terms {
-			req.Entries = append(req.Entries, &raft.Log{Index: after + 1 + uint64(i), Term: x, Type: raft.LogCommand, Data: []byte("x")})
+			req.Entries = append(
+				req.Entries, &raft.Log{Index: after + 1 + uint64(i), Term: x, Type: raft.LogCommand, Data: []byte("x")},
+			)
 		}
 		var resp raft.AppendEntriesResponse
 		if err := leader.AppendEntries("b", addrB, req, &resp); err != nil {

@@ -8,28 +8,29 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Want is what the members of a group shall be. Servers are addressed by their ids.
+// Want is the desired membership of a group. Servers are addressed by their ids.
 type Want struct {
 	Voters    []raft.ServerID
-	Nonvoters []raft.ServerID // beside them, with all the data and no vote
-	Leader    raft.ServerID   // who should lead, where it can; "" is any
+	Nonvoters []raft.ServerID // members with all the data and no vote
+	Leader    raft.ServerID   // the desired leader, if it can lead; "" is any
 }
 
 const (
-	steerEvery   = time.Second
-	steerTimeout = 10 * time.Second
-	promoteLag   = 256              // entries that a member may lag behind to be made a voter
-	contactLimit = 3 * time.Second  // a member that has not answered for longer does not count as there
-	settleLeader = 5 * time.Second  // a leader leads that long before it hands over to the one wanted
-	putOffTime   = 10 * time.Second // between attempts to hand over
-	maxPutOff    = 6                // so many attempts may be put off
+	reconcileEvery = time.Second
+	changeTimeout  = 10 * time.Second
+	promoteLag     = 256              // entries that a member may lag behind to be made a voter
+	contactLimit   = 3 * time.Second  // a member whose last answer is older does not count as reachable
+	minLead        = 5 * time.Second  // a leader leads at least that long before it hands over to the desired one
+	putOffTime     = 10 * time.Second // between attempts to hand over
+	maxPutOff      = 6                // a transfer may be postponed so often
 )
 
-// Steer changes the members of the group, one at a time, to what want gives, whenever this server leads. It asks every second, and when Nudge is
-// called. No change is made while want gives none as voters. looked, if not nil, is called with the members, by the leader, after each look.
+// Steer reconciles the members of the group with want's result, one change at a time, whenever this
+// server leads. It calls want every second, and when Nudge is called. It makes no change while want
+// returns no voters. The leader calls looked, if not nil, with the members at each of these times.
 func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 	go func() {
-		t := time.NewTicker(steerEvery)
+		t := time.NewTicker(reconcileEvery)
 		defer t.Stop()
 		var p pace
 		for {
@@ -46,12 +47,12 @@ func (g *Group) Steer(want func() Want, looked func(have []raft.Server)) {
 			if p.since.IsZero() {
 				p.since = time.Now()
 			}
-			g.steer(want, looked, &p)
+			g.reconcile(want, looked, &p)
 		}
 	}()
 }
 
-// Nudge has Steer look again now.
+// Nudge makes Steer call want again now.
 func (g *Group) Nudge() {
 	select {
 	case g.nudge <- struct{}{}:
@@ -59,14 +60,14 @@ func (g *Group) Nudge() {
 	}
 }
 
-// pace is when leadership may be handed over.
+// pace limits when leadership may be handed over.
 type pace struct {
-	since  time.Time // this server leads
-	next   time.Time // not before; zero: at any time
-	putOff int       // attempts that came to nothing, for who uses the leader
+	since  time.Time // when this server became leader
+	next   time.Time // not before this time; zero: at any time
+	putOff int       // attempts that BeforeTransfer has refused
 }
 
-func (g *Group) steer(want func() Want, looked func([]raft.Server), p *pace) {
+func (g *Group) reconcile(want func() Want, looked func([]raft.Server), p *pace) {
 	for g.Term() != 0 {
 		w := want()
 		if len(w.Voters) == 0 {
@@ -78,7 +79,7 @@ func (g *Group) steer(want func() Want, looked func([]raft.Server), p *pace) {
 		}
 		c := nextChange(have, w, g.opts.ID, g.health)
 		if c.kind == noChange {
-			if w.Leader == "" || w.Leader == g.opts.ID || time.Since(p.since) < settleLeader {
+			if w.Leader == "" || w.Leader == g.opts.ID || time.Since(p.since) < minLead {
 				return
 			}
 			if c = handOver(have, w, g.health); c.kind == noChange {
@@ -89,7 +90,10 @@ func (g *Group) steer(want func() Want, looked func([]raft.Server), p *pace) {
 			return
 		}
 		if err := g.carryOut(c, p); err != nil {
-			g.opts.Logger.Debug("members of a group could not be changed; trying again", "group", g.name, "change", c.kind, "server", c.id, "error", err)
+			g.opts.Logger.Debug(
+				"members of a group could not be changed; trying again", "group", g.name, "change", c.kind, "server",
+				c.id, "error", err,
+			)
 			return
 		}
 		g.opts.Logger.Info("members of a group changed", "group", g.name, "change", c.kind, "server", c.id)
@@ -100,7 +104,7 @@ func (g *Group) steer(want func() Want, looked func([]raft.Server), p *pace) {
 }
 
 func (g *Group) carryOut(c change, p *pace) error {
-	ctx, cancel := context.WithTimeout(context.Background(), steerTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), changeTimeout)
 	defer cancel()
 	addr := raft.ServerAddress(c.id)
 	switch c.kind {
@@ -113,13 +117,13 @@ func (g *Group) carryOut(c change, p *pace) error {
 	case removeChange:
 		return g.Remove(ctx, c.id)
 	case transferChange:
-		return g.giveWay(ctx, &raft.Server{ID: c.id, Address: addr}, p)
+		return g.handOff(ctx, &raft.Server{ID: c.id, Address: addr}, p)
 	}
 	return nil
 }
 
-// giveWay hands leadership over once that disturbs nobody; who uses the leader for long is not waited for in the end.
-func (g *Group) giveWay(ctx context.Context, to *raft.Server, p *pace) error {
+// handOff hands leadership over when BeforeTransfer allows it. After maxPutOff refusals it insists.
+func (g *Group) handOff(ctx context.Context, to *raft.Server, p *pace) error {
 	if before := g.opts.BeforeTransfer; before != nil {
 		after, err := before(ctx, p.putOff >= maxPutOff)
 		if err != nil {
@@ -136,7 +140,7 @@ func (g *Group) giveWay(ctx context.Context, to *raft.Server, p *pace) error {
 	return err
 }
 
-// health is a member's as a decision needs it.
+// health is the state of a member on which a decision depends.
 type health struct {
 	there    bool // it answers
 	upToDate bool // its log is nearly the leader's
@@ -165,8 +169,8 @@ type change struct {
 	id   raft.ServerID
 }
 
-// nextChange gives the next step from what there is to what is wanted. A voter leaves only when all those wanted vote, so that no step makes the
-// group smaller than it was or shall be.
+// nextChange returns the next step from have to w. A voter is removed only when all desired voters
+// vote, so that no step makes the group smaller than it was and than it is to be.
 func nextChange(have []raft.Server, w Want, self raft.ServerID, of func(raft.ServerID) health) change {
 	now := map[raft.ServerID]raft.ServerSuffrage{}
 	for _, s := range have {
@@ -202,7 +206,8 @@ func nextChange(have []raft.Server, w Want, self raft.ServerID, of func(raft.Ser
 	return change{}
 }
 
-// handOver gives leadership to the one wanted, else to any that shall vote, where such a one is up to date.
+// handOver returns a transfer to the desired leader, or, if any will do, to one of the desired
+// voters, if it votes and is up to date.
 func handOver(have []raft.Server, w Want, of func(raft.ServerID) health) change {
 	try := w.Voters
 	if w.Leader != "" {

@@ -9,27 +9,28 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Remains is what a replica of a group that is not open has.
+// Remains is the content of a replica of a group that is not open.
 type Remains struct {
 	Members []raft.Server
 	Last    uint64    // index of its last entry
-	At      time.Time // when its leader appended that; zero: not known
+	At      time.Time // when its leader appended that; zero: unknown
 }
 
-// Look tells what the replica in o.Dir has, without opening it.
+// Look returns the content of the replica in o.Dir without opening the group.
 func Look(o Options) (Remains, error) {
 	var out Remains
-	err := stopped(o, func(s *still) (err error) {
+	err := stopped(o, func(s *stoppedReplica) (err error) {
 		out, err = s.remains()
 		return err
 	})
 	return out, err
 }
 
-// ReadStopped gives f what the replica in o.Dir consists of, which is not open. Opening a log may cut off what was torn, and makes what is missing: where
-// nothing may change, o.Dir is a copy.
+// ReadStopped calls f with the content of the replica in o.Dir, whose group is not open. Opening
+// its log may cut off a torn tail and create missing files: if nothing may change, o.Dir must be a
+// copy.
 func ReadStopped(o Options, f func(was Remains, log raft.LogStore, snaps raft.SnapshotStore) error) error {
-	return stopped(o, func(s *still) error {
+	return stopped(o, func(s *stoppedReplica) error {
 		was, err := s.remains()
 		if err != nil {
 			return err
@@ -38,11 +39,12 @@ func ReadStopped(o Options, f func(was Remains, log raft.LogStore, snaps raft.Sn
 	})
 }
 
-// Survive makes the replica in o.Dir, which is not open, the only one that decides: the majority of the group is lost for good. What was
-// acknowledged and did not reach it is lost. The replicas that are not here must not be started again with what they have: a majority of them would
-// go on as the group that was.
+// Survive makes the replica in o.Dir, whose group is not open, the only voter, because the majority
+// of the group is lost for good. Acknowledged entries that did not reach this replica are lost. The
+// other replicas must not be started again with their data: a majority of them would continue the
+// old group.
 func Survive(o Options) error {
-	return stopped(o, func(s *still) error {
+	return stopped(o, func(s *stoppedReplica) error {
 		if err := dropReplaced(s.log, s.snaps); err != nil {
 			return err
 		}
@@ -51,20 +53,20 @@ func Survive(o Options) error {
 			return err
 		}
 		if was.Members == nil {
-			return fmt.Errorf("%s has no members: nothing of the group is here", o.Name)
+			return fmt.Errorf("%s has no members: its directory holds no replica", o.Name)
 		}
 		return s.appoint()
 	})
 }
 
-// still is a group's replica whose Raft does not run.
-type still struct {
+// stoppedReplica is a group's replica whose Raft does not run.
+type stoppedReplica struct {
 	o     Options
 	log   logStore
 	snaps raft.SnapshotStore
 }
 
-func stopped(o Options, f func(*still) error) error {
+func stopped(o Options, f func(*stoppedReplica) error) error {
 	o.setDefaults()
 	if o.Dir == "" || o.Name == "" || o.ID == "" {
 		return errors.New("raftgroup: Dir, Name and ID are required")
@@ -73,7 +75,7 @@ func stopped(o Options, f func(*still) error) error {
 	if err != nil {
 		return fmt.Errorf("raft group %s: open log: %w", o.Name, diskError(err))
 	}
-	s := &still{o: o, log: log, snaps: o.Snapshots}
+	s := &stoppedReplica{o: o, log: log, snaps: o.Snapshots}
 	if s.snaps == nil {
 		s.snaps, err = raft.NewFileSnapshotStoreWithLogger(o.Dir, 2, newLogger(o.Logger, o.Name))
 	}
@@ -86,8 +88,8 @@ func stopped(o Options, f func(*still) error) error {
 	return errors.Join(err, log.Close())
 }
 
-// newest gives index and term of the last entry, those of the snapshot where the log has none.
-func (s *still) newest() (l raft.Log, err error) {
+// newest returns index and term of the last entry, or of the snapshot if the log is empty.
+func (s *stoppedReplica) newest() (l raft.Log, err error) {
 	last, err := s.log.LastIndex()
 	if err != nil {
 		return l, diskError(err)
@@ -102,7 +104,7 @@ func (s *still) newest() (l raft.Log, err error) {
 	return l, diskError(err)
 }
 
-func (s *still) remains() (Remains, error) {
+func (s *stoppedReplica) remains() (Remains, error) {
 	l, err := s.newest()
 	if err != nil || l.Index == 0 {
 		return Remains{}, err
@@ -110,19 +112,19 @@ func (s *still) remains() (Remains, error) {
 	_, trans := raft.NewInmemTransport(raft.ServerAddress(s.o.ID))
 	conf := s.o.raftConfig(nil)
 	conf.NoSnapshotRestoreOnStart = true
-	now, err := raft.GetConfiguration(conf, nothing{}, s.log, s.log, s.snaps, trans)
+	now, err := raft.GetConfiguration(conf, noFSM{}, s.log, s.log, s.snaps, trans)
 	return Remains{now.Servers, l.Index, l.AppendedAt}, err
 }
 
-// beyond is by how much the term of the new beginning is above any that this replica has heard of: others may have had later ones, and what they
-// wrote in them must not be taken for what is written here.
-const beyond = 1000
+// termGap is the distance of the new term from any that this replica knows: other replicas may have
+// had later terms, and what they wrote in them must not be taken for what is written here.
+const termGap = 1000
 
-// termKey is where Raft keeps its term.
+// termKey is the key of Raft's term.
 var termKey = []byte("CurrentTerm")
 
-// appoint appends a configuration with this server alone.
-func (s *still) appoint() error {
+// appoint appends a configuration with this server as the only voter.
+func (s *stoppedReplica) appoint() error {
 	l, err := s.newest()
 	if err != nil {
 		return err
@@ -131,12 +133,15 @@ func (s *still) appoint() error {
 	if b, err := s.log.Get(termKey); err == nil && len(b) == 8 {
 		term = max(term, binary.BigEndian.Uint64(b))
 	}
-	term += beyond
+	term += termGap
 	if err := s.log.SetUint64(termKey, term); err != nil {
 		return diskError(err)
 	}
-	alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: s.o.ID, Address: raft.ServerAddress(s.o.ID)}}}
+	sole := raft.Configuration{
+		Servers: []raft.Server{{Suffrage: raft.Voter, ID: s.o.ID, Address: raft.ServerAddress(s.o.ID)}},
+	}
 	return diskError(s.log.StoreLog(&raft.Log{
-		Index: l.Index + 1, Term: term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(alone), AppendedAt: time.Now(),
+		Index: l.Index + 1, Term: term, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(sole),
+		AppendedAt: time.Now(),
 	}))
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A group of one, known by its name, goes on known by its node's number.
+// TestRename: the only member of a group, whose id is the group's name, gets its node's number as
+// id.
 func TestRename(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -47,7 +48,8 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// Of three replicas two are lost for good: the third goes on alone, with what it had, and others may join it.
+// TestSurvive: two of three replicas are lost for good. The third continues alone with its data,
+// and others may join it.
 func TestSurvive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -68,7 +70,9 @@ func TestSurvive(t *testing.T) {
 	dirs, groups, journals := map[raft.ServerID]string{}, map[raft.ServerID]*Group{}, map[raft.ServerID]*journal{}
 	for _, id := range names {
 		dirs[id], journals[id] = t.TempDir(), &journal{}
-		g, err := Open(Options{Dir: dirs[id], Name: "test", FSM: journals[id], ID: id, Transport: wires[id], Peers: servers})
+		g, err := Open(
+			Options{Dir: dirs[id], Name: "test", FSM: journals[id], ID: id, Transport: wires[id], Peers: servers},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// answers is a transport in memory that notes when others have answered last.
+// answers is a transport in memory that records when others last answered.
 type answers struct {
 	*raft.InmemTransport
 	mu sync.Mutex
 	at map[raft.ServerID]time.Time // guarded by mu
 }
 
-func (a *answers) AppendEntries(id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (a *answers) AppendEntries(
+	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+) error {
 	err := a.InmemTransport.AppendEntries(id, addr, req, resp)
 	if err == nil {
 		a.mu.Lock()
@@ -37,12 +39,13 @@ func (a *answers) Progress(id raft.ServerID) (match, term uint64, contact time.T
 	return 0, 0, a.at[id]
 }
 
-// Nobody is handed leadership who does not answer: the log takes entries all the time, where Raft's library would refuse them until its attempt is
-// over, which waits for the replication to the dead server.
+// TestTransferToTheDead: leadership is not handed to a server that does not answer. The log accepts
+// entries all the time, while Raft's library would refuse them until its attempt is over, which
+// waits for the replication to the dead server.
 func TestTransferToTheDead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	const calm = 8 * time.Second // nobody loses the lead since the machine stands still for a moment
+	const calm = 8 * time.Second // the leader stays even if the machine pauses for a moment
 	var trans []*answers
 	for _, id := range []raft.ServerAddress{"a", "b", "c"} {
 		_, mem := raft.NewInmemTransportWithTimeout(id, 10*time.Second)
@@ -56,7 +59,12 @@ func TestTransferToTheDead(t *testing.T) {
 	a, _ := open(t, t.TempDir(), Options{ID: "a", Transport: trans[0], Election: calm})
 	groups := map[raft.ServerID]*Group{}
 	for i, id := range []raft.ServerID{"b", "c"} {
-		g, err := Open(Options{Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true, Election: calm})
+		g, err := Open(
+			Options{
+				Dir: t.TempDir(), Name: "test", FSM: &journal{}, ID: id, Transport: trans[i+1], Join: true,
+				Election: calm,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +90,7 @@ func TestTransferToTheDead(t *testing.T) {
 	for time.Since(a.Progress("c").Contact) < a.transferContact() {
 		apply()
 	}
-	if err := a.Transfer(ctx, &raft.Server{ID: "c", Address: "c"}); !errors.Is(err, ErrNobodyThere) {
+	if err := a.Transfer(ctx, &raft.Server{ID: "c", Address: "c"}); !errors.Is(err, ErrNoVoterAnswers) {
 		t.Fatalf("handed to a server that does not answer: %v", err)
 	}
 	apply()
@@ -92,7 +100,7 @@ func TestTransferToTheDead(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, ErrNobodyThere) || ctx.Err() != nil {
+		if !errors.Is(err, ErrNoVoterAnswers) || ctx.Err() != nil {
 			t.Fatal(err)
 		}
 		apply()

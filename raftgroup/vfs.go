@@ -9,9 +9,9 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// vfs is raft-wal's file system with one difference: a log file's Sync does not wait for the file's times to reach the
-// disk. Its blocks and length are there since it was created, so fdatasync makes an entry as durable as fsync does, at about
-// two thirds of the time.
+// vfs is raft-wal's file system with one difference: a log file's Sync does not wait for the file's
+// times to reach the disk. The file's blocks and length are durable since its creation, so
+// fdatasync makes an entry as durable as fsync does, in about two thirds of the time.
 type vfs struct{ *fs.FS }
 
 func newVFS() types.VFS { return vfs{fs.New()} }
@@ -22,7 +22,7 @@ func (v vfs) Create(dir, name string, size uint64) (types.WritableFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The length must be durable before fdatasync may be relied on; so must the directory's entry.
+	// The length and the directory's entry must be durable before fdatasync is enough.
 	if err := f.Sync(); err != nil {
 		f.Close()
 		return nil, err

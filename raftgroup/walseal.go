@@ -15,9 +15,11 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// sealTail finishes what a raft-wal in dir has begun. It seals a full segment with the last entries' write, and begins the next one afterwards: who is
-// killed, or closes it, in between has a sealed segment that its metadata takes for the tail. raft-wal v0.4.2 opens such a log, and refuses every entry
-// from then on ("segment is sealed"): the group would follow nobody, and never lead again.
+// sealTail completes an interrupted change of segments in dir. raft-wal seals a full segment
+// together with the last entries' write, and begins the next segment afterwards. After a kill or a
+// close in between the metadata names the sealed segment as the tail. raft-wal v0.4.2 opens such a
+// log and then refuses every entry ("segment is sealed"): the replica would follow no leader, and
+// never lead again.
 func sealTail(dir string, filer types.SegmentFiler) (err error) {
 	if _, err := os.Stat(filepath.Join(dir, metadb.FileName)); errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was written yet
@@ -48,10 +50,10 @@ func sealTail(dir string, filer types.SegmentFiler) (err error) {
 		Codec: sealed.Codec, SizeLimit: sealed.SizeLimit, CreateTime: time.Now(),
 	})
 	state.NextSegmentID++
-	return db.CommitState(state) // the next segment's file is made by wal.Open, which finds that there is none
+	return db.CommitState(state) // wal.Open makes the next segment's file when it finds none
 }
 
-// loadMeta reads the metadata. Of a damaged file bbolt may panic, or read beyond what it has mapped.
+// loadMeta reads the metadata. If the file is damaged bbolt may panic, or read beyond its mapping.
 func loadMeta(db *metadb.BoltMetaDB, dir string) (state types.PersistentState, err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
@@ -66,7 +68,8 @@ func loadMeta(db *metadb.BoltMetaDB, dir string) (state types.PersistentState, e
 	return db.Load(dir)
 }
 
-// recoverSealed gives what the metadata should say of the tail: nil if it is not sealed, MaxIndex 0 if it has no entry that was ever acknowledged.
+// recoverSealed returns the right metadata of the tail: nil if it is not sealed, MaxIndex 0 if it
+// has no entry that was ever acknowledged.
 func recoverSealed(filer types.SegmentFiler, tail types.SegmentInfo) (*types.SegmentInfo, error) {
 	w, err := filer.RecoverTail(tail)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +86,9 @@ func recoverSealed(filer types.SegmentFiler, tail types.SegmentInfo) (*types.Seg
 	return &tail, nil
 }
 
-// readable tells whether the index of a sealed segment leads to the entries that reading the segment from its beginning finds. It does not where
-// the machine, not the process, stopped within the last write, and only part of that is there.
+// readable reports whether the index of a sealed segment finds the same entries as reading the
+// segment from its beginning. It does not if the machine, not the process, stopped during the last
+// write and only a part of that write is on disk.
 func readable(filer types.SegmentFiler, sealed types.SegmentInfo) bool {
 	unsealed := sealed
 	unsealed.MaxIndex, unsealed.IndexStart, unsealed.SealTime = 0, 0, time.Time{}
@@ -123,7 +127,8 @@ func sameEntry(a, b types.SegmentReader, index uint64) bool {
 // indexHeader is the length of the frame header before a segment's index.
 const indexHeader = 8
 
-// unseal removes an index that was written in part, and what follows it: nothing of that write was ever acknowledged.
+// unseal removes an index that was written in part, and all after it: no entry of that write was
+// ever acknowledged.
 func unseal(dir string, sealed types.SegmentInfo) (err error) {
 	f, err := os.OpenFile(filepath.Join(dir, segment.FileName(sealed)), os.O_RDWR, 0)
 	if err != nil {

@@ -32,8 +32,9 @@ func logEntry(index uint64) *raft.Log {
 	return &raft.Log{Index: index, Term: 3, Type: raft.LogCommand, Data: bytes.Repeat([]byte{byte(index)}, 500)}
 }
 
-// sealedTail is a log that was killed after its segment was sealed by its last entries, and before the next one was begun. It gives the directory, the
-// last segment's file, where the last write in it begins, and the last entries before that write and in it.
+// sealedTail makes a log whose process was killed after its segment was sealed by its last entries,
+// and before the next one was begun. It returns the directory, the last segment's file, the offset
+// of the last write in it, and the last entries before that write and in it.
 func sealedTail(t *testing.T) (dir, file string, from int64, before, last uint64) {
 	t.Helper()
 	dir = t.TempDir()
@@ -90,7 +91,8 @@ func lastWritten(t *testing.T, file string) int64 {
 	return int64(len(bytes.TrimRight(b, "\x00")))
 }
 
-// goesOn demands that a log has every entry up to one of two, takes more, and has all of them when it is opened again.
+// goesOn checks that a log has every entry up to one of two, accepts more, and has all of them when
+// it is opened again.
 func goesOn(t *testing.T, dir string, least, most uint64) {
 	t.Helper()
 	w := openSmallWAL(t, dir)
@@ -117,14 +119,15 @@ func goesOn(t *testing.T, dir string, least, most uint64) {
 	}
 }
 
-// TestKilledBeforeTheNextSegment is a process that is killed between the write that seals a segment and the metadata of the next one.
+// TestKilledBeforeTheNextSegment kills a process between the write that seals a segment and the
+// metadata of the next one.
 func TestKilledBeforeTheNextSegment(t *testing.T) {
 	dir, _, _, _, last := sealedTail(t)
 	goesOn(t, dir, last, last)
 }
 
-// TestTornSeal is a machine that stops within the write that seals a segment: only its first bytes are on disk, or all but some in its middle. The index
-// is at its end.
+// TestTornSeal stops a machine during the write that seals a segment: only the first bytes of the
+// write are on disk, or all but some in its middle. The index is at its end.
 func TestTornSeal(t *testing.T) {
 	dir, file, from, before, last := sealedTail(t)
 	end := lastWritten(t, file)
@@ -137,7 +140,7 @@ func TestTornSeal(t *testing.T) {
 	}
 }
 
-// torn demands that a copy goes on in which some bytes of a file are zero.
+// torn checks that the log continues in a copy in which some bytes of a file are zero.
 func torn(t *testing.T, dir, file string, zero [2]int64, before, last uint64) {
 	t.Run(fmt.Sprint(zero), func(t *testing.T) {
 		to := t.TempDir()

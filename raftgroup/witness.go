@@ -6,30 +6,30 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// wire is what a group asks of a transport.
+// wire is what a group needs of a transport.
 type wire interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
 }
 
-// witness is the group's transport as Raft sees it. It notes which requests the followers have taken, by the round of
-// Confirm in which they were sent, and sends requests of its own.
+// witness is the group's transport as Raft sees it. It records which requests the followers have
+// accepted, by the round of Confirm in which they were sent, and sends requests of its own.
 //
-// A request of its own that fails is not repeated: the heartbeats that Raft sends count as well, and Raft ends the
-// leadership when they are not answered either.
+// It does not repeat a failed request of its own: the heartbeats that Raft sends count as well, and
+// Raft ends the leadership if they are not answered either.
 type witness struct {
 	wire
 	self raft.ServerID
-	wake chan struct{} // holds one when a round has something to look at
+	wake chan struct{} // holds an element when a round has an answer to count
 
 	mu    sync.Mutex
 	round uint64                  // the newest; guarded by mu
 	taken map[raft.ServerID]taken // guarded by mu
-	asked map[raft.ServerID]bool  // servers that a request of ask is on its way to; guarded by mu
+	asked map[raft.ServerID]bool  // servers with an unanswered request of ask; guarded by mu
 }
 
-// taken is the newest request that a follower has taken.
+// taken is the newest request that a follower has accepted.
 type taken struct {
 	term  uint64 // of the leader that sent it
 	round uint64 // the newest round when it was sent
@@ -50,7 +50,8 @@ func (w *witness) begin() uint64 {
 	return w.round
 }
 
-// agrees reports whether a server has taken a request of a term that was sent in a round or later.
+// agrees reports whether a server has accepted a request of a term that was sent in a round or
+// later.
 func (w *witness) agrees(id raft.ServerID, term, round uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +59,8 @@ func (w *witness) agrees(id raft.ServerID, term, round uint64) bool {
 	return t.term == term && t.round >= round
 }
 
-// ask sends a heartbeat to a server, unless one of ask is on its way. Servers of all releases answer heartbeats.
+// ask sends a heartbeat to a server, unless an earlier one of ask is unanswered. Servers of all
+// releases answer heartbeats.
 func (w *witness) ask(s raft.Server, term uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,9 +81,10 @@ func (w *witness) AppendEntries(
 	return w.send(id, addr, req, resp, false)
 }
 
-// send sends a request and notes what became of it; own is set for one of ask.
+// send sends a request and records its outcome; own is set for a request of ask.
 func (w *witness) send(
-	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, own bool,
+	id raft.ServerID, addr raft.ServerAddress, req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+	own bool,
 ) error {
 	w.mu.Lock()
 	round := w.round
@@ -98,7 +101,7 @@ func (w *witness) send(
 		}
 	}
 	w.mu.Unlock()
-	if took { // if it was refused there is a later term, which Raft hears of by its own requests
+	if took { // if it was refused there is a later term, which Raft learns from its own requests
 		w.notify()
 	}
 	return err
