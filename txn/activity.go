@@ -5,23 +5,23 @@ import "time"
 // RowLock is a row lock that is held or waited for, as views show it.
 type RowLock struct {
 	Fragment FragmentID
-	Holder   Party  // or who waits
+	Holder   Party  // or the waiter
 	Key      []byte // of the row, or of an index entry
 	Mode     LockMode
 	Granted  bool
-	Since    time.Time // the wait began
-	Blockers []Party   // whom a wait is for
+	Since    time.Time // when the wait began
+	Blockers []Party   // of the wait
 }
 
-// OpenTransaction is a transaction that holds locks or has staged something, as views show it.
+// OpenTransaction is a transaction that holds locks or has buffered writes, as views show it.
 type OpenTransaction struct {
 	Party     Party
-	Since     time.Time // it was in a fragment first
-	Writes    int       // staged operations
+	Since     time.Time // when it first used a fragment
+	Writes    int       // buffered writes
 	Bytes     int64     // of them
 	Locks     int       // of rows
-	Prepared  bool      // in one fragment at least; then C and Anchor count
-	C         Timestamp // at which it commits, if it does
+	Prepared  bool      // in one fragment at least; only then C and Anchor are valid
+	C         Timestamp // its commit timestamp, if it commits
 	Anchor    FragmentID
 	Fragments []FragmentID // ascending
 }

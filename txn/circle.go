@@ -6,15 +6,19 @@ import (
 	"slices"
 )
 
-// How deadlocks over several nodes are found. Each node's detector knows the waits that its own keepers of locks have told it of, so it finds the
-// circles among them at once. A circle over several nodes shows to each of them as a wait that lasts: it then asks all nodes for the waits of those
-// whom it is for, for those whom they are for, and so on (FindCircles); each answers with all that it knows to follow from there. Nothing is kept
-// between two searches.
+// Deadlocks over several nodes are found as follows. Each node's detector knows the waits of its
+// own lock tables, so it finds the cycles among them at once. A cycle over several nodes appears on
+// each node as a wait that lasts. The node then asks all nodes for the waits of its blockers, for
+// the waits of their blockers, and so on (FindCircles). Each node answers with all waits that it
+// can follow from there. No state is kept between two searches.
 //
-// Answers come one after another, so that what looks like a circle may never have been one. It is asked again as a whole: each wait in it that is still
-// there then was there when the last one was found, and in a circle of waits that all exist at one time nobody can go on.
+// Answers arrive one after another, so the waits of an apparent cycle may never have existed
+// together. It is asked for again as a whole: each of its waits that is still there then was there
+// when the last one was found, and no owner in a cycle of waits that exist at the same time can
+// continue.
 //
-// All nodes of a circle find it. They end the wait of the same transaction, that with the largest id in it.
+// All nodes of a cycle find it. They end the wait of the same transaction, the one with the largest
+// id.
 
 // Edge is a wait in the graph of all nodes.
 type Edge struct {
@@ -22,13 +26,16 @@ type Edge struct {
 	Waiting
 }
 
-// Circle is waits of which each is for the next one's waiter, and the last for the first one's. The first is the one to end.
+// Circle is a cycle of waits: each waits for the next one's waiter, and the last for the first
+// one's. The first is the one to end.
 type Circle []Edge
 
-// maxParties bounds how many a search asks for. Who is not found now will be found when others have gone on.
+// maxParties bounds the owners whose waits a search asks for. Those left out are found when others
+// have continued.
 const maxParties = 10_000
 
-// FindCircles finds the circles that some waits are part of, or wait for. ask gives the waits of parties, of all nodes that answer.
+// FindCircles finds the cycles that the given waits are part of, or wait for. ask returns the waits
+// of lock owners, from all nodes that answer.
 func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
 	g := &waitGraph{byID: map[ID][]*Edge{}, bySession: map[uint32][]*Edge{}, seen: map[edgeName]bool{}}
 	asked := map[Party]bool{}
@@ -37,7 +44,7 @@ func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
 		for _, e := range found {
 			for _, p := range e.Blockers {
 				if !p.ID.IsZero() {
-					p.Session = 0 // the id says it all
+					p.Session = 0 // the id identifies the owner
 				}
 				if !asked[p] && len(asked) < maxParties {
 					asked[p] = true
@@ -51,7 +58,7 @@ func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
 		found = g.add(ask(wanted))
 	}
 	var out []Circle
-	for c := g.circle(own); c != nil; c = g.circle(own) {
+	for c := g.cycle(own); c != nil; c = g.cycle(own) {
 		c = c.fromVictim()
 		g.drop(c[0])
 		if c.confirmed(ask) {
@@ -61,7 +68,7 @@ func FindCircles(own []Edge, ask func([]Party) []Edge) []Circle {
 	return out
 }
 
-// edgeName names a wait among those of all nodes.
+// edgeName identifies a wait among those of all nodes.
 type edgeName struct {
 	node   uint32
 	number uint64
@@ -69,14 +76,14 @@ type edgeName struct {
 
 func (e *Edge) name() edgeName { return edgeName{e.Node, e.Number} }
 
-// waitGraph is the waits that a search has found.
+// waitGraph holds the waits that a search has found.
 type waitGraph struct {
 	byID      map[ID][]*Edge
 	bySession map[uint32][]*Edge
-	seen      map[edgeName]bool // false: it is dropped
+	seen      map[edgeName]bool // false: the wait is dropped
 }
 
-// add adds edges and gives those that are new.
+// add adds edges and returns those that are new.
 func (g *waitGraph) add(edges []Edge) []*Edge {
 	var out []*Edge
 	for i := range edges {
@@ -98,8 +105,8 @@ func (g *waitGraph) add(edges []Edge) []*Edge {
 
 func (g *waitGraph) drop(e Edge) { g.seen[e.name()] = false }
 
-// circle gives a circle that somebody on the way from the edges waits in, nil if there is none.
-func (g *waitGraph) circle(from []Edge) Circle {
+// cycle returns a cycle that can be reached from the edges, or nil if there is none.
+func (g *waitGraph) cycle(from []Edge) Circle {
 	const under, done = 1, 2
 	been := map[edgeName]int{}
 	var way, found Circle
@@ -136,7 +143,7 @@ func (g *waitGraph) circle(from []Edge) Circle {
 	return nil
 }
 
-// fromVictim turns a circle so that it begins with the wait of the largest id.
+// fromVictim rotates a cycle so that it begins with the wait of the largest id.
 func (c Circle) fromVictim() Circle {
 	at := 0
 	for i := range c {
@@ -151,7 +158,7 @@ func compareParties(a, b Party) int {
 	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Session, b.Session))
 }
 
-// confirmed asks again for the waits of a circle, which all were there before.
+// confirmed asks again for the waits of a cycle, and reports whether all are still there.
 func (c Circle) confirmed(ask func([]Party) []Edge) bool {
 	var parties []Party
 	for i := range c {
@@ -164,19 +171,24 @@ func (c Circle) confirmed(ask func([]Party) []Edge) bool {
 	for i := range c {
 		e, there := now[c[i].name()]
 		next := c[(i+1)%len(c)].Waiter
-		if !there || e.Waiter != c[i].Waiter || !slices.ContainsFunc(e.Blockers, func(p Party) bool { return p.is(next) }) {
+		if !there || e.Waiter != c[i].Waiter || !slices.ContainsFunc(e.Blockers, func(p Party) bool {
+			return p.is(next)
+		}) {
 			return false
 		}
 	}
 	return true
 }
 
-// Err is the error of the first wait.
+// Err returns the error of the first wait.
 func (c Circle) Err() error {
 	steps := make([]blocked, len(c))
 	for i := range c {
 		e := &c[i]
-		steps[i] = blocked{&Wait{Waiter: e.Waiter, Lock: e.Lock, Object: e.Object, Key: e.Key, Fragment: e.Fragment}, c[(i+1)%len(c)].Waiter}
+		steps[i] = blocked{
+			&Wait{Waiter: e.Waiter, Lock: e.Lock, Object: e.Object, Key: e.Key, Fragment: e.Fragment},
+			c[(i+1)%len(c)].Waiter,
+		}
 	}
 	return deadlock(steps)
 }

@@ -66,7 +66,8 @@ func (n *nodes) block(t *testing.T, node int, waiter Party, blockers ...Party) (
 // numbered makes a party whose id is as large as its number.
 func numbered(n byte) Party { return Party{ID: ID{n, 15: n}, Session: uint32(n)} }
 
-// TestCircleOverNodes: all nodes find a circle, and choose the same victim, whose error says who waits for whom.
+// TestCircleOverNodes: all nodes find a circle, and choose the same victim, whose error says who
+// waits for whom.
 func TestCircleOverNodes(t *testing.T) {
 	n := newNodes(3)
 	a, b, c := numbered(1), numbered(2), numbered(3)
@@ -85,7 +86,8 @@ func TestCircleOverNodes(t *testing.T) {
 	}
 	var e *DeadlockError
 	if !errors.As(*ended, &e) || pgerr.From(*ended).Code != pgerr.DeadlockDetected || len(e.Waits) != 2 ||
-		!strings.Contains(e.Err.Detail, "Process 2 waits for ShareLock on transaction") || !strings.Contains(e.Err.Detail, "blocked by process 2.") {
+		!strings.Contains(e.Err.Detail, "Process 2 waits for ShareLock on transaction") ||
+		!strings.Contains(e.Err.Detail, "blocked by process 2.") {
 		t.Fatalf("%v: %+v", *ended, e)
 	}
 	if n.detectors[1].Break(circle[0].Number, circle[0].Waiter, circle.Err()) {
@@ -130,8 +132,8 @@ func TestCircleThatNeverWas(t *testing.T) {
 	}
 }
 
-// TestCirclesAtRandom draws waits on several nodes. After each node has searched, no circle is left, nobody outside of a circle was ended, and of each circle
-// somebody was.
+// TestCirclesAtRandom draws waits on several nodes. After each node has searched, no circle is
+// left, nobody outside of a circle was ended, and of each circle somebody was.
 func TestCirclesAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -184,7 +186,9 @@ func TestCirclesAtRandom(t *testing.T) {
 				t.Fatalf("seed %d: %d is still in a circle", seed, p.Session)
 			}
 		}
-		if some := slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(p Party) bool { return before[p] }); some != (ended > 0) {
+		if some := slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(p Party) bool {
+			return before[p]
+		}); some != (ended > 0) {
 			t.Fatalf("seed %d: %d ended", seed, ended)
 		}
 	}

@@ -14,53 +14,61 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Participant is one fragment's part of a transaction: storage.Tx here, a stub for a fragment led by another node.
+// Participant is one fragment's part of a transaction: storage.Tx here, a stub for a fragment whose
+// leader is on another node.
 type Participant interface {
 	Fragment() FragmentID
-	// HasWrites tells whether anything is staged. HasPins tells whether it holds locks that others must respect even after a change of leader:
-	// then it is a writer beside other writers.
+	// HasWrites reports whether it has buffered writes. HasPins reports whether it holds locks that
+	// survive a change of leader: then it is a writer too if there are other writers.
 	HasWrites() bool
 	HasPins() bool
-	// HasReads tells whether it has reads that must be valid at C: those of a SERIALIZABLE transaction (T8). Commit and Prepare validate them.
+	// HasReads reports whether it has reads that must be valid at C: those of a SERIALIZABLE
+	// transaction (T8). Commit and Prepare validate them.
 	HasReads() bool
-	// Promised is a hint: the fragment will refuse a C at or below it.
+	// Promised returns the low-water timestamp as a hint: the fragment refuses a C at or below it.
 	Promised() Timestamp
-	// Commit commits a transaction that touched this fragment alone, with one log entry. The stage is gone afterwards.
-	// With CommitRequest.At it may be refused with *LowError, and tried again with a larger one.
+	// Commit commits a transaction that touched this fragment alone, with one log entry. The write
+	// buffer is gone afterwards. With CommitRequest.At it may return *LowError, and the caller may
+	// try a larger one.
 	Commit(context.Context, CommitRequest) (Timestamp, error)
-	// Check validates the reads here at C, for a transaction that writes elsewhere: no other transaction has written to them since they were
-	// made, and none will at or below C. It leaves nothing in the log, and must hold no longer than until the next decision.
+	// Check validates the reads here at C, for a transaction that writes elsewhere: no other
+	// transaction has written to them since they were made, and none will at or below C. It leaves
+	// nothing in the log, and must hold only until the next decision.
 	Check(ctx context.Context, C Timestamp) error
-	// Prepare makes the stage survive any crash until the anchor's decision. A C the fragment can no longer promise is
-	// refused with *LowError, and may be tried again with a larger one and the next attempt number.
+	// Prepare makes the writes survive any crash until the decision. For a C at or below the
+	// low-water timestamp it returns *LowError; the caller may then try a larger C with the next
+	// attempt number.
 	Prepare(context.Context, PrepareRequest) error
-	// Decide is for the anchor alone: its log entry is the commit point.
+	// Decide is for the coordinator fragment only: its log entry is the commit point.
 	Decide(context.Context, Decision) (Outcome, error)
-	// Resolve tells a prepared fragment the anchor's decision.
+	// Resolve applies the decision in a prepared fragment.
 	Resolve(context.Context, Decision) error
-	// Settle is Decide at the anchor, and Resolve elsewhere, for a commit that is implied. It returns at once; the answer is given to then, which
-	// must not block.
+	// Settle is Decide at the coordinator fragment, and Resolve elsewhere, for an implicit commit.
+	// It returns at once and later calls then with the answer; then must not block.
 	Settle(d Decision, then func(Outcome, error))
-	// Forget lets the anchor forget a commit whose writers have all applied their resolution.
+	// Forget lets the coordinator fragment forget a commit whose writers have all applied their
+	// resolution.
 	Forget(context.Context, Decision)
-	// Rollback drops the stage and its locks; nothing if it is prepared or gone.
+	// Rollback drops the write buffer and its locks. It does nothing if the participant is prepared
+	// or ended.
 	Rollback()
 }
 
-// CommitRequest asks for a one-fragment commit above Floor, the largest timestamp the transaction read at and its session
-// has seen (T2, T6).
+// CommitRequest asks for a one-fragment commit above Floor, the largest timestamp that the
+// transaction read at and its session has seen (T2, T6).
 type CommitRequest struct {
 	Floor Timestamp
-	At    Timestamp // exactly that, at which the readers were checked; 0: the next there is
+	At    Timestamp // the exact timestamp at which the readers were checked; 0: the next stamp
 }
 
-// PrepareRequest names the attempt at which a fragment prepares.
+// PrepareRequest names the attempt for which a fragment prepares. Anchor is the coordinator
+// fragment.
 type PrepareRequest struct {
 	C       Timestamp
 	Anchor  FragmentID
 	Attempt int
-	Writers []FragmentID // all of them, the anchor included; ascending
-	Implied bool         // the transaction is committed once all of them have prepared at C
+	Writers []FragmentID // all writers with the anchor; ascending
+	Implied bool         // an implicit commit: the transaction is committed once all have prepared at C
 }
 
 // Decision is the outcome of transaction ID at C.
@@ -71,15 +79,17 @@ type Decision struct {
 	Writers []FragmentID
 }
 
-// LowError refuses a C at or below what a fragment has promised.
+// LowError refuses a C at or below a fragment's low-water timestamp.
 type LowError struct{ Promised Timestamp }
 
 func (e *LowError) Error() string { return "C is at or below " + e.Promised.String() }
 
-// Coordinator commits transactions. It holds no state of its own; what matters is in the fragments' logs.
+// Coordinator commits transactions. It keeps no state of a transaction; that is in the fragments'
+// logs.
 type Coordinator struct {
 	Clock *Clock
-	// Background runs work that outlives the answer to the client (resolving the writers). Nil starts goroutines.
+	// Background runs work that continues after the answer to the client, such as resolving the
+	// writers. Nil starts goroutines.
 	Background func(func())
 
 	picked atomic.Uint64 // the last C
@@ -88,15 +98,15 @@ type Coordinator struct {
 const (
 	maxAttempts    = 20
 	lead           = 200 * time.Microsecond
-	maxLead        = 9 // times it is doubled: 102 ms
+	maxLead        = 9 // doublings: 102 ms
 	leadTicks      = 64
 	maxTicks       = 14 // likewise
 	resolveTimeout = 30 * time.Second
 )
 
-// Commit commits transaction id over its participants and returns its commit timestamp, above floor. Participants without
-// writes are let go. An error means that the transaction took no effect and never will, except 40003: then the outcome is
-// in the log of a fragment that did not answer.
+// Commit commits transaction id over its participants and returns its commit timestamp, above
+// floor. It ends participants without writes. An error means that the transaction took no effect
+// and never will, except 40003: then the outcome is in the log of a fragment that did not answer.
 func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts []Participant) (Timestamp, error) {
 	writes := slices.ContainsFunc(parts, Participant.HasWrites)
 	var writers, readers, others []Participant
@@ -128,26 +138,31 @@ func (c *Coordinator) Commit(ctx context.Context, id ID, floor Timestamp, parts 
 		implied: len(readers) == 0 && anchor.Fragment() != CatalogFragment})
 }
 
-// CommitHeld commits a held transaction over all participants that hold it, with its home as the anchor. After an error, but for 40003, it is
-// still held.
-func (c *Coordinator) CommitHeld(ctx context.Context, id ID, home FragmentID, floor Timestamp, parts []Participant) (Timestamp, error) {
+// CommitHeld commits a prepared transaction over all its participants, with its home as the
+// coordinator fragment. After an error, except 40003, the transaction is still prepared.
+func (c *Coordinator) CommitHeld(
+	ctx context.Context, id ID, home FragmentID, floor Timestamp, parts []Participant,
+) (Timestamp, error) {
 	at := slices.IndexFunc(parts, func(p Participant) bool { return p.Fragment() == home })
 	switch {
 	case at < 0:
-		return 0, pgerr.New(pgerr.InternalError, "transaction %s is not held by its home", id)
+		return 0, pgerr.New(pgerr.InternalError, "transaction %s is not prepared at its home fragment", id)
 	case len(parts) == 1:
 		return parts[0].Commit(ctx, CommitRequest{Floor: floor})
 	}
 	return c.commitMany(ctx, many{id: id, floor: floor, anchor: parts[at], writers: parts})
 }
 
-// commitChecked commits a transaction that writes to one fragment and has read in others: they are checked at C first, which stays true, and
-// the one entry at that C is the commit point. There is nothing to decide, since nothing is prepared.
-func (c *Coordinator) commitChecked(ctx context.Context, floor Timestamp, w Participant, readers []Participant) (Timestamp, error) {
+// commitChecked commits a transaction that writes to one fragment and has read in others. The
+// readers are checked at C first, which stays true, and the one entry at that C is the commit
+// point. Nothing has to be decided, because nothing is prepared.
+func (c *Coordinator) commitChecked(
+	ctx context.Context, floor Timestamp, w Participant, readers []Participant,
+) (Timestamp, error) {
 	parts := append([]Participant{w}, readers...)
 	for attempt := 1; ; attempt++ {
 		C := c.pickC(floor, attempt, parts)
-		if err := c.Clock.Sane(); err != nil { // asked after C was picked
+		if err := c.Clock.Sane(); err != nil { // checked after C was picked
 			w.Rollback()
 			return 0, err
 		}
@@ -177,10 +192,12 @@ func checkAll(ctx context.Context, readers []Participant, C Timestamp) error {
 }
 
 func errNoTime() error {
-	return pgerr.New(pgerr.SerializationFailure, "could not find a commit time that all fragments accept").WithHint("Try again.")
+	return pgerr.New(
+		pgerr.SerializationFailure, "could not find a commit time that all fragments accept",
+	).WithHint("Try again.")
 }
 
-// Rollback drops what the participants hold.
+// Rollback rolls back all participants.
 func Rollback(parts []Participant) {
 	for _, p := range parts {
 		p.Rollback()
@@ -193,33 +210,42 @@ type many struct {
 	floor            Timestamp
 	anchor           Participant
 	writers, readers []Participant
-	implied          bool // it is committed, and the client told so, once all have prepared at one C; who recovers can ask them, but no checked reader
+	// An implicit commit: once all have prepared at one C the transaction is committed, and the
+	// client is answered. Recovery can ask the writers again, but not a checked reader.
+	implied bool
 }
 
 func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error) {
 	id, floor, anchor, writers, readers := m.id, m.floor, m.anchor, m.writers, m.readers
-	fragments := slices.DeleteFunc(slices.Clone(writers), func(p Participant) bool { return p.Fragment() == CatalogFragment })
+	fragments := slices.DeleteFunc(slices.Clone(writers), func(p Participant) bool {
+		return p.Fragment() == CatalogFragment
+	})
 	d := Decision{ID: id, Outcome: Committed, Writers: make([]FragmentID, len(fragments))}
 	for i, w := range fragments {
 		d.Writers[i] = w.Fragment()
 	}
 	if len(fragments) < len(writers) && anchor.Fragment() != CatalogFragment {
-		d.Writers = append(d.Writers, CatalogFragment) // it holds already, and has to be told
+		d.Writers = append(d.Writers, CatalogFragment) // the catalog has prepared already, and needs the resolution
 	}
 	if anchor.Fragment() == CatalogFragment {
-		// Before any fragment: so the catalog may answer aborted for a transaction that it does not know.
-		if err := anchor.Prepare(ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers}); err != nil {
+		// The catalog prepares before any fragment: then it may answer aborted for a transaction
+		// that it does not know.
+		if err := anchor.Prepare(
+			ctx, PrepareRequest{Anchor: CatalogFragment, Attempt: 1, Writers: d.Writers},
+		); err != nil {
 			return c.abort(d, m, err)
 		}
 	}
 	for attempt := 1; ; attempt++ {
 		C := c.pickC(floor, attempt, fragments)
-		if err := c.Clock.Sane(); err != nil { // asked after C was picked
+		if err := c.Clock.Sane(); err != nil { // checked after C was picked
 			return c.giveUp(d, m, attempt, err)
 		}
 		c.Clock.Pick(C)
 		d.C = C
-		req := PrepareRequest{C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied}
+		req := PrepareRequest{
+			C: d.C, Anchor: anchor.Fragment(), Attempt: attempt, Writers: d.Writers, Implied: m.implied,
+		}
 		err := inParallel(slices.Concat(fragments, readers), func(p Participant) error {
 			if slices.Contains(readers, p) {
 				return p.Check(ctx, req.C)
@@ -251,7 +277,8 @@ func (c *Coordinator) commitMany(ctx context.Context, m many) (Timestamp, error)
 	return c.decide(ctx, d, anchor, writers)
 }
 
-// giveUp ends a commit for which no C can be picked. Before the first attempt there is nothing to decide.
+// giveUp ends a commit for which no C can be picked. Before the first attempt there is nothing to
+// decide.
 func (c *Coordinator) giveUp(d Decision, m many, attempt int, cause error) (Timestamp, error) {
 	if attempt == 1 && m.anchor.Fragment() != CatalogFragment {
 		Rollback(m.writers)
@@ -260,23 +287,27 @@ func (c *Coordinator) giveUp(d Decision, m many, attempt int, cause error) (Time
 	return c.abort(d, m, cause)
 }
 
-// AnchorOf picks one of n writers, in the order of their fragments, so that no fragment's log takes all decisions.
+// AnchorOf picks one of n writers, in the order of their fragments, so that decisions are spread
+// over the fragments' logs.
 func (id ID) AnchorOf(n int) int { return int(id[0]) % n }
 
-// pickC picks a C above all the coordinator has heard of, and ahead of it, so that commits of the fragments themselves seldom overtake it; further
-// ahead with each attempt. Where timestamps have run ahead of the wall clock, as for some seconds after a change of leader, they pass by ticks and not by
-// time, so the lead is counted in both. The clock is not raised to C before all have it: that would take the lead back, as every fragment hears of it.
+// pickC picks a C above all timestamps that the coordinator knows, with a lead, so that commits of
+// the fragments themselves seldom overtake it. The lead grows with each attempt. If timestamps have
+// run ahead of the wall clock, as for some seconds after a change of leader, they advance by ticks
+// and not by time, so the lead is counted in both. The clock is not raised to C before all have
+// prepared at it: that would use up the lead, because every fragment learns the clock's value.
 func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) Timestamp {
 	C := max(c.Clock.Now(), floor+1)
 	for _, p := range parts {
 		C = max(C, p.Promised()+1)
 	}
 	C = max(C+leadTicks<<min(attempt-1, maxTicks), FromTime(c.Clock.wall().Add(lead<<min(attempt-1, maxLead))))
-	for { // commits that begin in the same millisecond would be refused where they meet
+	// Commits that begin in the same millisecond would be refused at fragments that they share.
+	for {
 		last := c.picked.Load()
 		next := max(uint64(C), last+1)
 		if last >= uint64(C)+tooFar {
-			return C // one that was led far ahead, in a late attempt, is not followed by all others
+			return C // the others do not follow a C with a long lead, from a late attempt
 		}
 		if c.picked.CompareAndSwap(last, next) {
 			return Timestamp(next)
@@ -287,7 +318,7 @@ func (c *Coordinator) pickC(floor Timestamp, attempt int, parts []Participant) T
 // tooFar is two milliseconds.
 const tooFar = 2 << counterBits
 
-// inParallel does something with every participant. Of several errors a definite one wins over *LowError.
+// inParallel calls do with every participant. Of several errors a definite one wins over *LowError.
 func inParallel(parts []Participant, do func(Participant) error) error {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
@@ -317,8 +348,10 @@ func inParallel(parts []Participant, do func(Participant) error) error {
 	return nil
 }
 
-// decide writes the commit point and answers; the others are told afterwards.
-func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant, writers []Participant) (Timestamp, error) {
+// decide writes the commit point and answers; the other writers are resolved afterwards.
+func (c *Coordinator) decide(
+	ctx context.Context, d Decision, anchor Participant, writers []Participant,
+) (Timestamp, error) {
 	got, err := anchor.Decide(ctx, d)
 	switch {
 	case err != nil:
@@ -326,16 +359,19 @@ func (c *Coordinator) decide(ctx context.Context, d Decision, anchor Participant
 	case got == Committed:
 		c.background(func() { c.finish(d, anchor, writers) })
 		return d.C, nil
-	case got == Aborted: // somebody found it undecided too long
+	case got == Aborted: // a recovery found it undecided for too long
 		d.Outcome = Aborted
 		c.background(func() { c.finish(d, anchor, writers) })
-		return 0, pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its commit took too long").WithHint("Try again.")
+		return 0, pgerr.New(
+			pgerr.SerializationFailure, "transaction was aborted because its commit took too long",
+		).WithHint("Try again.")
 	}
 	return 0, Unanswered(d.ID, fmt.Errorf("the deciding fragment no longer knows the transaction"))
 }
 
-// conclude writes down the commit of which the client was told already, at the anchor, and tells the others then: one that resolved before would
-// seem never to have prepared, to an anchor that recovers. What fails here is left to recovery.
+// conclude records an implicit commit, which the client already knows, at the coordinator fragment,
+// and then resolves the other writers. A writer that resolved earlier would look, to a recovery, as
+// if it had never prepared. What fails here is left to recovery.
 func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Participant) {
 	if !rule.T7First {
 		c.settleOthers(d, anchor, writers)
@@ -347,7 +383,8 @@ func (c *Coordinator) conclude(d Decision, anchor Participant, writers []Partici
 	})
 }
 
-// settleOthers tells every writer but the anchor, and lets that forget once all have applied it.
+// settleOthers resolves every writer but the anchor, and lets the anchor forget once all have
+// applied it.
 func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Participant) {
 	var left, failed atomic.Int32
 	left.Store(int32(len(writers) - 1))
@@ -366,8 +403,9 @@ func (c *Coordinator) settleOthers(d Decision, anchor Participant, writers []Par
 	}
 }
 
-// abort gives up before the decision. The anchor must say so first: only its log may tell a writer to drop what it prepared, and it may have
-// recovered the transaction meanwhile, if all had prepared but did not say so.
+// abort ends a commit before the decision. The coordinator fragment must log it first: only its log may
+// let a writer drop its prepare, and it may have recovered the transaction meanwhile, if all had
+// prepared but did not answer.
 func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) {
 	d.Outcome = Aborted
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
@@ -384,16 +422,22 @@ func (c *Coordinator) abort(d Decision, m many, cause error) (Timestamp, error) 
 		if c.finish(d, m.anchor, m.writers); lost {
 			cause = fmt.Errorf("%w: %w", errLeaderChanged, cause)
 		}
-	case m.implied && (lost || errors.As(cause, &late)): // it may have prepared, and a recoverer may find, or have found, that all have
+	// A fragment may have prepared, and a recovery may find, or have found, that all have.
+	case m.implied && (lost || errors.As(cause, &late)):
 		cause = Unanswered(d.ID, cause)
 	}
-	return 0, cause // nothing was decided to commit by us; whoever meets the prepared rows asks the anchor (T7)
+	// this coordinator has not decided to commit; a reader that meets the prepared rows asks the
+	// anchor (T7)
+	return 0, cause
 }
 
-var errLeaderChanged = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because a fragment's leader changed during its commit").
+var errLeaderChanged = pgerr.New(
+	pgerr.SerializationFailure, "transaction was aborted because a fragment's leader changed during its commit",
+).
 	WithHint("Try the transaction again.")
 
-// finish tells every writer, and lets the anchor forget once all have applied it. What fails here is left to recovery.
+// finish resolves every writer, and lets the anchor forget once all have applied it. What fails
+// here is left to recovery.
 func (c *Coordinator) finish(d Decision, anchor Participant, writers []Participant) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
@@ -428,9 +472,12 @@ func (c *Coordinator) background(f func()) {
 	go f()
 }
 
-// Unanswered is the error of a transaction whose commit point did not answer: 40003 with its id, by which the outcome can be asked for.
+// Unanswered returns the error of a transaction whose commit point did not answer: 40003 with its
+// id, by which the client can ask for the outcome.
 func Unanswered(id ID, err error) error {
-	return fmt.Errorf("%w: %w", pgerr.New(pgerr.StatementCompletionUnknown, "the outcome of the transaction is unknown").
+	return fmt.Errorf("%w: %w", pgerr.New(
+		pgerr.StatementCompletionUnknown, "the outcome of the transaction is unknown",
+	).
 		WithDetail("The transaction is %s.", id).
-		WithHint("SELECT sherd.txn_outcome('%s') tells it.", id), err)
+		WithHint("SELECT sherd.txn_outcome('%s') returns it.", id), err)
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Party is who holds or waits for a lock: a transaction, and the session it belongs to where there is one. Without an ID it is the session
-// itself, whatever transaction it is in: the holder of a session's advisory lock.
+// Party is a lock owner, which holds or waits for a lock: a transaction, and its session if there
+// is one. Without an ID it is the session itself, in any transaction: the owner of the session's
+// advisory locks.
 type Party struct {
 	ID      ID
 	Session uint32 // the backend's process number, 0: none
 }
 
-// is tells whether the waiter w stands for p.
+// is reports whether the waiter w stands for p.
 func (p Party) is(w Party) bool {
 	if p.ID.IsZero() {
 		return p.Session != 0 && p.Session == w.Session
@@ -31,29 +32,33 @@ func (p Party) String() string {
 	return fmt.Sprintf("transaction %d", p.ID.XID())
 }
 
-// Wait is one wait for a lock of any kind, made by whoever keeps the lock.
+// Wait is one wait for a lock of any kind. The lock table that keeps the lock makes it.
 type Wait struct {
 	Waiter Party
 	Lock   string // as pg_locks names the mode: ShareLock, AccessExclusiveLock …
-	Object string // as in "relation 16385 of database 16384"; empty for a row lock, which waits for the blocking transaction
+	// As in "relation 16385 of database 16384"; empty for a row lock, which waits for the blocking
+	// transaction.
+	Object string
 
 	Key      []byte // of the row, for a row lock
 	Fragment FragmentID
 
-	// End is called where a circle over several nodes ends the wait: the keeper answers the waiter with err, unless the wait is over. It may be called
-	// late, from any goroutine, and without the detector's locks. nil: the wait cannot be ended so.
+	// End is called to end the wait because of a cycle over several nodes: the lock table answers
+	// the waiter with err, unless the wait is over. It may be called late, from any goroutine, and
+	// without the detector's locks. If it is nil, the wait cannot be ended so.
 	End func(err error)
 
 	number   uint64    // counted by the detector; guarded by its mu
-	since    time.Time // noted first; guarded by the detector's mu
+	since    time.Time // when it was first noted; guarded by the detector's mu
 	blockers []Party   // likewise
 	noted    bool      // likewise
-	search   uint64    // the last search that came by; likewise
+	search   uint64    // the last search that visited it; likewise
 }
 
-// Detector finds deadlocks among the waits of one process: it holds who waits for whom, over all fragments and all kinds of locks. What it tells of them
-// lets FindCircles find those over several processes.
-// The keepers of locks tell it; it calls none of them, so they may do so under their own mutexes.
+// Detector finds deadlocks among the waits of one process: it knows which lock owner waits for
+// which, over all fragments and all kinds of locks. FindCircles uses its waits to find deadlocks
+// over several processes. The lock tables report to it; it calls none of them, so they may report
+// under their own mutexes.
 type Detector struct {
 	mu        sync.Mutex
 	byID      map[ID][]*Wait     // guarded by mu
@@ -62,22 +67,22 @@ type Detector struct {
 	numbers   uint64             // of waits; guarded by mu
 }
 
-// NewDetector makes an empty one.
+// NewDetector makes an empty detector.
 func NewDetector() *Detector {
 	return &Detector{byID: map[ID][]*Wait{}, bySession: map[uint32][]*Wait{}}
 }
 
-// Block notes whom w waits for: when the wait begins, and again whenever that changes. Blockers are holders whose locks conflict and waiters
-// ahead in the queue. If that closes a circle it returns a *DeadlockError, and notes nothing: the wait is over, and its keeper tells the
-// waiter.
+// Block sets the blockers of w: when the wait begins, and again whenever they change. Blockers are
+// holders whose locks conflict and waiters ahead in the queue. If that closes a cycle Block returns
+// a *DeadlockError and forgets the wait: it is over, and the lock table answers the waiter.
 func (d *Detector) Block(w *Wait, blockers ...Party) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.blockers = blockers
 	d.searches++
-	if circle := d.circle(w, w.Waiter); circle != nil {
+	if cycle := d.cycle(w, w.Waiter); cycle != nil {
 		d.remove(w)
-		return deadlock(circle)
+		return deadlock(cycle)
 	}
 	if !w.noted {
 		d.numbers++
@@ -92,14 +97,14 @@ func (d *Detector) Block(w *Wait, blockers ...Party) error {
 	return nil
 }
 
-// Done ends a wait; nothing if it has ended.
+// Done ends a wait. It does nothing if the wait has ended.
 func (d *Detector) Done(w *Wait) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.remove(w)
 }
 
-// remove forgets w. Called with mu held.
+// remove forgets w. The caller holds mu.
 func (d *Detector) remove(w *Wait) {
 	if w.noted {
 		w.noted = false
@@ -123,14 +128,15 @@ func drop[K comparable](m map[K][]*Wait, k K, w *Wait) {
 	}
 }
 
-// blocked is one step of a circle: a wait, and the one of its blockers that the circle goes on with.
+// blocked is one step of a cycle: a wait, and the blocker with which the cycle continues.
 type blocked struct {
 	wait *Wait
 	by   Party
 }
 
-// circle gives the steps from w to whoever is waited for by start, nil if there is no way. Called with mu held.
-func (d *Detector) circle(w *Wait, start Party) []blocked {
+// cycle returns the steps from w to a wait for start, or nil if there are none. The caller holds
+// mu.
+func (d *Detector) cycle(w *Wait, start Party) []blocked {
 	w.search = d.searches
 	for _, b := range w.blockers {
 		if b.is(start) {
@@ -140,7 +146,7 @@ func (d *Detector) circle(w *Wait, start Party) []blocked {
 			if next.search == d.searches {
 				continue
 			}
-			if rest := d.circle(next, start); rest != nil {
+			if rest := d.cycle(next, start); rest != nil {
 				return append([]blocked{{w, b}}, rest...)
 			}
 		}
@@ -148,7 +154,7 @@ func (d *Detector) circle(w *Wait, start Party) []blocked {
 	return nil
 }
 
-// waitsOf gives the waits of a party. Called with mu held.
+// waitsOf returns the waits of a lock owner. The caller holds mu.
 func (d *Detector) waitsOf(p Party) []*Wait {
 	if p.ID.IsZero() {
 		return d.bySession[p.Session]
@@ -156,22 +162,22 @@ func (d *Detector) waitsOf(p Party) []*Wait {
 	return d.byID[p.ID]
 }
 
-// DeadlockError is 40P01: the wait that was begun last would never have ended. It carries the *pgerr.Error that clients see, to which upper
-// layers add where in the statement it happened.
+// DeadlockError is 40P01: the wait that began last would never have ended. It wraps the client's
+// *pgerr.Error, to which upper layers add the place in the statement.
 type DeadlockError struct {
-	Waits []*Wait // the circle, from the victim's on; not to be changed
+	Waits []*Wait // the cycle, beginning with the victim; not to be changed
 	Err   *pgerr.Error
 }
 
 func (e *DeadlockError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what clients see.
+// Unwrap returns the client's error.
 func (e *DeadlockError) Unwrap() error { return e.Err }
 
-func deadlock(circle []blocked) error {
+func deadlock(cycle []blocked) error {
 	e := &DeadlockError{}
 	var lines []string
-	for _, s := range circle {
+	for _, s := range cycle {
 		e.Waits = append(e.Waits, s.wait)
 		lines = append(lines, s.String())
 	}
@@ -180,7 +186,7 @@ func deadlock(circle []blocked) error {
 	return e
 }
 
-// String gives the step in PostgreSQL's words.
+// String describes the step in PostgreSQL's words.
 func (s blocked) String() string {
 	object := s.wait.Object
 	if object == "" {
@@ -188,5 +194,7 @@ func (s blocked) String() string {
 	}
 	by := s.by.String()
 	waiter := s.wait.Waiter.String()
-	return fmt.Sprintf("%s waits for %s on %s; blocked by %s.", strings.ToUpper(waiter[:1])+waiter[1:], s.wait.Lock, object, by)
+	return fmt.Sprintf(
+		"%s waits for %s on %s; blocked by %s.", strings.ToUpper(waiter[:1])+waiter[1:], s.wait.Lock, object, by,
+	)
 }

@@ -1,12 +1,14 @@
-// Package txn is time and transactions: hybrid logical timestamps, the clock that gives them, transaction ids, the commit
-// protocol over several fragments, and the detection of deadlocks. It has no disk and no socket; what it coordinates are
-// Participants, which package storage implements here and the node protocol for fragments elsewhere.
+// Package txn is time and transactions: hybrid logical timestamps, the clock that issues them,
+// transaction ids, the commit protocol over several fragments, and the detection of deadlocks. It
+// has no disk and no socket; a Coordinator works on Participants, which are fragments here or on
+// other nodes.
 //
 // # Why timestamps
 //
-// Every committed version of a key carries the timestamp of its commit, in all fragments on one scale. A snapshot is one
-// number T: the versions at or below it. The grid below is what two fragments hold; a reader at T = 5 sees the row marked
-// with [ ], in every fragment the same prefix of time, and needs no list of running transactions.
+// Every committed version of a key carries the timestamp of its commit, in all fragments on one
+// scale. A snapshot is one number T: the versions at or below it. The grid below is the content of
+// two fragments. A reader at T = 5 sees the version marked with [ ] of each row, in every fragment
+// the same prefix of time, and needs no list of running transactions.
 //
 //	key        1     2     3     4     5     6     7     → time
 //	F1  a     x=1          [x=2]             x=3
@@ -14,93 +16,120 @@
 //	F2  c           [z=1]                    z=2           x=3 and z=2 are one transaction: C = 6, both or neither
 //	F2  d                        [—]                       deleted at 4
 //
-// What remains to be shown is that nobody writes into the past of a reader, and that a reader does not overtake a commit.
+// The protocol must therefore ensure that no transaction writes into the past of a reader, and that
+// no reader overtakes a commit.
 //
 // # Invariants
 //
-// The numbers are those of DESIGN 5; storage keeps T1–T4 and T6 for one fragment, this package the rest.
+// Storage keeps T1–T4 and T6 for one fragment, this package the rest. T9 is the rule of follower
+// reads (docs/decisions/2026-11-21-follower-reads.md).
 //
-//   - T1 A fragment's log entries carry strictly increasing stamps. A one-fragment commit's version is its stamp; the stamp of
-//     a prepare is its C.
-//   - T2 A commit is above every timestamp that was read at, in its fragment (promised) and by its own transaction (Floor).
-//   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the keys it reads.
-//   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after the question.
-//   - T7 A prepared transaction survives any crash; the first decision in the anchor's log counts. Whoever finds one undecided
-//     asks the anchor, which then proposes abort, or asks the writers where commit may be implied; time-outs, and the start of a term,
-//     may start that and nothing else.
-//   - T8 What a SERIALIZABLE transaction has read, empty spans too, is as it was in every fragment at its C: no other's version
-//     in (T, C], and none to come. One that only read takes effect at its T.
+//   - T1 A fragment's log entries carry strictly increasing stamps. A one-fragment commit's version
+//     is its stamp; the stamp of a prepare is its C.
+//   - T2 A commit is above every timestamp that was read at, in its fragment (the low-water
+//     timestamp, Promised) and by its own transaction (Floor).
+//   - T3 A reader at T waits for what is proposed, or prepared and undecided, at or below T on the
+//     keys it reads.
+//   - T5 A timestamp handed out as current comes from a leader whose leadership was confirmed after
+//     the question.
+//   - T7 A prepare survives any crash; the first decision in the coordinator fragment's log counts.
+//     A fragment or reader that finds an undecided prepare asks the coordinator fragment. This
+//     proposes abort, or asks the writers if the commit may be implicit. Time-outs, and the start
+//     of a term, may start that and nothing else.
+//   - T8 What a SERIALIZABLE transaction has read, empty spans too, is unchanged in every fragment
+//     at its C: no other transaction has a version in (T, C], and none will. A transaction that
+//     only read takes effect at its T.
 //
-// Package rule has a switch for each, with which a build is broken on purpose, for the history checker to find.
+// Package rule has a switch for each rule. A build with one of them off is broken on purpose, for
+// the history checker to find.
 //
 // # A commit over several fragments
 //
-//	coordinator            F1 (anchor)              F2
+//	coordinator            F1 (its record)          F2
 //	   │ C above all it saw    │                     │
-//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below promised (*LowError),
-//	   ├── prepare(C) ─────────┼────────────────────▶│      then the next attempt names a larger one
+//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below its low-water
+//	   ├── prepare(C) ─────────┼────────────────────▶│      timestamp (*LowError), then the next attempt uses a larger C
 //	   │◀── prepared ──────────┤◀────────────────────┤      all at one C: that is the commit point, the client is answered
-//	   ├── decide ────────────▶│ entry, with others  │      explicit now: nobody needs to ask any more
+//	   ├── decide ────────────▶│ entry, with others  │      the transaction record: the commit is explicit now
 //	   ├── resolve ────────────┼────────────────────▶│ entry, with others: rows become visible at C
 //	   ├── forget ────────────▶│ entry, with others  │      when every writer has applied its resolution
 //
-// Commit is implied by the prepares (PrepareRequest.Implied). What nobody has decided is recovered by the anchor: it asks each writer whether it
-// has prepared at C, and one that has not makes sure first, by an entry stamped above C, that it never will. If all have, the anchor decides
-// to commit, else to abort. Five conditions make that sound; package model explores all states of it and shows what comes of dropping one:
+// The coordinator fragment, F1 here, is called the anchor in names of this package
+// (PrepareRequest.Anchor).
 //
-//   - A writer says no only when that is in its log. Otherwise its prepare arrives after the no, and the coordinator answers.
-//   - An abort speaks of one C and ends that attempt and earlier ones, at the anchor and at the others: it may be late, and the next attempt
-//     complete.
-//   - An abort that the anchor proposes since it has not prepared counts only if it still has not when the entry is applied.
-//   - Writers are told to commit after the anchor has decided. One that has resolved is not prepared any more, and would say no.
-//   - A coordinator without an answer to a prepare may ask for an abort, but the anchor's answer counts, and without one the client is told
-//     40003: all may have prepared.
+// The prepares make an implicit commit (PrepareRequest.Implied). If there is no decision, the
+// coordinator fragment recovers the transaction: it asks each writer whether it has prepared at C.
+// A writer that has not first makes sure, by an entry stamped above C, that it never will. If all
+// have prepared, the coordinator fragment decides to commit, else to abort. Five conditions make
+// that sound; package model explores all states of it and shows what goes wrong without each:
 //
-// A reader elsewhere that may still refuse cannot be asked again, for its check left nothing in a log. So a SERIALIZABLE transaction with
-// reads outside its writers takes two rounds, and so do COMMIT PREPARED, whose abort leads back to being held, and changes of definitions,
-// whose anchor is the catalog:
+//   - A writer answers no only when the no is in its log. Otherwise its prepare could arrive after
+//     the no, and the coordinator would answer the client.
+//   - An abort names one C and ends that attempt and earlier ones, at the coordinator fragment and
+//     at the others: it may be late, and the next attempt may be complete.
+//   - An abort that the coordinator fragment proposes because it has not prepared counts only if it
+//     still has not when the entry is applied.
+//   - Writers get the commit after the coordinator fragment has decided. A writer that has resolved
+//     is not prepared any more, and would answer no.
+//   - A coordinator without an answer to a prepare may ask for an abort, but the coordinator
+//     fragment's answer counts. Without that answer the client gets 40003: all may have prepared.
 //
-//	coordinator            F1 (anchor)              F2
+// A reader in another fragment that may still refuse cannot be asked again, because its check left
+// nothing in a log. So three kinds of transaction take two rounds: a SERIALIZABLE transaction with
+// reads outside its writers; COMMIT PREPARED, whose abort leaves the transaction prepared; and
+// schema changes, whose coordinator fragment is the catalog:
+//
+//	coordinator            F1 (its record)          F2
 //	   │ C above all it saw    │                     │
-//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below promised (*LowError),
-//	   ├── prepare(C) ─────────┼────────────────────▶│      then the next attempt names a larger one
+//	   ├── prepare(C) ────────▶│ entry, stamp = C    │      in parallel; each refuses a C at or below its low-water
+//	   ├── prepare(C) ─────────┼────────────────────▶│      timestamp (*LowError), then the next attempt uses a larger C
 //	   │◀── prepared ──────────┤◀────────────────────┤
-//	   ├── decide(commit) ────▶│ entry: commit point │      applies only where F1's prepared record is
+//	   ├── decide(commit) ────▶│ entry: commit point │      applies only if F1's prepared record is there
 //	   │◀── committed ─────────┤                     │      the client is answered here
 //	   ├── resolve ────────────┼────────────────────▶│ entry: rows become visible at C
 //	   ├── forget ────────────▶│                     │      when every writer has applied its resolution
 //
-// A decide that finds nothing is answered Unknown, never Aborted: it may be the repetition of one that was forgotten. An abort
-// entry is stamped above C, so a prepare that comes late with that C is refused for ever and the abort needs no record.
+// A decide that finds nothing is answered Unknown, never Aborted: it may repeat one whose
+// transaction was forgotten. An abort entry is stamped above C, so a late prepare with that C is
+// refused for ever and the abort needs no record.
 //
-// A SERIALIZABLE transaction's readers are checked beside the prepares (Participant.Check): they promise, within their ceiling,
-// that nothing is written at or below C any more, and leave nothing in a log. One that writes in a single fragment needs no
-// decision: the readers are checked at a C first, and the one entry at exactly that C (CommitRequest.At) is the commit point.
+// The fragments that a SERIALIZABLE transaction has only read are checked in parallel with the
+// prepares (Participant.Check): they promise, within their read lease, that nothing is written at
+// or below C any more, and leave nothing in a log. A SERIALIZABLE transaction that writes in a
+// single fragment needs no decision: the readers are checked at a C first, and the one entry at
+// exactly that C (CommitRequest.At) is the commit point.
 //
-// # Held transactions
+// # Prepared transactions
 //
-// PREPARE TRANSACTION leaves writes and locks in the logs without a C (HoldRequest; storage/hold.go has the steps). COMMIT
-// PREPARED is the picture above over what is held, with the fragment that keeps the name, the home, as the anchor
-// (Coordinator.CommitHeld); where it is given up, the transaction is held as before. What a SERIALIZABLE one has read is validated when it is
-// held; from then on nobody writes there, so that it is true at the C that comes (T8; storage/hold_reads.go).
+// PREPARE TRANSACTION leaves writes and locks in the logs without a C (HoldRequest; storage/hold.go
+// has the steps). COMMIT PREPARED is the second picture above over these fragments, with the
+// fragment that keeps the name, the home, as the coordinator fragment (Coordinator.CommitHeld). If
+// it is given up, the transaction stays prepared. What a SERIALIZABLE transaction has read is
+// validated at PREPARE TRANSACTION; from then on no other transaction writes there, so that the
+// reads hold at the later C (T8; storage/hold_reads.go).
 //
 // # Errors
 //
-// Coordinator.Commit returns an error only where the transaction took no effect and never will, but for 40003: then a log
-// that did not answer knows. The error names the transaction's id, by which the outcome can be asked for; an id says when its
-// transaction began, and so whether it may have been forgotten.
+// Coordinator.Commit returns an error only if the transaction took no effect and never will, except
+// 40003: then only a log that did not answer has the outcome. The error names the transaction's id,
+// by which the client can ask for the outcome. The id contains the time at which the transaction
+// began, and so shows whether the transaction may have been forgotten.
 //
 // # Locks and deadlocks
 //
-// The words for row locks are here (LockMode, LockRequest), their keeping is storage's; tables and advisory locks are kept by sql. All of them
-// tell one Detector who waits for whom: a wait has several blockers, the holders in its way and the waiters ahead of it, and these change as
-// locks are granted and released. The detector looks for a circle at each change, so that a deadlock lasts no time at all; 40P01 goes to the
-// wait that closes it. A party is a transaction, or a session whatever its transaction, which is who holds a session's advisory lock.
-// DeadlockError and ConflictError (40001) carry keys and transactions beside the text, for upper layers to name the row and the relation.
-// A circle over several processes is found by asking them (FindCircles), once its waits last, and ended at one of them.
+// The types of row locks are here (LockMode, LockRequest); storage keeps the locks. Package sql
+// keeps table and advisory locks. All of them report to one Detector which lock owner waits for
+// which: a wait has several blockers, the holders in its way and the waiters ahead of it, and these
+// change as locks are granted and released. The detector looks for a cycle at each change, so a
+// deadlock is found at once; 40P01 goes to the wait that closes the cycle. A lock owner (Party) is
+// a transaction, or a session independent of its transaction: the owner of the session's advisory
+// locks. DeadlockError and ConflictError (40001) carry keys and transactions as well as the text,
+// so that upper layers can name the row and the relation. A cycle over several processes is found
+// by asking all of them (FindCircles) once its waits last, and ended in one of them.
 //
 // # Limits
 //
-// Who would write where a held SERIALIZABLE transaction has read waits until that has ended, which may take as long as its coordinator likes. A
-// circle over nodes of which one cannot be asked lasts until that can, or a lock time-out ends it.
+// A write to what a prepared SERIALIZABLE transaction has read waits until that transaction has
+// ended, which may take as long as its client likes. A cycle over several nodes lasts while one of
+// them does not answer, unless a lock time-out ends it.
 package txn

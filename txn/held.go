@@ -7,28 +7,30 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// HoldRequest is what PREPARE TRANSACTION says of a transaction that is to outlive its session.
+// HoldRequest are the properties of a transaction that PREPARE TRANSACTION lets outlive its
+// session.
 type HoldRequest struct {
-	GID      string    // at most MaxGID bytes; one of a kind in its database
+	GID      string    // at most MaxGID bytes; unique in its database
 	Owner    uint32    // role
 	Database uint32    // OID
 	At       time.Time // when it was prepared
-	Floor    Timestamp // the largest that it read at and its session has seen: its commit will be above it (T2)
+	Floor    Timestamp // the largest timestamp that it read at and its session has seen: its commit is above it (T2)
 }
 
-// MaxGID is the length of the longest transaction identifier, PostgreSQL's GIDSIZE less its final zero.
+// MaxGID is the length of the longest transaction identifier, PostgreSQL's GIDSIZE less its final
+// zero.
 const MaxGID = 199
 
-// HeldTransaction is a prepared transaction that waits for COMMIT PREPARED or ROLLBACK PREPARED.
+// HeldTransaction is a prepared transaction, which waits for COMMIT PREPARED or ROLLBACK PREPARED.
 type HeldTransaction struct {
 	ID ID
 	HoldRequest
-	Home      FragmentID   // where its name is kept
-	Fragments []FragmentID // in which it holds writes or locks, its home among them; ascending
-	Tables    []uint32     // storage ids of the tables to which it writes or has locked rows of; ascending
+	Home      FragmentID   // the fragment that keeps its name
+	Fragments []FragmentID // where it has writes or locks, its home included; ascending
+	Tables    []uint32     // storage ids of the tables in which it has written or locked rows; ascending
 }
 
-// ParseID reads what ID.String writes.
+// ParseID parses the result of ID.String.
 func ParseID(s string) (ID, error) {
 	var id ID
 	b, err := hex.DecodeString(s)

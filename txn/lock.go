@@ -10,7 +10,8 @@ import (
 // LockMode is the strength of a row lock, as PostgreSQL's FOR KEY SHARE … FOR UPDATE.
 type LockMode byte
 
-// The modes, from the weakest. UPDATE takes NoKeyUpdate where it leaves all unique keys as they are, DELETE takes Update.
+// The modes, from the weakest. UPDATE takes NoKeyUpdate if it leaves all unique keys as they are,
+// DELETE takes Update.
 const (
 	KeyShare LockMode = iota + 1
 	Share
@@ -18,7 +19,8 @@ const (
 	Update
 )
 
-// conflicts is the table of the manual, 13.3.2 "Row-Level Locks": bit n of conflicts[m] says that modes m and n exclude each other.
+// conflicts is the table of PostgreSQL's manual, 13.3.2 "Row-Level Locks": bit n of conflicts[m] is
+// set if modes m and n exclude each other.
 var conflicts = [...]byte{
 	KeyShare:    1 << Update,
 	Share:       1<<NoKeyUpdate | 1<<Update,
@@ -26,7 +28,7 @@ var conflicts = [...]byte{
 	Update:      1<<KeyShare | 1<<Share | 1<<NoKeyUpdate | 1<<Update,
 }
 
-// Conflicts tells whether two transactions cannot hold m and n on one row.
+// Conflicts reports whether two transactions cannot hold m and n on one row.
 func (m LockMode) Conflicts(n LockMode) bool { return conflicts[m]&(1<<n) != 0 }
 
 func (m LockMode) String() string {
@@ -36,35 +38,37 @@ func (m LockMode) String() string {
 // LockRequest asks for a row lock.
 type LockRequest struct {
 	Mode LockMode
-	// T is the snapshot of the statement: a version of the row above it is 40001 (the first updater wins), or told where Recheck is set.
-	// MaxTimestamp asks for the lock alone.
+	// T is the snapshot of the statement: a version of the row above it is 40001 (the first updater
+	// wins), or is reported if Recheck is set. MaxTimestamp asks for the lock alone.
 	T       Timestamp
-	Recheck bool // READ COMMITTED: a version above T is told, and the caller looks at the newest
-	NoWait  bool // ErrLocked instead of waiting
-	// Ending makes NoWait wait for transactions that are committing, for a moment: their clients may have been told already, and to them
-	// nobody holds the row.
+	Recheck bool // READ COMMITTED: a version above T is reported, and the caller reads the newest
+	NoWait  bool // return ErrLocked instead of waiting
+	// Ending makes NoWait wait a moment for transactions that are committing: their clients may
+	// already have been answered, and for them the row is not locked any more.
 	Ending bool
-	// Pin asks for a lock that others respect even after a change of leader: FOR UPDATE and its weaker forms, foreign keys. A transaction that
-	// writes anywhere prepares its pinned locks like writes.
+	// Pin asks for a lock that survives a change of leader: FOR UPDATE and its weaker forms,
+	// foreign keys. A transaction that writes anywhere prepares its pinned locks like writes.
 	Pin bool
 }
 
-// ErrLocked answers a LockRequest with NoWait where another transaction holds the lock.
+// ErrLocked answers a LockRequest with NoWait if another transaction holds the lock.
 var ErrLocked = errors.New("row is locked by another transaction")
 
-// ConflictError is 40001 for one row: a version above the transaction's snapshot. It carries the *pgerr.Error that clients see, whose detail
-// upper layers write anew with the row's key as SQL shows it.
+// ConflictError is 40001 for one row: a version above the transaction's snapshot. It wraps the
+// client's *pgerr.Error. Upper layers replace its detail with one that has the row's key as SQL
+// shows it.
 type ConflictError struct {
 	Key     []byte    // of the row
 	Version Timestamp // committed by the other transaction
 	T       Timestamp // the snapshot
-	Other   ID        // zero: the commit is too long ago to know whose it was
+	Other   ID        // zero: the commit is too long ago to know its transaction
 	Deleted bool      // the version is a deletion
-	Read    bool      // the transaction has read it, or looked for it, and that counts at its commit (T8)
+	Read    bool      // the transaction has read the row, or looked for it, which counts at its commit (T8)
 	Err     *pgerr.Error
 }
 
-// NewConflict makes the error of a row at key that the transaction other has changed at version, above the snapshot T.
+// NewConflict returns the error of a row at key that the transaction other has changed at version,
+// above the snapshot T.
 func NewConflict(key []byte, version, T Timestamp, other ID, deleted bool) *ConflictError {
 	e := &ConflictError{Key: key, Version: version, T: T, Other: other, Deleted: deleted}
 	what := "update"
@@ -76,7 +80,7 @@ func NewConflict(key []byte, version, T Timestamp, other ID, deleted bool) *Conf
 	return e
 }
 
-// Detail gives the sentence about the conflict, for a row named by format and args.
+// Detail returns the sentence about the conflict, for a row named by format and args.
 func (e *ConflictError) Detail(format string, args ...any) string {
 	if e.Read {
 		format += ", which this transaction has read or looked for,"
@@ -89,12 +93,14 @@ func (e *ConflictError) Detail(format string, args ...any) string {
 	if e.Deleted {
 		did = "deleted"
 	}
-	return fmt.Sprintf(format, args...) + fmt.Sprintf(" was %s by %s committed at %s, after this transaction's snapshot of %s.", did, by, e.Version, e.T)
+	return fmt.Sprintf(format, args...) + fmt.Sprintf(
+		" was %s by %s committed at %s, after this transaction's snapshot of %s.", did, by, e.Version, e.T,
+	)
 }
 
 func (e *ConflictError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what clients see.
+// Unwrap returns the client's error.
 func (e *ConflictError) Unwrap() error { return e.Err }
 
 // Isolation is the level of a transaction.
@@ -111,6 +117,6 @@ func (i Isolation) String() string {
 	return [...]string{"read committed", "repeatable read", "serializable"}[i]
 }
 
-// Mark is a place in what a transaction has done in one fragment: in its writes and in its locks, of which those made stronger count once more.
-// The zero Mark is its beginning. Changes is not used any more.
+// Mark is a position in a transaction's writes and locks in one fragment; a lock that was made
+// stronger counts once more. The zero Mark is the beginning. Changes is not used any more.
 type Mark struct{ Writes, Locks, Changes int }

@@ -21,12 +21,15 @@ func TestConflictsAreExplained(t *testing.T) {
 	} {
 		err := fmt.Errorf("stage: %w", NewConflict([]byte("k"), 5, 3, c.other, c.deleted))
 		var conflict *ConflictError
-		if e := pgerr.From(err); !errors.As(err, &conflict) || e.Code != pgerr.SerializationFailure || e.Message != c.message || e.Detail != c.detail {
+		if e := pgerr.From(err); !errors.As(err, &conflict) || e.Code != pgerr.SerializationFailure ||
+			e.Message != c.message || e.Detail != c.detail {
 			t.Errorf("%+v", e)
 		}
 	}
 	e := NewConflict([]byte("k"), 5, 3, ID{15: 7}, false)
-	if got := e.Detail("Row %s of %q", "(1)", "t"); got != `Row (1) of "t" was changed by transaction 7, which committed at 1970-01-01 00:00:00.000Z+5, after this transaction's snapshot of 1970-01-01 00:00:00.000Z+3.` {
+	if got := e.Detail(
+		"Row %s of %q", "(1)", "t",
+	); got != `Row (1) of "t" was changed by transaction 7, which committed at 1970-01-01 00:00:00.000Z+5, after this transaction's snapshot of 1970-01-01 00:00:00.000Z+3.` {
 		t.Error(got)
 	}
 }

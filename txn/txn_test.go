@@ -89,7 +89,8 @@ func TestDetector(t *testing.T) {
 	want := "Process 3 waits for AccessExclusiveLock on relation 16385 of database 5; blocked by process 1.\n" +
 		"Process 1 waits for ShareLock on transaction 12; blocked by process 2.\n" +
 		"Process 2 waits for ShareLock on transaction 13; blocked by process 3."
-	if got := pgerr.From(err); got.Detail != want || got.Hint != "See server log for query details." || got.Message != "deadlock detected" {
+	if got := pgerr.From(err); got.Detail != want || got.Hint != "See server log for query details." ||
+		got.Message != "deadlock detected" {
 		t.Fatalf("%+v", got)
 	}
 	d.Done(b)
@@ -211,7 +212,9 @@ func TestCoordinator(t *testing.T) {
 	}{
 		{"nothing written", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l}, {f: 2, log: l}} },
 			"", []string{"1:rollback", "2:rollback"}},
-		{"one writer", func(l *[]string) []*scripted { return []*scripted{{f: 1, log: l}, {f: 2, log: l, writes: true}} },
+		{"one writer", func(l *[]string) []*scripted {
+			return []*scripted{{f: 1, log: l}, {f: 2, log: l, writes: true}}
+		},
 			"", []string{"2:commit", "1:rollback"}},
 		{"two writers", func(l *[]string) []*scripted {
 			return []*scripted{{f: 2, log: l, writes: true}, {f: 1, log: l, writes: true}}
@@ -227,7 +230,9 @@ func TestCoordinator(t *testing.T) {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom}}
 		}, pgerr.SerializationFailure, []string{"2:check", "1:rollback", "2:rollback"}},
 		{"a reader refuses two writers", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true}, {f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom}}
+			return []*scripted{
+				{f: 1, log: l, writes: true}, {f: 3, log: l, writes: true}, {f: 2, log: l, reads: true, check: boom},
+			}
 		}, pgerr.SerializationFailure, []string{"2:check", "1:decide aborted", "3:resolve aborted", "2:rollback"}},
 		{"a writer, and pinned locks elsewhere", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, pins: true}, {f: 3, log: l}}
@@ -243,41 +248,61 @@ func TestCoordinator(t *testing.T) {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{boom}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
 		{"decision unanswered", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, errors.New("gone")
+			}}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
 		}, pgerr.StatementCompletionUnknown, []string{"3:check", "1:decide committed", "3:rollback"}},
 		{"decision finds nothing", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, nil }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, nil
+			}}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
 		}, pgerr.StatementCompletionUnknown, []string{"3:check", "1:decide committed", "3:rollback"}},
 		{"aborted meanwhile", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Aborted, nil }}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Aborted, nil
+			}}, {f: 2, log: l, writes: true}, {f: 3, log: l, reads: true}}
 		}, pgerr.SerializationFailure, []string{"3:check", "1:decide committed", "2:resolve aborted", "3:rollback"}},
 		{"all have prepared, the decision is unanswered", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }}, {f: 2, log: l, writes: true}}
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, errors.New("gone")
+			}}, {f: 2, log: l, writes: true}}
 		}, "", []string{"1:decide committed"}},
 		{"a prepare is unanswered, and the anchor aborts", func(l *[]string) []*scripted {
 			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
 		{"a prepare is unanswered, and somebody recovers", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Committed, nil
+			}},
 				{f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, "", []string{"1:decide aborted", "2:resolve committed", "1:forget"}},
 		{"a prepare is unanswered, and so is the abort", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, errors.New("gone")
+			}},
 				{f: 2, log: l, writes: true, prepare: []error{lost}}}
 		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
 		{"a writer says late that it is not prepared, and the anchor aborts", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
+			return []*scripted{
+				{f: 1, log: l, writes: true}, {f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}},
+			}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted", "2:resolve aborted"}},
 		{"a writer says late that it is not prepared, for somebody has recovered", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Committed, nil }},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Committed, nil
+			}},
 				{f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
 		}, "", []string{"1:decide aborted", "2:resolve committed", "1:forget"}},
 		{"a writer says late that it is not prepared, and the anchor does not answer", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, errors.New("gone")
+			}},
 				{f: 2, log: l, writes: true, prepare: []error{&LateNoError{boom}}}}
 		}, pgerr.StatementCompletionUnknown, []string{"1:decide aborted"}},
 		{"a prepare is refused, and the abort unanswered", func(l *[]string) []*scripted {
-			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) { return Unknown, errors.New("gone") }},
+			return []*scripted{{f: 1, log: l, writes: true, decide: func(Decision) (Outcome, error) {
+				return Unknown, errors.New("gone")
+			}},
 				{f: 2, log: l, writes: true, prepare: []error{boom}}}
 		}, pgerr.SerializationFailure, []string{"1:decide aborted"}},
 	}
@@ -305,7 +330,8 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
-// TestCoordinatorOfJumpedClock: no C is picked by a clock that is not believed, and what has been tried before the jump is aborted at its own C.
+// TestCoordinatorOfJumpedClock: no C is picked by a clock that is not believed, and what has been
+// tried before the jump is aborted at its own C.
 func TestCoordinatorOfJumpedClock(t *testing.T) {
 	low := &LowError{Promised: 7}
 	for _, c := range []struct {
@@ -339,18 +365,21 @@ func TestCoordinatorOfJumpedClock(t *testing.T) {
 			ps[1].onPrepare = func() { ahead = time.Hour }
 		}
 		co := &Coordinator{Clock: clock, Background: func(f func()) { f() }}
-		if _, err := co.Commit(context.Background(), ID{15: 1}, 5, parts); !pgerr.Is(err, pgerr.CannotConnectNow) || !slices.Equal(log, c.want) {
+		if _, err := co.Commit(context.Background(), ID{15: 1}, 5, parts); !pgerr.Is(err, pgerr.CannotConnectNow) ||
+			!slices.Equal(log, c.want) {
 			t.Errorf("%s: %v, %q, want %q", c.name, err, log, c.want)
 		}
 		for _, p := range ps {
-			if p.lastC.Time().After(time.Now().Add(time.Minute)) || p.aborted.Time().After(time.Now().Add(time.Minute)) {
+			if p.lastC.Time().After(time.Now().Add(time.Minute)) ||
+				p.aborted.Time().After(time.Now().Add(time.Minute)) {
 				t.Errorf("%s: fragment %d was given %s, %s", c.name, p.f, p.lastC, p.aborted)
 			}
 		}
 	}
 }
 
-// What is picked a little above a clock that was set back is not refused, and nothing else that is as far ahead of the wall clock.
+// What is picked a little above a clock that was set back is not refused, and nothing else that is
+// as far ahead of the wall clock.
 func TestClockPick(t *testing.T) {
 	now := time.UnixMilli(10_000_000_000)
 	c := NewClock(func() time.Time { return now }, 0)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Waiting is a wait as it is now: what pg_locks and pg_blocking_pids tell of it.
+// Waiting is a wait at one moment, for pg_locks and pg_blocking_pids.
 type Waiting struct {
-	Number   uint64 // names the wait at its detector
+	Number   uint64 // identifies the wait at its detector
 	Waiter   Party
 	Lock     string // the mode
 	Object   string // empty for a row lock
@@ -17,10 +17,11 @@ type Waiting struct {
 	Blockers []Party
 }
 
-// now tells of w. Called with the detector's mu held.
+// now returns the present state of w. The caller holds the detector's mu.
 func (w *Wait) now() Waiting {
 	return Waiting{
-		Number: w.number, Waiter: w.Waiter, Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment, Since: w.since,
+		Number: w.number, Waiter: w.Waiter, Lock: w.Lock, Object: w.Object, Key: w.Key, Fragment: w.Fragment,
+		Since:    w.since,
 		Blockers: slices.Clone(w.blockers),
 	}
 }
@@ -48,7 +49,7 @@ func (d *Detector) Lasting(before time.Time) []Waiting {
 	return out
 }
 
-// WaitsOf lists the waits of some parties, of those whom they are for, and so on: up to some ten thousand.
+// WaitsOf returns the waits of lock owners, of their blockers, and so on: up to some ten thousand.
 func (d *Detector) WaitsOf(parties []Party) []Waiting {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *Detector) WaitsOf(parties []Party) []Waiting {
 	return out
 }
 
-// Break ends a wait with an error, where it still is that of the waiter. It tells whether there was one.
+// Break ends a wait with an error if it still is one of waiter. It reports whether it was.
 func (d *Detector) Break(number uint64, waiter Party, err error) bool {
 	d.mu.Lock()
 	var found *Wait
@@ -88,7 +89,7 @@ func (d *Detector) Break(number uint64, waiter Party, err error) bool {
 	return true
 }
 
-// each calls f for all waits. Called with mu held.
+// each calls f for all waits. The caller holds mu.
 func (d *Detector) each(f func(*Wait)) {
 	for _, ws := range d.byID {
 		for _, w := range ws {
@@ -97,14 +98,14 @@ func (d *Detector) each(f func(*Wait)) {
 	}
 	for _, ws := range d.bySession {
 		for _, w := range ws {
-			if w.Waiter.ID.IsZero() { // else it is there already
+			if w.Waiter.ID.IsZero() { // otherwise byID has it
 				f(w)
 			}
 		}
 	}
 }
 
-// Blockers gives whom the waits of a transaction are for.
+// Blockers returns the blockers of a transaction's waits.
 func (d *Detector) Blockers(id ID) []Party {
 	d.mu.Lock()
 	defer d.mu.Unlock()

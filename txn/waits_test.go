@@ -11,7 +11,8 @@ func TestWaits(t *testing.T) {
 		t.Fatal("no circle")
 	}
 	got := d.Waits()
-	if len(got) != 2 || got[0].Waiter != a || string(got[0].Key) != "k" || got[0].Blockers[0] != b || got[0].Since.IsZero() ||
+	if len(got) != 2 || got[0].Waiter != a || string(got[0].Key) != "k" || got[0].Blockers[0] != b ||
+		got[0].Since.IsZero() ||
 		got[1].Object != own.Object || len(got[1].Blockers) != 2 || got[1].Since.Before(got[0].Since) {
 		t.Fatalf("%+v", got)
 	}

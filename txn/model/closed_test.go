@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// The fourth model is of T9 (docs/decisions/2026-11-21-follower-reads.md): a replica that does not lead and is read at closedT, while leaders stamp,
-// propose and are replaced. One that was replaced may not know it, and goes on answering. What it says may arrive at any time, or never.
+// The fourth model is of T9 (docs/decisions/2026-11-21-follower-reads.md): a replica that does not
+// lead and is read at closedT, while leaders stamp, propose and are replaced. One that was replaced
+// may not know it, and goes on answering. What it says may arrive at any time, or never.
 
 // closedRules can be dropped, one at a time.
 type closedRules struct {
@@ -144,7 +145,8 @@ func (s closedState) close(r closedRules, who string, of func(*closedState) *clo
 	})
 }
 
-// replaceLeader: another one leads, whose log has all that is committed and may have more, which is committed by what it proposes first.
+// replaceLeader: another one leads, whose log has all that is committed and may have more, which is
+// committed by what it proposes first.
 func (s closedState) replaceLeader(r closedRules, do closedDo) {
 	for kept := s.committed; kept <= s.n; kept++ {
 		do(fmt.Sprintf("another leads, with %d entries", kept), func(t *closedState) {
@@ -171,7 +173,9 @@ func (s closedState) follow(r closedRules, do closedDo) {
 	}
 	for last := range s.said {
 		if s.said[last] && !s.learned[last] {
-			do(fmt.Sprintf("the replica learns that %d is closed, Last is %d", closedT, last), func(t *closedState) { t.learned[last] = true })
+			do(fmt.Sprintf("the replica learns that %d is closed, Last is %d", closedT, last), func(t *closedState) {
+				t.learned[last] = true
+			})
 		}
 	}
 	if s.served {
@@ -182,7 +186,9 @@ func (s closedState) follow(r closedRules, do closedDo) {
 		servable = servable || learned && (r.applied || uint8(last) <= s.applied(s.replica))
 	}
 	if servable {
-		do(fmt.Sprintf("the replica serves a read at %d", closedT), func(t *closedState) { t.served, t.at = true, t.replica })
+		do(fmt.Sprintf("the replica serves a read at %d", closedT), func(t *closedState) {
+			t.served, t.at = true, t.replica
+		})
 	}
 }
 

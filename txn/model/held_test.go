@@ -2,8 +2,10 @@ package model
 
 import "testing"
 
-// The third model is of a SERIALIZABLE transaction that is held (storage/hold_reads.go), and of a writer into what it has read, in the fragment where it
-// has: the steps between which others may come. The leader changes once at any moment, with which stages go; after that another writer comes.
+// The third model is of a SERIALIZABLE transaction that is held (storage/hold_reads.go), and of a
+// writer into what it has read, in the fragment where it has: the steps between which others may
+// come. The leader changes once at any moment, with which stages go; after that another writer
+// comes.
 
 // heldRules can be dropped, one at a time.
 type heldRules struct {
@@ -72,7 +74,8 @@ func (s heldState) holder(r heldRules, do heldDo) {
 	look := func(t *heldState) {
 		t.looked = true
 		switch {
-		case t.w == wBusy && !r.busy, t.w == wOpen && !t.serializable && !r.open, t.w == wStaged && !t.serializable && !r.open && !r.stage:
+		case t.w == wBusy && !r.busy, t.w == wOpen && !t.serializable && !r.open,
+			t.w == wStaged && !t.serializable && !r.open && !r.stage:
 			t.h, t.guard = hGone, false // refused
 		case (t.w == wOpen || t.w == wStaged && !r.stage) && t.serializable && !r.tell:
 			t.told = true

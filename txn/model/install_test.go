@@ -5,10 +5,12 @@ import (
 	"testing"
 )
 
-// The second model is of one replica that installs the rows of a large commit in the background (storage/install.go). Its log has three entries:
-// the large transaction's part, its commit at time 1, which puts rows a and b, and a small commit at time 2, which deletes a. What the replica
-// writes to its database is a sequence of which a crash leaves some beginning; checkpoints are in it. A leader makes the small transaction's entry
-// after it has locked and read row a; a follower finds it in its log.
+// The second model is of one replica that installs the rows of a large commit in the background
+// (storage/install.go). Its log has three entries: the large transaction's part, its commit at time
+// 1, which puts rows a and b, and a small commit at time 2, which deletes a. What the replica
+// writes to its database is a sequence of which a crash leaves some beginning; checkpoints are in
+// it. A leader makes the small transaction's entry after it has locked and read row a; a follower
+// finds it in its log.
 
 // installRules can be dropped, one at a time.
 type installRules struct {

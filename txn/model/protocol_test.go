@@ -10,14 +10,17 @@ type rules struct {
 	noBar             bool // a writer that has not prepared says so and may prepare afterwards
 	abortAnyAttempt   bool // an abort of one attempt ends a later one, at the anchor
 	resolveAnyAttempt bool // the same at the other writers
-	abortUnasked      bool // the anchor's abort for an attempt it has not prepared ends what has been prepared meanwhile
-	resolveFirst      bool // writers are told to commit before the anchor has decided
-	abortCounts       bool // the coordinator that wants to abort takes no other answer
-	unknownIsNo       bool // a prepare without an answer counts as refused
-	barAnyAttempt     bool // a writer that has prepared at another attempt says that it has prepared
-	checkedReader     bool // a transaction with a checked reader commits in one round
-	noRecord          bool // an anchor that has forgotten a commit says aborted
-	lateNoIsNo        bool // a writer that is asked after its answer was lost, and is not prepared, counts as one that has refused
+	// the anchor's abort for an attempt it has not prepared ends what has been prepared meanwhile
+	abortUnasked  bool
+	resolveFirst  bool // writers are told to commit before the anchor has decided
+	abortCounts   bool // the coordinator that wants to abort takes no other answer
+	unknownIsNo   bool // a prepare without an answer counts as refused
+	barAnyAttempt bool // a writer that has prepared at another attempt says that it has prepared
+	checkedReader bool // a transaction with a checked reader commits in one round
+	noRecord      bool // an anchor that has forgotten a commit says aborted
+	// a writer that is asked after its answer was lost, and is not prepared, counts as one that has
+	// refused
+	lateNoIsNo bool
 }
 
 const (
@@ -25,7 +28,8 @@ const (
 	maxAttempts = 2
 )
 
-// fragment is what the log of one writer says, and whether its leader still has the stage. Attempts stand for their commit times.
+// fragment is what the log of one writer says, and whether its leader still has the stage. Attempts
+// stand for their commit times.
 type fragment struct {
 	promised  uint8 // attempts up to it are refused
 	prepared  uint8 // the attempt
@@ -142,7 +146,8 @@ func (f *fragment) promise(k uint8) { f.promised = max(f.promised, k) }
 func (f *fragment) drop()    { f.prepared, f.dropped, f.gone = 0, true, true }
 func (f *fragment) install() { f.installed, f.prepared, f.gone = f.prepared, 0, true }
 
-// bar is an entry of writer i's log above the attempt's time: it tells whether the attempt is prepared, and that stays so.
+// bar is an entry of writer i's log above the attempt's time: it tells whether the attempt is
+// prepared, and that stays so.
 func (m *model) bar(s *state, i, k uint8) {
 	f := &s.f[i]
 	if !m.noBar {

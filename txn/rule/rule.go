@@ -4,11 +4,11 @@ package rule
 const (
 	// T1Order: an entry is rejected if its stamp is not above all stamps before it.
 	T1Order = true
-	// T2Read: a read at T lifts the promised timestamp to T before it is served, so that no later
+	// T2Read: a read at T raises the low-water timestamp to T before it is served, so that no later
 	// commit is below it.
 	T2Read = true
-	// T2Floor: a commit is above every timestamp that its transaction has read at and its session has
-	// seen.
+	// T2Floor: a commit is above every timestamp that its transaction has read at and its session
+	// has seen.
 	T2Floor = true
 	// T3Proposed: a read at T waits for what is proposed at or below T.
 	T3Proposed = true
@@ -17,12 +17,12 @@ const (
 	// T3Installed: a read or a lock waits for the rows of a large commit that are not yet in the
 	// database and lie at its keys.
 	T3Installed = true
-	// T4Ceiling: no read is above the replicated ceiling, and a new leader starts there.
+	// T4Ceiling: no read is above the replicated read lease, and a new leader starts there.
 	T4Ceiling = true
 	// T4Locks: a new leader starts with the locks of what is prepared.
 	T4Locks = true
-	// T5Confirm: a leader counts as such if a majority of the voters has taken a request that the
-	// leader sent after the question.
+	// T5Confirm: a leader counts as such if a majority of the voters has accepted a request that
+	// the leader sent after the question.
 	T5Confirm = true
 	// T6Prepared: the timestamp of a statement counts the C of prepared transactions.
 	T6Prepared = true
@@ -30,26 +30,29 @@ const (
 
 // The commit over several fragments (T7).
 const (
-	// T7Decide: a decision to commit applies only if the anchor's prepared record is there.
+	// T7Decide: a decision to commit applies only if the coordinator fragment's prepared record is
+	// there.
 	T7Decide = true
-	// T7Ask: a writer with an undecided transaction asks the anchor, and never decides by time-out.
+	// T7Ask: a writer with an undecided transaction asks the coordinator fragment, and never
+	// decides by time-out.
 	T7Ask = true
 	// T7Above: an abort is stamped above the C that it refuses for ever.
 	T7Above = true
 	// T7Forget: a commit is forgotten only after each of its writers has applied its resolution.
 	T7Forget = true
-	// T7Record: an anchor that has forgotten a commit looks for the record of its decision before it
-	// says that the transaction was aborted.
+	// T7Record: a coordinator fragment that has forgotten a commit looks for the record of its
+	// decision before it answers that the transaction was aborted.
 	T7Record = true
-	// T7Implied: an anchor asks every writer before it aborts a transaction that it has prepared and
-	// whose commit may be implied.
+	// T7Implied: a coordinator fragment asks every writer before it aborts a transaction that it
+	// has prepared and that may have committed implicitly.
 	T7Implied = true
-	// T7Bar: a writer that tells the anchor that it has not prepared at C first makes sure that it
-	// never will.
+	// T7Bar: before a writer answers the coordinator fragment that it has not prepared at C, it
+	// makes sure that it never will.
 	T7Bar = true
 	// T7Attempt: an abort ends the attempt that it names and those before it, not a later one.
 	T7Attempt = true
-	// T7First: the writers get a commit's resolution after the anchor has decided, not before.
+	// T7First: the writers get a commit's resolution after the coordinator fragment has decided,
+	// not before.
 	T7First = true
 )
 
@@ -61,7 +64,7 @@ const (
 	T8Proposed = true
 	// T8Prepared: validation looks at what is prepared at or below C.
 	T8Prepared = true
-	// T8Ceiling: a check at C extends the ceiling to C and lifts the promised timestamp to it.
+	// T8Ceiling: a check at C extends the read lease to C and raises the low-water timestamp to it.
 	T8Ceiling = true
 	// T8Held: no transaction writes where a transaction prepared by PREPARE TRANSACTION has read.
 	T8Held = true
@@ -78,14 +81,14 @@ const (
 	T9Applied = true
 	// T9Promised: a leader that closes a timestamp stamps nothing at or below it.
 	T9Promised = true
-	// T9Ceiling: a leader closes no timestamp above the replicated ceiling, so that the next leader
-	// stamps nothing at or below it either.
+	// T9Ceiling: a leader closes no timestamp above the replicated read lease, so that the next
+	// leader stamps nothing at or below it either.
 	T9Ceiling = true
 )
 
 // Leaders and log entries.
 const (
-	// StageTerm: staged writes end with the term of the leader that holds them.
+	// StageTerm: buffered writes end with the term of the leader that holds them.
 	StageTerm = true
 	// CommitOnce: a commit entry carries the transaction's id and applies once.
 	CommitOnce = true
@@ -95,20 +98,20 @@ const (
 const (
 	// MoveNumber: an entry of a move that is older than the last move of its ranges is void.
 	MoveNumber = true
-	// MoveArrival: a bucket that comes back gets a new arrival number, which hides what its earlier
-	// stay has left.
+	// MoveArrival: a bucket that comes back gets a new generation, which hides the rows of its
+	// earlier one.
 	MoveArrival = true
 	// MoveFence: a read above F at a fenced source waits, and nothing is committed there.
 	MoveFence = true
-	// MoveStage: a transaction commits what it has staged, locked and read only if the fragment still
-	// owns these buckets and they are not fenced.
+	// MoveStage: a transaction commits what it has written, locked and read only if the fragment
+	// still owns these buckets and they are not fenced.
 	MoveStage = true
 	// MoveProposed: a fence counts from its proposal on, not from its application.
 	MoveProposed = true
-	// MoveAbove: the target never writes at or below what the source has promised.
+	// MoveAbove: the target never writes at or below the low-water timestamp of the source.
 	MoveAbove = true
-	// MoveRead: the last read of a move counts only if its fence is in the log, with the F up to which
-	// the move has read.
+	// MoveRead: the last read of a move counts only if its fence is in the log, with the F up to
+	// which the move has read.
 	MoveRead = true
 	// MoveSeen: the target owns buckets before its log says so only if the last of their rows came
 	// through this replica.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRulesAreInForce: the file of the switches has nothing but constants that are true, each with a
-// comment. integration/broken relies on this form.
+// TestRulesAreInForce: the file of the switches has nothing but constants that are true, each with
+// a comment. integration/broken relies on this form.
 func TestRulesAreInForce(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "rule.go", nil, parser.ParseComments)
 	if err != nil {
