@@ -139,6 +139,9 @@ func (s *Session) insertRows(ctx context.Context, rel *pg_query.RangeVar, p *pro
 	if err := s.tx.readable(p.tables); err != nil {
 		return 0, err
 	}
+	if err := s.readsAll(p); err != nil {
+		return 0, err
+	}
 	in, err := s.copyTarget(ctx, &pg_query.CopyStmt{Relation: rel})
 	if err != nil {
 		return 0, err

@@ -66,6 +66,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if prog, err = s.ofCursor(prog); err != nil {
 		return err
 	}
+	if err := s.fixPart(p, prog); err != nil {
+		return err
+	}
 	p.st.program = prog
 	s.portals[n.Portalname] = p
 	p.tag = func(rows int64) string { return commandTag(prog.query, rows) }

@@ -125,9 +125,13 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	}
 	defer func() { s.tx.near = false }()
 	c := s.execution(ctx, args)
+	if c.Part, err = s.part(p); err != nil {
+		return nil, err
+	}
 	notes := plan.Notes{
-		Route: func(r *plan.Route) string { return s.explainRoute(c, p, r) },
+		Route: func(r *plan.Route) string { return s.explainRoute(c, r) },
 		Index: func(x *plan.IndexScan) string { return s.explainIndex(c, x) },
+		Part:  func(n *plan.Gather) string { return s.explainPart(c, n) },
 		Env:   s.Env(),
 	}
 	var footer []string
@@ -171,16 +175,28 @@ func (s *Session) measured(work []exec.FragmentWork, timing bool) []string {
 }
 
 // explainRoute names the fragments and buckets of a route, where they are known before the statement runs.
-func (s *Session) explainRoute(c *exec.Ctx, p *program, r *plan.Route) string {
+func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
 	m := s.tx.gateway.Map
 	set, known, err := exec.RouteBuckets(c, r)
-	if err != nil || !known {
+	switch {
+	case err != nil || !known && c.Part == nil:
 		return fmt.Sprintf("fragments: by the row, of %d", len(m.Fragments()))
+	case !known:
+		return fmt.Sprintf("fragments: by the row, of %d", len(m.Split(set)))
 	}
 	if r.Table != nil && len(r.Table.Segments) > 0 && !set.IsEmpty() {
 		return s.fragmentsText(set) + "; segments: " + segmentsText(r.Table, set)
 	}
 	return s.placesText(set)
+}
+
+// explainPart names the setting that narrows what a Gather reads.
+func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) string {
+	if !exec.ReadsPart(c, n) {
+		return ""
+	}
+	v, _ := s.vars.get(fragmentSetting)
+	return "Restricted to: " + v + "  (" + fragmentSetting + ")"
 }
 
 // segmentsText names the segments of a range table, by their keys.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -31,6 +32,7 @@ type exported struct {
 	past     bool             // as of the transaction, as are the two below
 	seen     uint64           //
 	imported map[storage]bool //
+	partsBy  *shardmap.Map    // by which sherd.fragment means fragments
 }
 
 // ExportedSnapshot is an exported snapshot, as a transaction at any node imports it.
@@ -41,6 +43,7 @@ type ExportedSnapshot struct {
 	ReadOnly     bool
 	Past         bool
 	Catalog      uint64            // the version of the catalog at the exporting node
+	PartsBy      *shardmap.Map     // by which sherd.fragment means fragments; nil: of a node of an older release, which does not say
 	Storages     []SnapshotStorage // what the database's tables and indexes that are in force there had when the snapshot was taken
 }
 
@@ -109,7 +112,7 @@ func (s *Session) exportSnapshot(ctx context.Context) (string, error) {
 	if err := t.hold(T, t.parts.HoldSnapshot); err != nil {
 		return "", err
 	}
-	e := exported{t: T, database: s.database, modes: t.modes, past: t.past, seen: seen}
+	e := exported{t: T, database: s.database, modes: t.modes, past: t.past, seen: seen, partsBy: t.partMap()}
 	e.modes.readOnly = t.isReadOnly()
 	if t.t != 0 {
 		e.seen, e.imported = t.seen, t.imported
@@ -140,7 +143,7 @@ func (db *Server) ExportedSnapshot(id string) (x ExportedSnapshot, ok bool) {
 	}
 	x = ExportedSnapshot{
 		T: e.t, Database: e.database, Serializable: e.modes.isolation() == txn.Serializable, ReadOnly: e.modes.readOnly, Past: e.past,
-		Catalog: view.Version(),
+		Catalog: view.Version(), PartsBy: e.partsBy,
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(known), storage.compare) {
 		x.Storages = append(x.Storages, SnapshotStorage{s.id, s.index, s.rules})
@@ -190,6 +193,9 @@ func (t *transaction) importSnapshot(ctx context.Context, id string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if x.PartsBy != nil {
+		t.partsBy = x.PartsBy
 	}
 	t.past, t.imported = x.Past, make(map[storage]bool, len(x.Storages))
 	for _, s := range x.Storages {

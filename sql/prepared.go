@@ -297,6 +297,9 @@ func (s *Session) open(ctx context.Context, p *portal, prog *program) error {
 			err = s.foldFirst(ctx, late, p.args)
 		}
 		if err == nil {
+			err = s.fixPart(p, late)
+		}
+		if err == nil {
 			s.pull(ctx, p, late)
 		}
 		return err

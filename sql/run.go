@@ -27,6 +27,8 @@ func (s *Session) run(ctx context.Context, p *program, args []types.Datum, emit 
 type opening struct {
 	at     txn.Timestamp
 	before exec.Mark
+	fixed  bool       // part is what it reads, whatever the settings say meanwhile
+	part   *exec.Part // see exec.Ctx
 }
 
 // runAt is run with what is read settled by an opening. Where emit keeps the answer until the end, held says so.
@@ -88,6 +90,11 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		}
 		if c.Before = r.mark; o.before != nil {
 			c.Before, c.Steady = o.before, true
+		}
+		if c.Part = o.part; !o.fixed {
+			if c.Part, err = s.part(p); err != nil {
+				return 0, err
+			}
 		}
 		s.settling(ctx, p, c)
 		_, err := s.perform(ctx, p, c, counted)

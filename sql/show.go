@@ -137,6 +137,10 @@ func (s *Session) assign(name string, value *string, local bool) error {
 		if err := s.checkAsOf(value); err != nil {
 			return err
 		}
+	case fragmentSetting:
+		if err := s.checkFragments(value); err != nil {
+			return err
+		}
 	}
 	if err := s.vars.set(name, value, local, s.nest()); err != nil {
 		return err

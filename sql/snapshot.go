@@ -38,7 +38,7 @@ func (t *transaction) readAt(T txn.Timestamp, hold func([]txn.FragmentID, txn.Ti
 	if err := t.hold(T, hold); err != nil {
 		return err
 	}
-	t.t, t.read, t.used, t.seen = T, max(t.read, T), true, 0
+	t.t, t.read, t.used, t.seen, t.partsBy = T, max(t.read, T), true, 0, t.gateway.Map
 	return nil
 }
 

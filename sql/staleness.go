@@ -59,7 +59,7 @@ func (t *transaction) fixNear() (txn.Timestamp, bool, error) {
 	if err := t.hold(T, t.parts.HoldSoon); err != nil {
 		return 0, false, err
 	}
-	t.t, t.lags = T, true
+	t.t, t.lags, t.partsBy = T, true, t.gateway.Map
 	return T, true, nil
 }
 

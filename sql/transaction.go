@@ -84,6 +84,7 @@ type transaction struct {
 	filled     filled
 	newIDs     map[catalog.OID]uint64  // the next number for ids of tables that it has made
 	sequences  map[uint32]*newSequence // whose storage it has made, by storage
+	partsBy    *shardmap.Map           // by which sherd.fragment means fragments, if there is one snapshot; nil: by the newest
 	seen       uint64                  // storages of tables that were known when the one snapshot was taken
 	imported   map[storage]bool        // these storages, if the snapshot was imported; else nil
 	past       bool                    // it reads at a time of the past
@@ -108,7 +109,7 @@ func (s *Session) begin() *transaction {
 func (t *transaction) open() {
 	db := t.s.db
 	database := t.s.view().Database(t.s.database)
-	t.parts, t.t = db.cfg.Fragments.Begin(), 0
+	t.parts, t.t, t.partsBy = db.cfg.Fragments.Begin(), 0, nil
 	t.configure()
 	t.gateway = exec.Gateway{
 		Txn: t.parts.ID(), Logger: t.s.db.cfg.Logger, Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap,
@@ -201,7 +202,7 @@ func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
 		err = t.hold(T, t.parts.HoldSnapshot)
 	}
 	if err == nil {
-		t.t = T
+		t.t, t.partsBy = T, t.gateway.Map
 	}
 	return T, err
 }

@@ -280,6 +280,8 @@ func checkMeaning(name, value string) (string, error) {
 		return printable(value), nil
 	case "DateStyle":
 		return canonicalDateStyle(value, invalid)
+	case fragmentSetting:
+		return strings.Join(fragmentList(value), ", "), nil
 	}
 	return value, nil
 }

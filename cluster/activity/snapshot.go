@@ -9,6 +9,7 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql"
 	"github.com/sherddb/sherd/txn"
 )
@@ -24,7 +25,8 @@ func (n *Net) Snapshot(ctx context.Context, node uint32, id string) (x sql.Expor
 	a, err := n.askSnapshot(asking, node, id)
 	switch {
 	case err == nil:
-		return fromSnapshot(a), a.Known, nil
+		x, err := fromSnapshot(a)
+		return x, a.Known && err == nil, err
 	case ctx.Err() != nil:
 		return x, false, ctx.Err()
 	}
@@ -72,15 +74,30 @@ func toSnapshot(x sql.ExportedSnapshot) *pb.ExportedAnswer {
 	for _, s := range x.Storages {
 		a.Storages = append(a.Storages, &pb.StorageRow{Id: s.ID, Index: s.Index, Rules: s.Rules})
 	}
+	if m := x.PartsBy; m != nil {
+		a.Owners = &pb.BucketOwners{Epoch: m.Epoch(), Top: m.Top()}
+		for _, r := range m.Ranges() {
+			a.Owners.Ranges = append(a.Owners.Ranges, &pb.BucketOwner{Lo: r.Lo, Hi: r.Hi, Fragment: r.Fragment})
+		}
+	}
 	return a
 }
 
-func fromSnapshot(a *pb.ExportedAnswer) sql.ExportedSnapshot {
-	x := sql.ExportedSnapshot{
+func fromSnapshot(a *pb.ExportedAnswer) (x sql.ExportedSnapshot, err error) {
+	x = sql.ExportedSnapshot{
 		T: txn.Timestamp(a.Timestamp), Database: a.Database, Serializable: a.Serializable, ReadOnly: a.ReadOnly, Past: a.Past, Catalog: a.Catalog,
 	}
 	for _, s := range a.Storages {
 		x.Storages = append(x.Storages, sql.SnapshotStorage{ID: s.Id, Index: s.Index, Rules: s.Rules})
 	}
-	return x
+	if o := a.Owners; o != nil {
+		ranges := make([]shardmap.Range, len(o.Ranges))
+		for i, r := range o.Ranges {
+			ranges[i] = shardmap.Range{Interval: shardmap.Interval{Lo: r.Lo, Hi: r.Hi}, Fragment: r.Fragment}
+		}
+		if x.PartsBy, err = shardmap.NewAssignedMap(o.Epoch, ranges, o.Top); err != nil {
+			return x, pgerr.New(pgerr.ProtocolViolation, "the exported snapshot came with a damaged bucket map: %v", err)
+		}
+	}
+	return x, nil
 }

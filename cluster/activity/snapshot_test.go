@@ -11,15 +11,34 @@ import (
 
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql"
 )
 
 // TestSnapshot sends a snapshot with something in every field.
 func TestSnapshot(t *testing.T) {
-	var x sql.ExportedSnapshot
-	filled(reflect.ValueOf(&x).Elem(), 1)
-	if got := fromSnapshot(toSnapshot(x)); !reflect.DeepEqual(got, x) {
-		t.Errorf("sent:\n%+v\ncame:\n%+v", x, got)
+	m, err := shardmap.NewAssignedMap(7, []shardmap.Range{
+		{Interval: shardmap.Interval{Hi: 5}, Fragment: 1}, {Interval: shardmap.Interval{Lo: 5, Hi: shardmap.BucketCount}, Fragment: 2},
+		{Interval: shardmap.Interval{Lo: shardmap.BucketCount + 3, Hi: shardmap.BucketCount + 4}, Fragment: 1},
+	}, shardmap.BucketCount+9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := sql.ExportedSnapshot{PartsBy: m}
+	for v, i := reflect.ValueOf(&x).Elem(), 0; i < v.NumField(); i++ {
+		if v.Field(i).Kind() != reflect.Pointer {
+			filled(v.Field(i), int64(i+1))
+		}
+	}
+	if got, err := fromSnapshot(toSnapshot(x)); err != nil || !reflect.DeepEqual(got, x) {
+		t.Errorf("sent:\n%+v\ncame:\n%+v, %v", x, got, err)
+	}
+	x.PartsBy = nil // a node of an older release says nothing of it
+	if got, err := fromSnapshot(toSnapshot(x)); err != nil || !reflect.DeepEqual(got, x) {
+		t.Errorf("sent:\n%+v\ncame:\n%+v, %v", x, got, err)
+	}
+	if _, err := fromSnapshot(&pb.ExportedAnswer{Owners: &pb.BucketOwners{Epoch: 1}}); !pgerr.Is(err, pgerr.ProtocolViolation) {
+		t.Errorf("a map that covers nothing: %v", err)
 	}
 }
 

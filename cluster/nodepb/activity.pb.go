@@ -75,6 +75,7 @@ type ExportedAnswer struct {
 	Past          bool                   `protobuf:"varint,6,opt,name=past,proto3" json:"past,omitempty"`
 	Catalog       uint64                 `protobuf:"varint,7,opt,name=catalog,proto3" json:"catalog,omitempty"`  // the version of the catalog at the node asked
 	Storages      []*StorageRow          `protobuf:"bytes,8,rep,name=storages,proto3" json:"storages,omitempty"` // that tables and indexes had when the snapshot was taken
+	Owners        *BucketOwners          `protobuf:"bytes,9,opt,name=owners,proto3" json:"owners,omitempty"`     // by which sherd.fragment means fragments
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +166,134 @@ func (x *ExportedAnswer) GetStorages() []*StorageRow {
 	return nil
 }
 
+func (x *ExportedAnswer) GetOwners() *BucketOwners {
+	if x != nil {
+		return x.Owners
+	}
+	return nil
+}
+
+// BucketOwners is a bucket map.
+type BucketOwners struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Top           uint32                 `protobuf:"varint,2,opt,name=top,proto3" json:"top,omitempty"` // the first bucket that was never given out
+	Ranges        []*BucketOwner         `protobuf:"bytes,3,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BucketOwners) Reset() {
+	*x = BucketOwners{}
+	mi := &file_activity_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BucketOwners) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BucketOwners) ProtoMessage() {}
+
+func (x *BucketOwners) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BucketOwners.ProtoReflect.Descriptor instead.
+func (*BucketOwners) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BucketOwners) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *BucketOwners) GetTop() uint32 {
+	if x != nil {
+		return x.Top
+	}
+	return 0
+}
+
+func (x *BucketOwners) GetRanges() []*BucketOwner {
+	if x != nil {
+		return x.Ranges
+	}
+	return nil
+}
+
+type BucketOwner struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            uint32                 `protobuf:"varint,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            uint32                 `protobuf:"varint,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	Fragment      uint32                 `protobuf:"varint,3,opt,name=fragment,proto3" json:"fragment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BucketOwner) Reset() {
+	*x = BucketOwner{}
+	mi := &file_activity_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BucketOwner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BucketOwner) ProtoMessage() {}
+
+func (x *BucketOwner) ProtoReflect() protoreflect.Message {
+	mi := &file_activity_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BucketOwner.ProtoReflect.Descriptor instead.
+func (*BucketOwner) Descriptor() ([]byte, []int) {
+	return file_activity_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BucketOwner) GetLo() uint32 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *BucketOwner) GetHi() uint32 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *BucketOwner) GetFragment() uint32 {
+	if x != nil {
+		return x.Fragment
+	}
+	return 0
+}
+
 type StorageRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -176,7 +305,7 @@ type StorageRow struct {
 
 func (x *StorageRow) Reset() {
 	*x = StorageRow{}
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -188,7 +317,7 @@ func (x *StorageRow) String() string {
 func (*StorageRow) ProtoMessage() {}
 
 func (x *StorageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[2]
+	mi := &file_activity_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -201,7 +330,7 @@ func (x *StorageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageRow.ProtoReflect.Descriptor instead.
 func (*StorageRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{2}
+	return file_activity_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StorageRow) GetId() uint32 {
@@ -234,7 +363,7 @@ type ReportRequest struct {
 
 func (x *ReportRequest) Reset() {
 	*x = ReportRequest{}
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -246,7 +375,7 @@ func (x *ReportRequest) String() string {
 func (*ReportRequest) ProtoMessage() {}
 
 func (x *ReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[3]
+	mi := &file_activity_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -259,7 +388,7 @@ func (x *ReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
 func (*ReportRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{3}
+	return file_activity_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ReportRequest) GetWanted() uint32 {
@@ -288,7 +417,7 @@ type ReportAnswer struct {
 
 func (x *ReportAnswer) Reset() {
 	*x = ReportAnswer{}
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -300,7 +429,7 @@ func (x *ReportAnswer) String() string {
 func (*ReportAnswer) ProtoMessage() {}
 
 func (x *ReportAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[4]
+	mi := &file_activity_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -313,7 +442,7 @@ func (x *ReportAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportAnswer.ProtoReflect.Descriptor instead.
 func (*ReportAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{4}
+	return file_activity_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReportAnswer) GetSessions() []*SessionRow {
@@ -410,7 +539,7 @@ type ForwardedRow struct {
 
 func (x *ForwardedRow) Reset() {
 	*x = ForwardedRow{}
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +551,7 @@ func (x *ForwardedRow) String() string {
 func (*ForwardedRow) ProtoMessage() {}
 
 func (x *ForwardedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[5]
+	mi := &file_activity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +564,7 @@ func (x *ForwardedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardedRow.ProtoReflect.Descriptor instead.
 func (*ForwardedRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{5}
+	return file_activity_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ForwardedRow) GetDatabase() uint32 {
@@ -507,7 +636,7 @@ type CountersRow struct {
 
 func (x *CountersRow) Reset() {
 	*x = CountersRow{}
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -519,7 +648,7 @@ func (x *CountersRow) String() string {
 func (*CountersRow) ProtoMessage() {}
 
 func (x *CountersRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[6]
+	mi := &file_activity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -532,7 +661,7 @@ func (x *CountersRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountersRow.ProtoReflect.Descriptor instead.
 func (*CountersRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{6}
+	return file_activity_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CountersRow) GetDatabase() uint32 {
@@ -589,7 +718,7 @@ type SessionRow struct {
 
 func (x *SessionRow) Reset() {
 	*x = SessionRow{}
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +730,7 @@ func (x *SessionRow) String() string {
 func (*SessionRow) ProtoMessage() {}
 
 func (x *SessionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[7]
+	mi := &file_activity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +743,7 @@ func (x *SessionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRow.ProtoReflect.Descriptor instead.
 func (*SessionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{7}
+	return file_activity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SessionRow) GetPid() uint32 {
@@ -765,7 +894,7 @@ type LockRow struct {
 
 func (x *LockRow) Reset() {
 	*x = LockRow{}
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +906,7 @@ func (x *LockRow) String() string {
 func (*LockRow) ProtoMessage() {}
 
 func (x *LockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[8]
+	mi := &file_activity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +919,7 @@ func (x *LockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRow.ProtoReflect.Descriptor instead.
 func (*LockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{8}
+	return file_activity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LockRow) GetType() string {
@@ -899,7 +1028,7 @@ type RowLockRow struct {
 
 func (x *RowLockRow) Reset() {
 	*x = RowLockRow{}
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1040,7 @@ func (x *RowLockRow) String() string {
 func (*RowLockRow) ProtoMessage() {}
 
 func (x *RowLockRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[9]
+	mi := &file_activity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1053,7 @@ func (x *RowLockRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowLockRow.ProtoReflect.Descriptor instead.
 func (*RowLockRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{9}
+	return file_activity_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RowLockRow) GetFragment() uint32 {
@@ -993,7 +1122,7 @@ type OpenTransactionRow struct {
 
 func (x *OpenTransactionRow) Reset() {
 	*x = OpenTransactionRow{}
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1134,7 @@ func (x *OpenTransactionRow) String() string {
 func (*OpenTransactionRow) ProtoMessage() {}
 
 func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[10]
+	mi := &file_activity_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1147,7 @@ func (x *OpenTransactionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenTransactionRow.ProtoReflect.Descriptor instead.
 func (*OpenTransactionRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{10}
+	return file_activity_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *OpenTransactionRow) GetParty() *Waiter {
@@ -1100,7 +1229,7 @@ type ReplicaRow struct {
 
 func (x *ReplicaRow) Reset() {
 	*x = ReplicaRow{}
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1241,7 @@ func (x *ReplicaRow) String() string {
 func (*ReplicaRow) ProtoMessage() {}
 
 func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[11]
+	mi := &file_activity_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1254,7 @@ func (x *ReplicaRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaRow.ProtoReflect.Descriptor instead.
 func (*ReplicaRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{11}
+	return file_activity_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReplicaRow) GetFragment() uint32 {
@@ -1191,7 +1320,7 @@ type HeatRow struct {
 
 func (x *HeatRow) Reset() {
 	*x = HeatRow{}
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1332,7 @@ func (x *HeatRow) String() string {
 func (*HeatRow) ProtoMessage() {}
 
 func (x *HeatRow) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[12]
+	mi := &file_activity_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1345,7 @@ func (x *HeatRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeatRow.ProtoReflect.Descriptor instead.
 func (*HeatRow) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{12}
+	return file_activity_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HeatRow) GetFragment() uint32 {
@@ -1266,7 +1395,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_activity_proto_msgTypes[13]
+	mi := &file_activity_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1407,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[13]
+	mi := &file_activity_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1420,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{13}
+	return file_activity_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SignalRequest) GetSession() uint32 {
@@ -1334,7 +1463,7 @@ type SignalAnswer struct {
 
 func (x *SignalAnswer) Reset() {
 	*x = SignalAnswer{}
-	mi := &file_activity_proto_msgTypes[14]
+	mi := &file_activity_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1475,7 @@ func (x *SignalAnswer) String() string {
 func (*SignalAnswer) ProtoMessage() {}
 
 func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[14]
+	mi := &file_activity_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1488,7 @@ func (x *SignalAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalAnswer.ProtoReflect.Descriptor instead.
 func (*SignalAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{14}
+	return file_activity_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SignalAnswer) GetKnown() bool {
@@ -1400,7 +1529,7 @@ type ClientCancel struct {
 
 func (x *ClientCancel) Reset() {
 	*x = ClientCancel{}
-	mi := &file_activity_proto_msgTypes[15]
+	mi := &file_activity_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1541,7 @@ func (x *ClientCancel) String() string {
 func (*ClientCancel) ProtoMessage() {}
 
 func (x *ClientCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[15]
+	mi := &file_activity_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1554,7 @@ func (x *ClientCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancel.ProtoReflect.Descriptor instead.
 func (*ClientCancel) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{15}
+	return file_activity_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ClientCancel) GetSession() uint32 {
@@ -1450,7 +1579,7 @@ type ClientCancelAnswer struct {
 
 func (x *ClientCancelAnswer) Reset() {
 	*x = ClientCancelAnswer{}
-	mi := &file_activity_proto_msgTypes[16]
+	mi := &file_activity_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1591,7 @@ func (x *ClientCancelAnswer) String() string {
 func (*ClientCancelAnswer) ProtoMessage() {}
 
 func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_activity_proto_msgTypes[16]
+	mi := &file_activity_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1604,7 @@ func (x *ClientCancelAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientCancelAnswer.ProtoReflect.Descriptor instead.
 func (*ClientCancelAnswer) Descriptor() ([]byte, []int) {
-	return file_activity_proto_rawDescGZIP(), []int{16}
+	return file_activity_proto_rawDescGZIP(), []int{18}
 }
 
 var File_activity_proto protoreflect.FileDescriptor
@@ -1485,7 +1614,7 @@ const file_activity_proto_rawDesc = "" +
 	"\x0eactivity.proto\x12\n" +
 	"sherd.node\x1a\x0edeadlock.proto\"!\n" +
 	"\x0fExportedRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x83\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xb5\x02\n" +
 	"\x0eExportedAnswer\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12\x1c\n" +
 	"\ttimestamp\x18\x02 \x01(\x04R\ttimestamp\x12\x1a\n" +
@@ -1494,7 +1623,16 @@ const file_activity_proto_rawDesc = "" +
 	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12\x12\n" +
 	"\x04past\x18\x06 \x01(\bR\x04past\x12\x18\n" +
 	"\acatalog\x18\a \x01(\x04R\acatalog\x122\n" +
-	"\bstorages\x18\b \x03(\v2\x16.sherd.node.StorageRowR\bstorages\"H\n" +
+	"\bstorages\x18\b \x03(\v2\x16.sherd.node.StorageRowR\bstorages\x120\n" +
+	"\x06owners\x18\t \x01(\v2\x18.sherd.node.BucketOwnersR\x06owners\"g\n" +
+	"\fBucketOwners\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x10\n" +
+	"\x03top\x18\x02 \x01(\rR\x03top\x12/\n" +
+	"\x06ranges\x18\x03 \x03(\v2\x17.sherd.node.BucketOwnerR\x06ranges\"I\n" +
+	"\vBucketOwner\x12\x0e\n" +
+	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
+	"\bfragment\x18\x03 \x01(\rR\bfragment\"H\n" +
 	"\n" +
 	"StorageRow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x14\n" +
@@ -1634,55 +1772,59 @@ func file_activity_proto_rawDescGZIP() []byte {
 	return file_activity_proto_rawDescData
 }
 
-var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_activity_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_activity_proto_goTypes = []any{
 	(*ExportedRequest)(nil),    // 0: sherd.node.ExportedRequest
 	(*ExportedAnswer)(nil),     // 1: sherd.node.ExportedAnswer
-	(*StorageRow)(nil),         // 2: sherd.node.StorageRow
-	(*ReportRequest)(nil),      // 3: sherd.node.ReportRequest
-	(*ReportAnswer)(nil),       // 4: sherd.node.ReportAnswer
-	(*ForwardedRow)(nil),       // 5: sherd.node.ForwardedRow
-	(*CountersRow)(nil),        // 6: sherd.node.CountersRow
-	(*SessionRow)(nil),         // 7: sherd.node.SessionRow
-	(*LockRow)(nil),            // 8: sherd.node.LockRow
-	(*RowLockRow)(nil),         // 9: sherd.node.RowLockRow
-	(*OpenTransactionRow)(nil), // 10: sherd.node.OpenTransactionRow
-	(*ReplicaRow)(nil),         // 11: sherd.node.ReplicaRow
-	(*HeatRow)(nil),            // 12: sherd.node.HeatRow
-	(*SignalRequest)(nil),      // 13: sherd.node.SignalRequest
-	(*SignalAnswer)(nil),       // 14: sherd.node.SignalAnswer
-	(*ClientCancel)(nil),       // 15: sherd.node.ClientCancel
-	(*ClientCancelAnswer)(nil), // 16: sherd.node.ClientCancelAnswer
-	(*LockWait)(nil),           // 17: sherd.node.LockWait
-	(*Waiter)(nil),             // 18: sherd.node.Waiter
+	(*BucketOwners)(nil),       // 2: sherd.node.BucketOwners
+	(*BucketOwner)(nil),        // 3: sherd.node.BucketOwner
+	(*StorageRow)(nil),         // 4: sherd.node.StorageRow
+	(*ReportRequest)(nil),      // 5: sherd.node.ReportRequest
+	(*ReportAnswer)(nil),       // 6: sherd.node.ReportAnswer
+	(*ForwardedRow)(nil),       // 7: sherd.node.ForwardedRow
+	(*CountersRow)(nil),        // 8: sherd.node.CountersRow
+	(*SessionRow)(nil),         // 9: sherd.node.SessionRow
+	(*LockRow)(nil),            // 10: sherd.node.LockRow
+	(*RowLockRow)(nil),         // 11: sherd.node.RowLockRow
+	(*OpenTransactionRow)(nil), // 12: sherd.node.OpenTransactionRow
+	(*ReplicaRow)(nil),         // 13: sherd.node.ReplicaRow
+	(*HeatRow)(nil),            // 14: sherd.node.HeatRow
+	(*SignalRequest)(nil),      // 15: sherd.node.SignalRequest
+	(*SignalAnswer)(nil),       // 16: sherd.node.SignalAnswer
+	(*ClientCancel)(nil),       // 17: sherd.node.ClientCancel
+	(*ClientCancelAnswer)(nil), // 18: sherd.node.ClientCancelAnswer
+	(*LockWait)(nil),           // 19: sherd.node.LockWait
+	(*Waiter)(nil),             // 20: sherd.node.Waiter
 }
 var file_activity_proto_depIdxs = []int32{
-	2,  // 0: sherd.node.ExportedAnswer.storages:type_name -> sherd.node.StorageRow
-	7,  // 1: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
-	8,  // 2: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
-	9,  // 3: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
-	10, // 4: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
-	17, // 5: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
-	11, // 6: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
-	12, // 7: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
-	6,  // 8: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
-	5,  // 9: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
-	18, // 10: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
-	18, // 11: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
-	18, // 12: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
-	3,  // 13: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
-	13, // 14: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
-	15, // 15: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
-	0,  // 16: sherd.node.Activity.Exported:input_type -> sherd.node.ExportedRequest
-	4,  // 17: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
-	14, // 18: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
-	16, // 19: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
-	1,  // 20: sherd.node.Activity.Exported:output_type -> sherd.node.ExportedAnswer
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	4,  // 0: sherd.node.ExportedAnswer.storages:type_name -> sherd.node.StorageRow
+	2,  // 1: sherd.node.ExportedAnswer.owners:type_name -> sherd.node.BucketOwners
+	3,  // 2: sherd.node.BucketOwners.ranges:type_name -> sherd.node.BucketOwner
+	9,  // 3: sherd.node.ReportAnswer.sessions:type_name -> sherd.node.SessionRow
+	10, // 4: sherd.node.ReportAnswer.locks:type_name -> sherd.node.LockRow
+	11, // 5: sherd.node.ReportAnswer.rows:type_name -> sherd.node.RowLockRow
+	12, // 6: sherd.node.ReportAnswer.transactions:type_name -> sherd.node.OpenTransactionRow
+	19, // 7: sherd.node.ReportAnswer.waits:type_name -> sherd.node.LockWait
+	13, // 8: sherd.node.ReportAnswer.replicas:type_name -> sherd.node.ReplicaRow
+	14, // 9: sherd.node.ReportAnswer.heat:type_name -> sherd.node.HeatRow
+	8,  // 10: sherd.node.ReportAnswer.counters:type_name -> sherd.node.CountersRow
+	7,  // 11: sherd.node.ReportAnswer.forwarded:type_name -> sherd.node.ForwardedRow
+	20, // 12: sherd.node.RowLockRow.holder:type_name -> sherd.node.Waiter
+	20, // 13: sherd.node.RowLockRow.blockers:type_name -> sherd.node.Waiter
+	20, // 14: sherd.node.OpenTransactionRow.party:type_name -> sherd.node.Waiter
+	5,  // 15: sherd.node.Activity.Report:input_type -> sherd.node.ReportRequest
+	15, // 16: sherd.node.Activity.Signal:input_type -> sherd.node.SignalRequest
+	17, // 17: sherd.node.Activity.CancelRequest:input_type -> sherd.node.ClientCancel
+	0,  // 18: sherd.node.Activity.Exported:input_type -> sherd.node.ExportedRequest
+	6,  // 19: sherd.node.Activity.Report:output_type -> sherd.node.ReportAnswer
+	16, // 20: sherd.node.Activity.Signal:output_type -> sherd.node.SignalAnswer
+	18, // 21: sherd.node.Activity.CancelRequest:output_type -> sherd.node.ClientCancelAnswer
+	1,  // 22: sherd.node.Activity.Exported:output_type -> sherd.node.ExportedAnswer
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_activity_proto_init() }
@@ -1697,7 +1839,7 @@ func file_activity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_activity_proto_rawDesc), len(file_activity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"cluster/presence":     {"cluster/door", "cluster/nodepb", "txn"},
 	"cluster/deadlock":     {"cluster/door", "cluster/nodepb", "txn"},
 	"cluster/notify":       {"cluster/door", "cluster/nodepb", "sql"},
-	"cluster/activity":     {"cluster/door", "cluster/nodepb", "sql", "sql/sysview", "txn"},
+	"cluster/activity":     {"cluster/door", "cluster/nodepb", "shardmap", "sql", "sql/sysview", "txn"},
 	"cluster/advisory":     {"catalog", "cluster/door", "cluster/nodepb", "sql", "sql/locks", "txn"},
 	"cluster/tablelock":    {"catalog", "cluster/door", "cluster/nodepb", "cluster/presence", "sql", "sql/locks", "txn"},
 	"cluster/balance":      {"catalog", "shardmap", "shardmap/balance"},

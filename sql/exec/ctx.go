@@ -36,6 +36,8 @@ type Ctx struct {
 
 	// Before is the place in what the transaction has staged at which the statement began.
 	Before Mark
+	// Part is what the statement reads of the tables of clients; nil: all.
+	Part *Part
 	// Steady has the whole statement read at Before: a cursor, beside which its transaction goes on writing.
 	Steady bool
 

@@ -51,6 +51,7 @@ type gatherOp struct {
 	router  *router
 	program *Program
 	merge   ordering
+	whole   bool // it is read whole, whatever the statement's part
 	task    Task // of a route to one fragment, reused
 	single  [1]shardmap.Share
 	run     uint64
@@ -66,7 +67,7 @@ func (k *compiler) gather(n *plan.Gather) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &gatherOp{node: n, router: r, program: p, merge: newOrdering(n.Merge)}
+	o := &gatherOp{node: n, router: r, program: p, merge: newOrdering(n.Merge), whole: whole(n.Child)}
 	k.gathers = append(k.gathers, o)
 	return o, nil
 }
@@ -77,6 +78,9 @@ func (o *gatherOp) buckets(c *Ctx) (shardmap.BucketSet, error) {
 		return o.set, nil
 	}
 	set, err := o.router.buckets(c)
+	if err == nil {
+		set, err = o.within(c, set)
+	}
 	o.set = set
 	if err == nil {
 		o.run = c.run

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/sherddb/sherd/sql/plan"
@@ -11,6 +12,7 @@ type Program struct {
 	root    plan.Node
 	outers  int
 	changes bool // it writes or locks
+	reads   bool // see Reads
 
 	mu   sync.Mutex
 	free []*instance // guarded by mu
@@ -41,6 +43,7 @@ func compileNode(root plan.Node, outers int) (*Program, error) {
 		return nil, err
 	}
 	p.free = append(p.free, in)
+	p.reads = slices.ContainsFunc(in.gathers, func(o *gatherOp) bool { return !o.whole })
 	return p, nil
 }
 

@@ -112,11 +112,18 @@ func (k *compiler) content(o *router, r *plan.Route) error {
 // RouteBuckets evaluates a route for EXPLAIN; known is false where it hangs on values that only the running plan has.
 func RouteBuckets(c *Ctx, r *plan.Route) (set shardmap.BucketSet, known bool, err error) {
 	o, err := (&compiler{}).router(r)
-	if err != nil || o.lateral {
+	if err != nil {
 		return o.table.all(), false, err
 	}
-	set, err = o.buckets(c)
-	return set, err == nil && o.index == nil, err
+	if set = o.table.all(); !o.lateral {
+		if set, err = o.buckets(c); err != nil {
+			return set, false, err
+		}
+	}
+	if c.Part != nil && (r.Table == nil || !kept(r.Table)) {
+		set, err = c.Part.within(o.table, c.Gateway.Map, set)
+	}
+	return set, err == nil && !o.lateral && o.index == nil, err
 }
 
 // buckets evaluates the route; its conditions intersect.

@@ -31,6 +31,17 @@ func (s *snapshot) start(T txn.Timestamp) {
 	s.took(T)
 }
 
+// reach returns the buckets that a Gather may read, whatever values its route depends on.
+func (o *gatherOp) reach(c *Ctx) (shardmap.BucketSet, error) {
+	switch {
+	case o.router.index != nil: // its entries are in fragments of their own
+		return o.router.table.all(), nil
+	case o.router.lateral:
+		return o.within(c, o.router.table.all())
+	}
+	return o.buckets(c)
+}
+
 // at gives the statement's timestamp. Routes that hang on outer values may reach every fragment.
 func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	if s.taken {
@@ -38,12 +49,9 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	}
 	var set shardmap.BucketSet
 	for i, g := range s.gathers {
-		b := g.router.table.all()
-		if !g.router.lateral && g.router.index == nil {
-			var err error
-			if b, err = g.buckets(c); err != nil {
-				return 0, err
-			}
+		b, err := g.reach(c)
+		if err != nil {
+			return 0, err
 		}
 		if i == 0 {
 			set = b

@@ -1,0 +1,59 @@
+package exec
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/plan"
+)
+
+// Part is what a statement reads of every table if its session reads some fragments only (sherd.fragment): the buckets
+// that these fragments owned by one map. It does not change while the statement runs, so buckets that move meanwhile are
+// neither lost nor read twice.
+type Part struct {
+	Buckets shardmap.BucketSet
+	Map     *shardmap.Map // by which the fragments owned them
+}
+
+// Reads reports whether the program reads rows of tables that clients know, other than those it is given.
+func (p *Program) Reads() bool { return p.reads }
+
+// whole reports whether a Gather reads only what the server keeps beside the tables of clients: parts of split documents,
+// and forwarding entries. The rest of the statement needs all of that, wherever it is.
+func whole(n plan.Node) bool {
+	if s, ok := n.(*plan.Scan); ok {
+		return kept(s.Table)
+	}
+	children := n.Children()
+	for _, c := range children {
+		if !whole(c) {
+			return false
+		}
+	}
+	return len(children) > 0
+}
+
+func kept(t *catalog.Table) bool { return t.HotOf != 0 || t.ForwardingOf != 0 }
+
+// ReadsPart reports whether a Gather reads the statement's part only.
+func ReadsPart(c *Ctx, n *plan.Gather) bool { return c.Part != nil && !whole(n.Child) }
+
+// within narrows the buckets of a Gather to those of the statement's part.
+func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {
+	if c.Part == nil || o.whole {
+		return set, nil
+	}
+	return c.Part.within(o.router.table, c.Gateway.Map, set)
+}
+
+// within narrows buckets that a step reads of a table. 55000 if the table's assigned buckets (segments, rules for prefixes)
+// are others than the part's map knows: it cannot tell which fragment owned their rows.
+func (p *Part) within(t *table, now *shardmap.Map, set shardmap.BucketSet) (shardmap.BucketSet, error) {
+	if t != nil && !t.all().Equal(shardmap.AllBuckets()) && p.Map.Epoch() != now.Epoch() && !p.Map.Assigned().Equal(now.Assigned()) {
+		return set, pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+			`the part of table "%s" in the fragments of sherd.fragment is not known any more`, t.def.Name).
+			WithDetail("Segments were split or merged, or rules for prefixes changed, after the snapshot was taken.").
+			WithHint("Begin a new transaction, or import a new snapshot.")
+	}
+	return set.Intersect(p.Buckets), nil
+}

@@ -1,0 +1,106 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/exec"
+)
+
+// fragmentSetting restricts what the statements of a client read to the rows in some fragments. Statements of the server
+// itself (foreign keys, jobs, proofs, definitions) read everything.
+const fragmentSetting = "sherd.fragment"
+
+// fragmentList splits a value of sherd.fragment.
+func fragmentList(value string) []string {
+	var out []string
+	for _, name := range strings.Split(value, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// checkFragments refuses a value of sherd.fragment that names no fragment of the database.
+func (s *Session) checkFragments(value *string) error {
+	d := s.view().Database(s.database)
+	if value == nil || d == nil {
+		return nil
+	}
+	_, err := fragmentsOf(d, *value)
+	return err
+}
+
+// fragmentsOf returns the fragments that a value of sherd.fragment names: by name, or by the number in it.
+func fragmentsOf(d *catalog.Database, value string) ([]shardmap.FragmentID, error) {
+	var out []shardmap.FragmentID
+	var names []string
+	for i := range d.Fragments {
+		names = append(names, d.FragmentName(&d.Fragments[i]))
+	}
+next:
+	for _, name := range fragmentList(value) {
+		for i := range d.Fragments {
+			if f := &d.Fragments[i]; name == names[i] || name == strconv.Itoa(f.Ordinal) {
+				out = append(out, f.ID)
+				continue next
+			}
+		}
+		return nil, pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, fragmentSetting, value).
+			WithDetail(`Database "%s" has no fragment "%s". Its fragments are %s.`, d.Name, name, strings.Join(names, ", ")).
+			WithHint("SET %s = '%s' reads one of them, SET %s = '' reads all.", fragmentSetting, names[0], fragmentSetting)
+	}
+	return out, nil
+}
+
+// part returns what a client's statement reads by sherd.fragment; nil is everything. The fragments of a transaction with one
+// snapshot are those of the map by which the snapshot was taken, so sessions that share a snapshot and read one fragment
+// each read every row once, whatever moves.
+func (s *Session) part(p *program) (*exec.Part, error) {
+	value, _ := s.vars.get(fragmentSetting)
+	d := s.view().Database(s.database)
+	if value == "" || d == nil || !p.exec.Reads() {
+		return nil, nil
+	}
+	if p.writes || p.locksRows() {
+		return nil, s.readsAll(p)
+	}
+	list, err := fragmentsOf(d, value)
+	if err != nil {
+		return nil, err
+	}
+	part := &exec.Part{Map: s.tx.partMap()}
+	for _, f := range list {
+		part.Buckets = part.Buckets.Union(part.Map.Owned(f))
+	}
+	return part, nil
+}
+
+// readsAll refuses a statement that writes or locks what it reads, if it would read some fragments only.
+func (s *Session) readsAll(p *program) error {
+	value, _ := s.vars.get(fragmentSetting)
+	if value == "" || !p.exec.Reads() {
+		return nil
+	}
+	return pgerr.Unsupported("rows cannot be written or locked by what is read in some fragments only").
+		WithDetail(`%s is "%s".`, fragmentSetting, value).WithHint("SET %s = '' reads all fragments.", fragmentSetting)
+}
+
+// fixPart settles what a portal reads when it is opened.
+func (s *Session) fixPart(p *portal, prog *program) (err error) {
+	p.opening.part, err = s.part(prog)
+	p.opening.fixed = err == nil
+	return err
+}
+
+// partMap is the map by which the transaction's fragments are meant.
+func (t *transaction) partMap() *shardmap.Map {
+	if t.partsBy != nil {
+		return t.partsBy
+	}
+	return t.gateway.Map
+}
