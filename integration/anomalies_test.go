@@ -162,7 +162,7 @@ type anomalyResult struct {
 }
 
 // patience bounds every wait of a script: what takes longer hangs.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // run gives the verdict: "allowed" where the anomaly was seen, else "refused", with the errors of transactions that failed, whichever these were.
 func (a *anomaly) run(t *testing.T, url, level string, ids map[string]string) string {

@@ -181,7 +181,7 @@ func TestBadMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			if err := c.SetDeadline(time.Now().Add(readyTimeout)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := c.Write([]byte(text)); err != nil {

@@ -29,7 +29,7 @@ func TestHistories(t *testing.T) {
 			if err := h.SetUp(t.Context(), Connect(t, h.process.URL)); err != nil {
 				t.Fatal(err)
 			}
-			h.suffer(length)
+			h.suffer(length, leastCommits)
 			report, wrong, err := h.Verify(t.Context(), Connect(t, h.process.URL))
 			if err != nil {
 				t.Fatal(err)
@@ -38,12 +38,15 @@ func TestHistories(t *testing.T) {
 				t.Error(w)
 			}
 			t.Logf("%v; %d kills", report, h.kills)
-			if report.Committed < 50 {
+			if report.Committed < leastCommits {
 				t.Errorf("only %d transactions were committed", report.Committed)
 			}
 		})
 	}
 }
+
+// leastOperations is how many operations a round of TestLinearizable has at least.
+const leastOperations = 200
 
 // TestLinearizable has clients read, write and compare-and-set single documents while the process is killed: each document behaves as one that
 // is changed at one instant between a statement's start and its answer.
@@ -62,8 +65,9 @@ func TestLinearizable(t *testing.T) {
 		conn.Close(t.Context())
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := g.Start(ctx)
-		for range 2 {
+		for n := range 2 {
 			time.Sleep(time.Duration(500+h.rnd.IntN(1000)) * time.Millisecond) // the random moment of the kill
+			awaitWork(leastOperations/2*(n+1), g.Operations)
 			h.kill()
 		}
 		cancel()
@@ -72,7 +76,7 @@ func TestLinearizable(t *testing.T) {
 		if wrong != "" {
 			t.Error(wrong)
 		}
-		if operations < 200 {
+		if operations < leastOperations {
 			t.Errorf("only %d operations", operations)
 		}
 		all += operations
@@ -133,8 +137,19 @@ func (h *historyRun) kill() {
 	h.kills++
 }
 
-// suffer lets the clients work and kills the process now and then.
-func (h *historyRun) suffer(length time.Duration) {
+// leastCommits is how many transactions a history has at least.
+const leastCommits = 50
+
+// awaitWork waits until clients have done so much, however slow the machine is. If they never do, the
+// test fails by what it counts itself.
+func awaitWork(least int, done func() int) {
+	for end := time.Now().Add(2 * readyTimeout); done() < least && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// suffer lets the clients work, until they have committed so many transactions at least, and kills the process now and then.
+func (h *historyRun) suffer(length time.Duration, commits int) {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	defer cancel()
 	wait := h.Start(ctx)
@@ -142,6 +157,7 @@ func (h *historyRun) suffer(length time.Duration) {
 		time.Sleep(min(length/2, time.Duration(1000+h.rnd.IntN(2000))*time.Millisecond)) // the random moment of the kill
 		h.kill()
 	}
+	awaitWork(commits, h.Committed)
 	cancel()
 	wait()
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,11 +52,17 @@ func TestKillDefinitions(t *testing.T) {
 			wg.Go(func() { d.run(t, p.URL) })
 		}
 		time.Sleep(time.Duration(200+rand.IntN(600)) * time.Millisecond) // the random moment of the kill
+		awaitWork(10*(round+1)/(rounds-1), func() (n int) {
+			for _, d := range definers {
+				n += int(d.acknowledged.Load())
+			}
+			return n
+		})
 		p.Kill()
 		wg.Wait()
 	}
 	for _, d := range definers {
-		acknowledged += d.acknowledged
+		acknowledged += int(d.acknowledged.Load())
 	}
 	t.Logf("%d acknowledged transactions, %d of unknown outcome, of which %d had happened", acknowledged, unknown, happened)
 	if acknowledged < 10 {
@@ -75,7 +82,7 @@ type definer struct {
 	rnd          *rand.Rand
 	known        shape
 	pending      *shape // of a commit that was not answered
-	acknowledged int
+	acknowledged atomic.Int64
 }
 
 func (d *definer) table() string { return fmt.Sprintf("d%d", d.n) }
@@ -101,7 +108,7 @@ func (d *definer) run(t *testing.T, url string) {
 			return
 		}
 		d.known, d.pending = next, nil
-		d.acknowledged++
+		d.acknowledged.Add(1)
 	}
 }
 

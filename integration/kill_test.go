@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,7 +88,8 @@ type writer struct {
 	pending change         // the change whose outcome is unknown, after the connection broke
 	version int
 
-	acknowledged, conflicts int
+	acknowledged atomic.Int64
+	conflicts    int
 }
 
 func (k *killLoop) start() *Process {
@@ -117,6 +119,13 @@ func (k *killLoop) round(round int) {
 	}
 	wg.Go(func() { errs <- watchMoney(ctx, k.process.URL) })
 	time.Sleep(time.Duration(150+k.rnd.IntN(1000)) * time.Millisecond) // the random moment of the kill
+	awaitWork(20*(round+1), func() int {
+		n := k.acknowledged
+		for _, w := range k.writers {
+			n += int(w.acknowledged.Load())
+		}
+		return n
+	})
 	killed := time.Now()
 	k.process.Kill()
 	wg.Wait()
@@ -153,7 +162,7 @@ func (w *writer) run(ctx context.Context, url string) error {
 		var pg *pgconn.PgError
 		switch {
 		case err == nil:
-			w.acknowledged++
+			w.acknowledged.Add(1)
 			w.apply(c)
 		case errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01"):
 			w.conflicts++
@@ -336,8 +345,8 @@ func failedChecks(t *testing.T, conn *pgx.Conn) []string {
 
 // settle compares a writer's documents with what it knows; a change of unknown outcome must have happened wholly or not at all.
 func (k *killLoop) settle(w *writer, found map[string]int) string {
-	k.acknowledged, k.conflicts = k.acknowledged+w.acknowledged, k.conflicts+w.conflicts
-	w.acknowledged, w.conflicts = 0, 0
+	k.acknowledged, k.conflicts = k.acknowledged+int(w.acknowledged.Swap(0)), k.conflicts+w.conflicts
+	w.conflicts = 0
 	pending := w.pending
 	w.pending = nil
 	without := difference(found, w.known)

@@ -112,6 +112,13 @@ func (g *Registers) Start(ctx context.Context) (wait func()) {
 	return wg.Wait
 }
 
+// Operations returns how many there are so far.
+func (g *Registers) Operations() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.ops)
+}
+
 // Verify gives the number of operations and what is wrong: each document must behave as one that is changed at one instant between a
 // statement's start and its answer.
 func (g *Registers) Verify() (operations int, wrong string) {

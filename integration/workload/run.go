@@ -155,6 +155,18 @@ func (r *Run) start() {
 // Now is the time since Start.
 func (r *Run) Now() time.Duration { return time.Since(r.began) }
 
+// Committed returns how many of the lists' transactions were acknowledged so far.
+func (r *Run) Committed() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.txns {
+		if t.Outcome == history.Committed {
+			n++
+		}
+	}
+	return n
+}
+
 // Verify reads what there is in the end and tells what is wrong with the history, sherd.check() last.
 func (r *Run) Verify(ctx context.Context, conn *pgx.Conn) (Report, []string, error) {
 	final, err := finalLists(ctx, conn)
