@@ -6,11 +6,13 @@ import (
 	"sort"
 )
 
-// Assigned buckets. Numbers from BucketCount on belong to no hash: a definition (a segment of a range table, a rule for a prefix) names those of its
-// rows. They are given out one after another, per database, never twice (A1), and are owned, moved, fenced, counted and verified as all others. A map
-// has those that were given and not taken back; of others nobody has rows.
+// Assigned buckets. Numbers from BucketCount on belong to no hash: a definition (a segment of a
+// range table, a prefix rule) names those of its rows. They are assigned one after another, per
+// database, never twice (B6), and are owned, moved, fenced, counted and verified like all others. A
+// map has those that were assigned and not released; no row is in any other.
 
-// NewAssignedMap makes a map as NewMap does, of ranges some of which are assigned; top is the first number that was never given out.
+// NewAssignedMap makes a map as NewMap does, of ranges that may be assigned; top is the first
+// number that was never assigned.
 func NewAssignedMap(epoch uint64, ranges []Range, top uint32) (*Map, error) {
 	var hashed, assigned []Range
 	for _, r := range ranges {
@@ -50,7 +52,8 @@ func NewAssignedMap(epoch uint64, ranges []Range, top uint32) (*Map, error) {
 // Top is the first number of a bucket that was never given out.
 func (m *Map) Top() uint32 { return max(m.top, BucketCount) }
 
-// Assign gives the map of the next epoch, in which one new bucket belongs to each of fragments, in their order, and the number of the first of them.
+// Assign returns the map of the next epoch, in which one new bucket belongs to each of fragments,
+// in their order, and the number of the first of them.
 func (m *Map) Assign(fragments []FragmentID) (next *Map, first Bucket, err error) {
 	top := m.Top()
 	ranges := make([]Range, len(fragments))
@@ -61,7 +64,8 @@ func (m *Map) Assign(fragments []FragmentID) (next *Map, first Bucket, err error
 	return next, Bucket(top), err
 }
 
-// AssignShares gives the map of the next epoch with n new buckets in a row, of which each of fragments has its share, in their order.
+// AssignShares returns the map of the next epoch with n new buckets in a row, which fragments share
+// in their order.
 func (m *Map) AssignShares(fragments []FragmentID, n int) (next *Map, all Interval, err error) {
 	top := m.Top()
 	all = Interval{top, top + uint32(n)}
@@ -77,12 +81,16 @@ func (m *Map) AssignShares(fragments []FragmentID, n int) (next *Map, all Interv
 	return next, all, err
 }
 
-// AssignAt returns the map of the next epoch with the buckets of an interval, none of which was ever given out, shared by fragments in their order. Numbers
-// below it that were not given out never are.
+// AssignAt returns the map of the next epoch with the buckets of an interval, none of them assigned
+// before, which fragments share in their order. Unassigned numbers below the interval are never
+// assigned.
 func (m *Map) AssignAt(fragments []FragmentID, all Interval) (next *Map, err error) {
 	n := all.Len()
 	if all.Lo < m.Top() || all.Hi > BucketLimit || len(fragments) == 0 || n < len(fragments) {
-		return nil, fmt.Errorf("bucket map: buckets %v cannot be given out to %d fragments; those below %d were", all, len(fragments), m.Top())
+		return nil, fmt.Errorf(
+			"bucket map: buckets %v cannot be given out to %d fragments; those below %d were", all, len(fragments),
+			m.Top(),
+		)
 	}
 	var ranges []Range
 	for i, f := range fragments {
@@ -92,7 +100,7 @@ func (m *Map) AssignAt(fragments []FragmentID, all Interval) (next *Map, err err
 	return NewAssignedMap(m.epoch+1, append(slices.Clone(m.ranges), ranges...), all.Hi)
 }
 
-// assign gives the map of the next epoch with n new buckets, in ranges.
+// assign returns the map of the next epoch with n new buckets, in ranges.
 func (m *Map) assign(ranges []Range, n int) (*Map, error) {
 	top := m.Top()
 	if len(ranges) == 0 || n > int(BucketLimit-top) {
@@ -101,7 +109,8 @@ func (m *Map) assign(ranges []Range, n int) (*Map, error) {
 	return NewAssignedMap(m.epoch+1, append(slices.Clone(m.ranges), ranges...), top+uint32(n))
 }
 
-// Reserve gives the map of the next epoch, by which n more numbers were given out, and the first of them. Nobody has their buckets yet (Replace).
+// Reserve returns the map of the next epoch with n more numbers assigned, and the first of them.
+// Their buckets have no owner yet (Replace).
 func (m *Map) Reserve(n int) (next *Map, first Bucket, err error) {
 	top := m.Top()
 	if n <= 0 || n > int(BucketLimit-top) {
@@ -111,7 +120,8 @@ func (m *Map) Reserve(n int) (next *Map, first Bucket, err error) {
 	return next, Bucket(top), err
 }
 
-// Replace gives the map of the next epoch, in which some assigned buckets are taken back, and others, which were reserved, belong to a fragment instead.
+// Replace returns the map of the next epoch, in which some assigned buckets are taken back, and
+// others, which were reserved, belong to a fragment instead.
 func (m *Map) Replace(old, by BucketSet, fragment FragmentID) (*Map, error) {
 	if !old.Intersect(AllBuckets()).IsEmpty() || !old.Minus(m.All()).IsEmpty() {
 		return nil, fmt.Errorf("bucket map: of buckets %v some are not assigned", old.Intervals())
@@ -129,7 +139,8 @@ func (m *Map) Replace(old, by BucketSet, fragment FragmentID) (*Map, error) {
 	return NewAssignedMap(m.epoch+1, ranges, m.Top())
 }
 
-// Release gives the map of the next epoch without some assigned buckets, which nobody names any more. Their numbers are not given out again.
+// Release returns the map of the next epoch without some assigned buckets, which no definition
+// names any more. Their numbers are not assigned again.
 func (m *Map) Release(set BucketSet) (*Map, error) {
 	if ivs := set.Intervals(); len(ivs) > 0 && ivs[0].Lo < BucketCount {
 		return nil, fmt.Errorf("bucket map: buckets %v are not assigned", ivs[0])
@@ -154,7 +165,8 @@ func (m *Map) All() BucketSet {
 // Assigned is the set of the assigned buckets that the map has.
 func (m *Map) Assigned() BucketSet { return NewBucketSet(m.intervals(m.ranges[m.hashed():])...) }
 
-// Hashed gives the map's ranges of buckets that keys are hashed to, in order; the caller must not change them.
+// Hashed returns the map's ranges of buckets that keys are hashed to, in order; the caller must not
+// change them.
 func (m *Map) Hashed() []Range { return m.ranges[:m.hashed()] }
 
 func (m *Map) intervals(ranges []Range) []Interval {
@@ -170,7 +182,7 @@ func (m *Map) hashed() int {
 	return sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Lo >= BucketCount })
 }
 
-// Has tells whether the map has all buckets of an interval.
+// Has reports whether the map has all buckets of an interval.
 func (m *Map) Has(v Interval) bool {
 	return NewBucketSet(v).Minus(m.All()).IsEmpty()
 }

@@ -31,11 +31,14 @@ func TestAssignedBuckets(t *testing.T) {
 		{7, NewBucketSet(Interval{BucketCount + 1, BucketCount + 3})},
 		{NoFragment, NewBucketSet(Interval{BucketCount + 3, BucketCount + 5})},
 	}
-	if got := a.Split(set); !slices.EqualFunc(got, want, func(x, y Share) bool { return x.Fragment == y.Fragment && x.Buckets.Equal(y.Buckets) }) {
+	if got := a.Split(set); !slices.EqualFunc(got, want, func(x, y Share) bool {
+		return x.Fragment == y.Fragment && x.Buckets.Equal(y.Buckets)
+	}) {
 		t.Errorf("split to %v, want %v", got, want)
 	}
 	b, err := a.Reassign(Interval{BucketCount, BucketCount + 1}, 7)
-	if err != nil || b.Lookup(BucketCount) != 7 || b.Lookup(BucketCount-1) != 8 || len(b.Ranges()) != 4 || b.Top() != a.Top() {
+	if err != nil || b.Lookup(BucketCount) != 7 || b.Lookup(BucketCount-1) != 8 || len(b.Ranges()) != 4 ||
+		b.Top() != a.Top() {
 		t.Fatalf("reassigned to %v: %v", b, err)
 	}
 	if _, err := a.Reassign(Interval{BucketCount - 1, BucketCount + 1}, 7); err == nil {
@@ -45,7 +48,8 @@ func TestAssignedBuckets(t *testing.T) {
 		t.Error("a bucket goes that was never given out")
 	}
 	c, err := b.Release(BucketSetOf(BucketCount + 1))
-	if err != nil || c.Lookup(BucketCount+1) != Taken || c.Lookup(BucketCount+2) != 7 || c.Has(Interval{BucketCount, BucketCount + 2}) {
+	if err != nil || c.Lookup(BucketCount+1) != Taken || c.Lookup(BucketCount+2) != 7 ||
+		c.Has(Interval{BucketCount, BucketCount + 2}) {
 		t.Fatalf("released to %v: %v", c, err)
 	}
 	if _, next, err := c.Assign([]FragmentID{7}); err != nil || next != BucketCount+3 {
@@ -84,7 +88,8 @@ func TestMinus(t *testing.T) {
 	set := func(ivs ...Interval) BucketSet { return NewBucketSet(ivs...) }
 	for _, c := range []struct{ a, b, want BucketSet }{
 		{set(Interval{0, 10}), set(), set(Interval{0, 10})},
-		{set(Interval{0, 10}), set(Interval{2, 3}, Interval{5, 7}), set(Interval{0, 2}, Interval{3, 5}, Interval{7, 10})},
+		{set(Interval{0, 10}), set(Interval{2, 3}, Interval{5, 7}),
+			set(Interval{0, 2}, Interval{3, 5}, Interval{7, 10})},
 		{set(Interval{0, 4}, Interval{6, 9}), set(Interval{3, 7}), set(Interval{0, 3}, Interval{7, 9})},
 		{set(Interval{2, 4}), set(Interval{0, 9}), set()},
 		{set(Interval{2, 4}, Interval{5, 6}, Interval{8, 9}), set(Interval{4, 8}), set(Interval{2, 4}, Interval{8, 9})},

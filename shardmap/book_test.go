@@ -7,8 +7,8 @@ import (
 
 // The numbers of *Designing Data-Intensive Applications*, chapter 7.
 
-// Ten nodes and 1,000 fragments from the outset: 100 on each. An eleventh node takes its share from the ten and nothing else moves; when it goes,
-// the same happens in reverse.
+// Ten nodes and 1,000 fragments from the outset: 100 on each. An eleventh node takes its share from
+// the ten and nothing else moves; when it goes, the same happens in reverse.
 func TestThousandFragmentsOnTenNodes(t *testing.T) {
 	sites := make([]Site, 10)
 	for i := range sites {
@@ -59,7 +59,8 @@ func place(t *testing.T, sites []Site, sets []ReplicaSet) (moved int) {
 	return 0
 }
 
-// A 16-bit hash space of four: 0 to 16,383 is the first, and so on; here the ranges of buckets have the same proportions.
+// A 16-bit hash space of four: 0 to 16,383 is the first, and so on; here the ranges of buckets have
+// the same proportions.
 func TestRangesOfHashes(t *testing.T) {
 	for i, v := range InitialRanges(4) {
 		scaled := Interval{v.Lo / 16, v.Hi / 16}

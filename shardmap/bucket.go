@@ -5,13 +5,16 @@ import "github.com/cespare/xxhash/v2"
 // BucketCount is the number of buckets that keys are hashed to, for ever.
 const BucketCount = 1 << 20
 
-// BucketLimit is above all numbers of buckets. Those from BucketCount on are assigned (assign.go): no key is hashed to them.
+// BucketLimit is above all numbers of buckets. Those from BucketCount on are assigned (assign.go):
+// no key is hashed to them.
 const BucketLimit = 1 << 23
 
-// Bucket is a logical slot: 0 … BucketCount-1 are hashed to, BucketCount … BucketLimit-1 are assigned.
+// Bucket is a logical slot: 0 … BucketCount-1 are hashed to, BucketCount … BucketLimit-1 are
+// assigned.
 type Bucket uint32
 
-// HashBucket gives the bucket of a whole text in which "$" means nothing: the folded text hashed by xxhash64, seed 0 (B1).
+// HashBucket returns the bucket of a whole text in which "$" means nothing: the folded text hashed
+// by xxhash64, seed 0 (B1).
 func HashBucket(key string) Bucket {
 	if isLowerASCII(key) {
 		return Bucket(xxhash.Sum64String(key) % BucketCount)
@@ -20,13 +23,14 @@ func HashBucket(key string) Bucket {
 	return Bucket(xxhash.Sum64(appendLower(buf[:0], key)) % BucketCount)
 }
 
-// BucketOf gives the bucket of a document's id, anchors respected, where there are no rules for prefixes. It refuses, with 22023 or 22021, what ParseID refuses
-// and ids that ask for placement.
+// BucketOf returns the bucket of a document's id, anchors respected, if there are no rules for
+// prefixes. It refuses, with 22023 or 22021, what ParseID refuses and ids that ask for placement.
 func BucketOf(id string) (Bucket, error) { return Prefixes(nil).BucketOf(id) }
 
-// HashedBucketOf returns a bucket below BucketCount for any text, whatever rules for prefixes there are: the one that an id lies in where no rule applies. An id that
-// names a bucket of a rule gets some bucket, and so does a text that is no id of a collection: it is hashed whole. So intervals that cover [0, BucketCount) have every
-// row of any table once.
+// HashedBucketOf returns a bucket below BucketCount for any text, whatever rules for prefixes there
+// are: the one that an id lies in if no rule applies. An id that names a bucket of a rule gets some
+// bucket, and so does a text that is no id of a collection: it is hashed whole. So intervals that
+// cover [0, BucketCount) have every row of any table once.
 func HashedBucketOf(id string) Bucket {
 	b, err := anyAssigned.BucketOf(id)
 	if err != nil {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// BucketSet is a set of buckets kept as sorted intervals that neither overlap nor touch, assigned ones among them. The zero value is empty.
+// BucketSet is a set of buckets kept as sorted intervals that neither overlap nor touch, assigned
+// ones among them. The zero value is empty.
 type BucketSet struct {
 	ivs []Interval
 }
 
-// NewBucketSet makes the union of intervals, which may overlap, touch, be empty and stand in any order. What lies outside the space
-// is cut off.
+// NewBucketSet makes the union of intervals, which may overlap, touch, be empty and stand in any
+// order. What lies outside the space is cut off.
 func NewBucketSet(intervals ...Interval) BucketSet {
 	ivs := make([]Interval, 0, len(intervals))
 	for _, v := range intervals {
@@ -49,13 +50,13 @@ func BucketSetOf(buckets ...Bucket) BucketSet {
 	return NewBucketSet(ivs...)
 }
 
-// Intervals gives the set's intervals in order; the caller must not change them.
+// Intervals returns the set's intervals in order; the caller must not change them.
 func (s BucketSet) Intervals() []Interval { return s.ivs }
 
-// IsEmpty tells whether the set holds no bucket.
+// IsEmpty reports whether the set holds no bucket.
 func (s BucketSet) IsEmpty() bool { return len(s.ivs) == 0 }
 
-// IsAll tells whether the set holds every bucket that keys are hashed to, and no other.
+// IsAll reports whether the set holds every bucket that keys are hashed to, and no other.
 func (s BucketSet) IsAll() bool { return len(s.ivs) == 1 && s.ivs[0] == WholeSpace() }
 
 // Len is the number of buckets in the set.
@@ -67,7 +68,7 @@ func (s BucketSet) Len() int {
 	return n
 }
 
-// Contains tells whether b is in the set, in time logarithmic in the number of intervals.
+// Contains reports whether b is in the set, in time logarithmic in the number of intervals.
 func (s BucketSet) Contains(b Bucket) bool {
 	i, found := slices.BinarySearchFunc(s.ivs, uint32(b), func(v Interval, b uint32) int {
 		switch {
@@ -81,10 +82,10 @@ func (s BucketSet) Contains(b Bucket) bool {
 	return found && s.ivs[i].Contains(b)
 }
 
-// Equal tells whether both sets hold the same buckets.
+// Equal reports whether both sets hold the same buckets.
 func (s BucketSet) Equal(t BucketSet) bool { return slices.Equal(s.ivs, t.ivs) }
 
-// Union gives the buckets of either set.
+// Union returns the buckets of either set.
 func (s BucketSet) Union(t BucketSet) BucketSet {
 	switch {
 	case s.IsEmpty():
@@ -95,7 +96,7 @@ func (s BucketSet) Union(t BucketSet) BucketSet {
 	return NewBucketSet(slices.Concat(s.ivs, t.ivs)...)
 }
 
-// Intersect gives the buckets of both sets.
+// Intersect returns the buckets of both sets.
 func (s BucketSet) Intersect(t BucketSet) BucketSet {
 	var out []Interval
 	for i, j := 0, 0; i < len(s.ivs) && j < len(t.ivs); {
@@ -111,7 +112,7 @@ func (s BucketSet) Intersect(t BucketSet) BucketSet {
 	return BucketSet{out}
 }
 
-// Minus gives the buckets of s that are not in t.
+// Minus returns the buckets of s that are not in t.
 func (s BucketSet) Minus(t BucketSet) BucketSet {
 	var out []Interval
 	i := 0
@@ -132,7 +133,7 @@ func (s BucketSet) Minus(t BucketSet) BucketSet {
 	return BucketSet{out}
 }
 
-// Complement gives the buckets that keys are hashed to and that are not in the set.
+// Complement returns the buckets that keys are hashed to and that are not in the set.
 func (s BucketSet) Complement() BucketSet { return AllBuckets().Minus(s) }
 
 // String prints the intervals in order, separated by ", ".

@@ -8,9 +8,10 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// ContentBucket gives the bucket B that a document's content asks for. values holds one value per field, in policy order; own is the
-// document's own bucket, of which only id() makes use. Errors are 23514 with constraint "sharding" for a value that cannot place a
-// document: the missing value of a policy's only field, an array, an object, and what a function cannot read.
+// ContentBucket returns the bucket B of a document's content. values holds one value per field, in
+// policy order; own is the document's own bucket, which only id() uses. Errors are 23514 with
+// constraint "sharding" for a value that cannot place a document: the missing value of a policy's
+// only field, an array, an object, and what a function cannot read.
 func (p *Policy) ContentBucket(rules Prefixes, table string, own Bucket, values []Value) (Bucket, error) {
 	b, err := p.contentBucket(rules, own, values)
 	if err != nil {
@@ -61,14 +62,15 @@ func (f Field) bucket(rules Prefixes, v Value) (Bucket, error) {
 	if f.Func.isBucket() {
 		n, err := strconv.ParseUint(t, 10, 32)
 		if err != nil {
-			panic(err) // number gives decimal digits below BucketCount
+			panic(err) // number returns decimal digits below BucketCount
 		}
 		return Bucket(n), nil
 	}
 	return rules.HashBucket(t), nil
 }
 
-// contribution is the text that a field adds to the concatenation of several; a missing one adds nothing.
+// contribution is the text that a field adds to the concatenation of several; a missing one adds
+// nothing.
 func (f Field) contribution(v Value) (string, error) {
 	switch v.Kind {
 	case MissingValue:
@@ -104,12 +106,15 @@ func (p *Policy) contentError(table string, err error) error {
 
 // violation is the error of a row that its collection's policy refuses.
 func violation(table string) *pgerr.Error {
-	e := pgerr.New(pgerr.CheckViolation, `new row for relation "%s" violates check constraint "%s"`, table, ConstraintName)
+	e := pgerr.New(
+		pgerr.CheckViolation, `new row for relation "%s" violates check constraint "%s"`, table, ConstraintName,
+	)
 	e.Table, e.Constraint = table, ConstraintName
 	return e
 }
 
-// Block gives the buckets of the block of content bucket b: Range buckets, fewer at the end of the space, or of the buckets of the rule that has b.
+// Block returns the buckets of the block of content bucket b: Range buckets, fewer at the end of
+// the space, or of the buckets of the rule that has b.
 func (p *Policy) Block(rules Prefixes, b Bucket) Interval {
 	space := WholeSpace()
 	if rule := rules.Of(b); rule != nil {
@@ -119,12 +124,12 @@ func (p *Policy) Block(rules Prefixes, b Bucket) Interval {
 	return Interval{lo, min(lo+p.Range, space.Hi)}
 }
 
-// Fold gives the bucket of the block that one which may lie elsewhere chooses.
+// Fold returns the bucket of the block that one which may lie elsewhere chooses.
 func (v Interval) Fold(own Bucket) Bucket { return Bucket(v.Lo + uint32(own)%(v.Hi-v.Lo)) }
 
-// Route gives the buckets in which all documents with these values of the policy's fields lie, and whether there is such a bound:
-// not under a mutable policy, nor under id(), nor for values that no document under the policy can hold. The caller must know that the
-// policy is validated.
+// Route returns the buckets in which all documents with these values of the policy's fields lie,
+// and whether there is such a bound: not under a mutable policy, nor under id(), nor for values
+// that no document under the policy can hold. The caller must know that the policy is validated.
 func (p *Policy) Route(rules Prefixes, values []Value) (Interval, bool) {
 	if p.Mutable || p.IsID() {
 		return Interval{}, false

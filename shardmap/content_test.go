@@ -39,7 +39,8 @@ func TestPlaceBookNumbers(t *testing.T) {
 	}
 }
 
-// TestBlockAtEndOfSpace: 2^20 is no multiple of 1000, so the last block has 576 buckets and the own bucket is folded into those.
+// TestBlockAtEndOfSpace: 2^20 is no multiple of 1000, so the last block has 576 buckets and the own
+// bucket is folded into those.
 func TestBlockAtEndOfSpace(t *testing.T) {
 	p := policyJSONOf(t, `{"Fields":["numeric(n)"],"Range":1000}`)
 	if got := p.Block(nil, 1048000); got != (Interval{1048000, 1048576}) {
@@ -104,10 +105,13 @@ func TestNumericFunction(t *testing.T) {
 	}{
 		{"0", 0, ""}, {"10001", 10001, ""}, {"1048576", 0, ""}, {"1048577", 1, ""},
 		{"-1", 1048575, ""}, {"-1.9", 1048575, ""}, {"-0.9", 0, ""}, {"1.9", 1, ""}, {"+7", 7, ""},
-		{" 12 ", 12, ""}, {"1e3", 1000, ""}, {"1.2345e2", 123, ""}, {"12345e-2", 123, ""}, {"5e-9", 0, ""}, {".5", 0, ""}, {"5.", 5, ""},
+		{" 12 ", 12, ""}, {"1e3", 1000, ""}, {"1.2345e2", 123, ""}, {"12345e-2", 123, ""}, {"5e-9", 0, ""},
+		{".5", 0, ""}, {"5.", 5, ""},
 		{"123456789012345678901234567890", 985810, ""}, {"1e100000", 0, ""},
-		{"", 0, "22P02"}, {"abc", 0, "22P02"}, {"1 2", 0, "22P02"}, {"--1", 0, "22P02"}, {"-+1", 0, "22P02"}, {".", 0, "22P02"}, {"1e", 0, "22P02"},
-		{"1e+-3", 0, "22P02"}, {"NaN", 0, "22P02"}, {"1.2.3", 0, "22P02"}, {"0x10", 0, "22P02"}, {"1e131073", 0, "22003"}, {"1e99999999999999999999", 0, "22003"},
+		{"", 0, "22P02"}, {"abc", 0, "22P02"}, {"1 2", 0, "22P02"}, {"--1", 0, "22P02"}, {"-+1", 0, "22P02"},
+		{".", 0, "22P02"}, {"1e", 0, "22P02"},
+		{"1e+-3", 0, "22P02"}, {"NaN", 0, "22P02"}, {"1.2.3", 0, "22P02"}, {"0x10", 0, "22P02"},
+		{"1e131073", 0, "22003"}, {"1e99999999999999999999", 0, "22003"},
 	}
 	for _, tt := range tests {
 		got, err := numericMod(tt.text)
@@ -125,19 +129,30 @@ func TestTimeFunctions(t *testing.T) {
 	}{
 		{text: "0001-01-01", ticks: 0, day: 0, hour: 0, month: 0},
 		{text: "0001-01-01T00:00:00.0000015Z", ticks: 15},
-		{text: "0001-01-01 BC", ticks: floorMod(-366*secondsPerDay%BucketCount*ticksPerSecond, BucketCount), day: -366, hour: -366 * 24, month: -12},
-		{text: "1970-01-01T00:00:00Z", ticks: 621355968000000000 % BucketCount, day: 719162, hour: 719162 * 24, month: 1969 * 12},
-		{text: "2026-11-21 06:00:00.12+01", ticks: 639308340001200000 % BucketCount, day: 739940, hour: 739940*24 + 5, month: 2025*12 + 10},
-		{text: "2026-12-01T00:30:00+01:00", ticks: 639316782000000000 % BucketCount, day: 739949, hour: 739949*24 + 23, month: 2025*12 + 10},
-		{text: "2024-02-29t24:00:00", ticks: 638448480000000000 % BucketCount, day: 738945, hour: 738945 * 24, month: 2023*12 + 2},
+		{text: "0001-01-01 BC", ticks: floorMod(-366*secondsPerDay%BucketCount*ticksPerSecond, BucketCount),
+			day: -366, hour: -366 * 24, month: -12},
+		{text: "1970-01-01T00:00:00Z", ticks: 621355968000000000 % BucketCount, day: 719162, hour: 719162 * 24,
+			month: 1969 * 12},
+		{text: "2026-11-21 06:00:00.12+01", ticks: 639308340001200000 % BucketCount, day: 739940,
+			hour: 739940*24 + 5, month: 2025*12 + 10},
+		{text: "2026-12-01T00:30:00+01:00", ticks: 639316782000000000 % BucketCount, day: 739949,
+			hour: 739949*24 + 23, month: 2025*12 + 10},
+		{text: "2024-02-29t24:00:00", ticks: 638448480000000000 % BucketCount, day: 738945, hour: 738945 * 24,
+			month: 2023*12 + 2},
 		{text: "2023-02-29", code: "22008"}, {text: "2023-13-01", code: "22008"}, {text: "2023-00-10", code: "22008"},
-		{text: "", code: "22007"}, {text: "infinity", code: "22007"}, {text: "yesterday", code: "22007"}, {text: "2023-1-1", code: "22007"},
-		{text: "2023-01-01T", code: "22007"}, {text: "2023-01-01T25:00", code: "22007"}, {text: "2023-01-01T10", code: "22007"},
-		{text: "2023-01-01T10:00:00+", code: "22007"}, {text: "2023-01-01T10:00:00+1", code: "22007"}, {text: "2023-01-01T24:00:01", code: "22007"},
-		{text: "0000-01-01", code: "22007"}, {text: "2023-01-01T10:00.5", code: "22007"}, {text: "9999999-01-01", code: "22007"},
+		{text: "", code: "22007"}, {text: "infinity", code: "22007"}, {text: "yesterday", code: "22007"},
+		{text: "2023-1-1", code: "22007"},
+		{text: "2023-01-01T", code: "22007"}, {text: "2023-01-01T25:00", code: "22007"},
+		{text: "2023-01-01T10", code: "22007"},
+		{text: "2023-01-01T10:00:00+", code: "22007"}, {text: "2023-01-01T10:00:00+1", code: "22007"},
+		{text: "2023-01-01T24:00:01", code: "22007"},
+		{text: "0000-01-01", code: "22007"}, {text: "2023-01-01T10:00.5", code: "22007"},
+		{text: "9999999-01-01", code: "22007"},
 	}
 	for _, tt := range tests {
-		for fn, want := range map[Func]int64{TicksFunc: tt.ticks, DayFunc: tt.day, HourFunc: tt.hour, MonthFunc: tt.month} {
+		for fn, want := range map[Func]int64{
+			TicksFunc: tt.ticks, DayFunc: tt.day, HourFunc: tt.hour, MonthFunc: tt.month,
+		} {
 			got, err := (Field{Func: fn}).number(tt.text)
 			if pgerr.Code(err) != tt.code || (tt.code == "" && got != want) {
 				t.Errorf("%s(%q) = %d, %v; want %d %s", funcNames[fn], tt.text, got, err, want, tt.code)
@@ -155,7 +170,9 @@ func TestCheck(t *testing.T) {
 		return p
 	}
 	one, fuzzy := policyJSONOf(t, `{"Fields":["Customer"]}`), policyJSONOf(t, `{"Fields":["Customer"],"Range":1000}`)
-	mutable, two := policyJSONOf(t, `{"Fields":["Customer"],"Mutable":true}`), policyJSONOf(t, `{"Fields":["Address.State","Address.City"]}`)
+	mutable, two := policyJSONOf(
+		t, `{"Fields":["Customer"],"Mutable":true}`,
+	), policyJSONOf(t, `{"Fields":["Address.State","Address.City"]}`)
 	tests := []struct {
 		name   string
 		policy *Policy
@@ -165,41 +182,53 @@ func TestCheck(t *testing.T) {
 		hint   string
 	}{
 		{name: "placed", policy: one, id: "orders/1-A$@982173", values: []Value{Text("customers/1-A")}},
-		{name: "same bucket, other value", policy: one, id: "orders/1-A$@982173", values: []Value{Text("customers/741135-C")}},
-		{name: "anchored, other value of the bucket", policy: one, id: "orders/1-A$customers/1-A", values: []Value{Text("customers/741135-C")}},
+		{name: "same bucket, other value", policy: one, id: "orders/1-A$@982173",
+			values: []Value{Text("customers/741135-C")}},
+		{name: "anchored, other value of the bucket", policy: one, id: "orders/1-A$customers/1-A",
+			values: []Value{Text("customers/741135-C")}},
 		{name: "within the block", policy: fuzzy, id: "orders/1-A$@982999", values: []Value{Text("customers/1-A")}},
 		{name: "mutable", policy: mutable, id: "orders/5-A", values: []Value{Array()}},
 		{name: "id()", policy: mustPolicy(t, "id()"), id: "orders/5-A"},
 		{name: "no policy", policy: nil, id: "orders/5-A"},
 		{
-			name: "moved to another customer", policy: one, id: "orders/1-A$@982173", values: []Value{Text("customers/2-B")},
+			name: "moved to another customer", policy: one, id: "orders/1-A$@982173",
+			values: []Value{Text("customers/2-B")},
 			detail: `Field "Customer" with value "customers/2-B" belongs in bucket 2423, but id "orders/1-A$@982173" lies in bucket 982173. Legal ids: "orders/1-A$customers/2-B", "orders/1-A$@2423".`,
-			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted anew.`,
+			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted again.`,
 		},
 		{
 			name: "id without $", policy: one, id: "orders/5-A", values: []Value{Text("customers/1-A")},
 			detail: `Field "Customer" with value "customers/1-A" belongs in bucket 982173, but id "orders/5-A" lies in bucket 441984. Legal ids: "orders/5-A$customers/1-A", "orders/5-A$@982173".`,
-			hint:   `Insert the document as "orders/5-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted anew.`,
+			hint:   `Insert the document as "orders/5-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted again.`,
 		},
 		{
 			name: "outside the block", policy: fuzzy, id: "orders/1-A$@983000", values: []Value{Text("customers/1-A")},
 			detail: `Field "Customer" with value "customers/1-A" belongs in buckets 982000 to 982999 (its own is 982173), but id "orders/1-A$@983000" lies in bucket 983000. Legal ids: "orders/1-A$customers/1-A", "orders/1-A$@982173".`,
-			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted anew.`,
+			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted again.`,
 		},
 		{
 			name: "two fields", policy: two, id: "customers/1-A$@5", values: []Value{Text("NY"), Missing()},
 			detail: `Fields "Address.State", "Address.City" with values "NY", null belong in bucket 434445, but id "customers/1-A$@5" lies in bucket 5. Legal ids: "customers/1-A$@434445".`,
-			hint:   `Insert the document as "customers/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted anew.`,
+			hint:   `Insert the document as "customers/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted again.`,
 		},
 		{
-			name: "an anchor that would mean something else is no legal id", policy: one, id: "orders/1-A$@5", values: []Value{Text("@7")},
+			name: "an anchor that would mean something else is no legal id", policy: one, id: "orders/1-A$@5",
+			values: []Value{Text("@7")},
 			detail: `Field "Customer" with value "@7" belongs in bucket 815411, but id "orders/1-A$@5" lies in bucket 5. Legal ids: "orders/1-A$@815411".`,
-			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted anew.`,
+			hint:   `Insert the document as "orders/1-A$" and the server chooses the bucket; a document that is there already must be deleted and inserted again.`,
 		},
-		{name: "missing", policy: one, id: "orders/1-A$@5", values: []Value{Missing()}, detail: `Field "Customer" is missing or null.`, hint: `The policy shards by Customer, so the field must hold a single value.`},
-		{name: "array", policy: one, id: "orders/1-A$@5", values: []Value{Array()}, detail: `Field "Customer" is an array.`, hint: `The policy shards by Customer, so the field must hold a single value.`},
-		{name: "object among several", policy: two, id: "orders/1-A$@5", values: []Value{Text("a"), Object()}, detail: `Field "Address.City" is an object.`, hint: `The policy shards by Address.State, Address.City, so the field must hold a single value.`},
-		{name: "no number", policy: mustPolicy(t, "numeric(Zip)"), id: "orders/1-A$@5", values: []Value{Text("x")}, detail: `Field "Zip" cannot be read by numeric(): invalid input syntax for type numeric: "x".`, hint: `The policy shards by numeric(Zip).`},
+		{name: "missing", policy: one, id: "orders/1-A$@5", values: []Value{Missing()},
+			detail: `Field "Customer" is missing or null.`,
+			hint:   `The policy shards by Customer, so the field must hold a single value.`},
+		{name: "array", policy: one, id: "orders/1-A$@5", values: []Value{Array()},
+			detail: `Field "Customer" is an array.`,
+			hint:   `The policy shards by Customer, so the field must hold a single value.`},
+		{name: "object among several", policy: two, id: "orders/1-A$@5", values: []Value{Text("a"), Object()},
+			detail: `Field "Address.City" is an object.`,
+			hint:   `The policy shards by Address.State, Address.City, so the field must hold a single value.`},
+		{name: "no number", policy: mustPolicy(t, "numeric(Zip)"), id: "orders/1-A$@5", values: []Value{Text("x")},
+			detail: `Field "Zip" cannot be read by numeric(): invalid input syntax for type numeric: "x".`,
+			hint:   `The policy shards by numeric(Zip).`},
 	}
 	for _, tt := range tests {
 		e := pgerr.From(tt.policy.Check(nil, "orders", id(tt.id), tt.values))
@@ -209,12 +238,15 @@ func TestCheck(t *testing.T) {
 			}
 			continue
 		}
-		if e == nil || e.Code != pgerr.CheckViolation || e.Detail != tt.detail || e.Hint != tt.hint || e.Table != "orders" || e.Constraint != "sharding" ||
+		if e == nil || e.Code != pgerr.CheckViolation || e.Detail != tt.detail || e.Hint != tt.hint ||
+			e.Table != "orders" || e.Constraint != "sharding" ||
 			e.Message != `new row for relation "orders" violates check constraint "sharding"` {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
 	}
-	if err := one.Check(nil, "orders", id("orders/1-A$"), []Value{Text("customers/1-A")}); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+	if err := one.Check(
+		nil, "orders", id("orders/1-A$"), []Value{Text("customers/1-A")},
+	); !pgerr.Is(err, pgerr.InvalidParameterValue) {
 		t.Errorf("update to an id that asks for placement: %v", err)
 	}
 }

@@ -23,13 +23,14 @@ const (
 // funcNames is indexed by Func.
 var funcNames = [...]string{"", "numeric", "ticks", "day", "hour", "month", "id"}
 
-// Field is one source of a policy: a path into the document (or a column name as its first part), perhaps under a function.
+// Field is one source of a policy: a path into the document (or a column name as its first part),
+// perhaps under a function.
 type Field struct {
 	Func Func
 	Path []string
 }
 
-// Equal tells whether both fields are the same function of the same path.
+// Equal reports whether both fields are the same function of the same path.
 func (f Field) Equal(g Field) bool { return f.Func == g.Func && slices.Equal(f.Path, g.Path) }
 
 // PathString prints the path in canonical form: parts joined with ".", quoted where they must be.
@@ -130,7 +131,9 @@ func (p *fieldParser) call(name string) (Field, error) {
 	fn := slices.Index(funcNames[1:], Lower(name)) + 1
 	if fn == 0 {
 		return Field{}, p.fail("there is no function %s", quoteID(name)).
-			WithHint("The functions are numeric(f), ticks(f), day(f), hour(f), month(f) and id(). A part of a path that holds a parenthesis is double-quoted.")
+			WithHint(
+				"The functions are numeric(f), ticks(f), day(f), hour(f), month(f) and id(). A part of a path that holds a parenthesis is double-quoted.",
+			)
 	}
 	f := Field{Func: Func(fn)}
 	p.skipBlanks()
@@ -227,5 +230,7 @@ func (p *fieldParser) unexpected() *pgerr.Error {
 func (p *fieldParser) fail(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid sharding fields %s", quoteID(p.text)).
 		WithDetail(pgerr.Capital(format)+".", args...).
-		WithHint(`Fields look like: Customer, Address.State, "a.b".c, numeric(Total). A part with a comma, dot or blank is double-quoted.`)
+		WithHint(
+			`Fields look like: Customer, Address.State, "a.b".c, numeric(Total). A part with a comma, dot or blank is double-quoted.`,
+		)
 }

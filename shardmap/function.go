@@ -7,8 +7,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// number gives the number that f's function makes of a value's text. For numeric and ticks it is already a bucket; for day, hour and
-// month it counts units since 0001-01-01 00:00 UTC. Errors are 22P02, 22007 and 22008.
+// number returns the number that f's function makes of a value's text. For numeric and ticks it is
+// already a bucket; for day, hour and month it counts units since 0001-01-01 00:00 UTC. Errors are
+// 22P02, 22007 and 22008.
 func (f Field) number(text string) (int64, error) {
 	if f.Func == NumericFunc {
 		return numericMod(text)
@@ -35,7 +36,7 @@ func (f Field) unitOf(t instant) int64 {
 	panic("shardmap: field has no function of time")
 }
 
-// isBucket tells whether number is a bucket itself, rather than a number to hash.
+// isBucket reports whether number is a bucket itself, rather than a number to hash.
 func (fn Func) isBucket() bool { return fn == NumericFunc || fn == TicksFunc }
 
 func floorDiv(a, b int64) int64 {
@@ -52,8 +53,9 @@ func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 // maxNumericExponent bounds what numericMod reads, as PostgreSQL bounds numeric.
 const maxNumericExponent = 131072
 
-// numericMod reads a decimal number as PostgreSQL's numeric input does, truncates it towards zero and gives the Euclidean remainder
-// mod BucketCount. No big numbers are needed: the remainder is folded digit by digit.
+// numericMod reads a decimal number as PostgreSQL's numeric input does, truncates it towards zero
+// and returns the Euclidean remainder mod BucketCount. No big numbers are needed: the remainder is
+// folded digit by digit.
 func numericMod(text string) (int64, error) {
 	s := strings.Trim(text, " \t\n\r\f\v")
 	neg := strings.HasPrefix(s, "-")
@@ -92,7 +94,8 @@ func splitExponent(s, text string) (mantissa string, exp int, err error) {
 	return s[:i], exp, nil
 }
 
-// foldDigits gives, mod BucketCount, the number that the first n digits make, zeros being added where there are fewer.
+// foldDigits returns, mod BucketCount, the number that the first n digits make; missing digits are
+// zeros.
 func foldDigits(digits string, n int) int64 {
 	m := int64(0)
 	for i := 0; i < n; i++ {

@@ -13,7 +13,10 @@ func TestNumericAgainstBig(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	modulus := big.NewInt(BucketCount)
 	for range 5000 {
-		text := fmt.Sprintf("%s%d.%de%d", []string{"", "-", "+"}[rng.IntN(3)], rng.Uint64()>>rng.IntN(64), rng.Uint32(), rng.IntN(60)-30)
+		text := fmt.Sprintf(
+			"%s%d.%de%d", []string{"", "-", "+"}[rng.IntN(3)], rng.Uint64()>>rng.IntN(64), rng.Uint32(),
+			rng.IntN(60)-30,
+		)
 		r, ok := new(big.Rat).SetString(text)
 		if !ok {
 			t.Fatal(text)
@@ -30,11 +33,15 @@ func TestNumericAgainstBig(t *testing.T) {
 func TestTimeAgainstLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
-		when := time.Date(1+rng.IntN(9999), 1, 1+rng.IntN(366), rng.IntN(24), rng.IntN(60), rng.IntN(60), 100*rng.IntN(1e7), time.FixedZone("", 60*(rng.IntN(28*60)-14*60)))
+		when := time.Date(
+			1+rng.IntN(9999), 1, 1+rng.IntN(366), rng.IntN(24), rng.IntN(60), rng.IntN(60), 100*rng.IntN(1e7),
+			time.FixedZone("", 60*(rng.IntN(28*60)-14*60)),
+		)
 		got, err := parseInstant(when.Format("2006-01-02T15:04:05.0000000-07:00"))
 		utc := when.UTC()
 		want := instant{
-			seconds: utc.Unix() + 719162*secondsPerDay, ticks: int64(utc.Nanosecond() / 100), month: int64((utc.Year()-1)*12 + int(utc.Month()) - 1),
+			seconds: utc.Unix() + 719162*secondsPerDay, ticks: int64(utc.Nanosecond() / 100),
+			month: int64((utc.Year()-1)*12 + int(utc.Month()) - 1),
 		}
 		if when.Year() > 9999 {
 			continue

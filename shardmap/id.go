@@ -25,16 +25,17 @@ type ID struct {
 	Anchor string // what stands after it
 	Kind   IDKind
 	Bucket Bucket // of a PlacementID: that of Base
-	// fold, of a PlacementID, is the D of the placement rule, which chooses in the block of the content: what Base is hashed to without rules for prefixes, so that
-	// a rule that comes later changes no id that is made.
+	// fold, of a PlacementID, is the D of the placement rule, which chooses in the block of the
+	// content: what Base is hashed to without rules for prefixes, so that a rule that comes later
+	// changes no id that is made.
 	fold Bucket
 }
 
-// ParseID takes an id apart and finds its bucket where there are no rules for prefixes.
+// ParseID takes an id apart and finds its bucket if there are no rules for prefixes.
 func ParseID(id string) (ID, error) { return Prefixes(nil).ParseID(id) }
 
-// ParseID takes an id apart and finds its bucket. Errors: 22021 for NUL or invalid UTF-8; 22023 for a "$@" number that is out of range
-// or not canonical, for "$" and for an end in "$$".
+// ParseID takes an id apart and finds its bucket. Errors: 22021 for NUL or invalid UTF-8; 22023 for
+// a "$@" number that is out of range or not canonical, for "$" and for an end in "$$".
 func (ps Prefixes) ParseID(id string) (ID, error) {
 	if err := checkText(id); err != nil {
 		return ID{}, err
@@ -88,7 +89,7 @@ func (ps Prefixes) parsePlacement(id string) (ID, error) {
 	return ID{Text: id, Base: base, Kind: PlacementID, Bucket: own.Bucket, fold: fold}, nil
 }
 
-// hashed gives the text that is hashed for an id that names no bucket.
+// hashed returns the text that is hashed for an id that names no bucket.
 func (id ID) hashed() string {
 	if id.Kind == AnchoredID {
 		return id.Anchor
@@ -96,8 +97,8 @@ func (id ID) hashed() string {
 	return id.Base
 }
 
-// parseBucketNumber reads the digits after "$@"; only the canonical decimal form of a bucket is allowed, that of an assigned
-// one where a rule for a prefix has it.
+// parseBucketNumber reads the digits after "$@"; only the canonical decimal form of a bucket is
+// allowed, that of an assigned one where a rule for a prefix has it.
 func (ps Prefixes) parseBucketNumber(id, digits string) (Bucket, error) {
 	trimmed := strings.TrimLeft(digits, "0")
 	n, err := strconv.ParseUint(trimmed, 10, 32)
@@ -115,8 +116,9 @@ func (ps Prefixes) parseBucketNumber(id, digits string) (Bucket, error) {
 	return Bucket(n), nil
 }
 
-// CheckExplicit refuses an id that names its bucket where sherd.explicit_buckets is off. It is meant for ids that a client gives to new
-// documents; ids made by placement are read and updated under either setting.
+// CheckExplicit refuses an id that names its bucket if sherd.explicit_buckets is off. It is meant
+// for ids that a client chooses for new documents; ids made by placement are read and updated under
+// either setting.
 func (id ID) CheckExplicit(allowed bool) error {
 	if allowed || id.Kind != ExplicitID {
 		return nil
@@ -127,10 +129,12 @@ func (id ID) CheckExplicit(allowed bool) error {
 			quoteID(id.Base+"$customers/1-A"))
 }
 
-// noPlacement is the error for an id that asks for placement where nothing can place it.
+// noPlacement is the error for an id that asks for placement if nothing can place it.
 func noPlacement(id string) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, `id %s ends with "$"`, quoteID(id)).
-		WithDetail(`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`).
+		WithDetail(
+			`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`,
+		).
 		WithHint(`Write the whole id, name an anchor as in %s, or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`,
 			quoteID(id+"customers/1-A"))
 }

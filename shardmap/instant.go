@@ -13,17 +13,18 @@ const (
 	ticksPerSecond = 10_000_000
 )
 
-// instant is a point in time: seconds since 0001-01-01 00:00 UTC (proleptic Gregorian) and ticks of 100 ns within the second; month is
-// the number of months since January of year 1.
+// instant is a point in time: seconds since 0001-01-01 00:00 UTC (proleptic Gregorian) and ticks of
+// 100 ns within the second; month is the number of months since January of year 1.
 type instant struct {
 	seconds int64
 	ticks   int64
 	month   int64
 }
 
-// parseInstant reads an ISO 8601 date or timestamp: YYYY-MM-DD[(T| )HH:MM[:SS[.f…]][ ]][Z|±HH[[:]MM[[:]SS]]] [BC]. Without a zone the time
-// is UTC. That covers what JSON writers emit and what PostgreSQL prints under DateStyle ISO; other spellings would depend on settings,
-// and a bucket may not.
+// parseInstant reads an ISO 8601 date or timestamp: YYYY-MM-DD[(T| )HH:MM[:SS[.f…]][
+// ]][Z|±HH[[:]MM[[:]SS]]] [BC]. Without a zone the time is UTC. That covers what JSON writers emit
+// and what PostgreSQL prints under DateStyle ISO; other spellings would depend on settings, and a
+// bucket may not.
 func parseInstant(text string) (instant, error) {
 	s := strings.Trim(text, " \t\n\r\f\v")
 	s, bc := strings.CutSuffix(s, " BC")
@@ -75,7 +76,8 @@ func parseDate(s string) (y, m, d int64, ok bool) {
 	return v[0], v[1], v[2], v[0] != 0
 }
 
-// parseClock reads HH:MM[:SS[.f…]] with a zone and gives the seconds to add to midnight UTC; the empty text is midnight.
+// parseClock reads HH:MM[:SS[.f…]] with a zone and returns the seconds to add to midnight UTC; the
+// empty text is midnight.
 func parseClock(s string) (secs, ticks int64, ok bool) {
 	if s == "" {
 		return 0, 0, true
@@ -102,7 +104,7 @@ func parseClock(s string) (secs, ticks int64, ok bool) {
 	return secs - zone, ticks, true
 }
 
-// parseZone reads Z or ±HH[[:]MM[[:]SS]] and gives the seconds east of Greenwich.
+// parseZone reads Z or ±HH[[:]MM[[:]SS]] and returns the seconds east of Greenwich.
 func parseZone(s string) (int64, bool) {
 	if s == "Z" || s == "z" {
 		return 0, true
@@ -122,7 +124,7 @@ func parseZone(s string) (int64, bool) {
 	return secs, ok
 }
 
-// parseHMS reads two-digit hours, minutes and seconds, of which the later ones may be missing.
+// parseHMS reads two-digit hours, minutes and seconds; the later ones may be missing.
 func parseHMS(parts []string, maxHours int64) (int64, bool) {
 	secs, unit := int64(0), int64(secondsPerHour)
 	for i, p := range parts {
@@ -171,7 +173,7 @@ func daysSinceYearOne(y, m, d int64) int64 {
 	return days + d - 1
 }
 
-// monthOfDay gives year and month of a day counted from 0001-01-01.
+// monthOfDay returns year and month of a day counted from 0001-01-01.
 func monthOfDay(day int64) (y, m int64) {
 	y = floorDiv(day*400, 146097) + 1 // within one of the year
 	for daysSinceYearOne(y, 1, 1) > day {

@@ -13,15 +13,16 @@ func WholeSpace() Interval { return Interval{0, BucketCount} }
 // OneBucket is the interval that holds b alone.
 func OneBucket(b Bucket) Interval { return Interval{uint32(b), uint32(b) + 1} }
 
-// Contains tells whether b lies in the interval.
+// Contains reports whether b lies in the interval.
 func (v Interval) Contains(b Bucket) bool { return v.Lo <= uint32(b) && uint32(b) < v.Hi }
 
-// OneKind tells whether the interval has buckets, and either those alone that keys are hashed to or assigned ones.
+// OneKind reports whether the interval has buckets, and either those alone that keys are hashed to
+// or assigned ones.
 func (v Interval) OneKind() bool {
 	return !v.Empty() && v.Hi <= BucketLimit && (v.Lo >= BucketCount || v.Hi <= BucketCount)
 }
 
-// Empty tells whether the interval holds no bucket.
+// Empty reports whether the interval holds no bucket.
 func (v Interval) Empty() bool { return v.Lo >= v.Hi }
 
 // Len is the number of buckets in the interval.
@@ -32,7 +33,7 @@ func (v Interval) Len() int {
 	return int(v.Hi - v.Lo)
 }
 
-// Intersect gives the buckets that lie in both; it may be empty.
+// Intersect returns the buckets that lie in both; it may be empty.
 func (v Interval) Intersect(w Interval) Interval {
 	return Interval{max(v.Lo, w.Lo), min(v.Hi, w.Hi)}
 }
@@ -45,8 +46,8 @@ func (v Interval) String() string {
 	return fmt.Sprintf("[%d,%d)", v.Lo, v.Hi)
 }
 
-// InitialRanges cuts the space for a new database of n fragments: fragment i gets [floor(i·2^20/n), floor((i+1)·2^20/n)).
-// n must be 1 … BucketCount.
+// InitialRanges cuts the space for a new database of n fragments: fragment i gets [floor(i·2^20/n),
+// floor((i+1)·2^20/n)). n must be 1 … BucketCount.
 func InitialRanges(n int) []Interval {
 	if n < 1 || n > BucketCount {
 		panic(fmt.Sprintf("shardmap: %d fragments", n))

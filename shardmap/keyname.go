@@ -12,9 +12,11 @@ type KeyForm int8
 const (
 	EncodedKeys KeyForm = 0  // the bytes of the encoding
 	ByteKeys    KeyForm = -1 // one column of bytes: the value
-	Int2Keys    KeyForm = 2  // one column of integers: the value, big endian in so many bytes, zero bytes at the end left out
-	Int4Keys    KeyForm = 4
-	Int8Keys    KeyForm = 8
+	// one column of integers: the value, big endian in so many bytes, zero bytes at the end left
+	// out
+	Int2Keys KeyForm = 2
+	Int4Keys KeyForm = 4
+	Int8Keys KeyForm = 8
 )
 
 // Tags of the encoding of keys (V2) that names decode.
@@ -23,8 +25,9 @@ const (
 	keyTagBytes = 0x40
 )
 
-// Name is the name of the range as Vitess writes it: "-40", "40-80". It has the bytes that the user chose where the form has such, else those of the encoding.
-// Negative integers have none, because their bytes do not sort as they do.
+// Name is the name of the range as Vitess writes it: "-40", "40-80". It has the bytes that the user
+// chose where the form has such, else those of the encoding. Negative integers have none, because
+// their bytes do not sort as they do.
 func (k KeyRange) Name(f KeyForm) string {
 	start, ok := f.chosen(k.Start)
 	end, ok2 := f.chosen(k.End)

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// KeyRange is a half-open range of encoded keys, compared as bytes. An empty Start is the lowest key, an empty End lies above all.
+// KeyRange is a half-open range of encoded keys, compared as bytes. An empty Start is the lowest
+// key, an empty End lies above all.
 type KeyRange struct {
 	Start, End []byte
 }
 
-// ParseKeyRange reads the name of a key range as Vitess writes it: start and end in hexadecimal, separated by a hyphen. "-40", "40-80", "c0-", "-".
+// ParseKeyRange reads the name of a key range as Vitess writes it: start and end in hexadecimal,
+// separated by a hyphen. "-40", "40-80", "c0-", "-".
 func ParseKeyRange(name string) (KeyRange, error) {
 	from, to, ok := strings.Cut(name, "-")
 	start, err := hex.DecodeString(from)
@@ -31,15 +33,16 @@ func (k KeyRange) String() string {
 	return hex.EncodeToString(k.Start) + "-" + hex.EncodeToString(k.End)
 }
 
-// Contains tells whether a key lies in the range.
+// Contains reports whether a key lies in the range.
 func (k KeyRange) Contains(key []byte) bool {
 	return bytes.Compare(key, k.Start) >= 0 && (len(k.End) == 0 || bytes.Compare(key, k.End) < 0)
 }
 
-// Before tells whether k ends where l starts.
+// Before reports whether k ends where l starts.
 func (k KeyRange) Before(l KeyRange) bool { return len(k.End) > 0 && bytes.Equal(k.End, l.Start) }
 
-// KeyRange is the interval as a range of keys: a bucket's key is its number in the upper 20 bits of three bytes, zero bytes at the end left out.
+// KeyRange is the interval as a range of keys: a bucket's key is its number in the upper 20 bits of
+// three bytes, zero bytes at the end left out.
 func (v Interval) KeyRange() KeyRange {
 	key := func(b uint32) []byte {
 		b <<= 4

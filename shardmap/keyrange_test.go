@@ -26,7 +26,10 @@ func TestKeyRangeNames(t *testing.T) {
 	if k := WholeSpace().KeyRange(); k.String() != "-" {
 		t.Errorf("the whole space is named %q", k)
 	}
-	for v, want := range map[Interval]string{{0, 349525}: "-555550", {349525, 699050}: "555550-aaaaa0", {699050, BucketCount}: "aaaaa0-", {1, 2}: "000010-000020"} {
+	for v, want := range map[Interval]string{
+		{0, 349525}: "-555550", {349525, 699050}: "555550-aaaaa0", {699050, BucketCount}: "aaaaa0-",
+		{1, 2}: "000010-000020",
+	} {
 		if got := v.KeyRange().String(); got != want {
 			t.Errorf("%v is named %q, want %q", v, got, want)
 		}
@@ -39,8 +42,10 @@ func TestKeyRangeContains(t *testing.T) {
 		key  []byte
 		want bool
 	}{
-		{"-", nil, true}, {"-80", []byte{0x7f, 0xff}, true}, {"-80", []byte{0x80}, false}, {"80-", []byte{0x80}, true}, {"80-", []byte{0xff, 0xff, 1}, true},
-		{"40-80", []byte{0x40}, true}, {"40-80", []byte{0x3f, 0xff}, false}, {"40-80", []byte{0x7f}, true}, {"40-80", []byte{0x80}, false},
+		{"-", nil, true}, {"-80", []byte{0x7f, 0xff}, true}, {"-80", []byte{0x80}, false},
+		{"80-", []byte{0x80}, true}, {"80-", []byte{0xff, 0xff, 1}, true},
+		{"40-80", []byte{0x40}, true}, {"40-80", []byte{0x3f, 0xff}, false}, {"40-80", []byte{0x7f}, true},
+		{"40-80", []byte{0x80}, false},
 	} {
 		k, err := ParseKeyRange(c.name)
 		if err != nil {

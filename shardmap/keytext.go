@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// This file turns typed values of a relational primary key into the text that is hashed for their bucket. The text is not the key's
-// identity: it must be equal for equal values (B3), and frozen, no more. Types whose text is what PostgreSQL prints (text, uuid, date,
-// time, timestamp, timestamptz in UTC) need no function here. Examples of every type are frozen in testdata/keytext.json.
+// This file turns typed values of a relational primary key into the text that is hashed for their
+// bucket. The text is not the key's identity: it must be equal for equal values (B3), and frozen,
+// no more. Types whose text is what PostgreSQL prints (text, uuid, date, time, timestamp,
+// timestamptz in UTC) need no function here. Examples of every type are frozen in
+// testdata/keytext.json.
 
-// BucketOfKey gives the bucket of a relational row from the texts of its key's columns in order. "$" means nothing here.
+// BucketOfKey returns the bucket of a relational row from the texts of its key's columns in order.
+// "$" means nothing here.
 func BucketOfKey(parts ...string) Bucket {
 	return HashBucket(KeyText(parts...))
 }
@@ -26,14 +29,16 @@ func BoolText(v bool) string { return strconv.FormatBool(v) }
 // IntText is the text of an integer of any width.
 func IntText(v int64) string { return strconv.FormatInt(v, 10) }
 
-// Float8Text is the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0. It is not always what PostgreSQL prints: that
-// one takes one digit more where the shortest text lies on the very edge of what rounds to v.
+// Float8Text is the shortest text that reads back as v, in PostgreSQL's notation; -0 is 0. It is
+// not always what PostgreSQL prints: that one takes one digit more where the shortest text lies on
+// the very edge of what rounds to v.
 func Float8Text(v float64) string { return floatText(v, 64, 15) }
 
 // Float4Text is Float8Text for a real.
 func Float4Text(v float32) string { return floatText(float64(v), 32, 6) }
 
-// floatText prints plain decimals for exponents from -4 to below maxPlain and d.ddde±xx outside, as PostgreSQL does.
+// floatText prints plain decimals for exponents from -4 to below maxPlain and d.ddde±xx outside, as
+// PostgreSQL does.
 func floatText(v float64, bits, maxPlain int) string {
 	switch {
 	case math.IsNaN(v):
@@ -53,8 +58,9 @@ func floatText(v float64, bits, maxPlain int) string {
 	return s
 }
 
-// NumericText takes the text that PostgreSQL prints for a numeric (no exponent) and removes what equal numbers may differ in:
-// trailing zeros, a bare point, the sign of zero. NaN and the infinities stay.
+// NumericText takes the text that PostgreSQL prints for a numeric (no exponent) and removes what
+// equal numbers may differ in: trailing zeros, a bare point, the sign of zero. NaN and the
+// infinities stay.
 func NumericText(s string) string {
 	if strings.IndexByte(s, '.') >= 0 {
 		s = strings.TrimRight(s, "0")
@@ -78,7 +84,8 @@ const (
 	microsPerMonth = daysPerMonth * microsPerDay
 )
 
-// IntervalText is the total of an interval in microseconds, with days of 24 hours and months of 30 days, as PostgreSQL compares them.
+// IntervalText is the total of an interval in microseconds, with days of 24 hours and months of 30
+// days, as PostgreSQL compares them.
 func IntervalText(months, days int32, micros int64) string {
 	const safe = math.MaxInt64 / 4
 	const safeMonths = safe / microsPerMonth
@@ -91,13 +98,15 @@ func IntervalText(months, days int32, micros int64) string {
 	return sum.Add(sum, big.NewInt(micros)).String()
 }
 
-// TimetzText is the text of a time with time zone. Values at the same instant in different zones are different to PostgreSQL, yet only
-// the bucket hangs on this text, so the instant alone is enough: microseconds since midnight UTC.
+// TimetzText is the text of a time with time zone. Values at the same instant in different zones
+// are different to PostgreSQL, yet only the bucket hangs on this text, so the instant alone is
+// enough: microseconds since midnight UTC.
 func TimetzText(micros int64, zoneSecondsWest int32) string {
 	return IntText(micros + int64(zoneSecondsWest)*1_000_000)
 }
 
-// ArrayText joins the texts of an array's elements, nil for NULL, in storage order. Bounds and dimensions are left out (B3 allows it).
+// ArrayText joins the texts of an array's elements, nil for NULL, in storage order. Bounds and
+// dimensions are left out (B3 allows it).
 func ArrayText(elements []*string) string {
 	return "{" + joinNullable(elements, "NULL") + "}"
 }
@@ -133,8 +142,9 @@ func RangeText(empty bool, lower, upper *string, lowerInc, upperInc bool) string
 	return open + joinNullable([]*string{lower, upper}, "") + closing
 }
 
-// JSONText takes a jsonb value's canonical text (PostgreSQL's output: keys sorted, one blank after ":" and ",") and writes its numbers
-// as NumericText does, because 1.0 and 1.00 are equal in jsonb. Strings stay untouched.
+// JSONText takes a jsonb value's canonical text (PostgreSQL's output: keys sorted, one blank after
+// ":" and ",") and writes its numbers as NumericText does, because 1.0 and 1.00 are equal in jsonb.
+// Strings stay untouched.
 func JSONText(s string) string {
 	if strings.IndexByte(s, '.') < 0 {
 		return s
@@ -159,7 +169,7 @@ func JSONText(s string) string {
 	return b.String()
 }
 
-// jsonStringEnd gives the index after the string literal that begins at i.
+// jsonStringEnd returns the index after the string literal that begins at i.
 func jsonStringEnd(s string, i int) int {
 	for j := i + 1; j < len(s); j++ {
 		switch s[j] {

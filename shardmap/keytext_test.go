@@ -21,7 +21,7 @@ type keyVector struct {
 	Bucket Bucket `json:"bucket"`
 }
 
-// keyTextOf builds the Go value of a vector and gives its text.
+// keyTextOf builds the Go value of a vector and returns its text.
 func keyTextOf(t *testing.T, typ, value string) string {
 	t.Helper()
 	must := func(err error) {
@@ -86,7 +86,9 @@ func structuredKeyText(t *testing.T, typ, value string) string {
 	case "row (columns)":
 		return RowText(parts)
 	case "range (bounds|lower|upper)":
-		return RangeText(*parts[0] == "empty", parts[1], parts[2], (*parts[0])[0] == '[', strings.HasSuffix(*parts[0], "]"))
+		return RangeText(
+			*parts[0] == "empty", parts[1], parts[2], (*parts[0])[0] == '[', strings.HasSuffix(*parts[0], "]"),
+		)
 	case "composite key (columns)":
 		var texts []string
 		for _, p := range parts {

@@ -8,11 +8,12 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// LabelRule says on which nodes replicas may be, by the labels of the nodes: all its conditions must hold. The empty one allows every node. It is
-// immutable.
+// LabelRule says on which nodes replicas may be, by the labels of the nodes: all its conditions
+// must hold. The empty one allows every node. It is immutable.
 type LabelRule []LabelCondition
 
-// LabelCondition wants a label of a node to have one of some values, or, with Not, none of them. A node without the label has no value.
+// LabelCondition wants a label of a node to have one of some values, or, with Not, none of them. A
+// node without the label has no value.
 type LabelCondition struct {
 	Label  string
 	Not    bool
@@ -22,8 +23,9 @@ type LabelCondition struct {
 // maxLabelRule bounds the text of a rule.
 const maxLabelRule = 1000
 
-// ParseLabelRule reads 'region=eu|us, disk!=hdd': conditions separated by commas, values by bars. Blank text is the empty rule. Two conditions that ask
-// one label for values of which none is the same are refused, since no node would do.
+// ParseLabelRule reads 'region=eu|us, disk!=hdd': conditions separated by commas, values by bars.
+// Blank text is the empty rule. Two conditions that require values of one label and have no value
+// in common are refused, because no node could satisfy them.
 func ParseLabelRule(text string) (LabelRule, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -85,14 +87,16 @@ func (c LabelCondition) compare(o LabelCondition) int {
 	return cmp.Or(cmp.Compare(c.Label, o.Label), cmp.Compare(not(c), not(o)), slices.Compare(c.Values, o.Values))
 }
 
-// impossible names a label of which the rule wants what no node has.
+// impossible returns a label for which the rule requires what no node can have.
 func (r LabelRule) impossible() (label string, ok bool) {
 	for _, c := range r {
 		if c.Not {
 			continue
 		}
 		may := slices.ContainsFunc(c.Values, func(v string) bool {
-			return !slices.ContainsFunc(r, func(o LabelCondition) bool { return o.Label == c.Label && !o.allows(v, true) })
+			return !slices.ContainsFunc(r, func(o LabelCondition) bool {
+				return o.Label == c.Label && !o.allows(v, true)
+			})
 		})
 		if !may {
 			return c.Label, true
@@ -105,7 +109,7 @@ func (c LabelCondition) allows(value string, has bool) bool {
 	return (has && slices.Contains(c.Values, value)) != c.Not
 }
 
-// Allows tells whether a node with some labels may have replicas.
+// Allows reports whether a node with some labels may have replicas.
 func (r LabelRule) Allows(labels map[string]string) bool {
 	for _, c := range r {
 		if v, has := labels[c.Label]; !c.allows(v, has) {
@@ -115,7 +119,7 @@ func (r LabelRule) Allows(labels map[string]string) bool {
 	return true
 }
 
-// And gives the rule that wants what both want.
+// And returns the rule that wants what both want.
 func (r LabelRule) And(o LabelRule) LabelRule {
 	switch {
 	case len(r) == 0:

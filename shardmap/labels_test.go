@@ -38,7 +38,10 @@ func TestParseLabelRule(t *testing.T) {
 			t.Errorf("%q read again: %q, %v", r, again, err)
 		}
 	}
-	for _, text := range []string{"region", "=eu", "region=", "region=eu,", "region=eu|", "a=b=c", "a==b", "a!!=b", "a=1,a=2", "a=1,a!=1", "a=1|2,a!=1|2", "a|b=1"} {
+	for _, text := range []string{
+		"region", "=eu", "region=", "region=eu,", "region=eu|", "a=b=c", "a==b", "a!!=b", "a=1,a=2", "a=1,a!=1",
+		"a=1|2,a!=1|2", "a|b=1",
+	} {
 		if r, err := ParseLabelRule(text); !pgerr.Is(err, pgerr.InvalidParameterValue) {
 			t.Errorf("%q: %q, %v", text, r, err)
 		}
@@ -46,7 +49,9 @@ func TestParseLabelRule(t *testing.T) {
 }
 
 func TestLabelRuleAllows(t *testing.T) {
-	eu, us, none := map[string]string{"region": "eu", "disk": "ssd"}, map[string]string{"region": "us"}, map[string]string(nil)
+	eu, us, none := map[string]string{
+		"region": "eu", "disk": "ssd",
+	}, map[string]string{"region": "us"}, map[string]string(nil)
 	for _, c := range []struct {
 		rule         string
 		eu, us, none bool
@@ -64,7 +69,9 @@ func TestLabelRuleAllows(t *testing.T) {
 			t.Errorf("%q: %t %t %t", c.rule, r.Allows(eu), r.Allows(us), r.Allows(none))
 		}
 	}
-	if _, err := ParseLabelRule("a=" + strings.Repeat("1|", 1000) + "x" + strings.Repeat("y", 1000)); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+	if _, err := ParseLabelRule(
+		"a=" + strings.Repeat("1|", 1000) + "x" + strings.Repeat("y", 1000),
+	); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
 		t.Errorf("long: %v", err)
 	}
 	both := rule(t, "region=eu").And(rule(t, "disk=ssd, region=eu|us"))
@@ -128,11 +135,14 @@ func (s ReplicaSet) done() ReplicaSet {
 	return s
 }
 
-// TestPlacementKeepsToLabels: many fragments with rules of many kinds converge, evenly within their zones, and no replica is ever given to a node that the
-// rule does not allow, while rules change and nodes die.
+// TestPlacementKeepsToLabels: many fragments with rules of many kinds converge, evenly within their
+// zones, and no replica is ever given to a node that the rule does not allow, while rules change
+// and nodes die.
 func TestPlacementKeepsToLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
-	rules := []LabelRule{nil, rule(t, "region=eu"), rule(t, "region=us"), rule(t, "region!=us"), rule(t, "region=eu|asia")}
+	rules := []LabelRule{
+		nil, rule(t, "region=eu"), rule(t, "region=us"), rule(t, "region!=us"), rule(t, "region=eu|asia"),
+	}
 	sites := labelledSites(30)
 	var sets []ReplicaSet
 	for f := range 200 {
@@ -157,7 +167,10 @@ func TestPlacementKeepsToLabels(t *testing.T) {
 			}
 			for _, n := range s.Nodes {
 				if sites[n-1].Dead || !s.Labels.Allows(sites[n-1].Labels) {
-					t.Fatalf("a replica of fragment %d, for %q, is on node %d with %v", s.Fragment, s.Labels, n, sites[n-1].Labels)
+					t.Fatalf(
+						"a replica of fragment %d, for %q, is on node %d with %v", s.Fragment, s.Labels, n,
+						sites[n-1].Labels,
+					)
 				}
 				region := sites[n-1].Labels["region"]
 				if counts[region] == nil {

@@ -14,7 +14,7 @@ type lowerRange struct {
 	delta  rune
 }
 
-// lowerRune gives the frozen simple lower-case mapping of r (B1).
+// lowerRune returns the frozen simple lower-case mapping of r (B1).
 func lowerRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -32,7 +32,8 @@ func lowerRune(r rune) rune {
 	return r
 }
 
-// isLowerASCII tells whether folding leaves s as it is because s is ASCII without capitals; most ids are.
+// isLowerASCII reports whether folding leaves s as it is because s is ASCII without capitals; most
+// ids are.
 func isLowerASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || ('A' <= c && c <= 'Z') {

@@ -23,23 +23,27 @@ type Share struct {
 	Buckets  BucketSet
 }
 
-// NoFragment is the owner of assigned buckets that a map does not have. A map that is as new as the definition that names a bucket has it.
+// NoFragment is the owner of assigned buckets that a map does not have. A map that is as new as the
+// definition that names a bucket has it.
 const NoFragment FragmentID = 0
 
-// Taken is the owner of assigned buckets that were given out and taken back: other segments have taken their place, or the table is gone. Definitions as new as
-// the map do not name them.
+// Taken is the owner of assigned buckets that were given out and taken back: other segments have
+// taken their place, or the table is gone. Definitions as new as the map do not name them.
 const Taken FragmentID = math.MaxUint32
 
-// Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space (B2), may have assigned buckets besides, and is
-// immutable.
+// Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space
+// (B2), may have assigned buckets besides, and is immutable.
 type Map struct {
-	epoch  uint64
-	ranges []Range // sorted; below BucketCount each begins where the one before ends; neighbours may belong to the same fragment
-	top    uint32  // the first bucket that was never given out; 0 is BucketCount
+	epoch uint64
+	// sorted; below BucketCount each begins where the one before ends; neighbours may belong to the
+	// same fragment
+	ranges []Range
+	top    uint32 // the first bucket that was never given out; 0 is BucketCount
 }
 
-// NewMap makes a map of ranges in any order; they must cover the space exactly once, else it returns an error that names the first
-// gap or overlap. Neighbouring ranges of one fragment stay apart: they are units an operator made.
+// NewMap makes a map of ranges in any order; they must cover the space exactly once, else it
+// returns an error that names the first gap or overlap. Neighbouring ranges of one fragment stay
+// apart: they are units an operator made.
 func NewMap(epoch uint64, ranges []Range) (*Map, error) {
 	rs := slices.Clone(ranges)
 	slices.SortFunc(rs, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
@@ -61,7 +65,8 @@ func NewMap(epoch uint64, ranges []Range) (*Map, error) {
 	return &Map{epoch: epoch, ranges: rs}, nil
 }
 
-// NewInitialMap makes the first map of a database, epoch 1, giving fragments[i] the i-th of the InitialRanges.
+// NewInitialMap makes the first map of a database, epoch 1, giving fragments[i] the i-th of the
+// InitialRanges.
 func NewInitialMap(fragments []FragmentID) *Map {
 	m := &Map{epoch: 1}
 	for i, v := range InitialRanges(len(fragments)) {
@@ -73,11 +78,11 @@ func NewInitialMap(fragments []FragmentID) *Map {
 // Epoch is the map's version; a later map of the same database has a larger one.
 func (m *Map) Epoch() uint64 { return m.epoch }
 
-// Ranges gives the map's ranges in order; the caller must not change them.
+// Ranges returns the map's ranges in order; the caller must not change them.
 func (m *Map) Ranges() []Range { return m.ranges }
 
-// Lookup gives the fragment that owns b, in time logarithmic in the number of ranges; NoFragment for an assigned one that was not given out by this map, Taken for
-// one that was taken back.
+// Lookup returns the fragment that owns b, in time logarithmic in the number of ranges; NoFragment
+// for an assigned one that was not given out by this map, Taken for one that was taken back.
 func (m *Map) Lookup(b Bucket) FragmentID {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > uint32(b) })
 	if i == len(m.ranges) || m.ranges[i].Lo > uint32(b) {
@@ -89,7 +94,7 @@ func (m *Map) Lookup(b Bucket) FragmentID {
 	return m.ranges[i].Fragment
 }
 
-// Fragments gives the fragments that own a bucket, each once, in the order of their first bucket.
+// Fragments returns the fragments that own a bucket, each once, in the order of their first bucket.
 func (m *Map) Fragments() []FragmentID {
 	var out []FragmentID
 	seen := map[FragmentID]bool{}
@@ -102,7 +107,7 @@ func (m *Map) Fragments() []FragmentID {
 	return out
 }
 
-// Owned gives the buckets that a fragment owns.
+// Owned returns the buckets that a fragment owns.
 func (m *Map) Owned(f FragmentID) BucketSet {
 	var ivs []Interval
 	for _, r := range m.ranges {
@@ -113,8 +118,9 @@ func (m *Map) Owned(f FragmentID) BucketSet {
 	return NewBucketSet(ivs...)
 }
 
-// Split divides a set of buckets among the fragments that own them, in the order of each fragment's first bucket in the set. Assigned buckets that the
-// map does not have are the share of NoFragment and Taken, as Lookup says.
+// Split divides a set of buckets among the fragments that own them, in the order of each fragment's
+// first bucket in the set. Assigned buckets that the map does not have are the share of NoFragment
+// and Taken, as Lookup says.
 func (m *Map) Split(set BucketSet) []Share {
 	var order []FragmentID
 	parts := map[FragmentID][]Interval{}
@@ -148,8 +154,8 @@ func (m *Map) Split(set BucketSet) []Share {
 	return out
 }
 
-// Reassign gives the map of the next epoch, in which fragment owns v and all else is as before. Neighbours that end up with one owner
-// are joined where v touches them.
+// Reassign returns the map of the next epoch, in which fragment owns v and all else is as before.
+// Neighbours that end up with one owner are joined where v touches them.
 func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
 	switch {
 	case v.Empty() || !m.Has(v):
@@ -167,7 +173,8 @@ func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
 	}
 	moved := Range{v, fragment}
 	rs = slices.DeleteFunc(rs, func(r Range) bool {
-		touches := r.Fragment == fragment && (r.Hi == v.Lo || r.Lo == v.Hi) && (r.Lo < BucketCount) == (v.Lo < BucketCount)
+		touches := r.Fragment == fragment && (r.Hi == v.Lo || r.Lo == v.Hi) &&
+			(r.Lo < BucketCount) == (v.Lo < BucketCount)
 		if touches {
 			moved.Lo, moved.Hi = min(moved.Lo, r.Lo), max(moved.Hi, r.Hi)
 		}
@@ -176,7 +183,8 @@ func (m *Map) Reassign(v Interval, fragment FragmentID) (*Map, error) {
 	return NewAssignedMap(m.epoch+1, append(rs, moved), m.top)
 }
 
-// Cut gives the map of the next epoch, in which the range that holds bucket at is two, the second of which begins with it.
+// Cut returns the map of the next epoch, in which the range that holds bucket at is two; the second
+// begins with it.
 func (m *Map) Cut(at uint32) (*Map, error) {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
 	switch {
@@ -190,10 +198,12 @@ func (m *Map) Cut(at uint32) (*Map, error) {
 	return NewAssignedMap(m.epoch+1, rs, m.top)
 }
 
-// Join gives the map of the next epoch, in which the two ranges of one fragment that meet at bucket at are one.
+// Join returns the map of the next epoch, in which the two ranges of one fragment that meet at
+// bucket at are one.
 func (m *Map) Join(at uint32) (*Map, error) {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Hi > at })
-	if i == 0 || i == len(m.ranges) || at >= BucketCount || m.ranges[i].Lo != at || m.ranges[i-1].Fragment != m.ranges[i].Fragment {
+	if i == 0 || i == len(m.ranges) || at >= BucketCount || m.ranges[i].Lo != at ||
+		m.ranges[i-1].Fragment != m.ranges[i].Fragment {
 		return nil, fmt.Errorf("bucket map: no two ranges of one fragment meet at bucket %d", at)
 	}
 	rs := slices.Clone(m.ranges)

@@ -27,7 +27,10 @@ func TestInitialRanges(t *testing.T) {
 
 func TestMapBook(t *testing.T) {
 	m := NewInitialMap([]FragmentID{10, 11, 12})
-	for id, want := range map[string]FragmentID{"orders/1-A": 10, "customers/6-A": 10, "customers/1-A": 12, "edge/376655": 12, "edge/596753": 11, "edge/1174741": 10, "edge/2844744": 11} {
+	for id, want := range map[string]FragmentID{
+		"orders/1-A": 10, "customers/6-A": 10, "customers/1-A": 12, "edge/376655": 12, "edge/596753": 11,
+		"edge/1174741": 10, "edge/2844744": 11,
+	} {
 		b, err := BucketOf(id)
 		if err != nil || m.Lookup(b) != want {
 			t.Errorf("%s (%d): fragment %d, %v; want %d", id, b, m.Lookup(b), err, want)
@@ -91,7 +94,8 @@ func TestMapSplit(t *testing.T) {
 func TestMapReassign(t *testing.T) {
 	m := NewInitialMap([]FragmentID{10, 11, 12})
 	edge, err := m.Reassign(Interval{349000, 349525}, 11)
-	if err != nil || edge.Epoch() != 2 || len(edge.Ranges()) != 3 || edge.Ranges()[1].Interval != (Interval{349000, 699050}) {
+	if err != nil || edge.Epoch() != 2 || len(edge.Ranges()) != 3 ||
+		edge.Ranges()[1].Interval != (Interval{349000, 699050}) {
 		t.Fatalf("%v, %v", edge, err)
 	}
 	middle, err := edge.Reassign(Interval{500000, 500001}, 10)
@@ -132,7 +136,8 @@ func TestBucketSetAlgebra(t *testing.T) {
 		union, both, not, n := s.Union(u), s.Intersect(u), s.Complement(), 0
 		for i := range span {
 			k := Bucket(i)
-			if s.Contains(k) != a[i] || union.Contains(k) != (a[i] || b[i]) || both.Contains(k) != (a[i] && b[i]) || not.Contains(k) == a[i] {
+			if s.Contains(k) != a[i] || union.Contains(k) != (a[i] || b[i]) || both.Contains(k) != (a[i] && b[i]) ||
+				not.Contains(k) == a[i] {
 				t.Fatalf("bucket %d: %v and %v: ∪ %v ∩ %v ¬ %v", i, s, u, union, both, not)
 			}
 			if a[i] {
@@ -162,7 +167,8 @@ func BenchmarkLookup(b *testing.B) {
 func TestMapCutJoin(t *testing.T) {
 	m := NewInitialMap([]FragmentID{10, 11})
 	cut, err := m.Cut(5)
-	if err != nil || cut.Epoch() != 2 || len(cut.Ranges()) != 3 || cut.Ranges()[1].Interval != (Interval{5, BucketCount / 2}) || cut.Lookup(5) != 10 {
+	if err != nil || cut.Epoch() != 2 || len(cut.Ranges()) != 3 ||
+		cut.Ranges()[1].Interval != (Interval{5, BucketCount / 2}) || cut.Lookup(5) != 10 {
 		t.Fatalf("%v, %v", cut, err)
 	}
 	for _, at := range []uint32{0, 5, BucketCount / 2, BucketCount} {

@@ -7,9 +7,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// CompleteID gives a new document the id that its client left to the server: an id that is omitted ("") becomes table/number-block, one
-// that ends in "/" gets number-block appended, and so does the part before a "$" at the end (orders/$ → orders/17-A$, which Place then
-// settles). completed is false, and id comes back as it is, if nothing was left to the server. number must be unique in the block.
+// CompleteID completes the id of a new document if its client left that to the server: an id that
+// is omitted ("") becomes table/number-block, one that ends in "/" gets number-block appended, and
+// so does the part before a "$" at the end (orders/$ → orders/17-A$, which Place then settles).
+// completed is false, and id comes back as it is, if nothing was left to the server. number must be
+// unique in the block.
 func CompleteID(table, id string, number uint64, block string) (full string, completed bool) {
 	base, placement := strings.CutSuffix(id, "$")
 	switch {
@@ -25,9 +27,9 @@ func CompleteID(table, id string, number uint64, block string) (full string, com
 	return full, true
 }
 
-// AnchorNewID gives a new document the anchor that WITH (anchor_by = field) asks for: "$" and the field's value. An id that has an anchor
-// already, or asks for placement, keeps what it has. Error: 22023 for a value that is missing, empty, an array or an object, or that makes
-// no id.
+// AnchorNewID returns a new document the anchor that WITH (anchor_by = field) asks for: "$" and the
+// field's value. An id that has an anchor already, or asks for placement, keeps what it has. Error:
+// 22023 for a value that is missing, empty, an array or an object, or that makes no id.
 func AnchorNewID(rules Prefixes, id, field string, v Value) (string, error) {
 	p, err := rules.ParseID(id)
 	if err != nil || p.Kind != WholeID {

@@ -10,8 +10,9 @@ import (
 // maxLabel bounds a label's name, and its value.
 const maxLabel = 128
 
-// ParseLabels reads the labels of a node as they stand on a command line: zone=a,disk=ssd. What a rule of labels could not name is refused, and so is what
-// would be lost without a word: a label that is given twice. Blank text is no labels.
+// ParseLabels reads the labels of a node as they stand on a command line: zone=a,disk=ssd. What a
+// rule of labels could not name is refused, and so is what would be lost without a word: a label
+// that is given twice. Blank text is no labels.
 func ParseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
 	if text == "" {

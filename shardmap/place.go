@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Place settles the id of a document that is inserted. An id that ends in "$" is rewritten: orders/1-A$ to orders/1-A$@982173, the
-// bucket being the content's block plus the own bucket of the id without "$", folded into the block. Any other id stays. The caller
-// validates the result with Check. p may be nil: then an id that asks for placement is 22023.
+// Place settles the id of a document that is inserted. An id that ends in "$" is rewritten:
+// orders/1-A$ to orders/1-A$@982173, the bucket being the content's block plus the own bucket of
+// the id without "$", folded into the block. Any other id stays. The caller validates the result
+// with Check. p may be nil: then an id that asks for placement is 22023.
 func (p *Policy) Place(rules Prefixes, table, id string, values []Value) (ID, error) {
 	parsed, err := rules.ParseID(id)
 	if err != nil || parsed.Kind != PlacementID {
@@ -27,9 +28,9 @@ func (p *Policy) Place(rules Prefixes, table, id string, values []Value) (ID, er
 	}, nil
 }
 
-// Check validates a row that is about to be stored under id with these values: its bucket must lie in the block of its content. It is
-// 23514 otherwise, and 22023 for an id that ends in "$", which only an insert may have and Place has rewritten. A nil or mutable policy
-// checks the id alone.
+// Check validates a row that is about to be stored under id with these values: its bucket must lie
+// in the block of its content. It is 23514 otherwise, and 22023 for an id that ends in "$", which
+// only an insert may have and Place has rewritten. A nil or mutable policy checks the id alone.
 func (p *Policy) Check(rules Prefixes, table string, id ID, values []Value) error {
 	if id.Kind == PlacementID {
 		e := noPlacement(id.Text)
@@ -68,13 +69,15 @@ func (p *Policy) misplaced(rules Prefixes, table string, id ID, values []Value, 
 		}
 	}
 	e := violation(table).WithDetail("Field%s %s with value%s %s %s in %s, but id %s lies in bucket %d. Legal ids: %s.",
-		plural, strings.Join(names, ", "), plural, strings.Join(texts, ", "), verb, allowed, quoteID(id.Text), id.Bucket,
+		plural, strings.Join(names, ", "), plural, strings.Join(texts, ", "), verb, allowed, quoteID(id.Text),
+		id.Bucket,
 		strings.Join(p.legalIDs(rules, id, values, content, block), ", "))
-	return e.WithHint("Insert the document as %s and the server chooses the bucket; a document that is there already must be deleted and inserted anew.",
+	return e.WithHint("Insert the document as %s and the server chooses the bucket; a document that is there already must be deleted and inserted again.",
 		quoteID(id.Base+"$"))
 }
 
-// legalIDs lists, quoted, ids of the same base that the policy accepts: anchored to the value where that hits the block, and explicit.
+// legalIDs lists, quoted, ids of the same base that the policy accepts: anchored to the value where
+// that hits the block, and explicit.
 func (p *Policy) legalIDs(rules Prefixes, id ID, values []Value, content Bucket, block Interval) []string {
 	var out []string
 	if len(values) == 1 {

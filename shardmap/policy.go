@@ -14,7 +14,8 @@ const ConstraintName = "sharding"
 // MaxRange is the largest Range of a policy: one block that is the whole space.
 const MaxRange = BucketCount
 
-// Policy says how the content of a collection's documents chooses their buckets. Make it with NewPolicy or by parsing; it is immutable.
+// Policy says how the content of a collection's documents chooses their buckets. Make it with
+// NewPolicy or by parsing; it is immutable.
 type Policy struct {
 	Fields  []Field
 	Range   uint32 // buckets in a block, 1 … MaxRange
@@ -47,10 +48,10 @@ func policyError(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, format, args...)
 }
 
-// IsID tells whether the policy is id(): every document lies where its own id says.
+// IsID reports whether the policy is id(): every document lies where its own id says.
 func (p *Policy) IsID() bool { return p.Fields[0].Func == IDFunc }
 
-// Equal tells whether both policies say the same.
+// Equal reports whether both policies say the same.
 func (p *Policy) Equal(q *Policy) bool {
 	return p.sameFields(q) && p.Range == q.Range && p.Mutable == q.Mutable
 }
@@ -70,9 +71,10 @@ func (p *Policy) Definition() string {
 	return b.String()
 }
 
-// KeepsValidated tells whether a policy that is validated stays so when it is changed from p to q (B5): the fields must be the same
-// and neither side mutable, and q's range a multiple of p's. A change to id() is true of every document. Every other change needs a scan,
-// unless the collection is empty.
+// KeepsValidated reports whether a policy that is validated stays so when it is changed from p to q
+// (B5): the fields must be the same and neither side mutable, and q's range a multiple of p's. A
+// change to id() is true of every document. Every other change needs a scan, unless the collection
+// is empty.
 func (p *Policy) KeepsValidated(q *Policy) bool {
 	switch {
 	case q.Mutable:

@@ -23,14 +23,21 @@ func TestPolicyForms(t *testing.T) {
 		by      string
 		def     string
 	}{
-		{Options{By: "Customer"}, `{"Fields":["Customer"],"Range":1,"Mutable":false}`, "Customer", "SHARDING BY (Customer)"},
-		{Options{"Customer", "1000", "true"}, `{"Fields":["Customer"],"Range":1000,"Mutable":true}`, "Customer", "SHARDING BY (Customer) RANGE 1000 MUTABLE"},
-		{Options{By: ` Address.State , "a.b".c,NUMERIC( Total )`}, `{"Fields":["Address.State","\"a.b\".c","numeric(Total)"],"Range":1,"Mutable":false}`, `Address.State, "a.b".c, numeric(Total)`, `SHARDING BY (Address.State, "a.b".c, numeric(Total))`},
-		{Options{By: `"say ""hi"""`, Mutable: "off"}, `{"Fields":["\"say \"\"hi\"\"\""],"Range":1,"Mutable":false}`, `"say ""hi"""`, `SHARDING BY ("say ""hi""")`},
+		{Options{By: "Customer"}, `{"Fields":["Customer"],"Range":1,"Mutable":false}`, "Customer",
+			"SHARDING BY (Customer)"},
+		{Options{"Customer", "1000", "true"}, `{"Fields":["Customer"],"Range":1000,"Mutable":true}`, "Customer",
+			"SHARDING BY (Customer) RANGE 1000 MUTABLE"},
+		{Options{By: ` Address.State , "a.b".c,NUMERIC( Total )`},
+			`{"Fields":["Address.State","\"a.b\".c","numeric(Total)"],"Range":1,"Mutable":false}`,
+			`Address.State, "a.b".c, numeric(Total)`, `SHARDING BY (Address.State, "a.b".c, numeric(Total))`},
+		{Options{By: `"say ""hi"""`, Mutable: "off"}, `{"Fields":["\"say \"\"hi\"\"\""],"Range":1,"Mutable":false}`,
+			`"say ""hi"""`, `SHARDING BY ("say ""hi""")`},
 		{Options{By: `"range"`}, `{"Fields":["range"],"Range":1,"Mutable":false}`, `"range"`, `SHARDING BY ("range")`},
-		{Options{By: `"numeric(x)", ""`}, `{"Fields":["\"numeric(x)\"","\"\""],"Range":1,"Mutable":false}`, `"numeric(x)", ""`, `SHARDING BY ("numeric(x)", "")`},
+		{Options{By: `"numeric(x)", ""`}, `{"Fields":["\"numeric(x)\"","\"\""],"Range":1,"Mutable":false}`,
+			`"numeric(x)", ""`, `SHARDING BY ("numeric(x)", "")`},
 		{Options{By: "id()"}, `{"Fields":["id()"],"Range":1,"Mutable":false}`, "id()", "SHARDING BY (id())"},
-		{Options{By: "numeric", Range: "1048576"}, `{"Fields":["numeric"],"Range":1048576,"Mutable":false}`, "numeric", "SHARDING BY (numeric) RANGE 1048576"},
+		{Options{By: "numeric", Range: "1048576"}, `{"Fields":["numeric"],"Range":1048576,"Mutable":false}`,
+			"numeric", "SHARDING BY (numeric) RANGE 1048576"},
 	}
 	for _, tt := range tests {
 		p, err := ParseOptions(tt.options)
@@ -151,7 +158,9 @@ func TestKeepsValidatedWidens(t *testing.T) {
 }
 
 func FuzzPolicyOptions(f *testing.F) {
-	for _, s := range []string{"Customer", `Address.State, "a.b".c, numeric(Total)`, "id()", `"range"`, `"", "x"`, "a,", `"`, "day( d )"} {
+	for _, s := range []string{
+		"Customer", `Address.State, "a.b".c, numeric(Total)`, "id()", `"range"`, `"", "x"`, "a,", `"`, "day( d )",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, by string) {
@@ -172,7 +181,10 @@ func FuzzPolicyOptions(f *testing.F) {
 }
 
 func FuzzPolicyJSON(f *testing.F) {
-	for _, s := range []string{`{"Fields":["Customer"],"Range":1000,"Mutable":false}`, `{"Fields":["\"a.b\".c"]}`, `{}`, `[`, `{"Fields":null}`} {
+	for _, s := range []string{
+		`{"Fields":["Customer"],"Range":1000,"Mutable":false}`, `{"Fields":["\"a.b\".c"]}`, `{}`, `[`,
+		`{"Fields":null}`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

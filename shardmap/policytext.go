@@ -27,8 +27,9 @@ type policyJSON struct {
 	Mutable *bool    `json:"Mutable"`
 }
 
-// ParsePolicyJSON reads {"Fields":["Customer"],"Range":1000,"Mutable":false}; Range defaults to 1 and Mutable to false, other keys are
-// refused. Errors are 22023, or 22P02 for text that is no JSON.
+// ParsePolicyJSON reads {"Fields":["Customer"],"Range":1000,"Mutable":false}; Range defaults to 1
+// and Mutable to false, other keys are refused. Errors are 22023, or 22P02 for text that is no
+// JSON.
 func ParsePolicyJSON(text string) (*Policy, error) {
 	if len(text) > maxPolicyText {
 		return nil, policyError("a sharding policy is at most %d bytes long", maxPolicyText)
@@ -103,7 +104,8 @@ func (p *Policy) JSON() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Options is the storage-parameter form of a policy: the texts of shard_by, shard_range and shard_mutable.
+// Options is the storage-parameter form of a policy: the texts of shard_by, shard_range and
+// shard_mutable.
 type Options struct {
 	By      string
 	Range   string // empty where not given
@@ -142,7 +144,8 @@ func ParseOptions(o Options) (*Policy, error) {
 	return NewPolicy(fields, rng, mutable)
 }
 
-// parseBool reads a boolean storage parameter as PostgreSQL does: prefixes of true, false, yes, no; on, off, 1, 0.
+// parseBool reads a boolean storage parameter as PostgreSQL does: prefixes of true, false, yes, no;
+// on, off, 1, 0.
 func parseBool(s string) (bool, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
 	switch {
@@ -169,7 +172,9 @@ func (p *Policy) ByString() string {
 
 // Options prints the canonical storage-parameter form; all three are given.
 func (p *Policy) Options() Options {
-	return Options{By: p.ByString(), Range: strconv.FormatUint(uint64(p.Range), 10), Mutable: strconv.FormatBool(p.Mutable)}
+	return Options{
+		By: p.ByString(), Range: strconv.FormatUint(uint64(p.Range), 10), Mutable: strconv.FormatBool(p.Mutable),
+	}
 }
 
 // OptionsConflict is the error for shard_range or shard_mutable on a collection without shard_by.

@@ -9,9 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Rules for prefixes. A text that begins with the prefix of a rule is hashed to the assigned buckets of that rule, the longest prefix counts, and a text that begins
-// with none is hashed as ever (B1). What is matched is the text that is hashed, folded as it is for that: the anchor of an id that has one, the whole of one that
-// has none, the value of a policy's field, the key of a row. So what shares an anchor or a value shares a bucket, under any rules (B7).
+// Rules for prefixes. A text that begins with the prefix of a rule is hashed to the assigned
+// buckets of that rule, the longest prefix counts, and a text that begins with none is hashed as
+// ever (B1). What is matched is the text that is hashed, folded as it is for that: the anchor of an
+// id that has one, the whole of one that has none, the value of a policy's field, the key of a row.
+// So what shares an anchor or a value shares a bucket, under any rules (B7).
 
 // Bounds of rules.
 const (
@@ -20,19 +22,24 @@ const (
 	MaxPrefixBuckets = 1 << 16 // of a rule
 )
 
-// Prefix is a rule: texts that begin with Text, which is folded, are hashed to the buckets of the interval.
+// Prefix is a rule: texts that begin with Text, which is folded, are hashed to the buckets of the
+// interval.
 type Prefix struct {
 	Text string
 	Interval
 }
 
-// Prefixes are rules, sorted by their prefixes, each once. They are never changed in place; nil is no rule.
+// Prefixes are rules, sorted by their prefixes, each once. They are never changed in place; nil is
+// no rule.
 type Prefixes []Prefix
 
-// FoldPrefix checks a prefix and gives the form in which rules have it. It ends in "/", "-" or ":", so that it ends where a part of an id does, and has no "$".
+// FoldPrefix checks a prefix and returns the form in which rules have it. It ends in "/", "-" or
+// ":", so that it ends where a part of an id does, and has no "$".
 func FoldPrefix(text string) (string, error) {
 	refuse := func(detail, hint string) (string, error) {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "%s is no prefix for a rule", quoteID(text)).WithDetail("%s", detail).WithHint("%s", hint)
+		return "", pgerr.New(
+			pgerr.InvalidParameterValue, "%s is no prefix for a rule", quoteID(text),
+		).WithDetail("%s", detail).WithHint("%s", hint)
 	}
 	if err := checkText(text); err != nil {
 		return "", err
@@ -41,9 +48,14 @@ func FoldPrefix(text string) (string, error) {
 	case text == "" || !strings.ContainsAny(text[len(text)-1:], "/-:"):
 		return refuse(`It does not end in "/", "-" or ":".`, `End it where a part of an id ends, as in "eu/".`)
 	case strings.Contains(text, "$"):
-		return refuse(`What is matched is the text behind the last "$" of an id, which has none.`, `Leave out the "$" and what is before it.`)
+		return refuse(
+			`What is matched is the text behind the last "$" of an id, which has none.`,
+			`Leave out the "$" and what is before it.`,
+		)
 	case len(text) > MaxPrefixBytes:
-		return refuse(fmt.Sprintf("It has %d bytes.", len(text)), fmt.Sprintf("Prefixes have at most %d bytes.", MaxPrefixBytes))
+		return refuse(
+			fmt.Sprintf("It has %d bytes.", len(text)), fmt.Sprintf("Prefixes have at most %d bytes.", MaxPrefixBytes),
+		)
 	}
 	return fold(text), nil
 }
@@ -81,25 +93,27 @@ func (ps Prefixes) Check() error {
 	return nil
 }
 
-// Equal tells whether both are the same rules.
+// Equal reports whether both are the same rules.
 func (ps Prefixes) Equal(other Prefixes) bool { return slices.Equal(ps, other) }
 
-// Find gives the rule of a prefix in its folded form.
+// Find returns the rule of a prefix in its folded form.
 func (ps Prefixes) Find(folded string) (Prefix, bool) {
-	i, ok := slices.BinarySearchFunc(ps, folded, func(p Prefix, text string) int { return strings.Compare(p.Text, text) })
+	i, ok := slices.BinarySearchFunc(ps, folded, func(p Prefix, text string) int {
+		return strings.Compare(p.Text, text)
+	})
 	if !ok {
 		return Prefix{}, false
 	}
 	return ps[i], true
 }
 
-// With gives the rules with one more, of a prefix that has none yet.
+// With returns the rules with one more, of a prefix that has none yet.
 func (ps Prefixes) With(p Prefix) Prefixes {
 	i := sort.Search(len(ps), func(i int) bool { return ps[i].Text >= p.Text })
 	return slices.Insert(slices.Clone(ps), i, p)
 }
 
-// Without gives the rules without that of a prefix in its folded form; nil where none is left.
+// Without returns the rules without that of a prefix in its folded form; nil if none is left.
 func (ps Prefixes) Without(folded string) Prefixes {
 	out := slices.DeleteFunc(slices.Clone(ps), func(p Prefix) bool { return p.Text == folded })
 	if len(out) == 0 {
@@ -108,7 +122,7 @@ func (ps Prefixes) Without(folded string) Prefixes {
 	return out
 }
 
-// Match gives the rule that a text is under, nil where there is none.
+// Match returns the rule that a text is under, or nil if there is none.
 func (ps Prefixes) Match(text string) *Prefix {
 	if len(ps) == 0 {
 		return nil
@@ -126,7 +140,8 @@ func (ps Prefixes) Match(text string) *Prefix {
 	}
 }
 
-// Under gives the buckets in which all lies that is hashed by a text which begins with this one; ok is false where that may be anywhere.
+// Under returns the buckets in which all lies that is hashed by a text which begins with this one;
+// ok is false where that may be anywhere.
 func (ps Prefixes) Under(text string) (set BucketSet, ok bool) {
 	p := ps.Match(text)
 	if p == nil {
@@ -151,7 +166,7 @@ func common(a, b string) int {
 	return n
 }
 
-// HashBucket gives the bucket of a whole text in which "$" means nothing, under the rules.
+// HashBucket returns the bucket of a whole text in which "$" means nothing, under the rules.
 func (ps Prefixes) HashBucket(text string) Bucket {
 	b := HashBucket(text)
 	if p := ps.Match(text); p != nil {
@@ -160,10 +175,11 @@ func (ps Prefixes) HashBucket(text string) Bucket {
 	return b
 }
 
-// place gives the bucket of the rule to which a text goes that is hashed to another. It is on disk for ever, as B1 is.
+// place returns the bucket of the rule to which a text goes that is hashed to another. It is on
+// disk for ever, as B1 is.
 func (p *Prefix) place(hashed Bucket) Bucket { return p.Fold(hashed) }
 
-// Of gives the rule that has a bucket, nil where none has.
+// Of returns the rule that has a bucket, or nil if none has.
 func (ps Prefixes) Of(b Bucket) *Prefix {
 	if b < BucketCount {
 		return nil
@@ -176,7 +192,8 @@ func (ps Prefixes) Of(b Bucket) *Prefix {
 	return nil
 }
 
-// Buckets are those in which rows of a hashed table may lie: all that are hashed to, and those of the rules.
+// Buckets are those in which rows of a hashed table may lie: all that are hashed to, and those of
+// the rules.
 func (ps Prefixes) Buckets() BucketSet {
 	if len(ps) == 0 {
 		return AllBuckets()
@@ -184,7 +201,8 @@ func (ps Prefixes) Buckets() BucketSet {
 	return NewBucketSet(append(ps.intervals(), WholeSpace())...)
 }
 
-// Within gives the buckets in which rows may lie whose ids are hashed to buckets of an interval: those themselves, and any of the rules.
+// Within returns the buckets in which rows may lie whose ids are hashed to buckets of an interval:
+// those themselves, and any of the rules.
 func (ps Prefixes) Within(v Interval) BucketSet {
 	return NewBucketSet(append(ps.intervals(), v)...)
 }
@@ -197,7 +215,8 @@ func (ps Prefixes) intervals() []Interval {
 	return out
 }
 
-// BucketOf gives the bucket of a document's id as the function of that name does, under the rules.
+// BucketOf returns the bucket of a document's id as the function of that name does, under the
+// rules.
 func (ps Prefixes) BucketOf(id string) (Bucket, error) {
 	p, err := ps.ParseID(id)
 	if err != nil {

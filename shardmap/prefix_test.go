@@ -11,17 +11,23 @@ import (
 
 // twoRules has nested prefixes: those of eu/ are 1,000 buckets, those of eu/de/ are 24.
 func twoRules() Prefixes {
-	return Prefixes(nil).With(Prefix{"eu/de/", Interval{BucketCount + 1000, BucketCount + 1024}}).With(Prefix{"eu/", Interval{BucketCount, BucketCount + 1000}})
+	return Prefixes(nil).With(
+		Prefix{"eu/de/", Interval{BucketCount + 1000, BucketCount + 1024}},
+	).With(Prefix{"eu/", Interval{BucketCount, BucketCount + 1000}})
 }
 
 func TestPrefixMatch(t *testing.T) {
-	rules := twoRules().With(Prefix{"straße/", Interval{BucketCount + 2000, BucketCount + 2001}}).With(Prefix{"eu/at-", Interval{BucketCount + 2001, BucketCount + 2002}})
+	rules := twoRules().With(
+		Prefix{"straße/", Interval{BucketCount + 2000, BucketCount + 2001}},
+	).With(Prefix{"eu/at-", Interval{BucketCount + 2001, BucketCount + 2002}})
 	if err := rules.Check(); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"eu/1": "eu/", "EU/1": "eu/", "eu/": "eu/", "eu": "", "e": "", "": "", "europe/1": "", "xeu/1": "", "us/1": "", "a": "", "zz": "",
-		"eu/de/1": "eu/de/", "Eu/De/1": "eu/de/", "eu/de": "eu/", "eu/dz/1": "eu/", "eu/at-1": "eu/at-", "eu/at/1": "eu/", "eu/zz": "eu/",
+		"eu/1": "eu/", "EU/1": "eu/", "eu/": "eu/", "eu": "", "e": "", "": "", "europe/1": "", "xeu/1": "",
+		"us/1": "", "a": "", "zz": "",
+		"eu/de/1": "eu/de/", "Eu/De/1": "eu/de/", "eu/de": "eu/", "eu/dz/1": "eu/", "eu/at-1": "eu/at-",
+		"eu/at/1": "eu/", "eu/zz": "eu/",
 		"STRAßE/1": "straße/", "straä": "", "straß": "", "straße/": "straße/",
 	} {
 		got := ""
@@ -97,12 +103,14 @@ func TestPrefixBuckets(t *testing.T) {
 	if got := rules.Buckets(); !got.Equal(NewBucketSet(Interval{0, BucketCount + 1024})) || got.IsAll() {
 		t.Error(got)
 	}
-	if p := rules.Of(BucketCount + 1001); p == nil || p.Text != "eu/de/" || rules.Of(7) != nil || rules.Of(BucketCount+1024) != nil {
+	if p := rules.Of(BucketCount + 1001); p == nil || p.Text != "eu/de/" || rules.Of(7) != nil ||
+		rules.Of(BucketCount+1024) != nil {
 		t.Error(p)
 	}
 }
 
-// TestPrefixPolicies proves B4 and B5 under rules: what is placed passes, and lies where queries look; ids that were made keep what chose in their block.
+// TestPrefixPolicies proves B4 and B5 under rules: what is placed passes, and lies where queries
+// look; ids that were made keep what chose in their block.
 func TestPrefixPolicies(t *testing.T) {
 	rules := twoRules()
 	for _, rng := range []int64{1, 7, 1000, 1 << 20} {
@@ -122,7 +130,8 @@ func TestPrefixPolicies(t *testing.T) {
 			}
 			block, ok := p.Route(rules, values)
 			again, err := rules.ParseID(id.Text)
-			if !ok || !block.Contains(id.Bucket) || err != nil || again.Bucket != id.Bucket || p.Check(rules, "orders", again, values) != nil {
+			if !ok || !block.Contains(id.Bucket) || err != nil || again.Bucket != id.Bucket ||
+				p.Check(rules, "orders", again, values) != nil {
 				t.Errorf("range %d: %q goes to %v, its content to %v (%v, %v)", rng, value, id, block, ok, err)
 			}
 			if rule := rules.Match(value); rule != nil && block.Intersect(rule.Interval) != block {
@@ -152,12 +161,16 @@ func TestPrefixPolicies(t *testing.T) {
 }
 
 func TestFoldPrefix(t *testing.T) {
-	for text, want := range map[string]string{"eu/": "eu/", "EU/De-": "eu/de-", "Straße:": "straße:", "/": "/", "2026-": "2026-"} {
+	for text, want := range map[string]string{
+		"eu/": "eu/", "EU/De-": "eu/de-", "Straße:": "straße:", "/": "/", "2026-": "2026-",
+	} {
 		if got, err := FoldPrefix(text); got != want || err != nil {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "eu", "eu/1", "a$b/", "$/", "a\x00/", "\xff/", strings.Repeat("x", MaxPrefixBytes) + "/"} {
+	for _, text := range []string{
+		"", "eu", "eu/1", "a$b/", "$/", "a\x00/", "\xff/", strings.Repeat("x", MaxPrefixBytes) + "/",
+	} {
 		if _, err := FoldPrefix(text); err == nil {
 			t.Errorf("%q is taken for a prefix", text)
 		}

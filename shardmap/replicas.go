@@ -10,7 +10,7 @@ type Site struct {
 	Holds  bool // it may have replicas
 	Silent bool // it does not answer at present: it is given nothing
 	Dead   bool // it was silent for so long that its replicas have to be replaced
-	Drains bool // it gives its replicas to others
+	Drains bool // its replicas are moved to other nodes
 }
 
 // ReplicaSet is where the replicas of a fragment are.
@@ -27,9 +27,11 @@ type ReplicaSet struct {
 // maxPlacing is how many fragments may have replicas on their way at a time.
 const maxPlacing = 4
 
-// NextPlacement gives a fragment's replicas as they should be next, false where all is as it should be, or enough is on its way. It looks for, in
-// this order: replicas on their way to a node that is gone, fragments with too few replicas or some that are gone, with too many, two in a zone where
-// another zone has none, nodes with more replicas than others, and leaders on nodes that have more than others.
+// NextPlacement returns a fragment's replicas as they should be next, false where all is as it
+// should be, or enough is on its way. It looks for, in this order: replicas on their way to a node
+// that is gone, fragments with too few replicas or some that are gone, with too many, two in a zone
+// where another zone has none, nodes with more replicas than others, and leaders on nodes that have
+// more than others.
 func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
 	p := newPlacing(sites, sets)
 	for _, s := range sets {
@@ -57,7 +59,8 @@ func NextPlacement(sites []Site, sets []ReplicaSet) (ReplicaSet, bool) {
 	return ReplicaSet{}, false
 }
 
-// FirstPlacement gives the nodes of a new fragment on nodes that a rule allows, the one that leads first; load tells how much each node has already.
+// FirstPlacement returns the nodes of a new fragment, chosen from the nodes that a rule allows,
+// with the future leader first; load is how much each node has already.
 func FirstPlacement(sites []Site, sets []ReplicaSet, want int, labels LabelRule) []uint32 {
 	p := newPlacing(sites, sets)
 	var out []uint32
@@ -104,8 +107,9 @@ func newPlacing(sites []Site, sets []ReplicaSet) *placing {
 	return p
 }
 
-// mostSilent reports whether a majority of the nodes does not answer: then nothing is replaced, for it is rather the network, or this node, that is slow.
-// Nodes that an operator drains do not count: after unsafe recovery most nodes are dead, and draining them says that they will not come back.
+// mostSilent reports whether a majority of the nodes does not answer: then nothing is replaced, for
+// it is rather the network, or this node, that is slow. Nodes that an operator drains do not count:
+// after unsafe recovery most nodes are dead, and draining them says that they will not come back.
 func (p *placing) mostSilent() bool {
 	silent, staying := 0, 0
 	for _, s := range p.sites {
@@ -119,7 +123,7 @@ func (p *placing) mostSilent() bool {
 	return 2*silent > staying
 }
 
-// staying gives the nodes that do not leave.
+// staying returns the nodes that do not leave.
 func (s ReplicaSet) staying() (out []uint32) {
 	for _, n := range s.Nodes {
 		if !slices.Contains(s.Leaving, n) {
@@ -139,19 +143,20 @@ func (s ReplicaSet) without(node uint32) ReplicaSet {
 	return s
 }
 
-// gone tells whether a node's replicas have to be replaced; those of one that nobody knows have.
+// gone reports whether a node's replicas have to be replaced; those of an unknown node have.
 func (p *placing) gone(n uint32) bool {
 	s, ok := p.sites[n]
 	return !ok || s.Dead || s.Drains || !s.Holds
 }
 
-// takes tells whether a node may be given a replica.
+// takes reports whether a node may be given a replica.
 func (p *placing) takes(n uint32) bool { return !p.gone(n) && !p.sites[n].Silent }
 
 func (p *placing) lost(s ReplicaSet) bool { return slices.ContainsFunc(s.Nodes, p.gone) }
 
-// leaderless tells whether so many of the replicas that vote do not answer that the others are no majority: what is decided for such a fragment is not carried out before they do, and no
-// other fragment waits for it.
+// leaderless reports whether so many of the replicas that vote do not answer that the others are no
+// majority: what is decided for such a fragment is not carried out before they do, and no other
+// fragment waits for it.
 func (p *placing) leaderless(s ReplicaSet) bool {
 	voters, silent := 0, 0
 	for _, n := range s.Nodes {
@@ -166,21 +171,24 @@ func (p *placing) leaderless(s ReplicaSet) bool {
 	return voters > 0 && 2*silent >= voters
 }
 
-// silent tells whether a replica does not answer at present. One that is well is not moved for good order then: while it joins elsewhere the group has a
-// member more, and needs all that answer for a majority.
+// silent reports whether a replica does not answer at present. One that is well is not moved for
+// good order then: while it joins elsewhere the group has a member more, and needs all that answer
+// for a majority.
 func (p *placing) silent(s ReplicaSet) bool {
 	return slices.ContainsFunc(s.Nodes, func(n uint32) bool { return p.sites[n].Silent || p.sites[n].Dead })
 }
 
-// allows tells whether a node is one that may have a replica of the fragment.
+// allows reports whether a node is one that may have a replica of the fragment.
 func (p *placing) allows(s ReplicaSet, n uint32) bool {
 	return (len(s.On) == 0 || slices.Contains(s.On, n)) && s.Labels.Allows(p.sites[n].Labels)
 }
 
-// away tells whether the replica on a node has to be replaced: the node is gone, or may not have one.
+// away reports whether the replica on a node has to be replaced: the node is gone, or may not have
+// one.
 func (p *placing) away(s ReplicaSet, n uint32) bool { return p.gone(n) || !p.allows(s, n) }
 
-// best gives the node for a replica of s beside those that it has: in a zone with the fewest of them, with the fewest replicas.
+// best returns the node for a replica of s beside those that it has: in a zone with the fewest of
+// them, with the fewest replicas.
 func (p *placing) best(s ReplicaSet) (uint32, bool) {
 	found, node := false, uint32(0)
 	for _, n := range p.order {
@@ -215,7 +223,7 @@ func (p *placing) inZone(node uint32, among []uint32) (n int) {
 	return n
 }
 
-// cancel gives up a replica that is being filled on a node that is gone.
+// cancel abandons a replica that is being filled on a node that is gone.
 func (p *placing) cancel(s ReplicaSet) (ReplicaSet, bool) {
 	i := slices.IndexFunc(s.Joining, func(n uint32) bool { return p.away(s, n) })
 	if i < 0 {
@@ -248,8 +256,10 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 	case live >= s.Want && live > 0 && i >= 0:
 		return s.without(s.Nodes[i]), true
 	}
-	// Where nobody can take its place, a node that was told to go, or may not have it by a rule, goes if others are left: fewer replicas are better than
-	// some in the wrong place. One that is dead stays, and may come back, unless it was told to go.
+	// If no node can take its place, a replica on a node that an operator drains, or that a rule
+	// excludes, is removed if others are left: fewer replicas are better than some in the wrong
+	// place. One on a dead node stays, because the node may come back, unless an operator drains
+	// the node.
 	i = p.worst(s, func(n uint32) bool { return p.away(s, n) && (!p.sites[n].Dead || p.sites[n].Drains) })
 	if i >= 0 && live > 0 && !ok {
 		return s.without(s.Nodes[i]), true
@@ -257,7 +267,8 @@ func (p *placing) mend(s ReplicaSet) (ReplicaSet, bool) {
 	return s, false
 }
 
-// worst gives the place of the replica that goes first among those of which is tells, -1 where there is none: who is lost already goes before who is well.
+// worst returns the position of the replica to remove first among those for which is reports true,
+// or -1 if there is none: lost replicas come before healthy ones.
 func (p *placing) worst(s ReplicaSet, is func(uint32) bool) int {
 	if i := slices.IndexFunc(s.Nodes, func(n uint32) bool { return is(n) && p.sites[n].Silent }); i >= 0 {
 		return i
@@ -265,7 +276,8 @@ func (p *placing) worst(s ReplicaSet, is func(uint32) bool) int {
 	return slices.IndexFunc(s.Nodes, is)
 }
 
-// shrink takes a replica away where there are too many: one that does not answer, else of the fullest zone, of the fullest node.
+// shrink takes a replica away if there are too many: one that does not answer, else of the fullest
+// zone, of the fullest node.
 func (p *placing) shrink(s ReplicaSet) (ReplicaSet, bool) {
 	if len(s.Nodes) <= s.Want {
 		return s, false
@@ -299,7 +311,8 @@ func (p *placing) spread(s ReplicaSet) (ReplicaSet, bool) {
 	return s, false
 }
 
-// even moves a replica from the node that has the most to the one that has the fewest, where they differ by two.
+// even moves a replica from the node that has the most to the one that has the fewest, where they
+// differ by two.
 func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	if p.silent(s) {
 		return s, false
@@ -325,7 +338,8 @@ func (p *placing) even(s ReplicaSet) (ReplicaSet, bool) {
 	return s, false
 }
 
-// lead has another replica lead, where the one that should cannot, or its node has two more than the other's.
+// lead has another replica lead, where the one that should cannot, or its node has two more than
+// the other's.
 func (p *placing) lead(s ReplicaSet) (ReplicaSet, bool) {
 	if len(s.Nodes) == 0 {
 		return s, false

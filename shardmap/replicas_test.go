@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// site reads "2", "2@a" (zone), and marks: s silent, d dead, g gives its replicas away, n holds none.
+// site reads "2", "2@a" (zone), and marks: s silent, d dead, g gives its replicas away, n holds
+// none.
 func site(id uint32, zone, marks string) Site {
 	s := Site{ID: id, Zone: zone, Holds: true}
 	for _, m := range marks {
@@ -38,7 +39,8 @@ func TestPlacementBesideALostFragment(t *testing.T) {
 	mended := ReplicaSet{Fragment: 3, Want: 3, Nodes: []uint32{3, 2, 4}}
 	for _, begun := range []ReplicaSet{
 		{Fragment: 1, Want: 1, Nodes: []uint32{1, 4}, Joining: []uint32{4}, Leaving: []uint32{1}},
-		{Fragment: 1, Want: 2, Nodes: []uint32{1, 3, 4}, Joining: []uint32{4}, Leaving: []uint32{1}}, // half of its voters are no majority
+		// half of its voters are no majority
+		{Fragment: 1, Want: 2, Nodes: []uint32{1, 3, 4}, Joining: []uint32{4}, Leaving: []uint32{1}},
 	} {
 		next, ok := NextPlacement(sites, []ReplicaSet{begun, mended})
 		if !ok || next.Fragment != 3 || fmt.Sprint(next.Joining, next.Leaving) != "[5] [2]" {
@@ -68,27 +70,39 @@ func TestNextPlacement(t *testing.T) {
 		{"drained, and another takes it", sitesOf(4, map[uint32]string{1: "g"}), set(3, 1, 2, 3), "[1 2 3 4] [4] [1]"},
 		{"drained, and nobody can", sitesOf(3, map[uint32]string{2: "g"}), set(3, 1, 2, 3), "[1 2 3] [] [2]"},
 		{"dead and drained, and nobody can", sitesOf(3, map[uint32]string{3: "dg"}), set(3, 1, 2, 3), "[1 2 3] [] [3]"},
-		{"the dead of two drained first", sitesOf(4, map[uint32]string{1: "g", 2: "dg", 4: "n"}), set(3, 1, 2, 3), "[1 2 3] [] [2]"},
+		{"the dead of two drained first", sitesOf(4, map[uint32]string{1: "g", 2: "dg", 4: "n"}), set(3, 1, 2, 3),
+			"[1 2 3] [] [2]"},
 		{"the last is dead and drained", sitesOf(3, map[uint32]string{1: "dg", 2: "n", 3: "n"}), set(1, 1), ""},
 		{"the last is drained", sitesOf(1, map[uint32]string{1: "g"}), set(1, 1), ""},
-		{"most are lost for good, and one is drained", sitesOf(3, map[uint32]string{1: "s", 2: "sg"}), set(3, 1, 2, 3), "[1 2 3] [] [2]"},
-		{"most are lost for good and drained", sitesOf(3, map[uint32]string{1: "dg", 2: "dg"}), set(3, 1, 2, 3), "[1 2 3] [] [1]"},
-		{"most are lost for good, and fewer are wanted", sitesOf(3, map[uint32]string{1: "sg", 2: "s"}), set(1, 3, 2), "[3 2] [] [2]"},
+		{"most are lost for good, and one is drained", sitesOf(3, map[uint32]string{1: "s", 2: "sg"}),
+			set(3, 1, 2, 3), "[1 2 3] [] [2]"},
+		{"most are lost for good and drained", sitesOf(3, map[uint32]string{1: "dg", 2: "dg"}), set(3, 1, 2, 3),
+			"[1 2 3] [] [1]"},
+		{"most are lost for good, and fewer are wanted", sitesOf(3, map[uint32]string{1: "sg", 2: "s"}),
+			set(1, 3, 2), "[3 2] [] [2]"},
 		{"too many, and one is silent", sitesOf(3, map[uint32]string{1: "s"}), set(2, 1, 2, 3), "[1 2 3] [] [1]"},
 		{"removed", sitesOf(2, nil), set(3, 1, 2, 7), "[1 2 7] [] [7]"},
 		{"too many", sitesOf(3, nil), set(2, 1, 2, 3), "[1 2 3] [] [3]"},
-		{"joining on a node that died", sitesOf(3, map[uint32]string{3: "d"}), ReplicaSet{Want: 3, Nodes: []uint32{1, 2, 3}, Joining: []uint32{3}}, "[1 2] [] []"},
+		{"joining on a node that died", sitesOf(3, map[uint32]string{3: "d"}),
+			ReplicaSet{Want: 3, Nodes: []uint32{1, 2, 3}, Joining: []uint32{3}}, "[1 2] [] []"},
 		{"on its way", sitesOf(3, nil), ReplicaSet{Want: 3, Nodes: []uint32{1, 2}, Joining: []uint32{2}}, ""},
 		{"the leader is silent", sitesOf(3, map[uint32]string{1: "s"}), set(3, 1, 2, 3), "[2 1 3] [] []"},
 		{"another zone", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1, 2), "[1 2 3] [3] [1]"},
 		{"zones first", []Site{site(1, "a", ""), site(2, "a", ""), site(3, "b", "")}, set(2, 1), "[1 3] [3] []"},
-		{"zones, when all answer again", []Site{site(1, "a", ""), site(2, "a", "s"), site(3, "b", "")}, set(2, 1, 2), ""},
-		{"the dead one before the one that is well", sitesOf(5, map[uint32]string{1: "g", 3: "sg"}), set(3, 1, 2, 3), "[1 2 3 4] [4] [3]"},
-		{"on some nodes only", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{3, 4}, Nodes: []uint32{3}}, "[3 4] [4] []"},
-		{"elsewhere than it may be", sitesOf(4, nil), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, "[1 3] [3] [1]"},
-		{"where it may be nobody can", sitesOf(4, map[uint32]string{3: "s"}), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, ""},
-		{"joining where it may not", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2}, Joining: []uint32{2}}, "[1] [] []"},
-		{"one too many that may not be", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2, 3}}, "[1 2 3] [] [2]"},
+		{"zones, when all answer again", []Site{site(1, "a", ""), site(2, "a", "s"), site(3, "b", "")}, set(2, 1, 2),
+			""},
+		{"the dead one before the one that is well", sitesOf(5, map[uint32]string{1: "g", 3: "sg"}), set(3, 1, 2, 3),
+			"[1 2 3 4] [4] [3]"},
+		{"on some nodes only", sitesOf(4, nil), ReplicaSet{Want: 2, On: []uint32{3, 4}, Nodes: []uint32{3}},
+			"[3 4] [4] []"},
+		{"elsewhere than it may be", sitesOf(4, nil), ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}},
+			"[1 3] [3] [1]"},
+		{"where it may be nobody can", sitesOf(4, map[uint32]string{3: "s"}),
+			ReplicaSet{Want: 1, On: []uint32{3}, Nodes: []uint32{1}}, ""},
+		{"joining where it may not", sitesOf(4, nil),
+			ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2}, Joining: []uint32{2}}, "[1] [] []"},
+		{"one too many that may not be", sitesOf(4, nil),
+			ReplicaSet{Want: 2, On: []uint32{1, 3}, Nodes: []uint32{1, 2, 3}}, "[1 2 3] [] [2]"},
 	} {
 		got := ""
 		if next, ok := NextPlacement(c.sites, []ReplicaSet{c.set}); ok {
@@ -130,7 +144,8 @@ func TestPlacementPace(t *testing.T) {
 	}
 }
 
-// From any start, and whatever arrives meanwhile, it comes to rest: with as many replicas as there can be, evenly, leaders too.
+// From any start, and whatever arrives meanwhile, it comes to rest: with as many replicas as there
+// can be, evenly, leaders too.
 func TestPlacementRests(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -145,7 +160,9 @@ func TestPlacementRests(t *testing.T) {
 		var sets []ReplicaSet
 		want := 1 + rng.IntN(4)
 		for f := range 1 + rng.IntN(12) {
-			sets = append(sets, ReplicaSet{Fragment: FragmentID(f + 1), Want: want, Nodes: FirstPlacement(sites, sets, 1, nil)})
+			sets = append(
+				sets, ReplicaSet{Fragment: FragmentID(f + 1), Want: want, Nodes: FirstPlacement(sites, sets, 1, nil)},
+			)
 		}
 		settle(t, seed, rng, sites, sets, 0)
 		if n > want { // one dies, and is replaced

@@ -14,14 +14,16 @@ const RangeTable = "range"
 type Segment struct {
 	Start  []byte // the lowest key, encoded; empty: the lowest of all
 	Bucket Bucket
-	// Automatic is one of which nobody said that it begins there: it may become one with the one before again.
+	// Automatic is set if no user asked for this split; the balancer may merge it back.
 	Automatic bool
 }
 
-// Segments are those of a range table, in order: the first begins at the lowest key, each ends where the next begins. They are never changed in place.
+// Segments are those of a range table, in order: the first begins at the lowest key, each ends
+// where the next begins. They are never changed in place.
 type Segments []Segment
 
-// NewSegments makes the segments of an empty table, which begin at the lowest key and at each of starts; the i-th lies in bucket first + i.
+// NewSegments makes the segments of an empty table, which begin at the lowest key and at each of
+// starts; the i-th lies in bucket first + i.
 func NewSegments(starts [][]byte, first Bucket) Segments {
 	starts = slices.Clone(starts)
 	slices.SortFunc(starts, bytes.Compare)
@@ -53,15 +55,15 @@ func (s Segments) Check() error {
 	return nil
 }
 
-// Place gives the place of the segment that a key belongs to.
+// Place returns the place of the segment that a key belongs to.
 func (s Segments) Place(key []byte) int {
 	return sort.Search(len(s), func(i int) bool { return bytes.Compare(s[i].Start, key) > 0 }) - 1
 }
 
-// At gives the segment that a key belongs to.
+// At returns the segment that a key belongs to.
 func (s Segments) At(key []byte) *Segment { return &s[s.Place(key)] }
 
-// Of gives the segments that keys of a range may belong to.
+// Of returns the segments that keys of a range may belong to.
 func (s Segments) Of(r KeyRange) Segments {
 	if len(r.End) > 0 && bytes.Compare(r.Start, r.End) >= 0 {
 		return nil
@@ -73,7 +75,7 @@ func (s Segments) Of(r KeyRange) Segments {
 	return s[s.Place(r.Start):end]
 }
 
-// Range gives the keys of the i-th segment.
+// Range returns the keys of the i-th segment.
 func (s Segments) Range(i int) KeyRange {
 	r := KeyRange{Start: s[i].Start}
 	if i+1 < len(s) {

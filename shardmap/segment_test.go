@@ -32,13 +32,16 @@ func TestSegmentsByVitessNames(t *testing.T) {
 	if got, want := s.names(), []string{"-40", "40-80", "80-c0", "c0-"}; !slices.Equal(got, want) {
 		t.Fatalf("segments %v, want %v", got, want)
 	}
-	for key, want := range map[string]Bucket{"": 0, "00": 0, "3fff": 0, "40": 1, "4000": 1, "7fffff": 1, "80": 2, "c0": 3, "ff": 3} {
+	for key, want := range map[string]Bucket{
+		"": 0, "00": 0, "3fff": 0, "40": 1, "4000": 1, "7fffff": 1, "80": 2, "c0": 3, "ff": 3,
+	} {
 		if got := s.At(hexKeys(t, key)[0]).Bucket - BucketCount; got != want {
 			t.Errorf("key %q is in the segment of bucket %d, want %d", key, got, want)
 		}
 	}
 	for name, want := range map[string][]string{
-		"-": {"-40", "40-80", "80-c0", "c0-"}, "-40": {"-40"}, "-4000": {"-40", "40-80"}, "50-60": {"40-80"}, "7f-80": {"40-80"}, "7f-81": {"40-80", "80-c0"}, "d0-": {"c0-"},
+		"-": {"-40", "40-80", "80-c0", "c0-"}, "-40": {"-40"}, "-4000": {"-40", "40-80"}, "50-60": {"40-80"},
+		"7f-80": {"40-80"}, "7f-81": {"40-80", "80-c0"}, "d0-": {"c0-"},
 	} {
 		r, err := ParseKeyRange(name)
 		if err != nil {
@@ -57,7 +60,8 @@ func TestSegmentsByVitessNames(t *testing.T) {
 	}
 }
 
-// TestReplaceBuckets: new numbers are reserved, take the place of old ones, and what was taken back is told from what was not given out.
+// TestReplaceBuckets: new numbers are reserved, take the place of old ones, and what was taken back
+// is told from what was not given out.
 func TestReplaceBuckets(t *testing.T) {
 	m, first, err := NewInitialMap([]FragmentID{1, 2}).Assign([]FragmentID{2, 1})
 	if err != nil {
@@ -90,7 +94,8 @@ func TestReplaceBuckets(t *testing.T) {
 
 func TestSegmentsRefused(t *testing.T) {
 	for name, s := range map[string]Segments{
-		"order":  {{Bucket: BucketCount}, {Start: []byte{2}, Bucket: BucketCount + 1}, {Start: []byte{1}, Bucket: BucketCount + 2}},
+		"order": {{Bucket: BucketCount}, {Start: []byte{2}, Bucket: BucketCount + 1},
+			{Start: []byte{1}, Bucket: BucketCount + 2}},
 		"first":  {{Start: []byte{2}, Bucket: BucketCount}},
 		"twice":  {{Bucket: BucketCount}, {Start: []byte{2}, Bucket: BucketCount}},
 		"hashed": {{Bucket: 17}},

@@ -110,16 +110,23 @@ func TestIDErrorTexts(t *testing.T) {
 		err                   error
 		message, detail, hint string
 	}{
-		{errRange, `bucket number in id "orders/1-A$@1048576" is out of range`, `Buckets are numbered from 0 to 1048575.`, `Use a bucket of that range after "$@", or another anchor.`},
-		{errZeros, `bucket number in id "orders/1-A$@0982173" has leading zeros`, `A bucket has one spelling, so that a document has one id.`, `Write "$@982173".`},
-		{errPlacement, `id "orders/1-A$" ends with "$"`, `A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, name an anchor as in "orders/1-A$customers/1-A", or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`},
-		{errUpdate, `id "orders/1-A$" ends with "$"`, `A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, or name an anchor as in "orders/1-A$customers/1-A".`},
-		{errDouble, `id "orders/1-A$$" ends with "$$"`, `One "$" at the end asks for placement by content; two mean nothing.`, `Remove one "$".`},
-		{explicit("orders/1-A$@5"), `id "orders/1-A$@5" names its bucket`, `sherd.explicit_buckets is off.`, `Anchor the document to another id, as in "orders/1-A$customers/1-A", or set sherd.explicit_buckets = on.`},
+		{errRange, `bucket number in id "orders/1-A$@1048576" is out of range`,
+			`Buckets are numbered from 0 to 1048575.`, `Use a bucket of that range after "$@", or another anchor.`},
+		{errZeros, `bucket number in id "orders/1-A$@0982173" has leading zeros`,
+			`A bucket has one spelling, so that a document has one id.`, `Write "$@982173".`},
+		{errPlacement, `id "orders/1-A$" ends with "$"`,
+			`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, name an anchor as in "orders/1-A$customers/1-A", or give the collection a policy: ALTER TABLE … SET (shard_by = '…').`},
+		{errUpdate, `id "orders/1-A$" ends with "$"`,
+			`A "$" at the end asks for placement by content, which happens only when a document is inserted into a collection with a sharding policy.`, `Write the whole id, or name an anchor as in "orders/1-A$customers/1-A".`},
+		{errDouble, `id "orders/1-A$$" ends with "$$"`,
+			`One "$" at the end asks for placement by content; two mean nothing.`, `Remove one "$".`},
+		{explicit("orders/1-A$@5"), `id "orders/1-A$@5" names its bucket`, `sherd.explicit_buckets is off.`,
+			`Anchor the document to another id, as in "orders/1-A$customers/1-A", or set sherd.explicit_buckets = on.`},
 	}
 	for _, tt := range tests {
 		e := pgerr.From(tt.err)
-		if e == nil || e.Code != pgerr.InvalidParameterValue || e.Message != tt.message || e.Detail != tt.detail || e.Hint != tt.hint {
+		if e == nil || e.Code != pgerr.InvalidParameterValue || e.Message != tt.message || e.Detail != tt.detail ||
+			e.Hint != tt.hint {
 			t.Errorf("got %+v\nwant %s | %s | %s", e, tt.message, tt.detail, tt.hint)
 		}
 	}
@@ -128,7 +135,8 @@ func TestIDErrorTexts(t *testing.T) {
 	}
 }
 
-// TestLowerTable holds for the Go release the table was made with; later ones may know newer Unicode, where only frozen runes count.
+// TestLowerTable holds for the Go release the table was made with; later ones may know newer
+// Unicode, where only frozen runes count.
 func TestLowerTable(t *testing.T) {
 	if unicode.Version != "15.0.0" {
 		t.Skipf("Go's tables are Unicode %s, the frozen table is 15.0.0", unicode.Version)

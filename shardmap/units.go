@@ -5,7 +5,8 @@ import "strconv"
 // MaxUnits bounds the units of time between two instants that are worth routing by: a year of days.
 const MaxUnits = 400
 
-// secondsTo2000 is the number of seconds from 0001-01-01 to 2000-01-01, from which PostgreSQL counts.
+// secondsTo2000 is the number of seconds from 0001-01-01 to 2000-01-01, from which PostgreSQL
+// counts.
 var secondsTo2000 = daysSinceYearOne(2000, 1, 1) * secondsPerDay
 
 const microsPerSecond = 1_000_000
@@ -15,8 +16,9 @@ func (f Field) OfTime() bool {
 	return f.Func == TicksFunc || f.Func == DayFunc || f.Func == HourFunc || f.Func == MonthFunc
 }
 
-// Units returns the values, for Route, of all instants from first to last, both included, in microseconds since 2000-01-01 UTC.
-// It returns false if there are more than MaxUnits of them. If first is after last there are none.
+// Units returns the values, for Route, of all instants from first to last, both included, in
+// microseconds since 2000-01-01 UTC. It returns false if there are more than MaxUnits of them. If
+// first is after last there are none.
 func (f Field) Units(first, last int64) ([]Value, bool) {
 	if first > last {
 		return nil, true

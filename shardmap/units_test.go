@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestUnits compares the units of instants with those that placement makes of the same instants' texts.
+// TestUnits compares the units of instants with those that placement makes of the same instants'
+// texts.
 func TestUnits(t *testing.T) {
 	rnd, since := rand.New(rand.NewPCG(5, 6)), time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	const year = 365 * 24 * 3600 * int64(microsPerSecond)

@@ -15,7 +15,8 @@ const (
 	unitKind // the number that the field's function makes, for routing alone: see Field.Units
 )
 
-// Value is what one field of a policy holds, already extracted: the ->> text and its kind. The zero value is missing.
+// Value is what one field of a policy holds, already extracted: the ->> text and its kind. The zero
+// value is missing.
 type Value struct {
 	Kind ValueKind
 	Text string
@@ -36,8 +37,9 @@ func Array() Value { return Value{Kind: ArrayValue} }
 // Object is the value of a field that holds an object.
 func Object() Value { return Value{Kind: ObjectValue} }
 
-// hashText is the text that a plain field contributes: text of the form -?(0|[1-9][0-9]*)\.[0-9]+ loses trailing zeros and a bare point,
-// be it a number or a string, so that equal numbers hash equally.
+// hashText is the text that a plain field contributes: text of the form -?(0|[1-9][0-9]*)\.[0-9]+
+// loses trailing zeros and a bare point, be it a number or a string, so that equal numbers hash
+// equally.
 func (v Value) hashText() string {
 	if isPointNumber(v.Text) {
 		return NumericText(v.Text)

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge, else from behind a bucket that is too big for that (N3, N4).
-// It gives nil where nothing fits.
+// cut takes up to n out of a's runs, for b: from an edge that touches b, else from another edge,
+// else from behind a bucket that is too big for that (N3, N4). It returns nil if nothing fits.
 func (d *deal) cut(n int64) *run {
 	if x := d.fromEdge(n); x != nil {
 		return x
@@ -45,7 +45,8 @@ func (p *picture) wider(x, y *run) int {
 	return y.Len() - x.Len()
 }
 
-// widest gives the first of the widest runs that have an edge off which a piece can be cut; nil where none has.
+// widest returns the first of the widest runs that have an edge off which a piece can be cut; nil
+// if none has.
 func (p *picture) widest(runs []*run, n int64) (best *run) {
 	for _, r := range runs {
 		if (best == nil || p.wider(r, best) < 0) && p.hasEdge(r, n) {
@@ -55,7 +56,7 @@ func (p *picture) widest(runs []*run, n int64) (best *run) {
 	return best
 }
 
-// hasEdge tells whether a piece can be cut off an edge.
+// hasEdge reports whether a piece can be cut off an edge.
 func (p *picture) hasEdge(r *run, n int64) bool {
 	_, high := p.high(r, n)
 	if p.enough(high, n) {
@@ -65,7 +66,7 @@ func (p *picture) hasEdge(r *run, n int64) bool {
 	return p.enough(low, n)
 }
 
-// givable gives those of some runs that a has and b may have.
+// givable returns those of some runs that a has and b may have.
 func (p *picture) givable(runs []*run, a, b int) (out []*run) {
 	for _, r := range runs {
 		if p.mayGo(r, a, b) {
@@ -75,17 +76,19 @@ func (p *picture) givable(runs []*run, a, b int) (out []*run) {
 	return out
 }
 
-// mayGo tells whether a has a run that b may have.
+// mayGo reports whether a has a run that b may have.
 func (p *picture) mayGo(r *run, a, b int) bool {
 	return r.owner == a && !r.arrived && !r.Empty() && (r.only == nil || slices.Contains(r.only, p.frags[b].ID))
 }
 
-// enough tells whether a piece is worth a move of its own: not a few documents where megabytes are to go.
+// enough reports whether a piece is worth a move of its own: not a few documents where megabytes
+// are to go.
 func (p *picture) enough(got, wanted int64) bool {
 	return got > 0 && (p.byBuckets || p.in.Fill || got >= min(wanted, p.th.SmallMove))
 }
 
-// big reports whether the cell's buckets are too big to be moved, or one of them may be. A segment has its own limit, and is split at it.
+// big reports whether the cell's buckets are too big to be moved, or one of them may be. A segment
+// has its own limit, and is split at it.
 func (p *picture) big(c *Cell) bool {
 	if c.Lo >= shardmap.BucketCount {
 		return false
@@ -93,7 +96,7 @@ func (p *picture) big(c *Cell) bool {
 	return c.Bytes > p.th.BigBucket && (c.whole() || c.Bytes/int64(c.Len()) > p.th.BigBucket)
 }
 
-// fits gives how many of a cell's buckets fit into n.
+// fits returns how many of a cell's buckets fit into n.
 func (p *picture) fits(c *Cell, n int64) int {
 	size := p.sizeOf(c)
 	switch {
@@ -107,7 +110,7 @@ func (p *picture) fits(c *Cell, n int64) int {
 	return int(float64(c.Len()) * float64(n) / float64(size))
 }
 
-// high gives where a piece of up to n begins that ends at the upper edge, and how much it has.
+// high returns where a piece of up to n begins that ends at the upper edge, and how much it has.
 func (p *picture) high(r *run, n int64) (at uint32, got int64) {
 	at = r.Hi
 	for i := len(r.cells) - 1; i >= 0; i-- {
@@ -124,7 +127,7 @@ func (p *picture) high(r *run, n int64) (at uint32, got int64) {
 	return r.Lo, got
 }
 
-// low gives where a piece of up to n ends that begins at the lower edge, and how much it has.
+// low returns where a piece of up to n ends that begins at the lower edge, and how much it has.
 func (p *picture) low(r *run, n int64) (at uint32, got int64) {
 	at = r.Lo
 	for i := range r.cells {
@@ -165,7 +168,8 @@ func (p *picture) fromLow(r *run, n int64) *run {
 	return r
 }
 
-// inside splits a run behind a bucket that is too big for n, or for any move, and cuts a piece off what lies beyond.
+// inside splits a run behind a bucket that is too big for n, or for any move, and cuts a piece off
+// what lies beyond.
 func (p *picture) inside(r *run, n int64) *run {
 	for i := len(r.cells) - 1; i > 0; i-- {
 		c := &r.cells[i]
@@ -183,7 +187,8 @@ func (p *picture) inside(r *run, n int64) *run {
 	return nil
 }
 
-// splitAt cuts a run in two at a bucket and gives the upper one, which follows the lower in the list; the whole run where there is no lower part.
+// splitAt cuts a run in two at a bucket and returns the upper one, which follows the lower in the
+// list; the whole run if there is no lower part.
 func (r *run) splitAt(p *picture, at uint32) *run {
 	if at <= r.Lo {
 		return r

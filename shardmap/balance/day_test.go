@@ -10,8 +10,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// day is a database over time: the true bytes of each bucket, what fragments say of them as storage counts (groups of 256, above 4 MiB their large buckets by
-// themselves), and what plans have moved.
+// day is a database over time: the true bytes of each bucket, what fragments say of them as storage
+// counts (groups of 256, above 4 MiB their large buckets by themselves), and what plans have moved.
 type day struct {
 	t         testing.TB
 	r         *rand.Rand
@@ -34,7 +34,9 @@ func newDay(t testing.TB, fragments int, seed uint64) *day {
 	d := &day{t: t, r: rand.New(rand.NewPCG(seed, seed)), size: make([]int64, shardmap.BucketCount)}
 	for i := range ids {
 		ids[i] = shardmap.FragmentID(i + 1)
-		d.in.Fragments = append(d.in.Fragments, Fragment{ID: ids[i], Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{uint32(i + 1)}})
+		d.in.Fragments = append(
+			d.in.Fragments, Fragment{ID: ids[i], Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{uint32(i + 1)}},
+		)
 		d.in.Nodes = append(d.in.Nodes, Node{ID: uint32(i + 1)})
 	}
 	d.in.Mode, d.in.Map = Auto, shardmap.NewInitialMap(ids)
@@ -102,7 +104,10 @@ func (d *day) round() (steps int) {
 			d.carryOut(s)
 			moved[s.Lo] = [2]shardmap.FragmentID{s.From, s.To}
 			if was, ok := d.lastMoved[s.Lo]; ok && was == [2]shardmap.FragmentID{s.To, s.From} && d.changed() < 32*mib {
-				d.t.Errorf("a plan undoes the last one: %s from %d to %d, %d bytes: %s", s.Interval, s.From, s.To, s.Bytes, s.Reason)
+				d.t.Errorf(
+					"a plan undoes the last one: %s from %d to %d, %d bytes: %s", s.Interval, s.From, s.To, s.Bytes,
+					s.Reason,
+				)
 			}
 			steps++
 		case SplitSegment:
@@ -115,7 +120,8 @@ func (d *day) round() (steps int) {
 	return steps
 }
 
-// changed is by how much buckets have grown or shrunk since the last plan. A round leaves differences of 32 MiB at most, and 64 MiB begin another.
+// changed is by how much buckets have grown or shrunk since the last plan. A round leaves
+// differences of 32 MiB at most, and 64 MiB begin another.
 func (d *day) changed() (n int64) {
 	for b, was := range d.lastSize {
 		n += max(d.size[b]-was, was-d.size[b])
@@ -174,7 +180,8 @@ func (d *day) split(s Step) {
 	}
 }
 
-// settled asserts that nothing moves any more, and that no two fragments differ by what begins a round but for what cannot be divided.
+// settled asserts that nothing moves any more, and that no two fragments differ by what begins a
+// round except what cannot be divided.
 func (d *day) settled() {
 	d.t.Helper()
 	for range 3 {
@@ -208,16 +215,21 @@ func (d *day) settled() {
 			if diff < 128*mib || float64(diff) <= 0.1*float64(x) { // of any two, twice what counts for neighbours
 				continue
 			}
-			// What is left of the larger one besides its obese buckets, and one that would only change places with the difference.
+			// What is left of the larger one besides its obese buckets, and one that would only
+			// change places with the difference.
 			if x-obese[a]-lump[a] > y || lump[a] < diff*3/4 && x-obese[a] > y {
-				d.t.Errorf("fragments %d and %d have %s and %s (%s of it obese, the largest other bucket %s)", a, b, sized(x), sized(y), sized(obese[a]), sized(lump[a]))
+				d.t.Errorf(
+					"fragments %d and %d have %s and %s (%s of it obese, the largest other bucket %s)", a, b,
+					sized(x), sized(y), sized(obese[a]), sized(lump[a]),
+				)
 			}
 		}
 	}
 }
 
-// TestDay has a database grow and shrink for 24 hours, with a look each minute. What is moved is bounded by what the data has changed, and at the end, when
-// nothing changes any more, all is balanced and stays where it is.
+// TestDay has a database grow and shrink for 24 hours, with a look each minute. What is moved is
+// bounded by what the data has changed, and at the end, when nothing changes any more, all is
+// balanced and stays where it is.
 func TestDay(t *testing.T) {
 	const minutes = 24 * 60
 	anywhere := func(d *day) uint32 { return d.r.Uint32N(shardmap.BucketCount) }
@@ -268,7 +280,9 @@ func TestDay(t *testing.T) {
 		}, 400},
 		{"segments of a range table", 4, func(d *day, m int) {
 			if m == 0 {
-				d.tables = []Table{{ID: 7, Name: "t", Segments: []Segment{{Bucket: shardmap.BucketCount, Fragment: 1, Documents: 10}}}}
+				d.tables = []Table{
+					{ID: 7, Name: "t", Segments: []Segment{{Bucket: shardmap.BucketCount, Fragment: 1, Documents: 10}}},
+				}
 			}
 			x := &d.tables[0].Segments[len(d.tables[0].Segments)-1] // keys rise
 			x.Bytes, x.Documents = x.Bytes+4*mib, x.Documents+4000

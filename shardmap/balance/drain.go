@@ -23,7 +23,10 @@ func (p *picture) obeyRules() {
 			}
 		}
 		if to < 0 {
-			p.plan.Advice = append(p.plan.Advice, Advice{"buckets " + r.Interval.String(), "the fragments on which they may be do not take them"})
+			p.plan.Advice = append(
+				p.plan.Advice,
+				Advice{"buckets " + r.Interval.String(), "the fragments on which they may be do not take them"},
+			)
 			continue
 		}
 		p.move(r, to, p.ruleOf(r)+" places these buckets on "+p.frags[to].Name)
@@ -43,8 +46,9 @@ func (p *picture) ruleOf(r *run) string {
 	return "a rule"
 }
 
-// drain gives all that a fragment owns which shall own nothing to others: to those that touch it first, as much as their shares leave, then to whoever has
-// most room. Here buckets of any size go.
+// drain moves everything away from fragments that shall own nothing: first to the fragments that
+// touch them, as much as their shares leave, then to the one with most room. Here buckets of any
+// size move.
 func (p *picture) drain() {
 	for i := range p.frags {
 		f := &p.frags[i]
@@ -60,11 +64,13 @@ func (p *picture) drain() {
 	}
 }
 
-// drainPiece gives a piece of a run away, and the rest of the run.
+// drainPiece moves a piece of a run away, and returns the rest of the run.
 func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 	to, low := p.takerOf(r)
 	if to < 0 {
-		p.plan.Advice = append(p.plan.Advice, Advice{p.frags[from].Name, "no fragment can take buckets " + r.Interval.String()})
+		p.plan.Advice = append(
+			p.plan.Advice, Advice{p.frags[from].Name, "no fragment can take buckets " + r.Interval.String()},
+		)
 		return nil
 	}
 	room := p.frags[to].target - p.frags[to].size
@@ -77,7 +83,8 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 		} else if x := p.fromHigh(r, room); x != nil && x != r {
 			piece, rest = x, r
 		}
-		if piece == r && rest == nil && room > 0 && len(r.cells) > 1 { // the cell at the edge is larger than the room: it goes by itself
+		// the cell at the edge is larger than the room: it goes by itself
+		if piece == r && rest == nil && room > 0 && len(r.cells) > 1 {
 			piece, rest = r.offEdge(p, low)
 			to = p.roomiest(piece)
 		}
@@ -87,7 +94,7 @@ func (p *picture) drainPiece(from int, r *run, why string) (rest *run) {
 	return rest
 }
 
-// takerOf gives the fragment that takes the next piece of a run, and from which edge.
+// takerOf returns the fragment that takes the next piece of a run, and from which edge.
 func (p *picture) takerOf(r *run) (to int, low bool) {
 	may := func(i int) bool { return p.mayTake(i, r) }
 	worth := func(i int) bool { return p.frags[i].target-p.frags[i].size >= max(p.frags[i].target/64, 1) }
@@ -126,7 +133,8 @@ func (r *run) offEdge(p *picture, low bool) (piece, rest *run) {
 	return r.splitAt(p, r.cells[len(r.cells)-1].Lo), r
 }
 
-// adviseBig names what moves cannot even out: fragments that stay above the band because of buckets that are too big to be moved.
+// adviseBig names what moves cannot even out: fragments that stay above the band because of buckets
+// that are too big to be moved.
 func (p *picture) adviseBig() {
 	if p.byBuckets {
 		return
@@ -145,7 +153,16 @@ func (p *picture) adviseBig() {
 			}
 		}
 		if n > 0 {
-			p.plan.Advice = append(p.plan.Advice, Advice{f.Name, fmt.Sprintf("%d buckets above %s hold %s and are not moved: see sherd.obese_buckets", n, sized(p.th.BigBucket), sized(bytes))})
+			p.plan.Advice = append(
+				p.plan.Advice,
+				Advice{
+					f.Name,
+					fmt.Sprintf(
+						"%d buckets above %s hold %s and are not moved: see sherd.obese_buckets", n,
+						sized(p.th.BigBucket), sized(bytes),
+					),
+				},
+			)
 		}
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// emptied empties fragments one after the other, as their removals do: each sees what those before it move. It returns buckets and bytes of those that stay.
-func emptied(t *testing.T, in Input, gone ...shardmap.FragmentID) (buckets map[shardmap.FragmentID]int, bytes map[shardmap.FragmentID]int64) {
+// emptied empties fragments one after the other, as their removals do: each sees what those before
+// it move. It returns buckets and bytes of those that stay.
+func emptied(
+	t *testing.T, in Input, gone ...shardmap.FragmentID,
+) (buckets map[shardmap.FragmentID]int, bytes map[shardmap.FragmentID]int64) {
 	t.Helper()
 	for i := range in.Fragments {
 		for _, id := range gone {
@@ -36,7 +39,8 @@ func emptied(t *testing.T, in Input, gone ...shardmap.FragmentID) (buckets map[s
 	return buckets, bytes
 }
 
-// TestEmpty: what stays is even, by bytes if there are any, else by buckets, in whichever order the removals go on.
+// TestEmpty: what stays is even, by bytes if there are any, else by buckets, in whichever order the
+// removals go on.
 func TestEmpty(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int64
@@ -55,7 +59,8 @@ func TestEmpty(t *testing.T) {
 			all += n * mib
 		}
 		for f, n := range buckets {
-			if all == 0 && (n-shardmap.BucketCount/stay)*50 > shardmap.BucketCount || all == 0 && (shardmap.BucketCount/stay-n)*50 > shardmap.BucketCount {
+			if all == 0 && (n-shardmap.BucketCount/stay)*50 > shardmap.BucketCount ||
+				all == 0 && (shardmap.BucketCount/stay-n)*50 > shardmap.BucketCount {
 				t.Errorf("%v without %v: fragment %d has %d buckets", c.sizes, c.gone, f, n)
 			}
 			if d := bytes[f] - all/int64(stay); max(d, -d)*50 > all {
@@ -83,13 +88,17 @@ func TestEmptyRules(t *testing.T) {
 	}
 }
 
-// TestEmptyLarge: buckets above 128 MiB go if their fragment does, each to the fragment with most room, and those of others stay.
+// TestEmptyLarge: buckets above 128 MiB go if their fragment does, each to the fragment with most
+// room, and those of others stay.
 func TestEmptyLarge(t *testing.T) {
 	in := database(0, 0, 0)
 	in.Cells = nil
 	for i, r := range in.Map.Ranges() {
 		for k := range uint32(4) {
-			in.Cells = append(in.Cells, Cell{Interval: shardmap.Interval{Lo: r.Lo + 10*k, Hi: r.Lo + 10*k + 1}, Bytes: int64(i+1) * 150 * mib})
+			in.Cells = append(
+				in.Cells,
+				Cell{Interval: shardmap.Interval{Lo: r.Lo + 10*k, Hi: r.Lo + 10*k + 1}, Bytes: int64(i+1) * 150 * mib},
+			)
 		}
 	}
 	_, bytes := emptied(t, in, 3)

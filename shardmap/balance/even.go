@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// differ tells whether two fragments differ so much that a round begins (N1), times is the multiple that is asked for. Fragments of one weight are
-// compared by their bytes, others by what they are above their shares.
+// differ reports whether two fragments differ so much that a round begins (N1), times is the
+// multiple that is asked for. Fragments of one weight are compared by their bytes, others by what
+// they are above their shares.
 func (p *picture) differ(a, b *frag, times int64) bool {
 	d := a.over() - b.over()
 	if d < 0 {
@@ -18,7 +19,7 @@ func (p *picture) differ(a, b *frag, times int64) bool {
 	return float64(d) > float64(times)*p.th.Share*float64(max(a.size, b.size)) || d > times*p.th.Large
 }
 
-// begins tells whether a round begins.
+// begins reports whether a round begins.
 func (p *picture) begins() bool {
 	if p.byBuckets {
 		return false
@@ -37,7 +38,7 @@ func (p *picture) begins() bool {
 	return p.differ(most, least, 2) || len(least.runs) == 0 && p.differ(most, least, 1)
 }
 
-// extremes gives the fragments furthest below and above their shares.
+// extremes returns the fragments furthest below and above their shares.
 func (p *picture) extremes() (least, most *frag) {
 	for i := range p.frags {
 		f := &p.frags[i]
@@ -54,7 +55,8 @@ func (p *picture) extremes() (least, most *frag) {
 	return least, most
 }
 
-// band is how far from its share a fragment may be when a round ends: a quarter of what begins one, to each side (N2).
+// band is how far from its share a fragment may be when a round ends: a quarter of what begins one,
+// to each side (N2).
 func (p *picture) band(f *frag) int64 {
 	if p.in.Fill {
 		return 0
@@ -63,7 +65,7 @@ func (p *picture) band(f *frag) int64 {
 	return min(max(b, p.th.Floor/4), p.th.Large/4)
 }
 
-// give is the least, want the most, that a fragment should give away; take and room the same for what it is given.
+// must returns how much a fragment has to lose, or to get, to come into the band of its share.
 func (p *picture) must(f *frag) (give, take int64) {
 	b := p.band(f)
 	return max(f.over()-b, 0), max(-f.over()-b, 0)
@@ -74,7 +76,8 @@ func (p *picture) may(f *frag) (give, take int64) {
 	return max(f.over()+b, 0), max(min(f.target+b, f.room)-f.size, 0)
 }
 
-// even does a round: first between those that must give and those that must take, then with those that only may, so that no more moves than has to.
+// even does a round: first between those that must shrink and those that must grow, then with those
+// that only may, so that no more moves than has to.
 func (p *picture) even() {
 	for _, amount := range []func(f, g *frag) int64{p.mutual, p.oneSided} {
 		p.evenNeighbours(amount)
@@ -82,7 +85,8 @@ func (p *picture) even() {
 	}
 }
 
-// evenNeighbours has fragments that have too much give to those that touch them and have too little, at the edge where they touch (N3).
+// evenNeighbours moves from fragments that have too much to those that touch them and have too
+// little, at the edge where they touch (N3).
 func (p *picture) evenNeighbours(amount func(f, g *frag) int64) {
 	for r := p.first; r != nil && r.next != nil; r = r.next {
 		if r.owner == r.next.owner || !r.touches(r.next) {
@@ -96,7 +100,7 @@ func (p *picture) evenNeighbours(amount func(f, g *frag) int64) {
 	}
 }
 
-// amount is what a should give to b by a rule.
+// amount is how much should move from a to b by a rule.
 func (p *picture) amount(a, b int, by func(f, g *frag) int64) int64 {
 	f, g := &p.frags[a], &p.frags[b]
 	if f.fixed || g.fixed || f.Drains || g.Drains {
@@ -105,7 +109,7 @@ func (p *picture) amount(a, b int, by func(f, g *frag) int64) int64 {
 	return by(f, g)
 }
 
-// mutual is what one must give and the other must take.
+// mutual is how much f must lose and g must get.
 func (p *picture) mutual(f, g *frag) int64 {
 	give, _ := p.must(f)
 	_, take := p.must(g)
@@ -121,7 +125,8 @@ func (p *picture) oneSided(f, g *frag) int64 {
 	return min(max(mustGive, mustTake), mayGive, mayTake)
 }
 
-// evenFar has the largest give to the smallest, until none must give or take. Who cannot is left out.
+// evenFar moves from the largest to the smallest, until none must shrink or grow. It leaves out a
+// fragment from or to which nothing can move.
 func (p *picture) evenFar(amount func(f, g *frag) int64) {
 	left := make([]int, 0, len(p.frags))
 	for i := range p.frags {
@@ -151,7 +156,7 @@ func (p *picture) evenFar(amount func(f, g *frag) int64) {
 	}
 }
 
-// furthest gives the two between which most has to go.
+// furthest returns the two between which most has to go.
 func (p *picture) furthest(among []int, stuck []bool, amount func(f, g *frag) int64) (from, to int, n int64) {
 	from, to = -1, -1
 	for _, i := range among {
@@ -168,7 +173,7 @@ func (p *picture) furthest(among []int, stuck []bool, amount func(f, g *frag) in
 	return from, to, p.amount(from, to, amount)
 }
 
-// transfer moves up to n from a to b, and gives how much that was.
+// transfer moves up to n from a to b, and returns how much that was.
 func (p *picture) transfer(a, b int, n int64) (moved int64) {
 	if n <= 0 || !p.byBuckets && !p.in.Fill && n < p.th.SmallMove {
 		return 0
@@ -189,7 +194,7 @@ func (p *picture) transfer(a, b int, n int64) (moved int64) {
 	return moved
 }
 
-// why says for what reason a gives to b.
+// why returns the reason of a move from a to b.
 func (p *picture) why(a, b int) string {
 	f, g := &p.frags[a], &p.frags[b]
 	switch {

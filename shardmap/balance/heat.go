@@ -11,7 +11,8 @@ import (
 // SmoothOver is the time over which reads and writes are smoothed.
 const SmoothOver = 10 * time.Minute
 
-// Smooth gives the smoothed rate after a time in which the rate was now: what is older than SmoothOver counts for little.
+// Smooth returns the smoothed rate after a time in which the rate was now: what is older than
+// SmoothOver counts for little.
 func Smooth(before, now float64, passed time.Duration) float64 {
 	if passed <= 0 {
 		return before
@@ -41,7 +42,7 @@ func (p *picture) cool() {
 	}
 }
 
-// load gives the heat that each node has by what it leads, and the share of a node of weight 1.
+// load returns the heat that each node has by what it leads, and the share of a node of weight 1.
 func (p *picture) load() (load map[uint32]float64, share float64) {
 	load = map[uint32]float64{}
 	weight := 0.0
@@ -66,7 +67,8 @@ func (p *picture) isHot(load map[uint32]float64, share float64, node uint32) boo
 	return load[node] > mine*p.th.HeatFactor && load[node]-mine >= p.th.HeatFloor
 }
 
-// moveLeader has another node lead a fragment of the hottest node, where that makes the hotter of the two cooler by a tenth.
+// moveLeader has another node lead a fragment of the hottest node, where that makes the hotter of
+// the two cooler by a tenth.
 func (p *picture) moveLeader(load map[uint32]float64, share float64) bool {
 	hottest, ok := uint32(0), false
 	for _, n := range p.in.Nodes {
@@ -99,7 +101,10 @@ func (p *picture) moveLeader(load map[uint32]float64, share float64) bool {
 	f := &p.frags[best]
 	p.plan.Steps = append(p.plan.Steps, Step{
 		Kind: MoveLeader, Fragment: f.ID, Node: to,
-		Reason: fmt.Sprintf("node %d leads %.0f operations a second, its share is %.0f; %s has %.0f of them", hottest, load[hottest], share*p.weightOf(hottest), f.Name, f.heat),
+		Reason: fmt.Sprintf(
+			"node %d leads %.0f operations a second, its share is %.0f; %s has %.0f of them", hottest, load[hottest],
+			share*p.weightOf(hottest), f.Name, f.heat,
+		),
 	})
 	load[hottest], load[to] = load[hottest]-f.heat, load[to]+f.heat
 	nodes := []uint32{to}
@@ -112,10 +117,11 @@ func (p *picture) moveLeader(load map[uint32]float64, share float64) bool {
 	return true
 }
 
-// mostPieces bounds the pieces that a hot fragment gives away in one plan.
+// mostPieces bounds the pieces that leave a hot fragment in one plan.
 const mostPieces = 8
 
-// spreadHeat moves hot buckets of a fragment to others that are cooler, which give it as many bytes of cooler ones.
+// spreadHeat moves hot buckets of a fragment to cooler ones, in exchange for as many bytes of
+// cooler buckets.
 func (p *picture) spreadHeat(from int) {
 	mean := 0.0
 	for _, f := range p.frags {
@@ -132,14 +138,21 @@ func (p *picture) spreadHeat(from int) {
 		}
 		if !p.tradeHeat(from, to, mean) {
 			if n == 0 {
-				p.plan.Advice = append(p.plan.Advice, Advice{f.Name, "a few buckets have most of its reads and writes, and moving them would only move the heat: see sherd.hot_buckets"})
+				p.plan.Advice = append(
+					p.plan.Advice,
+					Advice{
+						f.Name,
+						"a few buckets have most of its reads and writes, and moving them would only move the heat: see sherd.hot_buckets",
+					},
+				)
 			}
 			return
 		}
 	}
 }
 
-// tradeHeat gives a hot piece of one fragment to another, and a cooler one of about as many bytes back.
+// tradeHeat moves a hot piece of one fragment to another, and cooler ones of about as many bytes
+// back.
 func (p *picture) tradeHeat(from, to int, mean float64) bool {
 	f, g := &p.frags[from], &p.frags[to]
 	r := p.hotPiece(from, to, math.Min(f.heat-mean, 1.2*mean-g.heat))
@@ -155,7 +168,8 @@ func (p *picture) tradeHeat(from, to int, mean float64) bool {
 	return true
 }
 
-// coolerOf gives the coolest fragment, on another node, among those that touch one and are below the mean, else the coolest of all.
+// coolerOf returns the coolest fragment, on another node, among those that touch one and are below
+// the mean, else the coolest of all.
 func (p *picture) coolerOf(from int, mean float64) int {
 	best := -1
 	f := &p.frags[from]
@@ -182,8 +196,8 @@ func (p *picture) coolerOf(from int, mean float64) int {
 	return best
 }
 
-// hotPiece cuts a piece that has up to amount of heat, if its bytes are hotter than those of the other fragment: moving what is as cool as all else
-// would move bytes, not heat.
+// hotPiece cuts a piece that has up to amount of heat, if its bytes are hotter than those of the
+// other fragment: moving what is as cool as all else would move bytes, not heat.
 func (p *picture) hotPiece(from, to int, amount float64) *run {
 	f, g := &p.frags[from], &p.frags[to]
 	usual := g.heat / float64(max(g.bytes, 1))
@@ -203,9 +217,12 @@ func (p *picture) hotPiece(from, to int, amount float64) *run {
 	return nil
 }
 
-// hotEnd gives the piece next to an end of a run, what is cool left out, that has at least a quarter of the amount of heat, not more than all of it, and at
-// most so many bytes, and how much heat that is; 0 where there is none whose bytes are twice as hot as usual.
-func (p *picture) hotEnd(r *run, amount float64, bytes int64, usual float64, upper bool) (v shardmap.Interval, heat float64) {
+// hotEnd returns the piece next to an end of a run, what is cool left out, that has at least a
+// quarter of the amount of heat, not more than all of it, and at most so many bytes, and how much
+// heat that is; 0 if there is none whose bytes are twice as hot as usual.
+func (p *picture) hotEnd(
+	r *run, amount float64, bytes int64, usual float64, upper bool,
+) (v shardmap.Interval, heat float64) {
 	var size int64
 	for i := range r.cells {
 		c := &r.cells[i]

@@ -74,7 +74,8 @@ type Cell struct {
 	shardmap.Interval
 	Bytes, Documents int64
 	Reads, Writes    float32 // a second, smoothed
-	// Whole: how the bytes are spread over the buckets is not known, so it is moved as a whole. Guessed: the bytes are an estimate, of a part of a whole one.
+	// Whole: how the bytes are spread over the buckets is not known, so it is moved as a whole.
+	// Guessed: the bytes are an estimate, of a part of a whole one.
 	Whole, Guessed bool
 }
 
@@ -105,14 +106,15 @@ type Input struct {
 	Thresholds Thresholds
 }
 
-// Stat is what a fragment says about buckets from Lo to Hi, of which it may own some.
+// Stat is a fragment's report about buckets from Lo to Hi. It may own only some of them.
 type Stat struct {
 	Fragment shardmap.FragmentID
 	Cell
 }
 
-// Clip makes cells of what fragments say: each is held against the ranges that the fragment owns and, where these are several, divided by their lengths.
-// What is said of buckets that the fragment does not own is left out.
+// Clip makes cells of what fragments say: each is held against the ranges that the fragment owns
+// and, where these are several, divided by their lengths. What is said of buckets that the fragment
+// does not own is left out.
 func Clip(m *shardmap.Map, stats []Stat) []Cell {
 	ranges := m.Hashed()
 	var out []Cell
@@ -151,7 +153,7 @@ func merged(cells []Cell) []Cell {
 	return out
 }
 
-// part gives what v of the cell's buckets hold, the cell's being spread over n of them.
+// part returns what v of the cell's buckets hold, the cell's being spread over n of them.
 func (c Cell) part(v shardmap.Interval, n int) Cell {
 	if v.Len() == n {
 		c.Interval = v
@@ -160,7 +162,8 @@ func (c Cell) part(v shardmap.Interval, n int) Cell {
 	share := float64(v.Len()) / float64(n)
 	return Cell{
 		Interval: v, Bytes: int64(float64(c.Bytes) * share), Documents: int64(float64(c.Documents) * share),
-		Reads: c.Reads * float32(share), Writes: c.Writes * float32(share), Whole: c.Whole, Guessed: c.Guessed || c.Whole && c.Bytes > 0,
+		Reads: c.Reads * float32(share), Writes: c.Writes * float32(share), Whole: c.Whole,
+		Guessed: c.Guessed || c.Whole && c.Bytes > 0,
 	}
 }
 

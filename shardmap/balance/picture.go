@@ -50,7 +50,10 @@ type run struct {
 
 func newPicture(in Input) *picture {
 	in.Cells = cutAtRules(in.Cells, in.Rules)
-	p := &picture{th: in.Thresholds.filled(), in: &in, place: map[shardmap.FragmentID]int{}, nodes: map[uint32]*Node{}, segments: map[shardmap.Bucket]*run{}}
+	p := &picture{
+		th: in.Thresholds.filled(), in: &in, place: map[shardmap.FragmentID]int{}, nodes: map[uint32]*Node{},
+		segments: map[shardmap.Bucket]*run{},
+	}
 	p.plan.Epoch = in.Map.Epoch()
 	for i := range in.Nodes {
 		p.nodes[in.Nodes[i].ID] = &in.Nodes[i]
@@ -74,7 +77,8 @@ func (p *picture) silent(f Fragment) bool {
 	return n != nil && n.Silent
 }
 
-// measure chooses between bytes and buckets: where fragments are to be filled that have next to no data, what will come goes by buckets.
+// measure chooses between bytes and buckets: where fragments are to be filled that have next to no
+// data, what will come goes by buckets.
 func (p *picture) measure() {
 	if !p.in.Fill && !p.drains() {
 		return
@@ -198,7 +202,8 @@ func (r *run) size(p *picture) (n int64) {
 	return n
 }
 
-// weigh gives each fragment its weight: that of its nodes, each divided by what it holds of the database.
+// weigh sets each fragment's weight: the mean over its nodes of the node's weight, divided by the
+// number of the database's fragments on that node.
 func (p *picture) weigh() {
 	held := map[uint32]int{}
 	for _, f := range p.frags {
@@ -231,7 +236,8 @@ func (p *picture) weightOf(node uint32) float64 {
 	return 1
 }
 
-// roomOf is how large a fragment may become by the limits of its nodes; the fragments of a node share what it has left.
+// roomOf is how large a fragment may become by the limits of its nodes; the fragments of a node
+// share what it has left.
 func (p *picture) roomOf(f *frag, held map[uint32]int) int64 {
 	room := int64(math.MaxInt64)
 	if f.fixed {
@@ -255,8 +261,8 @@ func (p *picture) roomOf(f *frag, held map[uint32]int) int64 {
 	return room
 }
 
-// aim gives each fragment its target: the total in proportion to the weights, none above its room (N5). What the fixed ones have is not for sharing, nor what
-// rules keep on one alone.
+// aim sets the target of each fragment: the total in proportion to the weights, none above its room
+// (N5). What the fixed ones have is not for sharing, nor what rules keep on one alone.
 func (p *picture) aim() {
 	held := map[uint32]int{}
 	for _, f := range p.frags {
@@ -305,7 +311,10 @@ func (p *picture) aim() {
 
 // noRoom is where the limits leave too little: everything stays where it is.
 func (p *picture) noRoom(over int64) {
-	p.plan.Advice = append(p.plan.Advice, Advice{"nodes", "the limits of the nodes leave no room for " + sized(over) + ": raise them or add a node"})
+	p.plan.Advice = append(
+		p.plan.Advice,
+		Advice{"nodes", "the limits of the nodes leave no room for " + sized(over) + ": raise them or add a node"},
+	)
 	for i := range p.frags {
 		if f := &p.frags[i]; !f.Drains {
 			f.target = f.size

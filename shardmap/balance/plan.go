@@ -26,7 +26,7 @@ type Step struct {
 	shardmap.Interval
 	Fragment         shardmap.FragmentID // of MoveLeader
 	Node             uint32              // of MoveLeader: that shall lead it
-	Table            uint32              // of which segments are split or merged: Count of them, from First to Last
+	Table            uint32              // whose segments are split or merged: Count of them, from First to Last
 	First, Last      shardmap.Bucket
 	Count            int
 	ByWrites         bool // of SplitSegment: not for its size
@@ -60,8 +60,8 @@ type pair struct{ a, b shardmap.FragmentID }
 
 func pairOf(a, b shardmap.FragmentID) pair { return pair{min(a, b), max(a, b)} }
 
-// Startable gives the numbers of the steps that may run now, given which have been done and which are running: of each pair of fragments one (N8), no more than most
-// in all.
+// Startable returns the numbers of the steps that may run now, given which have been done and which
+// are running: of each pair of fragments one (N8), no more than most in all.
 func (p *Plan) Startable(done, running func(i int) bool, most int) (out []int) {
 	busy := map[pair]bool{}
 	n := 0
@@ -87,7 +87,8 @@ func (p *Plan) Startable(done, running func(i int) bool, most int) (out []int) {
 	return out
 }
 
-// Decide makes a plan. It is empty where nothing has to be done, and in mode off unless something is to be filled or emptied.
+// Decide makes a plan. It is empty if nothing has to be done, and in mode off unless something is
+// to be filled or emptied.
 func Decide(in Input) Plan {
 	p := newPicture(in)
 	if in.Mode == Off && !in.Fill && !p.drains() {
@@ -131,12 +132,14 @@ func (p *picture) move(r *run, to int, why string) {
 	p.frags[from].heat, p.frags[to].heat = p.frags[from].heat-heat, p.frags[to].heat+heat
 	r.owner, r.arrived = to, true
 	p.plan.Steps = append(p.plan.Steps, Step{
-		Kind: MoveBuckets, From: p.frags[from].ID, To: p.frags[to].ID, Interval: r.Interval, Bytes: bytes, Documents: docs,
-		Seconds: p.seconds(bytes), Reason: why,
+		Kind: MoveBuckets, From: p.frags[from].ID, To: p.frags[to].ID, Interval: r.Interval, Bytes: bytes,
+		Documents: docs,
+		Seconds:   p.seconds(bytes), Reason: why,
 	})
 }
 
-// guessedShare is the part of a step's bytes above which the step says that they are an estimate: a tenth.
+// guessedShare is the part of a step's bytes above which the step says that they are an estimate: a
+// tenth.
 const guessedShare = 10
 
 // fixedSeconds is what a move takes however small it is.
@@ -152,7 +155,8 @@ func joined(steps []Step) []Step {
 	for _, s := range steps {
 		if n := len(out); n > 0 && s.Kind == MoveBuckets {
 			l := &out[n-1]
-			if l.Kind == s.Kind && l.From == s.From && l.To == s.To && l.Reason == s.Reason && (l.Hi == s.Lo || s.Hi == l.Lo) {
+			if l.Kind == s.Kind && l.From == s.From && l.To == s.To && l.Reason == s.Reason &&
+				(l.Hi == s.Lo || s.Hi == l.Lo) {
 				l.Lo, l.Hi = min(l.Lo, s.Lo), max(l.Hi, s.Hi)
 				l.Bytes, l.Documents, l.Seconds = l.Bytes+s.Bytes, l.Documents+s.Documents, l.Seconds+s.Seconds-fixedSeconds
 				continue

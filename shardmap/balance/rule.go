@@ -6,8 +6,9 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// cutAtRules gives the cells, none of which reaches over the edge of a rule: what one has that does is taken as spread evenly, as everywhere. Fragments count
-// by groups of buckets, and rules begin and end within them.
+// cutAtRules returns the cells, cut at the edges of the rules: a cell across an edge is assumed to
+// be even, as everywhere. Fragments count by groups of buckets, and rules begin and end within
+// them.
 func cutAtRules(cells []Cell, rules []Rule) []Cell {
 	if len(rules) == 0 {
 		return cells
@@ -36,8 +37,9 @@ func cutAtRules(cells []Cell, rules []Rule) []Cell {
 	return out
 }
 
-// keepRuled gives fragments on which rules keep more than their shares that as their target, and what is left to be shared among the others. Else these
-// would give to each other, round after round, what no move can bring to them.
+// keepRuled sets as the target of fragments on which rules keep more than their shares what they
+// have, and returns the other fragments and what is left for them. Otherwise these would exchange
+// buckets, round after round, for what no move can bring to them.
 func (p *picture) keepRuled(open []int, rest int64) ([]int, int64) {
 	ruled := map[int]int64{}
 	for r := p.first; r != nil; r = r.next {

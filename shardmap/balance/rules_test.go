@@ -13,21 +13,30 @@ import (
 
 const gib = 1024 * mib
 
-// database makes the input of fragments of the given sizes, in MiB, that are spread over the initial ranges in cells of 1/64 of each.
+// database makes the input of fragments of the given sizes, in MiB, that are spread over the
+// initial ranges in cells of 1/64 of each.
 func database(sizes ...int64) Input {
 	in := Input{Mode: Advise}
 	var ids []shardmap.FragmentID
 	for i := range sizes {
 		id := shardmap.FragmentID(i + 1)
 		ids = append(ids, id)
-		in.Fragments = append(in.Fragments, Fragment{ID: id, Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{uint32(i + 1)}})
+		in.Fragments = append(
+			in.Fragments, Fragment{ID: id, Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{uint32(i + 1)}},
+		)
 		in.Nodes = append(in.Nodes, Node{ID: uint32(i + 1)})
 	}
 	in.Map = shardmap.NewInitialMap(ids)
 	for i, v := range shardmap.InitialRanges(len(sizes)) {
 		for k := uint32(0); k < 64; k++ {
 			n := uint32(v.Len())
-			in.Cells = append(in.Cells, Cell{Interval: shardmap.Interval{Lo: v.Lo + n*k/64, Hi: v.Lo + n*(k+1)/64}, Bytes: sizes[i] * mib / 64, Documents: sizes[i]})
+			in.Cells = append(
+				in.Cells,
+				Cell{
+					Interval: shardmap.Interval{Lo: v.Lo + n*k/64, Hi: v.Lo + n*(k+1)/64}, Bytes: sizes[i] * mib / 64,
+					Documents: sizes[i],
+				},
+			)
 		}
 	}
 	return in
@@ -82,7 +91,8 @@ func TestNeighboursFirst(t *testing.T) {
 		t.Fatalf("plan: %+v", p.Steps)
 	}
 	s := p.Steps[0]
-	if s.Hi != shardmap.InitialRanges(3)[0].Hi || s.Bytes < 900*mib || s.Bytes > 1000*mib || s.Documents < 50000 || s.Seconds < 50 || s.Seconds > 70 {
+	if s.Hi != shardmap.InitialRanges(3)[0].Hi || s.Bytes < 900*mib || s.Bytes > 1000*mib || s.Documents < 50000 ||
+		s.Seconds < 50 || s.Seconds > 70 {
 		t.Errorf("step: %+v", s)
 	}
 	if !strings.Contains(s.Reason, "db$0") || !strings.Contains(s.Reason, "2.0 GiB more than db$1") {
@@ -105,7 +115,8 @@ func single(sizes ...int64) Input {
 	return in
 }
 
-// A bucket above 128 MiB stays: the other edge gives, and where that has one too, the range is split behind it.
+// A bucket above 128 MiB stays: the other edge gives, and where that has one too, the range is
+// split behind it.
 func TestBigBuckets(t *testing.T) {
 	hi := shardmap.InitialRanges(2)[0].Hi
 	small := slices.Repeat([]int64{20}, 20)
@@ -137,7 +148,10 @@ func TestBigBuckets(t *testing.T) {
 // grown adds a fragment that owns nothing.
 func grown(in Input) Input {
 	n := len(in.Fragments)
-	in.Fragments = append(in.Fragments, Fragment{ID: shardmap.FragmentID(n + 1), Name: fmt.Sprintf("db$%d", n), Nodes: []uint32{uint32(n + 1)}})
+	in.Fragments = append(
+		in.Fragments,
+		Fragment{ID: shardmap.FragmentID(n + 1), Name: fmt.Sprintf("db$%d", n), Nodes: []uint32{uint32(n + 1)}},
+	)
 	in.Nodes = append(in.Nodes, Node{ID: uint32(n + 1)})
 	return in
 }
@@ -158,7 +172,8 @@ func TestNewFragmentIsFedFromTheLargest(t *testing.T) {
 	}
 }
 
-// Fragments of a database with next to no data are filled by numbers of buckets: what comes will be spread so.
+// Fragments of a database with next to no data are filled by numbers of buckets: what comes will be
+// spread so.
 func TestFill(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		in := database(slices.Repeat([]int64{0}, n)...)
@@ -286,12 +301,16 @@ func TestSilentAndFrozen(t *testing.T) {
 func TestRules(t *testing.T) {
 	in := database(4000, 100)
 	v := in.Map.Ranges()[0].Interval
-	in.Rules = []Rule{{Interval: shardmap.Interval{Lo: v.Hi - 40000, Hi: v.Hi}, Fragments: []shardmap.FragmentID{1}, Why: "a pin"}}
+	in.Rules = []Rule{
+		{Interval: shardmap.Interval{Lo: v.Hi - 40000, Hi: v.Hi}, Fragments: []shardmap.FragmentID{1}, Why: "a pin"},
+	}
 	p := Decide(in)
 	if len(p.Steps) != 1 || p.Steps[0].Hi > v.Hi-40000 && p.Steps[0].Lo < v.Hi {
 		t.Errorf("a pin is moved: %+v", p.Steps)
 	}
-	in.Rules = []Rule{{Interval: shardmap.Interval{Lo: 1000, Hi: 2000}, Fragments: []shardmap.FragmentID{2}, Why: "zone eu"}}
+	in.Rules = []Rule{
+		{Interval: shardmap.Interval{Lo: 1000, Hi: 2000}, Fragments: []shardmap.FragmentID{2}, Why: "zone eu"},
+	}
 	p = Decide(in)
 	if s := p.Steps[0]; s.Lo != 1000 || s.Hi != 2000 || s.To != 2 || !strings.HasPrefix(s.Reason, "zone eu") {
 		t.Errorf("the first step is %+v", s)
@@ -304,7 +323,8 @@ func TestRules(t *testing.T) {
 
 func TestStartable(t *testing.T) {
 	p := Plan{Steps: []Step{
-		{Kind: MoveLeader, Fragment: 1}, {Kind: MoveBuckets, From: 1, To: 2}, {Kind: MoveBuckets, From: 2, To: 1}, {Kind: MoveBuckets, From: 3, To: 2}, {Kind: MoveBuckets, From: 1, To: 2},
+		{Kind: MoveLeader, Fragment: 1}, {Kind: MoveBuckets, From: 1, To: 2}, {Kind: MoveBuckets, From: 2, To: 1},
+		{Kind: MoveBuckets, From: 3, To: 2}, {Kind: MoveBuckets, From: 1, To: 2},
 	}}
 	none := func(int) bool { return false }
 	is := func(n ...int) func(int) bool { return func(i int) bool { return slices.Contains(n, i) } }
@@ -313,7 +333,8 @@ func TestStartable(t *testing.T) {
 		most          int
 		want          []int
 	}{
-		{none, none, 9, []int{0, 1, 3}}, {none, none, 2, []int{0, 1}}, {is(0), is(1), 9, []int{3}}, {is(0, 1), none, 9, []int{2, 3}}, {is(0, 1), is(2), 1, nil},
+		{none, none, 9, []int{0, 1, 3}}, {none, none, 2, []int{0, 1}}, {is(0), is(1), 9, []int{3}},
+		{is(0, 1), none, 9, []int{2, 3}}, {is(0, 1), is(2), 1, nil},
 	} {
 		if got := p.Startable(c.done, c.running, c.most); !slices.Equal(got, c.want) {
 			t.Errorf("startable %v, want %v", got, c.want)
@@ -321,7 +342,8 @@ func TestStartable(t *testing.T) {
 	}
 }
 
-// MongoDB's migration thresholds: fewer than 20 chunks 2, up to 79 4, from 80 on 8; a round goes on until no two differ by two.
+// MongoDB's migration thresholds: fewer than 20 chunks 2, up to 79 4, from 80 on 8; a round goes on
+// until no two differ by two.
 func TestSegmentThresholds(t *testing.T) {
 	for n, want := range map[int]int{0: 2, 19: 2, 20: 4, 79: 4, 80: 8, 5000: 8} {
 		if got := SegmentThreshold(n); got != want {
@@ -333,8 +355,10 @@ func TestSegmentThresholds(t *testing.T) {
 		inRound bool
 		moves   int
 	}{
-		{[]int{5, 4}, false, 0}, {[]int{6, 4}, false, 1}, {[]int{12, 9}, false, 0}, {[]int{12, 8}, false, 2}, {[]int{12, 9}, true, 1},
-		{[]int{50, 43}, false, 0}, {[]int{50, 42}, false, 4}, {[]int{9, 0, 0}, false, 6}, {[]int{7}, false, 0}, {nil, false, 0},
+		{[]int{5, 4}, false, 0}, {[]int{6, 4}, false, 1}, {[]int{12, 9}, false, 0}, {[]int{12, 8}, false, 2},
+		{[]int{12, 9}, true, 1},
+		{[]int{50, 43}, false, 0}, {[]int{50, 42}, false, 4}, {[]int{9, 0, 0}, false, 6}, {[]int{7}, false, 0},
+		{nil, false, 0},
 	} {
 		have := map[shardmap.FragmentID]int{}
 		for i, n := range c.have {
@@ -366,10 +390,14 @@ func TestWindows(t *testing.T) {
 		windows, time string
 		open          bool
 	}{
-		{"", "2026-11-21 12:00 +0000", true}, {"22:00-06:00", "2026-11-21 23:30 +0000", true}, {"22:00-06:00", "2026-11-21 05:59 +0000", true},
-		{"22:00-06:00", "2026-11-21 06:00 +0000", false}, {"22:00-06:00", "2026-11-21 08:00 +0300", true}, {"01:00-05:00", "2026-11-21 00:59 +0000", false},
-		{"mon-fri 01:00-05:00", "2026-11-21 02:00 +0000", false}, {"mon-fri 01:00-05:00, sat 00:00-24:00", "2026-11-21 23:59 +0000", true},
-		{"fri 22:00-06:00", "2026-11-21 05:00 +0000", true}, {"sat 22:00-06:00", "2026-11-21 05:00 +0000", false}, {"fri-mon 00:00-24:00", "2026-11-22 12:00 +0000", true},
+		{"", "2026-11-21 12:00 +0000", true}, {"22:00-06:00", "2026-11-21 23:30 +0000", true},
+		{"22:00-06:00", "2026-11-21 05:59 +0000", true},
+		{"22:00-06:00", "2026-11-21 06:00 +0000", false}, {"22:00-06:00", "2026-11-21 08:00 +0300", true},
+		{"01:00-05:00", "2026-11-21 00:59 +0000", false},
+		{"mon-fri 01:00-05:00", "2026-11-21 02:00 +0000", false},
+		{"mon-fri 01:00-05:00, sat 00:00-24:00", "2026-11-21 23:59 +0000", true},
+		{"fri 22:00-06:00", "2026-11-21 05:00 +0000", true}, {"sat 22:00-06:00", "2026-11-21 05:00 +0000", false},
+		{"fri-mon 00:00-24:00", "2026-11-22 12:00 +0000", true},
 	} {
 		w, err := ParseWindows(c.windows)
 		if err != nil {
@@ -379,7 +407,9 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%q at %s: %v", c.windows, c.time, got)
 		}
 	}
-	for _, bad := range []string{"22-06", "25:00-26:00", "24:00-01:00", "10:00-24:30", "foo 10:00-11:00", "mon-foo 10:00-11:00", "10:60-11:00"} {
+	for _, bad := range []string{
+		"22-06", "25:00-26:00", "24:00-01:00", "10:00-24:30", "foo 10:00-11:00", "mon-foo 10:00-11:00", "10:60-11:00",
+	} {
 		if _, err := ParseWindows(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -412,17 +442,32 @@ func TestSmooth(t *testing.T) {
 }
 
 func TestClip(t *testing.T) {
-	m, err := shardmap.NewMap(3, []shardmap.Range{{Interval: shardmap.Interval{Lo: 0, Hi: 100}, Fragment: 1}, {Interval: shardmap.Interval{Lo: 100, Hi: 200}, Fragment: 2}, {Interval: shardmap.Interval{Lo: 200, Hi: shardmap.BucketCount}, Fragment: 1}})
+	m, err := shardmap.NewMap(
+		3,
+		[]shardmap.Range{
+			{Interval: shardmap.Interval{Lo: 0, Hi: 100}, Fragment: 1},
+			{Interval: shardmap.Interval{Lo: 100, Hi: 200}, Fragment: 2},
+			{Interval: shardmap.Interval{Lo: 200, Hi: shardmap.BucketCount}, Fragment: 1},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	group := func(f shardmap.FragmentID, lo, hi uint32, bytes int64) Stat {
 		return Stat{f, Cell{Interval: shardmap.Interval{Lo: lo, Hi: hi}, Bytes: bytes, Documents: bytes / 10}}
 	}
-	got := Clip(m, []Stat{group(1, 0, 256, 1560), group(2, 0, 256, 50), group(1, 256, 512, 7), group(2, 256, 512, 9), group(1, 0, 256, 156)})
+	got := Clip(
+		m,
+		[]Stat{
+			group(1, 0, 256, 1560), group(2, 0, 256, 50), group(1, 256, 512, 7), group(2, 256, 512, 9),
+			group(1, 0, 256, 156),
+		},
+	)
 	want := []Cell{
-		{Interval: shardmap.Interval{Lo: 0, Hi: 100}, Bytes: 1100, Documents: 109}, {Interval: shardmap.Interval{Lo: 100, Hi: 200}, Bytes: 50, Documents: 5},
-		{Interval: shardmap.Interval{Lo: 200, Hi: 256}, Bytes: 616, Documents: 62}, {Interval: shardmap.Interval{Lo: 256, Hi: 512}, Bytes: 7},
+		{Interval: shardmap.Interval{Lo: 0, Hi: 100}, Bytes: 1100, Documents: 109},
+		{Interval: shardmap.Interval{Lo: 100, Hi: 200}, Bytes: 50, Documents: 5},
+		{Interval: shardmap.Interval{Lo: 200, Hi: 256}, Bytes: 616, Documents: 62},
+		{Interval: shardmap.Interval{Lo: 256, Hi: 512}, Bytes: 7},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("cells %v\nwant  %v", got, want)

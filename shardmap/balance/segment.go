@@ -7,7 +7,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// SegmentThreshold is by how many segments of a range table two fragments must differ for a round to begin: 2 of fewer than 20 in all, 4 up to 79, 8 from 80 on.
+// SegmentThreshold is by how many segments of a range table two fragments must differ for a round
+// to begin: 2 of fewer than 20 in all, 4 up to 79, 8 from 80 on.
 func SegmentThreshold(segments int) int {
 	switch {
 	case segments < 20:
@@ -23,8 +24,9 @@ type SegmentMove struct {
 	From, To shardmap.FragmentID
 }
 
-// EvenSegments gives the moves of a round over the segments of a range table, given how many each fragment has. A round begins by SegmentThreshold, or goes on
-// where inRound says that it has begun, and ends where no two differ by two.
+// EvenSegments returns the moves of a round over the segments of a range table, given how many each
+// fragment has. A round begins by SegmentThreshold, or goes on where inRound says that it has
+// begun, and ends if no two differ by two.
 func EvenSegments(count map[shardmap.FragmentID]int, inRound bool) (out []SegmentMove) {
 	ids := slices.Sorted(maps.Keys(count))
 	if len(ids) < 2 {

@@ -12,12 +12,13 @@ type KeyAt struct {
 	Before int64
 }
 
-// mostParts bounds the parts of which a segment is made at once.
+// mostParts bounds the parts of one split.
 const mostParts = 16
 
-// CutBySize chooses the keys at which a segment above a limit is split for its size: so that each part has about half of the limit; where keys grow all the time, or fall, so that what is
-// left behind is nearly full, for it is not touched again. keys are in order, size is the bytes of all; written are keys that were written, the oldest first. It gives none where nothing can
-// be cut.
+// CutBySize chooses the keys at which a segment above a limit is split for its size, so that each
+// part has about half of the limit; if keys only grow, or only fall, so that the part that is left
+// behind is nearly full, because it is not written again. keys are in order, size is the bytes of
+// all; written are keys that were written, the oldest first. It returns none if nothing can be cut.
 func CutBySize(keys []KeyAt, size, limit int64, written [][]byte) (cuts [][]byte) {
 	var wants []int64
 	full := max(min(limit, size)*9/10, 1)
@@ -45,7 +46,8 @@ func CutBySize(keys []KeyAt, size, limit int64, written [][]byte) (cuts [][]byte
 	return cuts
 }
 
-// tends tells whether written keys go one way all the time, up (1) or down (-1), and have come behind a key: most of the newer half lie behind nearly all of the older.
+// tends reports whether written keys go one way all the time, up (1) or down (-1), and have come
+// behind a key: most of the newer half lie behind nearly all of the older.
 func tends(written [][]byte, key []byte, way int) bool {
 	if len(written) < fewestWritten {
 		return false
@@ -64,7 +66,8 @@ func tends(written [][]byte, key []byte, way int) bool {
 	return 4*behind(newer, older[len(older)-len(older)/8-1]) >= 3*len(newer) && behind(newest, key) >= 3
 }
 
-// nearest gives the key before which most nearly so many bytes lie, of those before which some do.
+// nearest returns the key before which most nearly so many bytes lie, of those before which some
+// do.
 func nearest(keys []KeyAt, want int64) (best *KeyAt) {
 	off := func(k *KeyAt) int64 { return max(k.Before-want, want-k.Before) }
 	for i := range keys {
@@ -78,9 +81,11 @@ func nearest(keys []KeyAt, want int64) (best *KeyAt) {
 // fewestWritten is how many written keys have to be known for anything to be concluded.
 const fewestWritten = 16
 
-// CutByWrites chooses the key at which a segment is split for what is written to it: the one that divides the writes most evenly, if each part has a quarter of them at least, of the older ones
-// as of the newer. So one hot key is not cut off from nothing, and keys that grow all the time, of which the newer lie behind each key that was written before, are not cut at all: the heat would
-// be in one part again. written are keys that were written, the oldest first. It gives nil where no split helps.
+// CutByWrites chooses the key at which a segment is split for its writes: the one that divides the
+// writes most evenly, if each part has at least a quarter of them, of the older ones as of the
+// newer. So a single hot key is not cut off, and a segment whose keys only grow, so that the newer
+// are above all earlier ones, is not cut at all: the heat would be in one part again. written are
+// keys that were written, the oldest first. It returns nil if no split helps.
 func CutByWrites(written [][]byte) []byte {
 	if len(written) < fewestWritten {
 		return nil

@@ -7,12 +7,14 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// WatchWindow is for how long, at least, a segment has to be written to more than the limit before it is split for it; and half of how long it has to have
-// been written to little before it is merged.
+// WatchWindow is for how long, at least, a segment has to be written to more than the limit before
+// it is split for it; and half of how long it has to have been written to little before it is
+// merged.
 const WatchWindow = 5 * time.Minute
 
-// Watch remembers how much was written to segments lately. Rates are smoothed over ten minutes where they are measured; but who leads a fragment anew measures anew.
-// The zero value has seen nothing. It is not safe for concurrent use.
+// Watch remembers the recent writes to segments. Rates are smoothed over ten minutes where they are
+// measured, but a new leader of a fragment starts to measure again. The zero value has seen
+// nothing. It is not safe for concurrent use.
 type Watch struct{ seen map[watched]*rates }
 
 type watched struct {
@@ -26,7 +28,8 @@ type rates struct {
 	least, most [3]float64
 }
 
-// Note sees the segments of a database's range tables at a time, and gives each what it knows of it: Least and Most. What it knew of other segments of the database it forgets.
+// Note records the segments of a database's range tables at a time, and sets what it knows of each:
+// Least and Most. It forgets other segments of the database.
 func (w *Watch) Note(now time.Time, database uint32, tables []Table) {
 	next := map[watched]*rates{}
 	for k, r := range w.seen {
@@ -65,7 +68,7 @@ func (r *rates) note(now time.Time, rate float64) {
 	r.least[0], r.most[0] = min(r.least[0], rate), max(r.most[0], rate)
 }
 
-// known gives the least of one window and more, and the most of two and more.
+// known returns the least of one window and more, and the most of two and more.
 func (r *rates) known(now time.Time) (least, most float64) {
 	least, most = 0, math.Inf(1)
 	if now.Sub(r.since) >= WatchWindow {
@@ -77,7 +80,8 @@ func (r *rates) known(now time.Time) (least, most float64) {
 	return least, most
 }
 
-// Present has the segments of tables be judged by what is written to them now, for a person who asks now.
+// Present sets the rates of tables' segments to the present writes, for a user who asks for them
+// now.
 func Present(tables []Table) {
 	for i := range tables {
 		for j := range tables[i].Segments {

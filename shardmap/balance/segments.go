@@ -9,17 +9,20 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// Limits say how large, and how much written to, a segment of a range table may be before it is split; 0 is no limit.
+// Limits say how large, and how much written to, a segment of a range table may be before it is
+// split; 0 is no limit.
 type Limits struct {
 	Size   int64   // bytes
 	Writes float64 // a second
 }
 
-// Segments are split above a limit and merged below a part of it, so that what has been done once has to double or halve before it is undone: a part of a split one has half
-// of the limit, merged ones have less than that together.
+// Segments are split above a limit and merged below a part of it, so that what has been done once
+// has to double or halve before it is undone: a part of a split one has half of the limit, merged
+// ones have less than that together.
 const mergeBelow = 0.5
 
-// mostResegments bounds the splits, and the merges, of a table in one plan; mostMerged the segments that become one in a step.
+// mostResegments bounds the splits, and the merges, of a table in one plan; mostMerged the segments
+// that become one in a step.
 const (
 	mostResegments = 8
 	mostMerged     = 32
@@ -38,14 +41,17 @@ type Segment struct {
 	Fragment         shardmap.FragmentID
 	Bytes, Documents int64
 	Reads, Writes    float64 // a second, smoothed
-	Least, Most      float64 // writes a second, over the last minutes (Watch); least 0 and most infinite where nobody has looked for so long
-	Kept             bool    // somebody has said that it begins where it does: it is not merged with the one before
-	Pinned           bool    // it is not merged, and parts of it could not go elsewhere
+	// Writes a second, over the last minutes (Watch); least is 0 and most infinite if they were not
+	// watched for so long.
+	Least, Most float64
+	Kept        bool // a user asked for this split: it is not merged with the one before
+	Pinned      bool // it is not merged, and parts of it could not go elsewhere
 }
 
 func (s *Segment) cell() Cell {
 	return Cell{
-		Interval: shardmap.OneBucket(s.Bucket), Bytes: s.Bytes, Documents: s.Documents, Reads: float32(s.Reads), Writes: float32(s.Writes),
+		Interval: shardmap.OneBucket(s.Bucket), Bytes: s.Bytes, Documents: s.Documents, Reads: float32(s.Reads),
+		Writes: float32(s.Writes),
 	}
 }
 
@@ -59,7 +65,10 @@ func (p *picture) laySegments(last *run) {
 				continue
 			}
 			c := s.cell()
-			x := &run{Interval: c.Interval, owner: owner, cells: []Cell{c}, only: p.ruled(c.Interval)[0].Fragments, prev: last}
+			x := &run{
+				Interval: c.Interval, owner: owner, cells: []Cell{c}, only: p.ruled(c.Interval)[0].Fragments,
+				prev: last,
+			}
 			if last == nil {
 				p.first = x
 			} else {
@@ -72,13 +81,15 @@ func (p *picture) laySegments(last *run) {
 	}
 }
 
-// segment tells whether the run is a segment.
+// segment reports whether the run is a segment.
 func (r *run) segment() bool { return r.Lo >= shardmap.BucketCount }
 
-// touches tells whether two runs that follow each other are neighbours: numbers of segments say nothing.
+// touches reports whether two runs that follow each other are neighbours: numbers of segments say
+// nothing.
 func (r *run) touches(next *run) bool { return !next.segment() }
 
-// resegment splits what is above the limits and merges what is far below (N11). Who is split or merged is moved for no other reason by the same plan.
+// resegment splits what is above the limits and merges what is far below (N11). The same plan moves
+// a segment that it splits or merges for no other reason.
 func (p *picture) resegment() {
 	if p.in.Mode == Off {
 		return
@@ -89,7 +100,7 @@ func (p *picture) resegment() {
 	}
 }
 
-// free tells whether a segment may be split or merged now.
+// free reports whether a segment may be split or merged now.
 func (p *picture) free(s *Segment) bool {
 	r := p.segments[s.Bucket]
 	return r != nil && !r.arrived && !p.frags[r.owner].fixed && !p.frags[r.owner].Drains
@@ -116,9 +127,14 @@ func (p *picture) splitSegments(t *Table) {
 		return 0
 	})
 	for _, s := range large[:min(len(large), mostResegments)] {
-		why := fmt.Sprintf("a segment of %s has %s; sherd.segment_size is %s", t.Name, sized(s.Bytes), sized(p.in.Limits.Size))
+		why := fmt.Sprintf(
+			"a segment of %s has %s; sherd.segment_size is %s", t.Name, sized(s.Bytes), sized(p.in.Limits.Size),
+		)
 		if !p.tooLarge(s) {
-			why = fmt.Sprintf("%.0f writes a second go to a segment of %s; sherd.segment_writes is %.0f", s.Least, t.Name, p.in.Limits.Writes)
+			why = fmt.Sprintf(
+				"%.0f writes a second go to a segment of %s; sherd.segment_writes is %.0f", s.Least, t.Name,
+				p.in.Limits.Writes,
+			)
 		}
 		p.resegmented(SplitSegment, t, s, s, 1, s.Bytes, s.Documents, why)
 		p.plan.Steps[len(p.plan.Steps)-1].ByWrites = !p.tooLarge(s)
@@ -129,7 +145,8 @@ func (p *picture) tooLarge(s *Segment) bool {
 	return p.in.Limits.Size > 0 && s.Bytes > p.in.Limits.Size
 }
 
-// tooHot tells whether a segment should be split because of its writes: parts help only where one can go to another fragment.
+// tooHot reports whether a segment should be split because of its writes: parts help only where one
+// can go to another fragment.
 func (p *picture) tooHot(s *Segment) bool {
 	if p.in.Limits.Writes <= 0 || s.Least <= p.in.Limits.Writes || s.Pinned {
 		return false
@@ -143,7 +160,8 @@ func (p *picture) tooHot(s *Segment) bool {
 	return takers > 1
 }
 
-// mergeSegments merges neighbours that are small and cold together. Those that are elsewhere than most of the bytes move there before.
+// mergeSegments merges neighbours that are small and cold together. Those that are elsewhere than
+// most of the bytes move there before.
 func (p *picture) mergeSegments(t *Table) {
 	steps := 0
 	for at := 0; at < len(t.Segments) && steps < mostResegments; {
@@ -156,7 +174,8 @@ func (p *picture) mergeSegments(t *Table) {
 	}
 }
 
-// together gives how many of the first segments of a list are to become one: 1 where the first stays as it is.
+// together returns how many of the first segments of a list are to become one: 1 where the first
+// stays as it is.
 func (p *picture) together(list []Segment) int {
 	if !p.mergeable(&list[0]) {
 		return 1
@@ -169,7 +188,8 @@ func (p *picture) together(list []Segment) int {
 			break
 		}
 		bytes, most = bytes+float64(s.Bytes), most+s.Most
-		if bytes >= mergeBelow*float64(p.in.Limits.Size) || p.in.Limits.Writes > 0 && most >= mergeBelow*p.in.Limits.Writes {
+		if bytes >= mergeBelow*float64(p.in.Limits.Size) ||
+			p.in.Limits.Writes > 0 && most >= mergeBelow*p.in.Limits.Writes {
 			break
 		}
 	}
@@ -177,7 +197,8 @@ func (p *picture) together(list []Segment) int {
 }
 
 func (p *picture) mergeable(s *Segment) bool {
-	return p.in.Limits.Size > 0 && p.free(s) && !s.Pinned && p.segments[s.Bucket].only == nil && (p.in.Limits.Writes <= 0 || !math.IsInf(s.Most, 1))
+	return p.in.Limits.Size > 0 && p.free(s) && !s.Pinned && p.segments[s.Bucket].only == nil &&
+		(p.in.Limits.Writes <= 0 || !math.IsInf(s.Most, 1))
 }
 
 func (p *picture) merge(t *Table, list []Segment) {
@@ -200,7 +221,10 @@ func (p *picture) merge(t *Table, list []Segment) {
 			p.frags[to].runs = append(p.frags[to].runs, r)
 		}
 	}
-	why := fmt.Sprintf("%d neighbouring segments of %s have %s together; sherd.segment_size is %s", len(list), t.Name, sized(bytes), sized(p.in.Limits.Size))
+	why := fmt.Sprintf(
+		"%d neighbouring segments of %s have %s together; sherd.segment_size is %s", len(list), t.Name, sized(bytes),
+		sized(p.in.Limits.Size),
+	)
 	p.resegmented(MergeSegments, t, &list[0], &list[len(list)-1], len(list), bytes, docs, why)
 }
 
@@ -219,13 +243,15 @@ func (p *picture) resegmented(kind Kind, t *Table, first, last *Segment, count i
 	}
 	f := p.frags[p.segments[first.Bucket].owner].ID
 	p.plan.Steps = append(p.plan.Steps, Step{
-		Kind: kind, From: f, To: f, Table: t.ID, First: first.Bucket, Last: last.Bucket, Count: count, Bytes: bytes, Documents: docs,
-		Seconds: p.seconds(bytes), Reason: why,
+		Kind: kind, From: f, To: f, Table: t.ID, First: first.Bucket, Last: last.Bucket, Count: count, Bytes: bytes,
+		Documents: docs,
+		Seconds:   p.seconds(bytes), Reason: why,
 	})
 }
 
-// evenLarge has the fragment furthest above its share give to the one furthest below where they differ so much that a round would begin: a segment or a bucket
-// that is larger than what should go, but brings the two nearer to each other.
+// evenLarge moves from the fragment furthest above its share to the one furthest below if they
+// differ so much that a round would begin: a segment or a bucket that is larger than what should
+// move, but brings the two nearer to each other.
 func (p *picture) evenLarge() {
 	for range 4 * len(p.frags) {
 		least, most := p.extremes()
@@ -236,7 +262,8 @@ func (p *picture) evenLarge() {
 		from, to := p.place[most.ID], p.place[least.ID]
 		limit := min(3*d/4, least.room-least.size)
 		best := p.nearestTo(d/2, limit, from, to)
-		if r, at := p.nearestBucket(d/2, limit, from, to); r != nil && (best == nil || far(r.cells[at].Bytes, d/2) < far(best.size(p), d/2)) {
+		if r, at := p.nearestBucket(d/2, limit, from, to); r != nil &&
+			(best == nil || far(r.cells[at].Bytes, d/2) < far(best.size(p), d/2)) {
 			best = p.cutOut(r, at)
 		}
 		if best == nil {
@@ -249,7 +276,8 @@ func (p *picture) evenLarge() {
 
 func far(a, b int64) int64 { return max(a-b, b-a) }
 
-// nearestBucket finds the cell, of those that are moved as a whole, of a for b whose size is nearest to one, and no larger than most.
+// nearestBucket finds the cell, of those that are moved as a whole, of a for b whose size is
+// nearest to one, and no larger than most.
 func (p *picture) nearestBucket(size, most int64, a, b int) (in *run, at int) {
 	for _, r := range p.givable(p.stockOf(a).ranges, a, b) {
 		for i := range r.cells {
@@ -278,7 +306,8 @@ func (p *picture) cutOut(r *run, at int) *run {
 	return x
 }
 
-// spreadSegments evens out how many segments of a table the fragments have, where the table is so small that bytes say nothing (N10).
+// spreadSegments evens out how many segments of a table the fragments have, where the table is so
+// small that bytes say nothing (N10).
 func (p *picture) spreadSegments() {
 	for i := range p.in.Tables {
 		t := &p.in.Tables[i]
@@ -319,7 +348,7 @@ func (p *picture) spreadTable(t *Table, moves []SegmentMove) {
 	}
 }
 
-// bySize gives the segments of a table by the fragments that have them, the smallest first.
+// bySize returns the segments of a table by the fragments that have them, the smallest first.
 func (p *picture) bySize(t *Table) map[int][]*run {
 	out := map[int][]*run{}
 	for k := range t.Segments {
@@ -333,7 +362,8 @@ func (p *picture) bySize(t *Table) map[int][]*run {
 	return out
 }
 
-// merged tells whether segments of a table are merged by the plan: how many there are is seen by the next.
+// merged reports whether segments of a table are merged by the plan: how many there are is seen by
+// the next.
 func (p *picture) merged(t *Table) bool {
 	return slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Kind == MergeSegments && s.Table == t.ID })
 }
@@ -343,7 +373,8 @@ func hasKey(m map[shardmap.FragmentID]int, f shardmap.FragmentID) bool {
 	return ok
 }
 
-// spreadOne moves the smallest segment of a table, the first of those given, that may go from one fragment to another and does not make sizes uneven by that.
+// spreadOne moves the smallest segment of a table, the first of those given, that may go from one
+// fragment to another and does not make sizes uneven by that.
 func (p *picture) spreadOne(t *Table, bySize []*run, from, to int) bool {
 	var least *run
 	if at := slices.IndexFunc(bySize, func(r *run) bool { return p.mayGo(r, from, to) }); at >= 0 {
@@ -357,7 +388,8 @@ func (p *picture) spreadOne(t *Table, bySize []*run, from, to int) bool {
 	return true
 }
 
-// staysEven tells whether so much may go to another fragment without beginning a round, or for the better.
+// staysEven reports whether so much may go to another fragment without beginning a round, or for
+// the better.
 func (p *picture) staysEven(from, to int, size int64) bool {
 	f, g := &p.frags[from], &p.frags[to]
 	if p.byBuckets || g.over()+size <= f.over()-size {

@@ -13,28 +13,33 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// ranged makes an input of a range table whose segments have the given MiB, in fragments in turn, from the first on.
+// ranged makes an input of a range table whose segments have the given MiB, in fragments in turn,
+// from the first on.
 func ranged(fragments int, sizes ...int64) Input {
 	in := database(make([]int64, fragments)...)
 	in.Cells = nil
 	t := Table{ID: 9, Name: "r"}
 	for i, n := range sizes {
 		t.Segments = append(t.Segments, Segment{
-			Bucket: shardmap.BucketCount + shardmap.Bucket(i), Fragment: shardmap.FragmentID(i%fragments + 1), Bytes: n * mib, Documents: max(n, 1) * 10,
+			Bucket: shardmap.BucketCount + shardmap.Bucket(i), Fragment: shardmap.FragmentID(i%fragments + 1),
+			Bytes: n * mib, Documents: max(n, 1) * 10,
 		})
 	}
 	in.Tables, in.Limits = []Table{t}, Limits{Size: 128 * mib, Writes: 1000}
 	return in
 }
 
-// told prints the steps of a plan: s3 splits segment 3, w3 does for its writes, m2+3 merges three from 2 on, 4:1>2 moves segment 4 from fragment 1 to 2.
+// told prints the steps of a plan: s3 splits segment 3, w3 does for its writes, m2+3 merges three
+// from 2 on, 4:1>2 moves segment 4 from fragment 1 to 2.
 func told(p Plan) string {
 	var out []string
 	at := func(b uint32) uint32 { return b - shardmap.BucketCount }
 	for _, s := range p.Steps {
 		switch s.Kind {
 		case SplitSegment:
-			out = append(out, fmt.Sprintf("%s%d", map[bool]string{false: "s", true: "w"}[s.ByWrites], at(uint32(s.First))))
+			out = append(
+				out, fmt.Sprintf("%s%d", map[bool]string{false: "s", true: "w"}[s.ByWrites], at(uint32(s.First))),
+			)
 		case MergeSegments:
 			out = append(out, fmt.Sprintf("m%d+%d", at(uint32(s.First)), s.Count))
 		case MoveBuckets:
@@ -75,14 +80,25 @@ func TestSplitsAndMerges(t *testing.T) {
 				seg(in, i).Kept = true
 			}
 		}, ""},
-		{"up to one that somebody made", []int64{0, 0, 0, 0}, func(in *Input) { seg(in, 2).Kept = true }, "1:2>1 m0+2 3:2>1 m2+2"},
+		{"up to one that somebody made", []int64{0, 0, 0, 0}, func(in *Input) {
+			seg(in, 2).Kept = true
+		}, "1:2>1 m0+2 3:2>1 m2+2"},
 		{"pinned ones are not merged", []int64{0, 0, 0, 0}, func(in *Input) { seg(in, 1).Pinned = true }, "3:2>1 m2+2"},
-		{"hot ones are not merged", []int64{10, 10, 90, 90}, func(in *Input) { seg(in, 0).Most, seg(in, 1).Most = 260, 250 }, ""},
+		{"hot ones are not merged", []int64{10, 10, 90, 90}, func(in *Input) {
+			seg(in, 0).Most, seg(in, 1).Most = 260, 250
+		}, ""},
 		{"nor where nobody knows", []int64{10, 10, 90, 90}, func(in *Input) { seg(in, 0).Most = math.Inf(1) }, ""},
-		{"heat is no matter without a limit", []int64{10, 10, 90, 90}, func(in *Input) { seg(in, 0).Most, in.Limits.Writes = math.Inf(1), 0 }, "1:2>1 m0+2"},
+		{"heat is no matter without a limit", []int64{10, 10, 90, 90}, func(in *Input) {
+			seg(in, 0).Most, in.Limits.Writes = math.Inf(1), 0
+		}, "1:2>1 m0+2"},
 		{"by writes", []int64{90, 90}, func(in *Input) { seg(in, 0).Least = 1001 }, "w0"},
-		{"a pinned one could not go", []int64{90, 90}, func(in *Input) { seg(in, 0).Least, seg(in, 0).Pinned = 1001, true }, ""},
-		{"nobody else would take it", []int64{90, 90}, func(in *Input) { seg(in, 0).Least, in.Fragments[1].Drains = 1001, false; in.Fragments[1].Frozen = true }, ""},
+		{"a pinned one could not go", []int64{90, 90}, func(in *Input) {
+			seg(in, 0).Least, seg(in, 0).Pinned = 1001, true
+		}, ""},
+		{"nobody else would take it", []int64{90, 90}, func(in *Input) {
+			seg(in, 0).Least, in.Fragments[1].Drains = 1001, false
+			in.Fragments[1].Frozen = true
+		}, ""},
 	} {
 		in := ranged(2, c.sizes...)
 		if c.alter != nil {
@@ -118,7 +134,10 @@ func TestSegmentsAreSpread(t *testing.T) {
 			for i := range in.Tables[0].Segments {
 				in.Tables[0].Segments[i].Kept, in.Tables[0].Segments[i].Fragment = true, 1
 			}
-			in.Cells = []Cell{{Interval: shardmap.Interval{Lo: shardmap.BucketCount - 256, Hi: shardmap.BucketCount}, Bytes: 100 * mib}}
+			in.Cells = []Cell{
+				{Interval: shardmap.Interval{Lo: shardmap.BucketCount - 256, Hi: shardmap.BucketCount},
+					Bytes: 100 * mib},
+			}
 		}, ""},
 	} {
 		in := ranged(2, c.sizes...)
@@ -165,7 +184,8 @@ func TestCuts(t *testing.T) {
 			t.Errorf("%s: by size %v", c.name, k)
 		}
 		k := CutByWrites(c.written)
-		if got := append([]byte{255}, k...); c.writes < 0 && k != nil || c.writes >= 0 && max(int(got[len(got)-1])-c.writes, c.writes-int(got[len(got)-1])) > 6 {
+		if got := append([]byte{255}, k...); c.writes < 0 && k != nil ||
+			c.writes >= 0 && max(int(got[len(got)-1])-c.writes, c.writes-int(got[len(got)-1])) > 6 {
 			t.Errorf("%s: by writes %v", c.name, k)
 		}
 	}
@@ -174,8 +194,11 @@ func TestCuts(t *testing.T) {
 		written [][]byte
 		want    string
 	}{
-		{63, nil, "[32]"}, {50, nil, "[21 43]"}, {33, nil, "[16 32 48]"}, {20, uniform, "[11 21 32 43 53]"}, {1, nil, "[4 8 12 16 20 24 28 32 36 40 44 48 52 56 60]"},
-		{20, list(32, func(i int) int { return i * 2 }), "[18 36 54]"}, {20, list(32, func(i int) int { return 62 - i*2 }), "[10 28 46]"},
+		{63, nil, "[32]"}, {50, nil, "[21 43]"}, {33, nil, "[16 32 48]"}, {20, uniform, "[11 21 32 43 53]"},
+		{1, nil, "[4 8 12 16 20 24 28 32 36 40 44 48 52 56 60]"},
+		{20, list(32, func(i int) int { return i * 2 }), "[18 36 54]"}, {20, list(32, func(i int) int {
+			return 62 - i*2
+		}), "[10 28 46]"},
 	} {
 		var got []int
 		for _, k := range CutBySize(keys, 64*mib, c.limit*mib, c.written) {
@@ -242,7 +265,9 @@ type rangeSim struct {
 }
 
 func newRangeSim(t testing.TB, fragments int) *rangeSim {
-	s := &rangeSim{t: t, in: ranged(fragments, 0), starts: []uint32{0}, next: shardmap.BucketCount + 1, heat: func(uint32) float64 { return 0 }}
+	s := &rangeSim{t: t, in: ranged(fragments, 0), starts: []uint32{0}, next: shardmap.BucketCount + 1, heat: func(uint32) float64 {
+		return 0
+	}}
 	return s
 }
 
@@ -257,7 +282,7 @@ func (s *rangeSim) insert(k uint32) {
 	}
 }
 
-// of gives the keys of the i-th segment.
+// of returns the keys of the i-th segment.
 func (s *rangeSim) of(i int) []uint32 {
 	lo, _ := slices.BinarySearch(s.keys, s.starts[i])
 	hi := len(s.keys)
@@ -283,7 +308,7 @@ func (s *rangeSim) place(b shardmap.Bucket) int {
 	return slices.IndexFunc(s.in.Tables[0].Segments, func(g Segment) bool { return g.Bucket == b })
 }
 
-// round decides and carries out, and tells whether there was anything to do.
+// round decides and carries out, and reports whether there was anything to do.
 func (s *rangeSim) round() bool {
 	s.measure()
 	done := false
@@ -340,7 +365,7 @@ func (s *rangeSim) split(at int, byWrites bool) bool {
 	return len(cuts) > 0
 }
 
-// inside gives sampled writes to a segment: by heat, where there is some.
+// inside returns sampled writes to a segment: by heat, if there is some.
 func (s *rangeSim) inside(at int) (out [][]byte) {
 	for _, k := range s.written {
 		if i := binary.BigEndian.Uint32(k); i >= s.starts[at] && (at+1 == len(s.starts) || i < s.starts[at+1]) {
@@ -378,13 +403,15 @@ func (s *rangeSim) fine() {
 		if list[i].Bytes > s.in.Limits.Size {
 			s.t.Errorf("segment %d has %s", i, sized(list[i].Bytes))
 		}
-		if i > 0 && list[i-1].Bytes+list[i].Bytes < s.in.Limits.Size/2 && list[i-1].Writes+list[i].Writes < s.in.Limits.Writes/2 {
+		if i > 0 && list[i-1].Bytes+list[i].Bytes < s.in.Limits.Size/2 &&
+			list[i-1].Writes+list[i].Writes < s.in.Limits.Writes/2 {
 			s.t.Errorf("segments %d and %d have %s and %s", i-1, i, sized(list[i-1].Bytes), sized(list[i].Bytes))
 		}
 	}
 }
 
-// A table that grows all over, at its end, and shrinks again: what is written anew by splits and merges is bounded by what was inserted and deleted.
+// A table that grows all over, at its end, and shrinks again: what is written again by splits and
+// merges is bounded by what was inserted and deleted.
 func TestRangeTableGrowsAndShrinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -407,7 +434,10 @@ func TestRangeTableGrowsAndShrinks(t *testing.T) {
 			}
 			s.rest()
 			s.fine()
-			t.Logf("%d segments, %d splits, %d merges, %.2f written anew, %.2f moved", len(s.starts), s.splits, s.merges, float64(s.copied)/(n*mib), float64(s.moved)/(n*mib))
+			t.Logf(
+				"%d segments, %d splits, %d merges, %.2f written anew, %.2f moved", len(s.starts), s.splits, s.merges,
+				float64(s.copied)/(n*mib), float64(s.moved)/(n*mib),
+			)
 			if got := float64(s.copied) / (n * mib); got > c.copies || s.merges > 0 {
 				t.Errorf("growing wrote %.2f of it anew, merged %d times", got, s.merges)
 			}
@@ -420,7 +450,9 @@ func TestRangeTableGrowsAndShrinks(t *testing.T) {
 			s.rest()
 			s.fine()
 			if s.splits > 0 || len(s.starts) != 1 || s.copied > 2*n*mib {
-				t.Errorf("shrinking: %d splits, %s written anew, %d segments left", s.splits, sized(s.copied), len(s.starts))
+				t.Errorf(
+					"shrinking: %d splits, %s written anew, %d segments left", s.splits, sized(s.copied), len(s.starts),
+				)
 			}
 		})
 	}
@@ -456,7 +488,8 @@ func TestSegmentsDoNotOscillate(t *testing.T) {
 	}
 }
 
-// Segments that are written to much are split until each part is below the limit or is one key, and the parts go to several fragments; when it is over they become one again.
+// Segments that are written to much are split until each part is below the limit or is one key, and
+// the parts go to several fragments; when it is over they become one again.
 func TestHotSegments(t *testing.T) {
 	s := newRangeSim(t, 3)
 	s.in.Mode = Auto

@@ -18,14 +18,18 @@ type cluster struct {
 	width uint32 // of cells
 }
 
-// newCluster makes a database of n fragments, each led by a node of its own, with cells of width buckets filled by fill.
+// newCluster makes a database of n fragments, each led by a node of its own, with cells of width
+// buckets filled by fill.
 func newCluster(t testing.TB, n int, width uint32, fill func(bucket uint32) Cell) *cluster {
 	ids := make([]shardmap.FragmentID, n)
 	c := &cluster{t: t, width: width}
 	for i := range ids {
 		ids[i] = shardmap.FragmentID(i + 1)
 		node := func(k int) uint32 { return uint32((i+k)%n + 1) }
-		c.in.Fragments = append(c.in.Fragments, Fragment{ID: ids[i], Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{node(0), node(1), node(2)}[:min(n, 3)]})
+		c.in.Fragments = append(
+			c.in.Fragments,
+			Fragment{ID: ids[i], Name: fmt.Sprintf("db$%d", i), Nodes: []uint32{node(0), node(1), node(2)}[:min(n, 3)]},
+		)
 		c.in.Nodes = append(c.in.Nodes, Node{ID: uint32(i + 1)})
 	}
 	c.in.Mode, c.in.Map = Advise, shardmap.NewInitialMap(ids)
@@ -55,7 +59,7 @@ func (c *cluster) clip(cells []Cell) []Cell {
 	return Clip(c.in.Map, stats)
 }
 
-// bytes gives what each fragment holds.
+// bytes returns what each fragment holds.
 func (c *cluster) bytes() []int64 {
 	out := make([]int64, len(c.in.Fragments))
 	for _, x := range c.in.Cells {
@@ -93,7 +97,7 @@ func (c *cluster) apply(p Plan) {
 	c.in.Cells = c.clip(c.in.Cells)
 }
 
-// settle decides and applies until there is nothing to do, and gives how many plans that took.
+// settle decides and applies until there is nothing to do, and returns how many plans that took.
 func (c *cluster) settle(most int) (rounds int) {
 	for ; ; rounds++ {
 		p := Decide(c.in)
@@ -149,7 +153,8 @@ var datasets = []struct {
 	}},
 }
 
-// Skewed data over 1,000 nodes: one plan, at most a second one, and all is even; what moved is at most 1.25 times what a perfect plan moves.
+// Skewed data over 1,000 nodes: one plan, at most a second one, and all is even; what moved is at
+// most 1.25 times what a perfect plan moves.
 func TestSkewed(t *testing.T) {
 	for _, d := range datasets {
 		t.Run(d.name, func(t *testing.T) {
@@ -157,7 +162,10 @@ func TestSkewed(t *testing.T) {
 			perfect := c.perfect()
 			rounds := c.settle(3)
 			ratio := float64(c.moved) / float64(perfect)
-			t.Logf("%d plans, %s moved, %.3f of a perfect plan; largest is %.3f of the mean, %d ranges", rounds, sized(c.moved), ratio, c.spread(), len(c.in.Map.Ranges()))
+			t.Logf(
+				"%d plans, %s moved, %.3f of a perfect plan; largest is %.3f of the mean, %d ranges", rounds,
+				sized(c.moved), ratio, c.spread(), len(c.in.Map.Ranges()),
+			)
 			if ratio > 1.25 {
 				t.Errorf("moved %.3f times what a perfect plan moves", ratio)
 			}
@@ -168,7 +176,8 @@ func TestSkewed(t *testing.T) {
 	}
 }
 
-// Data that grows and shrinks at places that wander: what moves is bounded by what each change made uneven.
+// Data that grows and shrinks at places that wander: what moves is bounded by what each change made
+// uneven.
 func TestGrowingAndShrinking(t *testing.T) {
 	for _, grow := range []float64{1.5, 0.5} {
 		t.Run(fmt.Sprint(grow), func(t *testing.T) {
@@ -187,7 +196,10 @@ func TestGrowingAndShrinking(t *testing.T) {
 				c.settle(4)
 			}
 			ratio := float64(c.moved) / float64(perfect)
-			t.Logf("%s moved, %.3f of perfect plans; largest is %.3f of the mean, %d ranges", sized(c.moved), ratio, c.spread(), len(c.in.Map.Ranges()))
+			t.Logf(
+				"%s moved, %.3f of perfect plans; largest is %.3f of the mean, %d ranges", sized(c.moved), ratio,
+				c.spread(), len(c.in.Map.Ranges()),
+			)
 			if ratio > 1.25 || c.spread() > 1.06 {
 				t.Errorf("moved %.3f times what perfect plans move, largest %.3f of the mean", ratio, c.spread())
 			}

@@ -7,8 +7,9 @@ import (
 	"sort"
 )
 
-// stock is what a fragment has at the beginning and can give away. A fragment may have thousands of segments and give most of them, so the next is found without looking at all: a segment
-// goes as a whole and keeps its size.
+// stock is what a fragment has at the beginning and may give. It may have thousands of segments and
+// give most of them, so the next one is found without looking at all: a segment moves as a whole
+// and keeps its size.
 type stock struct {
 	seen     int    // runs of the fragment that have been looked at
 	ranges   []*run // of hashed buckets, in the order of the fragment's runs
@@ -16,7 +17,7 @@ type stock struct {
 	left     []int  // by place in segments: all from there up to this one have gone
 }
 
-// stockOf gives a fragment's stock as it is now.
+// stockOf returns a fragment's stock as it is now.
 func (p *picture) stockOf(a int) *stock {
 	f := &p.frags[a]
 	s, before := &f.stock, len(f.stock.segments)
@@ -41,7 +42,7 @@ func (p *picture) stockOf(a int) *stock {
 	return s
 }
 
-// from gives the place of the first segment from one on that has not gone, as far as is known.
+// from returns the place of the first segment from one on that has not gone, as far as is known.
 func (s *stock) from(i int) int {
 	to := i
 	for s.left[to] != to {
@@ -53,7 +54,7 @@ func (s *stock) from(i int) int {
 	return to
 }
 
-// upTo gives the segments of a that b may have and that are no larger than n, the largest first.
+// upTo returns the segments of a that b may have and that are no larger than n, the largest first.
 func (p *picture) upTo(a, b int, n int64) iter.Seq[*run] {
 	return func(yield func(*run) bool) {
 		s := p.stockOf(a)
@@ -72,7 +73,8 @@ func (p *picture) upTo(a, b int, n int64) iter.Seq[*run] {
 	}
 }
 
-// largest gives the largest segment of a for b that is no larger than n; nil where none is worth a move.
+// largest returns the largest segment of a for b that is no larger than n; nil if none is worth a
+// move.
 func (p *picture) largest(a, b int, n int64) *run {
 	for r := range p.upTo(a, b, n) {
 		if !p.enough(r.size(p), n) {
@@ -83,7 +85,8 @@ func (p *picture) largest(a, b int, n int64) *run {
 	return nil
 }
 
-// nearestTo gives the segment of a for b whose size is nearest to one, and no larger than most; nil where none is worth a move.
+// nearestTo returns the segment of a for b whose size is nearest to one, and no larger than most;
+// nil if none is worth a move.
 func (p *picture) nearestTo(size, most int64, a, b int) (best *run) {
 	off := func(r *run) int64 { return max(r.size(p)-size, size-r.size(p)) }
 	for r := range p.upTo(a, b, most) {
@@ -119,7 +122,7 @@ func (p *picture) newDeal(a, b int) *deal {
 
 func byPlace(x, y *run) int { return x.place - y.place }
 
-// beside gives the neighbours of a run that may go.
+// beside returns the neighbours of a run that may go.
 func (d *deal) beside(r *run) (out []*run) {
 	for _, x := range [...]*run{r.prev, r.next} {
 		if x != nil && d.p.mayGo(x, d.a, d.b) {
@@ -139,7 +142,8 @@ func (d *deal) gone(r *run) {
 	}
 }
 
-// fromEdge cuts up to n off the first run that touches b and from which it can be cut; nil where there is none. Edges from which nothing can be cut now are forgotten, for n only falls.
+// fromEdge cuts up to n off the first run that touches b and from which it can be cut; nil if there
+// is none. Edges from which nothing can be cut now are forgotten, for n only falls.
 func (d *deal) fromEdge(n int64) (x *run) {
 	kept := d.edges[:0]
 	for i, r := range d.edges {

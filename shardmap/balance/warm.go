@@ -14,7 +14,9 @@ type Heat struct {
 	Reads, Writes float64
 }
 
-// Warm gives cells, and the segments of tables, their heat: hot buckets become cells of their own, with their part of the bytes; what is left of each fragment's is spread over its cells by bytes.
+// Warm returns cells, and the segments of tables, their heat: hot buckets become cells of their
+// own, with their part of the bytes; what is left of each fragment's is spread over its cells by
+// bytes.
 func Warm(m *shardmap.Map, cells []Cell, tables []Table, heat []Heat) []Cell {
 	segments := map[shardmap.Bucket]*Segment{}
 	for i := range tables {
@@ -94,7 +96,13 @@ func apart(cells []Cell, hot []Heat) (out []Cell) {
 		}
 	}
 	for _, h := range hot {
-		out = append(out, Cell{Interval: shardmap.OneBucket(shardmap.Bucket(h.Bucket)), Reads: float32(h.Reads), Writes: float32(h.Writes)})
+		out = append(
+			out,
+			Cell{
+				Interval: shardmap.OneBucket(shardmap.Bucket(h.Bucket)), Reads: float32(h.Reads),
+				Writes: float32(h.Writes),
+			},
+		)
 	}
 	return out
 }

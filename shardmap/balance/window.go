@@ -8,22 +8,28 @@ import (
 	"time"
 )
 
-// Windows are the times, in UTC, in which plans may be applied by themselves. The zero value is always.
+// Windows are the times, in UTC, in which plans may be applied by themselves. The zero value is
+// always.
 type Windows []Window
 
-// Window is a part of a day, of each day that it names; one that ends before it begins goes on into the next day.
+// Window is a part of a day, of each day that it names; one that ends before it begins goes on into
+// the next day.
 type Window struct {
 	days       [7]bool // by time.Weekday: on which it begins
 	begin, end int     // minutes; end is above begin, up to two days
 }
 
-var windowForm = regexp.MustCompile(`^(?:([a-z]{3}(?:-[a-z]{3})?)\s+)?([0-2]?[0-9]):([0-5][0-9])\s*-\s*([0-2]?[0-9]):([0-5][0-9])$`)
+var windowForm = regexp.MustCompile(
+	`^(?:([a-z]{3}(?:-[a-z]{3})?)\s+)?([0-2]?[0-9]):([0-5][0-9])\s*-\s*([0-2]?[0-9]):([0-5][0-9])$`,
+)
 
 var weekdays = map[string]time.Weekday{
-	"sun": time.Sunday, "mon": time.Monday, "tue": time.Tuesday, "wed": time.Wednesday, "thu": time.Thursday, "fri": time.Friday, "sat": time.Saturday,
+	"sun": time.Sunday, "mon": time.Monday, "tue": time.Tuesday, "wed": time.Wednesday, "thu": time.Thursday,
+	"fri": time.Friday, "sat": time.Saturday,
 }
 
-// ParseWindows reads windows such as '22:00-06:00' and 'mon-fri 01:00-05:00, sat 00:00-24:00'. The empty text is always.
+// ParseWindows reads windows such as '22:00-06:00' and 'mon-fri 01:00-05:00, sat 00:00-24:00'. The
+// empty text is always.
 func ParseWindows(text string) (Windows, error) {
 	var out Windows
 	for _, part := range strings.Split(text, ",") {
@@ -84,7 +90,7 @@ func parseDays(text string) (days [7]bool, err error) {
 	}
 }
 
-// Open tells whether a time lies in one of the windows.
+// Open reports whether a time lies in one of the windows.
 func (w Windows) Open(t time.Time) bool {
 	if len(w) == 0 {
 		return true

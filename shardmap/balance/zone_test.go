@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// zoned gives rules to a cluster: every so many buckets an interval that may be on up to so many fragments only.
+// zoned adds rules to a cluster: an interval of length buckets at every multiple of every, which
+// may be on at most most fragments.
 func (c *cluster) zoned(r *rand.Rand, every, length uint32, most int) {
 	for lo := uint32(1000); lo+length < shardmap.BucketCount; lo += every {
 		rule := Rule{Interval: shardmap.Interval{Lo: lo, Hi: lo + length}, Why: fmt.Sprintf("zone %d", lo)}
@@ -23,7 +24,7 @@ func (c *cluster) zoned(r *rand.Rand, every, length uint32, most int) {
 	}
 }
 
-// rulesOver gives the rules that parts of an interval are under.
+// rulesOver returns the rules that parts of an interval are under.
 func (c *cluster) rulesOver(v shardmap.Interval) (out []Rule) {
 	for _, r := range c.in.Rules {
 		if !r.Intersect(v).Empty() {
@@ -48,7 +49,7 @@ func (c *cluster) obeyed(p Plan) {
 	c.apply(p)
 }
 
-// outside gives how many buckets are where a rule does not allow them.
+// outside returns how many buckets are where a rule does not allow them.
 func (c *cluster) outside() (n int) {
 	for _, r := range c.in.Rules {
 		for _, s := range c.in.Map.Split(shardmap.NewBucketSet(r.Interval)) {
@@ -60,9 +61,10 @@ func (c *cluster) outside() (n int) {
 	return n
 }
 
-// TestZones: with rules over a part of the buckets, on skewed, growing and hot data, plans come to an end, what is outside goes inside with the first one, nothing
-// ever leaves, and what no rule speaks of is still shared out. Zones of several fragments, which hold more than their shares, even out through each other, which takes
-// more plans.
+// TestZones: with rules over a part of the buckets, on skewed, growing and hot data, plans come to
+// an end, what is outside goes inside with the first one, nothing ever leaves, and what no rule
+// speaks of is still shared out. Zones of several fragments, which hold more than their shares,
+// even out through each other, which takes more plans.
 func TestZones(t *testing.T) {
 	for _, set := range datasets {
 		for _, most := range []int{1, 4} {
@@ -118,18 +120,26 @@ func (c *cluster) shared() {
 	share := total / int64(len(c.in.Fragments))
 	for i, n := range c.bytes() {
 		if n-ruled[i] > share*5/4 {
-			c.t.Errorf("fragment %d has %d MiB that no rule keeps there, where a share is %d", i+1, (n-ruled[i])/mib, share/mib)
+			c.t.Errorf(
+				"fragment %d has %d MiB that no rule keeps there, where a share is %d", i+1, (n-ruled[i])/mib,
+				share/mib,
+			)
 		}
 	}
 }
 
 func TestCutAtRules(t *testing.T) {
 	v := func(lo, hi uint32) shardmap.Interval { return shardmap.Interval{Lo: lo, Hi: hi} }
-	cells := []Cell{{Interval: v(0, 10), Bytes: 100, Documents: 10}, {Interval: v(20, 30), Bytes: 50}, {Interval: v(40, 41), Bytes: 7}}
+	cells := []Cell{
+		{Interval: v(0, 10), Bytes: 100, Documents: 10}, {Interval: v(20, 30), Bytes: 50},
+		{Interval: v(40, 41), Bytes: 7},
+	}
 	rules := []Rule{{Interval: v(2, 4)}, {Interval: v(4, 5)}, {Interval: v(15, 35)}, {Interval: v(40, 50)}}
 	want := []Cell{
-		{Interval: v(0, 2), Bytes: 20, Documents: 2}, {Interval: v(2, 4), Bytes: 20, Documents: 2}, {Interval: v(4, 5), Bytes: 10, Documents: 1},
-		{Interval: v(5, 10), Bytes: 50, Documents: 5}, {Interval: v(20, 30), Bytes: 50}, {Interval: v(40, 41), Bytes: 7},
+		{Interval: v(0, 2), Bytes: 20, Documents: 2}, {Interval: v(2, 4), Bytes: 20, Documents: 2},
+		{Interval: v(4, 5), Bytes: 10, Documents: 1},
+		{Interval: v(5, 10), Bytes: 50, Documents: 5}, {Interval: v(20, 30), Bytes: 50},
+		{Interval: v(40, 41), Bytes: 7},
 	}
 	if got := cutAtRules(cells, rules); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
