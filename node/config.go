@@ -60,8 +60,8 @@ type Config struct {
 	AtMove func(arrow string) error
 	// AtStep is called at the steps of the node's replicas, by their names (storage.Config.Fault); a replica stands still for as long as it does.
 	AtStep func(point string)
-	// KeepVersions is how long old versions are kept (sherd.gc_ttl); 0 is 15 minutes.
-	KeepVersions time.Duration
+	// VersionsKept returns how long old versions are kept now; nil: as sherd.gc_ttl says.
+	VersionsKept func() time.Duration
 	// Version is what the node speaks, as another release would; zero is this release's.
 	Version door.Version
 	// Election is how long the leader of a fragment may be silent before the others choose another; 0 is a second.

@@ -36,7 +36,7 @@ func (n *Node) buildFragments() {
 		Door: n.port.door, Transport: func(group uint64) raft.Transport { return n.port.mux.Transport(group) },
 		LogFailed:     func(err error) { n.end(fmt.Errorf("its log device has failed: %w", err)) },
 		HeatElsewhere: n.heatElsewhere, AtMove: n.cfg.AtMove, RebalanceLook: n.cfg.RebalanceLook,
-		Storage: storage.Config{Fault: n.cfg.AtStep, GCTTL: n.cfg.KeepVersions, Election: n.cfg.Election},
+		Storage: storage.Config{Fault: n.cfg.AtStep, VersionsKept: n.cfg.VersionsKept, Election: n.cfg.Election},
 	})
 	n.tasks = taskserver.New(taskserver.Config{
 		Host: n.host, Catalog: n.catalog, Clock: n.clock, Logger: n.cfg.Logger, TempDir: n.dir.Join("temp"),

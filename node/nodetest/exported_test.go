@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sherddb/sherd/node"
-	"github.com/sherddb/sherd/txn"
 )
 
 // reader is a session at which a statement is wanted to answer something.
@@ -112,31 +110,18 @@ func TestExportedSnapshotElsewhere(t *testing.T) {
 // TestExportedSnapshotIsPinned: old versions are kept for a transaction that has imported a snapshot from another node, when the exporting one has ended.
 func TestExportedSnapshotIsPinned(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 2, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.Replication, cfg.KeepVersions = 1, 1, time.Second })
+	var kept versions
+	c := Start(t, 2, func(_ uint32, cfg *node.Config) { kept.config(cfg); cfg.Fragments, cfg.Replication = 1, 1 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY)")
 	exec(t, c, 1, "INSERT INTO acc SELECT generate_series(1, 10)")
 	exec(t, c, 1, "CREATE DATABASE beside FRAGMENTS 1")
 	a, b := reader{t, c.Node(1).Connect(t)}, reader{t, c.Node(2).Connect(t)}
 	id := a.exports(repeatable)
 	b.want("", imports(repeatable, id))
+	held(c, "postgres", 2)
 	a.want("", "COMMIT")
 	exec(t, c, 1, "DELETE FROM acc")
-	watermark := func(database string) (T txn.Timestamp) {
-		f := c.Node(1).Catalog().View().DatabaseByName(database).Fragments[0].ID
-		for _, n := range c.Nodes() {
-			if r, err := n.Host().Replica(f); err == nil {
-				T = max(T, r.Watermark())
-			}
-		}
-		return T
-	}
-	for range 2 { // the second round begins when each fragment has cleaned up in the first
-		T := c.Node(1).Clock().Now()
-		c.Await("old versions that nothing pins are dropped", func() bool {
-			return try(strings.TrimSuffix(c.Node(1).URL(), "postgres")+"beside", "CREATE TABLE IF NOT EXISTS t (n int); INSERT INTO t VALUES (1)") == nil &&
-				watermark("beside") > T
-		})
-	}
+	kept.forget(c, "postgres", "beside")
 	b.want("10", "SELECT count(*) FROM acc")
 	b.want("", "COMMIT")
 }

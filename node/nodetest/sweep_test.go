@@ -3,7 +3,6 @@ package nodetest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sherddb/sherd/node"
 )
@@ -11,14 +10,16 @@ import (
 // TestLeftoversOfReplicas: what buckets leave of local indexes is removed where they are not any more, alike on all replicas, beside what others write, and what comes back is found by each.
 func TestLeftoversOfReplicas(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, func(_ uint32, cfg *node.Config) { cfg.Fragments, cfg.KeepVersions = 2, time.Second })
+	var kept versions
+	c := Start(t, 3, func(_ uint32, cfg *node.Config) { kept.config(cfg); cfg.Fragments = 2 })
 	exec(t, c, 1, "CREATE TABLE acc (id int PRIMARY KEY, k int NOT NULL)")
 	exec(t, c, 1, "CREATE INDEX ON acc (k)")
 	exec(t, c, 1, "INSERT INTO acc SELECT g, g % 10 FROM generate_series(1, 400) g")
 	replicated(c, 3)
 	ctx, db := c.context(), c.Node(2).Connect(t)
 	removed := func() bool {
-		exec(t, c, 3, "UPDATE acc SET k = (k + 1) % 10") // what is written moves the watermark on
+		exec(t, c, 3, "UPDATE acc SET k = (k + 1) % 10")
+		kept.forget(c, "postgres")
 		for _, n := range c.Nodes() {
 			if err := n.Host().RemoveLeftovers(ctx); err != nil {
 				return false
