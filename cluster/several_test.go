@@ -38,7 +38,7 @@ type hosts struct {
 
 func openHosts(t *testing.T, change func(*storage.Config)) *hosts {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), hostPatience)
+	ctx, cancel := context.WithCancel(context.Background()) // each wait has a bound of its own
 	t.Cleanup(cancel)
 	c := &hosts{Cluster: testcluster.New(t, 3, nil), t: t, ctx: ctx}
 	for _, node := range c.Nodes {
