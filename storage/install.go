@@ -352,12 +352,7 @@ func (i *installer) rest(wanted bool) error {
 			return errHalted
 		default:
 		}
-		levels := i.r.db.Levels()
-		full := crowded(levels)
-		if wanted {
-			full = len(levels) > 0 && levels[0].NumTables >= wantedLevelZero
-		}
-		if !full || time.Since(began) > longest {
+		if !i.r.crowded(wanted) || time.Since(began) > longest {
 			return nil
 		}
 		time.Sleep(pause)

@@ -128,6 +128,7 @@ func (r *Replica) watchMerges(free int64, now time.Time) {
 		r.cfg.Logger.Debug("merges", "fragment", r.cfg.Fragment, "held", !may, "free", free, "need", need)
 	}
 	r.mergesHeld = !may
+	r.noMerges.Store(!may && free < need+mergeFloor)
 	r.levelFull.Store(!may && len(levels) > 0 && levels[0].NumTables >= heldTables)
 }
 

@@ -74,6 +74,11 @@ func TestMergesHeld(t *testing.T) {
 		t.Fatalf("level 0 has %d tables: something was merged", levels[0].NumTables)
 	}
 	awaitDisk(t, "deletes are refused", func() bool { return r.diskLeft.Load() == noRoom })
+	for _, wanted := range []bool{false, true} {
+		if r.crowded(wanted) {
+			t.Errorf("an installation waits for merges that have no room (wanted by a reader: %v)", wanted)
+		}
+	}
 	if got := readRow(t, r, rowKey(1)); got != "kept" {
 		t.Fatalf("got %q", got)
 	}

@@ -45,6 +45,19 @@ const (
 	longestNap = 10 * time.Second // whatever level 0 is like: somebody waits for the rows
 )
 
+// crowded reports whether an installation should wait for merges; wanted says that a reader waits for the rows. While the disk has no room for any merge there
+// is nothing to wait for: each wait would last as long as it may, at a start too, which installs again what was not installed.
+func (r *Replica) crowded(wanted bool) bool {
+	if r.noMerges.Load() {
+		return false
+	}
+	levels := r.db.Levels()
+	if wanted {
+		return len(levels) > 0 && levels[0].NumTables >= wantedLevelZero
+	}
+	return crowded(levels)
+}
+
 // crowded tells whether a database should be left in peace.
 func crowded(levels []badger.LevelInfo) bool {
 	if len(levels) == 0 || levels[0].NumTables < levelZeroCalm {

@@ -85,6 +85,7 @@ type Replica struct {
 
 	mergeMu    sync.Mutex
 	mergesHeld bool         // guarded by mergeMu
+	noMerges   atomic.Bool  // merges are held, and it is not another replica's turn: the disk has no room for one
 	mergeNeed  atomic.Int64 // bytes that merges may take for a moment
 	levelFull  atomic.Bool  // merges are held, and level 0 has grown
 	diskLeft   atomic.Int32
