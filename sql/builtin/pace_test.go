@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -100,6 +101,19 @@ func TestTooLongText(t *testing.T) {
 		impl, _ := Lookup(name)
 		if _, err := impl.Func(&Ctx{}, args); pgerr.Code(err) != pgerr.ProgramLimitExceeded {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestEndlessSeries cancels a series of timestamps that has no end.
+func TestEndlessSeries(t *testing.T) {
+	impl, _ := Lookup("generate_series_timestamp")
+	day, end := types.NewInterval(0, 1, 0), types.NewTimestamp(math.MaxInt64)
+	for _, start := range []types.Datum{types.NewTimestamp(0), end} {
+		ctx := &countedContext{Context: t.Context(), allowed: 1000}
+		err := impl.Set(&Ctx{Context: ctx}, []types.Datum{start, end, day}, func([]types.Datum) error { return nil })
+		if !errors.Is(err, errPaced) {
+			t.Errorf("from %d: got %v", start.N, err)
 		}
 	}
 }

@@ -93,9 +93,6 @@ func timeSeries(c *Ctx, a []types.Datum, emit func([]types.Datum) error) error {
 		return zeroStep()
 	}
 	loc := c.zoneOf(0)
-	if isInfinite(a[0].N) || isInfinite(a[1].N) {
-		return pgerr.New(pgerr.InvalidParameterValue, "step size and bounds must be finite")
-	}
 	var err error
 	row := make([]types.Datum, 1)
 	for us := a[0].N; direction > 0 && us <= a[1].N || direction < 0 && us >= a[1].N; {

@@ -100,7 +100,11 @@ func floatToChar(bits, digits int) Func {
 		} else {
 			t.post = min(t.post, digits-whole)
 		}
-		return types.NewText(t.format(strconv.FormatFloat(x, 'f', t.post, 64))), nil
+		text := strconv.FormatFloat(x, 'f', t.post, 64)
+		if math.IsInf(x, 0) {
+			text = strings.Replace(strings.TrimPrefix(text, "+"), "Inf", "Infinity", 1)
+		}
+		return types.NewText(t.format(text)), nil
 	}
 }
 

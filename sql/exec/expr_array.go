@@ -30,19 +30,27 @@ func (k *compiler) array(n *query.Array) (Eval, error) {
 	}
 	vals, elem := k.space(len(fs)), n.Elem
 	if n.Multi {
-		return func(c *Ctx, row Row) (types.Datum, error) {
+		return asVector(func(c *Ctx, row Row) (types.Datum, error) {
 			if err := evalInto(c, vals, fs, row); err != nil {
 				return types.Null, err
 			}
 			return stackArrays(elem, vals)
-		}, nil
+		}, n.Type()), nil
 	}
-	return func(c *Ctx, row Row) (types.Datum, error) {
+	return asVector(func(c *Ctx, row Row) (types.Datum, error) {
 		if err := evalInto(c, vals, fs, row); err != nil {
 			return types.Null, err
 		}
 		return types.NewList(elem, vals), nil
-	}, nil
+	}, n.Type()), nil
+}
+
+// asVector adds the checks of int2vector and oidvector to what makes an array of one of them.
+func asVector(f Eval, oid types.OID) Eval {
+	if oid == types.OidVector || oid == types.Int2Vector {
+		return toVector(f, oid)
+	}
+	return f
 }
 
 // stackArrays makes an array of one more dimension; all parts must have the same shape.

@@ -126,10 +126,7 @@ func (k *compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 		}
 		return types.NewArray(to, a.Dims(), a.Lowers(), vals), nil
 	}
-	if n.Type() == types.OidVector || n.Type() == types.Int2Vector {
-		return toVector(cast, n.Type()), nil
-	}
-	return cast, nil
+	return asVector(cast, n.Type()), nil
 }
 
 // sqlValue compiles CURRENT_DATE and its kin: a fixed value for the whole statement.

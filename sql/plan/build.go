@@ -12,8 +12,9 @@ import (
 
 // Env is what planning needs from outside.
 type Env struct {
-	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error keeps the expression as it is:
-	// it is raised when, and only if, the statement reaches it.
+	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error of
+	// data (class 22) fails planning if PostgreSQL evaluates the expression while it plans; else it keeps the expression as it is: it is raised when,
+	// and only if, the statement reaches it.
 	Fold func(query.Expr) (types.Datum, error)
 	// Watch gives what is to be noted of rows of a table that are written, nil is nothing.
 	Watch func(*catalog.Table) []KeyWatch
@@ -39,6 +40,11 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.failed {
+		if err := failingConstant(q, env.Fold); err != nil {
+			return nil, err
+		}
+	}
 	node := p.withSums(p.gather(root, nil).node)
 	return &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}, nil
 }
@@ -50,6 +56,7 @@ type planner struct {
 	subs    int
 	lookups int // by index
 	hot     []hotSums
+	failed  bool // a constant expression could not be folded
 }
 
 // level is one query being planned; up is the query whose row is current when this one runs.

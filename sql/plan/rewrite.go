@@ -138,7 +138,11 @@ func (p *planner) wholeRow(l *level, v *query.Var, in *layout) (query.Expr, erro
 
 // subPlan plans the subquery of s, to run over rows laid out as in.
 func (p *planner) subPlan(l *level, s *query.SubLink, in *layout) (query.Expr, error) {
-	child := &level{up: l, q: s.Query}
+	q := s.Query
+	if s.Kind == query.SubExists {
+		q = existsOnly(q)
+	}
+	child := &level{up: l, q: q}
 	sub, err := p.query(child)
 	if err != nil {
 		return nil, err
@@ -177,7 +181,8 @@ func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
 	return out, nil
 }
 
-// fold replaces what has only constants below it and is immutable by its value. What fails stays, to fail when it is reached.
+// fold replaces what has only constants below it and is immutable by its value. What fails stays, to fail when it is reached,
+// unless PostgreSQL would find it while it plans: see constants.
 func (p *planner) fold(e query.Expr) query.Expr {
 	switch e.(type) {
 	case nil, *query.Const, *query.Param, *Slot, *Outer, *SubPlan, *Pick, *query.Element, *query.SubColumn, *query.SQLValue:
@@ -199,6 +204,7 @@ func (p *planner) fold(e query.Expr) query.Expr {
 	}
 	v, err := p.env.Fold(e)
 	if err != nil {
+		p.failed = true
 		return e
 	}
 	return &query.Const{T: query.T{OID: e.Type(), Mod: e.Typmod()}, Value: v}

@@ -158,7 +158,8 @@ func (p *planner) functionScan(l *level, n int, conds []query.Expr) (part, error
 }
 
 func (p *planner) subquery(l *level, n int, conds []query.Expr) (part, error) {
-	return p.subselect(l, n, l.q.Rels[n].Subquery, conds)
+	sub := pruned(l.q.Rels[n].Subquery, func(col int) bool { return l.need[varKey{n, col}] || l.need[varKey{n, query.ColWholeRow}] })
+	return p.subselect(l, n, sub, conds)
 }
 
 // subselect plans q, the subquery of entry n; conditions that may hold before it ends go into it.

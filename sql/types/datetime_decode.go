@@ -19,7 +19,11 @@ const (
 	maskAMPM
 	maskEra
 	maskWeekday
-	maskDate = maskYear | maskMonth | maskDay
+	maskHour // one by one, as the units h, m and s name them
+	maskMinute
+	maskSecond
+	maskDate  = maskYear | maskMonth | maskDay
+	maskClock = maskHour | maskMinute | maskSecond
 )
 
 // dateDecoder decides what the fields of a date/time text mean. The rules are those of PostgreSQL's documentation, appendix B.1; where
@@ -34,7 +38,7 @@ type dateDecoder struct {
 	zone      *time.Location
 	abbrev    string
 	abbrevOf  abbreviation
-	prefix    int // unitJulian, unitTime: the next field is that
+	prefix    int // a unit: the next field is that
 	textMonth bool
 	isJulian  bool
 	twoDigits bool
@@ -49,7 +53,7 @@ func (p *dateDecoder) run() dtError {
 		if e != dtOK {
 			return e
 		}
-		if got&p.mask != 0 {
+		if got&p.mask != 0 || got&maskTime != 0 && p.mask&maskClock != 0 || got&maskClock != 0 && p.mask&maskTime != 0 {
 			return dtBadFormat
 		}
 		p.mask |= got
@@ -245,8 +249,12 @@ func (p *dateDecoder) numberField(i int, s string) (int, dtError) {
 			e = dtBadFormat
 		}
 		return got, e
-	case unitOther:
-		return 0, dtBadFormat
+	case 0:
+	default:
+		if p.timeOnly {
+			return 0, dtBadFormat
+		}
+		return p.unitField(s)
 	}
 	dot := strings.IndexByte(s, '.')
 	last := len(p.fields) - 1
@@ -270,6 +278,49 @@ func (p *dateDecoder) numberField(i int, s string) (int, dtError) {
 		return p.runTogether(s, mask)
 	}
 	return p.number(s, p.textMonth, mask)
+}
+
+// unitField reads a number behind the name of its unit, as in Y2001M12D27: a month after a month and an hour is a minute.
+func (p *dateDecoder) unitField(s string) (int, dtError) {
+	unit := p.prefix
+	p.prefix = 0
+	j := skipDigits(s, 0)
+	n, ok := atoi32(s[:j])
+	switch {
+	case !ok:
+		return 0, dtOverflow
+	case j < len(s) && (unit != unitSecond || s[j] != '.'):
+		return 0, dtBadFormat
+	}
+	switch unit {
+	case unitYear:
+		p.tm.year = n
+		return maskYear, dtOK
+	case unitMonth:
+		if p.mask&maskMonth == 0 || p.mask&maskHour == 0 {
+			p.tm.mon = n
+			return maskMonth, dtOK
+		}
+		fallthrough
+	case unitMinute:
+		p.tm.min = n
+		return maskMinute, dtOK
+	case unitDay:
+		p.tm.day = n
+		return maskDay, dtOK
+	case unitHour:
+		p.tm.hour = n
+		return maskHour, dtOK
+	case unitSecond:
+		p.tm.sec = n
+		if j < len(s) {
+			if p.tm.usec, ok = fractionMicros(s[j:]); !ok {
+				return 0, dtBadFormat
+			}
+		}
+		return maskSecond, dtOK
+	}
+	return 0, dtBadFormat
 }
 
 // julian reads a Julian day, whose fraction is a time of day.

@@ -194,6 +194,12 @@ const (
 
 	unitJulian
 	unitTime
+	unitYear
+	unitMonth
+	unitDay
+	unitHour
+	unitMinute
+	unitSecond
 	unitOther
 )
 
@@ -214,9 +220,9 @@ var dateWords = map[string]dateWord{
 	"at": {wordIgnore, 0}, "on": {wordIgnore, 0}, "epoch": {wordReserved, resEpoch}, "now": {wordReserved, resNow},
 	"today": {wordReserved, resToday}, "tomorrow": {wordReserved, resTomorrow}, "yesterday": {wordReserved, resYesterday},
 	"dst": {wordDST, 3600}, "t": {wordISOTime, unitTime}, "j": {wordUnits, unitJulian}, "jd": {wordUnits, unitJulian},
-	"julian": {wordUnits, unitJulian}, "d": {wordUnits, unitOther}, "dow": {wordUnits, unitOther}, "doy": {wordUnits, unitOther},
-	"h": {wordUnits, unitOther}, "isodow": {wordUnits, unitOther}, "isoyear": {wordUnits, unitOther}, "m": {wordUnits, unitOther},
-	"mm": {wordUnits, unitOther}, "s": {wordUnits, unitOther}, "y": {wordUnits, unitOther},
+	"julian": {wordUnits, unitJulian}, "d": {wordUnits, unitDay}, "dow": {wordUnits, unitOther}, "doy": {wordUnits, unitOther},
+	"h": {wordUnits, unitHour}, "isodow": {wordUnits, unitOther}, "isoyear": {wordUnits, unitOther}, "m": {wordUnits, unitMonth},
+	"mm": {wordUnits, unitMinute}, "s": {wordUnits, unitSecond}, "y": {wordUnits, unitYear},
 	"jan": {wordMonth, 1}, "january": {wordMonth, 1}, "feb": {wordMonth, 2}, "february": {wordMonth, 2}, "mar": {wordMonth, 3},
 	"march": {wordMonth, 3}, "apr": {wordMonth, 4}, "april": {wordMonth, 4}, "may": {wordMonth, 5}, "jun": {wordMonth, 6},
 	"june": {wordMonth, 6}, "jul": {wordMonth, 7}, "july": {wordMonth, 7}, "aug": {wordMonth, 8}, "august": {wordMonth, 8},
