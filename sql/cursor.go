@@ -40,6 +40,9 @@ func (s *Session) declareCursor(ctx context.Context, st parse.Statement, n *pg_q
 	if err != nil {
 		return err
 	}
+	if prog.plan.Failing != nil {
+		return prog.plan.Failing
+	}
 	if prog.writes {
 		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE CURSOR must not contain data-modifying statements in WITH")
 	}

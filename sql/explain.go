@@ -111,6 +111,9 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 }
 
 func (s *Session) explained(ctx context.Context, p *program, args []types.Datum, o explainOptions) ([]string, error) {
+	if p.plan.Failing != nil {
+		return nil, p.plan.Failing
+	}
 	args, err := s.withCurrent(p.query, args)
 	if err != nil {
 		return nil, err

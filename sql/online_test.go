@@ -115,7 +115,7 @@ func TestOnlineInPipelines(t *testing.T) {
 		{[]string{"VACUUM"}, "VACUUM"},
 		{[]string{"CREATE DATABASE of_pipeline"}, "CREATE DATABASE"},
 		{[]string{"SELECT 1 WHERE false", "CREATE INDEX CONCURRENTLY ON o (t)"}, "SELECT 0\n" + gone},
-		{[]string{"CREATE INDEX o_t ON o (t)", "SELECT 1 / 0 WHERE false", "SELECT 1 / (id - id) FROM o"}, "CREATE INDEX\nSELECT 0\n" + division},
+		{[]string{"CREATE INDEX o_t ON o (t)", "SELECT 1 WHERE false", "SELECT 1 / (id - id) FROM o"}, "CREATE INDEX\nSELECT 0\n" + division},
 	} {
 		if got := a.pipelined(p.statements...); got != p.want {
 			t.Errorf("%v\ngot  %s\nwant %s", p.statements, got, p.want)

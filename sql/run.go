@@ -44,6 +44,9 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	if err != nil {
 		return 0, err
 	}
+	if p.plan.Failing != nil {
+		return 0, p.plan.Failing
+	}
 	if err := t.goBackAsSet(); err != nil {
 		return 0, err
 	}

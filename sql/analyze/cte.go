@@ -33,7 +33,8 @@ func (s *scope) with(w *pg_query.WithClause) error {
 			}
 		}
 		if c.SearchClause != nil || c.CycleClause != nil {
-			return s.unsupported(c.Location, "SEARCH and CYCLE clauses are not supported yet")
+			return s.unsupported(c.Location, "SEARCH and CYCLE clauses are not supported yet").
+				WithHint("Carry an array of the keys of the path in the recursive query: order by it, or stop at a key that it has.")
 		}
 		s.future = w.Ctes[i:]
 		if err := s.withQuery(c, w.Recursive); err != nil {

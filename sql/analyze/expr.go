@@ -69,14 +69,14 @@ func (s *scope) rareExpr(n *pg_query.Node) (query.Expr, error) {
 	case *pg_query.Node_CurrentOfExpr:
 		return nil, s.unsupported(-1, "WHERE CURRENT OF is not supported yet")
 	case *pg_query.Node_XmlExpr:
-		return nil, s.unsupported(v.XmlExpr.Location, "XML expressions are not supported")
+		return nil, s.unsupported(v.XmlExpr.Location, "XML expressions are not supported").WithHint(xmlHint)
 	case *pg_query.Node_MultiAssignRef:
 		return nil, s.unsupported(-1, "multiple assignment is not allowed here")
 	case nil:
 		return nil, s.errorf(-1, pgerr.SyntaxError, "missing expression")
 	}
 	kind := strings.TrimPrefix(strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_"), "Node_")
-	return nil, s.unsupported(location(n), "%s is not supported yet", nodeLabel(kind))
+	return nil, s.unsupported(location(n), "%s is not supported yet", nodeLabel(kind)).WithHint("%s", nodeHint(kind))
 }
 
 // items analyses a list of expressions.

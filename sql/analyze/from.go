@@ -72,9 +72,10 @@ func (s *scope) fromItem(n *pg_query.Node) (query.From, []*nameItem, error) {
 	case *pg_query.Node_JoinExpr:
 		return s.join(v.JoinExpr)
 	case *pg_query.Node_RangeTableSample:
-		return nil, nil, s.unsupported(v.RangeTableSample.Location, "TABLESAMPLE is not supported yet")
+		return nil, nil, s.unsupported(v.RangeTableSample.Location, "TABLESAMPLE is not supported yet").WithHint("%s", nodeHint("RangeTableSample"))
 	}
-	return nil, nil, s.unsupported(location(n), "%s in FROM is not supported yet", nodeLabel(strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_")))
+	kind := strings.TrimPrefix(typeOfNode(n), "*pg_query.Node_")
+	return nil, nil, s.unsupported(location(n), "%s in FROM is not supported yet", nodeLabel(kind)).WithHint("%s", nodeHint(kind))
 }
 
 func (s *scope) one(it *nameItem, err error) (query.From, []*nameItem, error) {

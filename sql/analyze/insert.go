@@ -79,7 +79,7 @@ func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int
 			return nil, nil, err
 		}
 		if len(rt.Indirection) > 0 {
-			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet")
+			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet").WithHint("Insert the whole value of the column.")
 		}
 		if containsInt(columns, col) {
 			return nil, nil, s.errorf(rt.Location, pgerr.DuplicateColumn, "column %q specified more than once", rt.Name)

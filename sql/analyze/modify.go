@@ -329,7 +329,7 @@ func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.E
 func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc int32) (query.Expr, error) {
 	for _, n := range rt.Indirection {
 		if n.GetAIndices() == nil {
-			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet")
+			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet").WithHint("Assign the whole value of the column.")
 		}
 	}
 	e, err := s.indirect(base, rt.Indirection, rt.Location)

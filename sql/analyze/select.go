@@ -115,7 +115,8 @@ func (s *scope) having(n *pg_query.Node) error {
 // limits analyses LIMIT and OFFSET.
 func (s *scope) limits(sel *pg_query.SelectStmt) error {
 	if sel.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES {
-		return s.unsupported(location(sel.LimitCount), "FETCH FIRST … WITH TIES is not supported yet")
+		return s.unsupported(location(sel.LimitCount), "FETCH FIRST … WITH TIES is not supported yet").
+			WithHint("Compute rank() OVER (ORDER BY …) in a subquery and compare it outside.")
 	}
 	limit := func(n *pg_query.Node, p place, name string) (query.Expr, error) {
 		if n == nil || name == "LIMIT" && isNullNode(n) {

@@ -265,6 +265,27 @@ var nodeLabels = map[string]string{
 	"JsonTable": "JSON_TABLE", "RangeTableFunc": "XMLTABLE", "XmlSerialize": "XMLSERIALIZE", "MergeSupportFunc": "MERGE_ACTION",
 }
 
+// nodeHints say what to write instead of expressions and FROM items that are not supported.
+var nodeHints = map[string]string{
+	"JsonFuncExpr": "Use jsonb_path_exists(), jsonb_path_query_first() or jsonb_path_query().", "JsonIsPredicate": "Cast the text to json, which fails if it is not JSON.",
+	"JsonObjectConstructor": "Use json_build_object() or jsonb_build_object().", "JsonArrayConstructor": "Use json_build_array() or jsonb_build_array().",
+	"JsonArrayQueryConstructor": "Use json_agg() or jsonb_agg() in a subquery.", "JsonObjectAgg": "Use json_object_agg() or jsonb_object_agg().",
+	"JsonArrayAgg": "Use json_agg() or jsonb_agg().", "JsonParseExpr": "Cast the text to json.", "JsonScalarExpr": "Use to_json() or to_jsonb().",
+	"JsonSerializeExpr": "Cast the value to text.", "JsonTable": "Use jsonb_to_recordset() or jsonb_path_query().",
+	"RangeTableFunc": "Store documents as jsonb and use jsonb_to_recordset().", "XmlSerialize": xmlHint, "XmlExpr": xmlHint,
+	"MergeSupportFunc": "Use INSERT … ON CONFLICT with RETURNING.", "RangeTableSample": "Use WHERE random() < 0.01, for one row of a hundred.",
+}
+
+const xmlHint = "Store documents as text or jsonb."
+
+// nodeHint is the hint of an error of an unsupported node.
+func nodeHint(kind string) string {
+	if h, ok := nodeHints[kind]; ok {
+		return h
+	}
+	return "Write the statement without it."
+}
+
 // nodeLabel is what the message of an unsupported node says: its name in SQL, or else the words of the node.
 func nodeLabel(kind string) string {
 	if label, ok := nodeLabels[kind]; ok {

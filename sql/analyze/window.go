@@ -278,7 +278,7 @@ func (s *scope) frame(w *query.Window, def *pg_query.WindowDef) error {
 		if len(w.Order) != 1 {
 			return s.errorf(def.Location, pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 		}
-		return s.unsupported(def.Location, "RANGE with offset PRECEDING/FOLLOWING is not supported yet")
+		return s.unsupported(def.Location, "RANGE with offset PRECEDING/FOLLOWING is not supported yet").WithHint("Use ROWS or GROUPS, or a join on the range.")
 	}
 	if options&frameGroups != 0 && len(w.Order) == 0 {
 		return s.errorf(def.Location, pgerr.WindowingError, "GROUPS mode requires an ORDER BY clause")

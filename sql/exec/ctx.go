@@ -189,7 +189,7 @@ func (c *Ctx) withElement(d types.Datum, e Eval, row Row) (types.Datum, error) {
 	return v, err
 }
 
-func unsupported(format string, args ...any) error { return pgerr.Unsupported(format, args...) }
+func unsupported(format string, args ...any) *pgerr.Error { return pgerr.Unsupported(format, args...) }
 
 func internal(format string, args ...any) error {
 	return pgerr.New(pgerr.InternalError, format, args...)

@@ -67,7 +67,7 @@ func (k *compiler) coerceIO(n *query.CoerceIO) (Eval, error) {
 	}
 	from, to, mod := n.Arg.Type(), n.Type(), n.Typmod()
 	if !types.Readable(to) {
-		return nil, unsupported("type %s is not supported yet", pgcatalog.FormatType(to, -1))
+		return nil, unsupported("type %s is not supported yet", pgcatalog.FormatType(to, -1)).WithHint("Use text or jsonb.")
 	}
 	fromText, toText := types.KindOf(from) == types.KindText, isPlainText(to) && mod < 0
 	buf := &textBuffer{}

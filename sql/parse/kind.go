@@ -56,12 +56,29 @@ var irregular = map[string]string{
 	"CreateTableSpaceStmt": "CREATE TABLESPACE", "CreateEventTrigStmt": "CREATE EVENT TRIGGER", "CreateForeignServerStmt": "CREATE SERVER",
 	"GrantRoleStmt": "GRANT", "DropRoleStmt": "DROP ROLE", "AlterSystemStmt": "ALTER SYSTEM", "CreateStatsStmt": "CREATE STATISTICS",
 	"VacuumStmt": "VACUUM", "TruncateStmt": "TRUNCATE TABLE", "ReindexStmt": "REINDEX", "CreateFunctionStmt": "CREATE FUNCTION", "CreatePolicyStmt": "CREATE POLICY",
+	"DropTableSpaceStmt": "DROP TABLESPACE", "AlterTableSpaceOptionsStmt": "ALTER TABLESPACE", "AlterExtensionContentsStmt": "ALTER EXTENSION",
+	"AlterFdwStmt": "ALTER FOREIGN DATA WRAPPER", "AlterForeignServerStmt": "ALTER SERVER", "CreateAmStmt": "CREATE ACCESS METHOD",
+	"AlterEventTrigStmt": "ALTER EVENT TRIGGER", "CreateOpClassStmt": "CREATE OPERATOR CLASS", "CreateOpFamilyStmt": "CREATE OPERATOR FAMILY",
+	"AlterOpFamilyStmt": "ALTER OPERATOR FAMILY", "AlterStatsStmt": "ALTER STATISTICS", "AlterObjectDependsStmt": "ALTER … DEPENDS ON EXTENSION",
+	"AlterDatabaseRefreshCollStmt": "ALTER DATABASE … REFRESH COLLATION VERSION", "AlterTsdictionaryStmt": "ALTER TEXT SEARCH DICTIONARY",
+	"AlterTsconfigurationStmt": "ALTER TEXT SEARCH CONFIGURATION", "AlterTableMoveAllStmt": "ALTER … ALL IN TABLESPACE",
+}
+
+// droppedKinds spell the kinds of objects whose names the parser shortens.
+var droppedKinds = map[string]string{
+	"FDW": "FOREIGN DATA WRAPPER", "FOREIGN SERVER": "SERVER", "MATVIEW": "MATERIALIZED VIEW", "OPCLASS": "OPERATOR CLASS", "OPFAMILY": "OPERATOR FAMILY",
+	"STATISTIC EXT": "STATISTICS", "TSCONFIGURATION": "TEXT SEARCH CONFIGURATION", "TSDICTIONARY": "TEXT SEARCH DICTIONARY",
+	"TSPARSER": "TEXT SEARCH PARSER", "TSTEMPLATE": "TEXT SEARCH TEMPLATE",
 }
 
 // Name spells the kind of a statement for messages: "CREATE FUNCTION".
 func Name(n *pg_query.Node) string {
 	if d := n.GetDropStmt(); d != nil {
-		return "DROP " + strings.ReplaceAll(strings.TrimPrefix(d.RemoveType.String(), "OBJECT_"), "_", " ")
+		kind := strings.ReplaceAll(strings.TrimPrefix(d.RemoveType.String(), "OBJECT_"), "_", " ")
+		if name, ok := droppedKinds[kind]; ok {
+			kind = name
+		}
+		return "DROP " + kind
 	}
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
 	if name, ok := irregular[kind]; ok {

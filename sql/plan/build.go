@@ -13,7 +13,7 @@ import (
 // Env is what planning needs from outside.
 type Env struct {
 	// Fold evaluates an expression without Slots, Params and Outers whose functions are immutable. An error of
-	// data (class 22) fails planning if PostgreSQL evaluates the expression while it plans; else it keeps the expression as it is: it is raised when,
+	// data (class 22) is Plan.Failing if PostgreSQL evaluates the expression while it plans; else it keeps the expression as it is: it is raised when,
 	// and only if, the statement reaches it.
 	Fold func(query.Expr) (types.Datum, error)
 	// Watch gives what is to be noted of rows of a table that are written, nil is nothing.
@@ -31,6 +31,9 @@ type Plan struct {
 	Outers int
 	// Visible is the number of output columns that the client sees; the ones behind are sort keys.
 	Visible int
+	// Failing is the error of a constant expression that PostgreSQL evaluates while it plans: each execution and EXPLAIN end with it. To parse
+	// and to describe the statement are no executions.
+	Failing error
 }
 
 // Build plans q.
@@ -40,13 +43,12 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.failed {
-		if err := failingConstant(q, env.Fold); err != nil {
-			return nil, err
-		}
-	}
 	node := p.withSums(p.gather(root, nil).node)
-	return &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}, nil
+	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output())}
+	if p.failed {
+		out.Failing = failingConstant(q, env.Fold)
+	}
+	return out, nil
 }
 
 type planner struct {

@@ -201,7 +201,7 @@ func (r *binReader) temporal(oid OID) (Datum, error) {
 		us, days := r.int64(), r.int32()
 		return NewInterval(r.int32(), days, us), nil
 	}
-	return Null, pgerr.Unsupported("%s has no binary form here", typeLabel(oid))
+	return Null, pgerr.Unsupported("the binary format of %s is not supported", typeLabel(oid)).WithHint("Use the text format.")
 }
 
 // array reads dimensions, flags, element type, then bounds and elements.

@@ -1,7 +1,12 @@
 package types
 
 import (
+	"errors"
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/sherddb/sherd/internal/pgerr"
 )
 
 // TestNow holds the words that depend on the statement's time.
@@ -50,5 +55,24 @@ func TestTypmodText(t *testing.T) {
 	}
 	if _, err := TypmodIn(VarChar, []int32{0}); err == nil {
 		t.Error("varchar(0) must be refused")
+	}
+}
+
+// TestNoInput reads values of all types of pg_type: no message names a type by its number.
+func TestNoInput(t *testing.T) {
+	number, refused := regexp.MustCompile(`\d{3}`), 0
+	for oid := OID(1); oid < 6200; oid++ {
+		_, err := Input(oid, -1, "x", nil)
+		var e *pgerr.Error
+		if !errors.As(err, &e) || e.Code != pgerr.FeatureNotSupported {
+			continue
+		}
+		refused++
+		if number.MatchString(e.Message) || e.Hint == "" && oid != Record && !strings.HasPrefix(e.Message, "cannot accept") {
+			t.Errorf("%d: %s (hint %q)", oid, e.Message, e.Hint)
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing is refused")
 	}
 }

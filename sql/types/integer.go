@@ -201,7 +201,7 @@ func parseReg(oid OID, s string, env *Env) (Datum, error) {
 		return parseOidDatum(Oid, s)
 	}
 	if env.RegIn == nil {
-		return Null, pgerr.Unsupported("names of type %s cannot be resolved here", TypeName(oid))
+		return Null, pgerr.Unsupported("names of type %s cannot be resolved here", TypeName(oid)).WithHint("Use the number of the object.")
 	}
 	n, err := env.RegIn(oid, s)
 	if err != nil {

@@ -94,7 +94,7 @@ func noInput(oid OID) error {
 	if name := pseudoName(oid); name != "" {
 		return pgerr.New(pgerr.FeatureNotSupported, "cannot accept a value of type %s", name)
 	}
-	return pgerr.Unsupported("%s has no text form here", typeLabel(oid))
+	return pgerr.Unsupported("values of %s are not supported yet", typeLabel(oid)).WithHint("Use text or jsonb.")
 }
 
 func pseudoName(oid OID) string {

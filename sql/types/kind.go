@@ -104,9 +104,24 @@ func IsArray(oid OID) bool {
 // TypeName gives the SQL name of a type without modifier, "" for types this package does not know.
 func TypeName(oid OID) string { return info(oid).name }
 
+// unreadable names base types of pg_type, for messages on those that this package does not know.
+var unreadable = map[OID]string{
+	600: "point", 601: "lseg", 602: "path", 603: "box", 604: "polygon", 628: "line", 650: "cidr", 718: "circle",
+	774: "macaddr8", 829: "macaddr", 869: "inet", 2970: "txid_snapshot", 3220: "pg_lsn", 3361: "pg_ndistinct",
+	3402: "pg_dependencies", 3614: "tsvector", 3615: "tsquery", 3642: "gtsvector", 3904: "int4range",
+	3906: "numrange", 3908: "tsrange", 3910: "tstzrange", 3912: "daterange", 3926: "int8range",
+	4451: "int4multirange", 4532: "nummultirange", 4533: "tsmultirange", 4534: "tstzmultirange",
+	4535: "datemultirange", 4536: "int8multirange", 4600: "pg_brin_bloom_summary",
+	4601: "pg_brin_minmax_multi_summary", 5017: "pg_mcv_list", 5038: "pg_snapshot",
+}
+
+// typeLabel names a type in messages: no client knows its number.
 func typeLabel(oid OID) string {
 	if n := TypeName(oid); n != "" {
 		return n
 	}
-	return "type " + string(appendUint(nil, uint64(oid)))
+	if n := unreadable[oid]; n != "" {
+		return "type " + n
+	}
+	return "this type"
 }
