@@ -80,7 +80,7 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 		case p.Intersect(v).Empty():
 		case p.Fragment != fragment:
 			return false, pgerr.New(pgerr.ObjectInUse, `"%s" lies in bucket %d, which is pinned to fragment "%s"`, ids[0], v.Lo, d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) lets it go.", d.Name, p.Lo, p.Hi)
+				WithHint("SELECT sherd.unpin(%s, %d, %d) lets it go.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		default:
 			if len(p.Anchors) > 0 { // a range that is pinned for itself holds it as well
 				p.Anchors = union(p.Anchors, ids)
@@ -94,7 +94,7 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 	for _, m := range c.movesIn(d.OID) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
 			return false, pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, m.Interval), m.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
 	d.Pins = append(d.Pins, Pin{v, fragment, ids})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -18,6 +19,15 @@ import (
 
 // patience is what a test gives the machine, however busy it is.
 const patience = 2 * time.Minute
+
+// bubble runs a test by a synthetic clock. Time passes only while every goroutine waits, so no leader
+// loses its lease because the machine stands still.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // what is still on its way times out
+		f(t)
+	})
+}
 
 // several is a catalog's replicas on nodes of this process.
 type several struct {
@@ -154,60 +164,64 @@ func (s *several) leader() (lead uint32) {
 // A change is made on any node, is seen by all, and outlives the node that led.
 func TestSeveralNodes(t *testing.T) {
 	t.Parallel()
-	s := newSeveral(t, 3)
-	var last *View
-	for id, c := range s.running() {
-		last = putTable(t, c, newTable(t, c, fmt.Sprintf("t%d", id)))
-	}
-	gone := s.leader()
-	s.stop(gone)
-	for id, c := range s.running() {
-		last = putTable(t, c, newTable(t, c, fmt.Sprintf("after%d", id)))
-	}
-	for _, c := range s.running() {
-		sameView(t, last, must[*View](t)(c.WaitVersion(s.ctx(), last.Version())))
-	}
-	back := s.start(gone, true)
-	s.ready(back)
-	sameView(t, last, back.View())
-	for _, c := range s.running() {
-		if _, ok := c.Contact(1); ok != c.Leads() {
-			t.Error("contacts are known where the catalog is led")
+	bubble(t, func(t *testing.T) {
+		s := newSeveral(t, 3)
+		var last *View
+		for id, c := range s.running() {
+			last = putTable(t, c, newTable(t, c, fmt.Sprintf("t%d", id)))
 		}
-	}
+		gone := s.leader()
+		s.stop(gone)
+		for id, c := range s.running() {
+			last = putTable(t, c, newTable(t, c, fmt.Sprintf("after%d", id)))
+		}
+		for _, c := range s.running() {
+			sameView(t, last, must[*View](t)(c.WaitVersion(s.ctx(), last.Version())))
+		}
+		back := s.start(gone, true)
+		s.ready(back)
+		sameView(t, last, back.View())
+		for _, c := range s.running() {
+			if _, ok := c.Contact(1); ok != c.Leads() {
+				t.Error("contacts are known where the catalog is led")
+			}
+		}
+	})
 }
 
 // An answer that is lost does not make a change twice, and refusals are the same from elsewhere.
 func TestForwardOnce(t *testing.T) {
 	t.Parallel()
-	s := newSeveral(t, 2)
-	other := s.running()[3-s.leader()]
-	s.mu.Lock()
-	s.lose = 2
-	s.mu.Unlock()
-	table := newTable(t, other, "orders")
-	v := putTable(t, other, table)
-	if v.Table(table.OID) == nil {
-		t.Fatal("the table is missing")
-	}
-	_, err := other.Update(s.ctx(), func(v *View, ch *Change) error {
-		x := newTable(t, other, "orders")
-		return ch.PutTable(x)
+	bubble(t, func(t *testing.T) {
+		s := newSeveral(t, 2)
+		other := s.running()[3-s.leader()]
+		s.mu.Lock()
+		s.lose = 2
+		s.mu.Unlock()
+		table := newTable(t, other, "orders")
+		v := putTable(t, other, table)
+		if v.Table(table.OID) == nil {
+			t.Fatal("the table is missing")
+		}
+		_, err := other.Update(s.ctx(), func(v *View, ch *Change) error {
+			x := newTable(t, other, "orders")
+			return ch.PutTable(x)
+		})
+		if !pgerr.Is(err, pgerr.DuplicateTable) {
+			t.Fatal(err)
+		}
+		base := other.View()
+		ch := base.Plan()
+		must[uint64](t)(other.Apply(s.ctx(), touch(t, base.Plan(), base.Table(table.OID))))
+		if _, err := other.Apply(s.ctx(), touch(t, ch, base.Table(table.OID))); !IsConflict(err) {
+			t.Fatal(err)
+		}
+		id := TransactionID{7}
+		must[uint64](t)(other.Commit(s.ctx(), id, 1<<40, touch(t, other.View().Plan(), other.View().Table(table.OID))))
+		if _, ok, err := other.Recall(s.ctx(), id); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
 	})
-	if !pgerr.Is(err, pgerr.DuplicateTable) {
-		t.Fatal(err)
-	}
-	base := other.View()
-	ch := base.Plan()
-	must[uint64](t)(other.Apply(s.ctx(), touch(t, base.Plan(), base.Table(table.OID))))
-	if _, err := other.Apply(s.ctx(), touch(t, ch, base.Table(table.OID))); !IsConflict(err) {
-		t.Fatal(err)
-	}
-	id := TransactionID{7}
-	must[uint64](t)(other.Commit(s.ctx(), id, 1<<40, touch(t, other.View().Plan(), other.View().Table(table.OID))))
-	if _, ok, err := other.Recall(s.ctx(), id); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
 }
 
 func touch(t *testing.T, ch *Change, table *Table) *Change {
@@ -223,27 +237,29 @@ func touch(t *testing.T, ch *Change, table *Table) *Change {
 // A node starts without the others from what is on its disk, and says why definitions cannot be changed.
 func TestStartWithoutMajority(t *testing.T) {
 	t.Parallel()
-	s := newSeveral(t, 3)
-	c := s.running()[2]
-	putTable(t, c, newTable(t, c, "orders"))
-	if err := c.Snapshot(); err != nil {
-		t.Fatal(err)
-	}
-	before := putTable(t, c, newTable(t, c, "items"))
-	for _, id := range []uint32{1, 3, 2} {
-		s.stop(id)
-	}
-	alone := s.start(2, true)
-	s.ready(alone)
-	sameView(t, before, alone.View())
-	_, err := alone.NewJobID(s.ctx())
-	if !pgerr.Is(err, pgerr.CannotConnectNow) || !strings.Contains(pgerr.From(err).Detail, "2 of the 3 nodes n1, n2, n3") {
-		t.Fatalf("%v: %+v", err, pgerr.From(err))
-	}
-	s.start(3, true)
-	if _, err := alone.NewJobID(s.ctx()); err != nil {
-		s.eventually("definitions can be changed again", func() bool { _, err := alone.NewJobID(s.ctx()); return err == nil })
-	}
+	bubble(t, func(t *testing.T) {
+		s := newSeveral(t, 3)
+		c := s.running()[2]
+		putTable(t, c, newTable(t, c, "orders"))
+		if err := c.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		before := putTable(t, c, newTable(t, c, "items"))
+		for _, id := range []uint32{1, 3, 2} {
+			s.stop(id)
+		}
+		alone := s.start(2, true)
+		s.ready(alone)
+		sameView(t, before, alone.View())
+		_, err := alone.NewJobID(s.ctx())
+		if !pgerr.Is(err, pgerr.CannotConnectNow) || !strings.Contains(pgerr.From(err).Detail, "2 of the 3 nodes n1, n2, n3") {
+			t.Fatalf("%v: %+v", err, pgerr.From(err))
+		}
+		s.start(3, true)
+		if _, err := alone.NewJobID(s.ctx()); err != nil {
+			s.eventually("definitions can be changed again", func() bool { _, err := alone.NewJobID(s.ctx()); return err == nil })
+		}
+	})
 }
 
 func TestChooseVoters(t *testing.T) {

@@ -62,7 +62,7 @@ func (c *Change) ApplyPlan(id uint64, a Author) error {
 	for _, other := range c.base.Plans(p.Job.Database) {
 		if other.Job.ID != id && other.Job.State != JobProposed {
 			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID, d.Name).
-				WithHint("Wait for it, or end it with sherd.cancel_plan(%d).", other.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_plan(%d).", other.Job.ID)
 		}
 	}
 	p.Who = a.Who // it is theirs now: its moves are made in their name, and windows are for what the balancer applies
@@ -78,7 +78,7 @@ func (c *Change) BeginPlan(id uint64, database OID, p *Plan, a Author) error {
 	for _, other := range c.base.Plans(database) {
 		if other.Job.State != JobProposed {
 			return pgerr.New(pgerr.ObjectInUse, "plan %d of database \"%s\" is being carried out", other.Job.ID, d.Name).
-				WithHint("Wait for it, or end it with sherd.cancel_plan(%d).", other.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_plan(%d).", other.Job.ID)
 		}
 		c.DropJob(other.Job.ID)
 	}
@@ -118,7 +118,7 @@ func (c *Change) ResumePlan(id uint64, a Author) error {
 	case p.Job.State == JobRunning:
 		return nil
 	case p.Job.State == JobProposed:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was not applied", id).WithHint("sherd.apply_plan(%d) applies it.", id)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "plan %d was not applied", id).WithHint("SELECT sherd.apply_plan(%d) applies it.", id)
 	}
 	for _, m := range c.movesOf(id) {
 		if m.Job.State == JobPaused || m.Job.State == JobFailed {

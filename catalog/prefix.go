@@ -257,7 +257,7 @@ func (c *Change) MovePrefix(database OID, prefix string, fragments []uint32, mov
 	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(r.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
 	*r = next

@@ -68,12 +68,12 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	}
 	if others <= 1 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `fragment "%s" cannot be removed: no other fragment of database "%s" can take its buckets`, name, d.Name).
-			WithHint("Add one first, with sherd.add_fragment('%s').", d.Name)
+			WithHint("Add one first, with SELECT sherd.add_fragment(%s).", quoteLiteral(d.Name))
 	}
 	for _, p := range d.Pins {
 		if p.Fragment == fragment {
 			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: %s pinned to it`, name, c.shown(d.OID, p.Interval)).
-				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
+				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 	}
 	if r := d.prefixNeeds(fragment); r != nil {
@@ -83,7 +83,7 @@ func (c *Change) RemoveFragment(id uint64, database OID, fragment uint32, a Auth
 	for _, m := range c.movesIn(database) {
 		if m.Target == fragment {
 			return pgerr.New(pgerr.ObjectInUse, `fragment "%s" cannot be removed: move %d brings buckets to it`, name, m.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
 	f.Draining = true

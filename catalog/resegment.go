@@ -145,7 +145,7 @@ func (v *View) SegmentsInUse(t *Table, buckets []shardmap.Bucket) error {
 	for _, m := range v.Moves(t.Database) {
 		if m.touches(shardmap.BucketSetOf(buckets...)) {
 			return pgerr.New(pgerr.ObjectInUse, `segments of table "%s" are being moved, split or merged by move %d`, t.Name, m.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
 	return nil

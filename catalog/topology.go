@@ -76,7 +76,7 @@ func (c *Change) addMove(d *Database, id uint64, m *Move, a Author) error {
 	for _, other := range c.movesIn(d.OID) {
 		if other.touches(shardmap.NewBucketSet(m.Interval)) {
 			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(d.OID, other.Interval), other.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", other.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", other.Job.ID)
 		}
 	}
 	m.Who, m.Why, m.Plan = a.Who, a.Why, a.Plan
@@ -110,7 +110,7 @@ func (c *Change) mayTake(d *Database, m *Move) error {
 	for _, r := range d.Remaining(m) {
 		if p, ok := d.Pinned(r.Interval, m.Target); ok {
 			return pgerr.New(pgerr.ObjectInUse, `%s pinned to fragment "%s"`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
+				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 		if p := d.keptByPrefix(r.Interval, m.Target); p != nil {
 			return pgerr.New(pgerr.ObjectInUse, `%s of prefix "%s", which is to be in %s`, c.shown(d.OID, p.Interval), p.Text, d.namesOf(p.Fragments)).
@@ -189,13 +189,13 @@ func (c *Change) Pin(database OID, v shardmap.Interval, fragment uint32, a Autho
 	for _, p := range d.Pins {
 		if !p.Intersect(v).Empty() {
 			return pgerr.New(pgerr.DuplicateObject, `%s pinned to fragment "%s" already`, c.shown(d.OID, p.Interval), d.NameOf(p.Fragment)).
-				WithHint("sherd.unpin('%s', %d, %d) ends the pin.", d.Name, p.Lo, p.Hi)
+				WithHint("SELECT sherd.unpin(%s, %d, %d) ends the pin.", quoteLiteral(d.Name), p.Lo, p.Hi)
 		}
 	}
 	for _, m := range c.movesIn(database) {
 		if m.touches(shardmap.NewBucketSet(v)) && m.Target != fragment {
 			return pgerr.New(pgerr.ObjectInUse, "%s being moved by move %d", c.shown(database, m.Interval), m.Job.ID).
-				WithHint("Wait for it, or end it with sherd.cancel_move(%d).", m.Job.ID)
+				WithHint("Wait for it, or end it with SELECT sherd.cancel_move(%d).", m.Job.ID)
 		}
 	}
 	d.Pins = append(d.Pins, Pin{Interval: v, Fragment: fragment})

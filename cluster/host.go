@@ -245,7 +245,9 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
 	c.Version = h.version
-	c.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
+	if c.VersionsKept == nil { // tests have one of their own
+		c.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
+	}
 	c.Name = func() string { return h.replicaName(id) }
 	h.group(&c, view, id)
 	c.AskOutcome, c.AskPrepared, c.SendResolve, c.AskHeld = h.askOutcome, h.askPrepared, h.sendResolve, h.askHeld

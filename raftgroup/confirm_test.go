@@ -177,76 +177,86 @@ func confirm(t *testing.T, g *Group) (done <-chan struct{}, result func() error)
 // TestRuleT5Confirm suspends a leader: answers to its earlier requests are on their way, no new
 // request arrives, and another leader may have been elected. Such answers confirm nothing.
 func TestRuleT5Confirm(t *testing.T) {
-	a, at := gated(t, 2*time.Second, []raft.ServerID{"b", "c"}, nil)
-	at.change(func() { at.hold["b"], at.hold["c"] = true, true })
-	at.until(t, nil, func() bool { return len(at.held["b"]) > 0 && len(at.held["c"]) > 0 })
-	at.change(func() {
-		at.cut["b"], at.cut["c"] = true, true
-		clear(at.hold)
+	bubble(t, func(t *testing.T) {
+		a, at := gated(t, 2*time.Second, []raft.ServerID{"b", "c"}, nil)
+		at.change(func() { at.hold["b"], at.hold["c"] = true, true })
+		at.until(t, nil, func() bool { return len(at.held["b"]) > 0 && len(at.held["c"]) > 0 })
+		at.change(func() {
+			at.cut["b"], at.cut["c"] = true, true
+			clear(at.hold)
+		})
+		_, result := confirm(t, a)
+		at.release()
+		if err := result(); err == nil {
+			t.Fatal("T5: confirmed by answers to requests that were sent before the question")
+		}
 	})
-	_, result := confirm(t, a)
-	at.release()
-	if err := result(); err == nil {
-		t.Fatal("T5: confirmed by answers to requests that were sent before the question")
-	}
 }
 
 // TestConfirmAsksVoters: a majority of the voters decides, whatever the number of servers without a
 // vote.
 func TestConfirmAsksVoters(t *testing.T) {
-	a, at := gated(t, 2*time.Second, []raft.ServerID{"b"}, []raft.ServerID{"c", "d"})
-	at.change(func() { at.cut["b"] = true })
-	_, result := confirm(t, a)
-	if err := result(); err == nil {
-		t.Fatal("T5: confirmed by servers that have no vote")
-	}
+	bubble(t, func(t *testing.T) {
+		a, at := gated(t, 2*time.Second, []raft.ServerID{"b"}, []raft.ServerID{"c", "d"})
+		at.change(func() { at.cut["b"] = true })
+		_, result := confirm(t, a)
+		if err := result(); err == nil {
+			t.Fatal("T5: confirmed by servers that have no vote")
+		}
+	})
 }
 
 // TestConfirmWithoutOneVoter: if one of two others does not answer, no round is delayed, and it
 // gets no further request of Confirm.
 func TestConfirmWithoutOneVoter(t *testing.T) {
-	a, at := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
-	at.change(func() { at.hold["c"] = true })
-	for range 100 {
-		_, result := confirm(t, a)
-		if err := result(); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		a, at := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
+		at.change(func() { at.hold["c"] = true })
+		for range 100 {
+			_, result := confirm(t, a)
+			if err := result(); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if n := len(at.held["c"]); n > 3 { // Raft's heartbeat and append, and one of Confirm
-		t.Fatalf("%d requests wait for a server that does not answer", n)
-	}
+		at.mu.Lock()
+		defer at.mu.Unlock()
+		if n := len(at.held["c"]); n > 3 { // Raft's heartbeat and append, and one of Confirm
+			t.Fatalf("%d requests wait for a server that does not answer", n)
+		}
+	})
 }
 
 // TestConfirmWhileVotersChange removes a voter that does not answer while a round waits for it.
 func TestConfirmWhileVotersChange(t *testing.T) {
-	a, at := gated(t, 20*time.Second, []raft.ServerID{"b"}, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	at.change(func() { at.cut["b"] = true })
-	done, result := confirm(t, a)
-	at.until(t, done, func() bool { return at.refused["b"] > 0 })
-	select {
-	case <-done:
-		t.Fatalf("T5: ended by %v, and b has not answered", result())
-	default:
-	}
-	if err := a.Remove(ctx, "b"); err != nil {
-		t.Fatal(err)
-	}
-	if err := result(); err != nil {
-		t.Fatal(err)
-	}
+	bubble(t, func(t *testing.T) {
+		a, at := gated(t, 20*time.Second, []raft.ServerID{"b"}, nil)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		at.change(func() { at.cut["b"] = true })
+		done, result := confirm(t, a)
+		at.until(t, done, func() bool { return at.refused["b"] > 0 })
+		select {
+		case <-done:
+			t.Fatalf("T5: ended by %v, and b has not answered", result())
+		default:
+		}
+		if err := a.Remove(ctx, "b"); err != nil {
+			t.Fatal(err)
+		}
+		if err := result(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // TestConfirmOfATermThatIsNotReady: a leader that has not applied an entry of its term does not
 // know whether its state is the newest.
 func TestConfirmOfATermThatIsNotReady(t *testing.T) {
-	a, _ := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
-	a.applied.Store(a.raft.CurrentTerm() - 1)
-	if err := a.Confirm(context.Background()); err == nil {
-		t.Fatal("confirmed in a term that is not ready")
-	}
+	bubble(t, func(t *testing.T) {
+		a, _ := gated(t, 8*time.Second, []raft.ServerID{"b", "c"}, nil)
+		a.applied.Store(a.raft.CurrentTerm() - 1)
+		if err := a.Confirm(context.Background()); err == nil {
+			t.Fatal("confirmed in a term that is not ready")
+		}
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -24,6 +26,12 @@ func (j *journal) Apply(l *raft.Log) any {
 	defer j.mu.Unlock()
 	j.entries = append(j.entries, bytes.Clone(l.Data))
 	return len(j.entries)
+}
+
+func (j *journal) has(entry string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.entries, func(b []byte) bool { return string(b) == entry })
 }
 
 func (j *journal) Snapshot() (raft.FSMSnapshot, error) {
@@ -53,6 +61,15 @@ func (s journalSnap) Release() {}
 
 // patience bounds every wait, on a machine that may be busy with other work.
 const patience = 3 * time.Minute
+
+// bubble runs a test by a synthetic clock. Time passes only while every goroutine waits, so no leader
+// loses its lease because the machine stands still.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // what is still on its way times out
+		f(t)
+	})
+}
 
 func open(t *testing.T, dir string, o Options) (*Group, *journal) {
 	t.Helper()

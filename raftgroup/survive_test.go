@@ -51,67 +51,72 @@ func TestRename(t *testing.T) {
 // TestSurvive: two of three replicas are lost for good. The third continues alone with its data,
 // and others may join it.
 func TestSurvive(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	names := []raft.ServerID{"1", "2", "3"}
-	var servers []raft.Server
-	wires := map[raft.ServerID]*raft.InmemTransport{}
-	for _, id := range names {
-		_, wires[id] = raft.NewInmemTransport(raft.ServerAddress(id))
-		servers = append(servers, raft.Server{ID: id, Address: raft.ServerAddress(id)})
-	}
-	for a, from := range wires {
-		for b, to := range wires {
-			if a != b {
-				from.Connect(raft.ServerAddress(b), to)
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		names := []raft.ServerID{"1", "2", "3"}
+		var servers []raft.Server
+		wires := map[raft.ServerID]*raft.InmemTransport{}
+		for _, id := range names {
+			_, wires[id] = raft.NewInmemTransport(raft.ServerAddress(id))
+			servers = append(servers, raft.Server{ID: id, Address: raft.ServerAddress(id)})
+		}
+		for a, from := range wires {
+			for b, to := range wires {
+				if a != b {
+					from.Connect(raft.ServerAddress(b), to)
+				}
 			}
 		}
-	}
-	dirs, groups, journals := map[raft.ServerID]string{}, map[raft.ServerID]*Group{}, map[raft.ServerID]*journal{}
-	for _, id := range names {
-		dirs[id], journals[id] = t.TempDir(), &journal{}
-		g, err := Open(
-			Options{Dir: dirs[id], Name: "test", FSM: journals[id], ID: id, Transport: wires[id], Peers: servers},
-		)
-		if err != nil {
-			t.Fatal(err)
+		dirs, groups, journals := map[raft.ServerID]string{}, map[raft.ServerID]*Group{}, map[raft.ServerID]*journal{}
+		for _, id := range names {
+			dirs[id], journals[id] = t.TempDir(), &journal{}
+			g, err := Open(
+				Options{Dir: dirs[id], Name: "test", FSM: journals[id], ID: id, Transport: wires[id], Peers: servers},
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups[id] = g
 		}
-		groups[id] = g
-	}
-	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+			for _, g := range groups {
+				if _, _, err := g.Apply(ctx, []byte("kept")); err == nil {
+					done = true
+					break
+				}
+			}
+		}
+		for third := journals["3"]; ctx.Err() == nil && !third.has("kept"); {
+			time.Sleep(5 * time.Millisecond) // the others may have been the majority
+		}
 		for _, g := range groups {
-			if _, _, err := g.Apply(ctx, []byte("kept")); err == nil {
-				done = true
-				break
+			if err := g.Close(); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	for _, g := range groups {
-		if err := g.Close(); err != nil {
+		o := Options{Dir: dirs["3"], Name: "test", ID: "3"}
+		was, err := Look(o)
+		if err != nil || len(was.Members) != 3 || was.Last == 0 || was.At.IsZero() {
+			t.Fatalf("%+v, %v", was, err)
+		}
+		if err := Survive(o); err != nil {
 			t.Fatal(err)
 		}
-	}
-	o := Options{Dir: dirs["3"], Name: "test", ID: "3"}
-	was, err := Look(o)
-	if err != nil || len(was.Members) != 3 || was.Last == 0 || was.At.IsZero() {
-		t.Fatalf("%+v, %v", was, err)
-	}
-	if err := Survive(o); err != nil {
-		t.Fatal(err)
-	}
-	addr, trans := raft.NewInmemTransport("3")
-	trans.Connect(addr, trans)
-	alone, j := open(t, dirs["3"], Options{ID: "3", Transport: trans})
-	if err := alone.WaitLeader(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if m := alone.Members(); len(m) != 1 || m[0].ID != "3" {
-		t.Fatal(m)
-	}
-	if len(j.entries) == 0 || string(j.entries[0]) != "kept" {
-		t.Fatalf("%q", j.entries)
-	}
-	if err := Survive(Options{Dir: t.TempDir(), Name: "test", ID: "3"}); err == nil {
-		t.Fatal("a replica that is not there survives")
-	}
+		addr, trans := raft.NewInmemTransport("3")
+		trans.Connect(addr, trans)
+		alone, j := open(t, dirs["3"], Options{ID: "3", Transport: trans})
+		if err := alone.WaitLeader(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if m := alone.Members(); len(m) != 1 || m[0].ID != "3" {
+			t.Fatal(m)
+		}
+		if len(j.entries) == 0 || string(j.entries[0]) != "kept" {
+			t.Fatalf("%q", j.entries)
+		}
+		if err := Survive(Options{Dir: t.TempDir(), Name: "test", ID: "3"}); err == nil {
+			t.Fatal("a replica that is not there survives")
+		}
+	})
 }

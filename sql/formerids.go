@@ -136,7 +136,7 @@ func (f *formerIDs) taken(view *catalog.View, column, old, now string) *pgerr.Er
 	name := f.table.PrimaryKey().Name
 	e := pgerr.New(pgerr.UniqueViolation, `duplicate key value violates unique constraint "%s"`, name).
 		WithDetail("Key (%s)=(%s) already exists: it is a former id of %s.", column, old, now).
-		WithHint("Former ids end with sherd.drop_forwarding(%s).", builtin.QuoteLiteral(f.table.Name))
+		WithHint("Former ids end with SELECT sherd.drop_forwarding(%s).", builtin.QuoteLiteral(builtin.QuoteIdent(f.table.Name)))
 	e.Table, e.Constraint = f.table.Name, name
 	if s := view.Schema(f.table.Schema); s != nil {
 		e.Schema = s.Name

@@ -21,7 +21,7 @@ func (s *splitting) declare(names []string) error {
 	}
 	if text == "" {
 		return pgerr.New(pgerr.InvalidParameterValue, `no counters of table "%s" are declared`, t.Name).
-			WithHint("ALTER TABLE %s SET (counters = 'Likes, Views') declares them for all of its documents, or name them: sherd.hot_split(%s, %s, 16, ARRAY['Likes']).",
+			WithHint("ALTER TABLE %s SET (counters = 'Likes, Views') declares them for all of its documents, or name them: SELECT sherd.hot_split(%s, %s, 16, ARRAY['Likes']).",
 				builtin.QuoteIdent(t.Name), builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)), builtin.QuoteLiteral(s.id))
 	}
 	if t.Hot == nil {

@@ -82,7 +82,7 @@ func (i info) hotTable(function string, oid uint32, id string) (*catalog.Table, 
 		}
 	case t == nil || t.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.UndefinedTable, `no table is named like the collection of "%s"`, id).
-			WithHint("Name the table too, as in sherd.hot_split('counters', 'x', 16) and sherd.hot_join('counters', 'x').")
+			WithHint("Name the table too, as in SELECT sherd.hot_split('counters', 'x', 16) and SELECT sherd.hot_join('counters', 'x').")
 	}
 	name := "sherd." + function + "()"
 	if i.tx != nil && (i.tx.explicit || i.tx.together) {
@@ -170,7 +170,7 @@ func (s *splitting) split(n int) error {
 	}
 	if h.DocumentAt(s.code) != nil {
 		return pgerr.New(pgerr.DuplicateObject, `document "%s" of table "%s" is split already`, s.id, s.table.Name).
-			WithHint("sherd.hot_join(%s, %s) makes it whole.", builtin.QuoteLiteral(builtin.QuoteIdent(s.table.Name)), builtin.QuoteLiteral(s.id))
+			WithHint("SELECT sherd.hot_join(%s, %s) makes it whole.", builtin.QuoteLiteral(builtin.QuoteIdent(s.table.Name)), builtin.QuoteLiteral(s.id))
 	}
 	if active := slices.Collect(func(yield func(int32) bool) {
 		for _, d := range h.Documents {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/advice"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
@@ -66,7 +67,7 @@ func (i info) adviser(table catalog.OID) (*adviser, error) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `table "%s" has no primary key, so that it cannot have a sharding policy`, t.Name).
-			WithHint("Give it one: ALTER TABLE … ADD PRIMARY KEY.")
+			WithHint("Give it one: ALTER TABLE %s ADD PRIMARY KEY (…).", builtin.QuoteIdent(t.Name))
 	case t.Segments != nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `rows of table "%s" lie by ranges of their keys, not by a sharding policy`, t.Name).
 			WithHint("sherd.segments shows how they are spread.")

@@ -45,7 +45,7 @@ func (i info) ReplacePlacement(oid uint32) (int64, error) {
 	}
 	if t.Policy == nil || t.Policy.IsID() {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `"%s" has no sharding policy by which documents could be placed`, t.Name).
-			WithHint("Set one with ALTER TABLE … SET (shard_by = …).")
+			WithHint("Set one with ALTER TABLE %s SET (shard_by = '…').", builtin.QuoteIdent(t.Name))
 	}
 	return i.startJob(t, catalog.ReplacementJob, catalog.Replacement{Who: i.author("").Who})
 }
@@ -60,7 +60,7 @@ func (i info) startJob(t *catalog.Table, kind string, payload any) (int64, error
 		for j := range v.Jobs() {
 			if j.Table == t.OID && j.AboutIDs() && (j.State == catalog.JobRunning || j.State == catalog.JobPaused) {
 				return pgerr.New(pgerr.ObjectInUse, `job %d, %s, is still about "%s"`, j.ID, j.Kind, t.Name).
-					WithHint("Wait for it, or end it with sherd.cancel_job(%d).", j.ID)
+					WithHint("Wait for it, or end it with SELECT sherd.cancel_job(%d).", j.ID)
 			}
 		}
 		j, err := catalog.NewIDJob(id, kind, t, payload, time.Now().UnixMicro())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -88,7 +89,7 @@ func (i info) DrainNode(name string, drain bool) error {
 			return nil
 		case n.State == catalog.NodeLost:
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" was declared lost and cannot be resumed`, name).
-				WithHint("Use SELECT sherd.remove_node('%s'). To use its machine again, start it with an empty data directory and a join token.", name)
+				WithHint("Use SELECT sherd.remove_node(%s). To use its machine again, start it with an empty data directory and a join token.", builtin.QuoteLiteral(name))
 		}
 		if drain && !othersHoldFragments(v, n) {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `node "%s" cannot be drained: no other node can hold its fragments`, name).

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/types"
@@ -55,7 +54,8 @@ func TestMoveLeftovers(t *testing.T) {
 // TestSweptLeftovers: what buckets have left of local indexes where they are not any more is removed when nobody can read them there, again and again, and what comes back with them, with versions
 // from before that, is found by the indexes, as of now and as of a snapshot that is older.
 func TestSweptLeftovers(t *testing.T) {
-	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) { c.Storage.GCTTL = 100 * time.Millisecond })
+	var kept versions
+	w := newWorldAt(t, 3, clusterversion.Newest, kept.config)
 	c := w.connect(t)
 	c.want("CREATE TABLE acc (id text PRIMARY KEY, n int, u int)", "CREATE TABLE")
 	c.want("CREATE INDEX acc_n ON acc (n); CREATE UNIQUE INDEX acc_u ON acc (u)", "CREATE INDEX\nCREATE INDEX")
@@ -67,14 +67,10 @@ func TestSweptLeftovers(t *testing.T) {
 	}
 	swept := func() {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); ; {
-			c.want("UPDATE acc SET u = -1000 WHERE u = 1000", "UPDATE 1") // the watermark goes by what is applied
-			c.want("UPDATE acc SET u = 1000 WHERE u = -1000", "UPDATE 1")
-			for _, f := range w.cfg.Catalog.View().DatabaseByName("postgres").Fragments {
-				r, err := w.host.Replica(f.ID)
-				must(t, err)
-				must(t, r.PassBy(w.cfg.Clock.Wall()))
-			}
+		c.want("UPDATE acc SET u = -1000 WHERE u = 1000", "UPDATE 1")
+		c.want("UPDATE acc SET u = 1000 WHERE u = -1000", "UPDATE 1")
+		for end := time.Now().Add(patience); ; {
+			kept.forget(w, "postgres")
 			must(t, w.host.RemoveLeftovers(t.Context()))
 			if c.answer("SELECT count(*) FROM sherd.check() WHERE detail LIKE '%moves have left%'") == "0\nSELECT 1" {
 				return

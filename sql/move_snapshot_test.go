@@ -1,19 +1,21 @@
 package sql_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/cluster"
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/sql"
-	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/storage"
 )
 
 // TestSnapshotWhereNothingWas: a snapshot that is older than old versions are kept finds its rows in a fragment that owned nothing, or was not there, when it
 // was taken.
 func TestSnapshotWhereNothingWas(t *testing.T) {
-	w := newWorldAt(t, 3, clusterversion.Newest, func(c *cluster.Config) { c.Storage.GCTTL = 2 * time.Second })
+	var kept versions
+	w := newWorldAt(t, 3, clusterversion.Newest, kept.config)
 	c, old, cursor := w.connect(t), w.connect(t), w.connect(t)
 	const last = "SELECT sherd.move_buckets('postgres', first_bucket, end_bucket, '"
 	c.want("CREATE DATABASE beside FRAGMENTS 1", "CREATE DATABASE")
@@ -29,9 +31,15 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	cursor.want("BEGIN; DECLARE rows CURSOR FOR "+all, "BEGIN\nDECLARE CURSOR")
 	c.want("UPDATE acc SET n = 2", "UPDATE 1000")
 	c.answer("SELECT sherd.add_fragment('postgres')")
-	for range 2 { // the second begins when what is done by the way in each fragment was done in the first
-		w.forget(w.cfg.Clock.Now())
+	for _, r := range w.replicasOf("postgres") { // a fragment that is added keeps them a moment later
+		for end := time.Now().Add(patience); len(r.HeldSnapshots()) < 2; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("fragment %d keeps %d snapshots", r.ID(), len(r.HeldSnapshots()))
+			}
+		}
 	}
+	kept.forget(w, "postgres")
+	kept.forget(w, "beside")
 	c.answer(last + "postgres$2', wait => true) FROM sherd.bucket_map WHERE fragment = 'postgres$0' AND first_bucket = 0")
 	c.answer(last + "postgres$3', wait => true) FROM sherd.bucket_map WHERE fragment = 'postgres$1'")
 	c.want("SELECT string_agg(DISTINCT fragment, ',' ORDER BY fragment) FROM sherd.bucket_map WHERE fragment IN ('postgres$2', 'postgres$3')", "postgres$2,postgres$3\nSELECT 1")
@@ -40,15 +48,47 @@ func TestSnapshotWhereNothingWas(t *testing.T) {
 	c.want(all, "1000|2000\nSELECT 1")
 }
 
-// forget waits until old versions of T are let go of where nobody holds them.
-func (w *world) forget(T txn.Timestamp) {
+// versions is for how long the fragments of a world keep old versions: a day, but for moments of the test's choice.
+type versions struct{ short atomic.Bool }
+
+func (v *versions) config(c *cluster.Config) {
+	c.Storage.VersionsKept = func() time.Duration {
+		if v.short.Load() {
+			return time.Nanosecond
+		}
+		return 24 * time.Hour
+	}
+}
+
+// forget has the fragments of a database keep no old versions but those that are held.
+func (v *versions) forget(w *world, database string) {
 	w.t.Helper()
-	d := w.cfg.Catalog.View().DatabaseByName("beside")
-	r, err := w.host.Replica(txn.FragmentID(d.Fragments[0].ID))
-	must(w.t, err)
-	for deadline := time.Now().Add(time.Minute); r.Watermark() <= T; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("the watermark stays at %s", r.Watermark())
+	v.short.Store(true)
+	defer v.short.Store(false)
+	for _, r := range w.replicasOf(database) {
+		at := r.Applied()
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			must(w.t, r.PassBy(w.cfg.Clock.Wall())) // the watermark goes by what is applied
+			until := at
+			if held := r.HeldSnapshots(); len(held) > 0 {
+				until = min(until, held[0])
+			}
+			if r.Watermark() >= until {
+				break
+			}
+			if time.Now().After(end) {
+				w.t.Fatalf("the watermark of fragment %d stays at %s, below %s", r.ID(), r.Watermark(), until)
+			}
 		}
 	}
+}
+
+func (w *world) replicasOf(database string) (all []*storage.Replica) {
+	w.t.Helper()
+	for _, f := range w.cfg.Catalog.View().DatabaseByName(database).Fragments {
+		r, err := w.host.Replica(f.ID)
+		must(w.t, err)
+		all = append(all, r)
+	}
+	return all
 }

@@ -181,8 +181,6 @@ func TestMovesUnderLoad(t *testing.T) {
 	c.want(`CREATE TABLE acc (id text PRIMARY KEY, v int NOT NULL, tag int); CREATE INDEX acc_tag ON acc (tag); CREATE SEQUENCE seq;
 		CREATE TABLE log (id int PRIMARY KEY, acc text, n int)`, "CREATE TABLE\nCREATE INDEX\nCREATE SEQUENCE\nCREATE TABLE")
 	c.want(fmt.Sprintf("INSERT INTO acc SELECT 'a' || g, 100, g %% 7 FROM generate_series(1, %d) g", accounts), fmt.Sprintf("INSERT 0 %d", accounts))
-	ctx, stop := context.WithTimeout(t.Context(), 60*time.Second)
-	defer stop()
 	var wg sync.WaitGroup
 	var ids, done atomic.Int64
 	var over atomic.Bool
@@ -250,7 +248,7 @@ func TestMovesUnderLoad(t *testing.T) {
 	})
 	m, rnd, moves := &mover{w: w}, rand.New(rand.NewPCG(3, 9)), 0
 	for n := 0; moves < 25 && n < 200 && !t.Failed(); n++ {
-		moved, err := m.random(ctx, rnd)
+		moved, err := m.random(t.Context(), rnd)
 		if err != nil {
 			t.Errorf("move %d: %v", m.number, err)
 		}

@@ -31,7 +31,7 @@ type validating struct {
 // canValidateByRanges refuses a table of which buckets cannot be asked for.
 func canValidateByRanges(t *catalog.Table) error {
 	if forward.Key(t) < 0 {
-		return pgerr.Unsupported(`"%s" is not a collection, and cannot be validated in the background`, t.Name).WithHint("Use ALTER TABLE … VALIDATE CONSTRAINT sharding.")
+		return pgerr.Unsupported(`"%s" is not a collection, and cannot be validated in the background`, t.Name).WithHint("Use ALTER TABLE %s VALIDATE CONSTRAINT sharding.", builtin.QuoteIdent(t.Name))
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -225,6 +227,14 @@ func (r *Replica) Hold(T txn.Timestamp) (release func(), err error) {
 		return nil, errTooOld(T)
 	}
 	return l.hold(T), nil
+}
+
+// HeldSnapshots returns the snapshots that are held, the oldest first.
+func (r *Replica) HeldSnapshots() []txn.Timestamp {
+	l := &r.leases
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Values(l.held))
 }
 
 // holdOldest holds all that can be held, and gives from when on that is.

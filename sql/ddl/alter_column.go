@@ -69,7 +69,7 @@ func (d *draft) checkNewName(name string) error {
 		return nil
 	}
 	return pgerr.New(pgerr.DuplicateColumn, `column "%s" would take the place of the field by which "%s" is sharded`, name, d.t.Name).
-		WithHint("Choose another name, or use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+		WithHint("Choose another name, or use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
 }
 
 // nullScan holds the rows against NOT NULL.
@@ -176,14 +176,14 @@ func (d *draft) anchorsWithout(col *catalog.Column) error {
 	if by, ok := d.option(optionAnchorBy); ok {
 		return pgerr.New(pgerr.DependentObjectsStillExist, `cannot drop column %s of table %s because option "%s" requires it`, col.Name, d.t.Name, optionAnchorBy).
 			WithDetail("New ids are anchored to the field %s.", by).
-			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, optionAnchorBy)
+			WithHint("Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), optionAnchorBy)
 	}
 	return nil
 }
 
 func (d *draft) neededByPolicy(col *catalog.Column) error {
 	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop column %s of table %s because its sharding policy requires it", col.Name, d.t.Name).
-		WithHint("Use ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+		WithHint("Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
 }
 
 func (d *draft) isPolicyColumn(col *catalog.Column) bool {

@@ -298,7 +298,7 @@ func (d *draft) validateConstraint(k *pg_query.AlterTableCmd) error {
 	if con == nil {
 		if k.Name == shardmap.ConstraintName && d.t.Policy != nil {
 			return pgerr.Unsupported("validating the sharding policy together with other changes is not supported").
-				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.t.Name, shardmap.ConstraintName)
+				WithHint("Send ALTER TABLE %s VALIDATE CONSTRAINT %s by itself.", d.quoted(d.view, d.t), shardmap.ConstraintName)
 		}
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, k.Name, d.t.Name)
 	}

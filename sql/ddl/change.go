@@ -95,7 +95,7 @@ func (r *runner) storeAgain(w Rewrite) error {
 		return err
 	}
 	if misplaced {
-		return r.Notice(notValidated(r.View().Table(w.Table)))
+		return r.Notice(notValidated(r.View(), r.View().Table(w.Table)))
 	}
 	return r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, me: v.Role(r.Role)}
@@ -208,7 +208,9 @@ func (c *change) isEmpty(t *catalog.Table) (bool, error) {
 }
 
 // quoted spells a table as SQL does, with its schema.
-func (c *change) quoted(v *catalog.View, t *catalog.Table) string {
+func (c *change) quoted(v *catalog.View, t *catalog.Table) string { return quotedName(v, t) }
+
+func quotedName(v *catalog.View, t *catalog.Table) string {
 	schema := ""
 	if s := v.Schema(t.Schema); s != nil {
 		schema = s.Name

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/forward"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -153,7 +154,7 @@ func DropForwarding(ctx context.Context, e *Env, table catalog.OID) error {
 		for j := range c.view.Jobs() {
 			if j.Table == t.OID && j.AboutIDs() && (j.State == catalog.JobRunning || j.State == catalog.JobPaused) {
 				return pgerr.New(pgerr.ObjectInUse, `job %d gives documents of "%s" new ids, or mends references to them`, j.ID, t.Name).
-					WithHint("Wait for it, or end it with sherd.cancel_job(%d).", j.ID)
+					WithHint("Wait for it, or end it with SELECT sherd.cancel_job(%d).", j.ID)
 			}
 		}
 		entries := t.Forwarding
@@ -192,7 +193,7 @@ func (d *draft) keepsNames() error {
 	same := old != nil && slices.Equal(pk.Columns, old.Columns) && t.Anchors && t.ColumnByNum(pk.Columns[0]).Type == types.Text
 	if !same {
 		return pgerr.Unsupported(`the key of "%s" cannot be changed while documents have former ids`, t.Name).
-			WithHint("End them first: SELECT sherd.drop_forwarding('%s').", t.Name)
+			WithHint("End them first: SELECT sherd.drop_forwarding(%s).", builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)))
 	}
 	return CanForward(t)
 }

@@ -215,15 +215,15 @@ func (d *draft) trust(old, p *shardmap.Policy) error {
 	case waited:
 		d.judged = true
 	default:
-		d.notices = append(d.notices, notValidated(d.t))
+		d.notices = append(d.notices, notValidated(d.view, d.t))
 	}
 	return nil
 }
 
 // notValidated is the notice of a policy that some documents may not obey.
-func notValidated(t *catalog.Table) *pgerr.Error {
+func notValidated(v *catalog.View, t *catalog.Table) *pgerr.Error {
 	n := pgerr.New(pgerr.SuccessfulCompletion, `the sharding policy of "%s" is not validated: queries do not route by its fields yet`, t.Name).
-		WithHint("Run ALTER TABLE %s VALIDATE CONSTRAINT %s.", t.Name, shardmap.ConstraintName)
+		WithHint("Run ALTER TABLE %s VALIDATE CONSTRAINT %s.", quotedName(v, t), shardmap.ConstraintName)
 	n.Severity = "NOTICE"
 	return n
 }

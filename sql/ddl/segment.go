@@ -45,10 +45,10 @@ func (d *draft) settleSegments() error {
 		return d.postponeRange()
 	case was && d.options.set[optionSplits]+d.options.set[optionAuto] != "":
 		return pgerr.Unsupported(`option "%s" of a table that has segments is not supported`, optionSplits).
-			WithHint("Use sherd.split_segment('%s', key).", d.t.Name)
+			WithHint("Use SELECT sherd.split_segment(%s, '…') with the key at which a segment is to begin.", builtin.QuoteLiteral(d.quoted(d.view, d.t)))
 	case was && !d.keyStands():
 		return pgerr.Unsupported(`changing the primary key of range table "%s" is not supported`, d.t.Name).
-			WithHint("Its segments begin at values of that key. ALTER TABLE %s RESET (%s) first.", d.t.Name, shardmap.OptionBy)
+			WithHint("Its segments begin at values of that key. Use ALTER TABLE %s RESET (%s) first.", d.quoted(d.view, d.t), shardmap.OptionBy)
 	case was:
 		return nil
 	}

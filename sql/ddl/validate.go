@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/builtin"
 )
 
 // Misplaced is a document that lies where its collection's policy does not allow.
@@ -67,12 +68,12 @@ func (r *runner) validatePolicyOf(n *pg_query.AlterTableStmt) error {
 		return nil
 	})
 	if len(bad) > 0 {
-		return misplacedError(f.table, bad, more)
+		return misplacedError(f.table, builtin.QuoteLiteral(c.quoted(v, f.table)), bad, more)
 	}
 	return err
 }
 
-func misplacedError(t *catalog.Table, bad []Misplaced, more bool) error {
+func misplacedError(t *catalog.Table, name string, bad []Misplaced, more bool) error {
 	var ids []string
 	for _, m := range bad {
 		ids = append(ids, fmt.Sprintf(`"%s" in bucket %d`, m.ID, m.Bucket))
@@ -83,7 +84,7 @@ func misplacedError(t *catalog.Table, bad []Misplaced, more bool) error {
 	}
 	e := pgerr.New(pgerr.CheckViolation, `check constraint "%s" of relation "%s" is violated by some row`, shardmap.ConstraintName, t.Name).
 		WithDetail("%s.", detail).
-		WithHint("SELECT * FROM sherd.validate_policy('%s') lists them all. SELECT sherd.replace_placement('%s') gives them ids with which they lie where they should.", t.Name, t.Name)
+		WithHint("SELECT * FROM sherd.validate_policy(%s) lists them all. SELECT sherd.replace_placement(%s) gives them ids with which they lie where they should.", name, name)
 	e.Table, e.Constraint = t.Name, shardmap.ConstraintName
 	return e
 }
@@ -133,10 +134,10 @@ func CanValidate(t *catalog.Table) error {
 	switch {
 	case t.Policy == nil:
 		return pgerr.New(pgerr.UndefinedObject, `constraint "%s" of relation "%s" does not exist`, shardmap.ConstraintName, t.Name).
-			WithHint("The table has no sharding policy: set one with ALTER TABLE … SET (%s = …).", shardmap.OptionBy)
+			WithHint("The table has no sharding policy: set one with ALTER TABLE %s SET (%s = '…').", builtin.QuoteIdent(t.Name), shardmap.OptionBy)
 	case t.Policy.Mutable:
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `the sharding policy of "%s" is mutable and cannot be validated`, t.Name).
-			WithHint("Use ALTER TABLE … SET (%s = false) first.", shardmap.OptionMutable)
+			WithHint("Use ALTER TABLE %s SET (%s = false) first.", builtin.QuoteIdent(t.Name), shardmap.OptionMutable)
 	}
 	return nil
 }
