@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -169,66 +170,76 @@ func (m *machine) checkpoint() error {
 }
 
 func (m *machine) applyEntry(index uint64, data []byte) (result, error) {
-	e, err := decodeEntry(data)
+	e, err := logentry.Decode(data)
 	if err != nil {
 		return 0, err
 	}
-	s := m.s
+	s, stamp := m.s, logentry.Stamp(data)
 	s.index = index
 	m.bytes += len(data)
 	m.entries++
-	if e.stamp <= s.stamp && rule.T1Order {
+	if stamp <= s.stamp && rule.T1Order {
 		return resRejected, nil // T1
 	}
-	s.stamp = e.stamp
+	s.stamp = stamp
 	if len(s.installing) > 0 {
-		if err := m.collectInstalled(e.stamp); err != nil {
+		if err := m.collectInstalled(stamp); err != nil {
 			return 0, err
 		}
 	}
-	if e.kind != kindPrepare && e.kind != kindPrepareAll {
-		s.visible = e.stamp
+	if _, prepares := e.(*logentry.Prepare); !prepares {
+		s.visible = stamp
 	}
-	switch e.kind {
-	case kindCeiling:
-		s.ceiling = max(s.ceiling, e.ts)
-	case kindCommit:
+	return m.effect(e, index)
+}
+
+// effect applies a decoded entry. Its stamp is the state's.
+func (m *machine) effect(e logentry.Entry, index uint64) (result, error) {
+	s := m.s
+	switch e := e.(type) {
+	case *logentry.ReadLease:
+		s.ceiling = max(s.ceiling, e.Until)
+	case *logentry.Commit:
 		return m.commit(e, index)
-	case kindPart:
+	case *logentry.Part:
 		return m.part(e, index)
-	case kindPrepare, kindPrepareAll:
+	case *logentry.Prepare:
 		return m.prepare(e, index)
-	case kindBar:
+	case *logentry.BarPrepare:
 		return m.bar(e), nil
-	case kindSettle:
-		return m.settleAll(e)
-	case kindDecide:
+	case *logentry.Outcomes:
+		return m.resolveAll(e.List)
+	case *logentry.Decide:
 		return m.decide(e)
-	case kindResolve:
-		return m.resolve(e)
-	case kindForget:
-		return resDone, m.forget(e)
-	case kindGC:
-		if e.tidy {
+	case *logentry.Resolve:
+		return m.resolve(e.ID, e.C, e.Outcome)
+	case *logentry.Forget:
+		return resDone, m.forget(e.IDs)
+	case *logentry.Watermark:
+		if e.Tidy {
 			// By the watermark before: whoever was let in below it sees that it is too old.
 			s.own.list = tidied(s.own.list, s.watermark)
 			m.effects.owners = true
 		}
-		s.watermark = max(s.watermark, e.ts)
-	case kindDropSpan:
-		return resDone, m.dropSpan(e)
-	case kindSweep:
+		s.watermark = max(s.watermark, e.At)
+	case *logentry.DropSpan:
+		return resDone, m.dropSpan(e.Span)
+	case *logentry.Sweep:
 		return m.sweep(e)
-	case kindHold:
+	case *logentry.PrepareTransaction:
 		return m.hold(e, index)
-	case kindHoldComplete:
-		return m.holdComplete(e)
-	case kindCommitHeld:
-		return m.commitHeld(e)
-	case kindUnhold:
+	case *logentry.CompletePreparation:
+		return m.holdComplete(e.ID)
+	case *logentry.CommitPrepared:
+		return m.commitHeld(e.ID)
+	case *logentry.DropPrepared:
 		return m.unhold(e)
-	default:
+	case *logentry.Ingest:
+		return m.ingest(e)
+	case logentry.MoveEntry:
 		return m.move(e)
+	default:
+		return 0, fmt.Errorf("no effect is known of entries of kind %d", e.Kind())
 	}
 	return resDone, nil
 }

@@ -4,38 +4,41 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-func (m *machine) commit(e *entry, index uint64) (result, error) {
-	if _, ok := m.s.recent[e.id]; ok && rule.CommitOnce {
+func (m *machine) commit(e *logentry.Commit, index uint64) (result, error) {
+	stamp := m.s.stamp
+	if _, ok := m.s.recent[e.ID]; ok && rule.CommitOnce {
 		return resDone, nil // a repeated commit applies once
 	}
-	o := m.s.open[e.id]
-	if got := o.count(); got != e.parts {
+	o := m.s.open[e.ID]
+	if got := o.count(); got != e.Parts {
 		return resVoid, nil
 	}
 	if o != nil {
-		delete(m.s.open, e.id)
-		m.effects.parts = append(m.effects.parts, e.id)
+		delete(m.s.open, e.ID)
+		m.effects.parts = append(m.effects.parts, e.ID)
 		o.indexes = append(o.indexes, index)
-		if err := o.keys.add(e.writes); err != nil {
+		if err := o.keys.add(e.Writes); err != nil {
 			return 0, err
 		}
-		if err := m.installPieces(o, e.stamp, e.stamp); err != nil {
+		if err := m.installPieces(o, stamp, stamp); err != nil {
 			return 0, err
 		}
-		e.writes = nil
+		e.Writes = nil
 	}
-	m.writers.add(e.id, e.stamp)
-	if err := m.remember(e.id, e.stamp); err != nil {
+	m.writers.add(e.ID, stamp)
+	if err := m.remember(e.ID, stamp); err != nil {
 		return 0, err
 	}
-	if err := m.r.stats.apply(e.stats); err != nil {
+	if err := m.r.stats.apply(e.Stats); err != nil {
 		return 0, err
 	}
-	return resDone, m.install(e.writes, e.stamp)
+	return resDone, m.install(e.Writes, stamp)
 }
 
 func (o *openTxn) count() int {
@@ -71,48 +74,48 @@ func (m *machine) install(ops []byte, version txn.Timestamp) error {
 	})
 }
 
-func (m *machine) part(e *entry, index uint64) (result, error) {
-	o := m.s.open[e.id]
-	if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
+func (m *machine) part(e *logentry.Part, index uint64) (result, error) {
+	o := m.s.open[e.ID]
+	if o.count() != e.Number || o != nil && (o.prepared || o.hold != nil) {
 		return resVoid, nil
 	}
 	if o == nil {
-		o = &openTxn{id: e.id, since: time.Now(), keys: &keySummary{}}
-		m.s.open[e.id] = o
+		o = &openTxn{id: e.ID, since: time.Now(), keys: &keySummary{}}
+		m.s.open[e.ID] = o
 	}
 	o.indexes = append(o.indexes, index)
 	o.parts++
 	if o.parts == 1 {
-		m.effects.parts = append(m.effects.parts, e.id)
+		m.effects.parts = append(m.effects.parts, e.ID)
 	}
 	m.r.fault("part.applied")
-	return resDone, o.keys.add(e.writes)
+	return resDone, o.keys.add(e.Writes)
 }
 
 // prepare needs no look for an earlier abort: that was stamped above its C, so T1 has rejected the entry.
-func (m *machine) prepare(e *entry, index uint64) (result, error) {
-	o := m.s.open[e.id]
-	if e.again {
-		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.attempt && o.hold == nil {
+func (m *machine) prepare(e *logentry.Prepare, index uint64) (result, error) {
+	o := m.s.open[e.ID]
+	if e.Again {
+		if o == nil || !o.prepared && o.hold == nil || o.prepared && o.attempt >= e.Attempt && o.hold == nil {
 			return resVoid, nil
 		}
 		o.prepared, o.since = true, time.Now() // a held one may be from long ago, and its coordinator is at work now
 	} else {
-		if o.count() != e.parts || o != nil && (o.prepared || o.hold != nil) {
+		if o.count() != e.Parts || o != nil && (o.prepared || o.hold != nil) {
 			return resVoid, nil
 		}
 		if o == nil {
-			o = &openTxn{id: e.id, since: time.Now(), writes: e.writes}
-			m.s.open[e.id] = o
-		} else if err := o.keys.add(e.writes); err != nil {
+			o = &openTxn{id: e.ID, since: time.Now(), writes: e.Writes}
+			m.s.open[e.ID] = o
+		} else if err := o.keys.add(e.Writes); err != nil {
 			return 0, err
 		}
 		o.indexes = append(o.indexes, index)
-		o.stats = e.stats
+		o.stats = e.Stats
 		o.prepared = true
-		m.effects.parts = append(m.effects.parts, e.id)
+		m.effects.parts = append(m.effects.parts, e.ID)
 	}
-	o.C, o.anchor, o.attempt, o.writers, o.implied = e.ts, e.anchor, e.attempt, e.writers, e.kind == kindPrepareAll
+	o.C, o.anchor, o.attempt, o.writers, o.implied = e.C, e.Coordinator, e.Attempt, e.Writers, e.Implicit
 	m.effects.prepared = append(m.effects.prepared, o)
 	return resDone, nil
 }
@@ -121,65 +124,67 @@ func (m *machine) prepare(e *entry, index uint64) (result, error) {
 // answered as void, from which nothing may be concluded; an abort then is a fact all the same, because its stamp is above C.
 //
 // An abort by who has asked nobody else does not count where commit may be implied: implied.go has those that do.
-func (m *machine) decide(e *entry) (result, error) {
-	if d := m.s.decided[e.id]; d != nil {
+func (m *machine) decide(e *logentry.Decide) (result, error) {
+	if d := m.s.decided[e.ID]; d != nil {
 		return resCommitted, nil
 	}
-	o := m.s.open[e.id]
-	if e.outcome != txn.Committed {
+	o := m.s.open[e.ID]
+	if e.Outcome != txn.Committed {
 		if o != nil && o.prepared && o.implied && rule.T7Implied {
 			return resVoid, nil
 		}
-		return resAborted, m.abortOpen(o, e)
+		return resAborted, m.abortOpen(o, e.C)
 	}
-	return m.decideCommit(e)
+	return m.decideCommit(e.ID, e.C, e.Writers)
 }
 
-// abortOpen ends what is open of a transaction, nil if nothing is. A held one is held as before.
-func (m *machine) abortOpen(o *openTxn, e *entry) error {
+// abortOpen ends what is open of a transaction, nil if nothing is. Of a prepared transaction it ends the attempt at C.
+func (m *machine) abortOpen(o *openTxn, C txn.Timestamp) error {
 	switch {
 	case o == nil:
 		return nil
 	case o.hold != nil:
-		m.backToHold(o, e.ts)
+		m.backToHold(o, C)
 		return nil
 	}
 	m.settle(o)
-	return m.dropPieces(o, e.stamp)
+	return m.dropPieces(o, m.s.stamp)
 }
 
-func (m *machine) decideCommit(e *entry) (result, error) {
-	o := m.s.open[e.id]
+// decideCommit commits what is prepared at C. The writers are those that the entry names.
+func (m *machine) decideCommit(id txn.ID, C txn.Timestamp, writers []txn.FragmentID) (result, error) {
+	o := m.s.open[id]
 	if o == nil && !rule.T7Decide {
-		o = &openTxn{id: e.id, prepared: true, C: e.ts, writers: e.writers}
+		o = &openTxn{id: id, prepared: true, C: C, writers: writers}
 	}
-	if o == nil || !o.prepared || o.C != e.ts {
+	if o == nil || !o.prepared || o.C != C {
 		return resVoid, nil
 	}
-	d := &decision{id: e.id, C: o.C, writers: o.writers, since: time.Now()}
-	m.s.decided[e.id] = d
+	d := &decision{id: id, C: o.C, writers: o.writers, since: time.Now()}
+	m.s.decided[id] = d
 	m.effects.decided = append(m.effects.decided, d)
-	if err := m.kvs.add(opPut, ownKey(ownDecision, e.id[:]...), encodeDecision(d, false), uint64(e.stamp)); err != nil {
+	stamp := m.s.stamp
+	if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, false), uint64(stamp)); err != nil {
 		return 0, err
 	}
-	return resCommitted, m.installOpen(o, e.stamp)
+	return resCommitted, m.installOpen(o, stamp)
 }
 
-func (m *machine) resolve(e *entry) (result, error) {
-	o := m.s.open[e.id]
+func (m *machine) resolve(id txn.ID, C txn.Timestamp, outcome txn.Outcome) (result, error) {
+	o := m.s.open[id]
 	if o == nil {
 		return resDone, nil
 	}
-	if e.outcome != txn.Committed {
-		if o.prepared && o.C > e.ts && rule.T7Attempt {
+	if outcome != txn.Committed {
+		if o.prepared && o.C > C && rule.T7Attempt {
 			return resVoid, nil // a later attempt: its outcome is another question
 		}
-		return resDone, m.abortOpen(o, e)
+		return resDone, m.abortOpen(o, C)
 	}
-	if !o.prepared || o.C != e.ts {
+	if !o.prepared || o.C != C {
 		return resVoid, nil
 	}
-	return resDone, m.installOpen(o, e.stamp)
+	return resDone, m.installOpen(o, m.s.stamp)
 }
 
 // installOpen writes a prepared transaction's rows at its C, by an entry stamped at.
@@ -207,9 +212,10 @@ func (m *machine) settle(o *openTxn) {
 
 // forget drops decisions from memory. Their records stay for keepOutcome (T7): what lists them has them
 // deleted then.
-func (m *machine) forget(e *entry) error {
+func (m *machine) forget(resolved []txn.ID) error {
+	stamp := m.s.stamp
 	var ids []txn.ID
-	for _, id := range e.ids {
+	for _, id := range resolved {
 		d := m.s.decided[id]
 		if d == nil {
 			continue
@@ -217,20 +223,20 @@ func (m *machine) forget(e *entry) error {
 		delete(m.s.decided, id)
 		m.effects.forgotten = append(m.effects.forgotten, id)
 		ids = append(ids, id)
-		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(e.stamp)); err != nil {
+		if err := m.kvs.add(opPut, ownKey(ownDecision, id[:]...), encodeDecision(d, true), uint64(stamp)); err != nil {
 			return err
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := m.kvs.add(opPut, stampKey(ownForgot, e.stamp), encodeForgotten(ids), uint64(e.stamp)); err != nil {
+	if err := m.kvs.add(opPut, stampKey(ownForgot, stamp), encodeForgotten(ids), uint64(stamp)); err != nil {
 		return err
 	}
 	return m.expire(ownForgot, func(b []byte) error {
 		ids, err := forgotten(b)
 		for _, id := range ids {
-			if err := m.kvs.add(opDelete, ownKey(ownDecision, id[:]...), nil, uint64(e.stamp)); err != nil {
+			if err := m.kvs.add(opDelete, ownKey(ownDecision, id[:]...), nil, uint64(stamp)); err != nil {
 				return err
 			}
 		}
@@ -251,7 +257,7 @@ func encodeForgotten(ids []txn.ID) []byte {
 
 func forgotten(b []byte) (ids []txn.ID, err error) {
 	if len(b) == 0 || b[0] != forgotFormat || (len(b)-1)%len(txn.ID{}) != 0 {
-		return nil, fmt.Errorf("forgotten decisions of a format this release does not know: %w", errEntry)
+		return nil, fmt.Errorf("forgotten decisions of a format this release does not know: %w", codec.ErrMalformed)
 	}
 	for b = b[1:]; len(b) > 0; b = b[len(txn.ID{}):] {
 		ids = append(ids, txn.ID(b[:len(txn.ID{})]))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,12 +21,15 @@ const (
 
 // isGlobal tells whether a key, in either form, is of a global index.
 func (r *Replica) isGlobal(key []byte) bool {
-	return len(key) >= arrivalAt && IndexOf(key) != rowIndex && TableOf(key) != ownTable && r.global(globalIndex{TableOf(key), IndexOf(key)})
+	if len(key) < arrivalAt || IndexOf(key) == rowIndex || TableOf(key) == ownTable {
+		return false
+	}
+	return r.global(logentry.Index{Table: TableOf(key), Index: IndexOf(key)})
 }
 
 // global tells whether an index is global.
-func (r *Replica) global(x globalIndex) bool {
-	if r.cfg.Global != nil && r.cfg.Global(x.table, x.index) {
+func (r *Replica) global(x logentry.Index) bool {
+	if r.cfg.Global != nil && r.cfg.Global(x.Table, x.Index) {
 		return true
 	}
 	_, told := r.told.Load(x)
@@ -35,7 +39,7 @@ func (r *Replica) global(x globalIndex) bool {
 // Global says that an index is global, before what names its keys: who writes or reads it may know definitions that Config.Global does not, those of
 // a transaction that has not committed, or of another node's. Numbers of indexes are never given twice, so it stays true.
 func (r *Replica) Global(table, index uint32) {
-	if x := (globalIndex{table, index}); !r.global(x) {
+	if x := (logentry.Index{Table: table, Index: index}); !r.global(x) {
 		r.told.Store(x, struct{}{})
 	}
 }
@@ -115,10 +119,10 @@ func (r *Replica) given(key []byte) []byte {
 }
 
 // storedSpan gives the span of an index's stored keys of some buckets, which for rows, and where the arrival is not 0, has those of other arrivals too.
-func storedSpan(x globalIndex, r BucketRange, arrival uint32) txn.Span {
-	s := txn.Span{Start: IndexPrefix(x.table, x.index), End: IndexPrefix(x.table, x.index)}
+func storedSpan(x logentry.Index, r BucketRange, arrival uint32) txn.Span {
+	s := txn.Span{Start: IndexPrefix(x.Table, x.Index), End: IndexPrefix(x.Table, x.Index)}
 	mark := byte(0)
-	if x.index != rowIndex && arrival != 0 {
+	if x.Index != rowIndex && arrival != 0 {
 		mark = arrivedMark
 	}
 	add := func(b []byte, bucket uint32) []byte {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -62,13 +63,13 @@ func (r *Replica) arriving(T txn.Timestamp) (out []txn.Span, err error) {
 	}
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	err = eachIndex(t, func(x globalIndex) error {
+	err = eachIndex(t, func(x logentry.Index) error {
 		switch {
-		case x.index == rowIndex:
+		case x.Index == rowIndex:
 		case r.global(x):
 			job.globals = append(job.globals, x)
 		default:
-			prefix := IndexPrefix(x.table, x.index)
+			prefix := IndexPrefix(x.Table, x.Index)
 			out = append(out, txn.Span{Start: prefix, End: txn.PrefixEnd(prefix)})
 		}
 		return nil

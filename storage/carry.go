@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -103,7 +104,7 @@ func (r *Replica) readVersions(ctx context.Context, req ReadRequest, own *owners
 // readAt gives the timestamp of a read, made servable, and the ownership by which it is.
 func (r *Replica) readAt(ctx context.Context, req ReadRequest) (own *ownership, T txn.Timestamp, err error) {
 	switch {
-	case !checkRanges(req.Ranges):
+	case !logentry.RangesInOrder(req.Ranges):
 		return nil, 0, errRangeOrder()
 	case req.Final:
 		F, ok := r.fencedBy(req.Move, req.Ranges)
@@ -146,8 +147,8 @@ type versionReader struct {
 }
 
 func (v *versionReader) read(own *ownership) error {
-	err := eachIndex(v.t, func(x globalIndex) error {
-		if x.index != rowIndex && !v.r.isGlobal(someKey(x)) {
+	err := eachIndex(v.t, func(x logentry.Index) error {
+		if x.Index != rowIndex && !v.r.isGlobal(someKey(x)) {
 			return nil
 		}
 		for _, p := range piecesOf(own.list, v.req.Ranges, own.first) {
@@ -163,12 +164,12 @@ func (v *versionReader) read(own *ownership) error {
 	return v.flush()
 }
 
-func (v *versionReader) readPiece(x globalIndex, p ownRange) error {
+func (v *versionReader) readPiece(x logentry.Index, p ownRange) error {
 	span, of := storedSpan(x, p.BucketRange, p.Arrival), leftRange{p.BucketRange, p.Arrival}
 	if after := v.req.After; after != nil {
 		from := stored(after.Key, p.Arrival)
-		if x != (globalIndex{TableOf(after.Key), IndexOf(after.Key)}) {
-			if bytes.Compare(IndexPrefix(x.table, x.index), after.Key) < 0 {
+		if x != (logentry.Index{Table: TableOf(after.Key), Index: IndexOf(after.Key)}) {
+			if bytes.Compare(IndexPrefix(x.Table, x.Index), after.Key) < 0 {
 				return nil
 			}
 		} else if b, _, _ := placeOf(from); b >= p.Hi {
@@ -203,7 +204,7 @@ func (v *versionReader) iterate(span txn.Span) *badger.Iterator {
 }
 
 // passBy leaves keys of other arrivals behind: they have been here, in few or many versions, and of a bucket there may be many.
-func passBy(it *badger.Iterator, x globalIndex, of leftRange) {
+func passBy(it *badger.Iterator, x logentry.Index, of leftRange) {
 	for range passedBy {
 		if it.Next(); !it.Valid() || of.holdsStored(it.Item().Key()) {
 			return
@@ -211,13 +212,13 @@ func passBy(it *badger.Iterator, x globalIndex, of leftRange) {
 	}
 	key := it.Item().Key()
 	b, a, ok := placeOf(key)
-	if !ok || x.index != rowIndex || a == of.arrival || !inIndex(x, key) {
+	if !ok || x.Index != rowIndex || a == of.arrival || !inIndex(x, key) {
 		return
 	}
 	if a > of.arrival {
 		b++
 	}
-	it.Seek(RowPrefix(x.table, b, of.arrival))
+	it.Seek(RowPrefix(x.Table, b, of.arrival))
 }
 
 const passedBy = 16
@@ -324,10 +325,10 @@ func (v *versionReader) flush() error {
 }
 
 // someKey gives a key of an index, long enough to have a bucket.
-func someKey(x globalIndex) []byte { return append(IndexPrefix(x.table, x.index), 0, 0, 0) }
+func someKey(x logentry.Index) []byte { return append(IndexPrefix(x.Table, x.Index), 0, 0, 0) }
 
 // globals lists the global indexes of which there are keys here.
-func (r *Replica) globals(ctx context.Context) (out []globalIndex, err error) {
+func (r *Replica) globals(ctx context.Context) (out []logentry.Index, err error) {
 	if err := r.knowGlobals(ctx); err != nil {
 		return nil, err
 	}
@@ -337,8 +338,8 @@ func (r *Replica) globals(ctx context.Context) (out []globalIndex, err error) {
 	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	err = eachIndex(t, func(x globalIndex) error {
-		if x.index != rowIndex && r.global(x) {
+	err = eachIndex(t, func(x logentry.Index) error {
+		if x.Index != rowIndex && r.global(x) {
 			out = append(out, x)
 		}
 		return nil
@@ -354,12 +355,12 @@ func (r *Replica) countRows(of []leftRange, limit int) (n int, counted deltas, e
 	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	err = eachIndex(t, func(x globalIndex) error {
-		if x.index != rowIndex {
+	err = eachIndex(t, func(x logentry.Index) error {
+		if x.Index != rowIndex {
 			return nil
 		}
 		for _, l := range of {
-			c := newCursor(t, BucketSpan(x.table, l.Lo, l.Hi), false)
+			c := newCursor(t, BucketSpan(x.Table, l.Lo, l.Hi), false)
 			c.wanted = l.holdsStored
 			for ; c.valid(); c.it.Next() {
 				size, err := sizeOf(c.it.Item())

@@ -110,7 +110,7 @@ func (q *CarryQueue) some(batch []Version) (int, error) {
 		return 0, err
 	}
 	for _, e := range c.entries() {
-		p, _, err := q.r.offer(context.Background(), offer{body: e.encode(), above: c.newest})
+		p, _, err := q.r.offer(context.Background(), offer{body: e.Encode(), above: c.newest})
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -26,8 +28,8 @@ func (l leftRange) holdsStored(key []byte) bool {
 	return ok && b >= l.Lo && b < l.Hi && a == l.arrival
 }
 
-// cleanLeft begins the deletion of what is left of pieces.
-func (m *machine) cleanLeft(e *entry, now []ownRange) error {
+// cleanLeft begins the deletion of what is left of pieces; undone says that it is left by moves that were undone.
+func (m *machine) cleanLeft(undone bool, globals []logentry.Index, now []ownRange) error {
 	var left []leftRange
 	for _, p := range now {
 		if p.left {
@@ -37,11 +39,12 @@ func (m *machine) cleanLeft(e *entry, now []ownRange) error {
 	if len(left) == 0 {
 		return nil
 	}
-	if e.kind != kindClean {
-		m.r.undone.add(e.stamp, left)
+	stamp := m.s.stamp
+	if undone {
+		m.r.undone.add(stamp, left)
 	}
-	job := dropJob{stamp: e.stamp, left: left, globals: slices.Clone(e.moving.globals)}
-	if err := m.kvs.add(opPut, ownKey(ownDrop, putTS(nil, e.stamp)...), job.encode(), uint64(e.stamp)); err != nil {
+	job := dropJob{stamp: stamp, left: left, globals: slices.Clone(globals)}
+	if err := m.kvs.add(opPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
 		return err
 	}
 	m.effects.drops = append(m.effects.drops, job)
@@ -56,7 +59,7 @@ const (
 
 func (j *dropJob) encode() []byte {
 	if j.left == nil {
-		return putBytes(putBytes([]byte{dropOfSpan}, j.span.Start), j.span.End)
+		return codec.AppendBytes(codec.AppendBytes([]byte{dropOfSpan}, j.span.Start), j.span.End)
 	}
 	b := binary.AppendUvarint([]byte{dropOfLeft}, uint64(len(j.left)))
 	for _, l := range j.left {
@@ -64,39 +67,31 @@ func (j *dropJob) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(l.Hi))
 		b = binary.AppendUvarint(b, uint64(l.arrival))
 	}
-	b = binary.AppendUvarint(b, uint64(len(j.globals)))
-	for _, g := range j.globals {
-		b = binary.AppendUvarint(b, uint64(g.table))
-		b = binary.AppendUvarint(b, uint64(g.index))
-	}
-	return b
+	return logentry.AppendIndexes(b, j.globals)
 }
 
 func decodeDrop(rest, v []byte) (j dropJob, err error) {
-	r := reader{b: v}
+	r := codec.Reader{B: v}
 	if len(rest) != 8 {
 		return j, damaged("malformed deletion %x", rest)
 	}
 	j.stamp = txn.Timestamp(binary.BigEndian.Uint64(rest))
-	switch r.byte() {
+	switch r.Byte() {
 	case dropOfSpan:
-		j.span = txn.Span{Start: r.bytes(), End: r.bytes()}
+		j.span = txn.Span{Start: r.Bytes(), End: r.Bytes()}
 	case dropOfLeft:
-		n := r.int()
-		for i := 0; i < n && r.err == nil; i++ {
-			j.left = append(j.left, leftRange{BucketRange{Lo: r.bucket(), Hi: r.bucket()}, r.uint32()})
+		n := r.Int()
+		for i := 0; i < n && r.Err == nil; i++ {
+			j.left = append(j.left, leftRange{BucketRange{Lo: r.Bucket(), Hi: r.Bucket()}, r.Uint32()})
 		}
-		n = r.int()
-		for i := 0; i < n && r.err == nil; i++ {
-			j.globals = append(j.globals, globalIndex{r.uint32(), r.uint32()})
-		}
+		j.globals = logentry.ReadIndexes(&r)
 		if n := len(j.left); n == 0 {
-			r.err = errEntry
+			r.Err = codec.ErrMalformed
 		}
 	default:
-		r.err = errEntry
+		r.Err = codec.ErrMalformed
 	}
-	if r.err != nil || len(r.b) != 0 {
+	if r.Err != nil || len(r.B) != 0 {
 		return j, damaged("malformed deletion %x", rest)
 	}
 	return j, nil
@@ -120,12 +115,12 @@ func (s *leftSpan) wanted(key []byte) bool {
 func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err error) {
 	t := r.db.NewTransactionAt(uint64(at), false)
 	defer t.Discard()
-	err = eachIndex(t, func(x globalIndex) error {
-		if x.index != rowIndex {
+	err = eachIndex(t, func(x logentry.Index) error {
+		if x.Index != rowIndex {
 			return nil
 		}
 		for _, l := range j.left {
-			rows := BucketSpan(x.table, l.Lo, l.Hi)
+			rows := BucketSpan(x.Table, l.Lo, l.Hi)
 			out = append(out, leftSpan{Span: rows, of: l})
 			out = append(out, leftSpan{Span: txn.Span{Start: ownKey(ownChunk, rows.Start...), End: ownKey(ownChunk, rows.End...)}, of: l, chunk: true})
 		}
@@ -140,7 +135,7 @@ func (r *Replica) leftSpans(j *dropJob, at txn.Timestamp) (out []leftSpan, err e
 }
 
 // eachIndex calls fn for every table and index of which there is a key at t, deleted ones included, in order.
-func eachIndex(t *badger.Txn, fn func(globalIndex) error) error {
+func eachIndex(t *badger.Txn, fn func(logentry.Index) error) error {
 	it := t.NewIterator(badger.IteratorOptions{AllVersions: true})
 	defer it.Close()
 	for from := make([]byte, 8); ; {
@@ -151,11 +146,11 @@ func eachIndex(t *badger.Txn, fn func(globalIndex) error) error {
 		if len(key) < 8 || TableOf(key) == ownTable {
 			return nil
 		}
-		x := globalIndex{TableOf(key), IndexOf(key)}
+		x := logentry.Index{Table: TableOf(key), Index: IndexOf(key)}
 		if err := fn(x); err != nil {
 			return err
 		}
-		if from = txn.PrefixEnd(IndexPrefix(x.table, x.index)); from == nil {
+		if from = txn.PrefixEnd(IndexPrefix(x.Table, x.Index)); from == nil {
 			return nil
 		}
 	}

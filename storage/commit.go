@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -28,8 +29,10 @@ func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, 
 		t.abandon()
 		return 0, err
 	}
-	e := &entry{kind: kindCommit, id: t.id, parts: t.parts, stats: t.delta, room: t.rest}
-	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, at: req.At, reads: t.validation(), tx: t})
+	e := logentry.Commit{ID: t.id, Parts: t.parts, Stats: t.delta}
+	p, stamp, err := t.r.offer(ctx, offer{
+		body: e.EncodeInto(t.rest), term: t.term, above: req.Floor, at: req.At, reads: t.validation(), tx: t,
+	})
 	var low *txn.LowError
 	if errors.As(err, &low) {
 		t.setPhase(phaseOpen)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -93,7 +94,7 @@ type fencing struct {
 
 func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []BucketRange, settle time.Duration) (*fencing, error) {
 	switch {
-	case !checkRanges(ranges):
+	case !logentry.RangesInOrder(ranges):
 		return nil, errRangeOrder()
 	case r.term.Load() == 0:
 		return nil, errNoLeader
@@ -108,11 +109,11 @@ func (r *Replica) proposeFence(ctx context.Context, move uint64, ranges []Bucket
 	}
 	defer open()
 	f := &fencing{r: r, move: move, ranges: ranges}
-	e := &entry{kind: kindFence, moving: moving{move: move, ranges: ranges}}
-	o := offer{body: e.encode(), stamped: func(F txn.Timestamp) {
+	e := logentry.Fence{Step: logentry.Step{Move: move, Ranges: ranges}}
+	o := offer{body: e.Encode(), stamped: func(F txn.Timestamp) {
 		f.before, f.over, f.term = r.lastProposed, r.termOver(), r.term.Load()
 		if rule.MoveProposed {
-			r.addPending(pendingChange{changeOf: changeOf{kindFence, move}, ranges: ranges, F: F})
+			r.addPending(pendingChange{changeOf: changeOf{logentry.KindFence, move}, ranges: ranges, F: F})
 		}
 	}}
 	if f.p, f.F, err = r.offer(ctx, o); err != nil {
@@ -131,7 +132,7 @@ func (f *fencing) await() (txn.Timestamp, error) {
 	res, err := await(f.p)
 	f.r.fault("move.fenced")
 	if err != nil {
-		return 0, errors.Join(err, f.r.forgetPending(changeOf{kindFence, f.move}))
+		return 0, errors.Join(err, f.r.forgetPending(changeOf{logentry.KindFence, f.move}))
 	}
 	if res == resVoid {
 		return 0, ErrMoveVoid

@@ -7,17 +7,14 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 )
 
-// The statistics in an entry. In the first form they are deltas of groups: table, group, documents, bytes. Those in the second form begin with bucketForm, and each is of a
+// The statistics in an entry. In the first form they are deltas of groups: table, group, documents, bytes. Those in the second form begin with BucketStats, and each is of a
 // bucket, or of a group and what in it is not said by bucket, with the sum of what buckets have grown by.
 //
 //	0 · 2 · ( table · 2·bucket + 1 · documents · bytes  |  table · 2·group · documents · bytes · grown )…
-var bucketForm = []byte{0, 2} // 0 is no table
-
-func namesBuckets(stats []byte) bool {
-	return len(stats) > 1 && stats[0] == bucketForm[0] && stats[1] == bucketForm[1]
-}
 
 // delta is one of an entry.
 type delta struct {
@@ -32,14 +29,14 @@ func (d *delta) bucketKey() bucketKey { return bucketKey{d.table, d.bucket} }
 
 // eachDelta calls fn with what is encoded, up to where it is malformed.
 func eachDelta(b []byte, fn func(d delta)) error {
-	r := reader{b: b}
-	buckets := namesBuckets(b)
+	r := codec.Reader{B: b}
+	buckets := logentry.NamesBuckets(b)
 	if buckets {
-		r.b = r.b[len(bucketForm):]
+		r.B = r.B[len(logentry.BucketStats):]
 	}
-	for len(r.b) > 0 {
-		d := delta{statKey: statKey{table: uint32(r.int())}, grown: -1}
-		unit := uint32(r.int())
+	for len(r.B) > 0 {
+		d := delta{statKey: statKey{table: uint32(r.Int())}, grown: -1}
+		unit := uint32(r.Int())
 		switch {
 		case !buckets:
 			d.group = unit
@@ -48,12 +45,12 @@ func eachDelta(b []byte, fn func(d delta)) error {
 		default:
 			d.group = unit >> 1
 		}
-		d.docs, d.bytes = r.varint(), r.varint()
+		d.docs, d.bytes = r.Varint(), r.Varint()
 		if buckets && !d.exact {
-			d.grown = int64(r.uvarint())
+			d.grown = int64(r.Uvarint())
 		}
-		if r.err != nil {
-			return r.err
+		if r.Err != nil {
+			return r.Err
 		}
 		fn(d)
 	}
@@ -138,7 +135,7 @@ func (d *bucketDeltas) encode() []byte {
 	if len(d.buckets)+len(d.groups) == 0 {
 		return nil
 	}
-	b := slices.Clone(bucketForm)
+	b := append(make([]byte, 0, 32), logentry.BucketStats...) // most transactions change one bucket
 	head := func(table, unit uint32, v statValue) {
 		b = binary.AppendUvarint(b, uint64(table))
 		b = binary.AppendUvarint(b, uint64(unit))

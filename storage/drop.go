@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -16,7 +17,7 @@ func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
 	if span.Empty() {
 		return nil
 	}
-	_, _, err := r.run(&entry{kind: kindDropSpan, span: span}, 0)
+	_, _, err := r.run((&logentry.DropSpan{Span: span}).Encode(), 0)
 	return err
 }
 
@@ -24,17 +25,18 @@ func (r *Replica) DeleteSpan(_ context.Context, span txn.Span) error {
 type dropJob struct {
 	stamp   txn.Timestamp
 	span    txn.Span
-	left    []leftRange   // instead of span: what moves have left
-	globals []globalIndex // of these, where left is
+	left    []leftRange      // instead of span: what moves have left
+	globals []logentry.Index // of these, where left is
 }
 
-func (m *machine) dropSpan(e *entry) error {
-	job := dropJob{stamp: e.stamp, span: e.span}
-	if err := m.kvs.add(opPut, ownKey(ownDrop, putTS(nil, e.stamp)...), job.encode(), uint64(e.stamp)); err != nil {
+func (m *machine) dropSpan(span txn.Span) error {
+	stamp := m.s.stamp
+	job := dropJob{stamp: stamp, span: span}
+	if err := m.kvs.add(opPut, stampKey(ownDrop, stamp), job.encode(), uint64(stamp)); err != nil {
 		return err
 	}
-	m.r.stats.drop(e.span)
-	m.s.own.uncount(e.span)
+	m.r.stats.drop(span)
+	m.s.own.uncount(span)
 	m.effects.drops = append(m.effects.drops, job)
 	return nil
 }
@@ -158,7 +160,7 @@ func (d *dropper) finish(job dropJob) error {
 	d.r.fault("drop.deleted")
 	b := kvBatch{db: d.r.db}
 	// At the very version of the record: no key is written above the stamp of the entry it comes from.
-	if err := b.add(opDelete, ownKey(ownDrop, putTS(nil, job.stamp)...), nil, uint64(job.stamp)); err != nil {
+	if err := b.add(opDelete, stampKey(ownDrop, job.stamp), nil, uint64(job.stamp)); err != nil {
 		return err
 	}
 	return b.flush()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/codec"
 )
 
 // ExactBytes is the size above which a bucket is counted by itself.
@@ -308,18 +309,18 @@ func (x *exactCounts) load(rest, value []byte) error {
 	if len(value) == 0 {
 		return nil
 	}
-	r := reader{b: value}
-	if r.byte() != exactFormat || len(rest) != 2 && len(rest) != 7 {
-		return errEntry
+	r := codec.Reader{B: value}
+	if r.Byte() != exactFormat || len(rest) != 2 && len(rest) != 7 {
+		return codec.ErrMalformed
 	}
 	group := uint32(binary.BigEndian.Uint16(rest))
 	if len(rest) == 2 {
-		x.counts[group] = &exactCount{base: true, slack: int64(r.uvarint()), sums: map[bucketKey]statValue{}, dirty: map[bucketKey]struct{}{}}
-		return r.err
+		x.counts[group] = &exactCount{base: true, slack: int64(r.Uvarint()), sums: map[bucketKey]statValue{}, dirty: map[bucketKey]struct{}{}}
+		return r.Err
 	}
-	v := statValue{r.varint(), r.varint()}
-	if c := x.counts[group]; c != nil && r.err == nil {
+	v := statValue{r.Varint(), r.Varint()}
+	if c := x.counts[group]; c != nil && r.Err == nil {
 		c.sums[bucketKey{binary.BigEndian.Uint32(rest[2:]), group*groupBuckets + uint32(rest[6])}] = v
 	}
-	return r.err
+	return r.Err
 }

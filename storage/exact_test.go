@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -289,8 +290,8 @@ func TestExactOfEarlierReleases(t *testing.T) {
 		var d deltas
 		key, value := movedKey(700, fmt.Sprint("old", n)), make([]byte, 100_000)
 		d.add(key, 1, len(key)+len(value))
-		e := &entry{kind: kindCommit, id: txn.NewID(), stats: d.encode(), writes: appendOp(nil, opPut, key, value)}
-		if _, _, err := r.run(e, 0); err != nil {
+		e := logentry.Commit{ID: txn.NewID(), Stats: d.encode(), Writes: appendOp(nil, opPut, key, value)}
+		if _, _, err := r.run(e.Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -320,11 +321,11 @@ func TestExactBeforeUpgradeIsFinal(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx.Rollback()
-	if namesBuckets(stats) || len(stats) == 0 {
+	if logentry.NamesBuckets(stats) || len(stats) == 0 {
 		t.Errorf("statistics in an entry: %x", stats)
 	}
-	e := &entry{kind: kindCommit, stats: stats}
-	if b := e.encode(); b[0] != entryFormat {
+	e := logentry.Commit{Stats: stats}
+	if b := e.Encode(); b[0] != 1 {
 		t.Errorf("entry of format %d", b[0])
 	}
 	f, err := r.machine.freeze()

@@ -5,10 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
-// collector moves the replicated watermark (kindGC): the stamp that was the newest applied one gcTTL ago by this process's
+// collector moves the replicated watermark (entry Watermark): the stamp that was the newest applied one gcTTL ago by this process's
 // monotonic clock, held below every leased snapshot and every undecided C. Badger may drop what nobody can read any more.
 type collector struct {
 	r       *Replica
@@ -76,7 +77,7 @@ func (r *Replica) passBelow(T txn.Timestamp) error {
 	if T = r.leases.pass(T); T <= txn.Timestamp(r.watermark.Load()) {
 		return nil
 	}
-	_, _, err := r.run(&entry{kind: kindGC, ts: T, tidy: r.untidy()}, 0)
+	_, _, err := r.run((&logentry.Watermark{At: T, Tidy: r.untidy()}).Encode(), 0)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -21,7 +22,7 @@ func smallTables(c *Config) { c.MemTable = 512 << 10 }
 // pass moves the watermark, whatever is held.
 func pass(t *testing.T, r *Replica, T txn.Timestamp) {
 	t.Helper()
-	if _, _, err := r.run(&entry{kind: kindGC, ts: T}, 0); err != nil {
+	if _, _, err := r.run((&logentry.Watermark{At: T}).Encode(), 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,13 +11,14 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
 // heldTxn is what this replica knows of a held transaction.
 type heldTxn struct {
 	id     txn.ID
-	hold   *hold
+	hold   *logentry.Preparation
 	locked *preparedTxn // its locks
 	asked  time.Time    // the home was asked last; guarded by smu
 }
@@ -45,7 +46,8 @@ type HoldRequest struct {
 // first, the others after its answer; it takes HoldComplete to make the transaction stand, unless the home is alone. What was read is validated, and
 // guarded from here on (hold_reads.go). After an error the caller drops it everywhere, the home first (Replica.Unhold).
 func (t *Tx) Hold(ctx context.Context, req HoldRequest) error {
-	h := &hold{req: req.HoldRequest, home: req.Home, writers: req.Writers, complete: len(req.Writers) == 1}
+	h := &logentry.Preparation{Request: req.HoldRequest, Home: req.Home, Writers: req.Writers}
+	h.Complete = len(req.Writers) == 1
 	var reads *validation
 	if req.Reads {
 		err := t.join() // so that it is of the term in which the guard holds
@@ -88,20 +90,20 @@ func (t *Tx) join() error {
 	return t.begin()
 }
 
-func (t *Tx) offerHold(ctx context.Context, h *hold, reads *validation) (raftgroup.Proposal, error) {
+func (t *Tx) offerHold(ctx context.Context, h *logentry.Preparation, reads *validation) (raftgroup.Proposal, error) {
 	t.carry = true
 	if err := t.encodeStage(); err != nil {
 		return raftgroup.Proposal{}, err
 	}
-	e := &entry{kind: kindHold, id: t.id, hold: h, parts: t.parts, stats: t.delta, room: t.rest}
+	e := logentry.PrepareTransaction{ID: t.id, Preparation: h, Parts: t.parts, Stats: t.delta}
 	t.r.fault("hold.before")
-	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, reads: reads, tx: t})
+	p, _, err := t.r.offer(ctx, offer{body: e.EncodeInto(t.rest), term: t.term, reads: reads, tx: t})
 	return p, err
 }
 
 // HoldComplete makes a held transaction stand, at its home, when all others hold.
 func (t *Tx) HoldComplete() error {
-	res, _, err := t.r.run(&entry{kind: kindHoldComplete, id: t.id}, 0)
+	res, _, err := t.r.run((&logentry.CompletePreparation{ID: t.id}).Encode(), 0)
 	t.r.fault("hold.complete")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.SerializationFailure, "transaction was aborted because its preparation took too long").WithHint("Try again.")
@@ -126,8 +128,8 @@ func (t *Tx) isHeld() bool {
 
 // commitHeld commits a transaction that is held in this fragment alone. If it fails, but for 40003, it is held as before.
 func (t *Tx) commitHeld(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
-	e := &entry{kind: kindCommitHeld, id: t.id}
-	p, stamp, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, above: req.Floor, tx: t})
+	e := logentry.CommitPrepared{ID: t.id}
+	p, stamp, err := t.r.offer(ctx, offer{body: e.Encode(), term: t.term, above: req.Floor, tx: t})
 	if err != nil {
 		return 0, err
 	}
@@ -163,14 +165,14 @@ func (r *Replica) mayAsk(h *heldTxn, now time.Time) bool {
 			h.asked = now
 		}
 	}
-	if h.home() == r.cfg.Fragment && h.hold.complete || now.Sub(h.asked) < after {
+	if h.home() == r.cfg.Fragment && h.hold.Complete || now.Sub(h.asked) < after {
 		return false
 	}
 	h.asked = now
 	return true
 }
 
-func (h *heldTxn) home() txn.FragmentID { return h.hold.home }
+func (h *heldTxn) home() txn.FragmentID { return h.hold.Home }
 
 // askHome drops what is held here if its home does not have it (any more).
 func (r *Replica) askHome(h *heldTxn) {
@@ -209,17 +211,17 @@ func (r *Replica) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
 		return true, nil // those that prepared are told
 	case h == nil:
 		return false, nil
-	case h.hold.complete || r.isLive(id):
+	case h.hold.Complete || r.isLive(id):
 		return true, nil
 	}
-	res, _, err := r.run(&entry{kind: kindUnhold, id: id, incomplete: true}, 0)
+	res, _, err := r.run((&logentry.DropPrepared{ID: id, Incomplete: true}).Encode(), 0)
 	return res == resVoid, err
 }
 
 // Unhold drops what is held here. At the home, that is ROLLBACK PREPARED; 55000 while it is being committed. Elsewhere the home has dropped it
 // before.
 func (r *Replica) Unhold(id txn.ID) error {
-	res, _, err := r.run(&entry{kind: kindUnhold, id: id}, 0)
+	res, _, err := r.run((&logentry.DropPrepared{ID: id}).Encode(), 0)
 	r.fault("held.dropped")
 	if err == nil && res == resVoid {
 		err = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "prepared transaction is busy").WithDetail("It is being committed.")
@@ -239,8 +241,8 @@ func (r *Replica) Held() ([]txn.HeldTransaction, error) {
 	defer r.smu.RUnlock()
 	var out []txn.HeldTransaction
 	for _, h := range r.held {
-		if h.home() == r.cfg.Fragment && h.hold.complete {
-			out = append(out, txn.HeldTransaction{ID: h.id, HoldRequest: h.hold.req, Fragments: h.hold.writers})
+		if h.home() == r.cfg.Fragment && h.hold.Complete {
+			out = append(out, txn.HeldTransaction{ID: h.id, HoldRequest: h.hold.Request, Fragments: h.hold.Writers})
 		}
 	}
 	slices.SortFunc(out, func(a, b txn.HeldTransaction) int {
@@ -267,7 +269,7 @@ func (r *Replica) HeldTables(id txn.ID) ([]uint32, error) {
 			r.smu.RUnlock()
 			return nil, nil
 		}
-		each, reads := h.locked.each, h.hold.reads
+		each, reads := h.locked.each, h.hold.Reads
 		r.smu.RUnlock()
 		tables := map[uint32]bool{}
 		for _, x := range reads {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -288,7 +289,7 @@ func TestHalfMadeHold(t *testing.T) {
 				if out, err := after.rs[0].HoldStands(testContext(t), id); out || err != nil {
 					t.Fatal(out, err)
 				}
-				if res, _, err := after.rs[0].run(&entry{kind: kindHoldComplete, id: id}, 0); res != resVoid || err != nil {
+				if res, _, err := after.rs[0].run((&logentry.CompletePreparation{ID: id}).Encode(), 0); res != resVoid || err != nil {
 					t.Fatal(res, err)
 				}
 			}

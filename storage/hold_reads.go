@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -85,8 +86,8 @@ func (s *guards) reset(held map[txn.ID]*heldTxn) {
 	}
 	var list []*heldReads
 	for _, h := range held {
-		if len(h.hold.reads) > 0 && rule.T8Held {
-			list = append(list, &heldReads{id: h.id, gid: h.hold.req.GID, spans: h.hold.reads, ended: make(chan struct{})})
+		if len(h.hold.Reads) > 0 && rule.T8Held {
+			list = append(list, &heldReads{id: h.id, gid: h.hold.Request.GID, spans: h.hold.Reads, ended: make(chan struct{})})
 		}
 	}
 	s.set(list)
@@ -214,7 +215,7 @@ func (t *Tx) mayWrite() error {
 }
 
 // guardReads keeps others from writing where v has read, from before its validation until this transaction has ended.
-func (t *Tx) guardReads(ctx context.Context, v *validation, h *hold) error {
+func (t *Tx) guardReads(ctx context.Context, v *validation, h *logentry.Preparation) error {
 	if t.reads == nil || !rule.T8Held {
 		return nil
 	}
@@ -222,8 +223,8 @@ func (t *Tx) guardReads(ctx context.Context, v *validation, h *hold) error {
 	if len(spans) == 0 || err != nil {
 		return err
 	}
-	h.reads = spans
-	g := &heldReads{id: t.id, gid: h.req.GID, spans: spans, ended: make(chan struct{})}
+	h.Reads = spans
+	g := &heldReads{id: t.id, gid: h.Request.GID, spans: spans, ended: make(chan struct{})}
 	t.r.guards.add(g)
 	if err = t.r.awaitWriters(ctx, g); err != nil {
 		t.r.guards.drop(t.id)
@@ -302,7 +303,7 @@ func (r *Replica) writerInto(g *heldReads) (soon bool, err error) {
 	defer r.smu.RUnlock()
 	for _, h := range r.held {
 		if h.id != g.id && v.touchedBy(h.locked) {
-			return false, writtenBy(`the prepared transaction "%s"`, h.hold.req.GID)
+			return false, writtenBy(`the prepared transaction "%s"`, h.hold.Request.GID)
 		}
 	}
 	return false, nil
@@ -340,7 +341,7 @@ const maxHeldReads = 128 << 10
 // boundedSpans gives spans that cover the given ones and do not take too much.
 func boundedSpans(spans []txn.Span) []txn.Span {
 	s := readSetOf(spans)
-	for len(s.spans) > 1 && len(appendSpans(nil, s.spans)) > maxHeldReads {
+	for len(s.spans) > 1 && len(logentry.AppendSpans(nil, s.spans)) > maxHeldReads {
 		s.widen()
 	}
 	return s.spans

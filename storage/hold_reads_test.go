@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -283,22 +283,12 @@ func TestHeldReadsAreBounded(t *testing.T) {
 	}
 	spans, _ := s.all()
 	got := boundedSpans(spans)
-	if n := len(appendSpans(nil, got)); n > maxHeldReads {
+	if n := len(logentry.AppendSpans(nil, got)); n > maxHeldReads {
 		t.Fatalf("%d bytes", n)
 	}
 	for _, x := range spans {
 		if !contains(got, x.Start) {
 			t.Fatalf("%x is not covered", x.Start)
 		}
-	}
-}
-
-func TestSpansAreCoded(t *testing.T) {
-	spans := []txn.Span{
-		{Start: []byte("aaaaaaaa"), End: []byte("aaaaaaaa\x00")}, {Start: []byte("aaaabbbb"), End: []byte("aaaac")}, {Start: []byte("zzzzzzzz")},
-	}
-	r := reader{b: appendSpans(nil, spans)}
-	if got := r.spans(); r.err != nil || len(r.b) != 0 || !reflect.DeepEqual(got, spans) {
-		t.Fatalf("%q %v", got, r.err)
 	}
 }

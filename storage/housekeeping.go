@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -202,7 +203,7 @@ func (f *forgets) flush(r *Replica) {
 	if len(ids) == 0 {
 		return
 	}
-	if _, _, err := r.run(&entry{kind: kindForget, ids: ids}, 0); err != nil {
+	if _, _, err := r.run((&logentry.Forget{IDs: ids}).Encode(), 0); err != nil {
 		f.mu.Lock()
 		f.ids = append(f.ids, ids...)
 		f.mu.Unlock()

@@ -2,15 +2,15 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
 
 // A commit over fragments that needs no check elsewhere takes one round: it is committed, and the client told so, once every writer has prepared
-// at one C (kindPrepareAll). The decision follows in the anchor's log, and after it the others resolve; both go many to an entry.
+// at one C (Prepare.Implicit). The decision follows in the anchor's log, and after it the others resolve; both go many to an entry.
 //
 //	prepare(C) everywhere ── answer ──▶ anchor: decide ──▶ others: resolve ──▶ anchor: forget
 //
@@ -20,69 +20,20 @@ import (
 // the anchor has decided: one that had resolved already would answer as if it had never prepared. Package txn/model looks at all the ways this
 // can go, and shows what each of these conditions is there for.
 
-// settlement is a decision or a resolution, at the anchor or elsewhere.
-type settlement struct {
-	id      txn.ID
-	C       txn.Timestamp
-	outcome txn.Outcome
-	decide  bool
-}
-
-// Bits of a settlement in an entry.
-const (
-	settleCommit = 1
-	settleDecide = 2
-)
-
 const maxSettles = 1024 // of an entry
 
-func appendSettlements(b []byte, list []settlement) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for i := range list {
-		x := &list[i]
-		bits := byte(0)
-		if x.outcome == txn.Committed {
-			bits |= settleCommit
-		}
-		if x.decide {
-			bits |= settleDecide
-		}
-		b = append(b, bits)
-		b = append(b, x.id[:]...)
-		b = putTS(b, x.C)
-	}
-	return b
-}
-
-func (r *reader) settlements() (list []settlement) {
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		bits := r.byte()
-		x := settlement{id: r.id(), C: r.ts(), outcome: txn.Aborted, decide: bits&settleDecide != 0}
-		if bits&settleCommit != 0 {
-			x.outcome = txn.Committed
-		}
-		if bits > settleCommit|settleDecide {
-			r.err = errEntry
-		}
-		list = append(list, x)
-	}
-	return list
-}
-
-// settleAll applies an entry's settlements, each as if it had an entry of its own.
-func (m *machine) settleAll(e *entry) (result, error) {
-	m.many = make([]result, len(e.settles))
-	for i, x := range e.settles {
-		one := entry{stamp: e.stamp, id: x.id, ts: x.C, outcome: x.outcome}
+// resolveAll applies an entry's outcomes, each as if it had an entry of its own.
+func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error) {
+	m.many = make([]result, len(list))
+	for i, x := range list {
 		var err error
 		switch {
-		case !x.decide:
-			m.many[i], err = m.resolve(&one)
-		case x.outcome == txn.Committed:
-			m.many[i], err = m.decideImplied(&one)
+		case !x.Decide:
+			m.many[i], err = m.resolve(x.ID, x.C, x.Outcome)
+		case x.Outcome == txn.Committed:
+			m.many[i], err = m.decideImplied(x.ID, x.C)
 		default:
-			m.many[i], err = m.abortImplied(&one)
+			m.many[i], err = m.abortImplied(x.ID, x.C)
 		}
 		if err != nil {
 			return 0, err
@@ -91,29 +42,29 @@ func (m *machine) settleAll(e *entry) (result, error) {
 	return resDone, nil
 }
 
-func (m *machine) decideImplied(e *entry) (result, error) {
-	if m.s.decided[e.id] != nil {
+func (m *machine) decideImplied(id txn.ID, C txn.Timestamp) (result, error) {
+	if m.s.decided[id] != nil {
 		return resCommitted, nil
 	}
-	return m.decideCommit(e)
+	return m.decideCommit(id, C, nil)
 }
 
 // abortImplied is the abort by who knows that the attempt at C is not complete and never will be, or that nobody was told of a commit. It ends
 // that attempt and those before it.
-func (m *machine) abortImplied(e *entry) (result, error) {
-	if m.s.decided[e.id] != nil {
+func (m *machine) abortImplied(id txn.ID, C txn.Timestamp) (result, error) {
+	if m.s.decided[id] != nil {
 		return resCommitted, nil
 	}
-	o := m.s.open[e.id]
-	if o != nil && o.prepared && o.C > e.ts && rule.T7Attempt {
+	o := m.s.open[id]
+	if o != nil && o.prepared && o.C > C && rule.T7Attempt {
 		return resVoid, nil
 	}
-	return resAborted, m.abortOpen(o, e)
+	return resAborted, m.abortOpen(o, C)
 }
 
 // bar tells whether the transaction is prepared at C. If it is not it never will be: a prepare with that C has a stamp below this entry's (T1).
-func (m *machine) bar(e *entry) result {
-	if o := m.s.open[e.id]; o != nil && o.prepared && o.C == e.ts {
+func (m *machine) bar(e *logentry.BarPrepare) result {
+	if o := m.s.open[e.ID]; o != nil && o.prepared && o.C == e.C {
 		return resCommitted
 	}
 	return resAborted
@@ -130,7 +81,7 @@ func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	if !rule.T7Bar {
 		return false, nil
 	}
-	res, _, err := r.run(&entry{kind: kindBar, id: id, ts: C}, C)
+	res, _, err := r.run((&logentry.BarPrepare{ID: id, C: C}).Encode(), C)
 	r.fault("barred")
 	return res == resCommitted, err
 }
@@ -162,13 +113,13 @@ func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outco
 // settler gathers settlements for the log, as many to an entry as come while the one before is on its way.
 type settler struct {
 	mu      sync.Mutex
-	list    []settlement          // guarded by mu
-	waiting []func(result, error) // guarded by mu
-	running bool                  // guarded by mu
+	list    []logentry.TransactionOutcome // guarded by mu
+	waiting []func(result, error)         // guarded by mu
+	running bool                          // guarded by mu
 }
 
 // settleSoon puts a settlement into the log, and calls then when it is applied. then must not block.
-func (r *Replica) settleSoon(x settlement, then func(result, error)) {
+func (r *Replica) settleSoon(x logentry.TransactionOutcome, then func(result, error)) {
 	s := &r.settler
 	s.mu.Lock()
 	s.list, s.waiting = append(s.list, x), append(s.waiting, then)
@@ -181,7 +132,7 @@ func (r *Replica) settleSoon(x settlement, then func(result, error)) {
 }
 
 // settle is settleSoon for who waits.
-func (r *Replica) settle(x settlement) (res result, err error) {
+func (r *Replica) settle(x logentry.TransactionOutcome) (res result, err error) {
 	done := make(chan struct{})
 	r.settleSoon(x, func(got result, gotErr error) {
 		res, err = got, gotErr
@@ -212,14 +163,14 @@ func (r *Replica) settleLoop() {
 	}
 }
 
-func (r *Replica) settleMany(list []settlement, waiting []func(result, error)) {
+func (r *Replica) settleMany(list []logentry.TransactionOutcome, waiting []func(result, error)) {
 	above := txn.Timestamp(0)
 	for i := range list {
-		if list[i].decide && list[i].outcome != txn.Committed && rule.T7Above {
+		if list[i].Decide && list[i].Outcome != txn.Committed && rule.T7Above {
 			above = max(above, list[i].C) // so that a late prepare with that C is refused for ever (T7)
 		}
 	}
-	many, err := r.runMany(&entry{kind: kindSettle, settles: list}, above)
+	many, err := r.runMany((&logentry.Outcomes{List: list}).Encode(), above)
 	r.fault("settled")
 	for i, then := range waiting {
 		if err != nil {
@@ -231,8 +182,8 @@ func (r *Replica) settleMany(list []settlement, waiting []func(result, error)) {
 }
 
 // runMany is run for an entry with several answers.
-func (r *Replica) runMany(e *entry, above txn.Timestamp) ([]result, error) {
-	p, _, err := r.offer(context.Background(), offer{body: e.encode(), above: above})
+func (r *Replica) runMany(body []byte, above txn.Timestamp) ([]result, error) {
+	p, _, err := r.offer(context.Background(), offer{body: body, above: above})
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +199,7 @@ func (r *Replica) runMany(e *entry, above txn.Timestamp) ([]result, error) {
 }
 
 func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
-	res, err := r.settle(settlement{id: d.ID, C: d.C, outcome: d.Outcome, decide: true})
+	res, err := r.settle(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: true})
 	return r.outcomeOf(d.ID, res, err)
 }
 
@@ -276,10 +227,10 @@ func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, erro
 
 // Settle implements txn.Participant.
 func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
-	x := settlement{id: d.ID, C: d.C, outcome: d.Outcome, decide: t.anchor == t.r.cfg.Fragment}
+	x := logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome, Decide: t.anchor == t.r.cfg.Fragment}
 	t.r.settleSoon(x, func(res result, err error) {
 		switch {
-		case x.decide:
+		case x.Decide:
 			then(t.r.outcomeOf(d.ID, res, err))
 		case err == nil && res == resVoid:
 			then(txn.Unknown, otherAttempt(d))
@@ -293,7 +244,7 @@ func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 
 // resolveImplied is Resolve among others.
 func (r *Replica) resolveImplied(d txn.Decision) error {
-	res, err := r.settle(settlement{id: d.ID, C: d.C, outcome: d.Outcome})
+	res, err := r.settle(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome})
 	if err == nil && res == resVoid {
 		return otherAttempt(d)
 	}

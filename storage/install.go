@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -92,20 +93,20 @@ func appendInstalling(b []byte, list []remaining) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for _, x := range list {
 		b = append(b, x.o.id[:]...)
-		b = putTS(b, x.version)
+		b = codec.AppendTimestamp(b, x.version)
 		b = binary.AppendUvarint(b, uint64(x.o.own))
-		b = appendIndexes(b, x.indexes)
+		b = appendLogIndexes(b, x.indexes)
 	}
 	return b
 }
 
-func (r *reader) installing(at txn.Timestamp) (list []*install) {
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		x := &install{o: &openTxn{id: r.id()}, before: at + 1}
-		x.version = r.ts()
-		x.o.own = r.int()
-		x.o.indexes = r.indexes()
+func readInstalling(r *codec.Reader, at txn.Timestamp) (list []*install) {
+	n := r.Int()
+	for i := 0; i < n && r.Err == nil; i++ {
+		x := &install{o: &openTxn{id: r.ID()}, before: at + 1}
+		x.version = r.Timestamp()
+		x.o.own = r.Int()
+		x.o.indexes = readLogIndexes(r)
 		list = append(list, x)
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -47,7 +48,8 @@ const (
 )
 
 func setSlot(hash uint64, mode txn.LockMode, number int32, pins bool) uint64 {
-	return uint64(number)<<setNumberAt | uint64(boolByte(pins))<<setPinBit | uint64(mode-1)<<setTagBits | hash>>(64-setTagBits)
+	pin := uint64(codec.Bool(pins)) << setPinBit
+	return uint64(number)<<setNumberAt | pin | uint64(mode-1)<<setTagBits | hash>>(64-setTagBits)
 }
 
 func slotMode(s uint64) txn.LockMode { return txn.LockMode(s>>setTagBits&setModeMask) + 1 }

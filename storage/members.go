@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 )
 
 // Nodes are known to Raft by their numbers.
@@ -129,7 +130,7 @@ func (r *Replica) leadOn() {
 		t := time.NewTicker(leadOnEvery)
 		defer t.Stop()
 		for r.term.Load() == term {
-			if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err == nil {
+			if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err == nil {
 				return
 			}
 			select {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -128,14 +129,14 @@ func TestMergesGoOnAtFullLevelZero(t *testing.T) {
 	go func() {
 		defer close(done)
 		fillLevelZero(t, r, levelZeroStall+1, &roomAgain)
-		e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(1), []byte("x"))}
-		if _, _, err := r.run(e, 0); err != nil {
+		e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("x"))}
+		if _, _, err := r.run(e.Encode(), 0); err != nil {
 			t.Error(err)
 		}
 	}()
 	awaitDisk(t, "level 0 is full", func() bool { return r.db.Levels()[0].NumTables >= levelZeroStall })
-	e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(2), make([]byte, 100_000))}
-	go r.run(e, 0) // is not applied
+	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(2), make([]byte, 100_000))}
+	go r.run(e.Encode(), 0) // is not applied
 	r.forgets.add(txn.NewID())
 	awaitDisk(t, "housekeeping waits for its entry", func() bool {
 		r.forgets.mu.Lock()

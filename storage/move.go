@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -47,11 +48,11 @@ func (r *Replica) BeginReceive(ctx context.Context, move uint64, ranges []Bucket
 	if err != nil {
 		return 0, err
 	}
-	x := moving{move: move, ranges: ranges, since: since, globals: globals}
+	e := logentry.BeginIngest{Step: logentry.Step{Move: move, Ranges: ranges}, Since: since, Globals: globals}
 	if r.cfg.knows(clusterversion.ShortLists) { // else the next of all
-		x.arrival = r.own.Load().orFirst().nextArrival(ranges)
+		e.Generation = r.own.Load().orFirst().nextArrival(ranges)
 	}
-	err = r.step(&entry{kind: kindReceive, moving: x}, since)
+	err = r.step(&e, since)
 	if err != nil {
 		return 0, err
 	}
@@ -94,12 +95,17 @@ func errRangeOrder() error {
 	return pgerr.New(pgerr.InternalError, "the bucket ranges of a move are not in order")
 }
 
-// step puts an entry of a move into the log; ErrMoveVoid where it has no effect.
-func (r *Replica) step(e *entry, above txn.Timestamp) error {
-	if e.kind != kindCarry && !checkRanges(e.moving.ranges) {
+// step puts a step of a move into the log; ErrMoveVoid where it has no effect.
+func (r *Replica) step(e logentry.MoveEntry, above txn.Timestamp) error {
+	if !logentry.RangesInOrder(e.OfMove().Ranges) {
 		return errRangeOrder()
 	}
-	res, _, err := r.run(e, above)
+	return r.runMove(e.Encode(), above)
+}
+
+// runMove puts an encoded entry of a move into the log; ErrMoveVoid where it has no effect.
+func (r *Replica) runMove(body []byte, above txn.Timestamp) error {
+	res, _, err := r.run(body, above)
 	r.fault("move.step")
 	if err == nil && res == resVoid {
 		err = ErrMoveVoid
@@ -117,7 +123,7 @@ func (r *Replica) settled(ctx context.Context, ranges []BucketRange, settle time
 		case err != nil:
 			return err
 		case h != nil:
-			return &HeldError{GID: h.hold.req.GID}
+			return &HeldError{GID: h.hold.Request.GID}
 		case p == nil:
 			return nil
 		}
@@ -160,7 +166,7 @@ func (r *Replica) inTheWay(ranges []BucketRange, least time.Duration) (*prepared
 		var failed error
 		for _, x := range all {
 			hit, err := false, error(nil)
-			if x.h != nil && r.spansTouch(x.h.hold.reads, ranges) {
+			if x.h != nil && r.spansTouch(x.h.hold.Reads, ranges) {
 				hit = true
 			} else if x.each == nil {
 				hit = r.summaryTouches(x.p.summary, ranges)
@@ -223,7 +229,7 @@ func (r *Replica) summaryTouches(k *keySummary, ranges []BucketRange) bool {
 
 // Unfence lifts the fence of a move, and bars one that is on its way. The catalog must have declared the move aborted before.
 func (r *Replica) Unfence(_ context.Context, move uint64, ranges []BucketRange) error {
-	return r.step(&entry{kind: kindUnfence, moving: moving{move: move, ranges: ranges}}, 0)
+	return r.step(&logentry.Unfence{Step: logentry.Step{Move: move, Ranges: ranges}}, 0)
 }
 
 // Own makes the target the owner, after the flip: its stamp is above F, and so above all that the source has promised for the ranges. since is the
@@ -242,14 +248,15 @@ func (r *Replica) takeOver(move uint64, ranges []BucketRange, F, since txn.Times
 	if err := r.cfg.Clock.Check(F); err != nil {
 		return err
 	}
-	if !checkRanges(ranges) {
+	if !logentry.RangesInOrder(ranges) {
 		return errRangeOrder()
 	}
-	o := offer{body: (&entry{kind: kindOwn, moving: moving{move: move, ranges: ranges, since: since}}).encode(), above: F}
+	e := logentry.Own{Step: logentry.Step{Move: move, Ranges: ranges}, Since: since}
+	o := offer{body: e.Encode(), above: F}
 	if !rule.MoveAbove {
 		o.above = 0
 	}
-	of := changeOf{kindOwn, move}
+	of := changeOf{e.Kind(), move}
 	if atOnce {
 		o.stamped = func(stamp txn.Timestamp) {
 			r.addPending(pendingChange{changeOf: of, ranges: ranges, F: F, since: since, edge: stamp})
@@ -278,15 +285,15 @@ func (r *Replica) PassBy(T txn.Timestamp) error {
 	if err := r.cfg.Clock.Check(T); err != nil {
 		return err
 	}
-	_, _, err := r.run(&entry{kind: kindCeiling}, T)
+	_, _, err := r.run((&logentry.ReadLease{}).Encode(), T)
 	return err
 }
 
 // Gone tells the source, after the flip: stages and locks there die. Who waits for the ranges is sent on at once.
 func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) error {
-	e := &entry{kind: kindGone, moving: moving{move: move, ranges: ranges}}
+	e := &logentry.MovedAway{Step: logentry.Step{Move: move, Ranges: ranges}}
 	if _, ok := r.fencedBy(move, ranges); ok {
-		of := changeOf{kindGone, move}
+		of := changeOf{e.Kind(), move}
 		r.addPending(pendingChange{changeOf: of, ranges: ranges})
 		if err := r.goes(e); err != nil {
 			return errors.Join(err, r.forgetPending(of))
@@ -297,16 +304,16 @@ func (r *Replica) Gone(_ context.Context, move uint64, ranges []BucketRange) err
 }
 
 // goes counts what goes, and has it gone.
-func (r *Replica) goes(e *entry) error {
+func (r *Replica) goes(e *logentry.MovedAway) error {
 	var left []leftRange
-	for _, p := range piecesOf(r.own.Load().applied, e.moving.ranges, r.firstState()) {
+	for _, p := range piecesOf(r.own.Load().applied, e.Ranges, r.firstState()) {
 		left = append(left, leftRange{p.BucketRange, p.Arrival})
 	}
 	_, counted, err := r.countRows(left, 0)
 	if err != nil {
 		return err
 	}
-	e.stats = counted.minus().encode()
+	e.Stats = counted.minus().encode()
 	return r.step(e, 0)
 }
 
@@ -316,7 +323,7 @@ func (r *Replica) Clean(ctx context.Context, move uint64, ranges []BucketRange) 
 	if err != nil {
 		return err
 	}
-	return r.step(&entry{kind: kindClean, moving: moving{move: move, ranges: ranges, globals: globals}}, 0)
+	return r.step(&logentry.Clean{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
 // Abandon has the target give up what it has received of a move that the catalog has declared aborted, and bars what of it is still on its way.
@@ -325,7 +332,7 @@ func (r *Replica) Abandon(ctx context.Context, move uint64, ranges []BucketRange
 	if err != nil {
 		return err
 	}
-	return r.step(&entry{kind: kindAbandon, moving: moving{move: move, ranges: ranges, globals: globals}}, 0)
+	return r.step(&logentry.Abandon{Step: logentry.Step{Move: move, Ranges: ranges}, Globals: globals}, 0)
 }
 
 // FencedMove is a fence that stands.

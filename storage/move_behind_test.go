@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -52,7 +53,7 @@ func TestLeaderBehindTheCatalog(t *testing.T) {
 	if got := rowsAt(t, b, current(t, b), movedRange, false); got != "100:k=1 100:k=e 101:l=f " {
 		t.Errorf("the target has %s", got)
 	}
-	if n := keysOf(t, a, globalIndex{movedTable, globalIndexID}); n != 0 {
+	if n := keysOf(t, a, logentry.Index{Table: movedTable, Index: globalIndexID}); n != 0 {
 		t.Errorf("%d entries are left at the source", n)
 	}
 }
@@ -79,11 +80,11 @@ func TestPreparedEntryBehindTheCatalog(t *testing.T) {
 }
 
 // keysOf counts the keys of an index that are there, of any arrival.
-func keysOf(t *testing.T, r *Replica, x globalIndex) (n int) {
+func keysOf(t *testing.T, r *Replica, x logentry.Index) (n int) {
 	t.Helper()
 	at := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer at.Discard()
-	c := newCursor(at, txn.Prefix(IndexPrefix(x.table, x.index)), false)
+	c := newCursor(at, txn.Prefix(IndexPrefix(x.Table, x.Index)), false)
 	defer c.it.Close()
 	for ; c.valid(); c.it.Next() {
 		n++

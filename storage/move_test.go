@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -135,7 +136,7 @@ func rowsAt(t testing.TB, r *Replica, T txn.Timestamp, ranges []BucketRange, rev
 	defer v.Close()
 	var out strings.Builder
 	for _, m := range ranges {
-		for _, span := range []txn.Span{BucketSpan(movedTable, m.Lo, m.Hi), storedSpan(globalIndex{movedTable, globalIndexID}, m, 0)} {
+		for _, span := range []txn.Span{BucketSpan(movedTable, m.Lo, m.Hi), storedSpan(logentry.Index{Table: movedTable, Index: globalIndexID}, m, 0)} {
 			err := v.Scan(ctx, span, reverse, func(key, value []byte) error {
 				if got, err := v.Get(ctx, key); err != nil || string(got) != string(value) {
 					t.Errorf("%x is %q in a scan and %q by itself, %v", key, value, got, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -82,30 +83,56 @@ const chunkSize = 256 << 10
 
 func appendOp(b []byte, op opKind, key, value []byte) []byte {
 	b = append(b, byte(op))
-	b = putBytes(b, key)
+	b = codec.AppendBytes(b, key)
 	if op.hasValue() {
-		b = putBytes(b, value)
+		b = codec.AppendBytes(b, value)
 	}
 	return b
 }
 
 // eachOp calls fn with every operation of b. Slices share b's memory.
 func eachOp(b []byte, fn func(op opKind, key, value []byte) error) error {
-	r := reader{b: b}
-	for len(r.b) > 0 {
-		op := opKind(r.byte())
-		key := r.bytes()
+	r := codec.Reader{B: b}
+	for len(r.B) > 0 {
+		op := opKind(r.Byte())
+		key := r.Bytes()
 		var value []byte
 		switch {
 		case op.hasValue():
-			value = r.bytes()
+			value = r.Bytes()
 		case op < opPut || op > opPutHeadKept:
-			return fmt.Errorf("%w: operation %d is not known to this release", errEntry, op)
+			return fmt.Errorf("%w: operation %d is not known to this release", codec.ErrMalformed, op)
 		}
-		if r.err != nil || len(key) == 0 {
-			return errEntry
+		if r.Err != nil || len(key) == 0 {
+			return codec.ErrMalformed
 		}
 		if err := fn(op, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An operation of an Ingest entry: version(8), then as in a write set.
+func appendCarried(b []byte, at txn.Timestamp, op opKind, key, value []byte) []byte {
+	return appendOp(codec.AppendTimestamp(b, at), op, key, value)
+}
+
+// eachCarried calls fn with every operation of an Ingest entry. Slices share b's memory.
+func eachCarried(b []byte, fn func(at txn.Timestamp, op opKind, key, value []byte) error) error {
+	r := codec.Reader{B: b}
+	for len(r.B) > 0 {
+		at := r.Timestamp()
+		op := opKind(r.Byte())
+		key := r.Bytes()
+		var value []byte
+		if op.hasValue() {
+			value = r.Bytes()
+		}
+		if r.Err != nil || len(key) < 5 || !op.writes() {
+			return codec.ErrMalformed
+		}
+		if err := fn(at, op, key, value); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -35,7 +37,7 @@ func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	b := make([]byte, 1, 1+len(ids)*outcomeLen)
 	b[0] = outcomeFormat
 	for _, id := range ids {
-		b = putTS(append(b, id[:]...), m.s.recent[id])
+		b = codec.AppendTimestamp(append(b, id[:]...), m.s.recent[id])
 	}
 	if err := m.kvs.add(opPut, stampKey(ownOutcomes, m.s.stamp), b, uint64(m.s.stamp)); err != nil {
 		return err
@@ -80,7 +82,7 @@ func (m *machine) expire(kind byte, fn func(value []byte) error) error {
 // findOutcome looks for id in an outcome record.
 func findOutcome(b []byte, id txn.ID) (txn.Timestamp, bool, error) {
 	if len(b) == 0 || b[0] != outcomeFormat || (len(b)-1)%outcomeLen != 0 {
-		return 0, false, fmt.Errorf("outcomes of a format this release does not know: %w", errEntry)
+		return 0, false, fmt.Errorf("outcomes of a format this release does not know: %w", codec.ErrMalformed)
 	}
 	for b = b[1:]; len(b) > 0; b = b[outcomeLen:] {
 		if txn.ID(b[:16]) == id {
@@ -104,7 +106,7 @@ func (r *Replica) Recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 		return out, C, err
 	}
 	// An entry of the transaction may be on its way, perhaps proposed by an earlier leader: behind an entry of this term there are none.
-	if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err != nil {
+	if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err != nil {
 		return txn.Unknown, 0, err
 	}
 	return r.recall(id)

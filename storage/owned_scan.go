@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -98,7 +99,7 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 			return err
 		})
 	}
-	return v.eachIndexIn(span, reverse, func(x globalIndex, part txn.Span) error {
+	return v.eachIndexIn(span, reverse, func(x logentry.Index, part txn.Span) error {
 		segments, err := v.segments(ctx, x, part)
 		if reverse {
 			slices.Reverse(segments)
@@ -114,9 +115,9 @@ func (v *View) scanOwned(ctx context.Context, span txn.Span, reverse bool, fn fu
 }
 
 // segments gives the parts of a span within one index.
-func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]segment, error) {
-	global := x.index != rowIndex && v.r.global(x)
-	if x.index != rowIndex && !global {
+func (v *View) segments(ctx context.Context, x logentry.Index, span txn.Span) ([]segment, error) {
+	global := x.Index != rowIndex && v.r.global(x)
+	if x.Index != rowIndex && !global {
 		return []segment{{Span: span}}, nil
 	}
 	asked := BucketRange{Lo: bucketBound(span.Start, false), Hi: bucketBound(span.End, true)}
@@ -141,7 +142,7 @@ func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]se
 		}
 		out = append(out, segment{Span: s, pieces: []ownRange{p}})
 	}
-	if x.index == rowIndex { // their order is the callers': one scan will do
+	if x.Index == rowIndex { // their order is the callers': one scan will do
 		for i := range out[1:] {
 			out[0].pieces = append(out[0].pieces, own[i+1])
 		}
@@ -151,8 +152,8 @@ func (v *View) segments(ctx context.Context, x globalIndex, span txn.Span) ([]se
 	return out, nil
 }
 
-func inIndex(x globalIndex, key []byte) bool {
-	return len(key) >= 8 && TableOf(key) == x.table && IndexOf(key) == x.index
+func inIndex(x logentry.Index, key []byte) bool {
+	return len(key) >= 8 && TableOf(key) == x.Table && IndexOf(key) == x.Index
 }
 
 func maxBytes(a, b []byte) []byte {
@@ -181,18 +182,18 @@ func (v *View) readable(ctx context.Context, r BucketRange) ([]ownRange, error) 
 }
 
 // eachIndexIn calls fn with the parts of a span that are of one index each, those in which there is something.
-func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x globalIndex, part txn.Span) error) error {
+func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x logentry.Index, part txn.Span) error) error {
 	if len(span.Start) >= 8 {
-		x := globalIndex{TableOf(span.Start), IndexOf(span.Start)}
-		end := txn.PrefixEnd(IndexPrefix(x.table, x.index))
+		x := logentry.Index{Table: TableOf(span.Start), Index: IndexOf(span.Start)}
+		end := txn.PrefixEnd(IndexPrefix(x.Table, x.Index))
 		if inIndex(x, span.End) || end != nil && bytes.Equal(span.End, end) {
 			return fn(x, span)
 		}
 	}
-	var all []globalIndex
+	var all []logentry.Index
 	t := v.r.db.NewTransactionAt(uint64(v.T), false)
 	defer t.Discard()
-	if err := v.kept(eachIndex(t, func(x globalIndex) error { all = append(all, x); return nil })); err != nil {
+	if err := v.kept(eachIndex(t, func(x logentry.Index) error { all = append(all, x); return nil })); err != nil {
 		return err
 	}
 	all, err := v.stagedIndexes(all)
@@ -203,7 +204,7 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x globalIndex, p
 		slices.Reverse(all)
 	}
 	for _, x := range all {
-		part := txn.Prefix(IndexPrefix(x.table, x.index))
+		part := txn.Prefix(IndexPrefix(x.Table, x.Index))
 		part.Start = maxBytes(part.Start, span.Start)
 		if len(part.End) == 0 || len(span.End) > 0 && bytes.Compare(span.End, part.End) < 0 {
 			part.End = span.End
@@ -219,19 +220,19 @@ func (v *View) eachIndexIn(span txn.Span, reverse bool, fn func(x globalIndex, p
 }
 
 // stagedIndexes adds those indexes of which there are only staged keys.
-func (v *View) stagedIndexes(all []globalIndex) ([]globalIndex, error) {
+func (v *View) stagedIndexes(all []logentry.Index) ([]logentry.Index, error) {
 	if v.mark == 0 {
 		return all, nil
 	}
 	own, err := v.t.stagedIn(txn.Span{}, v.mark, false)
 	for ; err == nil && own.ok; err = own.next() {
-		x := globalIndex{TableOf(own.op.key), IndexOf(own.op.key)}
+		x := logentry.Index{Table: TableOf(own.op.key), Index: IndexOf(own.op.key)}
 		if !slices.Contains(all, x) {
 			all = append(all, x)
 		}
 	}
-	slices.SortFunc(all, func(a, b globalIndex) int {
-		return bytes.Compare(IndexPrefix(a.table, a.index), IndexPrefix(b.table, b.index))
+	slices.SortFunc(all, func(a, b logentry.Index) int {
+		return bytes.Compare(IndexPrefix(a.Table, a.Index), IndexPrefix(b.Table, b.Index))
 	})
 	return all, err
 }

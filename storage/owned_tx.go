@@ -7,6 +7,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -229,7 +230,7 @@ func (r *Replica) bucketsOf(s txn.Span) BucketRange {
 	if len(s.Start) < 8 || IndexOf(s.Start) != rowIndex {
 		return all
 	}
-	x := globalIndex{TableOf(s.Start), IndexOf(s.Start)}
+	x := logentry.Index{Table: TableOf(s.Start), Index: IndexOf(s.Start)}
 	if !inIndex(x, s.End) {
 		return all
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -53,7 +54,7 @@ func TestLostFence(t *testing.T) {
 	m := openMover(t)
 	a := m.c.rs[0]
 	n := m.number()
-	a.addPending(pendingChange{changeOf: changeOf{kindFence, n}, ranges: movedRange, F: current(t, a)})
+	a.addPending(pendingChange{changeOf: changeOf{logentry.KindFence, n}, ranges: movedRange, F: current(t, a)})
 	if len(a.Fenced()) != 1 {
 		t.Fatal("the fence is not shown")
 	}

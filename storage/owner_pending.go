@@ -3,6 +3,7 @@ package storage
 import (
 	"slices"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -10,9 +11,9 @@ import (
 // anything above F then; that a range is owned from the proposal on, since whatever is proposed later comes behind it in the log; that it is gone as soon as the
 // flip is known. A leader that is replaced takes nothing of it along: the log tells the next one.
 
-// changeOf names a change that a move makes: kindFence, kindOwn or kindGone.
+// changeOf names a change that a move makes: that of a Fence, an Own or a MovedAway.
 type changeOf struct {
-	kind entryKind
+	kind logentry.Kind
 	move uint64
 }
 
@@ -28,11 +29,11 @@ type pendingChange struct {
 // show makes of a piece what it will be when the change is applied.
 func (c *pendingChange) show(p *ownRange) {
 	switch {
-	case c.kind == kindFence && p.State == Owned:
+	case c.kind == logentry.KindFence && p.State == Owned:
 		p.State, p.F, p.Move = Fenced, c.F, c.move
-	case c.kind == kindOwn && p.State == Receiving && p.Move == c.move:
+	case c.kind == logentry.KindOwn && p.State == Receiving && p.Move == c.move:
 		p.State, p.Since, p.F, p.edge = Owned, c.since, c.F, c.edge
-	case c.kind == kindGone && p.State == Fenced && p.Move == c.move:
+	case c.kind == logentry.KindMovedAway && p.State == Fenced && p.Move == c.move:
 		p.State, p.edge = Gone, txn.MaxTimestamp // counted until the entry is applied, which is above what was promised
 	}
 }
@@ -67,7 +68,7 @@ func (r *Replica) forgetPending(c changeOf) error {
 	if r.term.Load() == 0 {
 		return nil // the next term begins without it
 	}
-	if _, _, err := r.run(&entry{kind: kindCeiling}, 0); err != nil {
+	if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err != nil {
 		return err
 	}
 	m := r.machine

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -134,54 +135,6 @@ func with(list, pieces []ownRange) []ownRange {
 	return out
 }
 
-// checkRanges tells whether ranges are in order, apart and not empty.
-func checkRanges(ranges []BucketRange) bool {
-	at := uint32(0)
-	for _, r := range ranges {
-		if r.Empty() || r.Lo < at || r.Hi > shardmap.BucketLimit {
-			return false
-		}
-		at = r.Hi
-	}
-	return len(ranges) > 0
-}
-
-func appendRanges(b []byte, ranges []BucketRange) []byte {
-	b = binary.AppendUvarint(b, uint64(len(ranges)))
-	for _, r := range ranges {
-		b = binary.AppendUvarint(b, uint64(r.Lo))
-		b = binary.AppendUvarint(b, uint64(r.Hi))
-	}
-	return b
-}
-
-func (r *reader) ranges() (out []BucketRange) {
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		out = append(out, BucketRange{Lo: r.bucket(), Hi: r.bucket()})
-	}
-	if r.err == nil && !checkRanges(out) {
-		r.err = errEntry
-	}
-	return out
-}
-
-func (r *reader) bucket() uint32 {
-	x := r.uvarint()
-	if x > shardmap.BucketLimit {
-		r.err = errEntry
-	}
-	return uint32(x)
-}
-
-func (r *reader) uint32() uint32 {
-	x := r.uvarint()
-	if x > 1<<32-1 {
-		r.err = errEntry
-	}
-	return uint32(x)
-}
-
 // append gives what a checkpoint says of ownership.
 func (o *ownState) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(o.list)))
@@ -189,10 +142,10 @@ func (o *ownState) append(b []byte) []byte {
 		x := &o.list[i]
 		b = binary.AppendUvarint(b, uint64(x.Lo))
 		b = binary.AppendUvarint(b, uint64(x.Hi))
-		b = append(b, byte(x.State), boolByte(x.left))
+		b = append(b, byte(x.State), codec.Bool(x.left))
 		b = binary.AppendUvarint(b, x.Move)
 		b = binary.AppendUvarint(b, uint64(x.Arrival))
-		b = putTS(putTS(putTS(b, x.F), x.Since), x.edge)
+		b = codec.AppendTimestamp(codec.AppendTimestamp(codec.AppendTimestamp(b, x.F), x.Since), x.edge)
 	}
 	b = binary.AppendUvarint(b, uint64(o.arrivals))
 	b = binary.AppendUvarint(b, uint64(len(o.receipts)))
@@ -200,53 +153,59 @@ func (o *ownState) append(b []byte) []byte {
 		x := &o.receipts[i]
 		b = binary.AppendUvarint(b, x.move)
 		b = binary.AppendUvarint(b, x.carries)
-		b = putTS(b, x.since)
-		b = append(b, boolByte(x.deletes))
-		b = putBytes(b, x.counted.encode())
+		b = codec.AppendTimestamp(b, x.since)
+		b = append(b, codec.Bool(x.deletes))
+		b = codec.AppendBytes(b, x.counted.encode())
 	}
 	return b
 }
 
-func (r *reader) ownState() (o ownState) {
-	n, at := r.int(), uint32(0)
-	for i := 0; i < n && r.err == nil; i++ {
+// readOwnState reads what append has appended.
+func readOwnState(r *codec.Reader) (o ownState) {
+	n, at := r.Int(), uint32(0)
+	for i := 0; i < n && r.Err == nil; i++ {
 		var x ownRange
-		x.Lo, x.Hi = r.bucket(), r.bucket()
-		x.State, x.left = OwnState(r.byte()), r.byte() != 0
-		x.Move, x.Arrival = r.uvarint(), r.uint32()
-		x.F, x.Since, x.edge = r.ts(), r.ts(), r.ts()
+		x.Lo, x.Hi = r.Bucket(), r.Bucket()
+		x.State, x.left = OwnState(r.Byte()), r.Byte() != 0
+		x.Move, x.Arrival = r.Uvarint(), r.Uint32()
+		x.F, x.Since, x.edge = r.Timestamp(), r.Timestamp(), r.Timestamp()
 		if x.Empty() || x.Lo < at || x.State > Gone {
-			r.err = errEntry
+			r.Err = codec.ErrMalformed
 		}
 		at = x.Hi
 		o.list = append(o.list, x)
 	}
-	o.arrivals = r.uint32()
-	n = r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		x := receipt{move: r.uvarint(), carries: r.uvarint(), since: r.ts(), deletes: r.byte() != 0}
-		x.counted = r.deltas()
+	o.arrivals = r.Uint32()
+	n = r.Int()
+	for i := 0; i < n && r.Err == nil; i++ {
+		x := receipt{move: r.Uvarint(), carries: r.Uvarint(), since: r.Timestamp(), deletes: r.Byte() != 0}
+		x.counted = readDeltas(r)
 		o.receipts = append(o.receipts, x)
 	}
 	return o
 }
 
-// deltas reads what deltas.encode gives, behind its length.
-func (r *reader) deltas() deltas {
-	in := reader{b: r.bytes()}
-	var d deltas
-	for len(in.b) > 0 && in.err == nil && r.err == nil {
-		k := statKey{uint32(in.int()), uint32(in.int())}
-		v := statValue{in.varint(), in.varint()}
+// readDeltas reads what deltas.encode returns, behind its length.
+func readDeltas(r *codec.Reader) deltas {
+	d, err := decodeDeltas(r.Bytes())
+	if r.Err == nil {
+		r.Err = err
+	}
+	return d
+}
+
+// decodeDeltas reads what deltas.encode returns.
+func decodeDeltas(b []byte) (d deltas, err error) {
+	r := codec.Reader{B: b}
+	for len(r.B) > 0 && r.Err == nil {
+		k := statKey{uint32(r.Int()), uint32(r.Int())}
+		v := statValue{r.Varint(), r.Varint()}
 		if d == nil {
 			d = deltas{}
 		}
 		d[k] = v
 	}
-	if in.err != nil {
-		r.err = in.err
-	}
-	return d
+	return d, r.Err
 }
 
 // plus gives the sum of two; neither is changed.

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -108,8 +109,8 @@ func (r *Replica) Indexes() (out []StoredIndex, err error) {
 	defer r.done.Done()
 	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
 	defer t.Discard()
-	err = eachIndex(t, func(x globalIndex) error {
-		out = append(out, StoredIndex{x.table, x.index})
+	err = eachIndex(t, func(x logentry.Index) error {
+		out = append(out, StoredIndex{x.Table, x.Index})
 		return nil
 	})
 	return out, err

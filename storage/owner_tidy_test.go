@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -67,7 +68,7 @@ func TestListsStayShort(t *testing.T) {
 	tidy := func(r *Replica) {
 		t.Helper()
 		for range 2 { // by the watermark before
-			if _, _, err := r.run(&entry{kind: kindGC, ts: r.Applied(), tidy: true}, 0); err != nil {
+			if _, _, err := r.run((&logentry.Watermark{At: r.Applied(), Tidy: true}).Encode(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,7 +115,7 @@ func TestListsOfOlderReleases(t *testing.T) {
 		m.move(source, target, []BucketRange{{Lo: 100 + b, Hi: 101 + b}})
 	}
 	for _, r := range m.c.rs {
-		if _, _, err := r.run(&entry{kind: kindGC, ts: r.Applied()}, 0); err != nil {
+		if _, _, err := r.run((&logentry.Watermark{At: r.Applied()}).Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if r.untidy() {

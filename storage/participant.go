@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -13,24 +14,27 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	if err := t.r.cfg.Clock.Check(req.C); err != nil {
 		return err
 	}
-	e := &entry{kind: kindPrepare, id: t.id, ts: req.C, anchor: req.Anchor, attempt: req.Attempt, writers: req.Writers}
-	t.anchor = req.Anchor
-	if t.implied = req.Implied; t.implied {
-		e.kind = kindPrepareAll
+	e := logentry.Prepare{
+		ID: t.id, C: req.C, Coordinator: req.Anchor, Attempt: req.Attempt, Again: t.isPrepared(),
+		Implicit: req.Implied, Writers: req.Writers,
 	}
-	if e.again = t.isPrepared(); e.again {
+	t.anchor, t.implied = req.Anchor, req.Implied
+	var body []byte
+	if e.Again {
 		t.adopted.Store(false) // somebody is at work on it
+		body = e.Encode()
 	} else {
 		t.carry = true
 		if err := t.encodeStage(); err != nil {
 			return t.unprepared(err)
 		}
-		e.room, e.stats, e.parts = t.rest, t.delta, t.parts
 		if err := t.passGate(ctx); err != nil {
 			return t.unprepared(err)
 		}
+		e.Stats, e.Parts = t.delta, t.parts
+		body = e.EncodeInto(t.rest)
 	}
-	p, _, err := t.r.offer(ctx, offer{body: e.encode(), term: t.term, at: e.ts, reads: t.validation(), tx: t})
+	p, _, err := t.r.offer(ctx, offer{body: body, term: t.term, at: req.C, reads: t.validation(), tx: t})
 	if err != nil {
 		return t.unprepared(err) // another attempt finds the parts where they are
 	}
@@ -134,13 +138,13 @@ func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
 	if !rule.T7Above {
 		above = 0
 	}
-	res, _, err := r.run(&entry{kind: kindDecide, id: d.ID, ts: d.C, outcome: d.Outcome, writers: d.Writers}, above)
+	res, _, err := r.run((&logentry.Decide{ID: d.ID, C: d.C, Outcome: d.Outcome, Writers: d.Writers}).Encode(), above)
 	return r.outcomeOf(d.ID, res, err)
 }
 
 // Resolve applies the anchor's decision here; nothing if the transaction is not prepared here.
 func (r *Replica) Resolve(d txn.Decision) error {
-	res, _, err := r.run(&entry{kind: kindResolve, id: d.ID, ts: d.C, outcome: d.Outcome}, 0)
+	res, _, err := r.run((&logentry.Resolve{ID: d.ID, C: d.C, Outcome: d.Outcome}).Encode(), 0)
 	if err == nil && res == resVoid {
 		return otherAttempt(d)
 	}

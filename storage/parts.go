@@ -5,10 +5,11 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
-// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes,
+// encode gives the write set in pieces of at most maxEntryBody (but for a single operation), each behind HeadRoom free bytes,
 // and its statistics.
 //
 // Of a write set on disk, or with the keys of pinned locks there, all pieces but the last are sent as they are made, and the last alone is given.
@@ -89,7 +90,7 @@ func (t *Tx) pack(p *packer, op *stagedOp) error {
 	return err
 }
 
-// packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind headRoom free bytes.
+// packer cuts a write set into pieces of at most maxEntryBody (but for a single operation), each behind HeadRoom free bytes.
 type packer struct {
 	pieces [][]byte
 	size   int                      // of a piece; 0: maxEntryBody
@@ -99,13 +100,13 @@ type packer struct {
 
 func (p *packer) grow() {
 	if n := len(p.pieces); n == 0 || p.full == nil {
-		p.pieces = append(p.pieces, make([]byte, headRoom, headRoom+firstBlock))
+		p.pieces = append(p.pieces, make([]byte, logentry.HeadRoom, logentry.HeadRoom+firstBlock))
 		return
 	}
 	if p.err == nil {
 		p.err = p.full(p.pieces[0])
 	}
-	p.pieces[0] = make([]byte, headRoom, p.limit())
+	p.pieces[0] = make([]byte, logentry.HeadRoom, p.limit())
 }
 
 func (p *packer) limit() int {
@@ -117,7 +118,7 @@ func (p *packer) limit() int {
 
 func (p *packer) add(op opKind, key, value []byte) {
 	n := len(p.pieces) - 1
-	if n < 0 || len(p.pieces[n]) > headRoom && len(p.pieces[n])+len(key)+len(value) > p.limit() {
+	if n < 0 || len(p.pieces[n]) > logentry.HeadRoom && len(p.pieces[n])+len(key)+len(value) > p.limit() {
 		p.grow()
 		n = len(p.pieces) - 1
 	}
@@ -218,8 +219,8 @@ func (s *partSender) send(piece []byte) error {
 			return err
 		}
 	}
-	e := &entry{kind: kindPart, id: t.id, parts: t.parts, room: piece}
-	p, _, err := t.r.offer(context.Background(), offer{body: e.encode(), term: t.term})
+	e := logentry.Part{ID: t.id, Number: t.parts}
+	p, _, err := t.r.offer(context.Background(), offer{body: e.EncodeInto(piece), term: t.term})
 	if err != nil {
 		return err
 	}
@@ -256,6 +257,6 @@ func awaitPart(p raftgroup.Proposal) error {
 // dropParts has the log forget the parts of a transaction that will not commit. If that fails the next leader does it.
 func (t *Tx) dropParts() {
 	if t.parts > 0 {
-		_, _, _ = t.r.run(&entry{kind: kindResolve, id: t.id, outcome: txn.Aborted}, 0)
+		_, _, _ = t.r.run((&logentry.Resolve{ID: t.id, Outcome: txn.Aborted}).Encode(), 0)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/raft"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -52,11 +54,13 @@ func (m *machine) loggedPiece(o *openTxn, i uint64) ([]byte, error) {
 	if err := m.log.GetLog(i, &l); err != nil {
 		return nil, damaged("log entry %d of an open transaction: %v", i, err)
 	}
-	e, err := decodeEntry(l.Data)
-	if err != nil || e.id != o.id {
-		return nil, damaged("log entry %d is not of the open transaction %s", i, o.id)
+	e, err := logentry.Decode(l.Data)
+	if err == nil {
+		if id, writes, ok := logentry.WritesOf(e); ok && id == o.id {
+			return writes, nil
+		}
 	}
-	return e.writes, nil
+	return nil, damaged("log entry %d is not of the open transaction %s", i, o.id)
 }
 
 func ownPieceOf(t *badger.Txn, o *openTxn, n int) ([]byte, error) {
@@ -140,12 +144,12 @@ func (m *machine) eachKey(o *openTxn) func(fn func(key []byte, mode txn.LockMode
 
 // cutPieces cuts operations into pieces that Badger takes as values.
 func cutPieces(writes []byte, fn func(piece []byte) error) error {
-	r, start, end := reader{b: writes}, 0, 0
-	for len(r.b) > 0 {
-		if err := r.skipOp(); err != nil {
+	r, start, end := codec.Reader{B: writes}, 0, 0
+	for len(r.B) > 0 {
+		if err := skipOp(&r); err != nil {
 			return err
 		}
-		next := len(writes) - len(r.b)
+		next := len(writes) - len(r.B)
 		if end > start && next-start > chunkSize {
 			if err := fn(writes[start:end:end]); err != nil {
 				return err
@@ -160,13 +164,13 @@ func cutPieces(writes []byte, fn func(piece []byte) error) error {
 	return fn(writes[start:end:end])
 }
 
-func (r *reader) skipOp() error {
-	op := opKind(r.byte())
-	r.bytes()
+func skipOp(r *codec.Reader) error {
+	op := opKind(r.Byte())
+	r.Bytes()
 	if op.hasValue() {
-		r.bytes()
+		r.Bytes()
 	}
-	return r.err
+	return r.Err
 }
 
 // dropPieces deletes o's own keys at the stamp of its outcome.

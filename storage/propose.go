@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -94,7 +95,7 @@ func (r *Replica) stamp(o offer) (p raftgroup.Proposal, stamp txn.Timestamp, err
 }
 
 func (r *Replica) enqueue(b []byte, stamp uint64) raftgroup.Proposal {
-	setStamp(b, txn.Timestamp(stamp))
+	logentry.SetStamp(b, txn.Timestamp(stamp))
 	r.lastProposed = stamp
 	r.inflight.add(stamp, b, r.applied.Load())
 	r.fault("propose")
@@ -104,9 +105,9 @@ func (r *Replica) enqueue(b []byte, stamp uint64) raftgroup.Proposal {
 	return r.group.ProposeIn(r.term.Load(), b)
 }
 
-// run proposes an entry that comes from no stage and waits until it is applied.
-func (r *Replica) run(e *entry, above txn.Timestamp) (result, txn.Timestamp, error) {
-	p, stamp, err := r.offer(context.Background(), offer{body: e.encode(), above: above})
+// run proposes an encoded entry that comes from no stage and waits until it is applied.
+func (r *Replica) run(body []byte, above txn.Timestamp) (result, txn.Timestamp, error) {
+	p, stamp, err := r.offer(context.Background(), offer{body: body, above: above})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -176,7 +177,7 @@ func (r *Replica) cover(T txn.Timestamp) error {
 		return err
 	}
 	to := max(T.Add(ceilingStep), wall.Add(ceilingLead))
-	_, _, err := r.run(&entry{kind: kindCeiling, ts: to}, 0)
+	_, _, err := r.run((&logentry.ReadLease{Until: to}).Encode(), 0)
 	return err
 }
 

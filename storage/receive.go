@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -86,7 +87,7 @@ type carrying struct {
 // send puts what was packed into the log.
 func (c *carrying) send() error {
 	for _, e := range c.entries() {
-		if err := c.r.step(e, c.newest); err != nil {
+		if err := c.r.runMove(e.Encode(), c.newest); err != nil {
 			return err
 		}
 	}
@@ -94,12 +95,11 @@ func (c *carrying) send() error {
 }
 
 // entries gives what was packed. Only a version that is large by itself takes several entries; the last has the statistics.
-func (c *carrying) entries() (out []*entry) {
+func (c *carrying) entries() (out []*logentry.Ingest) {
 	for i, piece := range c.pieces {
-		e := &entry{kind: kindCarry, writes: piece}
-		e.moving = moving{move: c.move, carries: c.got.carries + uint64(i), deletes: c.deletes}
+		e := &logentry.Ingest{Move: c.move, Before: c.got.carries + uint64(i), Deletes: c.deletes, Writes: piece}
 		if i == len(c.pieces)-1 {
-			e.stats = c.counted.encode()
+			e.Stats = c.counted.encode()
 		}
 		out = append(out, e)
 	}

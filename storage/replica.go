@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -94,7 +96,7 @@ type Replica struct {
 
 	omu      sync.Mutex                // held while own is replaced; taken under pmu
 	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
-	told     sync.Map                  // globalIndex → struct{}: global, though Config.Global may not know yet
+	told     sync.Map                  // logentry.Index → struct{}: global, though Config.Global may not know yet
 	gate     atomic.Pointer[prepareGate]
 	recvs    sync.Mutex // held while carried rows are counted and put into the log
 	dmu      sync.Mutex // held while Badger is told what it may discard
@@ -250,12 +252,17 @@ func (m *machine) reopen(o *openTxn) error {
 			if err := m.log.GetLog(i, &l); err != nil {
 				return damaged("log entry %d of an open transaction: %v", i, err)
 			}
-			e, err := decodeEntry(l.Data)
-			if err != nil || e.id != o.id {
+			e, err := logentry.Decode(l.Data)
+			if err == nil {
+				if id, _, ok := logentry.WritesOf(e); !ok || id != o.id {
+					err = codec.ErrMalformed
+				}
+			}
+			if err != nil {
 				return damaged("log entry %d is not of the open transaction %s", i, o.id)
 			}
-			if e.kind == kindPrepare || e.kind == kindPrepareAll {
-				o.stats = e.stats
+			if p, ok := e.(*logentry.Prepare); ok {
+				o.stats = p.Stats
 			} else {
 				o.parts++
 			}

@@ -5,39 +5,40 @@ import (
 	"fmt"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
 func (m *machine) restoreFrame(got *restored, b []byte) error {
-	r := reader{b: b[1:]}
+	r := codec.Reader{B: b[1:]}
 	switch frameKind(b[0]) {
 	case frameKey:
 		x := kv{op: opPut}
-		if r.byte() != 0 {
+		if r.Byte() != 0 {
 			x.op = opDelete
 		}
-		if meta := r.byte(); x.op == opPut {
+		if meta := r.Byte(); x.op == opPut {
 			x.op = putOf(meta)
 		}
-		x.version = uint64(r.ts())
-		x.expires = r.uvarint()
-		x.key, x.value = r.bytes(), r.bytes()
-		if r.err == nil {
+		x.version = uint64(r.Timestamp())
+		x.expires = r.Uvarint()
+		x.key, x.value = r.Bytes(), r.Bytes()
+		if r.Err == nil {
 			return m.kvs.put(x)
 		}
 	case frameOpen:
-		id := r.id()
+		id := r.ID()
 		o := got.open[id]
 		if o == nil {
 			o = &received{}
 			got.open[id] = o
 		}
-		o.parts = r.int()
-		o.stats = r.bytes()
-		o.writes = append(o.writes, r.rest())
+		o.parts = r.Int()
+		o.stats = r.Bytes()
+		o.writes = append(o.writes, r.Rest())
 	case frameStat:
-		k, v := r.bytes(), r.bytes()
-		if r.err == nil && len(k) > 5 {
+		k, v := r.Bytes(), r.Bytes()
+		if r.Err == nil && len(k) > 5 {
 			return got.stats.load(k[5:], v)
 		}
 	case frameState:
@@ -45,7 +46,7 @@ func (m *machine) restoreFrame(got *restored, b []byte) error {
 		got.state = s
 		return err
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return fmt.Errorf("%w: frame of kind %d", errStream, b[0])
 	}
 	return nil

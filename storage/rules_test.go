@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -86,9 +87,9 @@ func TestRuleT1Order(t *testing.T) {
 	r := openTest(t, t.TempDir())
 	first := commitRow(t, r, rowKey(1), "one")
 	commitRow(t, r, rowKey(1), "two")
-	e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(1), []byte("late"))}
-	b := e.encode()
-	setStamp(b, first)
+	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("late"))}
+	b := e.Encode()
+	logentry.SetStamp(b, first)
 	resp, _, err := r.group.Propose(b).Done()
 	if err != nil || resp != resRejected {
 		t.Errorf("an entry stamped into the past: %v, %v", resp, err)
@@ -432,9 +433,9 @@ func TestRuleStageTerm(t *testing.T) {
 // TestRuleCommitOnce: a commit entry that comes twice, since its first answer was lost, applies once.
 func TestRuleCommitOnce(t *testing.T) {
 	r := openTest(t, t.TempDir())
-	e := &entry{kind: kindCommit, id: txn.NewID(), writes: appendOp(nil, opPut, rowKey(1), []byte("one"))}
+	e := logentry.Commit{ID: txn.NewID(), Writes: appendOp(nil, opPut, rowKey(1), []byte("one"))}
 	for n, next := range []string{"two", "three"} {
-		if res, _, err := r.run(e, 0); res != resDone || err != nil {
+		if res, _, err := r.run(e.Encode(), 0); res != resDone || err != nil {
 			t.Fatal(res, err)
 		}
 		if got := readRow(t, r, rowKey(1)); n == 1 && got != "two" {

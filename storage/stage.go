@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/tidwall/btree"
 )
@@ -19,7 +20,7 @@ import (
 // small transaction copies nothing, and everything about them is numbers: they give the garbage collector little to look at.
 type stage struct {
 	ops     []opPlace
-	blocks  [][]byte // encoded operations, each block behind headRoom free bytes; never moved, never reused
+	blocks  [][]byte // encoded operations, each block behind HeadRoom free bytes; never moved, never reused
 	index   keyIndex
 	order   btree.Map[string, int32] // the first ordered operations by key, made when a scan asks; shares the blocks' memory
 	ordered int
@@ -53,6 +54,9 @@ type stagedOp struct {
 
 // unknownSize says that nobody has looked yet.
 const unknownSize = -2
+
+// maxEntryBody bounds the operations of an entry, but for a single one. Larger write sets are cut into parts.
+const maxEntryBody = 1 << 20
 
 // Blocks start small, since most transactions write one row, and grow to what one log entry carries.
 const (
@@ -102,7 +106,7 @@ func (s *stage) block(n int) int32 {
 	if last >= 0 {
 		size = min(4*cap(s.blocks[last]), lastBlock)
 	}
-	s.blocks = append(s.blocks, make([]byte, headRoom, max(size, headRoom+n)))
+	s.blocks = append(s.blocks, make([]byte, logentry.HeadRoom, max(size, logentry.HeadRoom+n)))
 	return int32(last + 1)
 }
 
@@ -303,17 +307,17 @@ func (s *stage) last(fn func(op *stagedOp) error) error {
 
 // pieces gives the blocks, which must not be mixed, as the bodies of log entries; the small ones at the start as one.
 func (s *stage) pieces() [][]byte {
-	n, size := 0, headRoom
-	for n < len(s.blocks) && size+len(s.blocks[n])-headRoom <= maxEntryBody {
-		size += len(s.blocks[n]) - headRoom
+	n, size := 0, logentry.HeadRoom
+	for n < len(s.blocks) && size+len(s.blocks[n])-logentry.HeadRoom <= maxEntryBody {
+		size += len(s.blocks[n]) - logentry.HeadRoom
 		n++
 	}
 	if n < 2 {
 		return s.blocks
 	}
-	first := make([]byte, headRoom, size)
+	first := make([]byte, logentry.HeadRoom, size)
 	for _, b := range s.blocks[:n] {
-		first = append(first, b[headRoom:]...)
+		first = append(first, b[logentry.HeadRoom:]...)
 	}
 	return append([][]byte{first}, s.blocks[n:]...)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/codec"
 )
 
 // spill is the part of a stage that is in a file: operations in the order in which they were staged, each behind a head. In
@@ -208,14 +209,14 @@ func parseRecord(at int64, b []byte, keyOnly bool) (rec record, ok bool) {
 	if len(b) == 0 {
 		return rec, false
 	}
-	r := reader{b: b[1:]}
+	r := codec.Reader{B: b[1:]}
 	kind := opKind(b[0])
 	rec.op.delete, rec.op.kept = kind == opDelete, kind == opPutKept
-	rec.op.key = r.bytes()
+	rec.op.key = r.Bytes()
 	if !rec.op.delete && (whole || !keyOnly) {
-		rec.op.value = r.bytes()
+		rec.op.value = r.Bytes()
 	}
-	return rec, r.err == nil && (whole || keyOnly)
+	return rec, r.Err == nil && (whole || keyOnly)
 }
 
 // find gives the position of the key's last operation, -1 if there is none, and where the index has it.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -164,7 +165,7 @@ func TestStagePieces(t *testing.T) {
 			if len(p) > maxEntryBody || len(pieces) > 1 && j < len(pieces)-1 && len(p) < maxEntryBody/4 {
 				t.Fatalf("piece %d of %d has %d bytes", j, len(pieces), len(p))
 			}
-			err := eachOp(p[headRoom:], func(op opKind, key, v []byte) error {
+			err := eachOp(p[logentry.HeadRoom:], func(op opKind, key, v []byte) error {
 				if want := i%7 == 0; !bytes.Equal(key, rowKey(i)) || (op == opDelete) != want || !want && !bytes.Equal(v, value) {
 					return fmt.Errorf("operation %d is %d %x %q", i, op, key, v)
 				}

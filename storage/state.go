@@ -10,6 +10,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/storage/codec"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -49,8 +51,8 @@ type openTxn struct {
 	attempt  int
 	implied  bool // it is committed once all its writers have prepared at C
 	writers  []txn.FragmentID
-	hold     *hold     // of a held transaction; its writes are under ownHold, not in the log
-	since    time.Time // when this process learned of it; starts recovery, decides nothing
+	hold     *logentry.Preparation // of a held transaction; its writes are under ownHold, not in the log
+	since    time.Time             // when this process learned of it; starts recovery, decides nothing
 }
 
 // decision is a commit this anchor decided and may not forget yet.
@@ -112,7 +114,7 @@ const (
 // format returns the oldest format that says what the state holds, so that an earlier release reads it if it can (V4).
 func (s *state) format() byte {
 	for _, o := range s.open {
-		if namesBuckets(o.stats) {
+		if logentry.NamesBuckets(o.stats) {
 			return checkpointFormat
 		}
 	}
@@ -125,34 +127,34 @@ func (s *state) encode() (record []byte, again []remaining) {
 	again = s.remaining()
 	b := []byte{s.format()}
 	b = binary.AppendUvarint(b, s.index)
-	b = putTS(b, s.stamp)
-	b = putTS(b, s.ceiling)
-	b = putTS(b, s.watermark)
+	b = codec.AppendTimestamp(b, s.stamp)
+	b = codec.AppendTimestamp(b, s.ceiling)
+	b = codec.AppendTimestamp(b, s.watermark)
 	b = binary.AppendUvarint(b, uint64(len(s.open)))
 	for _, id := range slices.SortedFunc(maps.Keys(s.open), func(a, b txn.ID) int { return slices.Compare(a[:], b[:]) }) {
 		o := s.open[id]
 		b = append(b, id[:]...)
 		b = binary.AppendUvarint(b, uint64(o.own))
 		b = binary.AppendUvarint(b, uint64(max(o.parts, 0)))
-		b = putBytes(b, o.stats)
-		b = appendIndexes(b, o.indexes)
-		b = append(b, boolByte(o.prepared))
-		b = putTS(b, o.C)
+		b = codec.AppendBytes(b, o.stats)
+		b = appendLogIndexes(b, o.indexes)
+		b = append(b, codec.Bool(o.prepared))
+		b = codec.AppendTimestamp(b, o.C)
 		b = binary.AppendUvarint(b, uint64(o.anchor))
 		b = binary.AppendUvarint(b, uint64(o.attempt))
-		b = putFragments(b, o.writers)
-		b = append(b, boolByte(o.implied))
+		b = codec.AppendFragments(b, o.writers)
+		b = append(b, codec.Bool(o.implied))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.order)))
 	for _, id := range s.order {
 		b = append(b, id[:]...)
-		b = putTS(b, s.recent[id])
+		b = codec.AppendTimestamp(b, s.recent[id])
 	}
 	b = binary.AppendUvarint(b, uint64(s.unsaved))
 	return s.own.append(appendInstalling(b, again)), again
 }
 
-func appendIndexes(b []byte, indexes []uint64) []byte {
+func appendLogIndexes(b []byte, indexes []uint64) []byte {
 	b = binary.AppendUvarint(b, uint64(len(indexes)))
 	for _, i := range indexes {
 		b = binary.AppendUvarint(b, i)
@@ -160,10 +162,10 @@ func appendIndexes(b []byte, indexes []uint64) []byte {
 	return b
 }
 
-func (r *reader) indexes() (list []uint64) {
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		list = append(list, r.uvarint())
+func readLogIndexes(r *codec.Reader) (list []uint64) {
+	n := r.Int()
+	for i := 0; i < n && r.Err == nil; i++ {
+		list = append(list, r.Uvarint())
 	}
 	return list
 }
@@ -176,45 +178,45 @@ func decodeCheckpoint(b []byte) (*state, error) {
 		return nil, fmt.Errorf("checkpoint of a format this release does not know")
 	}
 	format := b[0]
-	r := reader{b: b[1:]}
+	r := codec.Reader{B: b[1:]}
 	s := newState()
-	s.index = r.uvarint()
-	s.stamp, s.ceiling, s.watermark = r.ts(), r.ts(), r.ts()
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		o := &openTxn{id: r.id(), parts: partsInLog}
+	s.index = r.Uvarint()
+	s.stamp, s.ceiling, s.watermark = r.Timestamp(), r.Timestamp(), r.Timestamp()
+	n := r.Int()
+	for i := 0; i < n && r.Err == nil; i++ {
+		o := &openTxn{id: r.ID(), parts: partsInLog}
 		if format > 1 {
-			o.own, o.parts, o.stats = r.int(), r.int(), bytes.Clone(r.bytes())
+			o.own, o.parts, o.stats = r.Int(), r.Int(), bytes.Clone(r.Bytes())
 		}
-		o.indexes = r.indexes()
-		o.prepared = r.byte() != 0
-		o.C = r.ts()
-		o.anchor = txn.FragmentID(r.int())
-		o.attempt = r.int()
-		o.writers = r.fragments()
+		o.indexes = readLogIndexes(&r)
+		o.prepared = r.Byte() != 0
+		o.C = r.Timestamp()
+		o.anchor = txn.FragmentID(r.Int())
+		o.attempt = r.Int()
+		o.writers = r.Fragments()
 		if format > 3 {
-			o.implied = r.byte() != 0
+			o.implied = r.Byte() != 0
 		}
 		s.open[o.id] = o
 	}
-	n = r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		id := r.id()
-		s.recent[id] = r.ts()
+	n = r.Int()
+	for i := 0; i < n && r.Err == nil; i++ {
+		id := r.ID()
+		s.recent[id] = r.Timestamp()
 		s.order = append(s.order, id)
 	}
 	s.visible, s.unsaved = s.stamp, len(s.order)
 	if format > 2 {
-		s.unsaved = min(r.int(), len(s.order))
+		s.unsaved = min(r.Int(), len(s.order))
 	}
 	if format > 4 {
-		s.installing = r.installing(s.stamp)
+		s.installing = readInstalling(&r, s.stamp)
 	}
 	if format > 5 {
-		s.own = r.ownState()
+		s.own = readOwnState(&r)
 	}
-	if r.err != nil || len(r.b) != 0 {
-		return nil, fmt.Errorf("damaged checkpoint: %w", errEntry)
+	if r.Err != nil || len(r.B) != 0 {
+		return nil, fmt.Errorf("damaged checkpoint: %w", codec.ErrMalformed)
 	}
 	return s, nil
 }
@@ -281,19 +283,19 @@ func eachOwn(t *badger.Txn, kind byte, fn func(rest, value []byte) error) error 
 
 // A decision record: format(1) · forgotten(1) · C(8) · writers.
 func encodeDecision(d *decision, forgotten bool) []byte {
-	b := putTS([]byte{1, boolByte(forgotten)}, d.C)
-	return putFragments(b, d.writers)
+	b := codec.AppendTimestamp([]byte{1, codec.Bool(forgotten)}, d.C)
+	return codec.AppendFragments(b, d.writers)
 }
 
 func decodeDecision(b []byte) (d *decision, forgotten bool, err error) {
-	r := reader{b: b}
-	if r.byte() != 1 {
+	r := codec.Reader{B: b}
+	if r.Byte() != 1 {
 		return nil, false, fmt.Errorf("decision of a format this release does not know")
 	}
-	forgotten = r.byte() != 0
-	d = &decision{C: r.ts(), writers: r.fragments(), since: time.Now()}
-	if r.err != nil || len(r.b) != 0 {
-		return nil, false, fmt.Errorf("damaged decision: %w", errEntry)
+	forgotten = r.Byte() != 0
+	d = &decision{C: r.Timestamp(), writers: r.Fragments(), since: time.Now()}
+	if r.Err != nil || len(r.B) != 0 {
+		return nil, false, fmt.Errorf("damaged decision: %w", codec.ErrMalformed)
 	}
 	return d, forgotten, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -92,16 +93,6 @@ func compareStat(a, b statKey) int {
 	return int(int64(a.group) - int64(b.group))
 }
 
-func (r *reader) varint() int64 {
-	x, n := binary.Varint(r.b)
-	if r.err != nil || n <= 0 {
-		r.err = errEntry
-		return 0
-	}
-	r.b = r.b[n:]
-	return x
-}
-
 // apply adds encoded deltas.
 func (s *statistics) apply(b []byte) error { return s.sum(b, false) }
 
@@ -178,27 +169,27 @@ func (s *statistics) checkpoint(put func(key, value []byte) error) error {
 }
 
 func (s *statistics) load(rest, value []byte) error {
-	r := reader{b: value}
+	r := codec.Reader{B: value}
 	k := statKey{}
 	switch {
-	case r.byte() != 1:
-		r.err = errEntry
+	case r.Byte() != 1:
+		r.Err = codec.ErrMalformed
 	case len(rest) == 6:
 		k = statKey{binary.BigEndian.Uint32(rest), uint32(binary.BigEndian.Uint16(rest[4:]))}
 	case len(rest) == 8: // of assigned buckets
 		k = statKey{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])}
 	default:
-		r.err = errEntry
+		r.Err = codec.ErrMalformed
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return fmt.Errorf("statistics of a format this release does not know")
 	}
-	v := statValue{r.varint(), r.varint()}
-	if r.err == nil && v != (statValue{}) {
+	v := statValue{r.Varint(), r.Varint()}
+	if r.Err == nil && v != (statValue{}) {
 		s.exact.resize(k, v.bytes)
 		s.sums[k] = v
 	}
-	return r.err
+	return r.Err
 }
 
 // BucketStats returns the counts of table (0: of all tables), in order. Each counts a group of buckets, or a part of one where the

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/sherddb/sherd/internal/sparse"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -147,7 +148,7 @@ func VerifyLog(ctx context.Context, log raft.LogStore) (n uint64, err error) {
 			return n, err
 		}
 		if l.Type == raft.LogCommand {
-			_, err := decodeEntry(l.Data)
+			_, err := logentry.Decode(l.Data)
 			if _, terr := raftgroup.TermOf(&l); err == nil {
 				err = terr
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/storage/codec"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -153,11 +154,11 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 			continue // the frozen ones come last; each replica counts by bucket for itself
 		}
 		del := item.IsDeletedOrExpired()
-		b := []byte{byte(frameKey), boolByte(del), item.UserMeta()}
+		b := []byte{byte(frameKey), codec.Bool(del), item.UserMeta()}
 		b = binary.BigEndian.AppendUint64(b, item.Version())
 		b = binary.AppendUvarint(b, item.ExpiresAt())
-		b = putBytes(b, item.Key())
-		if err := item.Value(func(v []byte) error { b = putBytes(b, v); return nil }); err != nil {
+		b = codec.AppendBytes(b, item.Key())
+		if err := item.Value(func(v []byte) error { b = codec.AppendBytes(b, v); return nil }); err != nil {
 			return err
 		}
 		turn.leave()
@@ -172,7 +173,7 @@ func (r *Replica) writeStream(w *bufio.Writer, f *frozen) error {
 
 func writeFrozen(w *bufio.Writer, f *frozen) error {
 	for k, v := range f.stats {
-		if err := writeFrame(w, putBytes(putBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
+		if err := writeFrame(w, codec.AppendBytes(codec.AppendBytes([]byte{byte(frameStat)}, []byte(k)), v)); err != nil {
 			return err
 		}
 	}

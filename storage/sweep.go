@@ -2,10 +2,10 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 
 	"github.com/sherddb/sherd/internal/clusterversion"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -17,36 +17,18 @@ import (
 // sweepBytes bounds the keys of an entry.
 const sweepBytes = 256 << 10
 
-func (e *entry) appendSweep(b []byte) []byte {
-	b = putTS(b, e.ts)
-	b = binary.AppendUvarint(b, e.moving.move)
-	b = binary.AppendUvarint(b, uint64(len(e.keys)))
-	for _, k := range e.keys {
-		b = putBytes(b, k)
-	}
-	return b
-}
-
-func (r *reader) sweepBody(e *entry) {
-	e.ts, e.moving.move = r.ts(), r.uvarint()
-	n := r.int()
-	for i := 0; i < n && r.err == nil; i++ {
-		e.keys = append(e.keys, r.bytes())
-	}
-}
-
 // sweep applies the entry. What came by a move since its keys were looked at may have entries of these keys below its timestamp.
-func (m *machine) sweep(e *entry) (result, error) {
-	if move, quiet := lastArrival(m.s.own.list); move != e.moving.move || !quiet || e.ts >= m.s.watermark {
+func (m *machine) sweep(e *logentry.Sweep) (result, error) {
+	if move, quiet := lastArrival(m.s.own.list); move != e.Move || !quiet || e.At >= m.s.watermark {
 		return resVoid, nil
 	}
 	m.kvs.again = true // it may be swept twice
-	for _, k := range e.keys {
-		if err := m.kvs.add(opDelete, k, nil, uint64(e.ts)); err != nil {
+	for _, k := range e.Keys {
+		if err := m.kvs.add(opDelete, k, nil, uint64(e.At)); err != nil {
 			return 0, err
 		}
 	}
-	m.r.swept.Store(uint64(e.stamp))
+	m.r.swept.Store(uint64(m.s.stamp))
 	return resDone, nil
 }
 
@@ -91,7 +73,7 @@ func (r *Replica) Sweep(ctx context.Context, span txn.Span, bucketOf func(value 
 			return err
 		}
 		if len(keys) > 0 {
-			res, _, err := r.run(&entry{kind: kindSweep, ts: T, moving: moving{move: move}, keys: keys}, 0)
+			res, _, err := r.run((&logentry.Sweep{At: T, Move: move, Keys: keys}).Encode(), 0)
 			if err != nil || res == resVoid {
 				return err
 			}

@@ -3,6 +3,7 @@ package storage
 import (
 	"testing"
 
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -48,7 +49,7 @@ func TestSweep(t *testing.T) {
 		for range 2 { // what was there before is older than W - 1, however close together the stamps are
 			commitRow(t, a, movedKey(300, "row"), "x")
 		}
-		if _, _, err := a.run(&entry{kind: kindGC, ts: current(t, a)}, 0); err != nil {
+		if _, _, err := a.run((&logentry.Watermark{At: current(t, a)}).Encode(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +90,7 @@ func TestSweep(t *testing.T) {
 	if err := a.Carry(ctx, number, []Version{{Key: key("goes"), At: floor, Value: []byte(of(150))}}); err != nil {
 		t.Fatal(err)
 	}
-	res, _, err := a.run(&entry{kind: kindSweep, ts: floor - 1, moving: moving{move: move}, keys: [][]byte{key("stays")}}, 0)
+	res, _, err := a.run((&logentry.Sweep{At: floor - 1, Move: move, Keys: [][]byte{key("stays")}}).Encode(), 0)
 	if err != nil || res != resVoid {
 		t.Errorf("a sweep of before the move: %v, %v", res, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/raftgroup"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
 )
@@ -97,29 +98,35 @@ func (v *validation) hit(f flying) bool {
 	if f.body == nil {
 		return true
 	}
-	e, err := decodeEntry(f.body)
+	e, err := logentry.Decode(f.body)
 	if err != nil {
 		return true
 	}
-	switch e.kind {
-	case kindCeiling, kindGC, kindForget, kindPart, kindDecide, kindResolve, kindBar, kindSettle, kindHold, kindHoldComplete, kindUnhold,
-		kindFence, kindUnfence, kindReceive, kindCarry, kindOwn, kindGone, kindClean, kindAbandon: // what is carried is not read yet
+	switch e := e.(type) {
+	case *logentry.Commit:
+		return e.ID != v.own && (e.Parts > 0 || v.touchedByWrites(e.Writes))
+	case *logentry.Prepare:
+		return e.ID != v.own && (e.Parts > 0 || e.Again || v.touchedByWrites(e.Writes))
+	case *logentry.ReadLease, *logentry.Watermark, *logentry.Forget, *logentry.Part:
+		return false
+	case *logentry.Decide, *logentry.Resolve, *logentry.BarPrepare, *logentry.Outcomes:
 		return false // what decisions make visible was prepared, and is looked at by itself
-	case kindCommit, kindPrepare, kindPrepareAll:
-		if e.id == v.own {
-			return false
-		}
-		if e.parts > 0 || e.again {
-			return true
-		}
-		found := false
-		err := eachOp(e.writes, func(op opKind, key, _ []byte) error {
-			found = found || writesKey(op) && contains(v.spans, key)
-			return nil
-		})
-		return found || err != nil
+	case *logentry.PrepareTransaction, *logentry.CompletePreparation, *logentry.DropPrepared:
+		return false
+	case *logentry.Ingest, logentry.MoveEntry:
+		return false // what is ingested is not read yet
 	}
 	return true
+}
+
+// touchedByWrites reports whether operations write to what was read, or are malformed.
+func (v *validation) touchedByWrites(writes []byte) bool {
+	found := false
+	err := eachOp(writes, func(op opKind, key, _ []byte) error {
+		found = found || writesKey(op) && contains(v.spans, key)
+		return nil
+	})
+	return found || err != nil
 }
 
 // writesKey tells whether an operation changes its key.
