@@ -13,7 +13,8 @@ func TestReadsOfClosed(t *testing.T) {
 	commitRow(t, c.rs[0], rowKey(1), "x")
 	r := c.rs[0]
 	T := current(t, r)
-	if !r.keptKeys(rowKey(1), T) {
+	wait := waitContext{ctx: t.Context()}
+	if !r.keptKeys(wait, rowKey(1), T) {
 		t.Error("a row that nobody has changed has changed")
 	}
 	if err := r.Close(); err != nil {
@@ -23,14 +24,14 @@ func TestReadsOfClosed(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"outcome":     func() error { _, _, err := r.savedOutcome(id); return err },
 		"decision":    func() error { _, err := r.outcomeOf(id, resAborted, nil); return err },
-		"last delete": func() error { _, err := r.lastDelete(rowKey(1)); return err },
+		"last delete": func() error { _, err := r.lastDelete(wait, rowKey(1)); return err },
 		"validation":  func() error { return (&validation{r: r, spans: []txn.Span{txn.Prefix(rowKey(1))}}).scan(T) },
 	} {
 		if err := read(); !errors.Is(err, errNoLeader) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if r.keptKeys(rowKey(1), T) {
+	if r.keptKeys(wait, rowKey(1), T) {
 		t.Error("a closed replica says that nothing has changed")
 	}
 }

@@ -200,7 +200,10 @@ func TestLocksBesideWatermark(t *testing.T) {
 	}
 	pass(t, r, r.Applied())
 	checkpoint(t, r)
-	if !drop(t, r, func() bool { at, err := r.lastDelete(rowKey(1)); return at == 0 && err == nil }) {
+	if !drop(t, r, func() bool {
+		at, err := r.lastDelete(waitContext{ctx: t.Context()}, rowKey(1))
+		return at == 0 && err == nil
+	}) {
 		t.Error("nothing was dropped")
 	}
 	tx := r.Tx(txn.NewID())

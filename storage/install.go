@@ -18,9 +18,9 @@ import (
 // applied, answered and remembered by its entry as ever; what is still to come are the rows. Each replica does that on its own: the keys and
 // versions follow from the log, when they are written does not matter to anybody, because
 //
-//   - whoever reads at or above the commit's time, or has locked a row, waits where it may have written, as for one that is prepared (T3);
-//     this wait is for no other transaction, so it ends. Readers and lockers wait for the pieces alone that may have their rows, which are
-//     installed at once (install_wanted.go); who drops, moves or streams waits for all,
+//   - a reader or a locker of one row at or above the commit's time reads the row from its piece (install_rows.go). Scans and validations wait for the
+//     pieces that may have their rows (T3), which are installed at once (install_wanted.go). This wait is for no other transaction, so it
+//     ends. Drops, moves and streams wait for all pieces,
 //   - a checkpoint names what is not installed yet, and the log is not cut beyond its entries; a restart goes on before it serves,
 //   - no version is discarded above the time of one (collector), and no span is deleted that it may write to (dropper).
 //
@@ -387,12 +387,22 @@ func (i *installer) abandon() {
 		x.pieces.kill()
 	}
 	i.mu.Unlock()
+	i.forgetPieces()
 	i.wait()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.wants = nil
 	close(i.room)
 	i.jobs, i.room, i.halt = nil, make(chan struct{}), make(chan struct{})
+}
+
+// forgetPieces gives back the memory of pieces that nothing will be read from.
+func (i *installer) forgetPieces() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, x := range i.jobs {
+		i.r.cfg.Pace.pieces.forget(x)
+	}
 }
 
 // wait returns when no install is going on, and no piece is written: all are done, or the replica is closing.
@@ -408,6 +418,7 @@ func (i *installer) wait() {
 // installed lets go of those who wait for the rows of x.
 func (r *Replica) installed(x *install) {
 	x.done.Store(true)
+	r.cfg.Pace.pieces.forget(x)
 	r.smu.Lock()
 	defer r.smu.Unlock()
 	if p := r.installing[x.o.id]; p != nil {

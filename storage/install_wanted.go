@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// A reader of one row waits for the piece that has it, and not for the whole transaction: the piece is installed at once, out of its turn and
+// A scan waits for the pieces that have its rows, and not for the whole transaction: these are installed at once, out of its turn and
 // without the pauses that the others make. That changes the order of the writes and nothing else: which pieces are in the database is nobody's
 // business but the installer's until all are, and a piece that is written twice is the same keys at the same version.
 
@@ -69,6 +69,13 @@ func (p *pieceSet) kill() {
 	p.waiting = nil
 }
 
+// over reports whether nothing has to be read from the pieces any more: all are in the database, or it is about to be replaced.
+func (p *pieceSet) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead || p.left == 0
+}
+
 // settle waits until no worker writes a piece, and reports whether all are in.
 func (p *pieceSet) settle() bool {
 	p.mu.Lock()
@@ -79,22 +86,10 @@ func (p *pieceSet) settle() bool {
 	return p.left == 0
 }
 
-// place is where a reader or a locker is about to look.
+// place is where a reader is about to look.
 type place interface {
 	of(p *preparedTxn) bool            // whether p may write there
 	eachSpan(fn func(s txn.Span) bool) // what it covers, until fn returns false
-}
-
-// keyPlace is one key.
-type keyPlace struct {
-	key       []byte
-	installed bool // a writer that is prepared only does not matter
-}
-
-func (k keyPlace) of(p *preparedTxn) bool { return (!k.installed || p.installing) && p.writes(k.key) }
-
-func (k keyPlace) eachSpan(fn func(s txn.Span) bool) {
-	fn(txn.Span{Start: k.key, End: append(slices.Clip(k.key), 0)})
 }
 
 // spanPlace is a span.

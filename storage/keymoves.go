@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"hash/maphash"
 	"sync"
 
@@ -80,7 +81,7 @@ func (t *Tx) Leaves(key []byte) {
 // is not known any more.
 func (t *Tx) Left(key []byte) (bool, error) {
 	key = t.storedNow(key)
-	version, err := t.r.lastDelete(key)
+	version, err := t.r.lastDelete(t.untilTerm(context.Background()), key)
 	return err == nil && t.r.moves.perhaps(key, version), err
 }
 

@@ -11,6 +11,7 @@ import (
 type Pace struct {
 	turn   chan struct{} // has one token
 	merges merges
+	pieces pieceCache
 }
 
 // NewPace makes one for a node.

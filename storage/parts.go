@@ -175,7 +175,7 @@ func (t *Tx) oldSize(op *stagedOp) (int, error) {
 	if !IsRow(op.key) {
 		return -1, nil
 	}
-	value, _, err := t.r.newest(op.key)
+	value, _, err := t.r.newest(t.untilTerm(context.Background()), op.key)
 	if value == nil {
 		return -1, err
 	}

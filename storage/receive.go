@@ -175,7 +175,7 @@ func (c *carrying) add(key []byte, x *Version) {
 func (c *carrying) count(key []byte, x *Version) error {
 	value, version, err := getAt(c.r.latest, key)
 	if err == nil && value == nil && c.got.deletes {
-		version, err = c.r.lastDelete(key)
+		version, err = c.r.lastDelete(waitContext{ctx: context.Background()}, key)
 	}
 	if err != nil || version >= x.At {
 		return err

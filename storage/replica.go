@@ -300,6 +300,7 @@ func (r *Replica) Close() error {
 	r.follow() // wakes whoever still waits
 	r.drops.wait()
 	r.installs.wait()
+	r.installs.forgetPieces()
 	if err == nil {
 		err = r.machine.checkpoint()
 	}

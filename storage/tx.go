@@ -162,9 +162,13 @@ func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
 // HasReads implements txn.Participant.
 func (t *Tx) HasReads() bool { return t.reads != nil && !t.reads.empty() }
 
-func (r *Replica) newest(key []byte) ([]byte, txn.Timestamp, error) {
-	return getAt(r.latest, key)
+// newest returns the newest committed value of key, nil if there is none, and its version.
+func (r *Replica) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, error) {
+	return r.rowAt(c, r.latest, key)
 }
+
+// untilTerm is a wait that ends with the context or soon after the term.
+func (t *Tx) untilTerm(ctx context.Context) waitContext { return waitContext{ctx, t.r.termOver()} }
 
 // Applied gives the largest stamp applied in the fragment.
 func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.applied.Load()) }
@@ -194,12 +198,13 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
 		}
 	}
+	wait := t.untilTerm(ctx)
 	if l == nil {
-		if err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, keyPlace{key: key}); err != nil {
+		if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 			return nil, err
 		}
 	}
-	value, _, err := t.r.newest(key)
+	value, _, err := t.r.newest(wait, key)
 	return value, err
 }
 
@@ -210,12 +215,13 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 	if err != nil || t.hasStaged(key) {
 		return err
 	}
-	if err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, keyPlace{key: key}); err != nil {
+	wait := t.untilTerm(ctx)
+	if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
 		return err
 	}
-	value, version, err := t.r.newest(key)
+	value, version, err := t.r.newest(wait, key)
 	if err == nil && value == nil {
-		version, err = t.r.lastDelete(key)
+		version, err = t.r.lastDelete(wait, key)
 	}
 	if err != nil || version <= T {
 		return err

@@ -9,7 +9,6 @@ import (
 	"sort"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/txn"
 	"github.com/sherddb/sherd/txn/rule"
@@ -46,7 +45,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		return false, err
 	}
 	if l.size < 0 && !l.traced {
-		if l.version, err = t.r.lastDelete(key); err != nil {
+		if l.version, err = t.r.lastDelete(t.untilTerm(ctx), key); err != nil {
 			return false, err
 		}
 		l.traced = true
@@ -57,7 +56,7 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 		}
 		return false, nil
 	}
-	if req.Mode == txn.KeyShare && t.r.keptKeys(key, req.T) {
+	if req.Mode == txn.KeyShare && t.r.keptKeys(t.untilTerm(ctx), key, req.T) {
 		return false, nil
 	}
 	if req.Recheck {
@@ -155,13 +154,31 @@ func (t *Tx) lockOf(key []byte) *rowLock {
 
 // learn fills in what the row's newest committed version is; under the lock it stays so, but for the weakest: beside KEY SHARE others may
 // change what is no key, so that it is learned anew each time. Whoever has prepared such a change holds its lock, and is not waited for. Index
-// entries are prepared without a lock, so their writers are.
+// entries are prepared without a lock, so their writers are. Waits are no longer than for a lock.
 func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
-	stays := l.mode >= txn.Share
-	if err := t.waitWriters(ctx, key, noWait, stays || !IsRow(key)); err != nil {
-		return err
+	if d := t.timeout(); d > 0 && t.r.undecided.Load() != 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
+		defer cancel()
 	}
-	value, version, err := t.r.newest(key)
+	err := t.learnWithin(ctx, key, l, noWait)
+	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
+		return errLockTimeout
+	}
+	return err
+}
+
+func (t *Tx) learnWithin(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
+	stays, wait := l.mode >= txn.Share, t.untilTerm(ctx)
+	if stays || !IsRow(key) {
+		if noWait && t.r.preparedWriter(txn.MaxTimestamp, t.id, key) != nil {
+			return txn.ErrLocked
+		}
+		if err := t.r.waitPrepared(wait, txn.MaxTimestamp, t.id, key); err != nil {
+			return err
+		}
+	}
+	value, version, err := t.r.newest(wait, key)
 	if err != nil {
 		return err
 	}
@@ -171,50 +188,6 @@ func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) err
 	}
 	l.known = stays
 	return nil
-}
-
-// waitWriters waits for others that have prepared a write of key, if it shall, and for those of which it is on its way; no longer than for a
-// lock.
-func (t *Tx) waitWriters(ctx context.Context, key []byte, noWait, prepared bool) error {
-	if t.r.undecided.Load() == 0 {
-		return nil
-	}
-	at := keyPlace{key: key, installed: !prepared}
-	p := t.r.findPrepared(txn.MaxTimestamp, t.id, at.of)
-	if p == nil {
-		return nil
-	}
-	if noWait && !p.installing {
-		return txn.ErrLocked
-	}
-	if d := t.timeout(); d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, errLockTimeout)
-		defer cancel()
-	}
-	err := t.r.waitAt(waitContext{ctx, t.r.termOver()}, txn.MaxTimestamp, t.id, at)
-	if err != nil && errors.Is(context.Cause(ctx), errLockTimeout) {
-		return errLockTimeout
-	}
-	return err
-}
-
-// keptKeys tells whether the row was there at T and all versions above T are updates that left its keys as they were.
-func (r *Replica) keptKeys(key []byte, T txn.Timestamp) bool {
-	if !r.beginReading() {
-		return false
-	}
-	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
-	for it.Rewind(); it.Valid() && it.Item().Version() > uint64(T); it.Next() {
-		if it.Item().IsDeletedOrExpired() || it.Item().UserMeta()&keptMeta == 0 {
-			return false
-		}
-	}
-	return uint64(T) >= r.watermark.Load() // else there may have been others
 }
 
 // Mark gives the place to which RollbackTo and Restart return.

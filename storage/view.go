@@ -110,12 +110,13 @@ func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
 		v.reads.under(v.own)
 		v.reads.point(key, v.T)
 	}
-	if rule.T3Prepared && v.r.undecided.Load() != 0 {
-		if err := v.r.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, keyPlace{key: key}); err != nil {
+	wait := waitContext{ctx, v.over}
+	if rule.T3Prepared {
+		if err := v.r.waitPrepared(wait, v.T, v.t.id, key); err != nil {
 			return nil, err
 		}
 	}
-	value, _, err := getAt(v.b, key)
+	value, _, err := v.r.rowAt(wait, v.b, key)
 	return value, v.intact(v.kept(err))
 }
 
@@ -157,22 +158,6 @@ func getAt(t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err 
 		value = []byte{}
 	}
 	return value, version, readError(err)
-}
-
-// lastDelete gives the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
-func (r *Replica) lastDelete(key []byte) (txn.Timestamp, error) {
-	if !r.beginReading() {
-		return 0, errNoLeader
-	}
-	defer r.done.Done()
-	t := r.db.NewTransactionAt(uint64(txn.MaxTimestamp), false)
-	defer t.Discard()
-	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-	defer it.Close()
-	if it.Rewind(); it.Valid() {
-		return txn.Timestamp(it.Item().Version()), nil
-	}
-	return 0, nil
 }
 
 // readChunks puts a large row together.

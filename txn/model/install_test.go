@@ -14,13 +14,16 @@ import (
 
 // installRules can be dropped, one at a time.
 type installRules struct {
-	reader     bool // a read does not wait for rows that are on their way
+	reader     bool // a read does not look for rows that are on their way
 	locker     bool // neither does one who has locked such a row
 	checkpoint bool // a checkpoint does not name what is not installed yet
 	log        bool // the log is cut without regard to it
 	restart    bool // a restart serves before it has gone on
 	discard    bool // versions are discarded above it
+	named      bool // versions are discarded above it when it is done, and a checkpoint names it
 	done       bool // it counts as installed before its last row is written
+	versions   bool // a row in a piece counts more than any version in the database
+	again      bool // a reader does not look again when the row's piece has come to the database meanwhile
 }
 
 // What is written to the database.
@@ -54,6 +57,8 @@ type replica struct {
 	restarted  bool // it has not gone on with what the checkpoint named
 	stale      bool // the small transaction has deleted a row that it has not seen
 	broken     bool // a restart finds too little
+	picked     bool // a reader at 2 has found row a in its piece, and not looked at the database yet
+	misread    bool // it has seen the row, which is deleted
 }
 
 func (s *replica) write(x uint8) {
@@ -81,8 +86,38 @@ func (s *replica) visible(T uint8) (a, b bool) {
 	return a && (T < 2 || !deleted), b
 }
 
-// waits tells whether who comes upon a row of the large commit has to wait.
-func (s *replica) waits() bool { return s.installing }
+// read tells which rows a read of single rows finds: those in the database, and while they are on their way those in the pieces of the log, unless
+// the database has a later version.
+func (s *replica) read(T uint8, r installRules) (a, b bool) {
+	a, b = s.visible(T)
+	if !s.installing || s.applied < entryLarge {
+		return a, b
+	}
+	return !s.deleted(T) || r.versions, true
+}
+
+// deleted tells whether the database has the deletion of row a at T.
+func (s *replica) deleted(T uint8) (yes bool) {
+	for _, x := range s.db[:s.n] {
+		yes = T >= 2 && (yes || x == rowA2) && x != dropA2
+	}
+	return yes
+}
+
+// mayDiscard reports whether a compaction may drop the deletion and the row below it. A restart from a checkpoint that names the installation writes
+// the row once more.
+func (s *replica) mayDiscard(r installRules) bool {
+	entries, names := s.last()
+	return r.discard || !s.installing && (r.named || entries >= entrySmall && !names)
+}
+
+// look is what the reader does that has found row a in its piece. It looks again if the piece has come to the database meanwhile.
+func (s *replica) look(r installRules) {
+	s.picked = false
+	if s.installing || r.again {
+		s.misread = !s.deleted(2) || r.versions
+	}
+}
 
 func (s *replica) apply() {
 	s.applied++
@@ -130,7 +165,7 @@ func (s *replica) crash(r installRules) {
 	for i := s.n; i < maxWrites; i++ {
 		s.db[i] = 0
 	}
-	s.crashed, s.rows = true, 0
+	s.crashed, s.rows, s.picked = true, 0, false
 	s.applied, s.installing = s.last()
 	if s.installing || s.applied < entryLarge {
 		s.broken = s.broken || s.cut >= entryPart // its rows are in the log
@@ -166,9 +201,12 @@ func (s replica) next(r installRules, do installDo) {
 	if s.logged < entryLarge || s.follower && s.logged < entrySmall {
 		do("an entry is logged", func(t *replica) { t.logged++ })
 	}
-	if s.logged == entryLarge && s.applied == entryLarge && !s.follower && (!s.waits() || r.locker) {
+	if s.logged == entryLarge && s.applied == entryLarge && !s.follower {
 		do("the small transaction locks a, reads it, and commits", func(t *replica) {
-			a, _ := t.visible(1)
+			a, _ := t.read(1, r)
+			if r.locker {
+				a, _ = t.visible(1)
+			}
 			t.stale = !a
 			t.logged++
 		})
@@ -188,8 +226,14 @@ func (s replica) next(r installRules, do installDo) {
 	if entries, _ := s.last(); entries > s.cut {
 		do("the log is cut", func(t *replica) { t.cutLog(r) })
 	}
-	if s.applied == entrySmall && (!s.installing || r.discard) && s.n < maxWrites-2 && s.db[s.n-1] == rowA2 {
+	if s.applied == entrySmall && s.mayDiscard(r) && s.n < maxWrites-2 && s.deleted(2) {
 		do("a compaction drops the deletion", func(t *replica) { t.write(dropA2) })
+	}
+	if s.installing && s.applied == entrySmall && !s.picked {
+		do("a reader finds a in its piece", func(t *replica) { t.picked = true })
+	}
+	if s.picked {
+		do("the reader looks at the database", func(t *replica) { t.look(r) })
 	}
 	if !s.crashed {
 		do("a crash", func(t *replica) { t.crash(r) })
@@ -203,17 +247,25 @@ func (s *replica) wrong(r installRules) string {
 		return "a restart does not find the rows in the log"
 	case s.stale:
 		return "the small transaction has not seen row a"
-	case s.applied < entryLarge || s.waits() && !r.reader:
+	case s.misread:
+		return "a reader takes a deleted row from its piece"
+	case s.applied < entryLarge:
 		return ""
+	}
+	read := func(T uint8) (a, b bool) {
+		if r.reader {
+			return s.visible(T)
+		}
+		return s.read(T, r)
 	}
 	dropped := false
 	for _, x := range s.db[:s.n] {
 		dropped = dropped || x == dropA2 // then nobody reads at 1 any more
 	}
-	if a, b := s.visible(1); !dropped && (!a || !b) {
+	if a, b := read(1); !dropped && (!a || !b) {
 		return "a read at 1 does not see all rows of the large commit"
 	}
-	if a, b := s.visible(2); s.applied == entrySmall && (a || !b) {
+	if a, b := read(2); s.applied == entrySmall && (a || !b) {
 		return "a read at 2 sees what was deleted, or misses a row"
 	}
 	return ""
@@ -261,13 +313,16 @@ func TestInstallation(t *testing.T) {
 	}
 	t.Logf("%d states", states)
 	for name, r := range map[string]installRules{
-		"readers wait":                    {reader: true},
-		"lockers wait":                    {locker: true},
+		"readers look at pieces":          {reader: true},
+		"lockers look at pieces":          {locker: true},
 		"checkpoints name it":             {checkpoint: true},
 		"the log is held":                 {log: true},
 		"a restart goes on":               {restart: true},
 		"nothing is discarded above it":   {discard: true},
+		"nor when a checkpoint names it":  {named: true},
 		"it ends with the last row alone": {done: true},
+		"the later version counts":        {versions: true},
+		"readers look again":              {again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			states, way := exploreInstall(r)

@@ -1,0 +1,306 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/sherddb/sherd/txn"
+	"github.com/sherddb/sherd/txn/rule"
+)
+
+// A reader or a locker of one row does not wait until the row's piece is installed. It reads the row from the piece, and takes the newer one of that and of what the
+// database has. Nothing is written for it, so it waits neither for Badger's memtables nor for its level 0. The rules:
+//
+//   - A deletion counts as a version. A key that a later transaction has deleted is in the database as a deletion, and the row in the piece is older.
+//   - The piece is still missing in the database after the database has been read. As long as it is, no version above the commit's time is discarded (collector).
+//     Otherwise the deletion of the row might be discarded together with the row, and the row in the piece would come back. If the piece has come to the database
+//     meanwhile, the reader looks again.
+//   - What is written on top of such a row has a later version. When the installer writes the row after it, the later version stays the newest, as at a
+//     follower that installs more slowly than its leader.
+//
+// Rows that are stored in chunks are the exception: their pieces are installed (install_wanted.go). Their chunks may lie in pieces before that of the head, so a row
+// whose head is in the database needs these pieces too.
+
+// pendingRow is what a large commit writes to a key, read from a piece that was not in the database.
+type pendingRow struct {
+	op      opKind
+	value   []byte
+	version txn.Timestamp
+	x       *install
+	n       int // the piece
+}
+
+// arrived reports whether the row's piece is in the database.
+func (p pendingRow) arrived() bool { return p.x.pieces.isIn(p.n) }
+
+// holding returns the pieces of x that may have key's row and are not in the database.
+func (x *install) holding(key []byte) (list []int) {
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	if x.pieces.left == 0 {
+		return nil
+	}
+	x.o.keys.pieces.each(keySpan(key), func(n int, _ *pieceSpan) bool {
+		if !x.pieces.in[n] {
+			list = append(list, n)
+		}
+		return true
+	})
+	return list
+}
+
+// missingChunks returns the pieces of x that may have chunks of key's row and are not in the database, if the head of the row may be there.
+func (x *install) missingChunks(key []byte) (list []int) {
+	x.pieces.mu.Lock()
+	defer x.pieces.mu.Unlock()
+	x.o.keys.pieces.each(keySpan(key), func(n int, p *pieceSpan) bool {
+		for i := p.first; i < n; i++ {
+			if x.pieces.in[n] && !x.pieces.in[i] {
+				list = append(list, i)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// keySpan is the span of one key.
+func keySpan(key []byte) txn.Span { return txn.Span{Start: key, End: append(slices.Clip(key), 0)} }
+
+// pendingRows returns what large commits at or below T write to key in pieces that are not in the database, the newest first.
+func (r *Replica) pendingRows(c waitContext, T txn.Timestamp, key []byte) (list []pendingRow, err error) {
+	if !rule.T3Installed || r.undecided.Load() == 0 {
+		return nil, nil
+	}
+	werr := r.waitFor(c, func() (wait <-chan struct{}) {
+		list, wait, err = r.findPending(T, key)
+		return wait
+	})
+	if err == nil {
+		err = werr
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b pendingRow) int { return cmp.Compare(b.version, a.version) })
+	return list, nil
+}
+
+// findPending is pendingRows without waiting: it returns a channel if there is something to wait for.
+func (r *Replica) findPending(T txn.Timestamp, key []byte) (list []pendingRow, wait <-chan struct{}, err error) {
+	var all []*preparedTxn
+	r.smu.RLock()
+	for _, p := range r.installing {
+		if p.C <= T && p.writes(key) {
+			all = append(all, p)
+		}
+	}
+	r.smu.RUnlock()
+	for _, p := range all {
+		if p.install == nil {
+			return nil, p.settled, nil
+		}
+		row, err := r.installs.find(p.install, key)
+		switch {
+		case errors.Is(err, errHalted):
+			return nil, p.settled, nil
+		case err != nil:
+			return nil, nil, err
+		case row == nil:
+			if list := p.install.missingChunks(key); len(list) > 0 {
+				return nil, r.installs.want(p, list), nil
+			}
+		case row.op.userMeta()&headMeta != 0:
+			if list := p.install.missing(spanPlace(keySpan(key))); len(list) > 0 {
+				return nil, r.installs.want(p, list), nil
+			}
+		default:
+			list = append(list, *row)
+		}
+	}
+	return list, nil, nil
+}
+
+// find returns what x writes to key, nil if that is in the database or x does not write to it. errHalted says that x has been abandoned.
+func (i *installer) find(x *install, key []byte) (*pendingRow, error) {
+	for _, n := range x.holding(key) {
+		writes, err := i.readPiece(x, n)
+		if err != nil && x.pieces.isIn(n) { // the log need not have it any more
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		op, value, ok, err := findOp(writes, key)
+		if ok || err != nil {
+			return &pendingRow{op, value, x.version, x, n}, err
+		}
+	}
+	return nil, nil
+}
+
+// readPiece returns the operations of piece n of x.
+func (i *installer) readPiece(x *install, n int) ([]byte, error) {
+	cache := &i.r.cfg.Pace.pieces
+	if b := cache.get(x, n); b != nil {
+		return b, nil
+	}
+	if !i.r.beginReading() { // the log stays open
+		return nil, errNoLeader
+	}
+	defer i.r.done.Done()
+	b, err := i.r.machine.piece(x.o, n, x.before)
+	if err != nil && x.pieces.over() {
+		return nil, errHalted
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cache.put(x, n, b); x.pieces.over() {
+		cache.forget(x)
+	}
+	return b, nil
+}
+
+var errFound = errors.New("storage: found")
+
+// findOp returns the operation that writes key.
+func findOp(writes, key []byte) (op opKind, value []byte, ok bool, err error) {
+	err = eachOp(writes, func(o opKind, k, v []byte) error {
+		if string(k) != string(key) || !o.writes() {
+			return nil
+		}
+		op, value = o, v
+		return errFound
+	})
+	if err == errFound {
+		return op, value, true, nil
+	}
+	return 0, nil, false, err
+}
+
+// overlaid calls read, which reads key in the database, with the rows that were pending before; again if one of them has come to the database meanwhile.
+func (r *Replica) overlaid(c waitContext, T txn.Timestamp, key []byte, read func(pending []pendingRow) error) error {
+	for {
+		rows, err := r.pendingRows(c, T, key)
+		if err == nil {
+			err = read(rows)
+		}
+		if err != nil || !slices.ContainsFunc(rows, pendingRow.arrived) {
+			return err
+		}
+	}
+}
+
+// rowAt is getAt of the database and of the rows on their way to it.
+func (r *Replica) rowAt(c waitContext, t *badger.Txn, key []byte) (value []byte, version txn.Timestamp, err error) {
+	err = r.overlaid(c, txn.Timestamp(t.ReadTs()), key, func(pending []pendingRow) (err error) {
+		if len(pending) == 0 {
+			value, version, err = getAt(t, key)
+			return err
+		}
+		row := pending[0]
+		value, version, err = r.valueSince(t, key, row.version)
+		if version < row.version {
+			value, version = nil, row.version
+			if row.op != opDelete {
+				value = append([]byte{}, row.value...)
+			}
+		}
+		if value == nil {
+			version = 0
+		}
+		return err
+	})
+	return value, version, err
+}
+
+// valueSince reads the newest version of key that the database has at the time of t, but not the value of one below least: chunks of that may be deleted already.
+// A deletion has a version, and no value.
+func (r *Replica) valueSince(t *badger.Txn, key []byte, least txn.Timestamp) (value []byte, version txn.Timestamp, err error) {
+	err = r.eachVersion(t, key, func(item *badger.Item) error {
+		version = txn.Timestamp(item.Version())
+		switch {
+		case version < least, item.IsDeletedOrExpired():
+		case item.UserMeta()&headMeta != 0:
+			value, err = readChunks(t, item)
+		default:
+			value, err = item.ValueCopy([]byte{})
+			err = readError(err)
+		}
+		return cmp.Or(err, ErrStop)
+	})
+	return value, version, err
+}
+
+// eachVersion calls fn with the versions of key that the database has at the time of t, the newest first, until it returns an error; ErrStop is none.
+func (r *Replica) eachVersion(t *badger.Txn, key []byte, fn func(item *badger.Item) error) error {
+	if !r.beginReading() { // an iterator needs the open database
+		return errNoLeader
+	}
+	defer r.done.Done()
+	it := t.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		if err := fn(it.Item()); err != nil {
+			if err == ErrStop {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// lastDelete returns the version at which key was deleted last, 0 if there is no trace of it. Badger's Get does not tell.
+func (r *Replica) lastDelete(c waitContext, key []byte) (version txn.Timestamp, err error) {
+	err = r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
+		version = 0
+		if len(pending) > 0 {
+			version = pending[0].version
+		}
+		return r.eachVersion(r.latest, key, func(item *badger.Item) error {
+			version = max(version, txn.Timestamp(item.Version()))
+			return ErrStop
+		})
+	})
+	return version, err
+}
+
+// keptKeys reports whether the row was there at T and all versions above T are updates that left its keys as they were.
+func (r *Replica) keptKeys(c waitContext, key []byte, T txn.Timestamp) (kept bool) {
+	err := r.overlaid(c, txn.MaxTimestamp, key, func(pending []pendingRow) error {
+		kept = true
+		for _, p := range pending {
+			kept = kept && (p.version <= T || p.op.userMeta()&keptMeta != 0)
+		}
+		return r.eachVersion(r.latest, key, func(item *badger.Item) error {
+			if item.Version() <= uint64(T) {
+				return ErrStop
+			}
+			kept = kept && !item.IsDeletedOrExpired() && item.UserMeta()&keptMeta != 0
+			return nil
+		})
+	})
+	return err == nil && kept && uint64(T) >= r.watermark.Load() // else there may have been others
+}
+
+// waitPrepared waits until no other transaction is prepared at or below T that writes key.
+func (r *Replica) waitPrepared(c waitContext, T txn.Timestamp, own txn.ID, key []byte) error {
+	return r.waitFor(c, func() <-chan struct{} {
+		if p := r.preparedWriter(T, own, key); p != nil {
+			return p.settled
+		}
+		return nil
+	})
+}
+
+// preparedWriter returns another transaction that is prepared at or below T and writes key, nil if there is none.
+func (r *Replica) preparedWriter(T txn.Timestamp, own txn.ID, key []byte) *preparedTxn {
+	if r.undecided.Load() == 0 {
+		return nil
+	}
+	return r.findPrepared(T, own, func(p *preparedTxn) bool { return !p.installing && p.writes(key) })
+}
