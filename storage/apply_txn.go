@@ -66,6 +66,9 @@ func (m *machine) installPieces(o *openTxn, at, version txn.Timestamp) error {
 }
 
 func (m *machine) install(ops []byte, version txn.Timestamp) error {
+	if len(ops) > 0 {
+		m.r.cfg.Pace.writes.Add(1)
+	}
 	return eachOp(ops, func(op opKind, key, value []byte) error {
 		if !op.writes() {
 			return nil

@@ -153,6 +153,7 @@ type installer struct {
 	room    chan struct{} // closed when jobs get fewer; guarded by mu
 	halt    chan struct{} // closed: the replica's data is about to be replaced; guarded by mu
 	turn    bool          // this replica's; of the goroutine that works off jobs
+	writes  int64         // small commits of the node when it last looked; of that goroutine
 	idle    chan struct{} // closed when running is 0; guarded by mu
 }
 
@@ -307,7 +308,12 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 				return err
 			}
 		}
-		return b.flush()
+		began := time.Now()
+		err := b.flush()
+		if err == nil && !wanted {
+			err = i.yield(time.Since(began))
+		}
+		return err
 	}
 	writes, err := i.r.machine.piece(x.o, n, x.before)
 	if err != nil {
@@ -333,6 +339,28 @@ func (i *installer) writePiece(x *install, n int, wanted bool) error {
 		return err
 	}
 	return flush()
+}
+
+// yield leaves the database to small transactions after a batch that took so long.
+func (i *installer) yield(took time.Duration) error {
+	i.mu.Lock()
+	waiting, halt := len(i.jobs), i.halt
+	i.mu.Unlock()
+	before := i.writes
+	i.writes = i.r.cfg.Pace.writes.Load()
+	d := yieldFor(took, i.writes != before, waiting)
+	if d == 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-i.r.stop:
+	case <-halt:
+	}
+	return errHalted
 }
 
 // rest waits while the database is crowded: longer when nothing waits for what is written next.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -12,6 +13,7 @@ type Pace struct {
 	turn   chan struct{} // has one token
 	merges merges
 	pieces pieceCache
+	writes atomic.Int64 // small commits that were applied
 }
 
 // NewPace makes one for a node.
@@ -57,6 +59,22 @@ func (r *Replica) crowded(wanted bool) bool {
 		return len(levels) > 0 && levels[0].NumTables >= wantedLevelZero
 	}
 	return crowded(levels)
+}
+
+// An installer that has written a batch rests for yieldShare times as long if small transactions have committed meanwhile. Their writes wait behind its batches in Badger,
+// and they share the processors and the disk with it, while single rows are read without it (install_rows.go).
+const (
+	yieldShare  = 2
+	longestRest = 100 * time.Millisecond
+)
+
+// yieldFor returns how long an installer rests that has written a batch for so long. waiting are the large transactions that are to be installed: where another one waits for
+// this one, the log grows.
+func yieldFor(took time.Duration, committed bool, waiting int) time.Duration {
+	if !committed || waiting > 1 {
+		return 0
+	}
+	return min(took*yieldShare, longestRest)
 }
 
 // crowded tells whether a database should be left in peace.
