@@ -107,10 +107,18 @@ func (h *Host) leaderless(f txn.FragmentID, cause error) error {
 	e := pgerr.New(pgerr.CannotConnectNow, "fragment %s has no leader at present", h.fragmentName(f))
 	all, silent := h.replicaNames(f)
 	if len(silent) == 0 {
-		return e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
+		e = e.WithDetail("Its replicas are on %s.", strings.Join(all, ", ")).WithHint("Try again in a moment.")
+	} else {
+		e = e.WithDetail("A leader needs most of its replicas, which are on %s; no answer from %s.", strings.Join(all, ", "), strings.Join(silent, ", ")).
+			WithHint("Start the nodes that are missing.")
 	}
-	return e.WithDetail("A leader needs most of its replicas, which are on %s; no answer from %s.", strings.Join(all, ", "), strings.Join(silent, ", ")).
-		WithHint("Start the nodes that are missing.")
+	return &txn.UnreachableError{Fragment: f, Err: e}
+}
+
+// answers reports whether a fragment has a leader that answers, as far as is known now.
+func (h *Host) answers(f txn.FragmentID) bool {
+	p, ok := h.leading(f)
+	return ok && (p.replica != nil || !h.Silent(p.node.ID()))
 }
 
 // replicaNames gives the nodes that hold a fragment, and those of them that do not answer.
@@ -161,8 +169,11 @@ func (h *Host) heed(f txn.FragmentID, err error) {
 // gaveUp gives the error of who has looked for a leader for too long: it names the fragment.
 func (h *Host) gaveUp(f txn.FragmentID, why, last error) error {
 	var silent *remote.NoAnswer
-	if why != errImpatient || errors.As(last, &silent) || !moved(last) {
+	switch {
+	case why != errImpatient || h.answers(f):
 		return last
+	case errors.As(last, &silent) || !moved(last):
+		return &txn.UnreachableError{Fragment: f, Err: last}
 	}
 	return h.leaderless(f, why)
 }

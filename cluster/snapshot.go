@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/sherddb/sherd/cluster/remote"
@@ -33,7 +34,7 @@ func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint
 		if err != nil || len(failed) == 0 {
 			return T, err
 		}
-		again := left[:0:0]
+		again, last := left[:0:0], txn.FragmentID(0)
 		for _, s := range left {
 			why := failed[s.Fragment]
 			if why == nil {
@@ -43,11 +44,11 @@ func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint
 				return 0, err
 			}
 			h.heed(s.Fragment, err)
-			again = append(again, s)
+			again, last = append(again, s), s.Fragment
 		}
 		left = again
-		if pause.wait(ctx) != nil {
-			return 0, err
+		if werr := pause.wait(ctx); werr != nil {
+			return 0, h.gaveUp(last, werr, err)
 		}
 	}
 }
@@ -129,4 +130,60 @@ func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch 
 	}
 	wg.Wait()
 	return T, failed, nil
+}
+
+// snapshotReachable is snapshot of the fragments that can be reached; missing says why the others cannot. Those most of whose
+// nodes are silent are not asked. One that gives no timestamp within askTime is missing if it has no leader that answers by
+// then; else it is slow, or buckets of it are about to move, and it is waited for as by any statement.
+func (h *Host) snapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
+	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
+	if h.links == nil {
+		T, err = h.snapshot(ctx, shares, epoch)
+		return T, nil, err
+	}
+	missing = map[txn.FragmentID]error{}
+	var asked []shardmap.Share
+	for _, s := range shares {
+		if _, f := h.cfg.Catalog.View().Fragment(s.Fragment); f != nil && h.mostSilent(f) {
+			missing[s.Fragment] = h.leaderless(s.Fragment, nil)
+			continue
+		}
+		asked = append(asked, s)
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, s := range asked {
+		wg.Go(func() {
+			got, why := h.snapshotSoon(ctx, s, epoch)
+			mu.Lock()
+			defer mu.Unlock()
+			var away *txn.UnreachableError
+			switch T = max(T, got); {
+			case errors.As(why, &away):
+				missing[s.Fragment] = away
+			case err == nil:
+				err = why
+			}
+		})
+	}
+	wg.Wait()
+	return T, missing, err
+}
+
+// snapshotSoon asks one fragment for a timestamp; *txn.UnreachableError if it has no leader that answers within askTime.
+func (h *Host) snapshotSoon(ctx context.Context, s shardmap.Share, epoch uint64) (txn.Timestamp, error) {
+	soon, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	T, err := h.snapshot(soon, []shardmap.Share{s}, epoch)
+	switch {
+	case err == nil || ctx.Err() != nil || soon.Err() == nil && !moved(err) && !cutOff(err):
+		return T, err
+	case !h.answers(s.Fragment):
+		return 0, h.leaderless(s.Fragment, nil)
+	}
+	T, err = h.snapshot(ctx, []shardmap.Share{s}, epoch)
+	if err != nil && ctx.Err() == nil && (moved(err) || cutOff(err)) && !h.answers(s.Fragment) {
+		return 0, h.leaderless(s.Fragment, nil)
+	}
+	return T, err
 }

@@ -68,6 +68,12 @@ func (t *Transaction) Snapshot(ctx context.Context, shares []shardmap.Share, epo
 	return t.host.snapshot(ctx, shares, epoch)
 }
 
+// SnapshotReachable is Snapshot of the fragments that can be reached; missing says why the others cannot.
+func (t *Transaction) SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
+	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
+	return t.host.snapshotReachable(ctx, shares, epoch)
+}
+
 // Configure says what the transaction is.
 func (t *Transaction) Configure(o exec.TransactionOptions) {
 	t.mu.Lock()

@@ -54,6 +54,9 @@ func (s *Session) copyTo(ctx context.Context, st parse.Statement, n *pg_query.Co
 	if err := out.end(); err != nil {
 		return err
 	}
+	if err := s.sendNotices(w); err != nil {
+		return err
+	}
 	return w.Complete(fmt.Sprintf("COPY %d", rows))
 }
 

@@ -99,6 +99,9 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 	if err != nil {
 		return err
 	}
+	if err := s.sendNotices(w); err != nil {
+		return err
+	}
 	if err := w.Describe([]Column{textColumn("QUERY PLAN")}); err != nil {
 		return err
 	}
@@ -131,10 +134,11 @@ func (s *Session) explained(ctx context.Context, p *program, args []types.Datum,
 	if c.Part, err = s.part(p); err != nil {
 		return nil, err
 	}
+	c.Partial = s.partial(p, opening{})
 	notes := plan.Notes{
 		Route: func(r *plan.Route) string { return s.explainRoute(c, r) },
 		Index: func(x *plan.IndexScan) string { return s.explainIndex(c, x) },
-		Part:  func(n *plan.Gather) string { return s.explainPart(c, n) },
+		Part:  func(n *plan.Gather) []string { return s.explainPart(c, n) },
 		Env:   s.Env(),
 	}
 	var footer []string
@@ -193,13 +197,19 @@ func (s *Session) explainRoute(c *exec.Ctx, r *plan.Route) string {
 	return s.placesText(set)
 }
 
-// explainPart names the setting that narrows what a Gather reads.
-func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) string {
-	if !exec.ReadsPart(c, n) {
-		return ""
+// explainPart names the settings that narrow what a Gather reads, or may.
+func (s *Session) explainPart(c *exec.Ctx, n *plan.Gather) (lines []string) {
+	if exec.Whole(n) {
+		return nil
 	}
-	v, _ := s.vars.get(fragmentSetting)
-	return "Restricted to: " + v + "  (" + fragmentSetting + ")"
+	if c.Part != nil {
+		v, _ := s.vars.get(fragmentSetting)
+		lines = append(lines, "Restricted to: "+v+"  ("+fragmentSetting+")")
+	}
+	if c.Partial != nil {
+		lines = append(lines, "May lack: fragments that cannot be reached  ("+partialSetting+")")
+	}
+	return lines
 }
 
 // segmentsText names the segments of a range table, by their keys.

@@ -277,6 +277,9 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 			p.done = true
 			rows := p.rows
 			p.close()
+			if err := s.sendNotices(w); err != nil && p.err == nil {
+				p.err = err
+			}
 			if p.err != nil {
 				return false, p.err
 			}
@@ -286,7 +289,7 @@ func (s *Session) runPart(ctx context.Context, p *portal, prog *program, maxRows
 			return false, err
 		}
 	}
-	return true, nil
+	return true, s.sendNotices(w)
 }
 
 // open begins a portal. What writes is run to its end now, and RETURNING is given in parts.

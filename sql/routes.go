@@ -142,9 +142,16 @@ func (t *transaction) everywhere(ctx context.Context) (txn.Timestamp, error) {
 // current asks fragments for a timestamp at which what is acknowledged is visible, and what this session has seen before. Where buckets have moved, their
 // new fragments are asked.
 func (t *transaction) current(ctx context.Context, shares []shardmap.Share) (txn.Timestamp, error) {
+	return t.currentBy(ctx, shares, t.parts.Snapshot)
+}
+
+// ask asks fragments for a timestamp, by the map of an epoch.
+type ask = func(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error)
+
+func (t *transaction) currentBy(ctx context.Context, shares []shardmap.Share, ask ask) (txn.Timestamp, error) {
 	for {
 		epoch := t.gateway.Map.Epoch()
-		T, err := t.parts.Snapshot(ctx, shares, epoch)
+		T, err := ask(ctx, shares, epoch)
 		if moved := (*txn.MovedError)(nil); errors.As(err, &moved) {
 			m, err := t.newerMap(ctx, epoch)
 			if err != nil {

@@ -73,6 +73,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		r.rows++
 		return emit(row)
 	}
+	partial := s.partial(p, o)
 	waiting, said, draft := t.deferrals, t.said, t.draft
 	t.defining = nil
 	for {
@@ -94,6 +95,7 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 		if c.Before = r.mark; o.before != nil {
 			c.Before, c.Steady = o.before, true
 		}
+		c.Partial = partial
 		if c.Part = o.part; !o.fixed {
 			if c.Part, err = s.part(p); err != nil {
 				return 0, err

@@ -38,6 +38,8 @@ type Ctx struct {
 	Before Mark
 	// Part is what the statement reads of the tables of clients; nil: all.
 	Part *Part
+	// Partial lets the answer do without fragments that cannot be reached; nil: they are an error.
+	Partial *Partial
 	// Steady has the whole statement read at Before: a cursor, beside which its transaction goes on writing.
 	Steady bool
 

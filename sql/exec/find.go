@@ -106,7 +106,15 @@ func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int
 	}
 	for _, id := range order {
 		task := byFragment[id]
-		keys, err := f.ask(c, id, task)
+		err := c.reads.missing[id]
+		var keys [][]byte
+		if err == nil {
+			keys, err = f.ask(c, id, task)
+		}
+		if c.lost(err, 0) { // the rows that its entries lead to are missing
+			c.Partial.lacks([]Missing{{id, err}})
+			continue
+		}
 		m, ok, err := c.Gateway.rerouted(c.ctx(), err, task.Epoch)
 		switch {
 		case ok && rerouted < maxReroutes:

@@ -127,7 +127,11 @@ func (o *gatherOp) runIn(c *Ctx, shares []shardmap.Share, emit Emit) error {
 	if err != nil {
 		return err
 	}
-	if len(shares) == 1 {
+	shares, err = o.reached(c, shares)
+	switch {
+	case err != nil || len(shares) == 0:
+		return err
+	case len(shares) == 1:
 		o.fill(&o.task, c, t, shares[0])
 		return o.one(c, shares[0], emit)
 	}
@@ -169,7 +173,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 		return err
 	}
 	var sent *counter
-	if c.Analyze != nil {
+	if c.Analyze != nil || c.Partial != nil {
 		sent = &counter{emit: emit}
 		emit = sent.take
 	}
@@ -179,6 +183,10 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 	if c.Analyze != nil {
 		c.Analyze.add(o.node, s, r, *sent)
 	}
+	if !o.whole && c.Partial != nil && c.lost(err, sent.rows) {
+		c.Partial.lacks([]Missing{{s.Fragment, err}})
+		return nil
+	}
 	return c.fault(err)
 }
 
@@ -186,6 +194,9 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit Emit) error {
 	ctx, cancel := context.WithCancel(c.ctx())
 	w := &workers{ctx: ctx, gateway: c.Gateway, seen: c.seen, order: o.merge}
+	if !o.whole {
+		w.lost = c.lost
+	}
 	defer func() {
 		cancel()
 		w.wait()
@@ -206,6 +217,15 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	cancel()
 	w.wait()
 	c.Gateway.adopt(w.newest)
+	var list []Missing
+	for _, p := range w.all {
+		if p.missing != nil {
+			list = append(list, Missing{p.share.Fragment, p.missing})
+		}
+	}
+	if len(list) > 0 {
+		c.Partial.lacks(list)
+	}
 	each(w.all, func(p *worker) {
 		c.Affected += p.result.Affected
 		c.Keys.merge(p.result.Keys)
@@ -225,6 +245,7 @@ type workers struct {
 	all     []*worker
 	gateway *Gateway
 	seen    func(id shardmap.FragmentID) *txn.Mark // of tasks for a fragment
+	lost    func(err error, sent int64) bool       // the answer does without a fragment; nil: never
 	order   ordering                               // of rows, none: they come in any
 	shared  chan *batch                            // unordered
 	wg      sync.WaitGroup
@@ -236,13 +257,14 @@ type workers struct {
 
 // worker is one fragment at work.
 type worker struct {
-	share  shardmap.Share
-	out    chan *batch
-	sent   counter
-	result Result // set before the worker ends
-	err    error
-	done   chan struct{}
-	inner  []*worker // in its place, where its buckets had moved
+	share   shardmap.Share
+	out     chan *batch
+	sent    counter
+	result  Result // set before the worker ends
+	err     error
+	done    chan struct{}
+	missing error     // why the answer does without the fragment
+	inner   []*worker // in its place, where its buckets had moved
 }
 
 const batchesAhead = 4 // that a fragment may be ahead of the gateway
@@ -290,6 +312,9 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 	p.result, p.err = w.gateway.run(w.ctx, f, task, take)
 	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {
 		p.err = w.elsewhere(p, task, p.err, take)
+	}
+	if p.err != nil && w.lost != nil && w.lost(p.err, p.sent.rows) {
+		p.missing, p.err = p.err, nil
 	}
 	if p.result.Elapsed == 0 {
 		p.result.Elapsed = time.Since(start)

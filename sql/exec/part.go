@@ -35,8 +35,8 @@ func whole(n plan.Node) bool {
 
 func kept(t *catalog.Table) bool { return t.HotOf != 0 || t.ForwardingOf != 0 }
 
-// ReadsPart reports whether a Gather reads the statement's part only.
-func ReadsPart(c *Ctx, n *plan.Gather) bool { return c.Part != nil && !whole(n.Child) }
+// Whole reports whether a Gather reads everything, whatever the statement's Part and Partial.
+func Whole(n *plan.Gather) bool { return whole(n.Child) }
 
 // within narrows the buckets of a Gather to those of the statement's part.
 func (o *gatherOp) within(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error) {

@@ -10,13 +10,14 @@ type snapshot struct {
 	gathers []*gatherOp
 	t       txn.Timestamp
 	taken   bool
+	missing map[shardmap.FragmentID]error // fragments that it was not taken from, see Partial
 	shares  [1]shardmap.Share
 	took    func(txn.Timestamp) // of the gateway, where the timestamp is left to a fragment
 }
 
 // left tells whether the fragment of a Gather's only share takes the timestamp: where nothing else is read.
 func (s *snapshot) left(c *Ctx, o *gatherOp) (floor txn.Timestamp, ok bool) {
-	if s.taken || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o || o.router.lateral || o.router.index != nil {
+	if s.taken || c.Partial != nil || c.Gateway.Leave == nil || len(s.gathers) != 1 || s.gathers[0] != o || o.router.lateral || o.router.index != nil {
 		return 0, false
 	}
 	if floor, ok = c.Gateway.Leave(); ok {
@@ -62,7 +63,14 @@ func (s *snapshot) at(c *Ctx) (txn.Timestamp, error) {
 	if len(s.gathers) == 0 {
 		set = c.Gateway.Map.All()
 	}
-	t, err := c.Gateway.Snapshot(c.ctx(), split(s.shares[:0], c.Gateway.Map, set))
+	shares := split(s.shares[:0], c.Gateway.Map, set)
+	var t txn.Timestamp
+	var err error
+	if c.Partial != nil {
+		t, s.missing, err = c.Partial.Snapshot(c.ctx(), shares)
+	} else {
+		t, err = c.Gateway.Snapshot(c.ctx(), shares)
+	}
 	s.t, s.taken = t, err == nil
 	return t, err
 }

@@ -18,6 +18,9 @@ type Transaction interface {
 	// Snapshot asks the fragments for the timestamp of a statement that may reach buckets of theirs, by the map of an epoch (T6); *txn.MovedError
 	// where these are not theirs any more.
 	Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error)
+	// SnapshotReachable is Snapshot of the fragments that can be reached, and says why the others cannot
+	// (*txn.UnreachableError). It waits less for these.
+	SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, missing map[txn.FragmentID]error, err error)
 	// Owned tells whether what is staged, locked and read in fragments is still theirs; *txn.LostError if not.
 	Owned(ctx context.Context, fragments []txn.FragmentID) error
 	HasWrites() bool

@@ -14,8 +14,8 @@ type Notes struct {
 	Route func(*Route) string
 	// Index names the fragments and buckets where the entries of a global index are looked up.
 	Index func(*IndexScan) string
-	// Part says to what a Gather's reads are restricted besides its route; "" is nothing.
-	Part func(*Gather) string
+	// Part says to what a Gather's reads are restricted besides its route, in lines.
+	Part func(*Gather) []string
 	// Measured gives what ANALYZE measured of a step: lines below it, and a suffix for its first line.
 	Measured func(Node) (suffix string, lines []string)
 	// Env prints constants; nil prints those of reg* types as numbers.
@@ -210,9 +210,7 @@ func (x *explainer) gather(n *Gather) (string, []string) {
 	}
 	details = append(details, x.route(&n.Route)...)
 	if x.notes.Part != nil {
-		if part := x.notes.Part(n); part != "" {
-			details = append(details, part)
-		}
+		details = append(details, x.notes.Part(n)...)
 	}
 	return title, details
 }

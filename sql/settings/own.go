@@ -34,6 +34,8 @@ func own() []*Definition {
 			Description: "Warns of statements that reach more fragments; 0 is never."},
 		{Name: "sherd.fragment", Type: "string", Context: "user", Category: OwnCategory,
 			Description: "Restricts what statements read to the rows in a fragment, or in several ('orders$0, orders$1'); empty reads all."},
+		{Name: "sherd.allow_partial", Type: "bool", Default: "off", Context: "user", Category: OwnCategory,
+			Description: "Allows statements that only read to answer without the rows of fragments that cannot be reached, with a warning."},
 		{Name: "sherd.as_of", Type: "string", Context: "user", Category: OwnCategory,
 			Description: "Makes transactions read the past, as of a time or an interval before now ('-10s'); empty reads the present."},
 		{Name: "sherd.read_staleness", Type: "integer", Default: "0", Unit: "ms", Context: "user", Category: OwnCategory, minText: "0", maxText: "86400000", Max: 86400000, bounded: true, zero: "off",
