@@ -11,7 +11,7 @@ func (d Doc) Len() int {
 	return c.n
 }
 
-// Get gives the value of an object's key: the operator -> with a text operand.
+// Get returns the value of an object's key: the operator -> with a text operand.
 func (d Doc) Get(key string) (Doc, bool) {
 	if d.tag() < tagObject {
 		return "", false
@@ -24,8 +24,8 @@ func (d Doc) Get(key string) (Doc, bool) {
 	return c.val(i), true
 }
 
-// GetAll gives the values of several keys of an object into out, which it returns; a missing one is the empty Doc. It reads
-// the object's header once.
+// GetAll returns the values of several keys of an object into out, which it returns; a missing one
+// is the empty Doc. It reads the object's header once.
 func (d Doc) GetAll(keys []string, out []Doc) []Doc {
 	c := container{}
 	if d.tag() >= tagObject {
@@ -41,8 +41,9 @@ func (d Doc) GetAll(keys []string, out []Doc) []Doc {
 	return out
 }
 
-// Index gives the i-th element of an array, from the end where i is negative: the operator -> with an integer operand.
-// As in PostgreSQL a scalar is an array of itself here (and only here; Path knows no such thing).
+// Index returns the i-th element of an array, from the end where i is negative: the operator ->
+// with an integer operand. As in PostgreSQL a scalar is an array of itself here (and only here;
+// Path knows no such thing).
 func (d Doc) Index(i int) (Doc, bool) {
 	switch d.Kind() {
 	case Array:
@@ -61,7 +62,7 @@ func (d Doc) Index(i int) (Doc, bool) {
 	return c.val(i), true
 }
 
-// Path follows keys and array positions: the operator #>. The empty path gives d itself.
+// Path follows keys and array positions: the operator #>. The empty path returns d itself.
 func (d Doc) Path(path ...string) (Doc, bool) {
 	for _, step := range path {
 		var ok bool
@@ -81,7 +82,8 @@ func (d Doc) Path(path ...string) (Doc, bool) {
 	return d, true
 }
 
-// arrayPosition reads a path step as C's strtol does: leading white space, a sign, digits up to the end.
+// arrayPosition reads a path step as C's strtol does: leading white space, a sign, digits up to the
+// end.
 func arrayPosition(step string) (int, bool) {
 	s := step
 	for len(s) > 0 && (s[0] == ' ' || s[0] >= '\t' && s[0] <= '\r') {

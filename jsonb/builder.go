@@ -8,9 +8,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Builder makes a Doc value by value. Values go to the innermost open container; inside an object each follows its Key.
-// The first error sticks and Finish reports it. Strings given to it must stay unchanged until Finish. A Builder may be
-// used again after Finish; it is not for concurrent use.
+// Builder makes a Doc value by value. Values go to the innermost open container; inside an object
+// each follows its Key. The first error sticks and Finish reports it. Strings given to it must stay
+// unchanged until Finish. A Builder may be used again after Finish; it is not for concurrent use.
 type Builder struct {
 	pend []node // values of the containers that are open, and the root
 	kids []node // children of closed containers, each container's together
@@ -19,7 +19,8 @@ type Builder struct {
 	err  error
 }
 
-// node is a value to be written: a scalar or embedded document (text) or a closed container (its kids).
+// node is a value to be written: a scalar or embedded document (text) or a closed container (its
+// kids).
 type node struct {
 	key   string // its key, if it lies in an object
 	text  string // content after the tag; all bytes of an embedded document (tag 0)
@@ -108,7 +109,8 @@ func (b *Builder) Doc(d Doc) {
 	b.add(node{text: string(d), size: int32(len(d))})
 }
 
-// depthOf measures nesting, no further than just beyond MaxDepth. Less than three bytes a level cannot be (J1).
+// depthOf measures nesting, no further than just beyond MaxDepth. Less than three bytes a level
+// cannot be (J1).
 func depthOf(d Doc, at int) int {
 	if at > MaxDepth || !d.IsContainer() {
 		return at
@@ -184,10 +186,12 @@ func tooLarge(tag byte) error {
 	if tag == tagObject {
 		what = "object elements"
 	}
-	return pgerr.New(pgerr.ProgramLimitExceeded, "total size of jsonb %s exceeds the maximum of %d bytes", what, maxSize)
+	return pgerr.New(
+		pgerr.ProgramLimitExceeded, "total size of jsonb %s exceeds the maximum of %d bytes", what, maxSize,
+	)
 }
 
-// widthOf gives the bytes of an offset for a container of n entries.
+// widthOf returns the bytes of an offset for a container of n entries.
 func widthOf(n, keys, vals int) int {
 	switch m := max(n, keys, vals); {
 	case m < 1<<8:
@@ -229,7 +233,7 @@ func sortKids(kids []node) []node {
 	return out
 }
 
-// Finish gives the document and empties the Builder.
+// Finish returns the document and empties the Builder.
 func (b *Builder) Finish() (Doc, error) {
 	defer b.reset()
 	if b.err != nil {
@@ -310,7 +314,9 @@ func invalidUTF8(s string) error {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
-			return pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", s[i])
+			return pgerr.New(
+				pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", s[i],
+			)
 		}
 		i += n
 	}

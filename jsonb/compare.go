@@ -7,9 +7,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Compare orders two values as PostgreSQL's btree operators do: null < string < number < boolean < array < object;
-// containers by their number of entries first. A scalar counts as an array of itself against an array, for
-// compatibility with PostgreSQL, which therefore puts an empty array lowest.
+// Compare orders two values as PostgreSQL's btree operators do: null < string < number < boolean <
+// array < object; containers by their number of entries first. A scalar counts as an array of
+// itself against an array, for compatibility with PostgreSQL, which therefore puts an empty array
+// lowest.
 func Compare(a, b Doc) int {
 	ak, bk := a.Kind(), b.Kind()
 	switch {
@@ -64,10 +65,10 @@ func compareContainers(a, b Doc, depth int) int {
 	}
 }
 
-// Equal tells whether two values are equal; numbers compare by value, whatever their scale.
+// Equal reports whether two values are equal; numbers compare by value, whatever their scale.
 func Equal(a, b Doc) bool { return a == b || compare(a, b, 0) == 0 }
 
-// Hash gives equal values equal hashes. It is stable: indexes and placement may keep it.
+// Hash returns equal values equal hashes. It is stable: indexes and placement may keep it.
 func (d Doc) Hash() uint64 {
 	h := xxhash.New()
 	hashInto(h, d, 0)

@@ -12,7 +12,7 @@ type container struct {
 	keyed bool
 }
 
-// open decodes the header of a container. A damaged header gives an empty container (J2).
+// open decodes the header of a container. For a damaged header it returns an empty container (J2).
 func (d Doc) open() container {
 	t := d.tag()
 	c := container{keyed: t >= tagObject}
@@ -52,7 +52,7 @@ func offset(table string, i, width int) int {
 	return int(table[4*i]) | int(table[4*i+1])<<8 | int(table[4*i+2])<<16 | int(table[4*i+3])<<24
 }
 
-// part cuts s[lo:hi], or gives nothing where a damaged table says nonsense (J2).
+// part cuts s[lo:hi]; it returns nothing if a damaged table has impossible bounds (J2).
 func part(s string, lo, hi int) string {
 	if uint(lo) > uint(hi) || hi > len(s) {
 		return ""
@@ -60,7 +60,7 @@ func part(s string, lo, hi int) string {
 	return s[lo:hi]
 }
 
-// key gives the i-th key of an object.
+// key returns the i-th key of an object.
 func (c *container) key(i int) string {
 	lo := 0
 	if i > 0 {
@@ -69,7 +69,7 @@ func (c *container) key(i int) string {
 	return part(c.keys, lo, offset(c.heads, i, c.width))
 }
 
-// val gives the i-th element or value.
+// val returns the i-th element or value.
 func (c *container) val(i int) Doc {
 	at, lo := i, 0
 	if c.keyed {
@@ -81,7 +81,7 @@ func (c *container) val(i int) Doc {
 	return Doc(part(c.vals, lo, offset(c.heads, at, c.width)))
 }
 
-// find gives the position of key among the keys, by binary search.
+// find returns the position of key among the keys, by binary search.
 func (c *container) find(key string) (int, bool) {
 	lo, hi := 0, c.n
 	for lo < hi {
@@ -106,7 +106,8 @@ func compareKeys(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// cursor walks a container once, forwards only, so that a damaged table cannot make a walk longer than the value (J2).
+// cursor walks a container once, forwards only, so that a damaged table cannot make a walk longer
+// than the value (J2).
 type cursor struct {
 	container
 	i      int
@@ -116,7 +117,7 @@ type cursor struct {
 
 func (d Doc) cursor() cursor { return cursor{container: d.open()} }
 
-// next gives the following pair; an array's key is empty.
+// next returns the following pair; an array's key is empty.
 func (c *cursor) next() (key string, val Doc, ok bool) {
 	if c.i >= c.n {
 		return "", "", false

@@ -1,6 +1,7 @@
 package jsonb
 
-// Has tells whether key is a key of the object d, a string element of the array d or the string d itself: the operator ?.
+// Has reports whether key is a key of the object d, a string element of the array d or the string d
+// itself: the operator ?.
 func (d Doc) Has(key string) bool {
 	switch d.Kind() {
 	case Object:
@@ -42,7 +43,8 @@ func (d Doc) HasAll(keys []string) bool {
 	return true
 }
 
-// Contains is the operator @>: every part of b is found in d. An array at the top may contain a scalar.
+// Contains is the operator @>: every part of b is found in d. An array at the top may contain a
+// scalar.
 func (d Doc) Contains(b Doc) bool {
 	dk, bk := d.Kind(), b.Kind()
 	switch {
@@ -90,7 +92,8 @@ func contains(d, b Doc, depth int) bool {
 	}
 }
 
-// hasPart tells whether an element of the array d equals the scalar want or contains the container want.
+// hasPart reports whether an element of the array d equals the scalar want or contains the
+// container want.
 func (d Doc) hasPart(want Doc, depth int) bool {
 	if !want.IsContainer() {
 		return d.hasElement(want)
@@ -107,7 +110,7 @@ func (d Doc) hasPart(want Doc, depth int) bool {
 	}
 }
 
-// hasElement tells whether the array d has an element equal to the scalar want.
+// hasElement reports whether the array d has an element equal to the scalar want.
 func (d Doc) hasElement(want Doc) bool {
 	number := want.tag() == tagNumber
 	c := d.cursor()

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Concat is the operator ||: objects merge (b wins), arrays join, all else counts as an array of one element.
+// Concat is the operator ||: objects merge (b wins), arrays join, all else counts as an array of
+// one element.
 func Concat(a, b Doc) (Doc, error) {
 	ak, bk := a.Kind(), b.Kind()
 	if ak == bk && ak >= Array {
@@ -49,7 +50,8 @@ func (b *Builder) elements(d Doc) {
 	}
 }
 
-// DeleteKey is the operator - with a text operand: the key of an object, or each equal string of an array.
+// DeleteKey is the operator - with a text operand: the key of an object, or each equal string of an
+// array.
 func (d Doc) DeleteKey(key string) (Doc, error) { return d.DeleteKeys([]string{key}) }
 
 // DeleteKeys is the operator - with a text[] operand; the caller leaves out NULL keys.

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// lexer checks JSON text token by token and words its errors as PostgreSQL does. It is the slow twin of parser: it serves
-// the json type, which only checks, and finds the message once parser has refused a text.
+// lexer checks JSON text token by token and words its errors as PostgreSQL does. It is the slow
+// twin of parser: it serves the json type, which only checks, and finds the message once parser has
+// refused a text.
 type lexer struct {
 	text      string
 	unescape  bool // check what escapes stand for, not only their form
@@ -180,7 +181,7 @@ func (l *lexer) number() error {
 	return nil
 }
 
-// partialNumber gives how far a wrong number goes before it stops being one.
+// partialNumber returns how far a wrong number goes before it stops being one.
 func partialNumber(s string) int {
 	i := 0
 	if s[0] == '-' {
@@ -238,7 +239,7 @@ func (l *lexer) str() error {
 	}
 }
 
-// escape checks the escape at i and gives its length.
+// escape checks the escape at i and returns its length.
 func (l *lexer) escape(i int, high *bool) (int, error) {
 	const lowFirst = "Unicode low surrogate must follow a high surrogate."
 	if i+1 >= len(l.text) {
@@ -320,7 +321,7 @@ func (l *lexer) fail(detail string, args ...any) error {
 	return e
 }
 
-// excerpt gives at most 50 bytes of the line before the end of the token.
+// excerpt returns at most 50 bytes of the line before the end of the token.
 func (l *lexer) excerpt() string {
 	from := l.lineStart
 	for l.end-from >= 50 {

@@ -20,8 +20,8 @@ func OfInt64(v int64) Doc {
 	return FromBytes(strconv.AppendInt(buf, v, 10))
 }
 
-// OfFloat64 makes a number of the shortest decimal text that reads back as v, as casts from double precision do; a NaN
-// or an infinity becomes the string of that name, as in to_jsonb.
+// OfFloat64 makes a number of the shortest decimal text that reads back as v, as casts from double
+// precision do; a NaN or an infinity becomes the string of that name, as in to_jsonb.
 func OfFloat64(v float64) Doc {
 	switch {
 	case math.IsNaN(v):
@@ -38,7 +38,8 @@ func OfFloat64(v float64) Doc {
 	return d
 }
 
-// OfNumber makes a number of decimal text in JSON syntax, exponents allowed; 22P02 or 22003 if it is none.
+// OfNumber makes a number of decimal text in JSON syntax, exponents allowed; 22P02 or 22003 if it
+// is none.
 func OfNumber(text string) (Doc, error) {
 	if !isNumber(text) {
 		return "", pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: %q", "numeric", text)
@@ -50,7 +51,7 @@ func OfNumber(text string) (Doc, error) {
 	return Doc(string(rune(tagNumber)) + s), nil
 }
 
-// Int64 gives a number that is a whole one within int64; ok is false for all else.
+// Int64 returns a number that is a whole one within int64; ok is false for all else.
 func (d Doc) Int64() (v int64, ok bool) {
 	s, ok := d.NumberText()
 	if !ok {
@@ -66,7 +67,8 @@ func (d Doc) Int64() (v int64, ok bool) {
 	return v, err == nil
 }
 
-// Float64 gives the double nearest to a number; ok is false for other kinds and beyond the range of doubles.
+// Float64 returns the double nearest to a number; ok is false for other kinds and beyond the range
+// of doubles.
 func (d Doc) Float64() (v float64, ok bool) {
 	s, ok := d.NumberText()
 	if !ok {
@@ -76,7 +78,7 @@ func (d Doc) Float64() (v float64, ok bool) {
 	return v, err == nil
 }
 
-// scanNumber gives the length of the JSON number s begins with, 0 if it begins with none.
+// scanNumber returns the length of the JSON number s begins with, 0 if it begins with none.
 func scanNumber(s string) int {
 	i := 0
 	if i < len(s) && s[i] == '-' {
@@ -122,8 +124,8 @@ func numericOverflow() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
 
-// canonicalNumber rewrites a JSON number as numeric prints it: no exponent, no minus before zero, scale kept. The common
-// number is canonical already and is returned as it is.
+// canonicalNumber rewrites a JSON number as numeric prints it: no exponent, no minus before zero,
+// scale kept. The common number is canonical already and is returned as it is.
 func canonicalNumber(s string) (string, error) {
 	if len(s) < 300 && strings.IndexByte(s, 'e') < 0 && strings.IndexByte(s, 'E') < 0 {
 		if s[:min(2, len(s))] == "-0" && strings.Trim(s, "-0.") == "" {
@@ -154,8 +156,8 @@ func canonicalNumber(s string) (string, error) {
 	return placePoint(lit, point, scale, neg), nil
 }
 
-// placePoint writes digits with the decimal point after the first point of them (which may lie outside) and scale digits
-// after it.
+// placePoint writes digits with the decimal point after the first point of them (which may lie
+// outside) and scale digits after it.
 func placePoint(lit string, point, scale int, neg bool) string {
 	var b strings.Builder
 	b.Grow(max(point, 1) + scale + 2)

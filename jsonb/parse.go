@@ -18,11 +18,13 @@ const checkEvery = 1 << 20
 // maxText is PostgreSQL's longest value.
 const maxText = 1<<30 - 1
 
-// Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000, 22003 for numbers
-// that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond MaxDepth.
+// Parse reads JSON text as the jsonb type does: 22P02 where the text is no JSON, 22P05 for \u0000,
+// 22003 for numbers that numeric cannot hold, 22021 for text that is not UTF-8, 54001 beyond
+// MaxDepth.
 func Parse(text string) (Doc, error) { return ParseUntil(text, nil) }
 
-// ParseUntil is Parse, which calls check once in a megabyte and ends with its error. A nil check is not called.
+// ParseUntil is Parse, which calls check once in a megabyte and ends with its error. A nil check is
+// not called.
 func ParseUntil(text string, check func() error) (Doc, error) {
 	if !utf8.ValidString(text) {
 		return "", invalidUTF8(text)
@@ -53,7 +55,8 @@ func ParseUntil(text string, check func() error) (Doc, error) {
 	return "", diagnose(text)
 }
 
-// parser reads valid JSON fast. It only tells that text is wrong; diagnose then finds what PostgreSQL would say.
+// parser reads valid JSON fast. It only tells that text is wrong; diagnose then finds what
+// PostgreSQL would say.
 type parser struct {
 	text string
 	at   int
@@ -127,7 +130,8 @@ func (p *parser) word(w string) bool {
 	return p.at == len(p.text) || !wordByte(p.text[p.at])
 }
 
-// wordByte tells the bytes that PostgreSQL's lexer takes into one token with a preceding word or number.
+// wordByte tells the bytes that PostgreSQL's lexer takes into one token with a preceding word or
+// number.
 func wordByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
@@ -206,7 +210,7 @@ func (p *parser) object() bool {
 	return p.b.err == nil
 }
 
-// str reads a string, which aliases the text where it has no escapes.
+// str reads a string, which aliases the text if it has no escapes.
 func (p *parser) str() (string, bool) {
 	from := p.at + 1
 	i := from + plainPrefix(p.text[from:])
@@ -228,7 +232,8 @@ func (p *parser) fits(s string) (string, bool) {
 	return s, true
 }
 
-// escaped reads the rest of a string from its first backslash on, into room that lasts until the next Parse.
+// escaped reads the rest of a string from its first backslash on, into room that lasts until the
+// next Parse.
 func (p *parser) escaped(from, i int) (string, bool) {
 	start := len(p.room)
 	buf := append(p.room, p.text[from:i]...)
@@ -265,7 +270,8 @@ func (p *parser) escaped(from, i int) (string, bool) {
 	return "", false
 }
 
-// unicodeEscape reads \uXXXX, or two of them that are a surrogate pair; n is 0 where they are wrong or give NUL.
+// unicodeEscape reads \uXXXX, or two of them that are a surrogate pair; n is 0 if they are wrong or
+// mean NUL.
 func unicodeEscape(s string) (r rune, n int) {
 	r, ok := hex4(s)
 	if !ok || r == 0 {
@@ -301,7 +307,8 @@ func hex4(s string) (rune, bool) {
 	return r, true
 }
 
-// ValidateJSON checks text as the json type does, which keeps it as it is: escapes are only looked at for their form.
+// ValidateJSON checks text as the json type does, which keeps it as it is: escapes are only looked
+// at for their form.
 func ValidateJSON(text string) error {
 	if !utf8.ValidString(text) {
 		return invalidUTF8(text)
@@ -310,7 +317,7 @@ func ValidateJSON(text string) error {
 	return l.document()
 }
 
-// diagnose gives the error PostgreSQL has for text that is no jsonb.
+// diagnose returns the error PostgreSQL has for text that is no jsonb.
 func diagnose(text string) error {
 	l := lexer{text: text, line: 1, unescape: true}
 	if err := l.document(); err != nil {

@@ -31,10 +31,12 @@ func TestFormat(t *testing.T) {
 		{`[]`, "\x18\x00"},
 		{`{}`, "\x1c\x00"},
 		{`[1, [true]]`, "\x18\x02\x02\x06" + "\x131" + "\x18\x01\x01\x12"},
-		{`{"bb":1, "a":null, "b":"x", "a":2}`, "\x1c\x03" + "\x01\x02\x04" + "\x02\x04\x06" + "abbb" + "\x132" + "\x14x" + "\x131"},
+		{`{"bb":1, "a":null, "b":"x", "a":2}`,
+			"\x1c\x03" + "\x01\x02\x04" + "\x02\x04\x06" + "abbb" + "\x132" + "\x14x" + "\x131"},
 		{`["` + long + `"]`, "\x19\x01\x00\x2d\x01" + "\x14" + long},
 		{`{"` + long + `":0}`, "\x1d\x01\x00\x2c\x01\x02\x00" + long + "\x130"},
-		{`["` + strings.Repeat(long, 300) + `"]`, "\x1a\x01\x00\x00\x00\x91\x5f\x01\x00" + "\x14" + strings.Repeat(long, 300)},
+		{`["` + strings.Repeat(long, 300) + `"]`,
+			"\x1a\x01\x00\x00\x00\x91\x5f\x01\x00" + "\x14" + strings.Repeat(long, 300)},
 	} {
 		d := mustParse(t, c.text)
 		if string(d) != c.binary {
@@ -52,7 +54,9 @@ func TestDepth(t *testing.T) {
 	if got := d.Text(); got != nest(MaxDepth) {
 		t.Errorf("text of %d levels differs", MaxDepth)
 	}
-	for _, text := range []string{nest(MaxDepth + 1), strings.Repeat("[", 5_000_000), strings.Repeat(`{"a":`, 1_000_000)} {
+	for _, text := range []string{
+		nest(MaxDepth + 1), strings.Repeat("[", 5_000_000), strings.Repeat(`{"a":`, 1_000_000),
+	} {
 		if _, err := Parse(text); !pgerr.Is(err, pgerr.StatementTooComplex) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
@@ -95,7 +99,9 @@ func TestBuilder(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2,{"b":null}],"c":"\u00e9"}`, `[1e5,-0.0,"\ud83d\ude00"]`, `{"a":1,`, `"\ud83d"`, `1e-999`, "nulll"} {
+	for _, s := range []string{
+		`{"a":[1,2,{"b":null}],"c":"\u00e9"}`, `[1e5,-0.0,"\ud83d\ude00"]`, `{"a":1,`, `"\ud83d"`, `1e-999`, "nulll",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -120,7 +126,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzDamaged(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2,{"b":null}],"c":"x"}`, `[[1],[2,3],"` + strings.Repeat("y", 300) + `"]`, `1.5`} {
+	for _, s := range []string{
+		`{"a":[1,2,{"b":null}],"c":"x"}`, `[[1],[2,3],"` + strings.Repeat("y", 300) + `"]`, `1.5`,
+	} {
 		d, _ := Parse(s)
 		f.Add([]byte(d))
 	}
@@ -210,7 +218,8 @@ func BenchmarkField(b *testing.B) {
 	}
 }
 
-// TestParseUntil reads and prints a long document: both call the check once in a megabyte, and end with its error.
+// TestParseUntil reads and prints a long document: both call the check once in a megabyte, and end
+// with its error.
 func TestParseUntil(t *testing.T) {
 	text := "[" + strings.Repeat(`{"a": 1234567},`, 1<<18) + "1]"
 	stop, calls, allowed := errors.New("stopped by the test"), 0, 1<<30

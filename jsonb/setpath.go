@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Step is an element of a path that a statement gives as text[], where NULL may stand.
+// Step is an element of a path that a statement has as text[], which may contain NULL.
 type Step struct {
 	Text string
 	Null bool
@@ -53,7 +53,8 @@ func (d Doc) Set(path []Step, v Doc, create bool) (Doc, error) {
 	return setPath(d, path, v, opReplace)
 }
 
-// SetLax is jsonb_set_lax: a nil v is SQL NULL and treatment says what becomes of it ("" if that too is NULL).
+// SetLax is jsonb_set_lax: a nil v is SQL NULL and treatment says what becomes of it ("" if that
+// too is NULL).
 func (d Doc) SetLax(path []Step, v *Doc, create bool, treatment string) (Doc, error) {
 	switch treatment {
 	case "raise_exception", "use_json_null", "delete_key", "return_target":
@@ -68,7 +69,9 @@ func (d Doc) SetLax(path []Step, v *Doc, create bool, treatment string) (Doc, er
 	case "raise_exception":
 		return "", pgerr.New(pgerr.NullValueNotAllowed, "JSON value must not be null").
 			WithDetail(`Exception was raised because null_value_treatment is "raise_exception".`).
-			WithHint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")
+			WithHint(
+				"To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.",
+			)
 	case "use_json_null":
 		return d.Set(path, NullDoc, create)
 	case "delete_key":
@@ -102,8 +105,9 @@ func (d Doc) DeletePath(path []Step) (Doc, error) {
 	return setPath(d, path, NullDoc, opDelete)
 }
 
-// Assign is what `SET doc[…][…] = v` makes of d. An empty d is SQL NULL: it becomes an array if the first subscript is an
-// integer (intFirst), else an object. Integer subscripts are given as text; an SQL NULL assigned is NullDoc.
+// Assign is what `SET doc[…][…] = v` makes of d. An empty d is SQL NULL: it becomes an array if the
+// first subscript is an integer (intFirst), else an object. Integer subscripts are given as text;
+// an SQL NULL assigned is NullDoc.
 func (d Doc) Assign(path []string, intFirst bool, v Doc) (Doc, error) {
 	switch {
 	case len(d) == 0 && intFirst:
@@ -233,8 +237,8 @@ func (s *setter) element(old Doc) {
 	}
 }
 
-// position reads a path step as a position in an array of n elements: MinInt before its beginning, n after its end
-// (further only where gaps get filled).
+// position reads a path step as a position in an array of n elements: MinInt before its beginning,
+// n after its end (further only where gaps get filled).
 func (s *setter) position(level, n int) (int, bool) {
 	step := s.path[level].Text
 	i, ok := arrayPosition(step)
@@ -250,7 +254,9 @@ func (s *setter) position(level, n int) (int, bool) {
 	case -i <= n:
 		return n + i, true
 	case s.op == opAssign:
-		s.out.fail(pgerr.New(pgerr.InvalidParameterValue, "path element at position %d is out of range: %d", level+1, i))
+		s.out.fail(
+			pgerr.New(pgerr.InvalidParameterValue, "path element at position %d is out of range: %d", level+1, i),
+		)
 		return 0, false
 	}
 	return math.MinInt, true

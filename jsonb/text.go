@@ -1,6 +1,7 @@
 package jsonb
 
-// Text gives the value as PostgreSQL prints jsonb: one line, ", " between entries and ": " after keys.
+// Text returns the value as PostgreSQL prints jsonb: one line, ", " between entries and ": " after
+// keys.
 func (d Doc) Text() string { return string(d.AppendText(make([]byte, 0, len(d)+len(d)/8+16))) }
 
 // AppendText appends the text form to dst.
@@ -44,7 +45,8 @@ func appendContainer(dst []byte, d Doc, depth int) []byte {
 	}
 }
 
-// Pretty returns the indented form of jsonb_pretty. It calls check once in a megabyte and ends with its error; a nil check is not called.
+// Pretty returns the indented form of jsonb_pretty. It calls check once in a megabyte and ends with
+// its error; a nil check is not called.
 func (d Doc) Pretty(check func() error) (string, error) {
 	p := prettyPrinter{check: check, look: checkEvery}
 	if err := p.print(d, 0); err != nil {
@@ -104,7 +106,8 @@ func appendIndent(dst []byte, depth int) []byte {
 	return dst
 }
 
-// AppendQuoted appends s as a JSON string, escaped as PostgreSQL does: the quote, the backslash and control characters.
+// AppendQuoted appends s as a JSON string, escaped as PostgreSQL does: the quote, the backslash and
+// control characters.
 func AppendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -135,8 +138,8 @@ func AppendQuoted(dst []byte, s string) []byte {
 	}
 }
 
-// plainPrefix gives how many bytes of s come before the first that a JSON string cannot hold as it is: a quote, a
-// backslash or a control character. It looks at eight bytes at a time.
+// plainPrefix returns how many bytes of s come before the first that a JSON string cannot hold as
+// it is: a quote, a backslash or a control character. It looks at eight bytes at a time.
 func plainPrefix(s string) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0

@@ -7,8 +7,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Validate checks every byte of a value that comes from outside: format, bounds, order of keys, number and text syntax,
-// depth. It gives XX001 for a damaged value.
+// Validate checks every byte of a value that comes from outside: format, bounds, order of keys,
+// number and text syntax, depth. It returns XX001 for a damaged value.
 func (d Doc) Validate() error { return validate(d, 0) }
 
 func damaged(what string) error {
@@ -76,10 +76,10 @@ func validateContainer(d Doc, depth int) error {
 	return nil
 }
 
-// validText tells what a PostgreSQL text may hold: UTF-8 without NUL.
+// validText returns what a PostgreSQL text may hold: UTF-8 without NUL.
 func validText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// isNumber tells whether s is a JSON number.
+// isNumber reports whether s is a JSON number.
 func isNumber(s string) bool {
 	n := scanNumber(s)
 	return n == len(s) && n > 0

@@ -47,7 +47,7 @@ const (
 // FromBytes takes b as a Doc without copying; b must not change afterwards.
 func FromBytes(b []byte) Doc { return Doc(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// Bytes gives the binary form without copying; it must not be written to.
+// Bytes returns the binary form without copying; it must not be written to.
 func (d Doc) Bytes() []byte { return unsafe.Slice(unsafe.StringData(string(d)), len(d)) }
 
 // OfString makes a string of UTF-8 text.
@@ -60,7 +60,7 @@ func (d Doc) tag() byte {
 	return d[0]
 }
 
-// Kind gives the JSON type of the value; a damaged one reads as null.
+// Kind returns the JSON type of the value; a damaged one reads as null.
 func (d Doc) Kind() Kind {
 	switch t := d.tag(); {
 	case t == tagString:
@@ -88,13 +88,13 @@ func (d Doc) IsNull() bool { return d.Kind() == Null }
 // IsContainer tells an array or an object.
 func (d Doc) IsContainer() bool { return d.Kind() >= Array }
 
-// Bool gives the boolean d holds; ok is false for any other kind.
+// Bool returns the boolean d holds; ok is false for any other kind.
 func (d Doc) Bool() (v, ok bool) {
 	t := d.tag()
 	return t == tagTrue, t == tagTrue || t == tagFalse
 }
 
-// Str gives the string d holds, aliasing it; ok is false for any other kind.
+// Str returns the string d holds, aliasing it; ok is false for any other kind.
 func (d Doc) Str() (s string, ok bool) {
 	if d.tag() != tagString {
 		return "", false
@@ -102,7 +102,8 @@ func (d Doc) Str() (s string, ok bool) {
 	return string(d[1:]), true
 }
 
-// NumberText gives the number d holds as decimal text, aliasing it; ok is false for any other kind.
+// NumberText returns the number d holds as decimal text, aliasing it; ok is false for any other
+// kind.
 func (d Doc) NumberText() (s string, ok bool) {
 	if d.tag() != tagNumber || len(d) < 2 {
 		return "", false
@@ -110,7 +111,8 @@ func (d Doc) NumberText() (s string, ok bool) {
 	return string(d[1:]), true
 }
 
-// Scalar gives what ->> prints of a value that is no container, without a copy; ok is false for null and containers.
+// Scalar returns what ->> prints of a value that is no container, without a copy; ok is false for
+// null and containers.
 func (d Doc) Scalar() (s string, ok bool) {
 	switch d.tag() {
 	case tagString, tagNumber:
@@ -123,7 +125,7 @@ func (d Doc) Scalar() (s string, ok bool) {
 	return "", false
 }
 
-// AsText is what ->> gives for the value: ok is false (SQL NULL) for a JSON null.
+// AsText is the result of ->> for the value: ok is false (SQL NULL) for a JSON null.
 func (d Doc) AsText() (s string, ok bool) {
 	if d.Kind() >= Array {
 		return d.Text(), true

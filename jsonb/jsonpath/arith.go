@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// binary evaluates an arithmetic operator of two operands, each of which must come to a single number.
+// binary evaluates an arithmetic operator of two operands, each of which must come to a single
+// number.
 func (e *evaluation) binary(n *node, it item, out *list) result {
 	lefts, res := e.sequence(n.left, it, true)
 	if res == failed {
@@ -20,10 +21,14 @@ func (e *evaluation) binary(n *node, it item, out *list) result {
 		return failed
 	}
 	if len(lefts) != 1 || !lefts[0].isNumber() {
-		return e.fail(codeSingleton, "left operand of jsonpath operator %s is not a single numeric value", symbols[n.op])
+		return e.fail(
+			codeSingleton, "left operand of jsonpath operator %s is not a single numeric value", symbols[n.op],
+		)
 	}
 	if len(rights) != 1 || !rights[0].isNumber() {
-		return e.fail(codeSingleton, "right operand of jsonpath operator %s is not a single numeric value", symbols[n.op])
+		return e.fail(
+			codeSingleton, "right operand of jsonpath operator %s is not a single numeric value", symbols[n.op],
+		)
 	}
 	v, err := calculate(n.op, lefts[0].doc, rights[0].doc)
 	if err != nil {
@@ -133,8 +138,8 @@ func calculate(o op, left, right jsonb.Doc) (jsonb.Doc, error) {
 // maxScale is numeric's largest number of digits after the decimal point.
 const maxScale = 16383
 
-// quotientScale chooses the digits after the decimal point of a quotient: at least 16 significant ones, counted in
-// numeric's digits of base 10000, and no fewer than either operand has.
+// quotientScale chooses the digits after the decimal point of a quotient: at least 16 significant
+// ones, counted in numeric's digits of base 10000, and no fewer than either operand has.
 func quotientScale(a, b *apd.Decimal) int32 {
 	aw, af := leading(a)
 	bw, bf := leading(b)
@@ -146,7 +151,7 @@ func quotientScale(a, b *apd.Decimal) int32 {
 	return min(scale, 1000)
 }
 
-// leading gives the weight and value of the first non-zero digit in base 10000.
+// leading returns the weight and value of the first non-zero digit in base 10000.
 func leading(d *apd.Decimal) (weight, digit int32) {
 	if d.IsZero() {
 		return 0, 0
@@ -198,7 +203,7 @@ func power(n int32) *apd.BigInt {
 	return new(apd.BigInt).Exp(apd.NewBigInt(10), apd.NewBigInt(int64(n)), nil)
 }
 
-// round gives the whole number below (floor) or above.
+// round returns the whole number below (floor) or above.
 func round(d jsonb.Doc, floor bool) jsonb.Doc {
 	s, _ := d.NumberText()
 	whole, frac, _ := strings.Cut(s, ".")

@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// datetimeKind is one of the date and time types that datetime() gives.
+// datetimeKind is one of the date and time types that datetime() returns.
 type datetimeKind uint8
 
 const (
@@ -50,7 +50,7 @@ func (d *datetime) local() int64 { return d.days*microsPerDay + d.micros }
 // utc is the time in UTC.
 func (d *datetime) utc() int64 { return d.local() - int64(d.zone)*1_000_000 }
 
-// String gives the ISO form that SQL/JSON shows.
+// String returns the ISO form that SQL/JSON shows.
 func (d *datetime) String() string {
 	var b strings.Builder
 	suffix := ""
@@ -142,8 +142,8 @@ func (e *evaluation) datetime(n *node, it item, out *list) result {
 	return failed
 }
 
-// compareTimes orders two dates or times; ok is false where they cannot be compared. A conversion that needs the
-// session's zone aborts outside of the _tz functions.
+// compareTimes orders two dates or times; ok is false where they cannot be compared. A conversion
+// that needs the session's zone aborts outside of the _tz functions.
 func (e *evaluation) compareTimes(a, b *datetime) (c int, ok bool) {
 	if a.kind.hasDate() != b.kind.hasDate() {
 		return 0, false

@@ -1,23 +1,27 @@
-// Package jsonpath is PostgreSQL 15's jsonpath: the language of @?, @@ and the jsonb_path_* functions.
+// Package jsonpath is PostgreSQL 15's jsonpath: the language of @?, @@ and the jsonb_path_*
+// functions.
 //
-// Parse makes a Path, which is immutable and safe for concurrent use; parse once and keep it with the plan. Exists,
-// Match, Query and First evaluate it on a jsonb.Doc, in lax or strict mode as the text says, with variables, errors
-// suppressed or not, and Path.String prints it as jsonpath_out does.
+// Parse makes a Path, which is immutable and safe for concurrent use; parse once and keep it with
+// the plan. Exists, Match, Query and First evaluate it on a jsonb.Doc, in lax or strict mode as the
+// text says, with variables, errors suppressed or not, and Path.String prints it as jsonpath_out
+// does.
 //
-// The way of a path: scan.go cuts the text into tokens, parse.go builds nodes and checks their kinds, print.go writes them
-// back; eval.go walks accessors, predicate.go decides filters, arith.go computes numbers, method.go and datetime.go are
-// the item methods, regex.go and translate.go do like_regex, layout.go numbers objects as PostgreSQL's .keyvalue() does.
+// The way of a path: scan.go cuts the text into tokens, parse.go builds nodes and checks their
+// kinds, print.go writes them back; eval.go walks accessors, predicate.go decides filters, arith.go
+// computes numbers, method.go and datetime.go are the item methods, regex.go and translate.go do
+// like_regex, layout.go numbers objects as PostgreSQL's .keyvalue() does.
 //
 // # Invariants
 //
-//   - P1: neither a text nor a document makes the process run out of stack: the nesting and the chains of a path are bounded
-//     by maxDepth when it is parsed, documents by jsonb.MaxDepth.
+//   - P1: neither a text nor a document makes the process run out of stack: the nesting and the
+//     chains of a path are bounded by maxDepth when it is parsed, documents by jsonb.MaxDepth.
 //   - P2: evaluation never writes to the path; one Path serves many sessions.
-//   - P3: in lax mode structural errors give nothing, in predicates every error is "unknown", as SQL/JSON has it.
+//   - P3: in lax mode structural errors yield no items, in predicates every error is "unknown", as
+//     SQL/JSON has it.
 //
 // # Limits
 //
-// like_regex runs on Go's regexp, or on regexp2 where the pattern needs look-around or back references; patterns that
-// neither understands give 2201B. Of the fields of a datetime template those for weeks, quarters, weekdays, Julian days, eras
-// and zone names give 0A000.
+// like_regex runs on Go's regexp, or on regexp2 where the pattern needs look-around or back
+// references; patterns that neither supports are 2201B. Of the fields of a datetime template
+// those for weeks, quarters, weekdays, Julian days, eras and zone names give 0A000.
 package jsonpath

@@ -59,7 +59,8 @@ type base struct {
 	id  int64
 }
 
-// evaluation is one run of a path. A nil list asks only whether there is an item, and ends at the first.
+// evaluation is one run of a path. A nil list asks only whether there is an item, and ends at the
+// first.
 type evaluation struct {
 	ctx       context.Context
 	work      int // steps and comparisons so far
@@ -73,7 +74,7 @@ type evaluation struct {
 	generated int64 // objects .keyvalue() has made
 	size      int   // of the array whose subscripts are being computed, for last; -1 outside
 	lax       bool
-	lenient   bool // structural errors give nothing
+	lenient   bool // structural errors yield no items
 	throw     bool
 	err       error
 }
@@ -250,7 +251,8 @@ type levels struct {
 	unwrap          bool
 }
 
-// each evaluates n on the values of a container and, as far as levels go, on those below. A nil n takes the values themselves.
+// each evaluates n on the values of a container and, as far as levels go, on those below. A nil n
+// takes the values themselves.
 func (e *evaluation) each(n *node, d jsonb.Doc, out *list, l levels) result {
 	res := nothing
 	if l.at > l.last || l.at > jsonb.MaxDepth {
@@ -295,7 +297,8 @@ func (e *evaluation) each(n *node, d jsonb.Doc, out *list, l levels) result {
 	return res
 }
 
-// sequence evaluates n to a list in which, with unwrap in lax mode, arrays have been replaced by their elements.
+// sequence evaluates n to a list in which, with unwrap in lax mode, arrays have been replaced by
+// their elements.
 func (e *evaluation) sequence(n *node, it item, unwrap bool) (list, result) {
 	var found list
 	if res := e.run(n, it, &found); res == failed || !unwrap || !e.lax {

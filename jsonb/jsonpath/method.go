@@ -28,7 +28,9 @@ func (e *evaluation) method(n *node, it item, out *list, unwrap bool) result {
 		return e.keyvalue(n, it, out)
 	}
 	if !it.isNumber() {
-		return e.fail(codeNonNumeric, "jsonpath item method .%s() can only be applied to a numeric value", symbols[n.op])
+		return e.fail(
+			codeNonNumeric, "jsonpath item method .%s() can only be applied to a numeric value", symbols[n.op],
+		)
 	}
 	v := it.doc
 	switch n.op {
@@ -70,7 +72,8 @@ func (e *evaluation) double(n *node, it item, out *list) result {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || v == 0 && strings.Trim(s, "-0.") != "" {
 			return e.fail(codeNonNumeric,
-				"numeric argument of jsonpath item method .%s() is out of range for type double precision", symbols[n.op])
+				"numeric argument of jsonpath item method .%s() is out of range for type double precision",
+				symbols[n.op])
 		}
 		return e.follow(n, it, out)
 	case !isText || it.dt != nil:
@@ -79,7 +82,8 @@ func (e *evaluation) double(n *node, it item, out *list) result {
 	}
 	text = strings.Trim(text, " \t\n\v\f\r")
 	v, err := strconv.ParseFloat(text, 64)
-	underflow := v == 0 && strings.Trim(strings.ToLower(text), "+-0.e") != "" && strings.ContainsAny(mantissa(text), "123456789")
+	underflow := v == 0 && strings.Trim(strings.ToLower(text), "+-0.e") != "" &&
+		strings.ContainsAny(mantissa(text), "123456789")
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || underflow || strings.ContainsRune(text, '_') {
 		return e.fail(codeNonNumeric,
 			"string argument of jsonpath item method .%s() is not a valid representation of a double precision number",
@@ -93,7 +97,7 @@ func mantissa(s string) string {
 	return m
 }
 
-// keyvalue gives an object of key, value and id for each pair of an object.
+// keyvalue returns an object of key, value and id for each pair of an object.
 func (e *evaluation) keyvalue(n *node, it item, out *list) result {
 	if !it.isObject() {
 		return e.fail(codeNoObject, "jsonpath item method .%s() can only be applied to an object", symbols[n.op])

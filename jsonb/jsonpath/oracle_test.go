@@ -10,7 +10,9 @@ import (
 	"github.com/sherddb/sherd/jsonb/internal/oracle"
 )
 
-var rewrite = flag.Bool("rewrite", false, "ask the PostgreSQL 15 that PGHOST, PGPORT … name for the answers of testdata/oracle")
+var rewrite = flag.Bool(
+	"rewrite", false, "ask the PostgreSQL 15 that PGHOST, PGPORT … name for the answers of testdata/oracle",
+)
 
 var operations = map[string]oracle.Operation{
 	"path": {SQL: "$1::jsonpath::text", Run: func(a []string) (string, error) {
@@ -45,10 +47,11 @@ var operations = map[string]oracle.Operation{
 		}
 		return d.Text(), err
 	}},
-	"exists": {SQL: "jsonb_path_exists($1, $2)::text", Run: predicate((*Path).Exists, Options{Vars: jsonb.EmptyObject})},
-	"match":  {SQL: "jsonb_path_match($1, $2)::text", Run: predicate((*Path).Match, Options{Vars: jsonb.EmptyObject})},
-	"@?":     {SQL: "($1::jsonb @? $2)::text", Run: predicate((*Path).Exists, Options{Silent: true})},
-	"@@":     {SQL: "($1::jsonb @@ $2)::text", Run: predicate((*Path).Match, Options{Silent: true})},
+	"exists": {SQL: "jsonb_path_exists($1, $2)::text",
+		Run: predicate((*Path).Exists, Options{Vars: jsonb.EmptyObject})},
+	"match": {SQL: "jsonb_path_match($1, $2)::text", Run: predicate((*Path).Match, Options{Vars: jsonb.EmptyObject})},
+	"@?":    {SQL: "($1::jsonb @? $2)::text", Run: predicate((*Path).Exists, Options{Silent: true})},
+	"@@":    {SQL: "($1::jsonb @@ $2)::text", Run: predicate((*Path).Match, Options{Silent: true})},
 	"tz": {SQL: "(select string_agg(x::text, ' ; ') from jsonb_path_query_tz($1, $2) x)", Run: func(a []string) (string, error) {
 		return run(a[0], a[1], Options{Vars: jsonb.EmptyObject, Zone: func(int64) int { return 0 }})
 	}},

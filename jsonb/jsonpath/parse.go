@@ -10,14 +10,17 @@ import (
 // maxDepth bounds the nesting of a path and the length of a chain of accessors (P1).
 const maxDepth = 2500
 
-// maxLevels bounds the recursion of the parser: a path of maxDepth, printed with all its parentheses, reads back.
+// maxLevels bounds the recursion of the parser: a path of maxDepth, printed with all its
+// parentheses, reads back.
 const maxLevels = 2*maxDepth + 16
 
 // Parse reads the text form of a path: 42601 where it is none, 22021 where it is no UTF-8.
 func Parse(text string) (*Path, error) {
 	for i, r := range text {
 		if r == 0 || r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
-			return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", text[i])
+			return nil, pgerr.New(
+				pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", text[i],
+			)
 		}
 	}
 	p := &parser{scan: scanner{text: text}}
@@ -27,7 +30,9 @@ func Parse(text string) (*Path, error) {
 	path := &Path{}
 	switch {
 	case p.tok.kind == tokEnd:
-		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", "jsonpath", text)
+		return nil, pgerr.New(
+			pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", "jsonpath", text,
+		)
 	case p.isKeyword("strict"), p.isKeyword("lax"):
 		path.strict = p.tok.text == "strict"
 		if err := p.advance(); err != nil {
@@ -48,7 +53,8 @@ func Parse(text string) (*Path, error) {
 	return path, nil
 }
 
-// checkScope refuses @ outside of filters and last outside of subscripts, as PostgreSQL does once the syntax is right.
+// checkScope refuses @ outside of filters and last outside of subscripts, as PostgreSQL does once
+// the syntax is right.
 func checkScope(n *node, inFilter, inSubscript bool) error {
 	for ; n != nil; n = n.next {
 		switch {
@@ -75,8 +81,9 @@ func checkScope(n *node, inFilter, inSubscript bool) error {
 	return nil
 }
 
-// parser is a recursive descent over the tokens. Where PostgreSQL's grammar keeps predicates and expressions apart, it
-// reads either and refuses the wrong kind at the token that follows, which is where PostgreSQL's error stands too.
+// parser is a recursive descent over the tokens. Where PostgreSQL's grammar keeps predicates and
+// expressions apart, it reads either and refuses the wrong kind at the token that follows, which is
+// where PostgreSQL's error stands too.
 type parser struct {
 	scan  scanner
 	tok   token

@@ -23,19 +23,21 @@ const (
 type Options struct {
 	// Context ends the evaluation by its cause; nil is never canceled.
 	Context context.Context
-	// Vars is the object whose keys are the variables; empty for the operators, where every variable is null.
+	// Vars is the object whose keys are the variables; empty for the operators, where every
+	// variable is null.
 	Vars jsonb.Doc
 	// Silent suppresses the errors of structure, arithmetic and datetime.
 	Silent bool
-	// Zone allows comparisons that need a time zone (the functions that end in _tz): the offset from UTC in seconds of the
-	// session's zone at a local time, given as microseconds since 1970 as if in UTC. Nil forbids them.
+	// Zone allows comparisons that need a time zone (the functions that end in _tz): the offset
+	// from UTC in seconds of the session's zone at a local time, given as microseconds since 1970
+	// as if in UTC. Nil forbids them.
 	Zone func(localMicros int64) int
 	// Today is the session's date, in days since 1970, on which Zone is asked for a time of day.
 	Today int64
 }
 
-// Exists tells whether the path gives any item: jsonb_path_exists and, with Silent and no Vars, the operator @?.
-// null is true where a suppressed error leaves the answer open.
+// Exists reports whether the path yields any item: jsonb_path_exists and, with Silent and no Vars,
+// the operator @?. null is true if a suppressed error leaves the answer open.
 func (p *Path) Exists(d jsonb.Doc, o Options) (exists, null bool, err error) {
 	e, err := p.start(d, o)
 	if err != nil {
@@ -53,7 +55,8 @@ func (p *Path) Exists(d jsonb.Doc, o Options) (exists, null bool, err error) {
 	return res == matched, res == failed, e.err
 }
 
-// Match gives the boolean that the path comes to: jsonb_path_match and, with Silent and no Vars, the operator @@.
+// Match returns the boolean that the path comes to: jsonb_path_match and, with Silent and no Vars,
+// the operator @@.
 func (p *Path) Match(d jsonb.Doc, o Options) (value, null bool, err error) {
 	found, err := p.find(d, o)
 	if err != nil {
@@ -73,7 +76,7 @@ func (p *Path) Match(d jsonb.Doc, o Options) (value, null bool, err error) {
 	return false, true, nil
 }
 
-// Query gives all items: jsonb_path_query. With Silent, those found before the first error.
+// Query returns all items: jsonb_path_query. With Silent, those found before the first error.
 func (p *Path) Query(d jsonb.Doc, o Options) ([]jsonb.Doc, error) {
 	found, err := p.find(d, o)
 	if err != nil || len(found) == 0 {
@@ -101,7 +104,7 @@ func (p *Path) QueryArray(d jsonb.Doc, o Options) (jsonb.Doc, error) {
 	return b.Finish()
 }
 
-// First is jsonb_path_query_first; ok is false (SQL NULL) where there is none.
+// First is jsonb_path_query_first; ok is false (SQL NULL) if there is none.
 func (p *Path) First(d jsonb.Doc, o Options) (v jsonb.Doc, ok bool, err error) {
 	found, err := p.find(d, o)
 	if err != nil || len(found) == 0 {
@@ -122,7 +125,8 @@ func (p *Path) find(d jsonb.Doc, o Options) (list, error) {
 
 func (p *Path) start(d jsonb.Doc, o Options) (*evaluation, error) {
 	e := &evaluation{
-		ctx: o.Context, vars: o.Vars, zone: o.Zone, today: o.Today, root: item{doc: d}, current: item{doc: d}, base: base{doc: d}, generated: 1,
+		ctx: o.Context, vars: o.Vars, zone: o.Zone, today: o.Today, root: item{doc: d}, current: item{doc: d},
+		base: base{doc: d}, generated: 1,
 		lax: !p.strict, lenient: !p.strict, throw: !o.Silent, size: -1,
 	}
 	if len(o.Vars) > 0 {

@@ -32,7 +32,10 @@ func FuzzParse(f *testing.F) {
 // FuzzDamaged evaluates on damaged documents: nonsense, but no panic and no endless walk.
 func FuzzDamaged(f *testing.F) {
 	var paths []*Path
-	for _, text := range []string{`$.**.keyvalue()`, `strict $.a[last].b + 1`, `$.*[*] ? (@ > 1 || @ like_regex "a").double()`, `-$[0 to 1].floor()`} {
+	for _, text := range []string{
+		`$.**.keyvalue()`, `strict $.a[last].b + 1`, `$.*[*] ? (@ > 1 || @ like_regex "a").double()`,
+		`-$[0 to 1].floor()`,
+	} {
 		p, err := Parse(text)
 		if err != nil {
 			f.Fatal(err)
@@ -71,7 +74,10 @@ func TestDepth(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, text := range []string{"1" + long(" + $", maxDepth-2), "1 == 1" + long(" && 1 == 1", maxDepth-3), long("-(1 + ", maxDepth/2-2) + "$" + long(")", maxDepth/2-2)} {
+	for _, text := range []string{
+		"1" + long(" + $", maxDepth-2), "1 == 1" + long(" && 1 == 1", maxDepth-3),
+		long("-(1 + ", maxDepth/2-2) + "$" + long(")", maxDepth/2-2),
+	} {
 		p, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)

@@ -74,8 +74,8 @@ func (e *evaluation) exists(n *node, it item) truth {
 	return truthOf(len(found) > 0)
 }
 
-// pairs tries a predicate on all pairs of the operands' items: in lax mode the first true one decides, in strict mode any
-// unknown one does. A predicate of one operand gets that item twice.
+// pairs tries a predicate on all pairs of the operands' items: in lax mode the first true one
+// decides, in strict mode any unknown one does. A predicate of one operand gets that item twice.
 func (e *evaluation) pairs(n *node, it item, unwrapRight bool, test func(n *node, left, right item) truth) truth {
 	throw := e.throw
 	e.throw = false

@@ -6,7 +6,7 @@ import (
 	"github.com/sherddb/sherd/jsonb"
 )
 
-// String gives the path as jsonpath_out prints it.
+// String returns the path as jsonpath_out prints it.
 func (p *Path) String() string {
 	var dst []byte
 	if p.strict {
@@ -15,8 +15,9 @@ func (p *Path) String() string {
 	return string(p.root.print(dst, false, true, false))
 }
 
-// Source gives the path as text that Parse reads back to the same path. It is String but for operations before an accessor,
-// such as (1 + 2).abs() inside of another, around which PostgreSQL leaves out the parentheses.
+// Source returns the path as text that Parse reads back to the same path. It is String except
+// operations before an accessor, such as (1 + 2).abs() inside of another, around which PostgreSQL
+// leaves out the parentheses.
 func (p *Path) Source() string {
 	var dst []byte
 	if p.strict {
@@ -25,7 +26,7 @@ func (p *Path) Source() string {
 	return string(p.root.print(dst, false, true, true))
 }
 
-// priority tells how tightly an operation binds, for the parentheses of the text form.
+// priority returns how tightly an operation binds, for the parentheses of the text form.
 func (n *node) priority() int {
 	switch n.op {
 	case opOr:
@@ -44,7 +45,8 @@ func (n *node) priority() int {
 	return 6
 }
 
-// print writes the chain that starts at n; member tells that it follows another item, exact that it has to read back.
+// print writes the chain that starts at n; member tells that it follows another item, exact that it
+// has to read back.
 func (n *node) print(dst []byte, member, brackets, exact bool) []byte {
 	for ; n != nil; n = n.next {
 		alone := exact && n.next != nil && (n.op == opNot || n.op == opExists || n.op == opUnknown)

@@ -14,7 +14,8 @@ import (
 	"github.com/sherddb/sherd/internal/regexrun"
 )
 
-// matcher reports whether a text has a match. It returns the cause if the context, which may be nil, is canceled.
+// matcher reports whether a text has a match. It returns the cause if the context, which may be
+// nil, is canceled.
 type matcher func(ctx context.Context, text string) (bool, error)
 
 // regexFlags are the flags of like_regex.
@@ -55,11 +56,14 @@ func parseFlags(s string) (f regexFlags, err error) {
 // matchTimeout bounds a match of the backtracking engine, which some patterns make exponential.
 const matchTimeout = 5 * time.Second
 
-// compileRegex takes a pattern of PostgreSQL's advanced regular expressions to Go's engine, or to regexp2 where it has
-// look-around or back references. Only whether there is a match matters, so leftmost-longest plays no part.
+// compileRegex takes a pattern of PostgreSQL's advanced regular expressions to Go's engine, or to
+// regexp2 if it has look-around or back references. Only whether there is a match matters, so
+// leftmost-longest plays no part.
 func compileRegex(pattern string, f regexFlags) (matcher, error) {
 	if f&flagSpace != 0 && f&flagQuote == 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, `XQuery "x" flag (expanded regular expressions) is not implemented`)
+		return nil, pgerr.New(
+			pgerr.FeatureNotSupported, `XQuery "x" flag (expanded regular expressions) is not implemented`,
+		)
 	}
 	options := ""
 	if f&flagCase != 0 {
@@ -108,7 +112,9 @@ func compileBacktracking(text string) (matcher, error) {
 		case err != nil && ctx != nil && ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case err != nil:
-			return false, pgerr.New(pgerr.InvalidRegularExpression, "regular expression failed: it took more than %v", matchTimeout)
+			return false, pgerr.New(
+				pgerr.InvalidRegularExpression, "regular expression failed: it took more than %v", matchTimeout,
+			)
 		}
 		return m != nil, nil
 	}, nil

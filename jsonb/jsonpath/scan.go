@@ -29,7 +29,8 @@ type token struct {
 	near string // what an error at this token quotes; "" is the end of the input
 }
 
-// keywords that are names only where a key is expected. The value tells those that must be in lower case.
+// keywords that are names only where a key is expected. The value tells those that must be in lower
+// case.
 var keywords = map[string]bool{
 	"is": false, "to": false, "abs": false, "lax": false, "flag": false, "last": false, "null": true, "size": false,
 	"true": true, "type": false, "with": false, "false": true, "floor": false, "double": false, "exists": false,
@@ -335,5 +336,7 @@ func appendCodePoint(b []byte, r rune) ([]byte, error) {
 }
 
 func invalid(detail string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s", "jsonpath").WithDetail("%s", detail)
+	return pgerr.New(
+		pgerr.InvalidTextRepresentation, "invalid input syntax for type %s", "jsonpath",
+	).WithDetail("%s", detail)
 }

@@ -19,7 +19,8 @@ type field struct {
 
 // fields in the order in which they are looked for: of two that fit, the longer first.
 var fields = []field{
-	{name: "SSSSS", digits: 5}, {name: "SSSS", digits: 5}, {name: "Y,YYY"}, {name: "YYYY", digits: 4}, {name: "RRRR", digits: 4},
+	{name: "SSSSS", digits: 5}, {name: "SSSS", digits: 5}, {name: "Y,YYY"}, {name: "YYYY", digits: 4},
+	{name: "RRRR", digits: 4},
 	{name: "YYY", digits: 3}, {name: "YY", digits: 2}, {name: "RR", digits: 2}, {name: "Y", digits: 1},
 	{name: "MONTH"}, {name: "MON"}, {name: "MM", digits: 2}, {name: "MI", digits: 2}, {name: "MS", digits: 3},
 	{name: "DDD", digits: 3}, {name: "DD", digits: 2},
@@ -83,7 +84,8 @@ type reader struct {
 	at     int // of the current field
 }
 
-// parseDatetime reads text by the fields of a template, as strictly as SQL/JSON asks. They choose the type.
+// parseDatetime reads text by the fields of a template, as strictly as SQL/JSON asks. They choose
+// the type.
 func parseDatetime(text string, fields []field) (*datetime, error) {
 	r := reader{text: text, whole: text, values: map[string]int{}, fields: fields}
 	for r.at = range fields {
@@ -150,7 +152,8 @@ func (r *reader) set(key string, v int, f field) error {
 	return nil
 }
 
-// integer reads the digits of a field: as many as there are where something else follows in the template, else its width.
+// integer reads the digits of a field: as many as there are where something else follows in the
+// template, else its width.
 func (r *reader) integer(f field) (v, n int, err error) {
 	r.text = strings.TrimLeft(r.text, spaces)
 	s := r.text
@@ -175,10 +178,14 @@ func (r *reader) integer(f field) (v, n int, err error) {
 	}
 	switch {
 	case n == 0:
-		return 0, 0, templateError("invalid value \"%s\" for \"%s\"", r.text[:min(len(r.text), max(f.digits, 1))], f.written).
+		return 0, 0, templateError(
+			"invalid value \"%s\" for \"%s\"", r.text[:min(len(r.text), max(f.digits, 1))], f.written,
+		).
 			WithDetail("Value must be an integer.")
 	case v >= 1<<31:
-		return 0, 0, pgerr.New(pgerr.DatetimeFieldOverflow, "value for \"%s\" in source string is out of range", f.written).
+		return 0, 0, pgerr.New(
+			pgerr.DatetimeFieldOverflow, "value for \"%s\" in source string is out of range", f.written,
+		).
 			WithDetail("Value must be in the range -2147483648 to 2147483647.")
 	case !free && n < f.digits:
 		return 0, 0, templateError("invalid value \"%s\" for \"%s\"", r.text[:f.digits], f.written).
@@ -240,7 +247,8 @@ func nearYear(v int) int {
 func (r *reader) commaYear(f field) error {
 	head, rest, ok := strings.Cut(r.text, ",")
 	v := 0
-	if !ok || len(rest) < 3 || strings.Trim(head, "0123456789") != "" || strings.Trim(rest[:3], "0123456789") != "" || len(head) > 6 {
+	if !ok || len(rest) < 3 || strings.Trim(head, "0123456789") != "" || strings.Trim(rest[:3], "0123456789") != "" ||
+		len(head) > 6 {
 		return templateError("invalid input string for \"Y,YYY\"")
 	}
 	for _, c := range head + rest[:3] {
@@ -295,7 +303,8 @@ func (r *reader) result() (*datetime, error) {
 		case f.name == "":
 		case strings.HasPrefix(f.name, "TZ"):
 			zoned = true
-		case f.name[0] == 'Y' || f.name[0] == 'D' || strings.HasPrefix(f.name, "RR") || f.name == "MM" || strings.HasPrefix(f.name, "MON"):
+		case f.name[0] == 'Y' || f.name[0] == 'D' || strings.HasPrefix(f.name, "RR") || f.name == "MM" ||
+			strings.HasPrefix(f.name, "MON"):
 			dated = true
 		default:
 			timed = true
@@ -367,7 +376,8 @@ func (r *reader) clock(d *datetime) bool {
 	if v, ok := r.values["secondOfDay"]; ok {
 		hour, minute, second = v/3600, v/60%60, v%60
 	}
-	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || micros < 0 || micros > 999_999 {
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || micros < 0 ||
+		micros > 999_999 {
 		return false
 	}
 	d.micros = int64((hour*60+minute)*60+second)*1_000_000 + int64(micros)

@@ -19,14 +19,16 @@ type translation struct {
 	backtracking bool
 }
 
-// Members of the classes that Go and PostgreSQL (under C.UTF-8) see differently, written for inside of brackets.
+// Members of the classes that Go and PostgreSQL (under C.UTF-8) see differently, written for inside
+// of brackets.
 const (
 	wordMembers  = `\p{L}\p{N}_`
 	spaceMembers = "\\t-\\r \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
 )
 
 var classMembers = map[string]string{
-	"alpha": `\p{L}`, "alnum": `\p{L}\p{N}`, "digit": "0-9", "upper": `\p{Lu}`, "lower": `\p{Ll}`, "space": spaceMembers,
+	"alpha": `\p{L}`, "alnum": `\p{L}\p{N}`, "digit": "0-9", "upper": `\p{Lu}`, "lower": `\p{Ll}`,
+	"space": spaceMembers,
 	"blank": ` \t`, "punct": "!-/:-@\\[-`{-~\\p{P}\\p{S}", "xdigit": "0-9A-Fa-f", "cntrl": `\x00-\x1f\x7f`,
 	"graph": `!-~\p{L}\p{N}\p{P}\p{S}`, "print": ` -~\p{L}\p{N}\p{P}\p{S}`, "word": wordMembers,
 }
@@ -176,7 +178,7 @@ func (t *translation) escape(s string, inBracket bool) (int, error) {
 	return 1 + n, nil
 }
 
-// coded translates escapes that give a character by number.
+// coded translates escapes that name a character by number.
 func (t *translation) coded(s string) (int, bool) {
 	want := 0
 	switch s[1] {

@@ -1,7 +1,8 @@
-// Package oracle compares with answers that PostgreSQL 15 gave: tables of testdata, each line an operation, its arguments,
-// "=>" and the answer, with tabs between and backslashes escaping as in Go. A line "define NAME VALUE" lets the lines below
-// it say NAME for an argument. With rewrite it asks the server that PGHOST,
-// PGPORT … name for the answers again, through psql. It serves tests only.
+// Package oracle compares with answers that PostgreSQL 15 gave: tables of testdata, each line an
+// operation, its arguments, "=>" and the answer, with tabs between and backslashes escaping as in
+// Go. A line "define NAME VALUE" lets the lines below it say NAME for an argument. With rewrite it
+// asks the server that PGHOST, PGPORT … name for the answers again, through psql. It serves tests
+// only.
 package oracle
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// Operation is the first column of the tables: the expression PostgreSQL computed, $1 … standing for the arguments, and
-// what computes it here.
+// Operation is the first column of the tables: the expression PostgreSQL computed, $1 … standing
+// for the arguments, and what computes it here.
 type Operation struct {
 	SQL string
 	Run func(args []string) (string, error)
