@@ -20,8 +20,9 @@ const (
 	scramPlus   = "SCRAM-SHA-256-PLUS"
 )
 
-// authenticate checks that the client is the role it names. A client on a loopback address needs no password if the role has none;
-// any other client needs TLS and a password. A role that does not exist is asked for a password as one that exists (scram).
+// authenticate checks that the client is the role it names. A client on a loopback address needs no
+// password if the role has none; any other client needs TLS and a password. A role that does not
+// exist is asked for a password as one that exists (scram).
 func (c *conn) authenticate(user string) error {
 	verifier, exists := c.server.cfg.Authenticate(user)
 	if isLocal(c.raw.RemoteAddr()) {
@@ -31,13 +32,16 @@ func (c *conn) authenticate(user string) error {
 		return c.scram(user, verifier, exists)
 	}
 	if c.net == c.raw {
-		return pgerr.Fatal(pgerr.InvalidAuthorization, `connection from %s for user "%s" is not encrypted`, host(c.raw.RemoteAddr()), user).
+		return pgerr.Fatal(
+			pgerr.InvalidAuthorization, `connection from %s for user "%s" is not encrypted`, host(c.raw.RemoteAddr()),
+			user,
+		).
 			WithHint("Connect with sslmode=require; only loopback addresses may go without TLS.")
 	}
 	return c.scram(user, verifier, exists)
 }
 
-// isLocal tells whether the client is on this machine.
+// isLocal reports whether the client is on this machine.
 func isLocal(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:
@@ -48,7 +52,7 @@ func isLocal(a net.Addr) bool {
 	return false
 }
 
-// host gives the address without its port.
+// host returns the address without its port.
 func host(a net.Addr) string {
 	if ap, err := netip.ParseAddrPort(a.String()); err == nil {
 		return ap.Addr().String()
@@ -56,8 +60,9 @@ func host(a net.Addr) string {
 	return a.String()
 }
 
-// scram runs the SCRAM-SHA-256 exchange. For a role without a usable password it goes on with credentials that no password matches,
-// so that a client cannot learn which roles exist: messages, errors and time are those of a wrong password. The log has the reason.
+// scram runs the SCRAM-SHA-256 exchange. For a role without a usable password it goes on with
+// credentials that no password matches, so that a client cannot learn which roles exist: messages,
+// errors and time are those of a wrong password. The log has the reason.
 func (c *conn) scram(user, verifier string, exists bool) error {
 	credentials, err := scramsecret.Parse(verifier)
 	reason := "wrong password"
@@ -106,15 +111,17 @@ func (c *conn) scram(user, verifier string, exists bool) error {
 	}
 	signature, err := conversation.Step(string(final))
 	if err != nil || !conversation.Valid() {
-		c.server.cfg.Log.Info("password authentication failed", "role", user, "client", remoteName(c.raw.RemoteAddr()), "reason", reason)
+		c.server.cfg.Log.Info(
+			"password authentication failed", "role", user, "client", remoteName(c.raw.RemoteAddr()), "reason", reason,
+		)
 		return pgerr.Fatal(pgerr.InvalidPassword, `password authentication failed for user "%s"`, user)
 	}
 	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)})
 	return nil
 }
 
-// saslInitial reads the client's choice of mechanism and its first SCRAM message. A client that sends no message with its choice gets
-// an empty challenge first.
+// saslInitial reads the client's choice of mechanism and its first SCRAM message. A client that
+// sends no message with its choice gets an empty challenge first.
 func (c *conn) saslInitial(mechanisms []string) (mechanism string, first []byte, err error) {
 	body, err := c.saslMessage()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// constantSession answers every statement with one row, as cheaply as can be: what a benchmark with it measures is the wire.
+// constantSession answers every statement with one row, as cheaply as can be: what a benchmark with
+// it measures is the wire.
 type constantSession struct {
 	*scriptSession
 	columns []sql.Column
@@ -51,13 +52,16 @@ func (s *constantSession) DescribePortal(context.Context, string) (sql.Descripti
 func constantServer(b testing.TB) string {
 	cfg := scriptConfig()
 	cfg.NewSession = func(_ context.Context, p sql.StartupParams) (Session, error) {
-		return &constantSession{newScriptSession(p), []sql.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)}}, nil
+		return &constantSession{
+			newScriptSession(p), []sql.Column{column("?column?", types.Int4)}, []types.Datum{types.NewInt(1)},
+		}, nil
 	}
 	_, addr := startServer(b, cfg)
 	return addr
 }
 
-// pingPong sends the same bytes again and again from each client and waits for the answer to each, whose size does not change.
+// pingPong sends the same bytes again and again from each client and waits for the answer to each,
+// whose size does not change.
 func pingPong(b *testing.B, clients int, question []byte) {
 	addr := constantServer(b)
 	b.ReportAllocs()
@@ -100,7 +104,9 @@ func BenchmarkPingPongSimple(b *testing.B) {
 
 func BenchmarkPingPongExtended(b *testing.B) {
 	var q []byte
-	q = append(q, frame('B', []byte("\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01"))...)
+	q = append(q, frame(
+		'B', []byte("\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01"),
+	)...)
 	q = append(q, frame('E', []byte("\x00\x00\x00\x00\x00"))...)
 	q = append(q, frame('S', nil)...)
 	pingPong(b, 8, q)
@@ -108,7 +114,9 @@ func BenchmarkPingPongExtended(b *testing.B) {
 
 // benchRow is a row with a text of n bytes.
 func benchRow(n int) ([]sql.Column, []types.Datum) {
-	return []sql.Column{column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text)},
+	return []sql.Column{
+			column("a", types.Int4), column("b", types.Text), column("c", types.Int4), column("d", types.Text),
+		},
 		[]types.Datum{types.NewInt(123456), types.NewText(strings.Repeat("x", n)), types.Null, types.NewText("x")}
 }
 
@@ -137,7 +145,8 @@ func BenchmarkRow(b *testing.B) {
 	}
 }
 
-// BenchmarkRowByLibrary is the same through pgproto3.DataRow, which wants a slice for each value and copies it once more.
+// BenchmarkRowByLibrary is the same through pgproto3.DataRow, which wants a slice for each value
+// and copies it once more.
 func BenchmarkRowByLibrary(b *testing.B) {
 	for _, n := range rowSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -33,7 +33,8 @@ func (p *portals) set(name string, formats []int16) {
 	p.named[name] = formats
 }
 
-// formats gives the result formats of a portal. One that SQL opened (DECLARE) has none, which is text.
+// formats returns the result formats of a portal. One that SQL opened (DECLARE) has none, which is
+// text.
 func (p *portals) formats(name string) []int16 {
 	if name == "" {
 		return p.unnamed
@@ -61,8 +62,9 @@ func (p *portals) clear() {
 	clear(p.named)
 }
 
-// format gives the format of the i-th value: a single one counts for all, and where none is given it is text. Formats can be
-// fewer than values only where SQL has opened another cursor under the name of a portal.
+// format returns the format of the i-th value: a single one counts for all, and if none is given it
+// is text. Formats can be fewer than values only where SQL has opened another cursor under the name
+// of a portal.
 func format(formats []int16, i int) int16 {
 	switch {
 	case len(formats) == 1:
@@ -100,7 +102,9 @@ func (c *conn) bindPortal(ctx context.Context, m *pgproto3.Bind) error {
 // checkBind compares the counts of a Bind message with the statement's parameters.
 func checkBind(m *pgproto3.Bind, params int) error {
 	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
-		return pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
+		return pgerr.New(
+			pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n, len(m.Parameters),
+		)
 	}
 	if len(m.Parameters) != params {
 		return pgerr.New(pgerr.ProtocolViolation, `bind message supplies %d parameters, but prepared statement "%s" requires %d`,
@@ -111,7 +115,10 @@ func checkBind(m *pgproto3.Bind, params int) error {
 
 func checkFormats(formats []int16, columns int) error {
 	if len(formats) > 1 && len(formats) != columns {
-		return pgerr.New(pgerr.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(formats), columns)
+		return pgerr.New(
+			pgerr.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(formats),
+			columns,
+		)
 	}
 	for _, f := range formats {
 		if f != formatText && f != formatBinary {
@@ -121,7 +128,8 @@ func checkFormats(formats []int16, columns int) error {
 	return nil
 }
 
-// arguments decodes the parameters. They live as long as the portal, so they do not alias the message.
+// arguments decodes the parameters. They live as long as the portal, so they do not alias the
+// message.
 func (c *conn) arguments(m *pgproto3.Bind, params []types.OID) ([]types.Datum, error) {
 	if len(params) == 0 {
 		return nil, nil
@@ -163,7 +171,9 @@ func parameterContext(err error, m *pgproto3.Bind, i int) error {
 	}
 	e.Where = parameterName(m, i)
 	if format(m.ParameterFormatCodes, i) == formatText && e.Code != pgerr.CharacterNotInRepertoire {
-		e.Where += " = '...'" // of values in the type's text form PostgreSQL shows log_parameter_max_length_on_error characters: none
+		// of values in the type's text form PostgreSQL shows log_parameter_max_length_on_error
+		// characters: none
+		e.Where += " = '...'"
 	}
 	return &e
 }

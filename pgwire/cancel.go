@@ -6,8 +6,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// Cancel cancels the statement that the connection of this pid runs, if the secret is right (W5). Nobody learns whether it was. It concerns
-// connections of this server alone.
+// Cancel cancels the statement that the connection of this pid runs, if the secret is right (W5).
+// The client does not learn whether it was. Only connections of this server are concerned.
 func (s *Server) Cancel(pid, secret uint32) {
 	s.mu.Lock()
 	c := s.conns[pid]
@@ -18,7 +18,8 @@ func (s *Server) Cancel(pid, secret uint32) {
 	c.intr.interrupt(userCancel())
 }
 
-// cancelAnywhere brings a client's request to the node of the connection: a balancer may have sent it here.
+// cancelAnywhere brings a client's request to the node of the connection: a balancer may have sent
+// it here.
 func (s *Server) cancelAnywhere(pid, secret uint32) {
 	if other := s.cfg.CancelElsewhere; other != nil && sql.NodeOfPID(pid) != sql.NodeOfPID(s.cfg.FirstPID) {
 		other(pid, secret)

@@ -13,7 +13,8 @@ import (
 // patience is what a test gives the machine, however busy it is.
 const patience = 2 * time.Minute
 
-// client is a bare frontend for tests that count bytes or look at time; where a driver will do they use pgx.
+// client is a bare frontend for tests that count bytes or look at time; where a driver will do they
+// use pgx.
 type client struct {
 	t           testing.TB
 	nc          net.Conn
@@ -72,7 +73,7 @@ func (c *client) read() (byte, []byte) {
 	return typ, body
 }
 
-// until reads up to a message of the type and gives its body.
+// until reads up to a message of the type and returns its body.
 func (c *client) until(typ byte) []byte {
 	c.t.Helper()
 	for {
@@ -86,7 +87,7 @@ func (c *client) until(typ byte) []byte {
 	}
 }
 
-// failure reads up to an error and gives its SQLSTATE.
+// failure reads up to an error and returns its SQLSTATE.
 func (c *client) failure() string {
 	c.t.Helper()
 	for {
@@ -109,7 +110,8 @@ func frame(typ byte, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{typ}, uint32(len(body)+4)), body...)
 }
 
-// cancelRequest sends a cancel request on a connection of its own and waits until the server has dealt with it.
+// cancelRequest sends a cancel request on a connection of its own and waits until the server has
+// dealt with it.
 func cancelRequest(t testing.TB, addr string, pid, secret uint32) {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)

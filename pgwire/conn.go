@@ -26,7 +26,7 @@ type conn struct {
 	refusal *pgerr.Error // answer to the start-up packet, where the server is full
 	pid     uint32
 	secret  uint32
-	binding *scram.ChannelBinding // of the TLS channel; nil where there is none
+	binding *scram.ChannelBinding // of the TLS channel; nil if there is none
 	session Session
 	intr    interrupts
 
@@ -62,12 +62,15 @@ func (c *conn) run() {
 	}
 }
 
-// converse holds the whole conversation and gives the reason of its end. A panic below is a defect of ours: it costs this connection,
-// because nobody knows in what state its session is, and no other.
+// converse holds the whole conversation and returns the reason of its end. A panic below is a
+// defect of Sherd: it ends this connection, because the state of its session is unknown, and no
+// other.
 func (c *conn) converse() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error("panic in a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.server.cfg.Log.Error(
+				"panic in a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
+			)
 			err = pgerr.Fatal(pgerr.InternalError, "internal error: %v", p)
 		}
 	}()
@@ -101,7 +104,7 @@ func (c *conn) farewell(err error) {
 	_ = c.flush()
 }
 
-// logEnd logs why a connection was ended: with clients that did not even get in somebody will want to know.
+// logEnd logs why a connection was ended, for the operator whose clients cannot connect.
 func (c *conn) logEnd(e *pgerr.Error) {
 	level := slog.LevelDebug
 	if c.session == nil {
@@ -111,11 +114,14 @@ func (c *conn) logEnd(e *pgerr.Error) {
 		"code", e.Code, "reason", e.Message)
 }
 
-// close frees what the connection holds; a session in a transaction rolls back. The client sees the end when its place is free.
+// close frees what the connection holds; a session in a transaction rolls back. The client sees the
+// end when its place is free.
 func (c *conn) close() {
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error("panic while closing a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.server.cfg.Log.Error(
+				"panic while closing a session", "pid", c.pid, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
+			)
 		}
 		c.server.unregister(c)
 		_ = c.net.Close()
@@ -167,8 +173,8 @@ func (c *conn) await() error {
 	}
 }
 
-// awaitOnce waits until there is a byte, or something was said to the session: again. Meanwhile the connection holds no pooled memory (W6) and may be
-// ended by a shutdown.
+// awaitOnce waits until there is a byte, or something was said to the session: again. Meanwhile the
+// connection holds no pooled memory (W6) and may be ended by a shutdown.
 func (c *conn) awaitOnce(since time.Time) (again bool, err error) {
 	end, said, err := c.setWaiting(since)
 	if err != nil || said {
@@ -195,8 +201,9 @@ func (c *conn) awaitOnce(since time.Time) (again bool, err error) {
 	return false, c.readError(err)
 }
 
-// setWaiting begins the wait, of a client that has said nothing since. Where it is limited it gives the error that ends the connection after that. said
-// tells that there is something to send first.
+// setWaiting begins the wait, of a client that has said nothing since. Where it is limited it
+// returns the error that ends the connection after that. said tells that there is something to send
+// first.
 func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err error) {
 	limit := time.Duration(0)
 	if c.rested {
@@ -221,8 +228,8 @@ func (c *conn) setWaiting(since time.Time) (end *pgerr.Error, said bool, err err
 	return end, false, c.raw.SetReadDeadline(since.Add(limit))
 }
 
-// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is served until it is idle again. said tells that the
-// wait was ended by what there is to send.
+// clearWaiting ends the wait; a client that has said something before it was told of a shutdown is
+// served until it is idle again. said tells that the wait was ended by what there is to send.
 func (c *conn) clearWaiting(limited bool) (said bool, err error) {
 	c.intr.mu.Lock()
 	defer c.intr.mu.Unlock()
@@ -259,7 +266,7 @@ func (c *conn) readError(err error) error {
 	return err
 }
 
-// killReason gives the reason for which the connection was killed, nil where it was not.
+// killReason returns the reason for which the connection was killed, nil if it was not.
 func (i *interrupts) killReason() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -272,7 +279,8 @@ func (i *interrupts) killReason() error {
 // isNetwork tells an error of the socket from one of the protocol.
 func isNetwork(err error) bool {
 	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed)
 }
 
 // dispatch is the switch of frontend messages.
@@ -337,7 +345,7 @@ func (c *conn) send(m pgproto3.BackendMessage) {
 	out.b = b
 }
 
-// output gives the buffer to append to.
+// output returns the buffer to append to.
 func (c *conn) output() *chunk {
 	if c.out == nil {
 		c.out = c.server.pool.get()
@@ -345,7 +353,7 @@ func (c *conn) output() *chunk {
 	return c.out
 }
 
-// flush writes what was appended. A failure is kept in lost and given to whoever writes next.
+// flush writes what was appended. A failure is kept in lost and returned to the next write.
 func (c *conn) flush() error {
 	if c.lost != nil {
 		return c.lost

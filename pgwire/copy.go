@@ -69,7 +69,7 @@ type copyReader struct {
 	done error
 }
 
-// Next gives the payload of the next CopyData message.
+// Next returns the payload of the next CopyData message.
 func (r *copyReader) Next(ctx context.Context) ([]byte, error) {
 	if r.done != nil {
 		return nil, r.done
@@ -108,7 +108,8 @@ func (r *copyReader) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// unexpected fails the COPY and ends the connection, because the server cannot tell what the client means by such a message.
+// unexpected fails the COPY and ends the connection, because the server cannot tell what the client
+// means by such a message.
 func (r *copyReader) unexpected(typ byte) error {
 	r.c.desync = true
 	return pgerr.New(pgerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)

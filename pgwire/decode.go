@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// decode fills m from a message's body. pgproto3 panics on some bodies that lie about their lengths (W3).
+// decode fills m from a message's body. pgproto3 panics on some bodies that lie about their lengths
+// (W3).
 func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -21,8 +22,8 @@ func decode(m pgproto3.FrontendMessage, body []byte) (err error) {
 	return nil
 }
 
-// decodedSize gives the size of the body that m was decoded from, for the messages behind which the library ignores further bytes;
-// for others it gives n.
+// decodedSize returns the size of the body that m was decoded from, for the messages after which
+// the library ignores further bytes; for others it returns n.
 func decodedSize(m pgproto3.FrontendMessage, n int) int {
 	switch m := m.(type) {
 	case *pgproto3.Parse:

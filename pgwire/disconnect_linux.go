@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clientGone tells whether the peer has closed its end, also where unread data waits before that.
+// clientGone reports whether the peer has closed its end, also where unread data waits before that.
 func clientGone(nc net.Conn) bool {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {

@@ -1,15 +1,18 @@
-// Package pgwire is the clients' door: it speaks PostgreSQL's frontend/backend protocol 3.0 on a socket and SQL sessions behind it.
+// Package pgwire is the client transport: it speaks PostgreSQL's frontend/backend protocol 3.0 on a
+// socket and SQL sessions behind it.
 //
-// A connection is one goroutine and one session. It reads a message, hands it to the session, and appends what the session answers to
-// one buffer that is written when the client is waited for, or when it is large. The package frames messages itself and leaves their
-// fields to jackc/pgproto3; a DataRow, the one message whose number follows the data, is encoded in place without that library.
+// A connection is one goroutine and one session. It reads a message, hands it to the session, and
+// appends what the session answers to one buffer that is written when the client is waited for, or
+// when it is large. The package frames messages itself and leaves their fields to jackc/pgproto3; a
+// DataRow, the one message whose number follows the data, is encoded in place without that library.
 //
-// One file per conversation: startup, tls, auth, query, extended and bind, copy, cancel, errors; listener and shutdown hold the sockets,
-// reader, decode and results the bytes, interrupt and notify what reaches a connection from outside. The conversations of testdata are played
-// against this server, and with -oracle HOST:PORT against a PostgreSQL.
+// One file per conversation: startup, tls, auth, query, extended and bind, copy, cancel, errors;
+// listener and shutdown hold the sockets, reader, decode and results the bytes, interrupt and
+// notify what reaches a connection from outside. The conversations of testdata are played against
+// this server, and with -oracle HOST:PORT against a PostgreSQL.
 //
-// The package never looks into SQL, knows no transaction, and keeps no statement or portal but for the formats that a portal was bound
-// with. It logs what no client can be told and nothing else.
+// The package never looks into SQL, knows no transaction, and keeps no statement or portal except
+// the formats that a portal was bound with. It logs only what cannot be reported to a client.
 //
 // Invariants:
 //
@@ -29,6 +32,7 @@
 //	W8  The time-outs of a silent client (Session.IdleLimit) count from ReadyForQuery: time in a statement or a pipeline does not.
 //	W9  Notifications are sent outside of transactions only: before ReadyForQuery, or while the client says nothing, between whole messages.
 //
-// Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and SQL_ASCII; no function call messages
-// (0A000), no replication connections, no GSSAPI, no direct TLS without SSLRequest.
+// Limits: protocol 3.0 (newer minor versions are negotiated down); client_encoding UTF8 and
+// SQL_ASCII; no function call messages (0A000), no replication connections, no GSSAPI, no direct
+// TLS without SSLRequest.
 package pgwire

@@ -6,7 +6,8 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// canonicalEncoding gives the name of a supported client_encoding. Names compare as in PostgreSQL: letters and digits alone.
+// canonicalEncoding returns the name of a supported client_encoding. Names compare as in
+// PostgreSQL: letters and digits alone.
 func canonicalEncoding(name string) (string, error) {
 	key := strings.Map(func(r rune) rune {
 		switch {
@@ -23,5 +24,7 @@ func canonicalEncoding(name string) (string, error) {
 	case "sqlascii":
 		return "SQL_ASCII", nil
 	}
-	return "", pgerr.Unsupported("client_encoding %q is not supported", name).WithHint("Use UTF8; clients convert from and to it.")
+	return "", pgerr.Unsupported("client_encoding %q is not supported", name).WithHint(
+		"Use UTF8; clients convert from and to it.",
+	)
 }

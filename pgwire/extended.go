@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// extended ends a message of the extended protocol: an error is sent and the rest of the pipeline dropped (W4).
+// extended ends a message of the extended protocol: an error is sent and the rest of the pipeline
+// dropped (W4).
 func (c *conn) extended(err error) error {
 	if c.lost != nil {
 		return c.lost
@@ -38,7 +39,7 @@ func (c *conn) failed(err error) error {
 	return err
 }
 
-// ended ends the statement of ctx and gives its error as the client sees it.
+// ended ends the statement of ctx and returns its error as the client sees it.
 func (c *conn) ended(ctx context.Context, err error) error {
 	if err != nil {
 		err = clientError(ctx, err)
@@ -114,7 +115,9 @@ func (c *conn) describe(body []byte) error {
 	case 'P':
 		return c.ended(ctx, c.describePortal(ctx, m.Name))
 	}
-	return c.ended(ctx, c.failed(pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)))
+	return c.ended(
+		ctx, c.failed(pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)),
+	)
 }
 
 func (c *conn) describeStatement(ctx context.Context, name string) error {

@@ -27,8 +27,8 @@ func (s *stream) SetDeadline(time.Time) error      { return nil }
 func (s *stream) SetReadDeadline(time.Time) error  { return nil }
 func (s *stream) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzConversation sends arbitrary bytes through a whole connection: no panic reaches the guard of the session, every answer is
-// well framed, and no more than a few buffers are allocated for it.
+// FuzzConversation sends arbitrary bytes through a whole connection: no panic reaches the guard of
+// the session, every answer is well framed, and no more than a few buffers are allocated for it.
 func FuzzConversation(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.trace")
 	if err != nil {
@@ -40,7 +40,8 @@ func FuzzConversation(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if bytes.Contains(data, []byte("panic")) || bytes.Contains(data, []byte("pg_sleep")) || bytes.Contains(data, []byte("repeat")) ||
+		if bytes.Contains(data, []byte("panic")) || bytes.Contains(data, []byte("pg_sleep")) ||
+			bytes.Contains(data, []byte("repeat")) ||
 			bytes.Contains(data, []byte("generate_series")) {
 			return // the script session obeys these
 		}
@@ -63,7 +64,7 @@ func FuzzConversation(f *testing.F) {
 	})
 }
 
-// conversationBytes gives what the client says in a trace.
+// conversationBytes returns what the client says in a trace.
 func conversationBytes(f *testing.F, script string) []byte {
 	var b []byte
 	for _, line := range strings.Split(script, "\n") {
@@ -74,7 +75,8 @@ func conversationBytes(f *testing.F, script string) []byte {
 	return b
 }
 
-// checkFrames sees that what the server sent is a sequence of messages, behind the single bytes that answer requests for encryption.
+// checkFrames sees that what the server sent is a sequence of messages, behind the single bytes
+// that answer requests for encryption.
 func checkFrames(t *testing.T, b []byte) {
 	for len(b) > 0 && b[0] == 'N' && (len(b) < 5 || binary.BigEndian.Uint32(b[1:]) > 1<<20) {
 		b = b[1:]
@@ -93,7 +95,8 @@ func checkFrames(t *testing.T, b []byte) {
 	}
 }
 
-// FuzzReader frames arbitrary bytes that arrive in arbitrary portions: the same messages come out as from the whole.
+// FuzzReader frames arbitrary bytes that arrive in arbitrary portions: the same messages come out
+// as from the whole.
 func FuzzReader(f *testing.F) {
 	f.Add(frame('Q', []byte("select 1\x00")), uint8(1))
 	f.Add(append(frame('P', make([]byte, 5000)), frame('S', nil)...), uint8(100))

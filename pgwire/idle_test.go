@@ -23,8 +23,9 @@ const (
 	idleClientsEnv   = "SHERD_TEST_IDLE_CLIENTS" // address and count, for the process that plays the clients
 )
 
-// Ten thousand idle connections cost at most 32 KiB each, also after they have been busy with large results (W6). The clients are
-// another process: both ends in one would need twice the descriptors, and their memory would be counted too.
+// Ten thousand idle connections cost at most 32 KiB each, also after they have been busy with large
+// results (W6). The clients are another process: both ends in one would need twice the descriptors,
+// and their memory would be counted too.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector's own memory would be measured")
@@ -72,7 +73,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	}
 }
 
-// descriptors raises the limit as far as it goes and gives it.
+// descriptors raises the limit as far as it goes and returns it.
 func descriptors(t *testing.T) int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -85,7 +86,7 @@ func descriptors(t *testing.T) int {
 	return int(min(limit.Cur, 1<<20))
 }
 
-// memory gives the resident bytes of this process once garbage is returned.
+// memory returns the resident bytes of this process once garbage is returned.
 func memory(t *testing.T) int64 {
 	for range 3 { // stacks shrink by half in each collection
 		runtime.GC()
@@ -116,7 +117,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// holdConnections opens n connections, has each run a query with a result larger than any buffer, and keeps them until its input ends.
+// holdConnections opens n connections, has each run a query with a result larger than any buffer,
+// and keeps them until its input ends.
 func holdConnections(addr string, n int) int {
 	var wg sync.WaitGroup
 	var next, failed atomic.Int64
@@ -147,7 +149,10 @@ func holdOne(addr string) error {
 	}
 	// The connection is never closed: it ends with the process.
 	r := bufio.NewReader(nc)
-	for _, b := range [][]byte{startupBytes([]string{"user=postgres", "database=postgres"}), frame('Q', []byte("select repeat('x',40000)\x00"))} {
+	for _, b := range [][]byte{
+		startupBytes([]string{"user=postgres", "database=postgres"}),
+		frame('Q', []byte("select repeat('x',40000)\x00")),
+	} {
 		if _, err := nc.Write(b); err != nil {
 			return err
 		}

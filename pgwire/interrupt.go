@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// interrupts is how others reach a connection: they cancel its statement, or wake it from waiting for the client.
+// interrupts is how others reach a connection: they cancel its statement, or wake it from waiting
+// for the client.
 type interrupts struct {
-	// turn counts starts and ends of statements: odd while one runs. The watcher sees by it that the same statement still runs,
-	// which spares each statement a look at the clock.
+	// turn counts starts and ends of statements: odd while one runs. The watcher sees by it that
+	// the same statement still runs, which spares each statement a look at the clock.
 	turn     atomic.Uint64
 	lastTurn uint64 // the watcher's own
 
@@ -25,7 +26,8 @@ type interrupts struct {
 	notified bool                    // look for notifications when waiting; guarded by mu
 }
 
-// begin starts a statement and gives its context. One context serves all statements until it is cancelled.
+// begin starts a statement and returns its context. One context serves all statements until it is
+// cancelled.
 func (i *interrupts) begin() context.Context {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -101,7 +103,7 @@ func (s *Server) watchClients() {
 	}
 }
 
-// running gives the connections that are in the same statement as at the last call.
+// running returns the connections that are in the same statement as at the last call.
 func (s *Server) running() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// signalConfig is scriptConfig with sessions that tell when a statement starts to sleep and when they are closed.
+// signalConfig is scriptConfig with sessions that tell when a statement starts to sleep and when
+// they are closed.
 func signalConfig() (cfg Config, started, closed chan struct{}) {
 	cfg = scriptConfig()
 	started, closed = make(chan struct{}, 10), make(chan struct{}, 10)
@@ -156,7 +157,8 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// idleSession lets its client be silent for as long as it takes before the first statement, and then for a moment.
+// idleSession lets its client be silent for as long as it takes before the first statement, and
+// then for a moment.
 type idleSession struct {
 	*signalSession
 	limit time.Duration
@@ -175,7 +177,8 @@ func (s *idleSession) IdleLimit() (time.Duration, *pgerr.Error) {
 	return s.limit, pgerr.Fatal("25P03", "too late")
 }
 
-// A client that says nothing is ended after the session's limit. Time in a statement does not count.
+// A client that says nothing is ended after the session's limit. Time in a statement does not
+// count.
 func TestIdleLimit(t *testing.T) {
 	cfg, started, closed := signalConfig()
 	open, limits := cfg.NewSession, make(chan time.Duration, 1)

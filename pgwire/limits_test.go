@@ -42,7 +42,9 @@ func TestMessageAboveTheLimitIsSkipped(t *testing.T) {
 func TestMessagesOfAllSizes(t *testing.T) {
 	_, addr := startServer(t, scriptConfig())
 	c := connect(t, addr)
-	for _, n := range []int{0, 1, smallSize - 20, smallSize, chunkSize - 20, chunkSize, chunkSize + 1, 3*chunkSize + 7, 1 << 20} {
+	for _, n := range []int{
+		0, 1, smallSize - 20, smallSize, chunkSize - 20, chunkSize, chunkSize + 1, 3*chunkSize + 7, 1 << 20,
+	} {
 		q := frame('Q', append([]byte("select "+strings.Repeat(" ", n)+"7"), 0))
 		go func() { _, _ = c.nc.Write(bytes.Repeat(q, 3)) }()
 		for range 3 {

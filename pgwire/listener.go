@@ -51,7 +51,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// closedReason tells a listener closed by Shutdown from one closed by somebody else.
+// closedReason distinguishes a listener that Shutdown closed from one closed otherwise.
 func (s *Server) closedReason(l net.Listener, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,9 @@ func (s *Server) closedReason(l net.Listener, err error) error {
 func (s *Server) accept(nc net.Conn) {
 	if tc, ok := nc.(*net.TCPConn); ok {
 		// TCP_NODELAY is Go's default.
-		_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount})
+		_ = tc.SetKeepAliveConfig(
+			net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount},
+		)
 	}
 	c := newConn(s, nc)
 	over, draining := s.register(c)

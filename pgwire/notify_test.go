@@ -57,7 +57,7 @@ func listening(t *testing.T, limit time.Duration) (*listeningSession, *client) {
 	return <-sessions, c
 }
 
-// hears reads a notification, and gives what it says.
+// hears reads a notification, and returns what it says.
 func (c *client) hears() string {
 	c.t.Helper()
 	typ, body := c.read()
@@ -67,7 +67,8 @@ func (c *client) hears() string {
 	return strings.ReplaceAll(string(body[4:]), "\x00", " ")
 }
 
-// TestNotificationWhileIdle: a client that waits is told at once, one at work before ReadyForQuery, one in a transaction after it.
+// TestNotificationWhileIdle: a client that waits is told at once, one at work before ReadyForQuery,
+// one in a transaction after it.
 func TestNotificationWhileIdle(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
 		s, c := listening(t, limit)
@@ -101,7 +102,8 @@ func TestNotificationWhileIdle(t *testing.T) {
 	}
 }
 
-// TestNotificationAndIdleLimit: what is said to a client, and be it all the time, does not make it less idle.
+// TestNotificationAndIdleLimit: what is said to a client, and be it all the time, does not make it
+// less idle.
 func TestNotificationAndIdleLimit(t *testing.T) {
 	s, c := listening(t, 300*time.Millisecond)
 	over := make(chan struct{})

@@ -42,7 +42,9 @@ func TestPgx(t *testing.T) {
 			if mode != "simple_protocol" { // which writes the values into the text
 				var n int32
 				var s string
-				if err := conn.QueryRow(ctx, "select $1::int4, $2::text", int32(7), "sieben").Scan(&n, &s); err != nil || n != 7 || s != "sieben" {
+				if err := conn.QueryRow(
+					ctx, "select $1::int4, $2::text", int32(7), "sieben",
+				).Scan(&n, &s); err != nil || n != 7 || s != "sieben" {
 					t.Errorf("%d %q %v", n, s, err)
 				}
 			}
@@ -58,7 +60,8 @@ func TestPgx(t *testing.T) {
 			if code := sqlstate(err); code != "22012" {
 				t.Errorf("SQLSTATE %s", code)
 			}
-			if _, err := conn.Exec(ctx, "set application_name to 'pgx'"); err != nil || conn.PgConn().ParameterStatus("application_name") != "pgx" {
+			if _, err := conn.Exec(ctx, "set application_name to 'pgx'"); err != nil ||
+				conn.PgConn().ParameterStatus("application_name") != "pgx" {
 				t.Error(err)
 			}
 		})
@@ -99,7 +102,8 @@ func TestPgxCopyAndBatch(t *testing.T) {
 		t.Errorf("%v %v", tag, err)
 	}
 	var out strings.Builder
-	if tag, err = conn.PgConn().CopyTo(ctx, &out, "copy (select generate_series(1,2)) to stdout"); err != nil || out.String() != "1\n2\n" {
+	if tag, err = conn.PgConn().CopyTo(ctx, &out, "copy (select generate_series(1,2)) to stdout"); err != nil ||
+		out.String() != "1\n2\n" {
 		t.Errorf("%v %v %q", tag, err, out.String())
 	}
 	var batch pgx.Batch
@@ -151,10 +155,13 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// SCRAM over TLS is bound to the channel, whichever way the certificate is given, for clients that ask for it.
+// SCRAM over TLS is bound to the channel, whichever way the certificate is given, for clients that
+// ask for it.
 func TestChannelBinding(t *testing.T) {
 	fixed := selfSigned(t)
-	chosen := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &fixed.Certificates[0], nil }}
+	chosen := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return &fixed.Certificates[0], nil
+	}}
 	for name, tc := range map[string]*tls.Config{"Certificates": fixed, "GetCertificate": chosen} {
 		cfg := scriptConfig()
 		cfg.TLS = tc
@@ -173,7 +180,9 @@ func selfSigned(t *testing.T) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +248,9 @@ func TestErrorSource(t *testing.T) {
 	if m.File != "pgx_test.go" || m.Line == 0 || m.Routine != "pgwire.TestErrorSource" {
 		t.Errorf("%s:%d %s", m.File, m.Line, m.Routine)
 	}
-	if m := errorFields(pgerr.Unsupported("here").WithRoutine("RevalidateCachedQuery"), "ERROR"); m.Routine != "RevalidateCachedQuery" {
+	if m := errorFields(
+		pgerr.Unsupported("here").WithRoutine("RevalidateCachedQuery"), "ERROR",
+	); m.Routine != "RevalidateCachedQuery" {
 		t.Error(m.Routine)
 	}
 }

@@ -57,5 +57,7 @@ func (c *conn) ready() {
 
 // functionCall answers the obsolete fast-path call.
 func (c *conn) functionCall() error {
-	return c.endQuery(pgerr.Unsupported("function call messages are not supported").WithHint("Call the function in a SELECT."))
+	return c.endQuery(
+		pgerr.Unsupported("function call messages are not supported").WithHint("Call the function in a SELECT."),
+	)
 }

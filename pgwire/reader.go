@@ -8,14 +8,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// PostgreSQL's own bounds on a message's length word (PQ_LARGE_MESSAGE_LIMIT, PQ_SMALL_MESSAGE_LIMIT).
+// PostgreSQL's own bounds on a message's length word (PQ_LARGE_MESSAGE_LIMIT,
+// PQ_SMALL_MESSAGE_LIMIT).
 const (
 	largeMessage = 1<<30 - 2
 	smallMessage = 10_000
 )
 
-// reader cuts a byte stream into messages. It reads into a small array of its own and borrows larger memory only for what does not
-// fit there, until everything buffered has been consumed.
+// reader cuts a byte stream into messages. It reads into a small array of its own and borrows
+// larger memory only for what does not fit there, until everything buffered has been consumed.
 type reader struct {
 	src   io.Reader
 	pool  *chunks
@@ -32,13 +33,13 @@ func (r *reader) reset(src io.Reader, pool *chunks, limit int) {
 	r.buf, r.r, r.w = r.small[:], 0, 0
 }
 
-// buffered tells how many bytes have arrived and wait.
+// buffered returns how many bytes have arrived and wait.
 func (r *reader) buffered() int { return r.w - r.r }
 
-// starts tells whether a message of a type has begun to arrive.
+// starts reports whether a message of a type has begun to arrive.
 func (r *reader) starts(typ byte) bool { return r.r < r.w && r.buf[r.r] == typ }
 
-// release gives borrowed memory back when nothing is buffered.
+// release returns borrowed memory when nothing is buffered.
 func (r *reader) release() {
 	if r.r != r.w {
 		return
@@ -51,8 +52,8 @@ func (r *reader) release() {
 	}
 }
 
-// header reads the type and the length of the next message's body. The bounds of PostgreSQL are checked here: where one is
-// broken the stream is out of step and the error is FATAL.
+// header reads the type and the length of the next message's body. The bounds of PostgreSQL are
+// checked here: where one is broken the stream is out of step and the error is FATAL.
 func (r *reader) header() (typ byte, n int, err error) {
 	if err := r.fill(5); err != nil {
 		return 0, 0, err
@@ -70,10 +71,12 @@ func (r *reader) header() (typ byte, n int, err error) {
 	return typ, int(length) - 4, nil
 }
 
-// errMessageType reports a message type that no client sends after start-up. Each reader makes its own error of it.
+// errMessageType reports a message type that no client sends after start-up. Each reader makes its
+// own error of it.
 var errMessageType = errors.New("pgwire: invalid message type")
 
-// messageLimit gives the largest length word of a message type; false for types that no frontend sends after start-up.
+// messageLimit returns the largest length word of a message type; false for types that no frontend
+// sends after start-up.
 func messageLimit(typ byte) (uint32, bool) {
 	switch typ {
 	case 'Q', 'F', 'B', 'P', 'd':
@@ -132,7 +135,8 @@ func (r *reader) fill(n int) error {
 	return nil
 }
 
-// makeRoom makes sure that more bytes can be read, towards n of them. Memory at most doubles each time it is full (W2).
+// makeRoom makes sure that more bytes can be read, towards n of them. Memory at most doubles each
+// time it is full (W2).
 func (r *reader) makeRoom(n int) {
 	if r.r == r.w {
 		r.r, r.w = 0, 0

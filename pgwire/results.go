@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// results is the sql.ResultWriter of a connection. Its methods fail only where the client is lost or a value cannot be sent.
+// results is the sql.ResultWriter of a connection. Its methods fail only where the client is lost
+// or a value cannot be sent.
 type results struct {
 	c        *conn
 	columns  []sql.Column
@@ -80,8 +81,9 @@ func (r *results) describe(columns []sql.Column, formats []int16) {
 // maxKeptFields bounds what an idle connection keeps of its widest result.
 const maxKeptFields = 16
 
-// Row appends a DataRow. It is encoded in place, values straight behind their lengths: 62 ns where the library takes 70, and 163 where it
-// takes 313 for a row of 10 KB (BenchmarkRow), because the library wants a slice of each value and copies it once more.
+// Row appends a DataRow. It is encoded in place, values straight behind their lengths: 62 ns where
+// the library takes 70, and 163 where it takes 313 for a row of 10 KB (BenchmarkRow), because the
+// library wants a slice of each value and copies it once more.
 func (r *results) Row(row []types.Datum) error {
 	if r.c.lost != nil {
 		return r.c.lost

@@ -56,8 +56,8 @@ func (c *saslClient) first(mechanism, message string, n int) {
 	c.send('p', append(binary.BigEndian.AppendUint32(append([]byte(mechanism), 0), uint32(n)), message...))
 }
 
-// answer returns the next message: the kind of an authentication request, or an error's SQLSTATE, message and detail, after which the
-// connection must be closed.
+// answer returns the next message: the kind of an authentication request, or an error's SQLSTATE,
+// message and detail, after which the connection must be closed.
 func (c *saslClient) answer() string {
 	c.t.Helper()
 	typ, body := c.read()
@@ -143,7 +143,8 @@ func TestScramFirst(t *testing.T) {
 		{"y,,n=,r=abc", "Authentication 11"},
 		{"n,,n=,r=abc,x=foo", "Authentication 11"},
 		{"n,,n=,r=", "Authentication 11"},
-		{"p=tls-server-end-point,,n=,r=abc", malformed + "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM message includes channel binding data."},
+		{"p=tls-server-end-point,,n=,r=abc",
+			malformed + "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM message includes channel binding data."},
 		{"n=,r=abc", malformed + `Comma expected, but found character "'='".`},
 		{"x,,n=,r=abc", malformed + `Unexpected channel-binding flag "'x'".`},
 		{"n,a=foo,n=,r=abc", "0A000 client uses authorization identity, but it is not supported"},
@@ -208,8 +209,8 @@ func TestScramEmptyChallenge(t *testing.T) {
 	}
 }
 
-// TestScramFinal sends client-final-messages for a role that exists and one that does not: only the name differs in the answers,
-// except for the right password.
+// TestScramFinal sends client-final-messages for a role that exists and one that does not: only the
+// name differs in the answers, except for the right password.
 func TestScramFinal(t *testing.T) {
 	_, addr := startServer(t, scriptConfig())
 	const (
@@ -223,24 +224,46 @@ func TestScramFinal(t *testing.T) {
 		want         string
 	}{
 		{"right", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=" + f.proof }, "Authentication 12"},
-		{"right, TLS not offered", "y,,", func(f *final) string { return "c=eSws,r=" + f.nonce + ",p=" + f.proof }, "Authentication 12"},
-		{"other proof", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=" + strings.Repeat("A", 43) + "=" }, refused},
-		{"other nonce", "n,,", func(f *final) string { return "c=biws,r=zzz,p=" + f.proof }, "08P01 invalid SCRAM response Nonce does not match."},
-		{"part of the nonce", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce[:8] + ",p=" + f.proof }, "08P01 invalid SCRAM response Nonce does not match."},
-		{"proof is no base64", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=!!!!" }, malformed + "Malformed proof in client-final-message."},
-		{"short proof", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=AAAA" }, malformed + "Malformed proof in client-final-message."},
-		{"no proof", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce }, malformed + "Attribute expected, but found end of string."},
-		{"binding of another flag", "n,,", func(f *final) string { return "c=eSws,r=" + f.nonce + ",p=" + f.proof }, binding},
-		{"binding is no base64", "n,,", func(f *final) string { return "c=!!!,r=" + f.nonce + ",p=" + f.proof }, binding},
+		{"right, TLS not offered", "y,,", func(f *final) string {
+			return "c=eSws,r=" + f.nonce + ",p=" + f.proof
+		}, "Authentication 12"},
+		{"other proof", "n,,", func(f *final) string {
+			return "c=biws,r=" + f.nonce + ",p=" + strings.Repeat("A", 43) + "="
+		}, refused},
+		{"other nonce", "n,,", func(f *final) string { return "c=biws,r=zzz,p=" + f.proof },
+			"08P01 invalid SCRAM response Nonce does not match."},
+		{"part of the nonce", "n,,", func(f *final) string {
+			return "c=biws,r=" + f.nonce[:8] + ",p=" + f.proof
+		}, "08P01 invalid SCRAM response Nonce does not match."},
+		{"proof is no base64", "n,,", func(f *final) string {
+			return "c=biws,r=" + f.nonce + ",p=!!!!"
+		}, malformed + "Malformed proof in client-final-message."},
+		{"short proof", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=AAAA" },
+			malformed + "Malformed proof in client-final-message."},
+		{"no proof", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce },
+			malformed + "Attribute expected, but found end of string."},
+		{"binding of another flag", "n,,", func(f *final) string {
+			return "c=eSws,r=" + f.nonce + ",p=" + f.proof
+		}, binding},
+		{"binding is no base64", "n,,", func(f *final) string {
+			return "c=!!!,r=" + f.nonce + ",p=" + f.proof
+		}, binding},
 		{"empty", "n,,", func(*final) string { return "" }, malformed + "The message is empty."},
-		{"garbage", "n,,", func(*final) string { return "\xff\xfe" }, malformed + `Expected attribute "c" but found "0xff".`},
-		{"more behind", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=" + f.proof + ",x=1" }, malformed + "Garbage found at the end of client-final-message."},
-		{"NUL behind", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",p=" + f.proof + "\x00" }, malformed + "Message length does not match input length."},
+		{"garbage", "n,,", func(*final) string { return "\xff\xfe" },
+			malformed + `Expected attribute "c" but found "0xff".`},
+		{"more behind", "n,,", func(f *final) string {
+			return "c=biws,r=" + f.nonce + ",p=" + f.proof + ",x=1"
+		}, malformed + "Garbage found at the end of client-final-message."},
+		{"NUL behind", "n,,", func(f *final) string {
+			return "c=biws,r=" + f.nonce + ",p=" + f.proof + "\x00"
+		}, malformed + "Message length does not match input length."},
 		{"extension", "n,,", func(f *final) string { return "c=biws,r=" + f.nonce + ",x=1,p=" + f.proof }, refused},
 	} {
 		for _, role := range []string{"alice", "nobody"} {
 			client := newSASLClient(t, addr, role)
-			f := &final{header: c.header, bare: "n=,r=abc", binding: base64.StdEncoding.EncodeToString([]byte(c.header))}
+			f := &final{
+				header: c.header, bare: "n=,r=abc", binding: base64.StdEncoding.EncodeToString([]byte(c.header)),
+			}
 			client.first(scramSHA256, f.header+f.bare, len(f.header+f.bare))
 			typ, body := client.read()
 			if typ != 'R' {

@@ -11,9 +11,9 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-// scramMessage checks the form of a SCRAM message (RFC 5802, section 7) before the library sees it, with PostgreSQL's errors.
-// The library is made for well-behaved clients: it accepts some messages that PostgreSQL refuses, and reports the others as wrong
-// passwords.
+// scramMessage checks the form of a SCRAM message (RFC 5802, section 7) before the library sees it,
+// with PostgreSQL's errors. The library is made for well-behaved clients: it accepts some messages
+// that PostgreSQL refuses, and reports the others as wrong passwords.
 type scramMessage struct {
 	rest []byte
 }
@@ -32,8 +32,9 @@ func newScramMessage(b []byte) (*scramMessage, error) {
 	return &scramMessage{b}, nil
 }
 
-// checkClientFirst checks a client-first-message and returns its channel-binding flag: 'n', 'y' or 'p'. binding is the channel
-// binding of the connection, nil without TLS; plus reports whether the client selected the mechanism that uses it.
+// checkClientFirst checks a client-first-message and returns its channel-binding flag: 'n', 'y' or
+// 'p'. binding is the channel binding of the connection, nil without TLS; plus reports whether the
+// client selected the mechanism that uses it.
 func checkClientFirst(b []byte, binding *scram.ChannelBinding, plus bool) (flag byte, err error) {
 	m, err := newScramMessage(b)
 	if err != nil {
@@ -81,7 +82,9 @@ func (m *scramMessage) bindingFlag(offered, plus bool) error {
 	case flag != 'n' && flag != 'y' && flag != 'p':
 		return malformedScram("Unexpected channel-binding flag \"%s\".", m.found())
 	case plus && flag != 'p':
-		return malformedScram("The client selected %s, but the SCRAM message does not include channel binding data.", scramPlus)
+		return malformedScram(
+			"The client selected %s, but the SCRAM message does not include channel binding data.", scramPlus,
+		)
 	case !plus && flag == 'p':
 		return malformedScram("The client selected %s without channel binding, but the SCRAM message includes channel binding data.",
 			scramSHA256)
@@ -91,7 +94,9 @@ func (m *scramMessage) bindingFlag(offered, plus bool) error {
 			return err
 		}
 		if string(name) != string(scram.ChannelBindingTLSServerEndpoint) {
-			return pgerr.Fatal(pgerr.ProtocolViolation, "unsupported SCRAM channel-binding type \"%s\"", clean(string(name)))
+			return pgerr.Fatal(
+				pgerr.ProtocolViolation, "unsupported SCRAM channel-binding type \"%s\"", clean(string(name)),
+			)
 		}
 		return nil
 	case flag == 'y' && offered:
@@ -107,8 +112,8 @@ func (m *scramMessage) bindingFlag(offered, plus bool) error {
 	return nil
 }
 
-// checkClientFinal checks a client-final-message that answers serverFirst; flag is that of the client-first-message. The library
-// checks the data of a channel binding.
+// checkClientFinal checks a client-final-message that answers serverFirst; flag is that of the
+// client-first-message. The library checks the data of a channel binding.
 func checkClientFinal(b []byte, serverFirst string, flag byte) error {
 	m, err := newScramMessage(b)
 	if err != nil {
@@ -119,7 +124,9 @@ func checkClientFinal(b []byte, serverFirst string, flag byte) error {
 		return err
 	}
 	if flag != 'p' && string(binding) != base64.StdEncoding.EncodeToString([]byte{flag, ',', ','}) {
-		return pgerr.Fatal(pgerr.ProtocolViolation, "unexpected SCRAM channel-binding attribute in client-final-message")
+		return pgerr.Fatal(
+			pgerr.ProtocolViolation, "unexpected SCRAM channel-binding attribute in client-final-message",
+		)
 	}
 	nonce, err := m.attribute('r')
 	if err != nil {

@@ -17,10 +17,12 @@ import (
 type Config struct {
 	// NewSession opens a session for an authenticated client.
 	NewSession func(ctx context.Context, p sql.StartupParams) (Session, error)
-	// Authenticate gives the SCRAM verifier of a role, "" where it has no password; ok is false where there is no such role.
+	// Authenticate returns the SCRAM verifier of a role, "" if it has no password; ok is false if
+	// there is no such role.
 	Authenticate func(user string) (verifier string, ok bool)
 
-	// CancelElsewhere brings a request to cancel to the node of another process number; it does not wait. nil: there are no other nodes.
+	// CancelElsewhere brings a request to cancel to the node of another process number; it does not
+	// wait. nil: there are no other nodes.
 	CancelElsewhere func(pid, secret uint32)
 
 	FirstPID       uint32        // the number before the first process number that is given (sql.FirstPID)
@@ -81,7 +83,8 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
-// register gives c its pid and secret. over is how far the server is above its limit of connections then.
+// register returns c its pid and secret. over is how far the server is above its limit of
+// connections then.
 func (s *Server) register(c *conn) (over int, draining bool) {
 	var secret [4]byte
 	randomBytes(secret[:])
@@ -109,7 +112,7 @@ func (s *Server) unregister(c *conn) {
 	s.mu.Unlock()
 }
 
-// Connections tells how many clients are connected.
+// Connections returns how many clients are connected.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// scriptConfig serves script sessions: the role postgres has no password, alice has one, and of the databases only "nowhere" is missing.
+// scriptConfig serves script sessions: the role postgres has no password, alice has one, and of the
+// databases only "nowhere" is missing.
 func scriptConfig() Config {
 	return Config{
 		NewSession: func(_ context.Context, p sql.StartupParams) (Session, error) {
@@ -59,8 +60,8 @@ func serveOn(t testing.TB, cfg Config, l net.Listener) *Server {
 	return s
 }
 
-// pipes listens for connections within the process: unlike those of a port they can be in a bubble of
-// testing/synctest.
+// pipes listens for connections within the process: unlike those of a port they can be in a bubble
+// of testing/synctest.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

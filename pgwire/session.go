@@ -9,10 +9,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Session is what a connection drives; sql.Session implements it, and so does the session of this package's recorded conversations.
-// A context that is cancelled carries the *pgerr.Error to answer with as its cause.
+// Session is what a connection drives; sql.Session implements it, and so does the session of this
+// package's recorded conversations. A context that is cancelled carries the *pgerr.Error to answer
+// with as its cause.
 type Session interface {
-	// ReportedParameters gives the settings that a client is told at start, name and value.
+	// ReportedParameters returns the settings that a client is told at start, name and value.
 	ReportedParameters() [][2]string
 	// Simple runs the statements of text; it calls w for each.
 	Simple(ctx context.Context, text string, w sql.ResultWriter) error
@@ -30,9 +31,11 @@ type Session interface {
 	// FailPipeline tells of an error that was found before the session saw the message.
 	FailPipeline()
 	Status() sql.Status
-	// IdleLimit tells how long the client may leave the session waiting now, 0 for ever, and what ends the connection then.
+	// IdleLimit returns how long the client may leave the session waiting now, 0 for ever, and what
+	// ends the connection then.
 	IdleLimit() (time.Duration, *pgerr.Error)
-	// Notifications takes what was said on channels that the session listens to; nothing within a transaction.
+	// Notifications takes what was said on channels that the session listens to; nothing within a
+	// transaction.
 	Notifications() []sql.Notification
 	Env() *types.Env
 	Close()

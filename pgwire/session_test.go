@@ -15,8 +15,9 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// scriptSession is the session of the recorded conversations: it knows by heart the dozen statements of the traces, so that a trace
-// shows the wire and nothing else. PostgreSQL answers the same statements alike; -oracle plays the traces against it.
+// scriptSession is the session of the recorded conversations: it knows by heart the dozen
+// statements of the traces, so that a trace shows the wire and nothing else. PostgreSQL answers the
+// same statements alike; -oracle plays the traces against it.
 type scriptSession struct {
 	params     sql.StartupParams
 	status     sql.Status
@@ -144,7 +145,10 @@ func (s *scriptSession) check(text string) error {
 		return pgerr.New(pgerr.SyntaxError, `syntax error at or near "selekt"`).At(1)
 	}
 	if s.status == sql.Failed && text != "rollback" && text != "commit" {
-		return pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+		return pgerr.New(
+			pgerr.InFailedSQLTransaction,
+			"current transaction is aborted, commands ignored until end of transaction block",
+		)
 	}
 	return nil
 }
@@ -154,9 +158,13 @@ func (s *scriptSession) DescribeStatement(_ context.Context, name string) (sql.D
 	if !ok {
 		s.fail()
 		if name == "" {
-			return sql.Description{}, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
+			return sql.Description{}, pgerr.New(
+				pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist",
+			)
 		}
-		return sql.Description{}, pgerr.New(pgerr.InvalidSQLStatementName, `prepared statement "%s" does not exist`, name)
+		return sql.Description{}, pgerr.New(
+			pgerr.InvalidSQLStatementName, `prepared statement "%s" does not exist`, name,
+		)
 	}
 	return sql.Description{Params: st.params, Columns: s.columns(st)}, nil
 }
@@ -217,7 +225,7 @@ func column(name string, oid types.OID) sql.Column {
 	return sql.Column{Name: name, Type: oid, Typmod: -1, Len: length}
 }
 
-// columns gives the columns of a statement, nil where it has none.
+// columns returns the columns of a statement, or nil if it has none.
 func (s *scriptSession) columns(st *scriptStatement) []sql.Column {
 	switch {
 	case st.text == "select":
@@ -268,7 +276,12 @@ func (s *scriptSession) run(ctx context.Context, p *scriptPortal, maxRows int, w
 		}
 		return false, w.Complete("SAVEPOINT")
 	case strings.HasPrefix(text, "drop table if exists"):
-		err := w.Notice(&pgerr.Error{Severity: "NOTICE", Code: pgerr.SuccessfulCompletion, Message: `table "nowhere" does not exist, skipping`})
+		err := w.Notice(
+			&pgerr.Error{
+				Severity: "NOTICE", Code: pgerr.SuccessfulCompletion,
+				Message: `table "nowhere" does not exist, skipping`,
+			},
+		)
 		return false, errors.Join(err, w.Complete("DROP TABLE"))
 	case strings.HasPrefix(text, "copy t from stdin"):
 		return false, s.copyIn(ctx, w)
@@ -288,8 +301,10 @@ func (s *scriptSession) endTransaction(text string, w sql.ResultWriter) error {
 	return w.Complete(tag)
 }
 
-// selectRows gives the rows of a SELECT, at most maxRows of them at a time.
-func (s *scriptSession) selectRows(ctx context.Context, p *scriptPortal, maxRows int, w sql.ResultWriter) (bool, error) {
+// selectRows returns the rows of a SELECT, at most maxRows of them at a time.
+func (s *scriptSession) selectRows(
+	ctx context.Context, p *scriptPortal, maxRows int, w sql.ResultWriter,
+) (bool, error) {
 	total := 1
 	var arg int
 	if _, err := fmt.Sscanf(p.text, "select generate_series(1,%d)", &arg); err == nil {

@@ -10,8 +10,9 @@ import (
 // killTime is how long Shutdown waits for statements after it has cancelled them.
 const killTime = 2 * farewellTime
 
-// Shutdown stops accepting, ends idle connections with 57P01 and waits until the others have finished their transaction.
-// When ctx is done it cancels what still runs and closes the rest; it returns ctx's error then.
+// Shutdown stops accepting, ends idle connections with 57P01 and waits until the others have
+// finished their transaction. When ctx is done it cancels what still runs and closes the rest; it
+// returns ctx's error then.
 func (s *Server) Shutdown(ctx context.Context) error {
 	for _, c := range s.beginDrain() {
 		c.drain()
@@ -44,7 +45,7 @@ func (s *Server) Close() {
 	_ = s.Shutdown(ctx)
 }
 
-// beginDrain closes the listeners and gives the connections there are.
+// beginDrain closes the listeners and returns the connections there are.
 func (s *Server) beginDrain() []*conn {
 	s.stopOnce.Do(func() { close(s.stop) })
 	s.mu.Lock()

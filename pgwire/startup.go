@@ -76,7 +76,7 @@ func (c *conn) endDeadline() {
 	}
 }
 
-// startupMessage answers requests until the StartupMessage and gives its parameters.
+// startupMessage answers requests until the StartupMessage and returns its parameters.
 func (c *conn) startupMessage(ctx context.Context) (map[string]string, error) {
 	var askedSSL, askedGSS bool
 	for {
@@ -106,8 +106,8 @@ func (c *conn) startupMessage(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// startupPacket reads a packet without a type byte. It reads not a byte beyond: what follows an SSLRequest in clear text must
-// never be taken for something said under TLS.
+// startupPacket reads a packet without a type byte. It reads not a byte beyond: what follows an
+// SSLRequest in clear text must never be taken for something said under TLS.
 func (c *conn) startupPacket() (code uint32, body []byte, err error) {
 	var head [4]byte
 	if n, err := io.ReadFull(c.net, head[:]); err != nil {
@@ -127,11 +127,14 @@ func (c *conn) startupPacket() (code uint32, body []byte, err error) {
 	return binary.BigEndian.Uint32(body), body, nil
 }
 
-// versionedMessage decodes a StartupMessage and answers a minor version or options that are newer than ours.
+// versionedMessage decodes a StartupMessage and answers a minor version or options that are newer
+// than ours.
 func (c *conn) versionedMessage(version uint32, body []byte) (map[string]string, error) {
 	major, minor := version>>16, version&0xffff
 	if major != 3 {
-		return nil, pgerr.Fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", major, minor)
+		return nil, pgerr.Fatal(
+			pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", major, minor,
+		)
 	}
 	params, err := startupParameters(body)
 	if err != nil {
@@ -151,7 +154,8 @@ func (c *conn) versionedMessage(version uint32, body []byte) (map[string]string,
 	return params, nil
 }
 
-// startupParameters decodes the parameters. The library knows version 3.0 only and takes one parameter for granted.
+// startupParameters decodes the parameters. The library knows version 3.0 only and takes one
+// parameter for granted.
 func startupParameters(body []byte) (map[string]string, error) {
 	if bytes.Equal(body[4:], []byte{0}) {
 		return map[string]string{}, nil
@@ -159,7 +163,9 @@ func startupParameters(body []byte) (map[string]string, error) {
 	binary.BigEndian.PutUint32(body, protocol3)
 	var m pgproto3.StartupMessage
 	if err := decode(&m, body); err != nil {
-		return nil, pgerr.Fatal(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, pgerr.Fatal(
+			pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte",
+		)
 	}
 	for name, value := range m.Parameters {
 		if err := types.ValidateText(name); err != nil {
@@ -172,8 +178,9 @@ func startupParameters(body []byte) (map[string]string, error) {
 	return m.Parameters, nil
 }
 
-// negotiateVersion appends NegotiateProtocolVersion, which the library lacks: the newest version that the server speaks, 3.0 in the
-// form of a start-up packet's, and the options that it does not know.
+// negotiateVersion appends NegotiateProtocolVersion, which the library lacks: the newest version
+// that the server speaks, 3.0 in the form of a start-up packet's, and the options that it does not
+// know.
 func (c *conn) negotiateVersion(unknown []string) {
 	out := c.output()
 	start := len(out.b)

@@ -30,8 +30,9 @@ func (c *conn) negotiateTLS(ctx context.Context) error {
 	return nil
 }
 
-// noting gives a configuration that stores the certificate it shows to the client. Tickets are off, as in PostgreSQL: sessions of
-// a database live long, and a resumed one would show no certificate.
+// noting returns a configuration that stores the certificate it shows to the client. Tickets are
+// off, as in PostgreSQL: sessions of a database live long, and a resumed one would show no
+// certificate.
 func noting(cfg *tls.Config, shown **tls.Certificate) *tls.Config {
 	if cfg.GetConfigForClient != nil {
 		return cfg
@@ -55,8 +56,8 @@ func noting(cfg *tls.Config, shown **tls.Certificate) *tls.Config {
 	return cfg
 }
 
-// endpointBinding gives the data that SCRAM binds a TLS channel with (RFC 5929, tls-server-end-point), nil where the certificate
-// allows none.
+// endpointBinding returns the data that SCRAM binds a TLS channel with (RFC 5929,
+// tls-server-end-point), nil if the certificate allows none.
 func endpointBinding(cert *tls.Certificate) *scram.ChannelBinding {
 	if cert == nil || len(cert.Certificate) == 0 {
 		return nil

@@ -23,8 +23,9 @@ var (
 	oracle  = flag.String("oracle", "", "host:port of a PostgreSQL to play the traces against")
 )
 
-// TestTraces plays the conversations of testdata. A line is a comment (#), a message of the client (>), what to wait for (=),
-// or an answer of the server (<). Messages are written together up to the next wait.
+// TestTraces plays the conversations of testdata. A line is a comment (#), a message of the client
+// (>), what to wait for (=), or an answer of the server (<). Messages are written together up to
+// the next wait.
 func TestTraces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.trace")
 	if err != nil || len(files) == 0 {
@@ -84,7 +85,8 @@ func normalise(trace string) string {
 	return strings.Join(out, "\n")
 }
 
-// playTrace sends the client's messages of a script and gives the script with the answers of this server.
+// playTrace sends the client's messages of a script and returns the script with the answers of this
+// server.
 func playTrace(t *testing.T, addr, script string) string {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -316,13 +318,19 @@ func serverMessage(t *testing.T, typ byte, body []byte) string {
 	case 'R':
 		return fmt.Sprintf("Authentication %d", binary.BigEndian.Uint32(body))
 	case 'v':
-		return fmt.Sprintf("NegotiateProtocolVersion %d.%d %q", binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]), string(body[8:]))
+		return fmt.Sprintf(
+			"NegotiateProtocolVersion %d.%d %q", binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]),
+			string(body[8:]),
+		)
 	case 'E', 'N':
 		return errorLine(typ, body)
 	case 'd':
 		return fmt.Sprintf("CopyData %q", body)
 	case 'G', 'H':
-		return fmt.Sprintf("%s %d columns %d", map[byte]string{'G': "CopyInResponse", 'H': "CopyOutResponse"}[typ], body[0], binary.BigEndian.Uint16(body[1:]))
+		return fmt.Sprintf(
+			"%s %d columns %d", map[byte]string{'G': "CopyInResponse", 'H': "CopyOutResponse"}[typ], body[0],
+			binary.BigEndian.Uint16(body[1:]),
+		)
 	case 'D':
 		return dataRowLine(t, body)
 	case 'T':
@@ -342,7 +350,8 @@ func serverMessage(t *testing.T, typ byte, body []byte) string {
 	return name
 }
 
-// errorLine shows the fields of an error or notice; where PostgreSQL tells its source line is of no interest.
+// errorLine shows the fields of an error or notice; where PostgreSQL tells its source line is of no
+// interest.
 func errorLine(typ byte, body []byte) string {
 	out := map[byte]string{'E': "ErrorResponse", 'N': "NoticeResponse"}[typ]
 	for _, field := range strings.Split(string(body), "\x00") {
