@@ -1,2 +1,3 @@
-// Package archtest keeps the shape of the tree: who may import whom, that every package says what it is, and that no file outgrows a reader.
+// Package archtest keeps the shape of the tree: allowed imports, a comment for every package, and
+// the size of files.
 package archtest

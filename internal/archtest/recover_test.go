@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// recovers lists the functions that recover without logging a panic: what they call panics over damaged or hostile bytes, and they return an error.
+// recovers lists the functions that recover without logging a panic: what they call panics over
+// damaged or hostile bytes, and they return an error.
 var recovers = map[string]bool{
 	"catalog/stopped.go:replay":      true,
 	"storage/stopped.go:OpenStopped": true,
@@ -19,13 +20,16 @@ var recovers = map[string]bool{
 	"pgwire/decode.go:decode":        true,
 }
 
-// TestRecoveredPanicsAreLogged holds all places that recover to the words that package testlog looks for.
+// TestRecoveredPanicsAreLogged holds all places that recover to the words that package testlog
+// looks for.
 func TestRecoveredPanicsAreLogged(t *testing.T) {
 	for _, f := range sources(t) {
 		if strings.HasSuffix(f.path, "_test.go") {
 			continue
 		}
-		syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", f.path), nil, parser.SkipObjectResolution)
+		syntax, err := parser.ParseFile(
+			token.NewFileSet(), filepath.Join("..", "..", f.path), nil, parser.SkipObjectResolution,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

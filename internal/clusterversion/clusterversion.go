@@ -1,10 +1,14 @@
-// Package clusterversion names the versions of a cluster (V4) and says what each brought to what is written to disk and sent between nodes.
+// Package clusterversion names the versions of a cluster and says what each brought to what is
+// written to disk and sent between nodes.
 //
-// The catalog holds the version of the cluster. It is raised once all nodes run a release that knows a newer one (sherd.finalize_upgrade()), and never falls. What a version
-// brought is not written before: a node of an older release would not understand it, or not even notice that there is something it does not understand. Users are told so (55000,
-// catalog/brought.go); what the system writes by itself is written in the older form (Config.Version of package storage).
+// The catalog holds the version of the cluster. It is raised once all nodes run a release that
+// knows a newer one (sherd.finalize_upgrade()), and never falls. What a version brought is not
+// written before: a node of an older release would not understand it, or not even notice that there
+// is something it does not understand. Users are told so (55000, catalog/brought.go); what the
+// system writes by itself is written in the older form (Config.Version of package storage).
 //
-// Who adds a kind of log entry, or a field of the catalog, says here which version brings it: the one that is being developed, or a new one where that was released.
+// Who adds a kind of log entry, or a field of the catalog, says here which version brings it: the
+// one that is being developed, or a new one where that was released.
 package clusterversion
 
 // First is the version of clusters that were made by the first release.
@@ -24,19 +28,22 @@ const (
 	PinnedAnchors uint32 = 2
 	// PrefixRules: rules for prefixes, and the buckets that ids under them lie in.
 	PrefixRules uint32 = 2
-	// ShortLists: the entries "receive" with an arrival and "watermark" that makes the list of owned ranges shorter.
+	// ShortLists: the entries "receive" with an arrival and "watermark" that makes the list of
+	// owned ranges shorter.
 	ShortLists uint32 = 2
 	// SweptEntries: the entry "sweep".
 	SweptEntries uint32 = 2
 	// RenewedSteps: steps of moves that go on by a second number.
 	RenewedSteps uint32 = 2
-	// ValidationJobs: validation of a policy as a job that whoever leads the catalog goes on with.
+	// ValidationJobs: validation of a policy as a job that the next leader of the catalog
+	// continues.
 	ValidationJobs uint32 = 2
 	// ExactSizes: statistics in entries and checkpoints that name buckets.
 	ExactSizes uint32 = 2
 	// OperatorClasses: operator classes of indexes.
 	OperatorClasses uint32 = 2
-	// LostNodes: nodes that unsafe recovery declared lost. Older releases take them for nodes that are drained.
+	// LostNodes: nodes that unsafe recovery declared lost. Older releases take them for nodes that
+	// are drained.
 	LostNodes uint32 = 2
 )
 

@@ -1,5 +1,5 @@
-// Package dirsync makes changes of directories that a power loss does not undo: a file or a directory that was made, renamed or removed
-// is so on disk only when its directory was synced.
+// Package dirsync makes changes of directories that a power loss does not undo: a file or a
+// directory that was made, renamed or removed is so on disk only when its directory was synced.
 package dirsync
 
 import (
@@ -19,8 +19,9 @@ func Sync(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Make makes a directory, closed to others, and those above it that are missing. It returns when their names are on disk. A process before
-// may have made the directory and died, so that is done for one that is there too.
+// Make makes a directory, closed to others, and those above it that are missing. It returns when
+// their names are on disk. A process before may have made the directory and died, so that is done
+// for one that is there too.
 func Make(path string) error { return makeDir(filepath.Clean(path), Sync) }
 
 func makeDir(path string, sync func(string) error) error {
@@ -30,7 +31,8 @@ func makeDir(path string, sync func(string) error) error {
 	case err == nil && !st.IsDir():
 		return &os.PathError{Op: "mkdir", Path: path, Err: syscall.ENOTDIR}
 	case err == nil:
-		// The directory above may be the operator's: not readable, or of a file system that cannot sync it.
+		// The directory above may be the operator's: not readable, or of a file system that cannot
+		// sync it.
 		if err := sync(parent); errors.Is(err, syscall.EIO) {
 			return err
 		}

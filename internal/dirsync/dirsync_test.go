@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMake: what is made has its name synced before anything is made in it, and at the next time what a process may have left without.
+// TestMake: what is made has its name synced before anything is made in it, and at the next time
+// what a process may have left without.
 func TestMake(t *testing.T) {
 	root := t.TempDir()
 	leaf := filepath.Join(root, "a", "b")

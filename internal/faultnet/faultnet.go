@@ -1,6 +1,8 @@
-// Package faultnet is a network between named hosts that fails on command: links are cut in one direction or both, delayed, and lose packets.
-// Beneath are TCP connections over loopback, so that what stands on it runs as it does in earnest; faults are what TCP makes of those of IP: a
-// cut link holds bytes back and delivers them when it is mended, as retransmission does; a lost packet comes later.
+// Package faultnet is a network between named hosts that fails on command: links are cut in one
+// direction or both, delayed, and lose packets. Beneath are TCP connections over loopback, so that
+// what stands on it runs as it does in earnest; faults are what TCP makes of those of IP: a cut
+// link holds bytes back and delivers them when it is mended, as retransmission does; a lost packet
+// comes later.
 //
 // It is for tests. What is lost is drawn from a seed.
 package faultnet
@@ -15,7 +17,8 @@ import (
 	"time"
 )
 
-// Network is hosts and the links between them; a link not spoken of is perfect. All methods may be called concurrently.
+// Network is hosts and the links between them; a link not spoken of is perfect. All methods may be
+// called concurrently.
 type Network struct {
 	mu     sync.Mutex
 	rand   *rand.Rand       // guarded by mu
@@ -44,7 +47,7 @@ func New(seed uint64) *Network {
 	return &Network{rand: rand.New(rand.NewPCG(seed, 1)), links: map[route]*link{}, conns: map[*pipe]string{}}
 }
 
-// at gives a link; mu is held.
+// at returns a link; mu is held.
 func (n *Network) at(from, to string) *link {
 	l := n.links[route{from, to}]
 	if l == nil {
@@ -78,7 +81,8 @@ func (n *Network) mend(l *link) {
 	}
 }
 
-// Partition cuts, in both directions, every link between the hosts of one side and those of the other.
+// Partition cuts, in both directions, every link between the hosts of one side and those of the
+// other.
 func (n *Network) Partition(one, other []string) {
 	for _, a := range one {
 		for _, b := range other {
@@ -112,7 +116,7 @@ func (n *Network) Lose(from, to string, share float64) {
 	n.at(from, to).loss = share
 }
 
-// Conns gives how many connections one host has open to another.
+// Conns returns how many connections one host has open to another.
 func (n *Network) Conns(from, to string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -125,7 +129,7 @@ func (n *Network) Conns(from, to string) int {
 	return count
 }
 
-// draw gives the time that one packet takes.
+// draw returns the time that one packet takes.
 func (n *Network) draw(from, to string) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -114,7 +114,8 @@ func TestCloseReachesTheOtherSide(t *testing.T) {
 	}
 }
 
-// TestNoneAfterClose: who dials when the network is closed, as a door does whose node is being closed beside it, gets no connection that nobody would end.
+// TestNoneAfterClose: who dials when the network is closed, as a door does whose node is being
+// closed beside it, gets no connection that nobody would end.
 func TestNoneAfterClose(t *testing.T) {
 	n := New(1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

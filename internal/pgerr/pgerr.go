@@ -1,7 +1,8 @@
 // Package pgerr is the one error that clients see: a SQLSTATE with message, detail and hint.
 //
-// Every package marks an error where it is born by returning an *Error; callers wrap it with %w and never change its code;
-// pgwire finds it with errors.As and sends its fields. An error that carries no *Error reaches the client as XX000.
+// Every package marks an error where it is born by returning an *Error; callers wrap it with %w and
+// never change its code; pgwire finds it with errors.As and sends its fields. An error that carries
+// no *Error reaches the client as XX000.
 package pgerr
 
 import (
@@ -132,7 +133,8 @@ const (
 	DataCorrupted                 = "XX001"
 )
 
-// Error is an error as PostgreSQL's protocol carries it. Position counts characters of the statement from 1; 0 is none.
+// Error is an error as PostgreSQL's protocol carries it. Position counts characters of the
+// statement from 1; 0 is none.
 type Error struct {
 	Severity   string // "ERROR" when empty; FATAL ends the connection; WARNING, NOTICE … are notices
 	Code       string // SQLSTATE
@@ -151,7 +153,8 @@ type Error struct {
 	pc uintptr // of the call of New, for Source
 }
 
-// Source returns the file, line and function in which New made the error; "" and 0 if it was made otherwise.
+// Source returns the file, line and function in which New made the error; "" and 0 if it was made
+// otherwise.
 func (e *Error) Source() (file string, line int, function string) {
 	if e.pc == 0 {
 		return "", 0, e.Routine
@@ -164,7 +167,8 @@ func (e *Error) Source() (file string, line int, function string) {
 	return path.Base(f.File), f.Line, function
 }
 
-// DropSource forgets where the *Error in err's chain was made: messages between nodes do not carry it. Tests compare errors so.
+// DropSource forgets where the *Error in err's chain was made: messages between nodes do not carry
+// it. Tests compare errors so.
 func DropSource(err error) {
 	var e *Error
 	if errors.As(err, &e) {
@@ -179,7 +183,7 @@ func caller() uintptr {
 	return pcs[0]
 }
 
-// Error gives the message with its SQLSTATE, for logs and tests.
+// Error returns the message with its SQLSTATE, for logs and tests.
 func (e *Error) Error() string {
 	s := e.Message + " (SQLSTATE " + e.Code + ")"
 	if e.Detail != "" {
@@ -239,7 +243,7 @@ func From(err error) *Error {
 	return New(InternalError, "%s", err.Error())
 }
 
-// Code gives the SQLSTATE of err: "" for nil, XX000 where none is marked.
+// Code returns the SQLSTATE of err: "" for nil, XX000 if none is marked.
 func Code(err error) string {
 	if err == nil {
 		return ""
@@ -247,7 +251,7 @@ func Code(err error) string {
 	return From(err).Code
 }
 
-// Is tells whether err carries the SQLSTATE code.
+// Is reports whether err carries the SQLSTATE code.
 func Is(err error, code string) bool { return err != nil && Code(err) == code }
 
 // Capital makes the first letter of an ASCII sentence a capital, as DETAIL and HINT begin.

@@ -1,8 +1,11 @@
-// Package recent keeps what was made of keys that come again and again, as the texts of statements do.
+// Package recent keeps what was made of keys that come again and again, as the texts of statements
+// do.
 //
-// Clients that write values into their statements send each text once. So what is made of a key is kept when the key comes for the second time within the last
-// few thousand: else thousands of programs that nobody asks for would live at any time, and the collector would walk through them again and again. That, and not
-// the order in which things go, is why this is not a library's cache: those that look at how often a key comes do so once they are full.
+// Clients that write values into their statements send each text once. So what is made of a key is
+// kept when the key comes for the second time within the last few thousand: else thousands of
+// programs that nobody asks for would live at any time, and the collector would walk through them
+// again and again. That, and not the order in which things go, is why this is not a library's
+// cache: those that look at how often a key comes do so once they are full.
 package recent
 
 import (
@@ -20,7 +23,8 @@ type Cache[K comparable, V any] struct {
 	items map[K]*list.Element // guarded by mu
 	order *list.List          // guarded by mu; of *item, the last used first
 	size  int                 // guarded by mu
-	came  [2]map[uint64]bool  // guarded by mu; hashes of keys that came once: the last limit at most, and as many before
+	// guarded by mu; hashes of keys that came once: the last limit at most, and as many before
+	came [2]map[uint64]bool
 }
 
 type item[K comparable, V any] struct {
@@ -29,7 +33,8 @@ type item[K comparable, V any] struct {
 	size  int
 }
 
-// New makes a cache of at most limit values, whose sizes, as Put is told them, add up to most at most.
+// New makes a cache of at most limit values, whose sizes, as Put is told them, add up to most at
+// most.
 func New[K comparable, V any](limit, most int) *Cache[K, V] {
 	return &Cache[K, V]{
 		limit: limit, most: most, seed: maphash.MakeSeed(), items: map[K]*list.Element{}, order: list.New(),
@@ -37,7 +42,7 @@ func New[K comparable, V any](limit, most int) *Cache[K, V] {
 	}
 }
 
-// Get gives the value of a key.
+// Get returns the value of a key.
 func (c *Cache[K, V]) Get(k K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +54,7 @@ func (c *Cache[K, V]) Get(k K) (value V, ok bool) {
 	return e.Value.(*item[K, V]).value, true
 }
 
-// Put gives a key's value, which is kept where the key has come before.
+// Put sets a key's value, which is kept if the key has come before.
 func (c *Cache[K, V]) Put(k K, size int, value V) {
 	hash := maphash.Comparable(c.seed, k)
 	c.mu.Lock()
@@ -71,7 +76,7 @@ func (c *Cache[K, V]) Put(k K, size int, value V) {
 	}
 }
 
-// again tells whether a key has come before. It is called with mu held.
+// again reports whether a key has come before. It is called while the caller holds mu.
 func (c *Cache[K, V]) again(hash uint64) bool {
 	if c.came[0][hash] || c.came[1][hash] {
 		return true
@@ -84,7 +89,7 @@ func (c *Cache[K, V]) again(hash uint64) bool {
 	return false
 }
 
-// Len gives the number of values that are kept.
+// Len returns the number of values that are kept.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

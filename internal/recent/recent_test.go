@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeepsWhatComesAgain keeps what comes twice, also where much that comes once is between, and lets go what was used longest ago.
+// TestKeepsWhatComesAgain keeps what comes twice, also where much that comes once is between, and
+// lets go what was used longest ago.
 func TestKeepsWhatComesAgain(t *testing.T) {
 	c := New[string, int](10, 1000)
 	once := 0

@@ -1,4 +1,5 @@
-// Package regexrun runs regular expressions that can be canceled: neither Go's engine nor regexp2 knows a context.
+// Package regexrun runs regular expressions that can be canceled: neither Go's engine nor regexp2
+// knows a context.
 package regexrun
 
 import (
@@ -16,8 +17,9 @@ const (
 	stride = 1 << 16 // characters between two looks at the context
 )
 
-// Find returns the leftmost match of re in s, as FindStringSubmatchIndex does, or the cause if ctx is canceled. floating reports that a match
-// does not depend on what precedes it, so that the search may begin at the first occurrence of the literal that begins each match.
+// Find returns the leftmost match of re in s, as FindStringSubmatchIndex does, or the cause if ctx
+// is canceled. floating reports that a match does not depend on what precedes it, so that the
+// search may begin at the first occurrence of the literal that begins each match.
 func Find(ctx context.Context, re *regexp.Regexp, s string, floating bool) ([]int, error) {
 	if len(s) <= short || ctx == nil || ctx.Done() == nil {
 		return re.FindStringSubmatchIndex(s), nil
@@ -86,8 +88,8 @@ func (r *reader) ReadRune() (rune, int, error) {
 	return c, size, nil
 }
 
-// Backtrack returns the first match of re at or after character from, or the cause as soon as ctx is canceled. The engine cannot be stopped:
-// what it still does then ends with its own time limit.
+// Backtrack returns the first match of re at or after character from, or the cause as soon as ctx
+// is canceled. The engine cannot be stopped: what it still does then ends with its own time limit.
 func Backtrack(ctx context.Context, re *regexp2.Regexp, text []rune, from int) (*regexp2.Match, error) {
 	if ctx == nil || ctx.Done() == nil {
 		return re.FindRunesMatchStartingAt(text, from)

@@ -11,10 +11,13 @@ import (
 
 var errCause = errors.New("canceled by the test")
 
-// TestFindAsGo compares the search of a long text, which reads it character by character, with that of Go's engine.
+// TestFindAsGo compares the search of a long text, which reads it character by character, with that
+// of Go's engine.
 func TestFindAsGo(t *testing.T) {
 	text := strings.Repeat("ab ", 500_000) + "éneedle xyz" + strings.Repeat(" cd", 200_000)
-	for _, pattern := range []string{"needle", `(n)(e+)(x)?`, `\bxyz\b`, `z(?: cd)+$`, "absent", "^ab", "^b", "(?i)NEEDLE", ".eedle", "cd$"} {
+	for _, pattern := range []string{
+		"needle", `(n)(e+)(x)?`, `\bxyz\b`, `z(?: cd)+$`, "absent", "^ab", "^b", "(?i)NEEDLE", ".eedle", "cd$",
+	} {
 		re := regexp.MustCompile(pattern)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		got, err := Find(ctx, re, text, pattern[0] != '^')

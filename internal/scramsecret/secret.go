@@ -1,8 +1,10 @@
-// Package scramsecret makes and reads what the server keeps of a password: PostgreSQL's verifier for SCRAM-SHA-256,
+// Package scramsecret makes and reads what the server keeps of a password: PostgreSQL's verifier
+// for SCRAM-SHA-256,
 //
 //	SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>
 //
-// with salt and keys in base64, as pg_authid.rolpassword holds it. The exchange itself is xdg-go/scram's.
+// with salt and keys in base64, as pg_authid.rolpassword holds it. The exchange itself is
+// xdg-go/scram's.
 package scramsecret
 
 import (
@@ -24,7 +26,7 @@ const (
 	saltSize   = 16
 )
 
-// Make gives the verifier of a password with a fresh salt.
+// Make returns the verifier of a password with a fresh salt.
 func Make(password string) (string, error) {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // does not fail
@@ -51,7 +53,7 @@ func format(c scram.StoredCredentials) string {
 	return fmt.Sprintf("%s%d:%s$%s:%s", prefix, c.Iters, b64([]byte(c.Salt)), b64(c.StoredKey), b64(c.ServerKey))
 }
 
-// Is tells whether s is a verifier already, as CREATE ROLE … PASSWORD takes it.
+// Is reports whether s is a verifier already, as CREATE ROLE … PASSWORD takes it.
 func Is(s string) bool {
 	_, err := Parse(s)
 	return err == nil
@@ -82,8 +84,8 @@ func Parse(verifier string) (scram.StoredCredentials, error) {
 	return c, nil
 }
 
-// Mock gives credentials that no password matches, the same each time for a name, so that a role that does not exist looks
-// like one that does. The nonce is the server's secret.
+// Mock returns credentials that no password matches, the same each time for a name, so that a role
+// that does not exist looks like one that does. The nonce is the server's secret.
 func Mock(nonce []byte, name string) scram.StoredCredentials {
 	part := func(label string) []byte {
 		h := hmac.New(sha256.New, nonce)
@@ -95,7 +97,7 @@ func Mock(nonce []byte, name string) scram.StoredCredentials {
 	return c
 }
 
-// Matches tells whether a verifier is that of a password.
+// Matches reports whether a verifier is that of a password.
 func Matches(verifier, password string) bool {
 	c, err := Parse(verifier)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The verifier of "pencil" with the salt of RFC 7677; its server signature is checked by the exchange in pgwire's tests.
+// The verifier of "pencil" with the salt of RFC 7677; its server signature is checked by the
+// exchange in pgwire's tests.
 func TestParseReadsWhatMakeWrites(t *testing.T) {
 	for _, password := range []string{"pencil", "", "pässwörd", "\u0007bell"} {
 		v, err := Make(password)
@@ -34,7 +35,10 @@ func TestParseRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"", "secret", "md5aabbcc", prefix, strings.Replace(good, "4096", "0", 1), strings.Replace(good, "4096", "x", 1), good[:len(good)-8], good + ":AAAA"} {
+	for _, bad := range []string{
+		"", "secret", "md5aabbcc", prefix, strings.Replace(good, "4096", "0", 1),
+		strings.Replace(good, "4096", "x", 1), good[:len(good)-8], good + ":AAAA",
+	} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was taken for a verifier", bad)
 		}

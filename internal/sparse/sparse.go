@@ -1,5 +1,6 @@
-// Package sparse copies files and directories in which most is zero: memtables and value logs take their whole length from the first
-// byte on, and what was never written in them stays a hole in the copy. It does not fsync.
+// Package sparse copies files and directories in which most is zero: memtables and value logs take
+// their whole length from the first byte on, and what was never written in them stays a hole in the
+// copy. It does not fsync.
 package sparse
 
 import (
@@ -14,7 +15,7 @@ import (
 
 const blockSize = 64 << 10
 
-// File copies a file to a path where there is none; the copy has the permissions of the original.
+// File copies a file to a path if there is none; the copy has the permissions of the original.
 func File(to, from string) (err error) {
 	src, err := os.Open(from)
 	if err != nil {
@@ -53,7 +54,8 @@ func copyData(dst, src *os.File) error {
 	}
 }
 
-// Dir copies a directory and all beneath it to a path where there is no file of these names. What is removed while it is being copied is left out.
+// Dir copies a directory and all beneath it to a path if there is no file of these names. What is
+// removed while it is being copied is left out.
 func Dir(to, from string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {

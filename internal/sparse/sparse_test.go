@@ -11,11 +11,15 @@ import (
 	"github.com/sherddb/sherd/internal/sparse"
 )
 
-// TestDir copies files with data at the beginning, in the middle, at the end and nowhere, and compares every byte.
+// TestDir copies files with data at the beginning, in the middle, at the end and nowhere, and
+// compares every byte.
 func TestDir(t *testing.T) {
 	const size = 1<<20 + 5
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	written := map[string][]int64{"empty": nil, "hole": nil, "begin": {0}, "sub/middle": {300_000}, "sub/deep/end": {size - 3}, "many": {7, 65_535, 131_072, 700_001}}
+	written := map[string][]int64{
+		"empty": nil, "hole": nil, "begin": {0}, "sub/middle": {300_000}, "sub/deep/end": {size - 3},
+		"many": {7, 65_535, 131_072, 700_001},
+	}
 	for name, places := range written {
 		path := filepath.Join(from, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -1,5 +1,5 @@
-// Package testcluster is nodes' doors on loopback with certificates of one cluster and a network between them that fails on command, for tests of
-// what stands on the node port.
+// Package testcluster is nodes' doors on loopback with certificates of one cluster and a network
+// between them that fails on command, for tests of what stands on the node port.
 package testcluster
 
 import (
@@ -48,7 +48,8 @@ type Node struct {
 // Host names a node in the network.
 func Host(node uint32) string { return strconv.FormatUint(uint64(node), 10) }
 
-// New makes the nodes; their doors are closed until Serve. configure, if not nil, may change what a door is made with.
+// New makes the nodes; their doors are closed until Serve. configure, if not nil, may change what a
+// door is made with.
 func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Cluster {
 	t.Helper()
 	a, err := trust.NewAuthority(ID, time.Now())
@@ -58,7 +59,10 @@ func New(t testing.TB, n int, configure func(node uint32, c *door.Config)) *Clus
 	c := &Cluster{Authority: a, Net: faultnet.New(1)}
 	t.Cleanup(c.Net.Close)
 	for i := range n {
-		node := &Node{Number: uint32(i + 1), Dir: filepath.Join(t.TempDir(), "certs"), Members: grpc.NewServer(door.MemberOptions()...), Joining: grpc.NewServer(door.JoinOptions()...)}
+		node := &Node{
+			Number: uint32(i + 1), Dir: filepath.Join(t.TempDir(), "certs"),
+			Members: grpc.NewServer(door.MemberOptions()...), Joining: grpc.NewServer(door.JoinOptions()...),
+		}
 		node.Keeper = Keeper(t, node.Dir, a, a, node.Number)
 		if node.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			t.Fatal(err)

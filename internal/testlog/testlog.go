@@ -1,8 +1,9 @@
 // Package testlog makes a panic that a server recovers from fail the test that started the server.
 //
-// A server answers such a panic with XX000 and goes on, so a test that expects any error, or none of whose own connections failed, would stay green.
-// All places that recover log the panic as the attribute "panic" and its stack as "stack" (archtest holds them to that); New, Failing and Panics look
-// for it:
+// A server answers such a panic with XX000 and goes on, so a test that expects any error, or none
+// of whose own connections failed, would stay green. All places that recover log the panic as the
+// attribute "panic" and its stack as "stack" (archtest holds them to that); New, Failing and Panics
+// look for it:
 //
 //	node.Config{Logger: testlog.New(t)}         // servers within the test
 //	if p := testlog.Panics(process.Log()); …    // servers in processes of their own
@@ -22,7 +23,8 @@ const Key = "panic"
 // New returns a logger that discards everything but recovered panics, which fail the test.
 func New(t testing.TB) *slog.Logger { return slog.New(Failing(t, slog.DiscardHandler)) }
 
-// Failing returns a handler that passes records on to h and fails the test when one reports a recovered panic.
+// Failing returns a handler that passes records on to h and fails the test when one reports a
+// recovered panic.
 func Failing(t testing.TB, h slog.Handler) slog.Handler {
 	r := &reporter{t: t}
 	t.Cleanup(r.end)
