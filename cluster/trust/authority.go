@@ -23,12 +23,13 @@ const (
 	backdate      = 24 * time.Hour // for machines whose clock is behind
 )
 
-// Fingerprint names an authority: the first half of the SHA-256 of its public key. 128 bits withstand a search for a second key.
+// Fingerprint names an authority: the first half of the SHA-256 of its public key. 128 bits
+// withstand a search for a second key.
 type Fingerprint [16]byte
 
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// FingerprintOf gives the fingerprint of a certificate's key.
+// FingerprintOf returns the fingerprint of a certificate's key.
 func FingerprintOf(c *x509.Certificate) Fingerprint {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return Fingerprint(sum[:16])
@@ -64,8 +65,11 @@ func authorityTemplate(clusterID string, now time.Time) *x509.Certificate {
 	serial := newSerial()
 	return &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{Organization: []string{"Sherd"}, CommonName: "authority " + serial.Text(16)[:8] + " of cluster " + clusterID},
-		NotBefore:    now.Add(-backdate), NotAfter: now.Add(authorityLife),
+		Subject: pkix.Name{
+			Organization: []string{"Sherd"},
+			CommonName:   "authority " + serial.Text(16)[:8] + " of cluster " + clusterID,
+		},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(authorityLife),
 		IsCA: true, BasicConstraintsValid: true,
 		// One authority below: the next one, which this one certifies while it takes over.
 		MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign,
@@ -73,7 +77,7 @@ func authorityTemplate(clusterID string, now time.Time) *x509.Certificate {
 	}
 }
 
-// newSerial gives 127 random bits, of which the highest is set.
+// newSerial returns 127 random bits, with the highest set.
 func newSerial() *big.Int {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -84,8 +88,8 @@ func newSerial() *big.Int {
 // Fingerprint names the authority.
 func (a *Authority) Fingerprint() Fingerprint { return FingerprintOf(a.Cert) }
 
-// Follow has the authority before this one certify its key, so that those who know only that one accept what this one signs: the holders of
-// join tokens.
+// Follow makes the authority before this one certify its key, so that the holders of join tokens,
+// which know only that one, accept what this one signs.
 func (a *Authority) Follow(before *Authority, now time.Time) error {
 	t := authorityTemplate(a.ClusterID, now)
 	t.Subject, t.MaxPathLen, t.MaxPathLenZero = a.Cert.Subject, 0, true
@@ -101,7 +105,8 @@ func (a *Authority) Follow(before *Authority, now time.Time) error {
 	return nil
 }
 
-// Issue certifies the key of a request (NewRequest) for a node. It gives the chain that the node shows, its certificate first.
+// Issue certifies the key of a request (NewRequest) for a node. It returns the chain that the node
+// shows, its certificate first.
 func (a *Authority) Issue(request []byte, node uint32, now time.Time) (Chain, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err == nil {
@@ -137,7 +142,8 @@ const (
 	keyBlock  = "PRIVATE KEY"
 )
 
-// Marshal gives the authority as PEM: its key and its certificates. Who has it can let in anybody.
+// Marshal returns the authority as PEM: its key and its certificates. Its holder can admit any
+// node.
 func (a *Authority) Marshal() ([]byte, error) {
 	out, err := marshalKey(a.key)
 	if err != nil {

@@ -21,12 +21,13 @@ const (
 	foundFile = "found.pem" // an authority with its key, until the cluster keeps it
 )
 
-// Keeper keeps what a node proves itself with, in a directory and, for handshakes, in memory. All methods may be called concurrently.
+// Keeper keeps what a node proves itself with, in a directory and, for handshakes, in memory. All
+// methods may be called concurrently.
 type Keeper struct {
 	dir string
 	now func() time.Time
 
-	mu   sync.Mutex // held by who changes something
+	mu   sync.Mutex // held while something changes
 	held atomic.Pointer[holding]
 }
 
@@ -89,7 +90,10 @@ func (k *Keeper) hold(key Key, chain Chain, rootsOf func(clusterID string) (*Roo
 		return err
 	}
 	if roots.clusterID != self.ClusterID {
-		return fmt.Errorf("certificate of this node: it is for cluster %s, and the roots are of cluster %s", self.ClusterID, roots.clusterID)
+		return fmt.Errorf(
+			"certificate of this node: it is for cluster %s, and the roots are of cluster %s", self.ClusterID,
+			roots.clusterID,
+		)
 	}
 	cert := tls.Certificate{Certificate: chain, PrivateKey: key.ec, Leaf: certs[0]}
 	k.held.Store(&holding{self: self, cert: cert, roots: roots})
@@ -99,7 +103,7 @@ func (k *Keeper) hold(key Key, chain Chain, rootsOf func(clusterID string) (*Roo
 // Dir is where the node's certificate and its roots are kept.
 func (k *Keeper) Dir() string { return k.dir }
 
-// Self is who this node is.
+// Self returns the identity of this node.
 func (k *Keeper) Self() Peer { return k.held.Load().self }
 
 // Certificate is what this node shows. It changes with Renew.
@@ -117,7 +121,8 @@ func (k *Keeper) RenewAt() time.Time {
 	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 3)
 }
 
-// Renew takes the certificate of a new key in place of the present one. Connections that are open go on.
+// Renew takes the certificate of a new key in place of the present one. Connections that are open
+// go on.
 func (k *Keeper) Renew(key Key, chain Chain) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,7 +166,8 @@ func (k *Keeper) SetRoots(roots *Roots) error {
 	return nil
 }
 
-// Replace takes certificate and roots that need have nothing to do with the present ones: the cluster has other authorities than this node knew of.
+// Replace takes certificate and roots that need have nothing to do with the present ones: the
+// cluster has other authorities than this node knew of.
 func (k *Keeper) Replace(key Key, chain Chain, roots *Roots) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -177,7 +183,8 @@ func (k *Keeper) Replace(key Key, chain Chain, roots *Roots) error {
 	return nil
 }
 
-// FoundAuthority makes the authority of a new cluster and keeps it in a directory until ForgetFounded; asked again it gives the same.
+// FoundAuthority makes the authority of a new cluster and keeps it in a directory until
+// ForgetFounded; asked again it returns the same.
 func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
 	path := filepath.Join(dir, foundFile)
 	text, err := readPrivate(path)
@@ -205,7 +212,7 @@ func FoundAuthority(dir, clusterID string, now time.Time) (*Authority, error) {
 	return a, writePrivate(path, text)
 }
 
-// Founded gives what FoundAuthority has kept; fs.ErrNotExist where there is nothing.
+// Founded returns what FoundAuthority has kept; fs.ErrNotExist if there is nothing.
 func Founded(dir string) (*Authority, error) {
 	text, err := readPrivate(filepath.Join(dir, foundFile))
 	if err != nil {
@@ -223,8 +230,8 @@ func ForgetFounded(dir string) error {
 	return err
 }
 
-// PendingKey gives the key for which a certificate is to be asked, and makes it at the first time: who asks again after a crash must ask
-// with the same (N3). ForgetPending ends that.
+// PendingKey returns the key for which to request a certificate, and makes it the first time: a
+// node that asks again after a crash must ask with the same key (N3). ForgetPending ends that.
 func PendingKey(dir string) (Key, error) {
 	path := filepath.Join(dir, nextFile)
 	text, err := readPrivate(path)

@@ -21,7 +21,7 @@ const scheme = "sherd"
 type Peer struct {
 	ClusterID string
 	Node      uint32
-	Issuer    Fingerprint // of the authority that signed the certificate; zero where the chain does not show it
+	Issuer    Fingerprint // of the authority that signed the certificate; zero if the chain does not show it
 	Expires   time.Time
 }
 
@@ -54,12 +54,13 @@ func NewKey() (Key, error) {
 	return Key{k}, err
 }
 
-// Request gives a request for a certificate of the key. It names nobody: the node's number is the cluster's to give.
+// Request returns a request for a certificate of the key. It names no node: the cluster assigns the
+// number.
 func (k Key) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, k.ec)
 }
 
-// KeyHash gives what a request's key is known by (N3).
+// KeyHash returns what a request's key is known by (N3).
 func KeyHash(request []byte) ([]byte, error) {
 	r, err := x509.ParseCertificateRequest(request)
 	if err == nil {
@@ -76,7 +77,7 @@ func nodeURI(clusterID string, node uint32) *url.URL {
 	return &url.URL{Scheme: scheme, Host: clusterID, Path: "/node/" + strconv.FormatUint(uint64(node), 10)}
 }
 
-// parseURI gives the cluster and the path of the name in a certificate of Sherd's.
+// parseURI returns the cluster and the path of the name in a certificate of Sherd's.
 func parseURI(c *x509.Certificate) (cluster, path string, err error) {
 	if len(c.URIs) != 1 || c.URIs[0].Scheme != scheme || c.URIs[0].Host == "" {
 		return "", "", errors.New("the certificate is not one of Sherd's")

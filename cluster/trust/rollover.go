@@ -38,7 +38,7 @@ const (
 	Drop                    // the authority is trusted no more
 )
 
-// Step is what NextStep gives.
+// Step is the result of NextStep.
 type Step struct {
 	Kind      StepKind
 	Authority Fingerprint
@@ -46,10 +46,14 @@ type Step struct {
 	Until     time.Time // tokens that name the authority hold until then
 }
 
-// NextStep tells what is to be done, so that no node ever meets a certificate that it does not trust (N4): an announced authority signs once
-// all nodes have it among their roots; a retiring one is dropped when no node's certificate is its own and no join token names it. A node
-// that does not report is waited for: its operator starts or removes it. tokens gives until when tokens of an authority hold.
-func NextStep(standing []Standing, nodes []uint32, reports map[uint32]Report, tokens map[Fingerprint]time.Time, now time.Time) Step {
+// NextStep returns what is to be done, so that no node ever meets a certificate that it does not
+// trust (N4): an announced authority signs once all nodes have it among their roots; a retiring one
+// is dropped when no node's certificate is its own and no join token names it. A node that does not
+// report is waited for: its operator starts or removes it. tokens gives until when tokens of an
+// authority hold.
+func NextStep(
+	standing []Standing, nodes []uint32, reports map[uint32]Report, tokens map[Fingerprint]time.Time, now time.Time,
+) Step {
 	for _, s := range standing {
 		switch s.Phase {
 		case Announced:
@@ -59,7 +63,9 @@ func NextStep(standing []Standing, nodes []uint32, reports map[uint32]Report, to
 			}
 			return Step{Kind: Promote, Authority: s.Authority}
 		case Retiring:
-			late := missing(nodes, reports, func(r Report) bool { return r.Issuer != s.Authority && r.Issuer != Fingerprint{} })
+			late := missing(nodes, reports, func(r Report) bool {
+				return r.Issuer != s.Authority && r.Issuer != Fingerprint{}
+			})
 			if len(late) > 0 {
 				return Step{Kind: Wait, Authority: s.Authority, Nodes: late}
 			}

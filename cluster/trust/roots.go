@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Why a certificate is not accepted. Errors that carry one of these are sentences for the person at the terminal.
+// Why a certificate is not accepted. Errors that carry one of these are sentences for the person at
+// the terminal.
 var (
 	ErrStranger     = errors.New("not a node of any cluster")
 	ErrOtherCluster = errors.New("of another cluster")
@@ -57,7 +58,7 @@ func newRoots(clusterID string, certs []*x509.Certificate) (*Roots, error) {
 	return r, nil
 }
 
-// DER gives the certificates.
+// DER returns the certificates.
 func (r *Roots) DER() [][]byte {
 	out := make([][]byte, len(r.certs))
 	for i, c := range r.certs {
@@ -83,7 +84,8 @@ func (r *Roots) marshal() []byte {
 	return out
 }
 
-// Verify tells whom a chain that a peer has shown, and has proved to hold the key of, belongs to (N1, N2).
+// Verify tells whom a chain that a peer has shown, and has proved to hold the key of, belongs to
+// (N1, N2).
 func (r *Roots) Verify(chain []*x509.Certificate, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, refuse(ErrStranger, "it showed no certificate")
@@ -112,7 +114,8 @@ func expired(p Peer, leaf *x509.Certificate, now time.Time) error {
 			p.Node, leaf.NotBefore.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return refuse(ErrExpired, "the certificate of node %d expired at %s, and it is %s by the clock here: compare the clocks, "+
-		"or let the node join again with a token made for it", p.Node, leaf.NotAfter.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		"or let the node join again with a token made for it", p.Node, leaf.NotAfter.UTC().Format(time.RFC3339),
+		now.UTC().Format(time.RFC3339))
 }
 
 func verify(roots *x509.CertPool, chain []*x509.Certificate, now time.Time) error {
@@ -121,7 +124,8 @@ func verify(roots *x509.CertPool, chain []*x509.Certificate, now time.Time) erro
 		between.AddCert(c)
 	}
 	_, err := chain[0].Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		Roots: roots, Intermediates: between, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	return err
 }
@@ -136,7 +140,8 @@ func issuer(chain []*x509.Certificate) Fingerprint {
 	return Fingerprint{}
 }
 
-// VerifyPinned tells whom a chain belongs to, for one who knows nothing of the cluster but what a join token says: the authority's fingerprint.
+// VerifyPinned returns the owner of a chain, for a caller that knows of the cluster only what a
+// join token says: the authority's fingerprint.
 func VerifyPinned(chain []*x509.Certificate, t Token, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, refuse(ErrStranger, "it showed no certificate")
@@ -164,7 +169,9 @@ func VerifyPinned(chain []*x509.Certificate, t Token, now time.Time) (Peer, erro
 		if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 			return Peer{}, expired(p, chain[0], now)
 		}
-		return Peer{}, refuse(ErrUntrusted, "its certificate as %s is not signed by the authority that the join token names", p)
+		return Peer{}, refuse(
+			ErrUntrusted, "its certificate as %s is not signed by the authority that the join token names", p,
+		)
 	}
 	p.Issuer = issuer(chain)
 	return p, nil

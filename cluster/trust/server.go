@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// IssueServer makes a certificate with which a node proves to clients that it is reached under one of its names. It has no name of a node in it, so
-// other nodes take nobody for a node by it (N1).
+// IssueServer makes a certificate by which a node proves to clients that it is reached under one of
+// its names. It contains no name of a node, so other nodes do not accept it as a node's (N1).
 func (a *Authority) IssueServer(hosts []string, now time.Time) (*tls.Certificate, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -20,7 +20,8 @@ func (a *Authority) IssueServer(hosts []string, now time.Time) (*tls.Certificate
 		SerialNumber: newSerial(),
 		Subject:      pkix.Name{Organization: []string{"Sherd"}, CommonName: "server of cluster " + a.ClusterID},
 		NotBefore:    now.Add(-backdate), NotAfter: now.Add(nodeLife),
-		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {

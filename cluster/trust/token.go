@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Token lets one node join. Its text is short enough to be pasted, and wrong characters in it are found before anything is asked.
+// Token lets one node join. Its text is short enough to be pasted, and wrong characters in it are
+// found before anything is asked.
 //
 //	sherd-join-… = base32 of: format(1) cluster id(16) fingerprint of the authority(16) secret(16) crc(4)
 type Token struct {
@@ -69,7 +70,10 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errors.New("the join token was made by a newer release of Sherd: start that one here too")
 	}
 	if len(b) != tokenBytes {
-		return Token{}, fmt.Errorf("the join token is incomplete: it has %d characters and not %d", len(text), len(tokenPrefix)+tokenText.EncodedLen(tokenBytes))
+		return Token{}, fmt.Errorf(
+			"the join token is incomplete: it has %d characters and not %d", len(text),
+			len(tokenPrefix)+tokenText.EncodedLen(tokenBytes),
+		)
 	}
 	if b[0] != tokenFormat || crc32.ChecksumIEEE(b[:tokenBytes-4]) != binary.BigEndian.Uint32(b[tokenBytes-4:]) {
 		return Token{}, errors.New("the join token is damaged: a character was changed")
@@ -82,7 +86,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// ClusterID gives the cluster that the token is for.
+// ClusterID returns the cluster that the token is for.
 func (t Token) ClusterID() string {
 	c := t.cluster
 	return fmt.Sprintf("%x-%x-%x-%x-%x", c[:4], c[4:6], c[6:8], c[8:10], c[10:])
@@ -91,10 +95,12 @@ func (t Token) ClusterID() string {
 // Authority names the authority that vouches for the nodes of the cluster.
 func (t Token) Authority() Fingerprint { return t.authority }
 
-// Secret is what proves the token. It is sent to a node that was verified by the token (VerifyPinned), and to nobody else.
+// Secret is what proves the token. It is sent only to a node that was verified by the token
+// (VerifyPinned).
 func (t Token) Secret() []byte { return bytes.Clone(t.secret[:]) }
 
-// HashSecret gives what the cluster keeps of a secret. The secret is random, so a plain hash hides it.
+// HashSecret returns what the cluster keeps of a secret. The secret is random, so a plain hash
+// hides it.
 func HashSecret(secret []byte) []byte {
 	sum := sha256.Sum256(append([]byte("sherd join token\x00"), secret...))
 	return sum[:]
@@ -104,8 +110,10 @@ func HashSecret(secret []byte) []byte {
 type Grant struct {
 	Hash    []byte // HashSecret
 	Expires time.Time
-	Node    uint32 // the node that the token is for: one of the cluster that joins again, or whom UsedBy became; 0 a new one
-	UsedBy  []byte // KeyHash of who has redeemed it; nil nobody yet
+	// the node that the token is for: one of the cluster that joins again, or whom UsedBy became; 0
+	// a new one
+	Node   uint32
+	UsedBy []byte // KeyHash of the key that has redeemed it; nil none yet
 }
 
 // Why a token is not accepted.
@@ -119,11 +127,15 @@ const makeToken = "make a new one with \"sherd node token\" on a node of the clu
 
 // UnknownToken is the refusal of a secret that belongs to no grant.
 func UnknownToken() error {
-	return refuse(ErrTokenUnknown, "the cluster does not know this join token: it was used or has expired some time ago, or was withdrawn; %s", makeToken)
+	return refuse(
+		ErrTokenUnknown,
+		"the cluster does not know this join token: it was used or has expired some time ago, or was withdrawn; %s",
+		makeToken,
+	)
 }
 
-// Redeem tells whether the holder of a key may join by the grant. What it was used for before it may be used for again, also when it has
-// expired meanwhile: the first answer may have been lost.
+// Redeem reports whether the holder of a key may join by the grant. What it was used for before it
+// may be used for again, also when it has expired meanwhile: the first answer may have been lost.
 func (g *Grant) Redeem(secret, keyHash []byte, now time.Time) error {
 	if subtle.ConstantTimeCompare(g.Hash, HashSecret(secret)) != 1 {
 		return UnknownToken()
@@ -132,7 +144,10 @@ func (g *Grant) Redeem(secret, keyHash []byte, now time.Time) error {
 		if bytes.Equal(g.UsedBy, keyHash) {
 			return nil
 		}
-		return refuse(ErrTokenUsed, "this join token was used already, for node %d; a token lets in one node: %s", g.Node, makeToken)
+		return refuse(
+			ErrTokenUsed, "this join token was used already, for node %d; a token lets in one node: %s", g.Node,
+			makeToken,
+		)
 	}
 	if !now.Before(g.Expires) {
 		return refuse(ErrTokenExpired, "this join token expired at %s, and it is %s by the cluster's clock; %s",

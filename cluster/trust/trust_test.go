@@ -107,7 +107,8 @@ func TestTokenPinsTheCluster(t *testing.T) {
 	}
 }
 
-// A successor is accepted by holders of older tokens, since the authority before has certified it; and by nodes that trust both.
+// A successor is accepted by holders of older tokens, since the authority before has certified it;
+// and by nodes that trust both.
 func TestAuthorityReplaced(t *testing.T) {
 	a := must[*Authority](t)(NewAuthority(clusterA, noon))
 	token := must[Token](t)(NewToken(clusterA, a.Fingerprint()))
@@ -144,11 +145,14 @@ func TestNextStep(t *testing.T) {
 	}{
 		{"one authority", []Standing{{a, Signing}}, nil, noon, Rest, nil},
 		{"nobody knows it", two(Signing, Announced), nil, noon, Wait, nodes},
-		{"one does not trust it", two(Signing, Announced), of(Report{both, a}, Report{[]Fingerprint{a}, a}), noon, Wait, []uint32{2}},
+		{"one does not trust it", two(Signing, Announced), of(Report{both, a}, Report{[]Fingerprint{a}, a}), noon,
+			Wait, []uint32{2}},
 		{"all trust it", two(Signing, Announced), of(Report{both, a}, Report{both, a}), noon, Promote, nil},
-		{"one has an old certificate", two(Retiring, Signing), of(Report{both, b}, Report{both, a}), noon, Wait, []uint32{2}},
+		{"one has an old certificate", two(Retiring, Signing), of(Report{both, b}, Report{both, a}), noon, Wait,
+			[]uint32{2}},
 		{"a token still names it", two(Retiring, Signing), of(Report{both, b}, Report{both, b}), noon, Wait, nil},
-		{"nothing hangs on it", two(Retiring, Signing), of(Report{both, b}, Report{both, b}), noon.Add(time.Hour), Drop, nil},
+		{"nothing hangs on it", two(Retiring, Signing), of(Report{both, b}, Report{both, b}), noon.Add(time.Hour),
+			Drop, nil},
 	}
 	for _, c := range cases {
 		s := NextStep(c.standing, nodes, c.reports, old, c.at)
@@ -161,7 +165,8 @@ func TestNextStep(t *testing.T) {
 func TestTokenText(t *testing.T) {
 	token := must[Token](t)(NewToken(clusterA, Fingerprint{1, 2, 3}))
 	text := token.String()
-	if got := must[Token](t)(ParseToken(" " + strings.ToUpper(text) + "\n")); got != token || got.ClusterID() != clusterA {
+	if got := must[Token](t)(ParseToken(" " + strings.ToUpper(text) + "\n")); got != token ||
+		got.ClusterID() != clusterA {
 		t.Fatalf("%v", got)
 	}
 	for name, bad := range map[string]string{
@@ -177,7 +182,8 @@ func TestTokenText(t *testing.T) {
 	if text[30] == other {
 		other = 'b'
 	}
-	if _, err := ParseToken(text[:30] + string(other) + text[31:]); err == nil || !strings.Contains(err.Error(), "was changed") {
+	if _, err := ParseToken(text[:30] + string(other) + text[31:]); err == nil ||
+		!strings.Contains(err.Error(), "was changed") {
 		t.Errorf("a changed character: %v", err)
 	}
 }
@@ -185,7 +191,11 @@ func TestTokenText(t *testing.T) {
 // The text of tokens may wait in somebody's notes over an upgrade: its form is kept.
 func TestTokenGolden(t *testing.T) {
 	const text = "sherd-join-aegz2gs6hrme6du7nypsuo2mlvxacaqdaaaaaaaaaaaaaaaaaaaaabaibqaaaaaaaaaaaaaaaaaaaad2ej7bg"
-	token := Token{cluster: [16]byte{0x0d, 0x9d, 0x1a, 0x5e, 0x3c, 0x58, 0x4f, 0x0e, 0x9f, 0x6e, 0x1f, 0x2a, 0x3b, 0x4c, 0x5d, 0x6e}, authority: Fingerprint{1, 2, 3}, secret: [16]byte{4, 8, 12}}
+	token := Token{
+		cluster: [16]byte{
+			0x0d, 0x9d, 0x1a, 0x5e, 0x3c, 0x58, 0x4f, 0x0e, 0x9f, 0x6e, 0x1f, 0x2a, 0x3b, 0x4c, 0x5d, 0x6e,
+		}, authority: Fingerprint{1, 2, 3}, secret: [16]byte{4, 8, 12},
+	}
 	if got := token.String(); got != text {
 		t.Fatalf("%s", got)
 	}
