@@ -7,7 +7,8 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// The first heartbeat of a term is for Raft's loop, which also votes; those that follow need not wait for it (N10).
+// The first heartbeat of a term is for Raft's loop, which also votes; those that follow need not
+// wait for it (N10).
 func TestFirstHeartbeatOfATerm(t *testing.T) {
 	m := &Mux{groups: map[uint64]*Transport{}}
 	tr := m.Transport(5)
@@ -15,13 +16,17 @@ func TestFirstHeartbeatOfATerm(t *testing.T) {
 	handled := 0
 	tr.SetHeartbeatHandler(func(rpc raft.RPC) {
 		handled++
-		rpc.Respond(&raft.AppendEntriesResponse{Term: rpc.Command.(*raft.AppendEntriesRequest).Term, Success: true}, nil)
+		rpc.Respond(
+			&raft.AppendEntriesResponse{Term: rpc.Command.(*raft.AppendEntriesRequest).Term, Success: true}, nil,
+		)
 	})
 	out := &outbox{wake: make(chan struct{}, 1)}
 	beat := func(term uint64, viaLoop bool) {
 		t.Helper()
 		before := handled
-		request := &pb.RaftRequest{Id: term, Group: 5, Kind: &pb.RaftRequest_Append{Append: &pb.AppendEntries{Term: term}}}
+		request := &pb.RaftRequest{
+			Id: term, Group: 5, Kind: &pb.RaftRequest_Append{Append: &pb.AppendEntries{Term: term}},
+		}
 		m.deliver(request, "1", out)
 		if viaLoop != (handled == before) {
 			t.Fatalf("term %d: past Raft's loop: %v", term, handled > before)

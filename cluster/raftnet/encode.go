@@ -7,7 +7,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// isHeartbeat tells what only keeps a leader in office, as Raft makes it.
+// isHeartbeat returns what only keeps a leader in office, as Raft makes it.
 func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && len(a.Entries) == 0 && a.LeaderCommitIndex == 0
 }
@@ -22,17 +22,22 @@ func (t *Transport) appendRequest(h raft.RPCHeader, part *pb.AppendEntries) *pb.
 	return r
 }
 
-// encodeAppend gives an append as requests of a bearable size. Each but the first goes on where the one before ends, so each is an append by itself.
+// encodeAppend returns an append as requests of a bearable size. Each but the first goes on where
+// the one before ends, so each is an append by itself.
 func (t *Transport) encodeAppend(a *raft.AppendEntriesRequest) []*pb.RaftRequest {
 	var out []*pb.RaftRequest
-	part := &pb.AppendEntries{Term: a.Term, PrevIndex: a.PrevLogEntry, PrevTerm: a.PrevLogTerm, Commit: a.LeaderCommitIndex}
+	part := &pb.AppendEntries{
+		Term: a.Term, PrevIndex: a.PrevLogEntry, PrevTerm: a.PrevLogTerm, Commit: a.LeaderCommitIndex,
+	}
 	size := 0
 	for _, e := range a.Entries {
 		s := len(e.Data) + len(e.Extensions)
 		if size > 0 && size+s > maxBatch {
 			out = append(out, t.appendRequest(a.RPCHeader, part))
 			last := part.Entries[len(part.Entries)-1]
-			part, size = &pb.AppendEntries{Term: a.Term, PrevIndex: last.Index, PrevTerm: last.Term, Commit: a.LeaderCommitIndex}, 0
+			part, size = &pb.AppendEntries{
+				Term: a.Term, PrevIndex: last.Index, PrevTerm: last.Term, Commit: a.LeaderCommitIndex,
+			}, 0
 		}
 		size += s
 		part.Entries = append(part.Entries, encodeEntry(e))
@@ -58,13 +63,16 @@ func (t *Transport) encodeVote(a *raft.RequestVoteRequest) *pb.RaftRequest {
 
 func (t *Transport) encodePreVote(a *raft.RequestPreVoteRequest) *pb.RaftRequest {
 	r := t.request(a.RPCHeader)
-	r.Kind = &pb.RaftRequest_PreVote{PreVote: &pb.RequestVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm}}
+	r.Kind = &pb.RaftRequest_PreVote{
+		PreVote: &pb.RequestVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm},
+	}
 	return r
 }
 
 func (t *Transport) encodeSnapshot(a *raft.InstallSnapshotRequest) *pb.SnapshotHeader {
 	return &pb.SnapshotHeader{
-		Group: t.group, RaftVersion: uint32(a.ProtocolVersion), SnapshotVersion: uint32(a.SnapshotVersion), Term: a.Term, LastIndex: a.LastLogIndex,
+		Group: t.group, RaftVersion: uint32(a.ProtocolVersion), SnapshotVersion: uint32(a.SnapshotVersion),
+		Term: a.Term, LastIndex: a.LastLogIndex,
 		LastTerm: a.LastLogTerm, Configuration: a.Configuration, ConfigurationIndex: a.ConfigurationIndex, Size: a.Size,
 	}
 }
@@ -78,7 +86,8 @@ func decodeAppended(a *pb.RaftResponse, id raft.ServerID, resp *raft.AppendEntri
 	resp.RPCHeader, resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = header(a.RaftVersion, id), a.Term, a.LastLog, a.Success, a.NoRetryBackoff
 }
 
-// decodeRequest gives what Raft takes a request of a node for; nil where it is of an unknown kind (N1).
+// decodeRequest returns what Raft takes a request of a node for; nil if it is of an unknown kind
+// (N1).
 func decodeRequest(r *pb.RaftRequest, from raft.ServerID) any {
 	h := header(r.RaftVersion, from)
 	switch k := r.Kind.(type) {
@@ -87,11 +96,14 @@ func decodeRequest(r *pb.RaftRequest, from raft.ServerID) any {
 	case *pb.RaftRequest_Vote:
 		v := k.Vote
 		return &raft.RequestVoteRequest{
-			RPCHeader: h, Term: v.GetTerm(), LastLogIndex: v.GetLastIndex(), LastLogTerm: v.GetLastTerm(), LeadershipTransfer: v.GetLeadershipTransfer(),
+			RPCHeader: h, Term: v.GetTerm(), LastLogIndex: v.GetLastIndex(), LastLogTerm: v.GetLastTerm(),
+			LeadershipTransfer: v.GetLeadershipTransfer(),
 		}
 	case *pb.RaftRequest_PreVote:
 		v := k.PreVote
-		return &raft.RequestPreVoteRequest{RPCHeader: h, Term: v.GetTerm(), LastLogIndex: v.GetLastIndex(), LastLogTerm: v.GetLastTerm()}
+		return &raft.RequestPreVoteRequest{
+			RPCHeader: h, Term: v.GetTerm(), LastLogIndex: v.GetLastIndex(), LastLogTerm: v.GetLastTerm(),
+		}
 	case *pb.RaftRequest_TimeoutNow:
 		return &raft.TimeoutNowRequest{RPCHeader: h}
 	}
@@ -100,10 +112,14 @@ func decodeRequest(r *pb.RaftRequest, from raft.ServerID) any {
 
 func decodeAppend(h raft.RPCHeader, a *pb.AppendEntries) *raft.AppendEntriesRequest {
 	out := &raft.AppendEntriesRequest{
-		RPCHeader: h, Term: a.GetTerm(), PrevLogEntry: a.GetPrevIndex(), PrevLogTerm: a.GetPrevTerm(), LeaderCommitIndex: a.GetCommit(),
+		RPCHeader: h, Term: a.GetTerm(), PrevLogEntry: a.GetPrevIndex(), PrevLogTerm: a.GetPrevTerm(),
+		LeaderCommitIndex: a.GetCommit(),
 	}
 	for _, e := range a.GetEntries() {
-		l := &raft.Log{Index: e.GetIndex(), Term: e.GetTerm(), Type: raft.LogType(e.GetType()), Data: e.GetData(), Extensions: e.GetExtensions()}
+		l := &raft.Log{
+			Index: e.GetIndex(), Term: e.GetTerm(), Type: raft.LogType(e.GetType()), Data: e.GetData(),
+			Extensions: e.GetExtensions(),
+		}
 		if e.GetAppendedAt() != 0 {
 			l.AppendedAt = time.Unix(0, e.GetAppendedAt())
 		}
@@ -115,12 +131,14 @@ func decodeAppend(h raft.RPCHeader, a *pb.AppendEntries) *raft.AppendEntriesRequ
 func decodeSnapshot(h *pb.SnapshotHeader, from raft.ServerID) *raft.InstallSnapshotRequest {
 	head := header(h.GetRaftVersion(), from)
 	return &raft.InstallSnapshotRequest{
-		RPCHeader: head, SnapshotVersion: raft.SnapshotVersion(h.GetSnapshotVersion()), Term: h.GetTerm(), LastLogIndex: h.GetLastIndex(),
-		LastLogTerm: h.GetLastTerm(), Configuration: h.GetConfiguration(), ConfigurationIndex: h.GetConfigurationIndex(), Size: h.GetSize(),
+		RPCHeader: head, SnapshotVersion: raft.SnapshotVersion(h.GetSnapshotVersion()), Term: h.GetTerm(),
+		LastLogIndex: h.GetLastIndex(),
+		LastLogTerm:  h.GetLastTerm(), Configuration: h.GetConfiguration(),
+		ConfigurationIndex: h.GetConfigurationIndex(), Size: h.GetSize(),
 	}
 }
 
-// encodeResponse gives what Raft has answered.
+// encodeResponse returns what Raft has answered.
 func encodeResponse(id uint64, r raft.RPCResponse) *pb.RaftResponse {
 	out := &pb.RaftResponse{Id: id}
 	if r.Error != nil {

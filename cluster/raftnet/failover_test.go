@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/internal/testcluster"
 )
 
-// TestFailoverTime measures how long nobody can write after a group's leader was cut off without a word. It judges nothing: times are the machine's.
+// TestFailoverTime measures how long nobody can write after a group's leader was cut off without a
+// word. It judges nothing: times are the machine's.
 func TestFailoverTime(t *testing.T) {
 	if os.Getenv("SHERD_MEASURE") == "" {
 		t.Skip("SHERD_MEASURE is not set")
@@ -39,7 +40,10 @@ func TestFailoverTime(t *testing.T) {
 		c.Net.Heal()
 		healed := time.Now()
 		same(t, g)
-		t.Logf("writes again after %v; the old leader had all %v after the cut was mended", all[len(all)-1], time.Since(healed).Round(time.Millisecond))
+		t.Logf(
+			"writes again after %v; the old leader had all %v after the cut was mended", all[len(all)-1],
+			time.Since(healed).Round(time.Millisecond),
+		)
 	}
 	slices.Sort(all)
 	t.Logf("median %v of %v", all[len(all)/2], all)

@@ -23,8 +23,8 @@ import (
 	"github.com/sherddb/sherd/raftgroup"
 )
 
-// TestIdleCost measures what idle groups cost three nodes in one process, with one transport for all and with one for each group. It judges
-// nothing: SHERD_MEASURE=32 gives the number of groups.
+// TestIdleCost measures what idle groups cost three nodes in one process, with one transport for
+// all and with one for each group. It judges nothing: SHERD_MEASURE=32 gives the number of groups.
 func TestIdleCost(t *testing.T) {
 	groups, err := strconv.Atoi(os.Getenv("SHERD_MEASURE"))
 	if err != nil {
@@ -56,18 +56,25 @@ func measureIdle(t *testing.T, groups int, each bool) {
 		for _, n := range c.Nodes {
 			s := newStreamLayer(t, n, &conns)
 			streams = append(streams, s)
-			servers = append(servers, raft.Server{ID: ServerID(n.Number), Address: raft.ServerAddress(s.Addr().String())})
+			servers = append(
+				servers, raft.Server{ID: ServerID(n.Number), Address: raft.ServerAddress(s.Addr().String())},
+			)
 		}
 		var all []member
 		for i, n := range c.Nodes {
 			j := &journal{}
 			o := raftgroup.Options{
-				Dir: filepath.Join(t.TempDir(), "group"), Name: fmt.Sprint(g), FSM: j, ID: ServerID(n.Number), Peers: Servers(1, 2, 3),
+				Dir: filepath.Join(t.TempDir(), "group"), Name: fmt.Sprint(g), FSM: j, ID: ServerID(n.Number),
+				Peers:  Servers(1, 2, 3),
 				Logger: slog.New(slog.DiscardHandler), SegmentSize: 1 << 20,
 			}
 			if each {
 				o.Peers = servers
-				o.Transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: streams[i], MaxPool: 3, Timeout: 10 * time.Second, Logger: hclog.NewNullLogger()})
+				o.Transport = raft.NewNetworkTransportWithConfig(
+					&raft.NetworkTransportConfig{
+						Stream: streams[i], MaxPool: 3, Timeout: 10 * time.Second, Logger: hclog.NewNullLogger(),
+					},
+				)
 			} else {
 				o.Transport = c.mux[i].Transport(uint64(g + 1))
 			}
@@ -120,7 +127,10 @@ type streamLayer struct {
 
 func newStreamLayer(t *testing.T, n *testcluster.Node, conns *atomic.Int64) *streamLayer {
 	t.Helper()
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{*n.Keeper.Certificate()}, ClientAuth: tls.RequireAnyClientCert})
+	l, err := tls.Listen(
+		"tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: []tls.Certificate{*n.Keeper.Certificate()}, ClientAuth: tls.RequireAnyClientCert},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

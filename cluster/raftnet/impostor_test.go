@@ -40,7 +40,13 @@ func TestAppendsAreCut(t *testing.T) {
 	tr := &Transport{group: 5}
 	args := &raft.AppendEntriesRequest{Term: 9, PrevLogEntry: 10, PrevLogTerm: 8, LeaderCommitIndex: 7}
 	for i := range 5 {
-		args.Entries = append(args.Entries, &raft.Log{Index: uint64(11 + i), Term: 9, Data: bytes.Repeat([]byte{byte(i)}, maxBatch/2+1), AppendedAt: time.Unix(7, 0)})
+		args.Entries = append(
+			args.Entries,
+			&raft.Log{
+				Index: uint64(11 + i), Term: 9, Data: bytes.Repeat([]byte{byte(i)}, maxBatch/2+1),
+				AppendedAt: time.Unix(7, 0),
+			},
+		)
 	}
 	args.Entries = append(args.Entries, &raft.Log{Index: 16, Term: 9})
 	parts := tr.encodeAppend(args)
@@ -50,7 +56,8 @@ func TestAppendsAreCut(t *testing.T) {
 	index, term := uint64(10), uint64(8)
 	for _, p := range parts {
 		got := decodeRequest(p, "3").(*raft.AppendEntriesRequest)
-		if got.PrevLogEntry != index || got.PrevLogTerm != term || got.Term != 9 || got.LeaderCommitIndex != 7 || string(got.Addr) != "3" || p.Group != 5 {
+		if got.PrevLogEntry != index || got.PrevLogTerm != term || got.Term != 9 || got.LeaderCommitIndex != 7 ||
+			string(got.Addr) != "3" || p.Group != 5 {
 			t.Fatalf("after %d of term %d: %+v", index, term, got.RPCHeader)
 		}
 		for _, e := range got.Entries {

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// controlTime bounds heartbeats and votes. It is twice the election time-out: what takes longer comes too late.
+	// controlTime bounds heartbeats and votes. It is twice the election time-out: what takes longer
+	// comes too late.
 	controlTime = 2 * time.Second
 	appendTime  = 10 * time.Second
-	maxBatch    = 4 << 20   // bytes of requests in one message, but for a single larger one
+	maxBatch    = 4 << 20   // bytes of requests in one message, except a single larger one
 	slowest     = 128 << 10 // bytes a second that a link carries at least: large requests get the more time
 )
 
@@ -75,7 +76,8 @@ type call struct {
 	timer *time.Timer
 }
 
-// enqueue has requests sent one after another, with nothing between them. done is called for each, in order where the answers come in order.
+// enqueue has requests sent one after another, with nothing between them. done is called for each,
+// in order where the answers come in order.
 func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftRequest) {
 	l.mu.Lock()
 	if l.closed {
@@ -90,7 +92,9 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 		l.last++
 		id := l.last
 		r.Id = id
-		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time+time.Duration(proto.Size(r))*time.Second/slowest, func() { l.late(id) })}
+		l.pending[id] = &call{done: done, timer: time.AfterFunc(l.time+time.Duration(proto.Size(r))*time.Second/slowest, func() {
+			l.late(id)
+		})}
 	}
 	l.queue = append(l.queue, requests...)
 	l.mu.Unlock()
@@ -100,7 +104,8 @@ func (l *lane) enqueue(done func(*pb.RaftResponse, error), requests ...*pb.RaftR
 	}
 }
 
-// late fails a call whose time is over. Where the peer was silent all the while its connection goes too (N9).
+// late fails a call whose time is over. Where the peer was silent all the while its connection goes
+// too (N9).
 func (l *lane) late(id uint64) {
 	l.mu.Lock()
 	c := l.pending[id]
@@ -126,7 +131,8 @@ func (p *peer) ask(n int) {
 	p.asked += n
 }
 
-// answered notes that n requests are not under way any more, answered or not, and tells how long the peer had been silent on both lanes.
+// answered notes that n requests are not under way any more, answered or not, and tells how long
+// the peer had been silent on both lanes.
 func (p *peer) answered(n int, heard bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +187,7 @@ func (l *lane) explain(err error) error {
 	return fmt.Errorf("node %d: %w", l.peer.node, err)
 }
 
-// take gives what is to be sent next; nil nothing. What nobody waits for any more is left out.
+// take returns what to send next, or nil. It leaves out requests whose callers no longer wait.
 func (l *lane) take() *pb.RaftRequests {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +214,7 @@ func (l *lane) take() *pb.RaftRequests {
 	return batch
 }
 
-// open gives the stream, and begins one where there is none.
+// open returns the stream, and begins one if there is none.
 func (l *lane) open() (exchange, error) {
 	l.mu.Lock()
 	s := l.stream
@@ -258,7 +264,8 @@ func (l *lane) receive(s exchange) {
 	}
 }
 
-// fail ends a stream, unless another has taken its place, and with it all calls: what was sent may be lost, and what was not would come out of order.
+// fail ends a stream, unless another has taken its place, and with it all calls: what was sent may
+// be lost, and what was not would come out of order.
 func (l *lane) fail(s exchange, err error) {
 	l.mu.Lock()
 	if l.stream != s {

@@ -17,7 +17,7 @@ func ServerID(node uint32) raft.ServerID {
 	return raft.ServerID(strconv.FormatUint(uint64(node), 10))
 }
 
-// Servers gives voters for the first configuration of a group.
+// Servers returns voters for the first configuration of a group.
 func Servers(nodes ...uint32) []raft.Server {
 	out := make([]raft.Server, len(nodes))
 	for i, n := range nodes {
@@ -26,7 +26,7 @@ func Servers(nodes ...uint32) []raft.Server {
 	return out
 }
 
-// NodeOf gives the node that Raft knows by an id.
+// NodeOf returns the node that Raft knows by an id.
 func NodeOf(id raft.ServerID) (uint32, error) {
 	n, err := strconv.ParseUint(string(id), 10, 32)
 	if err != nil || n == 0 {
@@ -56,7 +56,8 @@ func New(d *door.Door, members grpc.ServiceRegistrar, log *slog.Logger) *Mux {
 	return m
 }
 
-// Transport gives a group's transport; raftgroup closes it with the group. A group has one at a time.
+// Transport returns a group's transport; raftgroup closes it with the group. A group has one at a
+// time.
 func (m *Mux) Transport(group uint64) *Transport {
 	t := &Transport{mux: m, group: group, consumer: make(chan raft.RPC), closed: make(chan struct{})}
 	m.mu.Lock()
@@ -79,7 +80,7 @@ func (m *Mux) remove(t *Transport) {
 	}
 }
 
-// peer gives the way to a node.
+// peer returns the way to a node.
 func (m *Mux) peer(id raft.ServerID) (*peer, error) {
 	node, err := NodeOf(id)
 	if err != nil {

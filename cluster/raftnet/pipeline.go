@@ -10,8 +10,8 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// inFlight is how many appends of a group may be on their way to a follower: while one is written there, the next is on the wire. More would only
-// queue.
+// inFlight is how many appends of a group may be on their way to a follower: while one is written
+// there, the next is on the wire. More would only queue.
 const inFlight = 2
 
 // AppendEntriesPipeline implements raft.Transport.
@@ -20,15 +20,21 @@ func (t *Transport) AppendEntriesPipeline(id raft.ServerID, _ raft.ServerAddress
 	if err != nil {
 		return nil, err
 	}
-	return &pipeline{t: t, id: id, lane: &p.append, slots: make(chan struct{}, inFlight), out: make(chan raft.AppendFuture), closed: make(chan struct{})}, nil
+	return &pipeline{
+		t: t, id: id, lane: &p.append, slots: make(chan struct{}, inFlight), out: make(chan raft.AppendFuture),
+		closed: make(chan struct{}),
+	}, nil
 }
 
-// pipeline is a leader's appends to one follower. It has no goroutine but while an answer waits to be taken.
+// pipeline is a leader's appends to one follower. It has no goroutine but while an answer waits to
+// be taken.
 type pipeline struct {
-	t      *Transport
-	id     raft.ServerID
-	lane   *lane
-	slots  chan struct{} // one for each append that was sent and not answered; it must not wait for who takes the answers: raft's taker may be gone already
+	t    *Transport
+	id   raft.ServerID
+	lane *lane
+	// one for each append that was sent and not answered; it must not wait for who takes the
+	// answers: raft's taker may be gone already
+	slots  chan struct{}
 	out    chan raft.AppendFuture
 	closed chan struct{}
 	once   sync.Once
@@ -64,7 +70,9 @@ func (f *appendFuture) Request() *raft.AppendEntriesRequest { return f.args }
 func (f *appendFuture) Response() *raft.AppendEntriesResponse { return f.resp }
 
 // AppendEntries implements raft.AppendPipeline.
-func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(
+	args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+) (raft.AppendFuture, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-p.closed:
@@ -143,7 +151,7 @@ func (p *pipeline) Close() error {
 	return nil
 }
 
-// contextUntil gives a context that ends with another or with a channel.
+// contextUntil returns a context that ends with another or with a channel.
 func contextUntil(parent context.Context, closed <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	go func() {

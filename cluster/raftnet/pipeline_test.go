@@ -6,7 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestNobodyTakesAnswers: raft stops taking a pipeline's answers before it stops sending, and closes the pipeline only when its last append was taken.
+// TestNobodyTakesAnswers: raft stops taking a pipeline's answers before it stops sending, and
+// closes the pipeline only when its last append was taken.
 func TestNobodyTakesAnswers(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 0, nil)

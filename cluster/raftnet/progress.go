@@ -18,7 +18,8 @@ type standing struct {
 	contact     time.Time
 }
 
-// note takes over an answer of a follower: to an append of a term that ends at an index, 0 for a heartbeat, which compares no logs.
+// note takes over an answer of a follower: to an append of a term that ends at an index, 0 for a
+// heartbeat, which compares no logs.
 func (p *progress) note(id raft.ServerID, term, index uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +52,8 @@ func (p *progress) appended(id raft.ServerID, a *raft.AppendEntriesRequest, resp
 	p.note(id, a.Term, last)
 }
 
-// Progress tells how far a follower's log agrees with that of this node as leader of a term, and when it has answered last. Zeros: it has not.
+// Progress returns how far a follower's log agrees with that of this node as leader of a term, and
+// when it has answered last. Zeros: it has not.
 func (t *Transport) Progress(id raft.ServerID) (match, term uint64, contact time.Time) {
 	t.progress.mu.Lock()
 	defer t.progress.mu.Unlock()

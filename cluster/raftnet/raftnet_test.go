@@ -130,8 +130,10 @@ func (c *trio) open(t *testing.T, group uint64, node uint32, change func(*raftgr
 	t.Helper()
 	j := &journal{}
 	o := raftgroup.Options{
-		Dir: filepath.Join(t.TempDir(), "group"), Name: fmt.Sprintf("group %d on node %d", group, node), FSM: j, RestoreOnStart: true, ID: ServerID(node),
-		Transport: c.mux[node-1].Transport(group), Peers: Servers(1, 2, 3), Logger: slog.New(slog.DiscardHandler), SegmentSize: 1 << 20,
+		Dir: filepath.Join(t.TempDir(), "group"), Name: fmt.Sprintf("group %d on node %d", group, node), FSM: j,
+		RestoreOnStart: true, ID: ServerID(node),
+		Transport: c.mux[node-1].Transport(group), Peers: Servers(1, 2, 3), Logger: slog.New(slog.DiscardHandler),
+		SegmentSize: 1 << 20,
 	}
 	if change != nil {
 		change(&o)
@@ -169,7 +171,8 @@ func leader(t *testing.T, of []member) member {
 	return found
 }
 
-// write writes to whoever leads until that succeeds. An entry whose outcome was unknown may be there twice.
+// write writes to whoever leads until that succeeds. An entry whose outcome was unknown may be
+// there twice.
 func write(t *testing.T, of []member, text string) {
 	t.Helper()
 	eventually(t, "a write of "+text[:min(20, len(text))], func() bool {
@@ -212,8 +215,8 @@ func hosts(of []member) []string {
 	return out
 }
 
-// Three groups elect, replicate, and lose the node that leads the first: the majority goes on, the old leader answers for nothing, and all are equal
-// when it is back.
+// Three groups elect, replicate, and lose the node that leads the first: the majority goes on, the
+// old leader answers for nothing, and all are equal when it is back.
 func TestPartitionOfTheLeader(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 3, nil)
@@ -270,7 +273,9 @@ func TestSlowAndLossyLinks(t *testing.T) {
 	for _, a := range c.Nodes {
 		for _, b := range c.Nodes {
 			if a != b {
-				c.Net.Slow(testcluster.Host(a.Number), testcluster.Host(b.Number), 10*time.Millisecond, 20*time.Millisecond)
+				c.Net.Slow(
+					testcluster.Host(a.Number), testcluster.Host(b.Number), 10*time.Millisecond, 20*time.Millisecond,
+				)
 				c.Net.Lose(testcluster.Host(a.Number), testcluster.Host(b.Number), 0.05)
 			}
 		}
@@ -283,7 +288,8 @@ func TestSlowAndLossyLinks(t *testing.T) {
 	same(t, c.groups[0], want...)
 }
 
-// A follower that was away gets many megabytes, in requests of a bearable size, and is no less a voter meanwhile.
+// A follower that was away gets many megabytes, in requests of a bearable size, and is no less a
+// voter meanwhile.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 1, func(o *raftgroup.Options) { o.SegmentSize = 16 << 20 })
@@ -327,7 +333,8 @@ func TestSnapshot(t *testing.T) {
 	same(t, g, "one ", "more 4")
 }
 
-// All nodes get certificates of a new authority while a client writes: no connection and no write is lost.
+// All nodes get certificates of a new authority while a client writes: no connection and no write
+// is lost.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 1, nil)
@@ -386,7 +393,8 @@ func TestRotationUnderLoad(t *testing.T) {
 	same(t, g, "before", "step 2 of node 3", "healed")
 }
 
-// A node whose certificate is of no authority of the cluster gets no word into a group, though it knows everything else.
+// A node whose certificate is of no authority of the cluster gets no word into a group, though it
+// knows everything else.
 func TestStrangerIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 1, nil)

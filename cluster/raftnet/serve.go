@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxInbox is how many requests of a group may wait. A leader has inFlight appends under way, and there are few candidates.
+// maxInbox is how many requests of a group may wait. A leader has inFlight appends under way, and
+// there are few candidates.
 const maxInbox = 64
 
 // inbox holds a group's requests until Raft takes them, and a goroutine while it holds any.
@@ -84,8 +85,9 @@ func (m *Mux) deliver(r *pb.RaftRequest, from raft.ServerID, out *outbox) {
 	}
 	l := letter{r.Id, command, out}
 	if a, ok := command.(*raft.AppendEntriesRequest); ok && isHeartbeat(a) {
-		// The first of a term changes Raft's term and goes through its loop: the handler runs outside of it, so that a vote
-		// in a later term, given meanwhile, would be followed by a return to the term of the heartbeat (N10).
+		// The first of a term changes Raft's term and goes through its loop: the handler runs
+		// outside of it, so that a vote in a later term, given meanwhile, would be followed by a
+		// return to the term of the heartbeat (N10).
 		if fn := t.heartbeatHandler(); fn != nil && t.term.Load() == a.Term {
 			t.beat(fn, l)
 			return
@@ -115,7 +117,7 @@ func (t *Transport) beat(fn func(raft.RPC), l letter) {
 	}
 }
 
-// post puts a letter into the inbox; false where it is full (N8).
+// post puts a letter into the inbox; false if it is full (N8).
 func (t *Transport) post(l letter) bool {
 	b := &t.inbox
 	b.mu.Lock()
@@ -155,7 +157,7 @@ func (t *Transport) work() {
 	}
 }
 
-// hand gives Raft a request and waits for its answer.
+// hand returns Raft a request and waits for its answer.
 func (t *Transport) hand(command any, body io.Reader) (raft.RPCResponse, error) {
 	answer := make(chan raft.RPCResponse, 1)
 	select {

@@ -20,7 +20,8 @@ func (c *trio) fragment(t *testing.T, id txn.FragmentID) fragment {
 	var all fragment
 	for i, n := range c.Nodes {
 		r, err := storage.Open(storage.Config{
-			Dir: t.TempDir(), Fragment: id, Clock: txn.NewClock(nil, 0), Logger: slog.New(slog.DiscardHandler), Node: ServerID(n.Number),
+			Dir: t.TempDir(), Fragment: id, Clock: txn.NewClock(nil, 0), Logger: slog.New(slog.DiscardHandler),
+			Node:      ServerID(n.Number),
 			Transport: c.mux[i].Transport(uint64(id)), Peers: Servers(1, 2, 3), LogSegment: 1 << 20,
 		})
 		if err != nil {
@@ -32,7 +33,8 @@ func (c *trio) fragment(t *testing.T, id txn.FragmentID) fragment {
 	return all
 }
 
-// leader waits for a replica, but not node not, that gives the newest timestamp: it leads, and a quorum says so (T5).
+// leader waits for a replica, but not node not, that gives the newest timestamp: it leads, and a
+// quorum says so (T5).
 func (f fragment) leader(t *testing.T, not int) (int, txn.Timestamp) {
 	t.Helper()
 	found, at := 0, txn.Timestamp(0)
@@ -87,8 +89,8 @@ func (f fragment) get(t *testing.T, not int, key []byte) string {
 	return value
 }
 
-// A fragment of three replicas loses its leader to a partition: what was acknowledged is there at the next, the old one hands out no timestamp any more
-// (T5) and has caught up afterwards.
+// A fragment of three replicas loses its leader to a partition: what was acknowledged is there at
+// the next, the old one hands out no timestamp any more (T5) and has caught up afterwards.
 func TestFragmentSurvivesItsLeader(t *testing.T) {
 	t.Parallel()
 	c := newTrio(t, 0, nil)

@@ -58,7 +58,9 @@ func (t *Transport) Close() error {
 }
 
 // AppendEntries implements raft.Transport.
-func (t *Transport) AppendEntries(id raft.ServerID, _ raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *Transport) AppendEntries(
+	id raft.ServerID, _ raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+) error {
 	p, err := t.mux.peer(id)
 	if err != nil {
 		return err
@@ -84,7 +86,9 @@ func (t *Transport) AppendEntries(id raft.ServerID, _ raft.ServerAddress, args *
 }
 
 // RequestVote implements raft.Transport.
-func (t *Transport) RequestVote(id raft.ServerID, _ raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (t *Transport) RequestVote(
+	id raft.ServerID, _ raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse,
+) error {
 	a, err := t.control(id, t.encodeVote(args))
 	if a != nil {
 		resp.RPCHeader, resp.Term, resp.Granted = header(a.RaftVersion, id), a.Term, a.Success
@@ -93,7 +97,9 @@ func (t *Transport) RequestVote(id raft.ServerID, _ raft.ServerAddress, args *ra
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (t *Transport) RequestPreVote(id raft.ServerID, _ raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (t *Transport) RequestPreVote(
+	id raft.ServerID, _ raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse,
+) error {
 	a, err := t.control(id, t.encodePreVote(args))
 	if a != nil {
 		resp.RPCHeader, resp.Term, resp.Granted = header(a.RaftVersion, id), a.Term, a.Success
@@ -102,7 +108,9 @@ func (t *Transport) RequestPreVote(id raft.ServerID, _ raft.ServerAddress, args 
 }
 
 // TimeoutNow implements raft.Transport.
-func (t *Transport) TimeoutNow(id raft.ServerID, _ raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (t *Transport) TimeoutNow(
+	id raft.ServerID, _ raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse,
+) error {
 	if id == ServerID(t.mux.door.Self().Node) { // the only voter need not wait for its election
 		a, err := t.hand(args, nil)
 		return errors.Join(err, a.Error)
@@ -126,8 +134,11 @@ func (t *Transport) control(id raft.ServerID, r *pb.RaftRequest) (*pb.RaftRespon
 
 const snapshotPart = 256 << 10
 
-// InstallSnapshot implements raft.Transport. It ends when the follower has taken the snapshot in, or the connection is lost, or the group is closed.
-func (t *Transport) InstallSnapshot(id raft.ServerID, _ raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+// InstallSnapshot implements raft.Transport. It ends when the follower has taken the snapshot in,
+// or the connection is lost, or the group is closed.
+func (t *Transport) InstallSnapshot(
+	id raft.ServerID, _ raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader,
+) error {
 	p, err := t.mux.peer(id)
 	if err != nil {
 		return err
