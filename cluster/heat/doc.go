@@ -1,13 +1,18 @@
-// Package heat knows which buckets and which keys of a fragment are read and written most, and how often all of it is, in bounded memory: for
-// sherd.hot_buckets, sherd.hot_keys, and the balancer, which weighs load beside size.
+// Package heat knows which buckets and which keys of a fragment are read and written most, and how
+// often all of it is, in bounded memory: for sherd.hot_buckets, sherd.hot_keys, and the balancer,
+// which weighs load beside size.
 //
-// One access in SampleEvery is looked at. Rates are smoothed over ten minutes (Smoothed): each access counts exp(-age/τ)/τ a second. The most used are kept by the
-// Space-Saving algorithm (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements", 2005): a table of k counters, in which a newcomer
-// takes the place, and the count, of the least. So a counter may be too large by what its place had; that much is taken off what is told, and whatever has more than the
-// k-th part of all accesses is in the table.
+// One access in SampleEvery is looked at. Rates are smoothed over ten minutes (Smoothed): each
+// access counts exp(-age/τ)/τ a second. The most used are kept by the Space-Saving algorithm
+// (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements", 2005): a
+// table of k counters, in which a newcomer takes the place, and the count, of the least. So a
+// counter may be too large by what its place had; that much is taken off what is told, and whatever
+// has more than the k-th part of all accesses is in the table.
 //
-// Of buckets whose keys are a range (segments of range tables), a sample of 32 of the keys that were written is kept, the recent ones rather than the old, for 256 buckets at most: where to split
-// one that is written to too much.
+// Of buckets whose keys are a range (segments of range tables), a sample of 32 of the keys that
+// were written is kept, the recent ones rather than the old, for 256 buckets at most: where to
+// split one that is written to too much.
 //
-// The package is pure but for the clock it is given. It never reads a document, and forgets everything with the process.
+// The package is pure except the clock it is given. It never reads a document, and forgets
+// everything with the process.
 package heat

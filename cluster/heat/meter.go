@@ -12,7 +12,8 @@ import (
 const (
 	// Smoothed is the time over which rates are smoothed.
 	Smoothed = 10 * time.Minute
-	// SampleEvery is how many accesses one that is looked at stands for, on average. A power of two.
+	// SampleEvery is how many accesses one that is looked at stands for, on average. A power of
+	// two.
 	SampleEvery = 16
 
 	bucketCounters = 128
@@ -38,7 +39,8 @@ type Key struct {
 	Rate
 }
 
-// Meter measures one fragment. The zero value is not usable; make it with NewMeter. Its methods may be called concurrently.
+// Meter measures one fragment. The zero value is not usable; make it with NewMeter. Its methods may
+// be called concurrently.
 type Meter struct {
 	now func() time.Time
 
@@ -54,13 +56,17 @@ type Meter struct {
 // NewMeter makes a Meter that has seen nothing.
 func NewMeter(now func() time.Time) *Meter {
 	t := now()
-	return &Meter{now: now, began: t, from: t, buckets: newTable[uint32](bucketCounters), keys: newTable[string](keyCounters), written: map[uint32]*sample{}}
+	return &Meter{
+		now: now, began: t, from: t, buckets: newTable[uint32](bucketCounters), keys: newTable[string](keyCounters),
+		written: map[uint32]*sample{},
+	}
 }
 
-// sampled tells whether an access is looked at.
+// sampled reports whether an access is looked at.
 func sampled() bool { return rand.Uint32()%SampleEvery == 0 }
 
-// Read notes that the row under key was read, Write that it was written. Both cost a few nanoseconds but for the sample.
+// Read notes that the row under key was read, Write that it was written. Both cost a few
+// nanoseconds except the sample.
 func (m *Meter) Read(bucket uint32, key []byte) {
 	if sampled() {
 		m.note(bucket, key, Rate{Reads: SampleEvery})
@@ -74,7 +80,7 @@ func (m *Meter) Write(bucket uint32, key []byte) {
 	}
 }
 
-// Scan notes that n rows of a bucket were read, of which the keys do not matter.
+// Scan counts n rows read of a bucket whose keys do not matter.
 func (m *Meter) Scan(bucket uint32, n int64) {
 	if n > 0 {
 		m.note(bucket, nil, Rate{Reads: float64(n)})
@@ -117,14 +123,15 @@ func (m *Meter) rescale(now time.Time) {
 	m.keys.scale(by)
 }
 
-// perSecond is what a weight of now is as a rate. A Meter that has not run for Smoothed yet takes the time that it ran.
+// perSecond is what a weight of now is as a rate. A Meter that has not run for Smoothed yet takes
+// the time that it ran.
 func (m *Meter) perSecond(now time.Time) float64 {
 	age := max(now.Sub(m.began), time.Second)
 	window := Smoothed.Seconds() * (1 - math.Exp(-float64(age)/float64(Smoothed)))
 	return math.Exp(-float64(now.Sub(m.from))/float64(Smoothed)) / window
 }
 
-// Total gives the rate of all accesses.
+// Total returns the rate of all accesses.
 func (m *Meter) Total() Rate {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +139,7 @@ func (m *Meter) Total() Rate {
 	return Rate{m.all.Reads * f, m.all.Writes * f}
 }
 
-// Buckets gives the n buckets that are used most, the most used first; Keys the keys.
+// Buckets returns the n buckets that are used most, the most used first; Keys the keys.
 func (m *Meter) Buckets(n int) (out []Bucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +148,7 @@ func (m *Meter) Buckets(n int) (out []Bucket) {
 	return out
 }
 
-// Keys gives the n keys that are used most, the most used first.
+// Keys returns the n keys that are used most, the most used first.
 func (m *Meter) Keys(n int) (out []Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +185,7 @@ func (t *table[K]) grow(i int, r Rate) {
 	c.rate.Reads, c.rate.Writes = c.rate.Reads+r.Reads, c.rate.Writes+r.Writes
 }
 
-// take gives key a counter: a new one, or the least.
+// take assigns a counter to key: a new one, or the least.
 func (t *table[K]) take(key K, r Rate) {
 	if len(t.list) < t.max {
 		t.at[key] = len(t.list)

@@ -11,8 +11,9 @@ const (
 	sampledKeySize = 1024 // of longer keys nothing is kept
 )
 
-// sample is some of the keys of a bucket that were written: each write is in it with a probability that falls with its age as what it counts for does (Efraimidis and Spirakis, "Weighted
-// random sampling with a reservoir", 2006: the least of -ln(u)/w, here by their logarithms).
+// sample is some of the keys of a bucket that were written: each write is in it with a probability
+// that falls with its age as what it counts for does (Efraimidis and Spirakis, "Weighted random
+// sampling with a reservoir", 2006: the least of -ln(u)/w, here by their logarithms).
 type sample struct {
 	list []sampledKey
 	last uint64
@@ -45,7 +46,8 @@ func (s *sample) add(key []byte, age float64) {
 	}
 }
 
-// WriteInOrder is Write of a row in a bucket whose keys are a range: some of those that are written are kept, for who looks for the key at which to split it.
+// WriteInOrder is Write of a row in a bucket whose keys are a range: it keeps a sample of the
+// written keys, by which the split key is chosen.
 func (m *Meter) WriteInOrder(bucket uint32, key []byte) {
 	if !sampled() {
 		return
@@ -74,7 +76,7 @@ func (m *Meter) keep(bucket uint32, key []byte) {
 	s.add(key, m.now().Sub(m.began).Seconds()/Smoothed.Seconds())
 }
 
-// Written gives some of the keys of a bucket that were written, the oldest first.
+// Written returns some of the keys of a bucket that were written, the oldest first.
 func (m *Meter) Written(bucket uint32) (out [][]byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The sample of a bucket's keys is of all the last minutes, the recent ones more, in the order in which they were written; there are never more buckets with samples than there may be.
+// The sample of a bucket's keys is of all the last minutes, the recent ones more, in the order in
+// which they were written; there are never more buckets with samples than there may be.
 func TestWrittenKeys(t *testing.T) {
 	c := newClock()
 	m := NewMeter(c.now)
