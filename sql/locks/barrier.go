@@ -8,16 +8,18 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// barrier waits until some owners have let go of an object. Its fields are guarded by the object's stripe.
+// barrier waits until some owners have released an object. Its fields are guarded by the object's
+// stripe.
 type barrier struct {
-	owner *Owner // who waits
+	owner *Owner // the waiting owner
 	since time.Time
 	left  []*Owner
-	done  chan struct{} // closed when nobody is left
+	done  chan struct{} // closed when no owner is left
 }
 
-// Barrier returns when every other session's transaction that holds a lock on an object now has let go of it. New ones are not stopped, and
-// need not be: they find what was changed before the call. The error is 40P01, what Withhold says of AccessExclusive, or the context's cause.
+// Barrier returns when every other session's transaction that holds a lock on an object now has
+// released it. New ones are not stopped, and need not be: they see what was changed before the
+// call. The error is 40P01, Withhold's error for AccessExclusive, or the context's cause.
 func (o *Owner) Barrier(ctx context.Context, tag Tag) error {
 	session := o.session.Load()
 	m := session.m

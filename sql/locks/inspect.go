@@ -37,7 +37,8 @@ func (s *stripe) list(out []Lock) []Lock {
 			for mode := AccessShare; mode < modes; mode++ {
 				if h.modes.Has(mode) {
 					out = append(out, Lock{
-						Tag: o.tag, Mode: mode, PID: session.pid, Owner: h.owner.id, Session: h.owner == &session.own, Granted: true,
+						Tag: o.tag, Mode: mode, PID: session.pid, Owner: h.owner.id, Session: h.owner == &session.own,
+						Granted: true,
 					})
 				}
 			}
@@ -47,14 +48,18 @@ func (s *stripe) list(out []Lock) []Lock {
 		}
 		for _, b := range o.barriers {
 			if len(b.left) > 0 {
-				out = append(out, Lock{Tag: o.tag, Mode: Share, PID: b.owner.session.Load().pid, Owner: b.owner.id, Since: b.since})
+				out = append(
+					out,
+					Lock{Tag: o.tag, Mode: Share, PID: b.owner.session.Load().pid, Owner: b.owner.id, Since: b.since},
+				)
 			}
 		}
 	}
 	return out
 }
 
-// Blocking gives the backends that a backend's wait for one of these locks waits for; 0 stands for a prepared transaction.
+// Blocking returns the backends that a backend's wait for one of these locks waits for; 0 stands
+// for a prepared transaction.
 func (m *Manager) Blocking(pid uint32) []uint32 {
 	var out []uint32
 	for i := range m.stripes {
@@ -99,7 +104,7 @@ func (t Tag) String() string {
 	return fmt.Sprintf("relation %d of database %d", t.Object, t.Database)
 }
 
-// KeyText gives the key of an advisory lock as it was asked for: 42, or (1, 2).
+// KeyText returns the key of an advisory lock as it was asked for: 42, or (1, 2).
 func (t Tag) KeyText() string {
 	if t.Sub == 2 {
 		return fmt.Sprintf("(%d, %d)", int32(t.Class), int32(t.Object))

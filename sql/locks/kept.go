@@ -2,7 +2,8 @@ package locks
 
 import "github.com/sherddb/sherd/txn"
 
-// Kept is a lock that somebody else keeps for an owner: an advisory one, where the sessions of several nodes meet.
+// Kept is a lock that is kept elsewhere for an owner: an advisory one, shared by the sessions of
+// several nodes.
 type Kept struct {
 	PID   uint32 // of a session that holds it itself, or 0
 	Owner txn.ID // of the transaction that does, or zero
@@ -10,7 +11,8 @@ type Kept struct {
 	Mode  Mode
 }
 
-// LetGo says who is told of advisory locks that their owners let go of; before the Manager is used.
+// LetGo sets the function that is called with the advisory locks that owners release; before the
+// Manager is used.
 func (m *Manager) LetGo(f func([]Kept)) { m.letGo = f }
 
 func (m *Manager) tell(kept []Kept) {
@@ -19,13 +21,14 @@ func (m *Manager) tell(kept []Kept) {
 	}
 }
 
-// Adopt notes that the transaction holds a lock that is kept elsewhere, until it lets go of it as of one of its own.
+// Adopt records that the transaction holds a lock that is kept elsewhere, until it releases it like
+// its own.
 func (o *Owner) Adopt(tag Tag, mode Mode) { o.note(grant{&object{tag: tag}, mode}) }
 
 // Adopt notes that the session holds, once more, a lock that is kept elsewhere.
 func (s *Session) Adopt(tag Tag, mode Mode) { s.counted(tag, mode) }
 
-// Drop lets go of one lock of a transaction.
+// Drop releases one lock of a transaction.
 func (o *Owner) Drop(tag Tag, mode Mode) {
 	o.mu.Lock()
 	var gone []grant

@@ -148,7 +148,8 @@ func TestDeadlock(t *testing.T) {
 	must(t, <-waits)
 }
 
-// TestEndedWait: a wait that is part of a circle over several nodes is ended from outside, and whoever waits behind it goes on.
+// TestEndedWait: a wait that is part of a circle over several nodes is ended from outside, and
+// whoever waits behind it goes on.
 func TestEndedWait(t *testing.T) {
 	m := newManager()
 	a, b, c := begin(m, 1), begin(m, 2), begin(m, 3)
@@ -182,14 +183,17 @@ func TestUpgradeDeadlock(t *testing.T) {
 	must(t, b.Acquire(context.Background(), table, Request{Mode: AccessShare}))
 	first := start(a, table, AccessExclusive)
 	await(t, m, 1)
-	if err := b.Acquire(context.Background(), table, Request{Mode: AccessExclusive}); !pgerr.Is(err, pgerr.DeadlockDetected) {
+	if err := b.Acquire(
+		context.Background(), table, Request{Mode: AccessExclusive},
+	); !pgerr.Is(err, pgerr.DeadlockDetected) {
 		t.Fatal(err)
 	}
 	b.Release()
 	must(t, <-first)
 }
 
-// A circle that exists only by the order of a queue is none: the one that would close it goes to the head.
+// A circle that exists only by the order of a queue is none: the one that would close it goes to
+// the head.
 func TestSoftDeadlock(t *testing.T) {
 	m := newManager()
 	other := Table(5, 16390)
@@ -393,7 +397,10 @@ func randomTransaction(t *testing.T, r *rand.Rand, s *Session, inside *[4][modes
 	var held [4]Set
 	for range 1 + r.IntN(4) {
 		i, mode := r.IntN(4), Mode(1+r.IntN(int(AccessExclusive)))
-		err := o.Acquire(context.Background(), Table(5, uint32(i)), Request{Mode: mode, NoWait: r.IntN(4) == 0, Deadlock: time.Millisecond})
+		err := o.Acquire(
+			context.Background(), Table(5, uint32(i)),
+			Request{Mode: mode, NoWait: r.IntN(4) == 0, Deadlock: time.Millisecond},
+		)
 		if err != nil {
 			if !pgerr.Is(err, pgerr.DeadlockDetected) && !errors.Is(err, ErrNotAvailable) {
 				t.Error(err)

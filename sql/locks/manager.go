@@ -17,14 +17,14 @@ var ErrNotAvailable = errors.New("lock is not available")
 
 const (
 	stripes    = 64
-	keptTables = 4096 // objects that a stripe keeps although nobody holds them, so that a table in use costs no memory each time
+	keptTables = 4096 // unused objects that a stripe keeps, so that a table in use costs no memory each time
 )
 
 // Manager holds the locks of a node.
 type Manager struct {
 	detector *txn.Detector
 	logger   *slog.Logger
-	letGo    func([]Kept) // nil: nobody keeps any
+	letGo    func([]Kept) // nil: no locks are kept elsewhere
 	withheld atomic.Pointer[func(Tag, Mode) error]
 	stripes  [stripes]stripe
 }
@@ -66,7 +66,7 @@ func (m *Manager) stripe(tag Tag) *stripe {
 	return &m.stripes[h>>58]
 }
 
-// find gives the object of tag, nil where nobody holds it.
+// find returns the object of tag, or nil if it has no locks.
 func (m *Manager) find(tag Tag) *object {
 	s := m.stripe(tag)
 	s.mu.Lock()
@@ -84,7 +84,8 @@ type Request struct {
 	Held     bool // by a prepared transaction, since before this node was started: Withhold has no say
 }
 
-// Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the context's cause.
+// Acquire takes a lock for a transaction, until it ends. The error of a wait is 40P01, 55P03 or the
+// context's cause.
 func (o *Owner) Acquire(ctx context.Context, tag Tag, r Request) error {
 	if o.Holds(tag).Has(r.Mode) {
 		return nil
@@ -144,7 +145,8 @@ func (o *object) holdOf(owner *Owner) int {
 	return slices.IndexFunc(o.holds, func(h hold) bool { return h.owner == owner })
 }
 
-// grant gives a mode to an owner. Parts of one statement that run side by side may ask for the same one.
+// grant grants a mode to an owner. Parts of one statement that run side by side may ask for the
+// same one.
 func (o *object) grant(owner *Owner, mode Mode) {
 	if i := o.holdOf(owner); i >= 0 {
 		if o.holds[i].modes.Has(mode) {
@@ -185,7 +187,7 @@ func (m *Manager) release(owner *Owner, g grant) {
 	o.tidy(s)
 }
 
-// tidy forgets an object that nobody needs.
+// tidy forgets an object without locks, waits and barriers.
 func (o *object) tidy(s *stripe) {
 	if len(o.holds) > 0 || len(o.queue) > 0 || len(o.barriers) > 0 {
 		return

@@ -26,7 +26,7 @@ func setOf(list ...Mode) (s Set) {
 	return s
 }
 
-// Has tells whether m is in s.
+// Has reports whether m is in s.
 func (s Set) Has(m Mode) bool { return s&(1<<m) != 0 }
 
 // conflicts is the table of the manual, 13.3.1 "Table-Level Locks".
@@ -36,16 +36,20 @@ var conflicts = [modes]Set{
 	RowExclusive:         setOf(Share, ShareRowExclusive, Exclusive, AccessExclusive),
 	ShareUpdateExclusive: setOf(ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive),
 	Share:                setOf(RowExclusive, ShareUpdateExclusive, ShareRowExclusive, Exclusive, AccessExclusive),
-	ShareRowExclusive:    setOf(RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive),
-	Exclusive:            setOf(RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive),
+	ShareRowExclusive: setOf(
+		RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive,
+	),
+	Exclusive: setOf(
+		RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive, AccessExclusive,
+	),
 	AccessExclusive: setOf(AccessShare, RowShare, RowExclusive, ShareUpdateExclusive, Share, ShareRowExclusive, Exclusive,
 		AccessExclusive),
 }
 
-// Conflicts tells whether two sessions cannot hold m and n on one object.
+// Conflicts reports whether two sessions cannot hold m and n on one object.
 func (m Mode) Conflicts(n Mode) bool { return conflicts[m].Has(n) }
 
-// String gives the name that pg_locks shows: RowExclusiveLock.
+// String returns the name that pg_locks shows: RowExclusiveLock.
 func (m Mode) String() string {
 	return [...]string{"INVALID", "AccessShareLock", "RowShareLock", "RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock",
 		"ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"}[m]
@@ -58,7 +62,7 @@ type Kind uint8
 const (
 	Relation Kind = iota + 1
 	Advisory
-	Object // a definition that is no table, or a name that somebody is about to give
+	Object // a definition that is no table, or a name that is about to be used
 )
 
 func (k Kind) String() string { return [...]string{"", "relation", "advisory", "object"}[k] }
@@ -75,7 +79,8 @@ type Tag struct {
 // Table names a table.
 func Table(database, oid uint32) Tag { return Tag{Kind: Relation, Database: database, Object: oid} }
 
-// Definition names what key stands for: by its number, or by a hash. Two that share a hash wait for each other without need.
+// Definition names what key stands for: by its number, or by a hash. Two that share a hash wait for
+// each other without need.
 func Definition(key uint64) Tag {
 	return Tag{Kind: Object, Class: uint32(key >> 32), Object: uint32(key)}
 }

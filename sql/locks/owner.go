@@ -8,8 +8,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Session is who asks for locks: locks of one session never stand in each other's way. It holds the advisory locks that outlive
-// transactions.
+// Session requests locks: locks of one session never exclude each other. It holds the advisory
+// locks that outlive transactions.
 type Session struct {
 	m       *Manager
 	pid     uint32
@@ -21,7 +21,7 @@ type Session struct {
 	current *Owner         // the running transaction; guarded by mu
 }
 
-// Owner holds locks until it lets go of them all: a transaction, or the session itself.
+// Owner holds locks until it releases them all: a transaction, or the session itself.
 type Owner struct {
 	session atomic.Pointer[Session]
 	id      txn.ID // zero: the session itself
@@ -48,7 +48,8 @@ type tagged struct {
 // longLog is the length from which an owner's log is searched by an index.
 const longLog = 16
 
-// NewSession makes the session of a backend; pid 0 stands for a prepared transaction, which has none.
+// NewSession makes the session of a backend; pid 0 stands for a prepared transaction, which has
+// none.
 func (m *Manager) NewSession(pid uint32) *Session {
 	s := &Session{m: m, pid: pid}
 	s.own.init(s, txn.ID{})
@@ -61,7 +62,8 @@ func (o *Owner) init(s *Session, id txn.ID) {
 	o.log = o.first[:0]
 }
 
-// Begin makes the owner of a transaction's locks. A session's transactions nest: statements that run within others.
+// Begin makes the owner of a transaction's locks. A session's transactions nest: statements that
+// run within others.
 func (s *Session) Begin(id txn.ID) *Owner {
 	o := &Owner{}
 	o.init(s, id)
@@ -79,7 +81,7 @@ func (o *Owner) party() txn.Party {
 	return txn.Party{ID: o.id, Session: o.session.Load().pid}
 }
 
-// party names whoever waits in the session.
+// party names the session's present lock owner for the detector.
 func (s *Session) party() txn.Party {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +91,7 @@ func (s *Session) party() txn.Party {
 	return s.own.party()
 }
 
-// Holds gives the modes that o holds on an object.
+// Holds returns the modes that o holds on an object.
 func (o *Owner) Holds(tag Tag) Set {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -133,14 +135,14 @@ func (o *Owner) note(g grant) {
 	}
 }
 
-// Mark gives the place to which RollbackTo returns.
+// Mark returns the place to which RollbackTo returns.
 func (o *Owner) Mark() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.log)
 }
 
-// RollbackTo lets go of the locks taken since a mark, the latest first.
+// RollbackTo releases the locks taken since a mark, the latest first.
 func (o *Owner) RollbackTo(mark int) {
 	o.mu.Lock()
 	gone := o.log[mark:]
@@ -162,7 +164,7 @@ func (o *Owner) RollbackTo(mark int) {
 	m.tell(kept)
 }
 
-// Release lets go of all locks: the transaction has ended.
+// Release releases all locks: the transaction has ended.
 func (o *Owner) Release() {
 	o.RollbackTo(0)
 	s := o.session.Load()
@@ -184,7 +186,7 @@ func (o *Owner) Detach() {
 	o.session.Store(s.m.NewSession(0))
 }
 
-// Waiting tells what the session waits for, if it does.
+// Waiting returns what the session waits for, if it does.
 func (s *Session) Waiting() (kind Kind, since time.Time, ok bool) {
 	w := s.waiting.Load()
 	if w == nil {
@@ -203,14 +205,14 @@ func (s *Session) counted(tag Tag, mode Mode) {
 	s.counts[tagged{tag, mode}]++
 }
 
-// Has tells whether the session holds a lock of its own.
+// Has reports whether the session holds a lock of its own.
 func (s *Session) Has(tag Tag, mode Mode) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts[tagged{tag, mode}] > 0
 }
 
-// Unlock lets go of a lock of the session once; false says that it does not have it.
+// Unlock releases a lock of the session once; it returns false if the session does not have it.
 func (s *Session) Unlock(tag Tag, mode Mode) bool {
 	k := tagged{tag, mode}
 	s.mu.Lock()
@@ -228,7 +230,7 @@ func (s *Session) Unlock(tag Tag, mode Mode) bool {
 	return n > 0
 }
 
-// UnlockAll lets go of all locks of the session.
+// UnlockAll releases all locks of the session.
 func (s *Session) UnlockAll() {
 	s.mu.Lock()
 	var gone []tagged
@@ -251,7 +253,7 @@ func (s *Session) letGo(gone []tagged) {
 	s.m.tell(kept)
 }
 
-// SharedWithSession tells whether the transaction holds a lock that its session holds too.
+// SharedWithSession reports whether the transaction holds a lock that its session holds too.
 func (o *Owner) SharedWithSession() bool {
 	s := o.session.Load()
 	o.mu.Lock()

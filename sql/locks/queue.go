@@ -13,8 +13,8 @@ import (
 type wait struct {
 	txn.Wait
 	tag     Tag
-	owner   *Owner   // who will hold it
-	session *Session // who asks
+	owner   *Owner   // the future holder
+	session *Session // the requesting session
 	mode    Mode
 	since   time.Time
 	granted chan struct{}
@@ -22,8 +22,8 @@ type wait struct {
 	done    bool       // granted or given up; guarded by the object's stripe
 }
 
-// enqueue takes the lock if only the session itself stands in the way, or makes a wait of it. It gives neither with NoWait, and on 40P01.
-// The stripe is held.
+// enqueue takes the lock if only the session itself stands in the way, or makes a wait of it. It
+// does neither with NoWait, and on 40P01. The stripe is held.
 func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) (*wait, error) {
 	at := o.placeFor(session)
 	if !o.blocked(session, r.Mode) && !behind(o.queue[:at], session, r.Mode) {
@@ -36,7 +36,8 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 	}
 	w := &wait{
 		Wait: txn.Wait{Waiter: session.party(), Lock: r.Mode.String(), Object: o.tag.String()},
-		tag:  o.tag, owner: owner, session: session, mode: r.Mode, since: time.Now(), granted: make(chan struct{}), ended: make(chan error, 1),
+		tag:  o.tag, owner: owner, session: session, mode: r.Mode, since: time.Now(), granted: make(chan struct{}),
+		ended: make(chan error, 1),
 	}
 	w.End = func(err error) {
 		select {
@@ -46,7 +47,8 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 	}
 	err := m.detector.Block(&w.Wait, o.blockersOf(w, at)...)
 	if err != nil && at > 0 {
-		// Behind the others it would never be granted; before them it may be, and takes nothing that they have.
+		// Behind the others it would never be granted; before them it may be, and takes nothing
+		// that they have.
 		first := o.blockersOf(w, 0)
 		if len(first) == 0 {
 			o.grant(owner, r.Mode)
@@ -66,7 +68,8 @@ func (m *Manager) enqueue(o *object, owner *Owner, session *Session, r Request) 
 	return w, nil
 }
 
-// placeFor gives where in the queue a session's request goes: before the first that waits for what the session holds, else at the end.
+// placeFor returns where in the queue a session's request goes: before the first that waits for
+// what the session holds, else at the end.
 func (o *object) placeFor(session *Session) int {
 	var mine Set
 	for _, h := range o.holds {
@@ -85,7 +88,7 @@ func (o *object) placeFor(session *Session) int {
 	return len(o.queue)
 }
 
-// blocked tells whether another session holds what excludes mode.
+// blocked reports whether another session holds what excludes mode.
 func (o *object) blocked(session *Session, mode Mode) bool {
 	if o.granted&conflicts[mode] == 0 {
 		return false
@@ -98,7 +101,7 @@ func (o *object) blocked(session *Session, mode Mode) bool {
 	return false
 }
 
-// behind tells whether one of the waits excludes mode: whoever came first is granted first.
+// behind reports whether one of the waits excludes mode: the first to come is granted first.
 func behind(queue []*wait, session *Session, mode Mode) bool {
 	for _, w := range queue {
 		if w.session != session && w.mode.Conflicts(mode) {
@@ -108,7 +111,7 @@ func behind(queue []*wait, session *Session, mode Mode) bool {
 	return false
 }
 
-// blockersOf gives whom w waits for at a place in the queue: holders, and those before it.
+// blockersOf returns whom w waits for at a place in the queue: holders, and those before it.
 func (o *object) blockersOf(w *wait, at int) []txn.Party {
 	var out []txn.Party
 	for _, h := range o.holds {
@@ -124,8 +127,8 @@ func (o *object) blockersOf(w *wait, at int) []txn.Party {
 	return out
 }
 
-// passed tells the detector of those whom a session has passed by. Where that closes a circle they keep what they had, and the circle shows
-// when they look again.
+// passed tells the detector of those whom a session has passed by. Where that closes a circle they
+// keep what they had, and the circle shows when they look again.
 func (m *Manager) passed(o *object, session *Session, mode Mode) {
 	for at, w := range o.queue {
 		if w.session == session || !w.mode.Conflicts(mode) {
@@ -169,7 +172,10 @@ func (m *Manager) await(ctx context.Context, s *stripe, o *object, w *wait, r Re
 	log := r.Log
 	defer func() {
 		if waited := time.Since(w.since); log && waited >= r.Deadlock {
-			m.logger.Info("the wait for a lock is over", "pid", w.session.pid, "lock", w.Lock, "object", w.Object, "waited", waited, "error", err)
+			m.logger.Info(
+				"the wait for a lock is over", "pid", w.session.pid, "lock", w.Lock, "object", w.Object, "waited",
+				waited, "error", err,
+			)
 		}
 	}()
 	for {
