@@ -11,7 +11,7 @@ import (
 // signature begins binary COPY data.
 const signature = "PGCOPY\n\xff\r\n\x00"
 
-// take gives the next n bytes, valid until the next call.
+// take returns the next n bytes, valid until the next call.
 func (r *Reader) take(n int) ([]byte, error) {
 	if n > maxRecord {
 		return nil, pgerr.New(pgerr.BadCopyFileFormat, "field of %d bytes is too large", n)

@@ -32,7 +32,9 @@ var dialects = []struct {
 	{"text_header", "HEADER", func(o *Options) { o.Header = true }, Text},
 	{"csv", "FORMAT csv", nil, CSV},
 	{"csv_header", "FORMAT csv, HEADER", func(o *Options) { o.Header = true }, CSV},
-	{"csv_semicolon", "FORMAT csv, DELIMITER ';', NULL 'nil'", func(o *Options) { o.Delimiter, o.Null = ';', "nil" }, CSV},
+	{"csv_semicolon", "FORMAT csv, DELIMITER ';', NULL 'nil'", func(o *Options) {
+		o.Delimiter, o.Null = ';', "nil"
+	}, CSV},
 	{"csv_escape", `FORMAT csv, QUOTE '''', ESCAPE E'\\'`, func(o *Options) { o.Quote, o.Escape = '\'', '\\' }, CSV},
 	{"csv_force", "FORMAT csv, FORCE_QUOTE (b)", func(o *Options) { o.ForceQuote = map[string]bool{"b": true} }, CSV},
 	{"csv_force_all", "FORMAT csv, FORCE_QUOTE *", func(o *Options) { o.ForceQuote = map[string]bool{"*": true} }, CSV},
@@ -43,11 +45,16 @@ var dialects = []struct {
 func rows() [][]*string {
 	var out [][]*string
 	values := []string{
-		"plain", "", `\N`, `\.`, "nil", "a\tb", "line\nfeed", "carriage\rreturn", "both\r\n", `back\slash`, `ends in \`, `"quoted"`, `one " inside`, `""`,
-		"it's", `\'`, "a,b", "a;b", "a|b", " spaces ", "\b\f\v", "ünïcödé ☃", `\x41\101`, strings.Repeat("long ", 300), ",", "\n",
+		"plain", "", `\N`, `\.`, "nil", "a\tb", "line\nfeed", "carriage\rreturn", "both\r\n", `back\slash`,
+		`ends in \`, `"quoted"`, `one " inside`, `""`,
+		"it's", `\'`, "a,b", "a;b", "a|b", " spaces ", "\b\f\v", "ünïcödé ☃", `\x41\101`,
+		strings.Repeat("long ", 300), ",", "\n",
 	}
 	for i := range values {
-		out = append(out, []*string{&values[i], &values[(i*7+3)%len(values)]}, []*string{nil, &values[i]}, []*string{&values[i], nil})
+		out = append(
+			out, []*string{&values[i], &values[(i*7+3)%len(values)]}, []*string{nil, &values[i]},
+			[]*string{&values[i], nil},
+		)
 	}
 	return append(out, []*string{nil, nil})
 }
@@ -195,7 +202,9 @@ func writeGolden(t *testing.T, name, options string) {
 		options = "WITH (" + options + ")"
 	}
 	var out bytes.Buffer
-	if _, err := conn.PgConn().CopyTo(ctx, &out, "COPY (SELECT a, b FROM t ORDER BY n) TO STDOUT "+options); err != nil {
+	if _, err := conn.PgConn().CopyTo(
+		ctx, &out, "COPY (SELECT a, b FROM t ORDER BY n) TO STDOUT "+options,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(goldenFile(name), out.Bytes(), 0o644); err != nil {
@@ -269,14 +278,18 @@ func writeInputs(t *testing.T) {
 	var out strings.Builder
 	for _, in := range inputs {
 		fmt.Fprintf(&out, "%s %q\n", in.options, in.data)
-		if _, err := conn.Exec(ctx, "DROP TABLE IF EXISTS t; CREATE TEMP TABLE t (n serial, a text, b text)"); err != nil {
+		if _, err := conn.Exec(
+			ctx, "DROP TABLE IF EXISTS t; CREATE TEMP TABLE t (n serial, a text, b text)",
+		); err != nil {
 			t.Fatal(err)
 		}
 		options := ""
 		if in.options != "" {
 			options = "WITH (" + in.options + ")"
 		}
-		if _, err := conn.PgConn().CopyFrom(ctx, strings.NewReader(in.data), "COPY t (a, b) FROM STDIN "+options); err != nil {
+		if _, err := conn.PgConn().CopyFrom(
+			ctx, strings.NewReader(in.data), "COPY t (a, b) FROM STDIN "+options,
+		); err != nil {
 			fmt.Fprintf(&out, "%s\n", err)
 			continue
 		}
@@ -297,7 +310,8 @@ func writeInputs(t *testing.T) {
 	}
 }
 
-// FuzzReader reads anything without failing otherwise than by an error, and the same however it is cut.
+// FuzzReader reads anything without failing otherwise than by an error, and the same however it is
+// cut.
 func FuzzReader(f *testing.F) {
 	for _, in := range inputs {
 		f.Add([]byte(in.data), byte(in.format), byte(3))

@@ -31,7 +31,7 @@ type Options struct {
 	ForceNotNull map[string]bool
 }
 
-// Defaults gives the options of a format.
+// Defaults returns the options of a format.
 func Defaults(f Format) Options {
 	if f == CSV {
 		return Options{Format: CSV, Delimiter: ',', Quote: '"', Escape: '"'}

@@ -35,15 +35,17 @@ type Reader struct {
 	binary bool // the binary header has been read
 }
 
-// NewReader reads what next gives.
+// NewReader reads what next returns.
 func NewReader(opts Options, next func() ([]byte, error)) *Reader {
 	return &Reader{opts: opts, next: next}
 }
 
-// Line is the number of the line read last, from 1; of a csv record of several lines it is the last one, as in PostgreSQL.
+// Line is the number of the line read last, from 1; of a csv record of several lines it is the last
+// one, as in PostgreSQL.
 func (r *Reader) Line() int64 { return r.line }
 
-// Raw is the line read last as it came, for messages; nil for the binary format. It is valid until the next Read.
+// Raw is the line read last as it came, for messages; nil for the binary format. It is valid until
+// the next Read.
 func (r *Reader) Raw() []byte { return r.raw }
 
 // fill reads another chunk behind what is left.
@@ -70,7 +72,7 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// Read gives the fields of the next record, valid until the next call; io.EOF at the end.
+// Read returns the fields of the next record, valid until the next call; io.EOF at the end.
 func (r *Reader) Read() ([]Field, error) {
 	if r.done {
 		return nil, io.EOF
@@ -104,7 +106,7 @@ func (r *Reader) record() ([]Field, error) {
 	return r.fields, nil
 }
 
-// readLine gives the next line without its end; \. alone ends the data.
+// readLine returns the next line without its end; \. alone ends the data.
 func (r *Reader) readLine() ([]byte, error) {
 	end, skip, err := r.lineEnd()
 	if err != nil {
@@ -124,7 +126,7 @@ func (r *Reader) readLine() ([]byte, error) {
 	return line, nil
 }
 
-// drain reads what follows the end mark, which nobody wants.
+// drain reads and discards what follows the end mark.
 func (r *Reader) drain() error {
 	for !r.ended {
 		r.pos = len(r.buf)
@@ -162,7 +164,8 @@ func (r *Reader) lineEnd() (end, skip int, err error) {
 	}
 }
 
-// lineAt gives the end and what to skip for a line end at position i; a carriage return needs the byte behind it.
+// lineAt returns the end and what to skip for a line end at position i; a carriage return needs the
+// byte behind it.
 func (r *Reader) lineAt(i int) (end, skip int, err error) {
 	if r.buf[i] == '\n' {
 		return i, 1, nil
@@ -182,8 +185,8 @@ func (r *Reader) lineAt(i int) (end, skip int, err error) {
 	return i, 1, nil
 }
 
-// textLineEnd finds an unescaped newline or carriage return at or after from, -1 if there is none; then next is where to go on
-// when there is more: before a backslash that escapes what comes.
+// textLineEnd finds an unescaped newline or carriage return at or after from, -1 if there is none;
+// then next is where to go on when there is more: before a backslash that escapes what comes.
 func textLineEnd(b []byte, from int) (at, next int) {
 	i := from
 	for ; i < len(b); i++ {

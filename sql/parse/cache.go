@@ -39,5 +39,5 @@ func (c *Cache) Parse(text string) ([]Statement, error) {
 	return s, nil
 }
 
-// Len gives the number of texts kept.
+// Len returns the number of texts kept.
 func (c *Cache) Len() int { return c.trees.Len() }

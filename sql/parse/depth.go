@@ -30,14 +30,18 @@ func checkSize(text string) error {
 	}
 	if d.tokens > MaxTokens {
 		return pgerr.New(pgerr.StatementTooComplex, "statement is too complex").
-			WithDetail("It has more than %d symbols.", MaxTokens).WithHint("Load data with COPY, or split the statement.")
+			WithDetail("It has more than %d symbols.", MaxTokens).WithHint(
+			"Load data with COPY, or split the statement.",
+		)
 	}
 	return nil
 }
 
 func tooDeep() *pgerr.Error {
 	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
-		WithHint("Simplify the statement: it nests too many expressions, joins or set operations. A long chain of OR can become IN, a long chain of UNION ALL can become VALUES.")
+		WithHint(
+			"Simplify the statement: it nests too many expressions, joins or set operations. A long chain of OR can become IN, a long chain of UNION ALL can become VALUES.",
+		)
 }
 
 // level is the inside of an open parenthesis or bracket.
@@ -49,8 +53,9 @@ type level struct {
 
 func (l *level) depth() int { return max(l.max, l.segment) + l.sticky }
 
-// depthScan estimates from above how deep the tree of a text is. Operators and keywords that take operands count one each, in the
-// segment between commas; what is in parentheses adds its own depth to the segment around.
+// depthScan estimates from above how deep the tree of a text is. Operators and keywords that take
+// operands count one each, in the segment between commas; what is in parentheses adds its own depth
+// to the segment around.
 type depthScan struct {
 	text    string
 	at      int
@@ -147,12 +152,14 @@ func (d *depthScan) word() {
 		d.endSegment() // the grammar flattens their chains
 	case "join", "union", "intersect", "except":
 		d.cur.sticky++
-	case "not", "is", "isnull", "notnull", "like", "ilike", "similar", "in", "between", "collate", "at", "case", "overlaps", "escape":
+	case "not", "is", "isnull", "notnull", "like", "ilike", "similar", "in", "between", "collate", "at", "case",
+		"overlaps", "escape":
 		d.cur.segment++
 	}
 }
 
-// quoted skips a string or a quoted name; a doubled quote begins the next one, which is the same for counting.
+// quoted skips a string or a quoted name; a doubled quote begins the next one, which is the same
+// for counting.
 func (d *depthScan) quoted(quote byte, escapes bool) {
 	d.at++
 	for d.at < len(d.text) {
@@ -216,5 +223,6 @@ func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// wordBefore tells whether a word goes on to the left of i, so that the letter there is no string prefix.
+// wordBefore reports whether a word goes on to the left of i, so that the letter there is no string
+// prefix.
 func wordBefore(text string, i int) bool { return i > 0 && (isWord(text[i-1]) || text[i-1] == '$') }

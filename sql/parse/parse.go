@@ -19,10 +19,11 @@ type Statement struct {
 	End    int
 }
 
-// Text gives the statement's own text, without blanks around.
+// Text returns the statement's own text, without blanks around.
 func (s Statement) Text() string { return strings.TrimSpace(s.Source[s.Start:s.End]) }
 
-// Parse splits a text into its statements; an empty text has none. Errors are *pgerr.Error with positions in characters of text.
+// Parse splits a text into its statements; an empty text has none. Errors are *pgerr.Error with
+// positions in characters of text.
 func Parse(text string) ([]Statement, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -53,7 +54,9 @@ func checkText(text string) error {
 		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
 	}
 	if !utf8.ValidString(text) {
-		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": %s`, badBytes(text))
+		return pgerr.New(
+			pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": %s`, badBytes(text),
+		)
 	}
 	return checkSize(text)
 }
@@ -87,7 +90,7 @@ func badBytes(text string) string {
 	return "?"
 }
 
-// parseError gives the SQLSTATE that the parser's message stands for; pg_query does not carry it.
+// parseError returns the SQLSTATE that the parser's message stands for; pg_query does not carry it.
 func parseError(err error) error {
 	var pe *parser.Error
 	if !errors.As(err, &pe) {
@@ -110,7 +113,8 @@ func codeOf(message string) string {
 	switch {
 	case strings.Contains(message, "stack depth limit exceeded"):
 		return pgerr.StatementTooComplex
-	case strings.Contains(message, "not yet implemented"), strings.Contains(message, "not supported"), strings.Contains(message, "not implemented"):
+	case strings.Contains(message, "not yet implemented"), strings.Contains(message, "not supported"),
+		strings.Contains(message, "not implemented"):
 		return pgerr.FeatureNotSupported
 	case strings.HasPrefix(message, "role name ") && strings.HasSuffix(message, " is reserved"),
 		strings.HasSuffix(message, "cannot be used as a role name here"):
@@ -125,7 +129,8 @@ func codeOf(message string) string {
 	return pgerr.SyntaxError
 }
 
-// Position gives the character position, from 1, of a byte offset in text; 0 for an unknown (negative) offset.
+// Position returns the character position, from 1, of a byte offset in text; 0 for an unknown
+// (negative) offset.
 func Position(text string, offset int) int {
 	if offset < 0 || offset > len(text) {
 		return 0
@@ -133,8 +138,9 @@ func Position(text string, offset int) int {
 	return utf8.RuneCountInString(text[:offset]) + 1
 }
 
-// Positions gives the positions of one text's offsets. Those asked for one after the other lie close to one another mostly, so it counts
-// from the last: a statement with thousands of values is not counted anew for each.
+// Positions gives the positions of one text's offsets. Those asked for one after the other lie
+// close to one another mostly, so it counts from the last: a statement with thousands of values is
+// not counted again for each.
 type Positions struct {
 	Text  string
 	last  int // an offset

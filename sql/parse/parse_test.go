@@ -38,7 +38,8 @@ func TestErrors(t *testing.T) {
 	} {
 		_, err := Parse(c.text)
 		e := pgerr.From(err)
-		if e == nil || e.Code != c.code || c.message != "" && e.Message != c.message || c.pos != 0 && e.Position != c.pos {
+		if e == nil || e.Code != c.code || c.message != "" && e.Message != c.message ||
+			c.pos != 0 && e.Position != c.pos {
 			t.Errorf("%q: %+v", c.text, e)
 		}
 	}
@@ -83,7 +84,8 @@ func deep(n int) map[string]string {
 	}
 }
 
-// TestDeep runs the real parser on texts of every depth: any answer is right that is a tree or an error. A crash would end the test.
+// TestDeep runs the real parser on texts of every depth: any answer is right that is a tree or an
+// error. A crash would end the test.
 func TestDeep(t *testing.T) {
 	for _, n := range []int{100, 800, 1500, 2400, 2600, 8100, 25_000} {
 		for name, text := range deep(n) {
@@ -110,7 +112,8 @@ func TestFreeText(t *testing.T) {
 		if len(text) > FreeText {
 			t.Errorf("%s: %d bytes", name, len(text))
 		}
-		if _, err := Parse(text); err != nil && pgerr.Code(err) != pgerr.StatementTooComplex && pgerr.Code(err) != pgerr.SyntaxError {
+		if _, err := Parse(text); err != nil && pgerr.Code(err) != pgerr.StatementTooComplex &&
+			pgerr.Code(err) != pgerr.SyntaxError {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -144,7 +147,8 @@ func TestCache(t *testing.T) {
 
 func TestName(t *testing.T) {
 	for text, want := range map[string]string{
-		"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS ''": "CREATE FUNCTION", "LISTEN x": "LISTEN", "CREATE DOMAIN d AS int": "CREATE DOMAIN",
+		"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS ''": "CREATE FUNCTION", "LISTEN x": "LISTEN",
+		"CREATE DOMAIN d AS int": "CREATE DOMAIN",
 		"CREATE TABLE t (a int)": "CREATE TABLE", "SELECT 1": "SELECT", "BEGIN": "TRANSACTION",
 	} {
 		s, err := Parse(text)

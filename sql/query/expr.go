@@ -2,7 +2,8 @@ package query
 
 import "github.com/sherddb/sherd/sql/types"
 
-// Expr is an analysed expression. Type and Typmod describe its value; typmod is -1 where there is none.
+// Expr is an analysed expression. Type and Typmod describe its value; typmod is -1 if there is
+// none.
 type Expr interface {
 	Type() types.OID
 	Typmod() int32
@@ -14,10 +15,10 @@ type T struct {
 	Mod int32
 }
 
-// Type gives the OID.
+// Type returns the OID.
 func (t T) Type() types.OID { return t.OID }
 
-// Typmod gives the type modifier, -1 is none.
+// Typmod returns the type modifier, -1 is none.
 func (t T) Typmod() int32 { return t.Mod }
 
 // Of makes a T without type modifier.
@@ -37,7 +38,8 @@ type Param struct {
 	N int
 }
 
-// Var is a column: Rels[Rel].Columns[Col] of the query Up levels out. Negative Col are system columns.
+// Var is a column: Rels[Rel].Columns[Col] of the query Up levels out. Negative Col are system
+// columns.
 type Var struct {
 	T
 	Rel, Col, Up int
@@ -53,7 +55,7 @@ const (
 	ColKey      = -20 // its storage key (bytea)
 )
 
-// FrozenXid is what xmin shows: the row is visible to everyone who sees it at all.
+// FrozenXid is the value of xmin: the row is visible to every session that sees it at all.
 const FrozenXid = 2
 
 // Call is a function, an operator (Op is its name, for display) or a cast by function (Cast).
@@ -89,7 +91,8 @@ type ArrayCoerce struct {
 	Elem Expr
 }
 
-// Element stands for the element in ArrayCoerce.Elem, the operand in Case.Arg tests, and the left row's field in Quantified.
+// Element stands for the element in ArrayCoerce.Elem, the operand in Case.Arg tests, and the left
+// row's field in Quantified.
 type Element struct{ T }
 
 // And, Or and Not are three-valued logic over bool.
@@ -190,7 +193,8 @@ type Row struct {
 	Names  []string
 }
 
-// RowCompare compares rows with <, <=, >, >= (= and <> are expanded to And and Or). Procs are the operator's functions per column.
+// RowCompare compares rows with <, <=, >, >= (= and <> are expanded to And and Or). Procs are the
+// operator's functions per column.
 type RowCompare struct {
 	T
 	Op          string
@@ -198,7 +202,8 @@ type RowCompare struct {
 	Left, Right []Expr
 }
 
-// Subscript is base[i], base[l:u] and jsonb subscripts. In an assignment Assign is the new value and the result is the whole container.
+// Subscript is base[i], base[l:u] and jsonb subscripts. In an assignment Assign is the new value
+// and the result is the whole container.
 type Subscript struct {
 	T
 	Base   Expr
@@ -230,8 +235,8 @@ const (
 	SubRow // (a, b) = (SELECT …)
 )
 
-// SubLink is a subquery in an expression. For SubAny, SubAll and SubRow, Test compares Left (a copy of the left-hand expressions) with
-// *SubColumn, which stands for the subquery's column.
+// SubLink is a subquery in an expression. For SubAny, SubAll and SubRow, Test compares Left (a copy
+// of the left-hand expressions) with *SubColumn, which stands for the subquery's column.
 type SubLink struct {
 	T
 	Kind    SubLinkKind
@@ -285,7 +290,8 @@ type Grouping struct {
 	Args []int
 }
 
-// Default stands for DEFAULT in VALUES lists and SET; analyze has replaced it where the column is known.
+// Default stands for DEFAULT in VALUES lists and SET; analyze has replaced it where the column is
+// known.
 type Default struct{ T }
 
 // SQLValue is current_date, current_timestamp(n), current_user, … : Name in lower case.

@@ -2,7 +2,8 @@ package query
 
 import "github.com/sherddb/sherd/catalog"
 
-// Index is a secondary index with what it keeps of a row (Vars of Rel Result, or 0 where there is no query).
+// Index is a secondary index with what it keeps of a row (Vars of Rel Result, or 0 if there is no
+// query).
 type Index struct {
 	Def   *catalog.Index
 	Keys  []Expr   // plain columns are Vars

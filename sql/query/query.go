@@ -59,7 +59,8 @@ type Query struct {
 	Indexes []Index // secondary indexes of the target table, likewise
 }
 
-// Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters behind those of the client, and of the Currents before.
+// Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters
+// behind those of the client, and of the Currents before.
 type Current struct {
 	Cursor  string
 	Table   *catalog.Table
@@ -223,7 +224,8 @@ type OnConflict struct {
 	Excluded int // Rels index
 }
 
-// Check is a constraint of the target table, to be evaluated over the new row (a Var of Rel Result).
+// Check is a constraint of the target table, to be evaluated over the new row (a Var of Rel
+// Result).
 type Check struct {
 	Name string
 	Expr Expr

@@ -1,6 +1,6 @@
 package query
 
-// RowLock is FOR UPDATE and its kin: a locking clause of a SELECT.
+// RowLock is a locking clause of a SELECT: FOR UPDATE and its weaker forms.
 type RowLock struct {
 	Strength LockStrength
 	Wait     LockWait
@@ -18,12 +18,13 @@ const (
 	LockUpdate
 )
 
-// String gives the clause.
+// String returns the clause.
 func (s LockStrength) String() string {
 	return [...]string{"no lock", "FOR KEY SHARE", "FOR SHARE", "FOR NO KEY UPDATE", "FOR UPDATE"}[s]
 }
 
-// LockWait says what becomes of a row that another transaction has locked. Of several clauses on one table the largest counts.
+// LockWait says what becomes of a row that another transaction has locked. Of several clauses on
+// one table the largest counts.
 type LockWait uint8
 
 // What locking clauses say of locked rows.

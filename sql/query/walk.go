@@ -2,9 +2,10 @@ package query
 
 import "reflect"
 
-// Rewrite returns e with every node replaced by what f gives for it. f sees a node before its inputs; when it returns true its result
-// stands as it is and its inputs are not visited. Nodes are copied where an input changes: e itself never does. Subqueries inside a
-// SubLink are left alone; its Test and Left are visited.
+// Rewrite returns e with every node replaced by f's result for it. f sees a node before its inputs;
+// when it returns true its result stands as it is and its inputs are not visited. Nodes are copied
+// if an input changes: e itself never does. Subqueries inside a SubLink are left alone; its Test
+// and Left are visited.
 func Rewrite(e Expr, f func(Expr) (Expr, bool)) Expr {
 	if e == nil {
 		return nil
@@ -15,7 +16,8 @@ func Rewrite(e Expr, f func(Expr) (Expr, bool)) Expr {
 	return MapInputs(e, func(x Expr) Expr { return Rewrite(x, f) })
 }
 
-// MapInputs returns a copy of e with each direct input replaced by what f gives for it; nil inputs stay nil. Leaves are returned as they are.
+// MapInputs returns a copy of e with each direct input replaced by f's result for it; nil inputs
+// stay nil. Leaves are returned as they are.
 func MapInputs(e Expr, f func(Expr) Expr) Expr {
 	one := func(x Expr) Expr {
 		if x == nil {
@@ -140,12 +142,13 @@ func mapOthers(e Expr, one func(Expr) Expr, list func([]Expr) []Expr) Expr {
 	return e
 }
 
-// Walk calls f for e and everything in it, before its inputs, until f returns false for a node (whose inputs are then skipped).
+// Walk calls f for e and everything in it, before its inputs, until f returns false for a node
+// (whose inputs are then skipped).
 func Walk(e Expr, f func(Expr) bool) {
 	Rewrite(e, func(x Expr) (Expr, bool) { return x, !f(x) })
 }
 
-// Contains tells whether f is true of e or of anything in it.
+// Contains reports whether f is true of e or of anything in it.
 func Contains(e Expr, f func(Expr) bool) bool {
 	found := false
 	Walk(e, func(x Expr) bool {
@@ -155,7 +158,7 @@ func Contains(e Expr, f func(Expr) bool) bool {
 	return found
 }
 
-// Equal tells whether two expressions are the same but for their positions in the text.
+// Equal reports whether two expressions are the same except their positions in the text.
 func Equal(a, b Expr) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -214,8 +217,8 @@ func withoutPos(e Expr) Expr {
 	})
 }
 
-// WalkQuery calls f for every expression of q and, one level deeper each, of its subqueries; depth is 0 in q itself. A Var with Up equal to
-// depth is one of q's columns.
+// WalkQuery calls f for every expression of q and, one level deeper each, of its subqueries; depth
+// is 0 in q itself. A Var with Up equal to depth is one of q's columns.
 func WalkQuery(q *Query, f func(e Expr, depth int)) { walkQuery(q, 0, f) }
 
 func walkQuery(q *Query, depth int, f func(Expr, int)) {
