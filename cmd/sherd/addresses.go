@@ -11,16 +11,31 @@ import (
 	"github.com/sherddb/sherd/node"
 )
 
-// checkAddresses refuses addresses that cannot be, before anything is made: an error names the flag, what it was given and what is expected.
+// checkAddresses refuses addresses that cannot be, before anything is made: an error names the
+// flag, what it was given and what is expected.
 func checkAddresses(cfg *node.Config) error {
-	errs := []error{checkListen("--sql-addr", cfg.SQLAddr, defaultSQLAddr), checkListen("--node-addr", cfg.NodeAddr, defaultNodeAddr)}
+	errs := []error{
+		checkListen("--sql-addr", cfg.SQLAddr, defaultSQLAddr),
+		checkListen("--node-addr", cfg.NodeAddr, defaultNodeAddr),
+	}
 	if cfg.HTTPAddr != "" {
 		errs = append(errs, checkListen("--http-addr", cfg.HTTPAddr, "127.0.0.1:8433"))
 	}
-	errs = append(errs, checkAdvertised("--advertise-addr", cfg.AdvertiseAddr, "10.0.0.1:7433"), checkAdvertised("--sql-advertise-addr", cfg.SQLAdvertiseAddr, "10.0.0.1:5433"))
+	errs = append(
+		errs, checkAdvertised("--advertise-addr", cfg.AdvertiseAddr, "10.0.0.1:7433"),
+		checkAdvertised("--sql-advertise-addr", cfg.SQLAdvertiseAddr, "10.0.0.1:5433"),
+	)
 	for _, addr := range cfg.Join {
 		if err := checkReached(addr); err != nil {
-			errs = append(errs, usageError{fmt.Errorf("--join %q: %w; it is HOST:PORT of another node's --node-addr, such as 10.0.0.1:7433", addr, err)})
+			errs = append(
+				errs,
+				usageError{
+					fmt.Errorf(
+						"--join %q: %w; it is HOST:PORT of another node's --node-addr, such as 10.0.0.1:7433", addr,
+						err,
+					),
+				},
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -34,7 +49,7 @@ func checkListen(flag, addr, example string) error {
 	return nil
 }
 
-// checkAdvertised refuses where nobody can be reached.
+// checkAdvertised refuses an address that no other node can reach.
 func checkAdvertised(flag, addr, example string) error {
 	if addr == "" {
 		return nil
@@ -45,12 +60,14 @@ func checkAdvertised(flag, addr, example string) error {
 	}
 	if err := checkReached(checked); err != nil {
 		host, _, _ := strings.Cut(example, ":")
-		return usageError{fmt.Errorf("%s %q: %w; it is HOST or HOST:PORT, such as %s or %s", flag, addr, err, host, example)}
+		return usageError{
+			fmt.Errorf("%s %q: %w; it is HOST or HOST:PORT, such as %s or %s", flag, addr, err, host, example),
+		}
 	}
 	return nil
 }
 
-// checkReached refuses an address at which nobody can be reached.
+// checkReached refuses an address that no other host can reach.
 func checkReached(addr string) error {
 	host, err := splitAddress(addr)
 	if err != nil {
@@ -65,7 +82,7 @@ func checkReached(addr string) error {
 	return nil
 }
 
-// splitAddress gives the host of HOST:PORT.
+// splitAddress returns the host of HOST:PORT.
 func splitAddress(addr string) (host string, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -102,7 +119,8 @@ func explainListen(err error) error {
 	return fmt.Errorf("--%s %s: %w%s", l.Setting, l.Addr, l.Err, hint)
 }
 
-// portTaken adds to the error of a port that somebody has already what to do about it, by the flags that the command has.
+// portTaken adds to the error of a port in use what to do about it, by the flags that the command
+// has.
 func portTaken(err error, hint string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; %s", err, hint)

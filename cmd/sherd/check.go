@@ -56,8 +56,12 @@ func checkCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
-	cmd.Flags().StringArrayVar(&data, "data", nil, "check this data directory of a node that is stopped; several are compared")
-	cmd.Flags().StringVar(&temp, "temp", "", "with --data: where there is room for what must be written meanwhile; default the system's")
+	cmd.Flags().StringArrayVar(
+		&data, "data", nil, "check this data directory of a node that is stopped; several are compared",
+	)
+	cmd.Flags().StringVar(
+		&temp, "temp", "", "with --data: where there is room for what must be written meanwhile; default the system's",
+	)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/sherddb/sherd/cluster/stopped"
 )
 
-// checkStopped checks data directories of nodes of one cluster; tell is where it says how far it is.
+// checkStopped checks data directories of nodes of one cluster; tell is where it says how far it
+// is.
 func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, out, tell io.Writer) (err error) {
 	version, err := release()
 	if err != nil {
@@ -34,7 +35,8 @@ func checkStopped(ctx context.Context, data []string, temp string, asJSON bool, 
 	defer os.RemoveAll(scratch)
 	p := newCheckPrinter(asJSON, out)
 	err = stopped.Check(ctx, stopped.Config{
-		Dirs: dirs, Scratch: scratch, Release: version.Release, Version: version.To, Logger: slog.New(slog.DiscardHandler),
+		Dirs: dirs, Scratch: scratch, Release: version.Release, Version: version.To,
+		Logger: slog.New(slog.DiscardHandler),
 		Progress: everyNow(func(fragment string, n int64, unit string) {
 			if unit == "bytes" {
 				fmt.Fprintf(tell, "%s: %s of tables read\n", fragment, megabytes(n))

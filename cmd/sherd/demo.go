@@ -43,7 +43,11 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 			case cfg.Fragments < 1:
 				return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
 			case len(regions) > nodes:
-				return usageError{fmt.Errorf("--regions %s: there are more of them than nodes, %d", strings.Join(regions, ","), nodes)}
+				return usageError{
+					fmt.Errorf(
+						"--regions %s: there are more of them than nodes, %d", strings.Join(regions, ","), nodes,
+					),
+				}
 			}
 			for _, r := range regions {
 				if err := shardmap.CheckLabel("region", r); err != nil {
@@ -54,7 +58,10 @@ Without --data the data lives in a temporary directory and is gone at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory to keep the data in; temporary if not given")
-	cmd.Flags().StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients of the first node, HOST:PORT; the others have the ports above")
+	cmd.Flags().StringVar(
+		&cfg.SQLAddr, "sql-addr", defaultSQLAddr,
+		"address for PostgreSQL clients of the first node, HOST:PORT; the others have the ports above",
+	)
 	cmd.Flags().IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database")
 	cmd.Flags().IntVar(&nodes, "nodes", 1, "nodes of the cluster")
 	cmd.Flags().StringSliceVar(&regions, "regions", nil, "label region of the nodes, in their order: eu,eu,us")
@@ -140,7 +147,9 @@ func loadSample(ctx context.Context, url string) error {
 		}
 	}
 	for _, t := range sampleData() {
-		if _, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, []string{"id", "doc"}, pgx.CopyFromRows(t.rows)); err != nil {
+		if _, err := conn.CopyFrom(
+			ctx, pgx.Identifier{t.table}, []string{"id", "doc"}, pgx.CopyFromRows(t.rows),
+		); err != nil {
 			return err
 		}
 	}

@@ -16,10 +16,12 @@ import (
 // maxDemoNodes bounds what one process is asked for; more show nothing that five do not.
 const maxDemoNodes = 9
 
-// nodePortsAbove is how far the ports for nodes are above those for clients in a demo: 5433 and 7433.
+// nodePortsAbove is how far the ports for nodes are above those for clients in a demo: 5433 and
+// 7433.
 const nodePortsAbove = 2000
 
-// demoConfigs gives the configuration of each node of a demo: ports one above the other, directories beside each other. A demo of one node is a node.
+// demoConfigs returns the configuration of each node of a demo: ports one above the other,
+// directories beside each other. A demo of one node is a node.
 func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 	host, port, err := net.SplitHostPort(cfg.SQLAddr)
 	if err != nil {
@@ -34,7 +36,12 @@ func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 		return []node.Config{cfg}, nil
 	}
 	if last := first + nodePortsAbove + nodes - 1; last > 1<<16-1 {
-		return nil, usageError{fmt.Errorf("--sql-addr %s: the ports of all nodes follow from it, here up to %d, and they end at %d", cfg.SQLAddr, last, 1<<16-1)}
+		return nil, usageError{
+			fmt.Errorf(
+				"--sql-addr %s: the ports of all nodes follow from it, here up to %d, and they end at %d",
+				cfg.SQLAddr, last, 1<<16-1,
+			),
+		}
 	}
 	out := make([]node.Config, nodes)
 	for i := range out {
@@ -50,7 +57,8 @@ func demoConfigs(cfg node.Config, nodes int) ([]node.Config, error) {
 	return out, nil
 }
 
-// openDemo opens the nodes: those that have data at once, since they need each other, and then the others, which join.
+// openDemo opens the nodes: those that have data at once, since they need each other, and then the
+// others, which join.
 func openDemo(ctx context.Context, configs []node.Config) (nodes []*node.Node, err error) {
 	defer func() {
 		if err != nil {

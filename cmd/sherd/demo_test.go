@@ -42,7 +42,9 @@ func (r *ready) Write(b []byte) (int, error) {
 // TestDemoEndsWithTerminal: nobody is left to press Ctrl-C.
 func TestDemoEndsWithTerminal(t *testing.T) {
 	heard := make(chan os.Signal, 1)
-	signal.Notify(heard, syscall.SIGHUP) // also where the tests themselves were begun to outlive their terminal: what ignores the signal is not ended by it
+	// also where the tests themselves were begun to outlive their terminal: what ignores the signal
+	// is not ended by it
+	signal.Notify(heard, syscall.SIGHUP)
 	defer signal.Stop(heard)
 	out, ended := &ready{is: make(chan struct{})}, make(chan error, 1)
 	cmd := root()

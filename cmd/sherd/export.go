@@ -30,7 +30,10 @@ Options after -- are given to pg_dump.`,
 			if err != nil {
 				return fmt.Errorf("pg_dump is not installed; it comes with PostgreSQL's client programs: %w", err)
 			}
-			return syscall.Exec(program, append([]string{"pg_dump", "--dbname", url}, args...), exportEnvironment(os.Environ(), portable))
+			return syscall.Exec(
+				program, append([]string{"pg_dump", "--dbname", url}, args...),
+				exportEnvironment(os.Environ(), portable),
+			)
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
@@ -38,7 +41,8 @@ Options after -- are given to pg_dump.`,
 	return cmd
 }
 
-// exportEnvironment adds the option of a portable dump to the options that libpq takes from the environment.
+// exportEnvironment adds the option of a portable dump to the options that libpq takes from the
+// environment.
 func exportEnvironment(environment []string, portable bool) []string {
 	if !portable {
 		return environment

@@ -14,8 +14,8 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// A flag that was not given is taken from the environment (--sql-addr is SHERD_SQL_ADDR), and what is not there from the file of --config, whose keys
-// are the flags' names.
+// A flag that was not given is taken from the environment (--sql-addr is SHERD_SQL_ADDR), and what
+// is not there from the file of --config, whose keys are the flags' names.
 
 // labelsFlag is labels of a node: zone=a,disk=ssd. Given again, it adds to them.
 type labelsFlag map[string]string
@@ -95,7 +95,9 @@ func flagsFromFile(cmd *cobra.Command, path string) error {
 	for key, v := range values {
 		f := cmd.Flags().Lookup(key)
 		if f == nil || key == configFlag || key == "help" {
-			return usageError{fmt.Errorf("%s: there is no setting %q; keys are the names of flags, such as sql-addr", path, key)}
+			return usageError{
+				fmt.Errorf("%s: there is no setting %q; keys are the names of flags, such as sql-addr", path, key),
+			}
 		}
 		if f.Changed {
 			continue
@@ -111,7 +113,8 @@ func flagsFromFile(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// flagText gives a value of a file as it would stand behind a flag: lists with commas, tables as key=value.
+// flagText returns a value of a file as it would stand behind a flag: lists with commas, tables as
+// key=value.
 func flagText(v any) (string, error) {
 	switch v := v.(type) {
 	case string:

@@ -28,7 +28,8 @@ func TestFlagsFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"data": "/file", "sql-addr": "given:2", "http-addr": "environment:1", "fragments": "7", "join": "[a:1,b:2]", "labels": "rack=3,zone=a", "node-addr": defaultNodeAddr,
+		"data": "/file", "sql-addr": "given:2", "http-addr": "environment:1", "fragments": "7", "join": "[a:1,b:2]",
+		"labels": "rack=3,zone=a", "node-addr": defaultNodeAddr,
 		"memory": "25%",
 	} {
 		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
@@ -55,13 +56,15 @@ func TestBadConfig(t *testing.T) {
 		if err := cmd.ParseFlags([]string{"--config", file}); err != nil {
 			t.Fatal(err)
 		}
-		if err := flagsFromElsewhere(cmd, nil); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != 2 {
+		if err := flagsFromElsewhere(cmd, nil); err == nil || !strings.Contains(err.Error(), want) ||
+			exitCode(err) != 2 {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// TestVersion: a person who looks for the version tries the flag, as of other programs, or the command.
+// TestVersion: a person who looks for the version tries the flag, as of other programs, or the
+// command.
 func TestVersion(t *testing.T) {
 	var said []string
 	for _, args := range [][]string{{"version"}, {"--version"}, {"-v"}} {

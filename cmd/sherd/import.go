@@ -86,14 +86,22 @@ func importCommand() *cobra.Command {
 	f.StringVar(&cfg.url, "url", defaultURL, "where the server is; also SHERD_URL")
 	f.StringVar(&cfg.table, "table", "", "table to load into, with its schema if need be: sales.orders")
 	f.StringVar(&cfg.idField, "id", "id", "field that holds the document's id, a string or a number")
-	f.StringVar(&cfg.docField, "doc", "", "field that holds the document; without it the document is the whole object less its id")
+	f.StringVar(
+		&cfg.docField, "doc", "",
+		"field that holds the document; without it the document is the whole object less its id",
+	)
 	f.StringVar(&cfg.shardBy, "shard-by", "", "policy of a table that is made: the field that documents are placed by")
 	f.IntVar(&cfg.shardRange, "shard-range", 0, "policy of a table that is made: buckets that one value is spread over")
 	f.IntVar(&cfg.batch, "batch", 5000, "documents in a batch")
-	f.StringVar(&cfg.onConflict, "on-conflict", "error", "what to do with an id that is there: error, skip, or update (replace the document)")
+	f.StringVar(
+		&cfg.onConflict, "on-conflict", "error",
+		"what to do with an id that is there: error, skip, or update (replace the document)",
+	)
 	f.IntVar(&cfg.maxErrors, "max-errors", 0, "bad lines to let pass")
 	f.StringVar(&cfg.rejects, "rejects", "", "file that bad lines are appended to")
-	f.BoolVar(&cfg.resume, "resume", false, "go on where an interrupted import of the same files into the same table stopped")
+	f.BoolVar(
+		&cfg.resume, "resume", false, "go on where an interrupted import of the same files into the same table stopped",
+	)
 	f.BoolVar(&cfg.json, "json", false, "print the summary as JSON")
 	return cmd
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// document is a line of input made ready for the table: its id, and the document as the JSON text of the file, not re-encoded, so that
-// numbers keep their digits.
+// document is a line of input made ready for the table: its id, and the document as the JSON text
+// of the file, not re-encoded, so that numbers keep their digits.
 type document struct {
 	line int64
 	raw  []byte // the whole line
@@ -31,7 +31,9 @@ func splitDocument(line []byte, idField, docField string) (id string, doc []byte
 	}
 	trimmed := bytes.TrimSpace(line)
 	if len(trimmed) > 0 && trimmed[0] == '[' {
-		return "", nil, errors.New("the line is an array, not an object; one object a line is wanted: jq -c '.[]' FILE makes that of an array")
+		return "", nil, errors.New(
+			"the line is an array, not an object; one object a line is wanted: jq -c '.[]' FILE makes that of an array",
+		)
 	}
 	if err := validObject(trimmed); err != nil {
 		return "", nil, err
@@ -71,7 +73,9 @@ func validObject(text []byte) error {
 	var v any
 	err := json.Unmarshal(text, &v)
 	if len(text) > 0 && text[0] == '{' && err != nil && err.Error() == "unexpected end of JSON input" {
-		return errors.New("invalid JSON: the object does not end on its line; one object a line is wanted: jq -c . FILE makes that")
+		return errors.New(
+			"invalid JSON: the object does not end on its line; one object a line is wanted: jq -c . FILE makes that",
+		)
 	}
 	return fmt.Errorf("invalid JSON: %w", err)
 }
@@ -158,7 +162,7 @@ func skipValue(text []byte, i int) int {
 	}
 }
 
-// withoutMember gives the object's text without the members named so.
+// withoutMember returns the object's text without the members named so.
 func withoutMember(text []byte, members []member, key string) []byte {
 	out := make([]byte, 1, len(text))
 	out[0] = '{'

@@ -52,10 +52,11 @@ func (imp *importer) summary() importSummary {
 	return s
 }
 
-// keepsPlace says whether this import can be resumed: standard input cannot.
+// keepsPlace reports whether this import can be resumed: standard input cannot.
 func (imp *importer) keepsPlace() bool { return imp.place.id != "" }
 
-// file loads one file: one goroutine reads and splits lines a batch ahead of the one that is being loaded.
+// file loads one file: one goroutine reads and splits lines a batch ahead of the one that is being
+// loaded.
 func (imp *importer) file(ctx context.Context, name string) error {
 	src, err := openSource(name)
 	if err != nil {
@@ -86,7 +87,8 @@ func (imp *importer) file(ctx context.Context, name string) error {
 			return b.err
 		}
 		imp.bar.show(fileProgress{name: filepath.Base(src.name), read: src.read.Load(), size: src.size, took: time.Since(started),
-			documents: imp.total.Documents + imp.total.Skipped - before.Documents - before.Skipped, bytes: imp.total.Bytes - before.Bytes})
+			documents: imp.total.Documents + imp.total.Skipped - before.Documents - before.Skipped,
+			bytes:     imp.total.Bytes - before.Bytes})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -98,7 +100,10 @@ func (imp *importer) file(ctx context.Context, name string) error {
 func (imp *importer) begin(src *source, p place, found bool) error {
 	if !imp.cfg.resume {
 		if found && !p.finished && imp.cfg.onConflict == "error" {
-			fmt.Fprintf(imp.messages, "an earlier import of %s stopped after line %s; --resume would go on from there\n", src.name, thousands(p.line))
+			fmt.Fprintf(
+				imp.messages, "an earlier import of %s stopped after line %s; --resume would go on from there\n",
+				src.name, thousands(p.line),
+			)
 		}
 		imp.place = place{id: p.id, fileSize: p.fileSize}
 		return nil
@@ -196,8 +201,8 @@ func (imp *importer) load(ctx context.Context, src *source, b *batch) error {
 	return nil
 }
 
-// loadDocuments loads documents in one transaction. If the server refuses one of them, those before it, and those after it, become
-// transactions of their own.
+// loadDocuments loads documents in one transaction. If the server refuses one of them, those before
+// it, and those after it, become transactions of their own.
 func (imp *importer) loadDocuments(ctx context.Context, src *source, documents []document, last int64) error {
 	loaded, err := imp.transaction(ctx, documents, last)
 	if err == nil {
@@ -247,7 +252,8 @@ func (imp *importer) loadDocuments(ctx context.Context, src *source, documents [
 	return nil
 }
 
-// ofOneDocument says whether an error may be one document's own: its value, or a constraint. Others are the server's, the table's or the connection's.
+// ofOneDocument reports whether an error may be one document's own: its value, or a constraint.
+// Others are the server's, the table's or the connection's.
 func ofOneDocument(pg *pgconn.PgError) bool {
 	return strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || strings.HasPrefix(pg.Code, "54")
 }

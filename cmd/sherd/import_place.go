@@ -8,8 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// place is how far the import of one file into one table has come. It is a row of sherd_import.progress, written in the transaction of the batch
-// it stands behind, so it is exact: no document is loaded twice or left out by a resumed import.
+// place is how far the import of one file into one table has come. It is a row of
+// sherd_import.progress, written in the transaction of the batch it stands behind, so it is exact:
+// no document is loaded twice or left out by a resumed import.
 type place struct {
 	id        string // file and table
 	line      int64  // lines dealt with
@@ -26,7 +27,8 @@ var progressTable = []string{
 		finished boolean NOT NULL, updated timestamptz NOT NULL)`,
 }
 
-// findPlace reads the place an earlier import of the file came to; found is false where there was none.
+// findPlace reads the place an earlier import of the file came to; found is false if there was
+// none.
 func (imp *importer) findPlace(ctx context.Context, src *source) (p place, found bool, err error) {
 	for _, text := range progressTable {
 		if _, err := imp.conn.Exec(ctx, text); err != nil {
@@ -35,13 +37,18 @@ func (imp *importer) findPlace(ctx context.Context, src *source) (p place, found
 	}
 	p = place{id: imp.target.name + " " + src.key, fileSize: src.size}
 	var size int64
-	err = imp.conn.QueryRow(ctx, "SELECT line, documents, rejected, file_size, finished FROM sherd_import.progress WHERE id = $1", p.id).
+	err = imp.conn.QueryRow(
+		ctx, "SELECT line, documents, rejected, file_size, finished FROM sherd_import.progress WHERE id = $1", p.id,
+	).
 		Scan(&p.line, &p.documents, &p.rejected, &size, &p.finished)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, false, nil
 	}
 	if err == nil && imp.cfg.resume && size != src.size {
-		return p, false, fmt.Errorf("%s has changed since the import that is to be resumed: it had %d bytes and has %d", src.name, size, src.size)
+		return p, false, fmt.Errorf(
+			"%s has changed since the import that is to be resumed: it had %d bytes and has %d", src.name, size,
+			src.size,
+		)
 	}
 	return p, err == nil, err
 }

@@ -49,7 +49,7 @@ type progressBar struct {
 	drawn    bool
 }
 
-// plainInterval is the time between lines where there is no terminal.
+// plainInterval is the time between lines if there is no terminal.
 const plainInterval = 5 * time.Second
 
 func newProgressBar(out *os.File) *progressBar {
@@ -104,7 +104,10 @@ func (p fileProgress) text(width int) string {
 		text += fmt.Sprintf(" %3.0f%%", share*100)
 	}
 	seconds := max(p.took.Seconds(), 1e-3)
-	text += fmt.Sprintf("  %s documents  %s  %s/s", thousands(p.documents), megabytes(p.bytes), thousands(int64(float64(p.documents)/seconds)))
+	text += fmt.Sprintf(
+		"  %s documents  %s  %s/s", thousands(p.documents), megabytes(p.bytes),
+		thousands(int64(float64(p.documents)/seconds)),
+	)
 	if share > 0 && share < 1 {
 		left := time.Duration(float64(p.took) * (1 - share) / share)
 		text += "  " + left.Round(time.Second).String() + " left"

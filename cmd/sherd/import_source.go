@@ -85,7 +85,8 @@ func (s *source) close() error {
 
 var errLineTooLong = fmt.Errorf("the line is longer than %d MB", maxLine>>20)
 
-// next returns the next line without its end, in memory of its own. io.EOF ends the file; errLineTooLong is an error of that line alone.
+// next returns the next line without its end, in memory of its own. io.EOF ends the file;
+// errLineTooLong is an error of that line alone.
 func (s *source) next() ([]byte, error) {
 	var line []byte
 	tooLong := false
@@ -119,7 +120,10 @@ func (s *source) skipTo(line int64) error {
 	for s.line < line {
 		_, err := s.next()
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s ends at line %d, the earlier import had come to line %d: the file has changed", s.name, s.line, line)
+			return fmt.Errorf(
+				"%s ends at line %d, the earlier import had come to line %d: the file has changed", s.name, s.line,
+				line,
+			)
 		}
 		if err != nil && !errors.Is(err, errLineTooLong) {
 			return err

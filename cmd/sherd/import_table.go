@@ -16,7 +16,8 @@ type target struct {
 	doc   string // its document column, quoted
 }
 
-// tableIdentifier reads a table's name as given on the command line: name or schema.name, taken as written.
+// tableIdentifier reads a table's name as given on the command line: name or schema.name, taken as
+// written.
 func tableIdentifier(name string) pgx.Identifier { return pgx.Identifier(strings.SplitN(name, ".", 2)) }
 
 // openTarget finds the table, or makes it.
@@ -56,7 +57,8 @@ const columnsOfTable = `SELECT a.attname::text, t.typname::text, EXISTS (
 	WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped
 	ORDER BY a.attnum`
 
-// findColumns finds key and document of a table that is there, by the rule of collections: the document is the column doc, else the only jsonb.
+// findColumns finds key and document of a table that is there, by the rule of collections: the
+// document is the column doc, else the only jsonb.
 func (t *target) findColumns(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, columnsOfTable, t.table)
 	if err != nil {
@@ -75,7 +77,9 @@ func (t *target) findColumns(ctx context.Context, conn *pgx.Conn) error {
 		switch {
 		case c.Key:
 			if keys = append(keys, c.Name); c.Type != "text" {
-				return fmt.Errorf("the primary key of table %s is of type %s; import loads into collections, whose key is one text column", t.name, c.Type)
+				return fmt.Errorf(
+					"the primary key of table %s is of type %s; import loads into collections, whose key is one text column", t.name, c.Type,
+				)
 			}
 		case c.Type == "jsonb" && c.Name == "doc":
 			documents = []string{c.Name}
@@ -87,7 +91,10 @@ func (t *target) findColumns(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("table %s has no primary key of one text column; import loads into collections", t.name)
 	}
 	if len(documents) != 1 {
-		return fmt.Errorf("table %s has no column doc and %d others of type jsonb; import loads into collections, which have one", t.name, len(documents))
+		return fmt.Errorf(
+			"table %s has no column doc and %d others of type jsonb; import loads into collections, which have one",
+			t.name, len(documents),
+		)
 	}
 	t.id, t.doc = pgx.Identifier{keys[0]}.Sanitize(), pgx.Identifier{documents[0]}.Sanitize()
 	return nil

@@ -15,8 +15,10 @@ import (
 func TestSplitDocument(t *testing.T) {
 	for _, test := range []struct{ line, docField, id, doc, err string }{
 		{`{"id":"a/1","x":1.10}`, "", "a/1", `{"x":1.10}`, ""},
-		{`  { "x" : [ {"id":2} , "]}" ] , "id" : "a" , "y":{"z":"\"}"} } `, "", "a", `{"x" : [ {"id":2} , "]}" ],"y":{"z":"\"}"}}`, ""},
-		{`{"id":12345678901234567890,"x":12345678901234567890.10}`, "", "12345678901234567890", `{"x":12345678901234567890.10}`, ""},
+		{`  { "x" : [ {"id":2} , "]}" ] , "id" : "a" , "y":{"z":"\"}"} } `, "", "a",
+			`{"x" : [ {"id":2} , "]}" ],"y":{"z":"\"}"}}`, ""},
+		{`{"id":12345678901234567890,"x":12345678901234567890.10}`, "", "12345678901234567890",
+			`{"x":12345678901234567890.10}`, ""},
 		{`{"id":"a","id":"b","x":1}`, "", "b", `{"x":1}`, ""},
 		{`{"\u0069d":"a\/1\u00e9"}`, "", "a/1é", `{}`, ""},
 		{`{"id":"a","doc":{"x":1},"other":2}`, "doc", "a", `{"x":1}`, ""},
@@ -26,8 +28,10 @@ func TestSplitDocument(t *testing.T) {
 		{`{"id":null}`, "", "", "", `field "id" is neither a string nor a number, so it cannot be the id`},
 		{`{"id":["a"]}`, "", "", "", `field "id" is neither a string nor a number, so it cannot be the id`},
 		{`"a"`, "", "", "", `the line is not a JSON object`},
-		{`[{"id":1}]`, "", "", "", `the line is an array, not an object; one object a line is wanted: jq -c '.[]' FILE makes that of an array`},
-		{`{"id":"a",`, "", "", "", `invalid JSON: the object does not end on its line; one object a line is wanted: jq -c . FILE makes that`},
+		{`[{"id":1}]`, "", "", "",
+			`the line is an array, not an object; one object a line is wanted: jq -c '.[]' FILE makes that of an array`},
+		{`{"id":"a",`, "", "", "",
+			`invalid JSON: the object does not end on its line; one object a line is wanted: jq -c . FILE makes that`},
 		{`{"id":"a"} x`, "", "", "", `invalid JSON: invalid character 'x' after top-level value`},
 		{"{\"id\":\"\xff\"}", "", "", "", `invalid UTF-8`},
 	} {
@@ -87,7 +91,8 @@ func TestSourceReadsGzipAndLongLines(t *testing.T) {
 			}
 			lengths = append(lengths, len(line))
 		}
-		if want := []int{8, 0, 1 << 20, 4}; len(lengths) != 4 || lengths[0] != want[0] || lengths[2] != want[2] || lengths[3] != want[3] {
+		if want := []int{8, 0, 1 << 20, 4}; len(lengths) != 4 || lengths[0] != want[0] || lengths[2] != want[2] ||
+			lengths[3] != want[3] {
 			t.Errorf("%s: lines of %v bytes", name, lengths)
 		}
 		if s.read.Load() != int64(len(content)) || s.line != 4 {
@@ -111,7 +116,10 @@ func TestProgressText(t *testing.T) {
 }
 
 func TestCompleteStatement(t *testing.T) {
-	for text, want := range map[string]bool{"select 1;": true, "select 1; -- x": true, "select ';\n": false, "select 1": false, "": true, "select $$a;$$": false} {
+	for text, want := range map[string]bool{
+		"select 1;": true, "select 1; -- x": true, "select ';\n": false, "select 1": false, "": true,
+		"select $$a;$$": false,
+	} {
 		if complete(text) != want {
 			t.Errorf("complete(%q) = %v", text, !want)
 		}

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// machineMemory returns the bytes of memory that this process may use: the machine's, or the least limit of the control groups it is in.
+// machineMemory returns the bytes of memory that this process may use: the machine's, or the least
+// limit of the control groups it is in.
 func machineMemory() (int64, error) { return memoryUnder("/") }
 
 // memoryUnder is machineMemory of a file system whose root is somewhere else.
@@ -39,7 +40,8 @@ func memoryUnder(root string) (int64, error) {
 	return least, nil
 }
 
-// fieldOf returns the number behind a name in a file of lines "name number unit", 0 if there is none.
+// fieldOf returns the number behind a name in a file of lines "name number unit", 0 if there is
+// none.
 func fieldOf(text []byte, name string) int64 {
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
 		if f := strings.Fields(s.Text()); len(f) > 1 && f[0] == name {
@@ -50,8 +52,9 @@ func fieldOf(text []byte, name string) int64 {
 	return 0
 }
 
-// groupLimit returns the least limit of one line of /proc/self/cgroup, "number:controllers:path", and of the groups above it. In a container
-// the path may be the host's, of which only the mount's root is to be seen.
+// groupLimit returns the least limit of one line of /proc/self/cgroup, "number:controllers:path",
+// and of the groups above it. In a container the path may be the host's, of which only the mount's
+// root is to be seen.
 func groupLimit(root, line string) int64 {
 	parts := strings.SplitN(line, ":", 3)
 	if len(parts) != 3 {

@@ -1,5 +1,5 @@
-// Command sherd is Sherd: the server, and the tools for its users and operators. The wiring diagram of a node is package
-// node; here are flags, signals and texts.
+// Command sherd is Sherd: the server, and the tools for its users and operators. The wiring diagram
+// of a node is package node; here are flags, signals and texts.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 )
 
-// pretended makes the program another release, RELEASE:FROM-TO: the linker sets it (-ldflags "-X main.pretended=0.2.0:1-2") for tests of upgrades, which need
-// two programs.
+// pretended makes the program another release, RELEASE:FROM-TO: the linker sets it (-ldflags "-X
+// main.pretended=0.2.0:1-2") for tests of upgrades, which need two programs.
 var pretended string
 
 func main() {
@@ -53,7 +53,10 @@ Fill it:   sherd import packages.jsonl.gz --table packages --id id`,
 		cmd.SetVersionTemplate("{{.Version}}\n")
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(startCommand(), demoCommand(), importCommand(), sqlCommand(), exportCommand(), checkCommand(), nodeCommand(), versionCommand())
+	cmd.AddCommand(
+		startCommand(), demoCommand(), importCommand(), sqlCommand(), exportCommand(), checkCommand(), nodeCommand(),
+		versionCommand(),
+	)
 	return cmd
 }
 

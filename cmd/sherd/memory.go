@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// memoryFlag is how much memory the Go heap of the process may take: a percentage of the machine's memory, or a size.
+// memoryFlag is how much memory the Go heap of the process may take: a percentage of the machine's
+// memory, or a size.
 type memoryFlag struct {
 	percent float64 // 0: bytes counts
 	bytes   int64
@@ -84,19 +85,22 @@ func (m *memoryFlag) limit(machine int64) int64 {
 	return max(int64(float64(machine)*m.percent/100), leastMemory)
 }
 
-// A node with a small live heap would be collected after every few MiB of garbage, many times a second under load. That took a third of the
-// processor time of an insert. So the heap grows to heapFloor at least before it is collected; heapSparse bounds this if almost nothing lives.
+// A node with a small live heap would be collected after every few MiB of garbage, many times a
+// second under load. That took a third of the processor time of an insert. So the heap grows to
+// heapFloor at least before it is collected; heapSparse bounds this if almost nothing lives.
 const (
 	heapFloor  = 112 << 20
 	heapSparse = 1000 // percent of the live heap
 )
 
-// percentOf returns how much garbage may come before the next collection, in percent of the live heap.
+// percentOf returns how much garbage may come before the next collection, in percent of the live
+// heap.
 func percentOf(live int64) int {
 	return int(min(max((heapFloor-live)*100/max(live, 1), 100), heapSparse))
 }
 
-// limitMemory sets the runtime's memory limit and has its collector paced by percentOf. GOMEMLIMIT and GOGC in the environment win.
+// limitMemory sets the runtime's memory limit and has its collector paced by percentOf. GOMEMLIMIT
+// and GOGC in the environment win.
 func limitMemory(m memoryFlag, logger *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		machine, err := machineMemory()

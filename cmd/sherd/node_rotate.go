@@ -20,7 +20,8 @@ It may be interrupted: the nodes go on, and sherd.authorities shows how far they
 func nodeRotateCommand() *cobra.Command {
 	wait := true
 	cmd := overSQL(&cobra.Command{
-		Use: "rotate-authority", Short: "Replace the authority of the nodes' certificates", Long: rotateLong, Args: cobra.NoArgs,
+		Use: "rotate-authority", Short: "Replace the authority of the nodes' certificates", Long: rotateLong,
+		Args: cobra.NoArgs,
 	}, func(ctx context.Context, conn *pgx.Conn, _ []string, out io.Writer) error {
 		if _, err := conn.Exec(ctx, "SELECT sherd.rotate_authority()"); err != nil || !wait {
 			return err

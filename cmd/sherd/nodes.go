@@ -30,12 +30,17 @@ All but recover talk to a running node, at --url.`
 
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "node", Short: "List, add and remove nodes", Long: nodeLong, Args: cobra.NoArgs}
-	cmd.AddCommand(nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand(), nodeRotateCommand(), nodeRecoverCommand())
+	cmd.AddCommand(
+		nodeListCommand(), nodeTokenCommand(), nodeDrainCommand(), nodeRemoveCommand(), nodeRotateCommand(),
+		nodeRecoverCommand(),
+	)
 	return cmd
 }
 
 // overSQL makes a command that does its work over a connection to a running node.
-func overSQL(cmd *cobra.Command, run func(ctx context.Context, conn *pgx.Conn, args []string, out io.Writer) error) *cobra.Command {
+func overSQL(
+	cmd *cobra.Command, run func(ctx context.Context, conn *pgx.Conn, args []string, out io.Writer) error,
+) *cobra.Command {
 	url := defaultURL
 	cmd.Flags().StringVar(&url, "url", url, "where a node of the cluster is; also SHERD_URL")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return urlFromEnvironment(cmd, &url) }
@@ -73,14 +78,19 @@ func nodeListCommand() *cobra.Command {
 		Use: "list", Short: "List the nodes of the cluster", Args: cobra.NoArgs,
 		Long: "List the nodes of the cluster: SELECT * FROM sherd.nodes.",
 	}, func(ctx context.Context, conn *pgx.Conn, _ []string, out io.Writer) error {
-		rows, err := conn.Query(ctx, `SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, CASE WHEN alive THEN 'yes' ELSE 'no' END, replicas::text, coalesce(release, ''), labels::text FROM sherd.nodes ORDER BY id`)
+		rows, err := conn.Query(
+			ctx,
+			`SELECT name, coalesce(node_addr, ''), coalesce(sql_addr, ''), role, state, CASE WHEN alive THEN 'yes' ELSE 'no' END, replicas::text, coalesce(release, ''), labels::text FROM sherd.nodes ORDER BY id`,
+		)
 		if err != nil {
 			return err
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tNODE ADDRESS\tSQL ADDRESS\tROLE\tSTATE\tALIVE\tREPLICAS\tRELEASE\tLABELS")
 		var line [9]string
-		_, err = pgx.ForEachRow(rows, []any{&line[0], &line[1], &line[2], &line[3], &line[4], &line[5], &line[6], &line[7], &line[8]}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{
+			&line[0], &line[1], &line[2], &line[3], &line[4], &line[5], &line[6], &line[7], &line[8],
+		}, func() error {
 			if line[8] == "{}" {
 				line[8] = ""
 			}
@@ -136,7 +146,9 @@ func nodeTokenCommand() *cobra.Command {
 const maxJoinAddrs = 3
 
 func joinAddrs(ctx context.Context, conn *pgx.Conn) (string, error) {
-	rows, err := conn.Query(ctx, "SELECT node_addr FROM sherd.nodes WHERE node_addr IS NOT NULL ORDER BY id LIMIT $1", maxJoinAddrs)
+	rows, err := conn.Query(
+		ctx, "SELECT node_addr FROM sherd.nodes WHERE node_addr IS NOT NULL ORDER BY id LIMIT $1", maxJoinAddrs,
+	)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +168,10 @@ func printToken(out io.Writer, token, join, node string, life time.Duration) err
 Add --node-addr HOST:PORT, at which the other nodes reach the new one, and --sql-addr HOST:PORT for clients.
 `, whose, life, data, join, token)
 	if err == nil && strings.Contains(join, "127.0.0.1:") {
-		_, err = fmt.Fprintln(out, "The cluster's nodes listen on 127.0.0.1: only nodes of this machine can join, each with ports of its own.")
+		_, err = fmt.Fprintln(
+			out,
+			"The cluster's nodes listen on 127.0.0.1: only nodes of this machine can join, each with ports of its own.",
+		)
 	}
 	return err
 }
@@ -222,7 +237,9 @@ A node that holds replicas must be drained before ("sherd node drain"), also one
 		_, err := conn.Exec(ctx, "SELECT sherd.remove_node($1)", args[0])
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && pg.Code == pgerr.AdminShutdown {
-			return fmt.Errorf("the node that was asked has ended, as %s does when it is removed; ask another one: sherd node list --url …", args[0])
+			return fmt.Errorf(
+				"the node that was asked has ended, as %s does when it is removed; ask another one: sherd node list --url …", args[0],
+			)
 		}
 		return err
 	})

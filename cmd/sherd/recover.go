@@ -42,11 +42,14 @@ func nodeRecoverCommand() *cobra.Command {
 	var data, lost, only string
 	yes := false
 	cmd := &cobra.Command{
-		Use: "recover", Short: "Begin anew where most replicas are lost for good", Long: nodeRecoverLong, Args: cobra.NoArgs,
+		Use: "recover", Short: "Begin anew where most replicas are lost for good", Long: nodeRecoverLong,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			gone, err := numbers(lost)
 			if err != nil || len(gone) == 0 {
-				return errors.Join(err, errors.New("--lost names the nodes that are lost for good, by their numbers: --lost 1,2"))
+				return errors.Join(
+					err, errors.New("--lost names the nodes that are lost for good, by their numbers: --lost 1,2"),
+				)
 			}
 			return nodeRecover(cmd.OutOrStdout(), data, gone, only, yes)
 		},
@@ -84,7 +87,8 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 		return fmt.Errorf("%s is the directory of node %d, which is among those lost", data, dir.NodeID)
 	}
 	r := cluster.Recovery{
-		Data: dir.Path, CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"), Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
+		Data: dir.Path, CatalogDir: dir.Join("catalog"), Dir: dir.Join("fragments"), LogDir: dir.Join("log"),
+		Node: dir.NodeID, Logger: slog.New(slog.DiscardHandler),
 	}
 	found, err := r.Look(lost)
 	if err != nil {
@@ -94,21 +98,28 @@ func nodeRecover(out io.Writer, data string, lost []uint32, only string, yes boo
 	if err != nil {
 		return err
 	}
-	if err := tellRemnants(out, found, chosen, fragmentNames(dir.Join("catalog"), dir.NodeID)); err != nil || len(chosen) == 0 {
+	if err := tellRemnants(out, found, chosen, fragmentNames(dir.Join("catalog"), dir.NodeID)); err != nil ||
+		len(chosen) == 0 {
 		return err
 	}
 	if !yes {
-		_, err = fmt.Fprintln(out, "\nWhat was acknowledged after that and is not here would be lost. Nothing was done; --yes does it.")
+		_, err = fmt.Fprintln(
+			out, "\nWhat was acknowledged after that and is not here would be lost. Nothing was done; --yes does it.",
+		)
 		return err
 	}
 	if err := r.Begin(chosen, lost); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not let in again with their old data.")
+	_, err = fmt.Fprintln(
+		out,
+		"\nDone. Start this node, then remove the lost ones: sherd node remove NAME. They are not let in again with their old data.",
+	)
 	return err
 }
 
-// chooseRemnants gives what is to begin anew: what has lost its majority, or what of it the user named.
+// chooseRemnants returns what is to begin again: what has lost its majority, or what of it the user
+// named.
 func chooseRemnants(found []cluster.Remnant, only string) ([]txn.FragmentID, error) {
 	var named []string
 	if only != "" {
@@ -142,7 +153,8 @@ func remnantName(g cluster.Remnant) string {
 	return strconv.FormatUint(uint64(g.Fragment), 10)
 }
 
-// fragmentNames gives the names of fragments as the catalog of a stopped node has them; none where it cannot be read, for they only help to read a list.
+// fragmentNames returns the names of fragments as the catalog of a stopped node has them; none if
+// it cannot be read, for they only help to read a list.
 func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
 	scratch, err := os.MkdirTemp("", "sherd-recover-")
 	if err != nil {
@@ -150,7 +162,9 @@ func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
 	}
 	defer os.RemoveAll(scratch)
 	id := raft.ServerID(strconv.FormatUint(uint64(node), 10))
-	c, err := catalog.ReadStopped(catalog.Options{Dir: dir, ID: id, Logger: slog.New(slog.DiscardHandler)}, filepath.Join(scratch, "catalog"))
+	c, err := catalog.ReadStopped(
+		catalog.Options{Dir: dir, ID: id, Logger: slog.New(slog.DiscardHandler)}, filepath.Join(scratch, "catalog"),
+	)
 	if err != nil || c.View == nil {
 		return nil
 	}
@@ -163,7 +177,9 @@ func fragmentNames(dir string, node uint32) map[txn.FragmentID]string {
 	return names
 }
 
-func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID, names map[txn.FragmentID]string) error {
+func tellRemnants(
+	out io.Writer, found []cluster.Remnant, chosen []txn.FragmentID, names map[txn.FragmentID]string,
+) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FRAGMENT\tNAME\tDECIDE\tLAST\tOF\tHERE")
 	for _, g := range found {
@@ -177,7 +193,10 @@ func tellRemnants(out io.Writer, found []cluster.Remnant, chosen []txn.FragmentI
 		case g.Lost:
 			what = "has no majority"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", remnantName(g), names[g.Fragment], strings.Trim(fmt.Sprint(g.Voters), "[]"), g.Last, at, what)
+		fmt.Fprintf(
+			w, "%s\t%s\t%s\t%d\t%s\t%s\n", remnantName(g), names[g.Fragment],
+			strings.Trim(fmt.Sprint(g.Voters), "[]"), g.Last, at, what,
+		)
 	}
 	return w.Flush()
 }

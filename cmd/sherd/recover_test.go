@@ -37,7 +37,8 @@ func TestChooseRemnants(t *testing.T) {
 	}
 }
 
-// TestRemnantNames: fragments are listed with the names that the catalog of the stopped node has for them, and without where it has none.
+// TestRemnantNames: fragments are listed with the names that the catalog of the stopped node has
+// for them, and without if it has none.
 func TestRemnantNames(t *testing.T) {
 	dir := t.TempDir()
 	c, err := catalog.Open(catalog.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
@@ -48,7 +49,8 @@ func TestRemnantNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Bootstrap(t.Context(), catalog.BootstrapOptions{
-		ClusterID: catalog.NewCluster().ClusterID, Fragments: 2, Format: 1, Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
+		ClusterID: catalog.NewCluster().ClusterID, Fragments: 2, Format: 1,
+		Node: catalog.Node{ID: 1, Name: "n1", Block: "A"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,10 @@ func TestRemnantNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	found := []cluster.Remnant{{Fragment: txn.CatalogFragment, Voters: []uint32{1}}, {Fragment: f, Voters: []uint32{1}}, {Fragment: f + 70, Voters: []uint32{1}}}
+	found := []cluster.Remnant{
+		{Fragment: txn.CatalogFragment, Voters: []uint32{1}}, {Fragment: f, Voters: []uint32{1}},
+		{Fragment: f + 70, Voters: []uint32{1}},
+	}
 	if err := tellRemnants(&out, found, nil, fragmentNames(dir, 1)); err != nil {
 		t.Fatal(err)
 	}

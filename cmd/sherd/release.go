@@ -20,7 +20,8 @@ func release() (door.Version, error) {
 func parseRelease(s string) (v door.Version, err error) {
 	name, versions, _ := strings.Cut(s, ":")
 	v.Release = name
-	if _, err := fmt.Sscanf(versions, "%d-%d", &v.From, &v.To); err != nil || name == "" || v.From < 1 || v.To < v.From {
+	if _, err := fmt.Sscanf(versions, "%d-%d", &v.From, &v.To); err != nil || name == "" || v.From < 1 ||
+		v.To < v.From {
 		return v, fmt.Errorf("this program was linked as release %q, which is not RELEASE:FROM-TO", s)
 	}
 	return v, nil

@@ -46,11 +46,14 @@ Options after -- are given to psql.`,
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", url, "where the server is; also SHERD_URL")
-	cmd.Flags().StringArrayVarP(&commands, "command", "c", nil, "run these statements and end; may be given several times")
+	cmd.Flags().StringArrayVarP(
+		&commands, "command", "c", nil, "run these statements and end; may be given several times",
+	)
 	return cmd
 }
 
-// runShell is the prompt of our own: statements up to a semicolon at the end of a line, results as text.
+// runShell is the prompt of our own: statements up to a semicolon at the end of a line, results as
+// text.
 func runShell(ctx context.Context, url string, commands []string, in io.Reader, out io.Writer) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -69,7 +72,9 @@ func runShell(ctx context.Context, url string, commands []string, in io.Reader, 
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
 	var text strings.Builder
-	for fmt.Fprint(out, prompt, "=> "); lines.Scan(); fmt.Fprint(out, prompt, map[bool]string{true: "=> ", false: "-> "}[text.Len() == 0]) {
+	for fmt.Fprint(out, prompt, "=> "); lines.Scan(); fmt.Fprint(
+		out, prompt, map[bool]string{true: "=> ", false: "-> "}[text.Len() == 0],
+	) {
 		line := lines.Text()
 		if word := strings.TrimSpace(line); text.Len() == 0 && (word == `\q` || word == "exit" || word == "quit") {
 			return nil
@@ -89,7 +94,8 @@ func runShell(ctx context.Context, url string, commands []string, in io.Reader, 
 	return lines.Err()
 }
 
-// complete says whether the text ends in a semicolon that is not part of a quoted text or comment.
+// complete reports whether the text ends in a semicolon that is not part of a quoted text or
+// comment.
 func complete(text string) bool {
 	tokens, err := pg_query.Scan(text)
 	if err != nil { // an open quote

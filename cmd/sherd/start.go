@@ -87,25 +87,61 @@ func startCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&cfg.Data, "data", "", "directory of the node's data; made if it does not exist")
-	f.StringVar(&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one")
-	f.StringVar(&cfg.NodeAddr, "node-addr", defaultNodeAddr, "address for the other nodes, HOST:PORT; what is said there is encrypted and both sides prove who they are")
-	f.StringVar(&cfg.SQLTLS, "sql-tls", node.TLSAuto, "auto: clients are offered TLS unless --sql-addr is a loopback address and no certificate is given; on: always")
-	f.StringVar(&cfg.SQLTLSCert, "sql-tls-cert", "", "file with the certificate for clients, PEM, its issuers below it; one that the cluster's authority signs if not given")
-	f.StringVar(&cfg.SQLTLSKey, "sql-tls-key", "", "file with the key of that certificate, PEM; both are read again at SIGHUP")
-	f.StringVar(&cfg.HTTPAddr, "http-addr", "", "address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given")
-	f.StringVar(&cfg.AdvertiseAddr, "advertise-addr", "", "where the other nodes reach this one, HOST or HOST:PORT; what --node-addr says if not given")
-	f.StringVar(&cfg.SQLAdvertiseAddr, "sql-advertise-addr", "", "where clients reach this node, HOST or HOST:PORT; what --sql-addr says if not given")
+	f.StringVar(
+		&cfg.SQLAddr, "sql-addr", defaultSQLAddr, "address for PostgreSQL clients, HOST:PORT; port 0 picks a free one",
+	)
+	f.StringVar(
+		&cfg.NodeAddr, "node-addr", defaultNodeAddr,
+		"address for the other nodes, HOST:PORT; what is said there is encrypted and both sides prove who they are",
+	)
+	f.StringVar(
+		&cfg.SQLTLS, "sql-tls", node.TLSAuto,
+		"auto: clients are offered TLS unless --sql-addr is a loopback address and no certificate is given; on: always",
+	)
+	f.StringVar(
+		&cfg.SQLTLSCert, "sql-tls-cert", "",
+		"file with the certificate for clients, PEM, its issuers below it; one that the cluster's authority signs if not given",
+	)
+	f.StringVar(
+		&cfg.SQLTLSKey, "sql-tls-key", "", "file with the key of that certificate, PEM; both are read again at SIGHUP",
+	)
+	f.StringVar(
+		&cfg.HTTPAddr, "http-addr", "",
+		"address for operators, HOST:PORT: /healthz and /debug/pprof; none if not given",
+	)
+	f.StringVar(
+		&cfg.AdvertiseAddr, "advertise-addr", "",
+		"where the other nodes reach this one, HOST or HOST:PORT; what --node-addr says if not given",
+	)
+	f.StringVar(
+		&cfg.SQLAdvertiseAddr, "sql-advertise-addr", "",
+		"where clients reach this node, HOST or HOST:PORT; what --sql-addr says if not given",
+	)
 	f.StringSliceVar(&cfg.Join, "join", nil, "node addresses of a cluster to join, HOST:PORT,…; one is enough")
 	f.StringVar(&cfg.Token, "token", "", "join token of that cluster, made by \"sherd node token\"")
 	f.StringVar(&more.tokenFile, "token-file", "", "file with the join token")
 	f.StringVar(&cfg.Name, "node-name", "", "name in the list of nodes; n1, n2, … if not given")
-	f.StringVar(&more.role, "role", roleAll, "all: serves clients and holds data; gateway: serves clients and holds none")
+	f.StringVar(
+		&more.role, "role", roleAll, "all: serves clients and holds data; gateway: serves clients and holds none",
+	)
 	f.Var((*labelsFlag)(&cfg.Labels), "labels", "where the node is, zone=a,…: replicas are spread over zones")
 	f.IntVar(&cfg.Fragments, "fragments", node.DefaultFragments, "fragments of the database postgres of a new cluster")
-	f.IntVar(&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor, "replicas that each fragment of a new cluster shall have; met as nodes join")
-	f.StringVar(&more.passwordFile, "superuser-password-file", "", "file with the first password of the role postgres of a new cluster")
-	f.DurationVar(&more.drainTimeout, "drain-timeout", defaultDrainTimeout, "how long clients may finish their transactions when the node is stopped")
-	f.Var(&more.memory, "memory", "memory that the node's heap should stay within: a percentage of the machine's or the container's, or a size such as 4GB; GOMEMLIMIT wins")
+	f.IntVar(
+		&cfg.Replication, "replication-factor", catalog.DefaultReplicationFactor,
+		"replicas that each fragment of a new cluster shall have; met as nodes join",
+	)
+	f.StringVar(
+		&more.passwordFile, "superuser-password-file", "",
+		"file with the first password of the role postgres of a new cluster",
+	)
+	f.DurationVar(
+		&more.drainTimeout, "drain-timeout", defaultDrainTimeout,
+		"how long clients may finish their transactions when the node is stopped",
+	)
+	f.Var(
+		&more.memory, "memory",
+		"memory that the node's heap should stay within: a percentage of the machine's or the container's, or a size such as 4GB; GOMEMLIMIT wins",
+	)
 	f.String(configFlag, "", "file of settings, TOML")
 	return cmd
 }
@@ -123,7 +159,11 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	case cfg.Fragments < 1:
 		return usageError{fmt.Errorf("--fragments %d: a database has at least one", cfg.Fragments)}
 	case catalog.CheckFactor(cfg.Replication) != nil:
-		return usageError{fmt.Errorf("--replication-factor %d: it is between 1 and %d", cfg.Replication, catalog.MaxReplicationFactor)}
+		return usageError{
+			fmt.Errorf(
+				"--replication-factor %d: it is between 1 and %d", cfg.Replication, catalog.MaxReplicationFactor,
+			),
+		}
 	case m.role != roleAll && m.role != roleGateway:
 		return usageError{fmt.Errorf("--role %q: it is %s or %s", m.role, roleAll, roleGateway)}
 	case cfg.SQLTLS != node.TLSAuto && cfg.SQLTLS != node.TLSOn:
@@ -150,7 +190,7 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	return checkLoopback("--http-addr", cfg.HTTPAddr, "what is served there asks for no password")
 }
 
-// superuserPassword reads the superuser's first password, "" where none is given.
+// superuserPassword reads the superuser's first password, or "" if none is given.
 func superuserPassword(file string) (string, error) {
 	password := os.Getenv("SHERD_SUPERUSER_PASSWORD")
 	if file != "" {
@@ -173,9 +213,10 @@ func newLogger(f *os.File) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(f, nil))
 }
 
-// giveProcessors lets more goroutines run Go code at once than there are processors. A goroutine that waits for the disk in fsync keeps its
-// place until the scheduler notices, so with few places the clients wait for the disk too: 16 clients inserting on 2 processors did 1.4 times
-// as much with 8.
+// giveProcessors lets more goroutines run Go code at once than there are processors. A goroutine
+// that waits for the disk in fsync keeps its place until the scheduler notices, so with few places
+// the clients wait for the disk too: 16 clients inserting on 2 processors did 1.4 times as much
+// with 8.
 func giveProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU()))
@@ -196,8 +237,11 @@ func runNode(ctx context.Context, cfg node.Config, drainTimeout time.Duration) e
 	})
 }
 
-// runNodes runs the nodes that open gives until SIGTERM or SIGINT. ready is called when clients are accepted.
-func runNodes(ctx context.Context, drainTimeout time.Duration, open func(context.Context) ([]*node.Node, error), ready func(context.Context, []*node.Node) error) error {
+// runNodes runs the nodes that open returns until SIGTERM or SIGINT. ready is called when clients
+// are accepted.
+func runNodes(
+	ctx context.Context, drainTimeout time.Duration, open func(context.Context) ([]*node.Node, error), ready func(context.Context, []*node.Node) error,
+) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	giveProcessors()
@@ -245,7 +289,8 @@ func onHangup(reload func()) (end func()) {
 	}
 }
 
-// closeNodes closes nodes, all at once: each needs the others for its clients' last statements, and none for its own end.
+// closeNodes closes nodes, all at once: each needs the others for its clients' last statements, and
+// none for its own end.
 func closeNodes(ctx context.Context, nodes []*node.Node) error {
 	errs := make(chan error, len(nodes))
 	for _, n := range nodes {
