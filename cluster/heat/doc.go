@@ -13,6 +13,6 @@
 // were written is kept, the recent ones rather than the old, for 256 buckets at most: where to
 // split one that is written to too much.
 //
-// The package is pure except the clock it is given. It never reads a document, and forgets
+// The package is pure except for the clock it is given. It never reads a document, and forgets
 // everything with the process.
 package heat

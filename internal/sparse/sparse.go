@@ -15,7 +15,7 @@ import (
 
 const blockSize = 64 << 10
 
-// File copies a file to a path if there is none; the copy has the permissions of the original.
+// File copies a file to a path that does not exist; the copy has the permissions of the original.
 func File(to, from string) (err error) {
 	src, err := os.Open(from)
 	if err != nil {
@@ -54,7 +54,7 @@ func copyData(dst, src *os.File) error {
 	}
 }
 
-// Dir copies a directory and all beneath it to a path if there is no file of these names. What is
+// Dir copies a directory and all beneath it to a path that has no file of these names. What is
 // removed while it is being copied is left out.
 func Dir(to, from string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
