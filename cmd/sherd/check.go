@@ -46,7 +46,7 @@ func checkCommand() *cobra.Command {
 			defer stop()
 			switch {
 			case len(data) > 0 && cmd.Flags().Changed("url"):
-				return usageError{errors.New("--url and --data are one too many: a server is checked, or a directory")}
+				return usageError{errors.New("--url and --data are mutually exclusive: check a server or a directory")}
 			case len(data) == 0 && temp != "":
 				return usageError{errors.New("--temp goes with --data")}
 			case len(data) > 0:

@@ -11,11 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rotateLong = `Replace the authority that the certificates of the cluster's nodes hang on: its key may be known to somebody. It is replaced once a year by itself.
+const rotateLong = `Replace the authority that signs the certificates of the cluster's nodes, for
+example because its key may be known to others. The cluster replaces it by itself once a year.
 
-Every node learns to trust the new authority, then all get certificates of it, then the old one is trusted no more. No connection ends. Each step waits
-until all nodes have followed: one that is away is waited for, and goes on where the others are when it comes back. The command returns when it is done, or only waits for the end of join tokens.
-It may be interrupted: the nodes go on, and sherd.authorities shows how far they are.`
+Every node first trusts the new authority, then all get certificates of it, then the old one is no
+longer trusted. No connection ends. Each step waits until all nodes have completed the one before: a
+node that is down is waited for, and catches up when it is back. The command returns when the
+replacement is done, or only waits for the end of join tokens. It may be interrupted: the nodes
+continue, and sherd.authorities shows their progress.`
 
 func nodeRotateCommand() *cobra.Command {
 	wait := true

@@ -18,15 +18,15 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
-const nodeLong = `The nodes of a cluster: who they are, how one more joins, how one leaves.
+const nodeLong = `List the nodes of a cluster, add nodes, drain and remove them.
 
     sherd node token                 on a node of the cluster: prints the line that starts another one
     sherd node list
-    sherd node drain n3              its replicas and leaders go to the others
-    sherd node remove n3             it is a node of the cluster no more
+    sherd node drain n3              move its replicas and leaders to the other nodes
+    sherd node remove n3             remove it from the cluster
     sherd node rotate-authority      all nodes get certificates of a new authority
 
-All but recover talk to a running node, at --url.`
+All commands except recover connect to a running node, at --url.`
 
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "node", Short: "List, add and remove nodes", Long: nodeLong, Args: cobra.NoArgs}
@@ -228,10 +228,10 @@ func awaitDrained(ctx context.Context, conn *pgx.Conn, name string, out io.Write
 func nodeRemoveCommand() *cobra.Command {
 	return overSQL(&cobra.Command{
 		Use: "remove NAME", Short: "Remove a node that holds nothing any more", Args: cobra.ExactArgs(1),
-		Long: `Remove a node from the cluster, for good: its certificate is not accepted any more, and its number is never given again. The machine can join as
+		Long: `Remove a node from the cluster, for good: its certificate is not accepted any more, and its number is never assigned again. The machine can join as
 a new node, with an empty data directory and a join token.
 
-A node that holds replicas must be drained before ("sherd node drain"), also one that is dead: its replicas are made anew on other nodes.`,
+A node that holds replicas must be drained before ("sherd node drain"), even if it is dead: its replicas are then made on other nodes.`,
 		Example: "  sherd node drain n3\n  sherd node remove n3",
 	}, func(ctx context.Context, conn *pgx.Conn, args []string, _ io.Writer) error {
 		_, err := conn.Exec(ctx, "SELECT sherd.remove_node($1)", args[0])

@@ -22,18 +22,23 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-const nodeRecoverLong = `Begin anew with the replicas of a node that is stopped, where most replicas are lost for good.
+const nodeRecoverLong = `Recover fragments that permanently lost their majority, with the replicas
+of a stopped node (may lose data).
 
-A fragment, and the catalog, goes on while most of the nodes that decide about it are there. Where most are lost and will not come back, name them:
+A fragment, and the catalog, works while a majority of its voters is running. If a majority is lost
+for good, name the lost nodes:
 
-    sherd node recover --data ./data --lost 1,2           says what is here and what would be lost
-    sherd node recover --data ./data --lost 1,2 --yes     makes this node's replicas the new beginning
+    sherd node recover --data ./data --lost 1,2           reports what is here and what would be lost
+    sherd node recover --data ./data --lost 1,2 --yes     makes this node's replicas the only voters
 
-What was acknowledged and had not reached this node is lost then. Do it on one node for the catalog, and for each fragment on one that has a replica
-of it: the one with the largest LAST, where there are several (--only says which). Start the node as always afterwards. It declares the nodes of --lost
-lost, and the cluster never lets them in again: a lost node that is started with its old data ends with that reason. Only start one while this node runs:
-most of the lost nodes together, alone, would go on as the cluster that was. Remove them with "sherd node remove". To use a machine of theirs again, wipe
-its data directory and have it join as a new node, with a join token.`
+Writes that were acknowledged and had not reached this node are then lost. Run the command on one
+node for the catalog, and for each fragment on one node that has a replica of it: if there are
+several, on the one with the largest LAST (--only selects). Then start the node as usual. It
+declares the nodes of --lost lost, and the cluster never admits them again: a lost node that is
+started with its old data ends with that reason. Start a lost node only while this node runs: a
+majority of the lost nodes, started alone, would continue the old cluster. Remove them with "sherd
+node remove". To use one of their machines again, wipe its data directory and let it join as a new
+node, with a join token.`
 
 // catalogName is how the command calls the catalog.
 const catalogName = "catalog"
@@ -42,7 +47,7 @@ func nodeRecoverCommand() *cobra.Command {
 	var data, lost, only string
 	yes := false
 	cmd := &cobra.Command{
-		Use: "recover", Short: "Begin anew where most replicas are lost for good", Long: nodeRecoverLong,
+		Use: "recover", Short: "Recover fragments that lost their majority for good (may lose data)", Long: nodeRecoverLong,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			gone, err := numbers(lost)
@@ -57,7 +62,7 @@ func nodeRecoverCommand() *cobra.Command {
 	cmd.Flags().StringVar(&data, "data", "", "data directory of the stopped node (required)")
 	cmd.Flags().StringVar(&lost, "lost", "", "numbers of the nodes that are lost for good (required)")
 	cmd.Flags().StringVar(&only, "only", "", "only these: numbers of fragments, and "+catalogName)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without, it is only said")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without it, the command only reports")
 	_ = cmd.MarkFlagRequired("data")
 	return cmd
 }

@@ -92,7 +92,7 @@ func startCommand() *cobra.Command {
 	)
 	f.StringVar(
 		&cfg.NodeAddr, "node-addr", defaultNodeAddr,
-		"address for the other nodes, HOST:PORT; what is said there is encrypted and both sides prove who they are",
+		"address for the other nodes, HOST:PORT; connections are encrypted and both sides authenticated",
 	)
 	f.StringVar(
 		&cfg.SQLTLS, "sql-tls", node.TLSAuto,
@@ -171,7 +171,7 @@ func (m *startFlags) apply(cfg *node.Config) (err error) {
 	case (cfg.SQLTLSCert == "") != (cfg.SQLTLSKey == ""):
 		return usageError{errors.New("--sql-tls-cert and --sql-tls-key belong together: one of them is missing")}
 	case cfg.Token != "" && m.tokenFile != "":
-		return usageError{errors.New("--token and --token-file are one too many")}
+		return usageError{errors.New("--token and --token-file are mutually exclusive")}
 	}
 	cfg.Gateway = m.role == roleGateway
 	if m.tokenFile != "" {

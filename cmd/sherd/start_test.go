@@ -59,7 +59,7 @@ func TestStartRefusesFlags(t *testing.T) {
 		{"--role|leader", `--role "leader": it is all or gateway`},
 		{"--memory|lots", `"lots" for "--memory" flag: "lots" is neither a percentage nor a size; write 50% or 4GB`},
 		{"--memory|120%", `"120%" is not a percentage above 0% and up to 100%`},
-		{"--token|a|--token-file|b", `--token and --token-file are one too many`},
+		{"--token|a|--token-file|b", `--token and --token-file are mutually exclusive`},
 	} {
 		err := started(t, strings.Split(c.args, "|")...)
 		if err == nil || !strings.Contains(err.Error(), c.says) || exitCode(err) != 2 {
