@@ -56,7 +56,7 @@ func TestOddArguments(t *testing.T) {
 
 	// What a hint says to run can be run, whatever things are called.
 	err := pgerr.From(a.s.Simple(t.Context(), `SELECT sherd.hot_split('"It''s"', 'it''s', 2)`, &recorder{env: a.s.Env}))
-	const hint = `ALTER TABLE "It's" SET (counters = 'Likes, Views') declares them for all of its documents, or name them: sherd.hot_split('"It''s"', 'it''s', 16, ARRAY['Likes']).`
+	const hint = `ALTER TABLE "It's" SET (counters = 'Likes, Views') declares them for all of its documents, or name them: SELECT sherd.hot_split('"It''s"', 'it''s', 16, ARRAY['Likes']).`
 	if err == nil || err.Hint != hint {
 		t.Errorf("got %+v, want the hint %s", err, hint)
 	}
