@@ -11,7 +11,8 @@ import (
 // MaxActivity is how many row locks, or transactions, are listed.
 const MaxActivity = 10_000
 
-// RowLocks gives the row locks in the fragments here, held and waited for, up to MaxActivity of them, and how many there are.
+// RowLocks returns the row locks in the fragments here, held and waited for: up to MaxActivity
+// of them, and the total number.
 func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
 	for _, r := range h.all() {
 		locks, n := r.Locks(MaxActivity - len(out))
@@ -24,18 +25,18 @@ func (h *Host) RowLocks() (out []storage.LockInfo, total int) {
 // Activity is an open transaction as the fragments here know it.
 type Activity struct {
 	Party     txn.Party
-	Since     time.Time        // it was in one of them first
-	Writes    int              // staged operations
-	Bytes     int64            // of them
-	Locks     int              // of rows
-	Prepared  bool             // in one of them at least; then C and Anchor count
-	C         txn.Timestamp    // at which it commits, if it does
-	Anchor    txn.FragmentID   // where that is decided
+	Since     time.Time        // when it first used one of them
+	Writes    int              // buffered operations
+	Bytes     int64            // of the buffered operations
+	Locks     int              // row locks
+	Prepared  bool             // in at least one of them; only then C and Anchor are set
+	C         txn.Timestamp    // the commit timestamp, if it commits
+	Anchor    txn.FragmentID   // the coordinator fragment, whose log decides
 	Fragments []storage.TxInfo // one for each, ascending
 }
 
-// Activity gives the transactions that hold locks or have staged something in the fragments here, oldest first, up to MaxActivity for each
-// fragment, and how many there were to list.
+// Activity returns the transactions that hold locks or have buffered writes in the fragments here,
+// oldest first, up to MaxActivity for each fragment, and the total number.
 func (h *Host) Activity() (out []Activity, total int) {
 	by := map[txn.ID]*Activity{}
 	for _, r := range h.all() {
@@ -78,7 +79,7 @@ func (a *Activity) add(x storage.TxInfo) {
 	}
 }
 
-// all gives the replicas here, by fragment.
+// all returns the replicas on this node, by fragment.
 func (h *Host) all() []*storage.Replica {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Admit readies a task for a fragment that is led here: the fragment's own log says whether it has the buckets (C1), whatever map the task was made
-// by; *txn.MovedError where it has not. It takes the timestamp where that is left to the fragment.
+// Admit prepares a task for a fragment that this node leads. The fragment's own log decides whether
+// it owns the buckets (C1), whichever bucket map the task was made with; if it does not, Admit
+// returns *txn.MovedError. If the task leaves the timestamp to the fragment, Admit takes it.
 func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 	buckets, T := task.Buckets.Intervals(), task.T
 	if T == txn.MaxTimestamp { // it only writes, or looks at the newest state
@@ -21,7 +22,8 @@ func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 		if err != nil {
 			return err
 		}
-		// 0, of a fragment that holds nothing yet, would look as if no timestamp had been taken.
+		// A fragment that is still empty reports 0, which would look as if no timestamp had been
+		// taken.
 		T = max(newest, task.Floor, 1)
 	}
 	if err := r.Admit(ctx, buckets, T, task.Changes()); err != nil {
@@ -34,7 +36,8 @@ func Admit(ctx context.Context, r *storage.Replica, task *exec.Task) error {
 	return nil
 }
 
-// away is the error of a transaction of which something has moved away from the fragment, for what storage says of that.
+// away converts a report of storage that something of a transaction has moved away from the
+// fragment into the transaction's error.
 func away(f txn.FragmentID, err error) error {
 	if storage.RowsMoved(err) {
 		return txn.NewAway(f)
@@ -42,8 +45,8 @@ func away(f txn.FragmentID, err error) error {
 	return err
 }
 
-// away is away of a task. Where buckets have moved under one that changes the stage, what of it was done cannot be told from the rest: the statement
-// starts again.
+// away converts the error of a task. If buckets moved while a task was changing the write buffer,
+// its part of the buffer cannot be told from the rest, so the statement starts again.
 func (s *Stage) away(task *exec.Task, err error) error {
 	if moved := (*txn.MovedError)(nil); errors.As(err, &moved) && task.Changes() {
 		return txn.NewUnder(s.Fragment())
@@ -51,7 +54,8 @@ func (s *Stage) away(task *exec.Task, err error) error {
 	return away(s.Fragment(), err)
 }
 
-// Owned tells whether what the transaction has staged, locked and read here is still the fragment's; *txn.LostError if not.
+// Owned checks that the fragment still owns what the transaction has buffered, locked and read
+// here; if not, it returns *txn.LostError.
 func (s *Stage) Owned() error { return away(s.Fragment(), s.Tx.Owned()) }
 
 // Check implements txn.Participant.
@@ -64,8 +68,8 @@ func (s *Stage) Hold(ctx context.Context, req storage.HoldRequest) error {
 	return away(s.Fragment(), s.Tx.Hold(ctx, req))
 }
 
-// Owned tells whether what the transaction has staged, locked and read in fragments is still theirs; *txn.LostError if not. Only those are asked in
-// which there is something.
+// Owned checks that the fragments still own what the transaction has buffered, locked and read in
+// them; if not, it returns *txn.LostError. It asks only fragments that the transaction has used.
 func (t *Transaction) Owned(ctx context.Context, fragments []txn.FragmentID) error {
 	for _, id := range fragments {
 		t.mu.Lock()

@@ -9,16 +9,18 @@ import (
 	"github.com/sherddb/sherd/catalog"
 )
 
-// busy tells whether what clients commit in fragments that are led here has become slow, so that moves stop for it. The rule: of the commits and
-// prepares of the last second, 20 at least, the slowest of a hundred took longer than sherd.move_max_delay, and twice as long as it usually does
-// (smoothed over the seconds in which that was not so). Then for a second no step of a move begins here, and it is looked at again.
+// busy detects that clients' commits in fragments led here have become slow, so that moves pause
+// for them. The rule: among the commits and prepares of the last second, at least 20, the 99th
+// percentile is above sherd.move_max_delay and above twice its usual value (smoothed over the
+// seconds in which this was not so). Then no step of a move starts here for a second, and the rule
+// is applied again.
 type busy struct {
 	mu    sync.Mutex
 	took  []time.Duration // of this second, a ring of busySamples; guarded by mu
-	n     int             // how many there were; guarded by mu
+	n     int             // how many there were in this second; guarded by mu
 	until time.Time       // the end of this second; guarded by mu
 	usual time.Duration   // guarded by mu
-	now   time.Duration   // the slowest of a hundred in the last second; guarded by mu
+	now   time.Duration   // 99th percentile of the last second; guarded by mu
 }
 
 const (
@@ -28,7 +30,7 @@ const (
 	usuallySlow = 100 * time.Millisecond
 )
 
-// since notes that something took since a time.
+// since records the duration of an operation that started at began.
 func (b *busy) since(began time.Time) {
 	if b == nil {
 		return
@@ -45,7 +47,7 @@ func (b *busy) since(began time.Time) {
 	b.n++
 }
 
-// turn ends a second that is over. It is called with mu held.
+// turn closes a second that has ended. The caller holds mu.
 func (b *busy) turn(at time.Time) {
 	if at.Before(b.until) {
 		return
@@ -65,7 +67,7 @@ func (b *busy) turn(at time.Time) {
 	b.took, b.n = b.took[:0], 0
 }
 
-// suffers applies the rule; limit 0 is never.
+// suffers applies the rule; a limit of 0 means never.
 func (b *busy) suffers(limit time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,5 +85,5 @@ func maxDelay(view *catalog.View) time.Duration {
 	return usuallySlow
 }
 
-// Suffers tells whether moves have to stop for what clients commit here.
+// Suffers reports whether moves have to pause because clients' commits here are slow.
 func (h *Host) Suffers() bool { return h.busy.suffers(maxDelay(h.cfg.Catalog.View())) }

@@ -15,20 +15,23 @@ import (
 )
 
 const (
-	// undecidedLimit is how long a check waits for the transactions that were prepared when it began. Whoever asks for the outcome of one
-	// that was left behind does so after seconds.
+	// undecidedLimit is how long a check waits for the transactions that were prepared when it
+	// began. A transaction that was left behind is resolved within seconds, because its
+	// participants ask for the outcome.
 	undecidedLimit = 30 * time.Second
-	// checkTries is how often a check begins anew where definitions change while it takes its timestamp.
+	// checkTries is how often a check starts again if definitions change while it takes its
+	// timestamp.
 	checkTries = 20
 )
 
-// Check proves that what a database's fragments store agrees with its definitions, all at one timestamp, while others read and write,
-// and that the replicas of each fragment agree with each other.
+// Check verifies that the stored data of a database's fragments agrees with its definitions, all at
+// one timestamp, while clients read and write, and that the replicas of each fragment agree.
 func (h *Host) Check(ctx context.Context, database catalog.OID, emit verify.Emit) error {
 	return h.check(ctx, database, undecidedLimit, emit)
 }
 
-// check begins anew where the leader of a fragment has changed meanwhile: nothing was told of it yet.
+// check starts again if the leader of a fragment has changed meanwhile: nothing has been emitted
+// yet.
 func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Duration, emit verify.Emit) error {
 	for p := (patience{}); ; {
 		c, err := h.examine(ctx, database, limit)
@@ -41,7 +44,7 @@ func (h *Host) check(ctx context.Context, database catalog.OID, limit time.Durat
 	}
 }
 
-// examine has a check take in all fragments.
+// examine runs a check over all fragments.
 func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Duration) (*verify.Check, error) {
 	k := &checker{host: h, database: database, id: txn.NewID(), limit: limit}
 	h.atWork.Store(k.id, true)
@@ -67,7 +70,7 @@ func (h *Host) examine(ctx context.Context, database catalog.OID, limit time.Dur
 type checker struct {
 	host     *Host
 	database catalog.OID
-	id       txn.ID        // for which snapshots are kept
+	id       txn.ID        // names the pinned snapshots
 	limit    time.Duration // how long to wait for undecided transactions
 	view     *catalog.View
 	T        txn.Timestamp
@@ -81,7 +84,7 @@ func (k *checker) release() {
 	k.leases = nil
 }
 
-// begin takes the timestamp, and definitions that are those of its moment.
+// begin takes the timestamp, and the definitions that are valid at it.
 func (k *checker) begin(ctx context.Context) error {
 	for try := 1; ; try++ {
 		k.release()
@@ -112,7 +115,7 @@ func (k *checker) begin(ctx context.Context) error {
 	}
 }
 
-// snapshot takes the timestamp of all fragments and holds it.
+// snapshot takes the timestamp of all fragments and pins it.
 func (k *checker) snapshot(ctx context.Context, d *catalog.Database) error {
 	ids := make([]txn.FragmentID, len(d.Fragments))
 	for i, f := range d.Fragments {
@@ -138,7 +141,8 @@ func (k *checker) hold(ctx context.Context, id txn.FragmentID, T txn.Timestamp) 
 	return err
 }
 
-// fragment has c take in one fragment. The statistics are those of a moment of their own, as near as can be.
+// fragment adds one fragment to c. The statistics are read at a moment of their own, as close as
+// possible.
 func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.FragmentID) error {
 	at, err := k.host.find(ctx, id)
 	if err != nil {
@@ -180,7 +184,7 @@ func (k *checker) fragment(ctx context.Context, c *verify.Check, id txn.Fragment
 	return k.compare(ctx, c, id, census.At)
 }
 
-// waitDecided gives the transactions that stay undecided.
+// waitDecided returns the transactions that are still undecided after limit.
 func waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit time.Duration) ([]storage.Undecided, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -191,7 +195,7 @@ func waitDecided(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit
 	return r.Undecided(T), nil
 }
 
-// elsewhere is fragment for one that another node leads.
+// elsewhere is fragment for a fragment that another node leads.
 func (k *checker) elsewhere(ctx context.Context, c *verify.Check, id txn.FragmentID, l remote.Leader) error {
 	census, err := l.Census(ctx, k.T, k.limit)
 	if err != nil {
@@ -230,16 +234,17 @@ func ownedOf(list []storage.OwnedRange) []verify.Owned {
 	return out
 }
 
-// added tells whether a fragment owned nothing when it was made.
+// added reports whether a fragment owned nothing when it was created.
 func (k *checker) added(id txn.FragmentID) bool {
 	f := k.view.Database(k.database).FragmentByID(uint32(id))
 	return f != nil && f.Added
 }
 
-// remapPatience is how long a check waits to learn of a newer map.
+// remapPatience is how long a check waits to learn of a newer bucket map.
 const remapPatience = time.Second
 
-// remapped tells whether the bucket map has changed since the check began: what a fragment's log says may be known before the map is.
+// remapped reports whether the bucket map has changed since the check began. A fragment's log may
+// say so before the map has arrived here.
 func (k *checker) remapped() bool {
 	timer := time.NewTimer(remapPatience)
 	defer timer.Stop()

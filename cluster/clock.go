@@ -10,11 +10,13 @@ import (
 
 const (
 	clockEvery = 500 * time.Millisecond
-	clockKnown = time.Minute // what a node's clock showed is taken as running on that long
+	clockKnown = time.Minute // how long a clock that another node reported is extrapolated
 )
 
-// watchClock compares this node's clock with the others'. One that is behind goes on: what it takes for right follows the others. One that has run ahead of a majority gives no stamps (txn.Clock), and leads nothing: so a
-// jumped clock takes out its own node, and nothing of it gets into the logs.
+// watchClock compares this node's clock with the other nodes' clocks. A node whose clock is behind
+// continues: the range of times that it accepts follows the others' clocks. A clock that has run ahead
+// of a majority issues no stamps (txn.Clock), and its node leads nothing. So a clock that jumped
+// disables its own node only, and none of its stamps get into the logs.
 func (h *Host) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
 	defer t.Stop()
@@ -42,7 +44,8 @@ func (h *Host) watchClock(ctx context.Context) {
 	}
 }
 
-// believed gives the times between which most nodes would take a clock for right, zero times where too few are heard of.
+// believed returns the range of times that most nodes would accept from a clock; zero times if too
+// few nodes are known.
 func believed(others []presence.Health, now time.Time, ahead time.Duration) (from, upTo time.Time) {
 	var clocks []time.Time
 	for _, x := range others {
@@ -58,7 +61,7 @@ func believed(others []presence.Health, now time.Time, ahead time.Duration) (fro
 	return clocks[len(clocks)-majority], clocks[majority-1].Add(ahead)
 }
 
-// fit tells whether a node may be asked to lead: it answers, and its clock is not refused.
+// fit reports whether a node may be asked to lead: it answers, and its clock is not refused.
 func (h *Host) fit(node uint32) bool {
 	if node == h.cfg.Node {
 		return h.cfg.Clock.Sane() == nil
@@ -68,5 +71,5 @@ func (h *Host) fit(node uint32) bool {
 			return x.Alive && x.ClockError == nil
 		}
 	}
-	return true // nothing is known of it yet
+	return true // nothing is known about it yet
 }

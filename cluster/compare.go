@@ -19,15 +19,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// reachLimit is how long a check waits for a replica to have what the leader has.
+// reachLimit is how long a check waits for a replica to reach the leader's state.
 const reachLimit = 30 * time.Second
 
 var errNotOpen = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the replica is not open")
 
-// reach is how far a replica is.
+// reach is how far a replica has come.
 type reach struct {
 	applied   txn.Timestamp
-	all       bool // everything visible at the timestamp that was asked for is there
+	all       bool // it has everything that is visible at the requested timestamp
 	unsettled []txn.Span
 }
 
@@ -42,17 +42,17 @@ func reached(ctx context.Context, r *storage.Replica, T txn.Timestamp, limit tim
 	return reach{r.Applied(), err == nil, unsettled}, err
 }
 
-// compared is a replica while it is compared.
+// compared is one replica of a comparison.
 type compared struct {
 	verify.Replica
 	id      uint32
-	passing bool // it is about to come or go
-	again   bool // something came to it while its checksum was made
+	passing bool // it is joining or leaving
+	again   bool // rows arrived while its checksum was computed
 	reach   reach
 }
 
-// compare has c compare the replicas of a fragment at T: a stamp that its leader has applied, at or below which nothing is undecided there, and the
-// versions of which are held.
+// compare has c compare the replicas of a fragment at T. T is a stamp that the leader has applied; at or
+// below T nothing is undecided there, and the versions at T are pinned.
 func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentID, T txn.Timestamp) error {
 	list := k.host.replicasOf(id)
 	if len(list) < 2 {
@@ -74,7 +74,7 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 	_, now := k.host.cfg.Catalog.View().Fragment(id)
 	var out []verify.Replica
 	for _, x := range list {
-		if now != nil && slices.Contains(now.Nodes, x.id) { // else it has gone meanwhile
+		if now != nil && slices.Contains(now.Nodes, x.id) { // else it has left meanwhile
 			out = append(out, x.Replica)
 		}
 	}
@@ -82,13 +82,15 @@ func (k *checker) compare(ctx context.Context, c *verify.Check, id txn.FragmentI
 	return nil
 }
 
-// compareAttempts is how often replicas are compared anew since rows came to one of them meanwhile.
+// compareAttempts is how often a comparison is repeated because rows arrived at a replica
+// meanwhile.
 const compareAttempts = 10
 
-// digests has each replica of the list make its checksum.
+// digests has each replica of the list compute its checksum.
 func (h *Host) digests(ctx context.Context, id txn.FragmentID, T txn.Timestamp, list []*compared) {
 	inParallel(list, func(x *compared) { h.reach(ctx, id, T, x) })
-	// What is being deleted is gone here and still there elsewhere, and so is what comes, the other way round.
+	// Rows that are being deleted may be gone here and still present on other replicas; arriving
+	// rows, the other way round.
 	var skip []txn.Span
 	for _, x := range list {
 		skip = append(skip, x.reach.unsettled...)
@@ -108,7 +110,7 @@ func inParallel(list []*compared, do func(*compared)) {
 	wg.Wait()
 }
 
-// replicasOf lists the replicas that a fragment shall have.
+// replicasOf lists the replicas that a fragment should have.
 func (h *Host) replicasOf(id txn.FragmentID) (list []*compared) {
 	view := h.cfg.Catalog.View()
 	_, f := view.Fragment(id)
@@ -136,7 +138,8 @@ func nodeName(view *catalog.View, id uint32) string {
 	return fmt.Sprint(id)
 }
 
-// at gives a node's replica here, or the node elsewhere; neither, and why in x, where it cannot be asked.
+// at returns the replica here, or the remote node that has it. If it cannot be asked, at returns
+// neither and notes the reason in x.
 func (h *Host) at(id txn.FragmentID, x *compared) (*storage.Replica, *remote.Node) {
 	if x.id == h.cfg.Node {
 		r := h.replica(id)
@@ -157,7 +160,7 @@ func (h *Host) at(id txn.FragmentID, x *compared) (*storage.Replica, *remote.Nod
 	return nil, n
 }
 
-// missed notes why a replica could not be asked.
+// missed records why a replica could not be asked.
 func (h *Host) missed(x *compared, err error) {
 	var silent *remote.NoAnswer
 	x.Missed, x.Excused = err.Error(), x.passing
@@ -193,7 +196,7 @@ func (h *Host) reach(ctx context.Context, id txn.FragmentID, T txn.Timestamp, x 
 	}
 }
 
-// digest has a replica make its checksum.
+// digest has a replica compute its checksum.
 func (h *Host) digest(ctx context.Context, id txn.FragmentID, T txn.Timestamp, skip []txn.Span, x *compared) {
 	r, n := h.at(id, x)
 	var d storage.Digest

@@ -9,8 +9,10 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// definitions is the catalog's part of a transaction. Alone it is one conditional entry of the catalog's log; beside fragments it is their
-// anchor (catalog/participant.go says why that is sound).
+// definitions is the catalog's participant in a transaction that changes the schema. If no fragment
+// is written, it commits by one conditional entry of the catalog's log; otherwise the catalog is
+// the coordinator, and its log has the transaction record (catalog/participant.go explains why that
+// is sound).
 type definitions struct {
 	catalog *catalog.Catalog
 	clock   *txn.Clock
@@ -29,7 +31,7 @@ func (d *definitions) HasWrites() bool { return true }
 // HasPins implements txn.Participant.
 func (d *definitions) HasPins() bool { return false }
 
-// HasReads implements txn.Participant: what was read of the catalog is checked by the change itself.
+// HasReads implements txn.Participant: the change itself checks what was read from the catalog.
 func (d *definitions) HasReads() bool { return false }
 
 // Check implements txn.Participant.
@@ -58,22 +60,24 @@ func (d *definitions) Decide(ctx context.Context, x txn.Decision) (txn.Outcome, 
 	return outcomeOf(out), err
 }
 
-// Resolve implements txn.Participant; the anchor is never told.
+// Resolve implements txn.Participant; the coordinator needs no notice of its own decision.
 func (d *definitions) Resolve(context.Context, txn.Decision) error { return nil }
 
-// Settle implements txn.Participant; a commit that changes definitions is never implied.
+// Settle implements txn.Participant; a commit that changes definitions is never implicit.
 func (d *definitions) Settle(x txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Decide(context.Background(), x)) }()
 }
 
-// Forget implements txn.Participant. What fails here is done at the next start.
+// Forget implements txn.Participant. If it fails, it is repeated at the next start.
 func (d *definitions) Forget(ctx context.Context, _ txn.Decision) { _ = d.catalog.Forget(ctx, d.id) }
 
-// Rollback implements txn.Participant: nothing is in the log before Prepare, and after it only Decide ends it.
+// Rollback implements txn.Participant: before Prepare nothing is in the log, and after it only
+// Decide ends the transaction.
 func (d *definitions) Rollback() {}
 
-// heldDefinitions is the catalog's part of a held transaction at COMMIT PREPARED. It is ready to commit at any timestamp; the home's decision is carried
-// out here as in the other fragments. An attempt that is given up leaves it held.
+// heldDefinitions is the catalog's participant at COMMIT PREPARED of a prepared transaction. It is
+// ready to commit at any timestamp. As in the other fragments, it applies the decision of the
+// coordinator fragment (the home). If an attempt is given up, the transaction stays prepared.
 type heldDefinitions struct{ definitions }
 
 // Prepare implements txn.Participant.
@@ -87,8 +91,9 @@ func (d *heldDefinitions) Resolve(ctx context.Context, x txn.Decision) error {
 	return d.catalog.EndHeld(ctx, d.id, uint64(x.C), true)
 }
 
-// askHomes drops the held changes of definitions whose home is led here and does not have the transaction (any more): a crash came between the steps
-// of PREPARE TRANSACTION or ROLLBACK PREPARED.
+// askHomes drops the prepared schema changes whose coordinator fragment (the home) is led here and
+// does not have the transaction, or has it no more: a crash came between the steps of PREPARE
+// TRANSACTION or ROLLBACK PREPARED.
 func (h *Host) askHomes(ctx context.Context) {
 	for _, x := range h.cfg.Catalog.View().Held() {
 		r, err := h.Replica(x.Home)
@@ -115,7 +120,8 @@ func outcomeOf(o catalog.Outcome) txn.Outcome {
 	return txn.Unknown
 }
 
-// askOutcome asks the anchor of a prepared transaction: a fragment, or the catalog.
+// askOutcome asks the coordinator of a prepared transaction, a fragment or the catalog, for the
+// outcome.
 func (h *Host) askOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID, C txn.Timestamp) (out txn.Outcome, err error) {
 	if anchor == txn.CatalogFragment {
 		out, err := h.cfg.Catalog.Outcome(ctx, id)
@@ -128,7 +134,7 @@ func (h *Host) askOutcome(ctx context.Context, anchor txn.FragmentID, id txn.ID,
 	return out, err
 }
 
-// askPrepared asks a writer whether it has prepared at C.
+// askPrepared asks a writer whether it has prepared the transaction at C.
 func (h *Host) askPrepared(ctx context.Context, f txn.FragmentID, id txn.ID, C txn.Timestamp) (yes bool, err error) {
 	err = h.ask(ctx, f, func(l leader) (err error) {
 		yes, err = l.HasPrepared(ctx, id, C)
@@ -137,7 +143,7 @@ func (h *Host) askPrepared(ctx context.Context, f txn.FragmentID, id txn.ID, C t
 	return yes, err
 }
 
-// sendResolve tells a writer the anchor's decision.
+// sendResolve sends the coordinator's decision to a writer.
 func (h *Host) sendResolve(ctx context.Context, f txn.FragmentID, d txn.Decision) error {
 	if f == txn.CatalogFragment {
 		return (&heldDefinitions{definitions{catalog: h.cfg.Catalog, id: d.ID}}).Resolve(ctx, d)
@@ -145,7 +151,7 @@ func (h *Host) sendResolve(ctx context.Context, f txn.FragmentID, d txn.Decision
 	return h.ask(ctx, f, func(l leader) error { return l.Resolve(ctx, d) })
 }
 
-// askHeld asks the home of a held transaction whether it stands.
+// askHeld asks the home of a prepared transaction whether it still has the transaction.
 func (h *Host) askHeld(ctx context.Context, home txn.FragmentID, id txn.ID) (stands bool, err error) {
 	err = h.ask(ctx, home, func(l leader) (err error) {
 		stands, err = l.HoldStands(ctx, id)

@@ -1,25 +1,35 @@
-// Package cluster hosts the fragments of a node and leads every operation on a fragment to where the fragment is.
+// Package cluster hosts the fragments of a node and routes every operation on a fragment to the
+// node that leads it.
 //
-// A Host opens a storage replica for each fragment that the catalog places here, follows the catalog as databases come and go, and gives sessions
-// their Transactions: one handle over any number of fragments, each used as the executor's Fragment. A fragment that is led here is used as it is,
-// one that another node leads through that node's server of tasks (packages remote, taskserver).
+// A Host opens a storage replica for each fragment that the catalog places on this node, follows
+// the catalog as databases are created and dropped, and provides the Transactions of sessions: one
+// handle over any number of fragments, each of which implements the executor's Fragment. If this
+// node leads a fragment, the handle uses the replica directly; otherwise it uses the task server of
+// the node that leads it (packages remote and taskserver).
 //
-// Which nodes have replicas of a fragment is in the catalog (placing.go says how that and the Raft groups follow each other). The node that leads the catalog
-// decides where they shall be (placement.go, over shardmap.NextPlacement): as many as the replication factor says, over zones, evenly, those of a node
-// that was silent for sherd.dead_node_after elsewhere; a step at a time, each conditional on the last. A node whose clock has run ahead of most others'
-// leads nothing (clock.go). What is left on a node when a majority is lost for good can begin anew (recovery.go).
+// The catalog says which nodes have replicas of a fragment (placing.go explains how the catalog and
+// the Raft groups follow each other). The node that leads the catalog decides where replicas should
+// be (placement.go, which uses shardmap.NextPlacement): as many as the replication factor asks for,
+// spread evenly over zones and nodes, and moved off a node that was silent for
+// sherd.dead_node_after. It decides one step at a time, each conditional on the last. A node whose
+// clock has run ahead of most other nodes' leads nothing (clock.go). If a majority is lost for
+// good, the remaining replica can be recovered (recovery.go).
 //
-// Transactions may be held by name beyond their session (held.go), and what became of one can be asked for (outcome.go), by what the
-// fragments' logs and the catalog's have. An operator may end one that stays undecided because its anchor is lost (Host.ResolveTransaction);
-// whatever a fragment within reach knows of a decision goes before the operator's word.
+// A transaction can be prepared under a name and outlive its session (held.go), and a client can
+// ask for the outcome of a transaction (outcome.go), which follows from the logs of the fragments
+// and of the catalog. An operator may end a transaction that stays undecided because its
+// coordinator fragment is lost (Host.ResolveTransaction); a decision that any reachable fragment
+// knows takes precedence over the operator's.
 //
-// Reads that may be old, or of the past, are done by the nearest replica, which need not lead (near.go; T9 in
-// docs/decisions/2026-11-21-follower-reads.md).
+// Reads of the past, and reads that may be stale, run on the nearest replica, which need not lead
+// (near.go; T9 in docs/decisions/2026-11-21-follower-reads.md).
 //
-// A check of a database (check.go) reads each fragment where it is led, and has all its replicas make a checksum of what they have at one stamp (compare.go).
+// A check of a database (check.go) reads each fragment at its leader, and has all replicas compute
+// a checksum of their state at one stamp (compare.go).
 //
-// Moves of buckets are driven by package move, which the Host gives its replicas and the sources elsewhere (mover.go, moves.go); they stop while commits of
-// clients are slow (busy.go).
+// Package move drives moves of buckets; the Host provides it with the replicas here and the sources
+// on other nodes (mover.go, moves.go). Moves pause while clients' commits are slow (busy.go).
 //
-// The package never parses or plans, and keeps no state that the catalog or the fragments' logs do not have.
+// The package never parses or plans, and keeps no state that is not in the catalog or in the
+// fragments' logs.
 package cluster

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	// leaderTime is how long one waits for a fragment to have a leader, where nothing else bounds it.
+	// leaderTime bounds the wait for a fragment's leader if nothing else bounds it.
 	leaderTime = 30 * time.Second
-	// findPause is how long one waits before looking again where nothing was heard.
+	// findPause is the pause before the next attempt if nothing has changed.
 	findPause = 20 * time.Millisecond
 	maxPause  = 250 * time.Millisecond
 )
 
-// place is where a fragment is led: here, or at another node.
+// place is where a fragment is led: on this node, or on another one.
 type place struct {
-	replica *storage.Replica // nil: elsewhere
+	replica *storage.Replica // nil: on another node
 	node    *remote.Node
 }
 
-// find tells who leads a fragment, and waits while nobody does: 57P03 in the end.
+// find returns where a fragment is led. It waits while there is no leader, and finally returns
+// 57P03.
 func (h *Host) find(ctx context.Context, f txn.FragmentID) (place, error) {
 	if h.links == nil {
 		r, err := h.Replica(f)
@@ -47,14 +48,14 @@ func (h *Host) find(ctx context.Context, f txn.FragmentID) (place, error) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(findPause): // a replica here says nothing when it leads
+		case <-time.After(findPause): // a replica here does not signal that it leads
 		case <-ctx.Done():
 			return place{}, h.leaderless(f, context.Cause(ctx))
 		}
 	}
 }
 
-// leading tells who leads a fragment as far as is known now.
+// leading returns where a fragment is led, as far as is known now.
 func (h *Host) leading(f txn.FragmentID) (place, bool) {
 	r := h.replica(f)
 	if r != nil && r.Term() != 0 {
@@ -68,7 +69,8 @@ func (h *Host) leading(f txn.FragmentID) (place, bool) {
 	return place{node: n}, err == nil
 }
 
-// LeaderOf tells who leads a fragment as far as is known now: this node with its term, or another one.
+// LeaderOf returns which node leads a fragment, as far as is known now. The term is set only if it
+// is this node.
 func (h *Host) LeaderOf(f txn.FragmentID) (node uint32, term uint64, ok bool) {
 	if r := h.replica(f); r != nil {
 		if term := r.Term(); term != 0 {
@@ -121,7 +123,8 @@ func (h *Host) answers(f txn.FragmentID) bool {
 	return ok && (p.replica != nil || !h.Silent(p.node.ID()))
 }
 
-// replicaNames gives the nodes that hold a fragment, and those of them that do not answer.
+// replicaNames returns the nodes that have a replica of a fragment, and those of them that do not
+// answer.
 func (h *Host) replicaNames(f txn.FragmentID) (all, silent []string) {
 	view := h.cfg.Catalog.View()
 	_, x := view.Fragment(f)
@@ -148,17 +151,18 @@ func (h *Host) fragmentName(id txn.FragmentID) string {
 	return "?"
 }
 
-// moved tells whether an error says no more than that the one asked does not lead the fragment, or gives no answer: 57P03, which is said only where
-// nothing was done, but for remote.NoAnswer.
+// moved reports whether an error means only that the node asked does not lead the fragment, or does
+// not answer. That is 57P03, which is returned only if nothing was done, except for
+// remote.NoAnswer.
 func moved(err error) bool { return pgerr.Is(err, pgerr.CannotConnectNow) }
 
-// cutOff tells whether an error leaves open what became of the request.
+// cutOff reports whether an error leaves the outcome of the request open.
 func cutOff(err error) bool {
 	var silent *remote.NoAnswer
 	return errors.As(err, &silent) || pgerr.Is(err, pgerr.StatementCompletionUnknown) || storage.TermEnded(err)
 }
 
-// heed takes what an error says of the leader.
+// heed updates the leader hint from an error.
 func (h *Host) heed(f txn.FragmentID, err error) {
 	var x *failure.NotLeader
 	if h.links != nil && errors.As(err, &x) && x.Leader != 0 {
@@ -166,7 +170,7 @@ func (h *Host) heed(f txn.FragmentID, err error) {
 	}
 }
 
-// gaveUp gives the error of who has looked for a leader for too long: it names the fragment.
+// gaveUp returns the error after a search for a leader that took too long: it names the fragment.
 func (h *Host) gaveUp(f txn.FragmentID, why, last error) error {
 	var silent *remote.NoAnswer
 	switch {
@@ -178,7 +182,7 @@ func (h *Host) gaveUp(f txn.FragmentID, why, last error) error {
 	return h.leaderless(f, why)
 }
 
-// patience is the pauses between attempts, and their end.
+// patience is the backoff between attempts, and its limit.
 type patience struct {
 	began time.Time
 	next  time.Duration

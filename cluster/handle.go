@@ -14,29 +14,30 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// handle is a transaction's part in a fragment of a cluster of several nodes: it finds who leads, and holds on to that as long as something is
-// staged there. What happens when the leader changes is decided here (docs/decisions/2026-11-21-node-protocol.md has the table).
+// handle is a transaction's participant in one fragment of a cluster of several nodes. It finds the
+// leader, and keeps it as long as the transaction has something there. It decides what happens when
+// the leader changes (docs/decisions/2026-11-21-node-protocol.md has the table).
 type handle struct {
 	of       *Transaction
 	fragment txn.FragmentID
-	holding  atomic.Bool // a request to hold was not answered
+	holding  atomic.Bool // a request to prepare (Hold) was not answered
 
 	mu      sync.Mutex
 	options exec.TransactionOptions // guarded by mu
-	cur     part                    // where the leader was found; nil: it was not needed yet; guarded by mu
-	anchor  txn.FragmentID          // of the last Prepare; guarded by mu
+	cur     part                    // at the leader that was found; nil: none was needed yet; guarded by mu
+	anchor  txn.FragmentID          // the coordinator fragment in the last Prepare; guarded by mu
 }
 
 var _ part = (*handle)(nil)
 
-// known gives the part that there is.
+// known returns the current part, if there is one.
 func (x *handle) known() part {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.cur
 }
 
-// at gives the part at the leader, and waits while there is none.
+// at returns the part at the leader, and waits while there is no leader.
 func (x *handle) at(ctx context.Context) (part, error) {
 	if p := x.known(); p != nil {
 		return p, nil
@@ -58,7 +59,7 @@ func (x *handle) at(ctx context.Context) (part, error) {
 	return x.cur, nil
 }
 
-// leave forgets a part in which nothing is staged, so that the leader is looked for again.
+// leave drops a part without buffered writes, so that the leader is looked up again.
 func (x *handle) leave(p part) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,7 +68,8 @@ func (x *handle) leave(p part) {
 	}
 }
 
-// Run implements exec.Fragment. A task that was cut off is run again, unless something was staged or rows were passed on.
+// Run implements exec.Fragment. A task that was cut off runs again, unless it has buffered writes
+// or passed rows on.
 func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	passed := false
 	watched := func(row exec.Row) error {
@@ -81,7 +83,7 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 		}
 		res, err := p.Run(ctx, task, watched)
 		switch {
-		case err == nil && x.known() != p && p.staged(): // a task beside this one has looked for another leader meanwhile
+		case err == nil && x.known() != p && p.staged(): // a concurrent task has found another leader meanwhile
 			p.Rollback()
 			return res, txn.NewLost(x.fragment, true)
 		case err == nil:
@@ -97,14 +99,14 @@ func (x *handle) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec
 	}
 }
 
-// recover tells whether a task that failed is to be run again, or what its error is.
+// recover reports whether a task that failed should run again, or returns its error.
 func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (bool, error) {
 	var lost *txn.LostError
 	var replan *failure.Replan
 	switch {
 	case ctx.Err() != nil:
 		return false, err
-	case errors.As(err, &replan): // who asked plans again, with the definitions that are in force there
+	case errors.As(err, &replan): // the caller plans again, with the definitions that are valid there
 		if _, werr := x.of.host.cfg.Catalog.WaitVersion(ctx, replan.Version); werr != nil {
 			return false, werr
 		}
@@ -126,10 +128,10 @@ func (x *handle) recover(ctx context.Context, p part, passed bool, err error) (b
 	return true, err
 }
 
-// judge holds what was staged elsewhere against the transaction's scope.
+// judge checks what was written on another node against the transaction's scope.
 func (x *handle) judge(p part) error {
 	if _, here := p.(*localPart); here {
-		return nil // looked at write by write
+		return nil // checked at each write
 	}
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
@@ -165,7 +167,7 @@ func (x *handle) Promised() txn.Timestamp {
 	return 0
 }
 
-// Mark gives the place to which RollbackTo and Restart return.
+// Mark returns the position to which RollbackTo and Restart return.
 func (x *handle) Mark() txn.Mark {
 	if p := x.known(); p != nil {
 		return p.Mark()
@@ -173,14 +175,15 @@ func (x *handle) Mark() txn.Mark {
 	return txn.Mark{}
 }
 
-// RollbackTo drops what was staged since m, and the locks taken since. What is lost stays lost: it may still be there, under the same id.
+// RollbackTo drops the writes and locks since m. A lost part stays lost: it may still exist at the
+// leader, under the same id.
 func (x *handle) RollbackTo(m txn.Mark) {
 	if p := x.known(); p != nil {
 		p.RollbackTo(m)
 	}
 }
 
-// Restart drops what was staged since m and keeps the locks.
+// Restart drops the writes since m and keeps the locks.
 func (x *handle) Restart(m txn.Mark, forgetReads bool) {
 	if p := x.known(); p != nil {
 		p.Restart(m, forgetReads)
@@ -228,14 +231,14 @@ func (x *handle) owned(ctx context.Context) error {
 	return err
 }
 
-// decisionTime bounds the attempts to reach a leader for what decides about a transaction.
+// decisionTime bounds the attempts to reach a leader for a call that decides about a transaction.
 const decisionTime = 30 * time.Second
 
 func decisive(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), decisionTime)
 }
 
-// Commit implements txn.Participant. A lost answer is asked for.
+// Commit implements txn.Participant. If the answer is lost, it asks for the outcome.
 func (x *handle) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	p, err := x.at(ctx)
 	if err != nil {
@@ -253,8 +256,10 @@ func (x *handle) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timesta
 	return 0, err
 }
 
-// recall asks what became of a commit that was not answered. A leader that has applied an entry of its own term and does not know it as committed
-// never will: what an earlier one has put into the log lies before that entry, or is gone, and a stage that is still there is ended first.
+// recall asks for the outcome of a commit that was not answered. If a leader has applied an entry
+// of its own term and does not know the commit, it never will: whatever an earlier leader put into
+// the log lies before that entry, or is gone, and the call first ends a part that still exists
+// there.
 func (x *handle) recall(ctx context.Context, cause error) (txn.Timestamp, error) {
 	ctx, cancel := decisive(ctx)
 	defer cancel()
@@ -294,7 +299,8 @@ func (x *handle) Check(ctx context.Context, C txn.Timestamp) error {
 	return err
 }
 
-// Prepare implements txn.Participant. Where there is no answer, the leader is asked whether it is prepared; if not, it never will be at this C, but may have been.
+// Prepare implements txn.Participant. If there is no answer, it asks the leader whether the
+// transaction is prepared. If not, it never will be at this C, but may have been.
 func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	x.mu.Lock()
 	x.anchor = req.Anchor
@@ -328,7 +334,8 @@ func (x *handle) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	return err
 }
 
-// Decide implements txn.Participant: the same decision again, until it is answered. The first counts (T7).
+// Decide implements txn.Participant: it repeats the same decision until it is answered. The first
+// one counts (T7).
 func (x *handle) Decide(ctx context.Context, d txn.Decision) (out txn.Outcome, err error) {
 	ctx, cancel := decisive(ctx)
 	defer cancel()
@@ -382,7 +389,8 @@ func (x *handle) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	})
 }
 
-// Forget implements txn.Participant. What is not forgotten now is when it expires.
+// Forget implements txn.Participant. If the leader does not forget it now, it does when the record
+// expires.
 func (x *handle) Forget(ctx context.Context, d txn.Decision) {
 	if p := x.known(); p != nil {
 		p.Forget(ctx, d)
@@ -404,7 +412,7 @@ func (x *handle) Hold(ctx context.Context, req storage.HoldRequest) error {
 	return err
 }
 
-// HoldComplete is the last, at the home.
+// HoldComplete is the last step of PREPARE TRANSACTION, at the home.
 func (x *handle) HoldComplete(ctx context.Context) error {
 	p, err := x.at(ctx)
 	if err != nil {
@@ -424,9 +432,9 @@ func (x *handle) unhold(ctx context.Context) error {
 	return ask(func(l leader) error { return l.Unhold(ctx, x.of.id) })
 }
 
-// unholdUntilGone drops what a request to hold that was not answered has put into the log, or will: it may be at work at
-// the leader still. The stage is ended, so that a request that has not begun finds none, and the leader is asked until
-// nothing of the transaction is in progress there.
+// unholdUntilGone drops what an unanswered request to prepare has put into the log, or will put
+// there: the leader may still be working on it. It ends the part, so that a request that has not
+// started finds none, and asks the leader until nothing of the transaction is in progress there.
 func unholdUntilGone(ctx context.Context, id txn.ID, ask func(func(leader) error) error) error {
 	ctx, cancel := decisive(ctx)
 	defer cancel()
@@ -450,7 +458,7 @@ func unholdUntilGone(ctx context.Context, id txn.ID, ask func(func(leader) error
 	}
 }
 
-// Detach leaves what is held to the log.
+// Detach leaves the prepared part to the log.
 func (x *handle) Detach() {
 	if p := x.known(); p != nil {
 		p.Detach()

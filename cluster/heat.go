@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// meter gives the meter of accesses to a fragment that is led here.
+// meter returns the access meter of a fragment that this node leads.
 func (h *Host) meter(id txn.FragmentID) *heat.Meter {
 	if m, ok := h.meters.Load(id); ok {
 		return m.(*heat.Meter)
@@ -20,13 +20,14 @@ func (h *Host) meter(id txn.FragmentID) *heat.Meter {
 	return m.(*heat.Meter)
 }
 
-// Of the buckets and keys of a fragment that are used most, so many are told.
+// How many of the most used buckets and keys of a fragment are reported.
 const (
 	hottestBuckets = 32
 	hottestKeys    = 32
 )
 
-// ListHeat gives the buckets and keys that are used most in the fragments that are led here, and how often each fragment is used as a whole.
+// ListHeat returns the most used buckets and keys of the fragments that this node leads, and how
+// often each fragment is used as a whole.
 func (h *Host) ListHeat() (out []sysview.Heat) {
 	for _, r := range h.all() {
 		if r.Term() == 0 {
@@ -47,7 +48,7 @@ func (h *Host) ListHeat() (out []sysview.Heat) {
 	return out
 }
 
-// countRead and countWrite tell the meter of rows, not of entries of indexes.
+// countRead and countWrite count accesses to rows; entries of indexes do not count.
 func (s *Stage) countRead(key []byte) {
 	if s.meter != nil && storage.IsRow(key) {
 		s.meter.Read(storage.BucketOf(key), key)
@@ -65,10 +66,12 @@ func (s *Stage) countWrite(key []byte) {
 	}
 }
 
-// scannedBuckets is how many buckets a scan may be of to be counted for them: a wider one makes none hot.
+// scannedBuckets is the largest number of buckets for which a scan is counted: a wider scan makes
+// no bucket hot.
 const scannedBuckets = 16
 
-// countScan counts the rows that a task has read of few buckets, for each of them alike. Those read by key were counted by it.
+// countScan counts the rows that a task has scanned in a few buckets, evenly for each of them.
+// Reads by key were counted already.
 func (s *Stage) countScan(task *exec.Task, res exec.Result) {
 	n := int64(task.Buckets.Len())
 	if s.meter == nil || n == 0 || n > scannedBuckets || res.Rows < 2*n {

@@ -15,16 +15,18 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Hold is PREPARE TRANSACTION: what is staged, and the locks, survive restarts under a name, until CommitHeld or RollbackHeld. The handle is
-// done with afterwards, whether it worked or not: after an error the transaction is rolled back, except 40003. 42710 where the name is taken;
-// 40001 where the transaction is SERIALIZABLE, writes, and has read what is not so any more, or is being changed: from here on it must not fail.
+// Hold is PREPARE TRANSACTION: the buffered writes and the locks survive restarts under a name,
+// until CommitHeld or RollbackHeld. The handle cannot be used afterwards: after an error the
+// transaction is rolled back, except after 40003. Hold returns 42710 if the name is taken. It
+// returns 40001 if the transaction is SERIALIZABLE, writes, and has read something that has changed
+// or is being changed: from here on the transaction must not fail.
 func (t *Transaction) Hold(ctx context.Context, req txn.HoldRequest) error {
 	home, err := t.host.homeOf(req)
 	if err == nil {
 		err = t.holdable(ctx, req)
 	}
 	if err == nil {
-		_, err = t.part(home) // holds the name, if nothing else
+		_, err = t.part(home) // claims the name, even if nothing is written there
 	}
 	if err != nil {
 		t.Rollback()
@@ -47,7 +49,8 @@ func (t *Transaction) holdable(ctx context.Context, req txn.HoldRequest) error {
 	return nil
 }
 
-// homeOf chooses the fragment in which a name is claimed, by the name: two transactions that want it meet there.
+// homeOf chooses the fragment in which a name is claimed, by the name: two transactions that want
+// the same name meet there. This fragment is the home of the prepared transaction.
 func (h *Host) homeOf(req txn.HoldRequest) (txn.FragmentID, error) {
 	ids, err := h.fragmentsOf(req.Database)
 	if err != nil {
@@ -71,7 +74,8 @@ func (h *Host) fragmentsOf(database catalog.OID) ([]txn.FragmentID, error) {
 	return ids, nil
 }
 
-// hold goes through the steps of a hold (storage/hold.go): claim at home, hold elsewhere, complete.
+// hold runs the steps of PREPARE TRANSACTION (storage/hold.go): claim the name at the home, prepare
+// in the other fragments, complete.
 func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.FragmentID) error {
 	defer t.letGo()
 	t.mu.Lock()
@@ -104,7 +108,7 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 	}
 	if err != nil {
 		if dropped := t.drop(context.WithoutCancel(ctx), home, others); pgerr.Is(dropped, pgerr.StatementCompletionUnknown) {
-			return dropped // it may be held
+			return dropped // it may be prepared
 		}
 		return err
 	}
@@ -120,7 +124,7 @@ func (t *Transaction) hold(ctx context.Context, req txn.HoldRequest, home txn.Fr
 	return err
 }
 
-// defines tells whether definitions change. Called with mu held.
+// defines reports whether the transaction changes definitions. The caller holds mu.
 func (t *Transaction) defines() bool { return t.change != nil && !t.change.Empty() }
 
 func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
@@ -142,7 +146,8 @@ func holdAll(ctx context.Context, parts []part, req storage.HoldRequest) error {
 	return nil
 }
 
-// drop undoes a hold that did not come to stand, the home first, whose error it returns. What fails here is left to those who ask the home. Called with mu held.
+// drop undoes a PREPARE TRANSACTION that failed: first at the home, whose error it returns. What
+// fails here is left to the fragments, which ask the home. The caller holds mu.
 func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []part) error {
 	h := t.parts[home]
 	h.Rollback()
@@ -161,7 +166,7 @@ func (t *Transaction) drop(ctx context.Context, home txn.FragmentID, others []pa
 	return err
 }
 
-// Held lists the transactions held in a database, in the order of their names.
+// Held lists the prepared transactions of a database, ordered by name.
 func (h *Host) Held(ctx context.Context, database catalog.OID) ([]txn.HeldTransaction, error) {
 	ids, err := h.fragmentsOf(database)
 	if err != nil {
@@ -203,7 +208,7 @@ func byName(a, b txn.HeldTransaction) int {
 	return cmp.Or(strings.Compare(a.GID, b.GID), a.At.Compare(b.At))
 }
 
-// heldAt lists the transactions whose home is a fragment.
+// heldAt lists the prepared transactions whose home is f.
 func heldAt(ctx context.Context, f txn.FragmentID, l leader) ([]txn.HeldTransaction, error) {
 	held, err := l.Held(ctx)
 	for i := range held {
@@ -212,8 +217,9 @@ func heldAt(ctx context.Context, f txn.FragmentID, l leader) ([]txn.HeldTransact
 	return held, err
 }
 
-// HeldSoon is Held, without tables, of the fragments that answer; the others are missing. Those most of whose nodes are silent are not asked, the others for
-// as long as patience, 0 for as long as any statement waits.
+// HeldSoon is Held, without tables, for the fragments that answer; the other fragments are returned
+// as missing. It does not ask fragments most of whose nodes are silent; it asks the others for as
+// long as patience, and with patience 0 for as long as any statement waits.
 func (h *Host) HeldSoon(ctx context.Context, database catalog.OID, patience time.Duration) (out []txn.HeldTransaction, missing []txn.FragmentID, err error) {
 	d := h.cfg.Catalog.View().Database(database)
 	if d == nil {
@@ -242,11 +248,11 @@ func findHeld(held []txn.HeldTransaction, gid string) (txn.HeldTransaction, bool
 	return txn.HeldTransaction{}, false
 }
 
-// take finds a held transaction and keeps others from ending it at the same time.
+// take finds a prepared transaction and prevents others from ending it at the same time.
 func (h *Host) take(ctx context.Context, database catalog.OID, gid string) (txn.HeldTransaction, func(), error) {
 	held, missing, err := h.HeldSoon(ctx, database, 0)
 	x, ok := findHeld(held, gid)
-	if err == nil && !ok && len(missing) > 0 { // it may be there
+	if err == nil && !ok && len(missing) > 0 { // a missing fragment may have it
 		if held, err = h.Held(ctx, database); err == nil {
 			x, ok = findHeld(held, gid)
 		}
@@ -263,8 +269,9 @@ func (h *Host) take(ctx context.Context, database catalog.OID, gid string) (txn.
 	return x, func() { h.ending.Delete(x.ID) }, nil
 }
 
-// CommitHeld is COMMIT PREPARED; the commit is above floor. 42704 where no transaction of that name is held. After any other error but 40003
-// the transaction is still held.
+// CommitHeld is COMMIT PREPARED; the commit timestamp is above floor. It returns 42704 if no
+// transaction of that name is prepared. After any other error except 40003 the transaction is still
+// prepared.
 func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string, floor txn.Timestamp) (txn.Timestamp, error) {
 	x, done, err := h.take(ctx, database, gid)
 	if err != nil {
@@ -294,7 +301,7 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 		}
 		return C, err
 	}
-	if defined != nil { // who is told of the commit sees the definitions
+	if defined != nil { // a client that is told of the commit sees the definitions
 		if err := defined.Resolve(ctx, txn.Decision{ID: x.ID, C: C, Outcome: txn.Committed}); err != nil {
 			return C, txn.Unanswered(x.ID, err)
 		}
@@ -302,7 +309,8 @@ func (h *Host) CommitHeld(ctx context.Context, database catalog.OID, gid string,
 	return C, nil
 }
 
-// RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld. The home's record is what counts: who still holds asks it.
+// RollbackHeld is ROLLBACK PREPARED, with the errors of CommitHeld. The record at the home counts:
+// fragments that still have the transaction prepared ask it.
 func (h *Host) RollbackHeld(ctx context.Context, database catalog.OID, gid string) error {
 	x, done, err := h.take(ctx, database, gid)
 	if err != nil {
@@ -321,7 +329,7 @@ func (h *Host) RollbackHeld(ctx context.Context, database catalog.OID, gid strin
 			_ = h.askSoon(ctx, f, unhold)
 		}
 	}
-	if err != nil { // it is rolled back all the same, and askHomes will do it
+	if err != nil { // the transaction is rolled back all the same, and askHomes drops them later
 		h.cfg.Logger.Warn("the definitions of a prepared transaction are not dropped yet", "txn", x.ID, "error", err)
 	}
 	return nil

@@ -7,8 +7,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// heldPart is what a transaction holds by name in one fragment, whoever leads that, as a participant of COMMIT PREPARED. What it holds is in the log, so
-// that it does not matter when the leader changes.
+// heldPart is the part of a prepared transaction in one fragment, as a participant of COMMIT
+// PREPARED. What is prepared is in the log, so it does not matter which node leads or whether the
+// leader changes.
 type heldPart struct {
 	host     *Host
 	fragment txn.FragmentID
@@ -17,7 +18,7 @@ type heldPart struct {
 
 var _ txn.Participant = (*heldPart)(nil)
 
-// do does something with what is held.
+// do calls do with the prepared part.
 func (p *heldPart) do(ctx context.Context, do func(heldStage) error) error {
 	return p.host.ask(ctx, p.fragment, func(l leader) error {
 		s, err := l.HeldStage(p.id)
@@ -28,7 +29,7 @@ func (p *heldPart) do(ctx context.Context, do func(heldStage) error) error {
 	})
 }
 
-// find waits for the leader; an error says that the transaction cannot be committed now.
+// find waits for the leader; an error means that the transaction cannot be committed now.
 func (p *heldPart) find(ctx context.Context) error {
 	return p.do(ctx, func(heldStage) error { return nil })
 }
@@ -61,7 +62,7 @@ func (p *heldPart) Promised() txn.Timestamp { return 0 }
 // Check implements txn.Participant.
 func (p *heldPart) Check(context.Context, txn.Timestamp) error { return nil }
 
-// once asks the leader that there is, and no other where it does not answer.
+// once asks the present leader, and no other one if it does not answer.
 func (p *heldPart) once(ctx context.Context, do func(heldStage) error) error {
 	l, err := p.host.leader(ctx, p.fragment)
 	if err != nil {
@@ -74,7 +75,8 @@ func (p *heldPart) once(ctx context.Context, do func(heldStage) error) error {
 	return do(s)
 }
 
-// Commit implements txn.Participant. After an error, but for 40003, it is held as before.
+// Commit implements txn.Participant. After an error except 40003, the transaction is prepared as
+// before.
 func (p *heldPart) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	commit := func(ctx context.Context) (C txn.Timestamp, err error) {
 		err = p.once(ctx, func(s heldStage) (err error) {
@@ -93,8 +95,9 @@ func (p *heldPart) Commit(ctx context.Context, req txn.CommitRequest) (txn.Times
 	return commitUntilAnswered(ctx, p.id, commit, recall)
 }
 
-// commitUntilAnswered commits what is held. If the answer is lost it asks for the outcome. What is still held then may be
-// committed a moment later, by the request that was not answered: it is committed again, which takes effect once.
+// commitUntilAnswered commits the prepared transaction. If the answer is lost, it asks for the
+// outcome. If the transaction is still prepared then, the unanswered request may still commit it a
+// moment later: it is committed again, which takes effect once.
 func commitUntilAnswered(
 	ctx context.Context, id txn.ID,
 	commit func(context.Context) (txn.Timestamp, error), recall func(context.Context) (txn.Outcome, txn.Timestamp, error),
@@ -169,18 +172,18 @@ func (p *heldPart) Resolve(ctx context.Context, d txn.Decision) error {
 	})
 }
 
-// Settle implements txn.Participant; a commit of what is held is never implied.
+// Settle implements txn.Participant; the commit of a prepared transaction is never implicit.
 func (p *heldPart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
 }
 
 // Forget implements txn.Participant.
 func (p *heldPart) Forget(ctx context.Context, d txn.Decision) {
-	_ = p.once(ctx, func(s heldStage) error { // what is not forgotten now is when it expires
+	_ = p.once(ctx, func(s heldStage) error { // what is not forgotten now is forgotten when it expires
 		s.Forget(ctx, d)
 		return nil
 	})
 }
 
-// Rollback implements txn.Participant: only ROLLBACK PREPARED drops what is held.
+// Rollback implements txn.Participant: only ROLLBACK PREPARED drops a prepared transaction.
 func (p *heldPart) Rollback() {}

@@ -13,18 +13,21 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A snapshot is kept readable by the leaders of the fragments that hold the database's rows when it is taken. Moves bring rows to others, whose old versions
-// would be let go of by their own age: to fragments that own nothing yet, and to those that are added later. So it is kept there too, in the background:
-// no transaction waits for a fragment of which it reads nothing, and there is all of sherd.gc_ttl for it. What a leader keeps the next one knows nothing of; it is
-// asked in turn, and lets go of nothing for a while (storage).
+// The leaders of the fragments that hold the database's rows when a snapshot is taken keep it
+// readable. Moves bring rows to other fragments, which would discard the old versions by their own
+// age: to fragments that own nothing yet, and to fragments that are added later. So the snapshot is
+// pinned there too, in the background: no transaction waits for a fragment from which it reads
+// nothing, and there is the whole of sherd.gc_ttl to do it. A new leader does not know what its
+// predecessor has pinned; it is asked too, and discards nothing for a while (storage).
 
-// heldSnapshot is a timestamp at which a transaction will go on reading.
+// heldSnapshot is a timestamp that is pinned because a transaction will go on reading at it.
 type heldSnapshot struct {
 	T  txn.Timestamp
-	in map[txn.FragmentID]uint64 // the fragments that were asked to keep it, and the term of their leaders of then, 0 where that was not known
+	in map[txn.FragmentID]uint64 // the fragments that were asked to pin it, and the terms of their leaders at that time; 0: not known
 }
 
-// HoldSnapshot keeps what is visible at T in fragments readable until the transaction ends; 72000 where it is gone already.
+// HoldSnapshot pins the versions that are visible at T in some fragments until the transaction
+// ends; 72000 if they are gone already.
 func (t *Transaction) HoldSnapshot(fragments []txn.FragmentID, T txn.Timestamp) error {
 	t.host.atWork.Store(t.id, true)
 	asked := t.host.termsOf(fragments)
@@ -58,8 +61,9 @@ func (t *Transaction) holdAll(fragments []txn.FragmentID, T txn.Timestamp) error
 	return nil
 }
 
-// HoldSoon is HoldSnapshot in the background, for what replicas that do not lead are read at: without the hold it can be read for as long as old versions
-// are kept, and who needs no leader shall not wait for one.
+// HoldSoon is HoldSnapshot in the background, for reads at replicas that do not lead. Without the
+// pin T can be read for as long as old versions are kept, and a reader that needs no leader should
+// not wait for one.
 func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) error {
 	if t.host.links == nil {
 		return t.HoldSnapshot(fragments, T)
@@ -75,10 +79,10 @@ func (t *Transaction) HoldSoon(fragments []txn.FragmentID, T txn.Timestamp) erro
 
 const (
 	holdTime = 10 * time.Second
-	holdLook = 2 * time.Second // between looks at who leads, and attempts of what did not work
+	holdLook = 2 * time.Second // between checks of the leaders, and between attempts
 )
 
-// termsOf gives the terms in which fragments are led now, as far as is known here; 0 where it is not.
+// termsOf returns the terms in which fragments are led now; 0 if a term is not known here.
 func (h *Host) termsOf(fragments []txn.FragmentID) map[txn.FragmentID]uint64 {
 	out := make(map[txn.FragmentID]uint64, len(fragments))
 	for _, f := range fragments {
@@ -106,7 +110,7 @@ func (t *Transaction) holdSoon(ctx context.Context, id txn.FragmentID, T txn.Tim
 	return t.holdIn(ctx, id, T)
 }
 
-// holdIn keeps what is visible at T readable in a fragment until the transaction ends.
+// holdIn pins the versions that are visible at T in a fragment until the transaction ends.
 func (t *Transaction) holdIn(ctx context.Context, id txn.FragmentID, T txn.Timestamp) error {
 	t.mu.Lock()
 	o := t.options
@@ -127,7 +131,7 @@ func (t *Transaction) holdIn(ctx context.Context, id txn.FragmentID, T txn.Times
 	return nil
 }
 
-// keep keeps what is visible at T readable, for a transaction, until release is called.
+// keep pins the versions that are visible at T, for a transaction, until release is called.
 func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
 	err = h.ask(ctx, f, func(l leader) error {
 		release, err = l.Keep(ctx, id, T, o)
@@ -136,7 +140,7 @@ func (h *Host) keep(ctx context.Context, f txn.FragmentID, id txn.ID, T txn.Time
 	return release, err
 }
 
-// letGo ends the holds, with the transaction.
+// letGo releases the pins at the end of the transaction.
 func (t *Transaction) letGo() {
 	t.host.atWork.Delete(t.id)
 	t.mu.Lock()
@@ -149,7 +153,8 @@ func (t *Transaction) letGo() {
 	}
 }
 
-// held notes that fragments have been asked to keep what is visible at T, in these terms, and has others asked that may get rows of it.
+// held records that fragments have been asked to pin T, in these terms, and has the fragments asked
+// that may get rows of it.
 func (t *Transaction) held(T txn.Timestamp, asked map[txn.FragmentID]uint64) {
 	t.mu.Lock()
 	if t.over {
@@ -173,13 +178,14 @@ func (t *Transaction) held(T txn.Timestamp, asked map[txn.FragmentID]uint64) {
 	}
 }
 
-// missing gives the fragments whose leaders have not been asked to keep a snapshot, and that have rows of it or may get some. Called with mu held.
+// missing returns the fragments whose leaders have not been asked to pin a snapshot, and that have
+// rows of it or may get some. The caller holds mu.
 func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 	for _, x := range t.snapshots {
 		more := heldSnapshot{x.T, map[txn.FragmentID]uint64{}}
 		for f := range x.in {
 			d, _ := view.Fragment(uint32(f))
-			if d == nil { // it has gone
+			if d == nil { // it was dropped
 				continue
 			}
 			for i := range d.Fragments {
@@ -191,7 +197,7 @@ func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 					more.in[id] = now
 				}
 			}
-			break // all are of one database
+			break // all snapshots are of one database
 		}
 		if len(more.in) > 0 {
 			out = append(out, more)
@@ -200,7 +206,8 @@ func (t *Transaction) missing(view *catalog.View) (out []heldSnapshot) {
 	return out
 }
 
-// spreadHolds has snapshots that transactions of this node hold kept by fragments that had nothing, or were not there, when these were taken, and by new leaders.
+// spreadHolds has snapshots that transactions of this node have pinned also pinned by fragments
+// that were empty, or did not exist, when they were taken, and by new leaders.
 func (h *Host) spreadHolds(ctx context.Context) {
 	look := time.NewTicker(holdLook)
 	defer look.Stop()
@@ -217,7 +224,8 @@ func (h *Host) spreadHolds(ctx context.Context) {
 	}
 }
 
-// spreadNow asks leaders to keep what they were not asked for. One that does not answer is asked again the next time.
+// spreadNow asks leaders to pin what they were not asked for. A leader that does not answer is
+// asked again the next time.
 func (h *Host) spreadNow(ctx context.Context, view *catalog.View) {
 	var wg sync.WaitGroup
 	h.holders.Range(func(k, _ any) bool {

@@ -26,25 +26,28 @@ import (
 
 // Config says how a Host is opened. All but Storage are required.
 type Config struct {
-	Dir     string // holds a folder for each fragment, named by its number
-	LogDir  string // of the Raft logs of all fragments
+	Dir     string // has a folder for each fragment, named by its number
+	LogDir  string // the Raft logs of all fragments
 	Node    uint32
 	Catalog *catalog.Catalog
 	Clock   *txn.Clock
 	Logger  *slog.Logger
-	Door    *door.Door // to the other nodes; nil: there are none
-	// Transport gives the transport of a Raft group; nil: no fragment has replicas on other nodes.
+	Door    *door.Door // connects to the other nodes; nil: there are none
+	// Transport returns the transport of a Raft group; nil: no fragment has replicas on other
+	// nodes.
 	Transport func(group uint64) raft.Transport
 	Storage   storage.Config // what all replicas share: limits, cache sizes; Dir, Fragment and the like are set by the Host
-	// HeatElsewhere gives how often is used what other nodes lead; nil: there are none.
+	// HeatElsewhere returns how often the fragments that other nodes lead are used; nil: there are
+	// none.
 	HeatElsewhere func(ctx context.Context) []sysview.Heat
-	// LogFailed is called when the device of the Raft logs takes no more writes: no replica here can go on. It must not
-	// block. Nil: the replicas fail as they are.
+	// LogFailed is called when the device of the Raft logs accepts no more writes: no replica here
+	// can continue. It must not block. Nil: the replicas fail one by one.
 	LogFailed func(error)
-	Beat      time.Duration // between what nodes say of their presence; 0 is a second
+	Beat      time.Duration // between liveness messages; 0 is a second
 	// RebalanceLook is how often the balancer decides; 0 is a minute.
 	RebalanceLook time.Duration
-	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the driver there, as a crash would.
+	// AtMove is called at the arrows of a move's steps (package move), for tests: an error ends the
+	// driver there, as a crash would.
 	AtMove func(arrow string) error
 }
 
@@ -59,15 +62,15 @@ type Host struct {
 	mu       sync.RWMutex
 	replicas map[txn.FragmentID]*storage.Replica // guarded by mu
 
-	atWork sync.Map // transactions that have touched a fragment or change definitions, by id
-	meters sync.Map // of accesses, *heat.Meter by fragment that is or was led here
-	ending sync.Map // held transactions that are being committed or rolled back, by id
+	atWork sync.Map // transactions that have used a fragment or change definitions, by id
+	meters sync.Map // access meters: *heat.Meter by fragment that is or was led here
+	ending sync.Map // prepared transactions that are being committed or rolled back, by id
 
-	holders sync.Map      // *Transaction that hold snapshots
-	spread  chan struct{} // told that a snapshot is not held wherever rows of it may come
+	holders sync.Map      // *Transaction that have pinned snapshots
+	spread  chan struct{} // signals that a snapshot is not pinned in every fragment that may get rows of it
 
-	closings sync.Map // who asks for a fragment to be closed holds its channel, by fragment
-	heard    sync.Map // the epoch of the map up to which a replica that does not lead has heard of what came to it, by fragment
+	closings sync.Map // a caller that asks to close a time of a fragment holds its channel, by fragment
+	heard    sync.Map // map epoch up to which a follower has applied what came to it, by fragment
 	balancer *balance.Balancer
 
 	jobs jobs
@@ -85,7 +88,8 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// New makes a Host. Until it is started it has no replicas, and can be registered with what the node serves to others.
+// New creates a Host. Until it is started it has no replicas; its services can be registered
+// before.
 func New(cfg Config) *Host {
 	if cfg.Storage.Pace == nil {
 		cfg.Storage.Pace = storage.NewPace()
@@ -101,8 +105,8 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// Start opens the replicas that the catalog places on this node, in parallel, and follows the catalog from then on. After an error the Host is
-// closed.
+// Start opens the replicas that the catalog places on this node, in parallel, and follows the
+// catalog from then on. After an error the Host is closed.
 func (h *Host) Start(ctx context.Context) error {
 	cfg := &h.cfg
 	log, err := raftlog.Open(raftlog.Options{Dir: cfg.LogDir, Logger: cfg.Logger, Failed: cfg.LogFailed})
@@ -174,7 +178,7 @@ func (h *Host) watch(ctx context.Context) {
 	}
 }
 
-// follow opens what is missing and drops what is gone.
+// follow opens missing replicas and drops those that are not wanted any more.
 func (h *Host) follow(ctx context.Context, view *catalog.View) error {
 	wanted := map[txn.FragmentID]bool{}
 	var missing []txn.FragmentID
@@ -214,10 +218,11 @@ func (h *Host) folder(id txn.FragmentID) string {
 	return filepath.Join(h.cfg.Dir, strconv.FormatUint(uint64(id), 10))
 }
 
-// catalogPatience is how long a step of a move waits for the catalog's leader to tell of new definitions.
+// catalogPatience is how long a step of a move waits for the catalog's leader to report new
+// definitions.
 const catalogPatience = 2 * time.Second
 
-// version gives the version of the cluster (V4).
+// version returns the version of the cluster (V4).
 func (h *Host) version() uint32 {
 	if k := h.cfg.Catalog.View().Cluster(); k != nil {
 		return k.Format
@@ -245,7 +250,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	c.Global = func(table, index uint32) bool { return h.cfg.Catalog.View().GlobalIndex(table, index) }
 	c.CatchUp = func(ctx context.Context) error { return h.cfg.Catalog.CatchUp(ctx, catalogPatience) }
 	c.Version = h.version
-	if c.VersionsKept == nil { // tests have one of their own
+	if c.VersionsKept == nil { // a test may set its own
 		c.VersionsKept = func() time.Duration { return versionsKept(h.cfg.Catalog.View()) }
 	}
 	c.Name = func() string { return h.replicaName(id) }
@@ -265,7 +270,7 @@ func (h *Host) open(ctx context.Context, view *catalog.View, id txn.FragmentID) 
 	return nil
 }
 
-// replicaName names the replica of a fragment on this node, for people.
+// replicaName names the replica of a fragment on this node, for logs and errors.
 func (h *Host) replicaName(id txn.FragmentID) string {
 	view := h.cfg.Catalog.View()
 	d, f := view.Fragment(uint32(id))
@@ -296,13 +301,14 @@ func (h *Host) dropUnwanted(wanted map[txn.FragmentID]bool) error {
 	return errors.Join(errs...)
 }
 
-// removeFolder returns when the folder is gone for good: one that comes back after a power loss would be without its log.
+// removeFolder returns when the removal of the folder is durable: a folder that came back after a
+// power loss would lack its log.
 func (h *Host) removeFolder(id txn.FragmentID) error {
 	return errors.Join(os.RemoveAll(h.folder(id)), dirsync.Sync(h.cfg.Dir))
 }
 
-// forgetDropped finishes what a crash has left of dropUnwanted: a log whose replica's folder is gone. The folder is there
-// before the log begins.
+// forgetDropped finishes what a crash left undone in dropUnwanted: a log whose replica's folder is
+// gone. The folder exists before the log begins.
 func (h *Host) forgetDropped() error {
 	var errs []error
 	for _, id := range h.log.Groups() {
@@ -319,7 +325,7 @@ func (h *Host) replica(id txn.FragmentID) *storage.Replica {
 	return h.replicas[id]
 }
 
-// Replica gives the replica of a fragment on this node; 57P03 where it is not there (yet).
+// Replica returns the replica of a fragment on this node; 57P03 if it is not here, or not yet.
 func (h *Host) Replica(id txn.FragmentID) (*storage.Replica, error) {
 	if r := h.replica(id); r != nil {
 		return r, nil
@@ -350,7 +356,7 @@ func (h *Host) WaitFragments(ctx context.Context, d *catalog.Database) error {
 	return nil
 }
 
-// Deadlocks gives the detector that all fragments here share, for locks of other kinds.
+// Deadlocks returns the detector that all fragments here share, for locks of other kinds.
 func (h *Host) Deadlocks() *txn.Detector { return h.deadlocks }
 
 // Close closes all replicas.
@@ -363,7 +369,7 @@ func (h *Host) Close() error {
 	h.done.Wait()
 	h.jobs.done.Wait()
 	if h.several() {
-		if err := h.HandOver(context.Background(), 0); err != nil { // the others find a leader by themselves
+		if err := h.HandOver(context.Background(), 0); err != nil { // the other nodes elect a leader by themselves
 			h.cfg.Logger.Debug("leadership could not be handed over", "error", err)
 		}
 	}
@@ -375,7 +381,7 @@ func (h *Host) closeReplicas() error {
 	h.mu.Lock()
 	closing := h.replicas
 	h.replicas = map[txn.FragmentID]*storage.Replica{}
-	h.mu.Unlock() // what a replica waits for before it is closed may look for others
+	h.mu.Unlock() // a replica that is closing may wait for something that looks up other replicas
 	errs := make([]error, 0, len(closing))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
