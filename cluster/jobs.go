@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// jobs runs the catalog's jobs that concern fragments: for now, deleting what dropped and truncated tables and dropped indexes left. A job stays in the catalog
-// until it is done, so a restart takes it up again; deleting twice does no harm.
+// jobs runs the catalog's jobs that concern fragments: for now, deleting what dropped and truncated
+// tables and dropped indexes left. A job stays in the catalog until it is done, so it continues
+// after a restart; deleting twice does no harm.
 type jobs struct {
 	host *Host
 
@@ -24,7 +25,7 @@ type jobs struct {
 // jobRetry is the pause after a job has failed.
 const jobRetry = time.Second
 
-// start runs the jobs of the view that do not run yet.
+// start runs the jobs of the view that are not running yet.
 func (r *jobs) start(ctx context.Context, view *catalog.View) {
 	for j := range view.Jobs() {
 		span, ok := droppedSpan(j)
@@ -56,7 +57,7 @@ func (r *jobs) release(id uint64) {
 	delete(r.running, id)
 }
 
-// droppedSpan gives what a job is to delete.
+// droppedSpan returns the span that a job has to delete.
 func droppedSpan(j *catalog.Job) (txn.Span, bool) {
 	if id, ok := j.DroppedStorage(); ok {
 		return storage.TableSpan(id), true
@@ -67,15 +68,15 @@ func droppedSpan(j *catalog.Job) (txn.Span, bool) {
 	return txn.Span{}, false
 }
 
-// dropStorage deletes a table's or an index's span in all fragments of its database that are led here, and tries until all are done, here and
-// elsewhere.
+// dropStorage deletes the span of a table or an index in all fragments of its database that are led
+// here, and repeats this until all fragments are done, here and on other nodes.
 func (r *jobs) dropStorage(ctx context.Context, j *catalog.Job, span txn.Span) {
 	for ctx.Err() == nil {
 		err := r.deleteSpan(ctx, j, span)
 		if ctx.Err() != nil || err == nil && r.current(j) == nil {
 			return
 		}
-		if err == nil { // another node has something left to do, or leads no more what it has not done
+		if err == nil { // another node has some left, or a fragment that is not done is led elsewhere now
 			select {
 			case <-time.After(jobRetry):
 			case <-ctx.Done():
@@ -106,7 +107,8 @@ func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) er
 			if err != nil {
 				return err
 			}
-			// A transaction that wrote to the table and dropped it may have decided, and not yet told this fragment.
+			// A transaction that wrote to the table and dropped it may have been decided without
+			// this fragment having been notified yet.
 			if err := replica.WaitSettled(ctx, span); err != nil {
 				return err
 			}
@@ -119,7 +121,7 @@ func (r *jobs) deleteSpan(ctx context.Context, j *catalog.Job, span txn.Span) er
 	return r.swept(ctx, now, swept)
 }
 
-// current gives a job as it is now, nil where it is done; what it then stands for is another's.
+// current returns a job as it is now; nil if it is not running any more.
 func (r *jobs) current(j *catalog.Job) *catalog.Job {
 	now := r.host.cfg.Catalog.View().Job(j.ID)
 	if now == nil || now.Kind != j.Kind || now.State != catalog.JobRunning {
@@ -128,7 +130,7 @@ func (r *jobs) current(j *catalog.Job) *catalog.Job {
 	return now
 }
 
-// swept writes down which fragments are done, and ends the job when all are.
+// swept records which fragments are done, and ends the job when all are.
 func (r *jobs) swept(ctx context.Context, j *catalog.Job, fragments []uint32) error {
 	if len(fragments) == len(j.Swept) && r.host.cfg.Catalog.View().Database(j.Database) != nil {
 		return nil
@@ -157,7 +159,7 @@ func (r *jobs) swept(ctx context.Context, j *catalog.Job, fragments []uint32) er
 	return err
 }
 
-// leads tells whether a fragment is led here.
+// leads reports whether this node leads a fragment.
 func (h *Host) leads(id txn.FragmentID) bool {
 	r := h.replica(id)
 	return r != nil && r.Term() != 0

@@ -12,35 +12,37 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// leader is the leader of a fragment, here or elsewhere, for what belongs to no stage.
+// leader is the leader of a fragment, on this node or another one, for calls outside of a
+// transaction's part.
 type leader interface {
 	Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error)
 	Resolve(ctx context.Context, d txn.Decision) error
 	Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error)
 	Recall(ctx context.Context, id txn.ID) (txn.Outcome, txn.Timestamp, error)
 	HasPrepared(ctx context.Context, id txn.ID, C txn.Timestamp) (bool, error)
-	// InDoubt tells what is known of a transaction that is prepared.
+	// InDoubt returns what the fragment knows about a transaction that is prepared.
 	InDoubt(ctx context.Context, id txn.ID) (d txn.Decision, anchor txn.FragmentID, implied, prepared bool, err error)
 	HoldStands(ctx context.Context, id txn.ID) (bool, error)
 	Unhold(ctx context.Context, id txn.ID) error
 	Held(ctx context.Context) ([]txn.HeldTransaction, error)
 	HeldTables(ctx context.Context, id txn.ID) ([]uint32, error)
-	// HeldStage gives what is held, for COMMIT PREPARED.
+	// HeldStage returns the prepared part, for COMMIT PREPARED.
 	HeldStage(id txn.ID) (heldStage, error)
 	BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error)
-	// SegmentKeys gives keys of the segment of a range table, as stored, that lies in a bucket: of rows that are stored, if that is wanted, and of some that were written lately.
+	// SegmentKeys returns keys, as stored, of the segment of a range table that lies in a bucket:
+	// keys of stored rows, if stored is set, and some keys that were written lately.
 	SegmentKeys(ctx context.Context, table, bucket uint32, stored bool) (storage.SegmentKeys, error)
-	// Keep keeps what is visible at T readable, for a transaction, until release is called.
+	// Keep pins the versions that are visible at T, for a transaction, until release is called.
 	Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error)
-	// CloseAt closes a time, for replicas that do not lead (T9).
+	// CloseAt closes a timestamp, for follower reads (T9).
 	CloseAt(ctx context.Context, T txn.Timestamp) (storage.Closed, error)
-	// End drops what a transaction has staged and the snapshots kept for it.
+	// End drops a transaction's write buffer and the snapshots pinned for it.
 	End(ctx context.Context, id txn.ID) error
-	// source is the fragment as one that gives buckets away.
+	// source is the fragment as the source of a move.
 	source() move.Source
 }
 
-// heldStage is what COMMIT PREPARED needs of txn.Participant.
+// heldStage is the subset of txn.Participant that COMMIT PREPARED needs.
 type heldStage interface {
 	Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error)
 	Prepare(ctx context.Context, req txn.PrepareRequest) error
@@ -50,7 +52,7 @@ type heldStage interface {
 	Detach()
 }
 
-// remoteLeader is a fragment that another node leads.
+// remoteLeader is the leader of a fragment on another node.
 type remoteLeader struct{ remote.Leader }
 
 func (l remoteLeader) HeldStage(id txn.ID) (heldStage, error) { return l.HeldPart(id), nil }
@@ -60,7 +62,7 @@ var (
 	_ leader = remoteLeader{}
 )
 
-// localLeader is a fragment that is led here.
+// localLeader is the leader of a fragment on this node.
 type localLeader struct {
 	r *storage.Replica
 	h *Host
@@ -123,7 +125,7 @@ func (l localLeader) End(_ context.Context, id txn.ID) error {
 	return nil
 }
 
-// leader gives the leader of a fragment, and waits while there is none.
+// leader returns the leader of a fragment, and waits while there is none.
 func (h *Host) leader(ctx context.Context, f txn.FragmentID) (leader, error) {
 	p, err := h.find(ctx, f)
 	switch {
@@ -135,8 +137,8 @@ func (h *Host) leader(ctx context.Context, f txn.FragmentID) (leader, error) {
 	return remoteLeader{p.node.Leader(f)}, nil
 }
 
-// ask does something with a fragment's leader, and does it again with another one where that was not the leader or gave no answer: what is done
-// twice must be as if it were done once.
+// ask calls do with a fragment's leader, and again with another one if that was not the leader or
+// did not answer: doing it twice must be the same as doing it once.
 func (h *Host) ask(ctx context.Context, f txn.FragmentID, do func(leader) error) error {
 	for p := (patience{}); ; {
 		l, err := h.leader(ctx, f)
@@ -154,17 +156,17 @@ func (h *Host) ask(ctx context.Context, f txn.FragmentID, do func(leader) error)
 	}
 }
 
-// askTime bounds questions whose answer may as well be that a fragment is out of reach.
+// askTime bounds questions that may also be answered by: the fragment is out of reach.
 const askTime = 5 * time.Second
 
-// askSoon is ask with less patience.
+// askSoon is ask with a shorter limit.
 func (h *Host) askSoon(ctx context.Context, f txn.FragmentID, do func(leader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return h.ask(ctx, f, do)
 }
 
-// askAll asks the leaders of several fragments at a time, and gives one of the errors.
+// askAll asks the leaders of several fragments in parallel, and returns one of the errors.
 func (h *Host) askAll(ctx context.Context, fragments []txn.FragmentID, do func(txn.FragmentID, leader) error) error {
 	errs := make([]error, len(fragments))
 	var wg sync.WaitGroup

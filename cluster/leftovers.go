@@ -15,33 +15,40 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Entries of local indexes have no bucket in their keys, so what a move has left of them is not deleted with the rows. Nobody is misled by them, since who reads
-// one of an earlier stay holds it against the row. Here they are removed, some at a time:
+// Entries of local indexes have no bucket in their keys, so the entries that a move has left are
+// not deleted with the rows. They mislead no reader, because a reader checks an entry of an earlier
+// bucket generation (here also called a stay) against the row. They are removed here, a few at a
+// time:
 //
-//   - those of buckets that have come back, where the row says something else now: by a transaction that locks the row and the entry, so that the deletion is newer
-//     than all that was ever true of the entry.
-//   - those of buckets that are elsewhere, once nobody reads these here any more, whatever their rows say: below the watermark, so that the deletion hides nothing
-//     of what a later move brings (storage/sweep.go).
-//   - those that have the name of an earlier segment of a range table stay: that every fragment believes to own an assigned bucket of which its log says nothing
-//     does not prove that the row is here, and that a segment has gone does not prove that the entry is not the next one's.
-//   - what is of indexes, global ones too, and of tables that no definition names any more: a move may have brought it after they were dropped. Their numbers are never
-//     given twice.
+//   - entries of buckets that have come back, if the row says something else now: by a transaction
+//     that locks the row and the entry, so that the deletion is newer than everything that was ever
+//     true of the entry.
+//   - entries of buckets that are in other fragments, whatever their rows say, once nothing reads them
+//     here any more: below the watermark, so that the deletion hides nothing that a later move brings
+//     (storage/sweep.go).
+//   - entries that have the name of an earlier segment of a range table stay. Every fragment believes
+//     that it owns an assigned bucket about which its log says nothing, so ownership does not prove that
+//     the row is here; and that a segment has gone does not prove that the entry is not the next one's.
+//   - everything of indexes, global ones too, and of tables that no definition names any more: a move
+//     may have brought it after they were dropped. Their numbers are never reused.
 const (
 	leftoversEvery = 5 * time.Second
-	leftoversKeys  = 2048 // that are looked at in a round
+	leftoversKeys  = 2048 // examined in a round
 	leftoverLock   = 100 * time.Millisecond
 )
 
-// leftovers removes them, from the replicas that lead. At the end it begins anew where something has come by a move since it began, or something else has been gone for long.
+// leftovers removes them from the replicas that lead. At the end of a pass it starts again if a
+// move has brought something since the pass began, or if something else has been moved away for
+// long.
 type leftovers struct {
 	host *Host
 	of   map[txn.FragmentID]*leftoverPass
 }
 
-// leftoverPass is how far a fragment is.
+// leftoverPass is the progress in one fragment.
 type leftoverPass struct {
-	move  uint64 // the last that had brought something when it began
-	gone  uint64 // the last of those by which something went that was to be removed then
+	move  uint64 // the last move that had brought something when the pass began
+	gone  uint64 // the last move away whose entries were to be removed then
 	at    []byte // the next key
 	ended bool
 }
@@ -65,7 +72,8 @@ func (h *Host) removeLeftovers(ctx context.Context) {
 	}
 }
 
-// RemoveLeftovers removes what moves have left of indexes in the fragments that are led here, all of it.
+// RemoveLeftovers removes everything that moves have left of indexes in the fragments that are led
+// here.
 func (h *Host) RemoveLeftovers(ctx context.Context) error {
 	l := &leftovers{host: h, of: map[txn.FragmentID]*leftoverPass{}}
 	for _, r := range h.all() {
@@ -79,7 +87,7 @@ func (h *Host) RemoveLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// round looks at some entries of a fragment, and tells whether there are more.
+// round examines some entries of a fragment, and reports whether there are more.
 func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, err error) {
 	move, quiet := r.LastArrival()
 	gone := r.LongGone()
@@ -101,7 +109,8 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	if err != nil {
 		return false, err
 	}
-	// The definition of what was stored then was in the catalog before, or is gone from it.
+	// The definition of anything that was stored by then was in the catalog before, or is gone from
+	// it.
 	if err := l.host.cfg.Catalog.CatchUp(ctx, catalogPatience); err != nil {
 		return false, err
 	}
@@ -121,7 +130,8 @@ func (l *leftovers) round(ctx context.Context, r *storage.Replica) (more bool, e
 	return false, nil
 }
 
-// index looks at an index from a key on, and gives where to go on in it, nil where it is done.
+// index examines an index from a key on. It returns the key to continue at, nil if the index is
+// done.
 func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex, from []byte, budget *int) ([]byte, error) {
 	def := view.TableByStorage(x.Table)
 	if def == nil {
@@ -157,7 +167,7 @@ func (l *leftovers) index(ctx context.Context, r *storage.Replica, view *catalog
 	})
 }
 
-// earlier gathers the keys of entries of earlier stays of buckets that are owned.
+// earlier collects the keys of entries of earlier generations of buckets that are owned.
 func (l *leftovers) earlier(ctx context.Context, r *storage.Replica, span txn.Span, order bool, budget *int, found *[][]byte) (next []byte, err error) {
 	err = l.scan(ctx, r, span, func(key, value []byte) error {
 		if *budget--; *budget < 0 {
@@ -189,7 +199,7 @@ func (l *leftovers) scan(ctx context.Context, r *storage.Replica, span txn.Span,
 	return nil
 }
 
-// deleteIndex has what is stored of an index that no definition names deleted.
+// deleteIndex has everything deleted that is stored of an index that no definition names.
 func (l *leftovers) deleteIndex(ctx context.Context, r *storage.Replica, view *catalog.View, x storage.StoredIndex) error {
 	if view.KnowsIndex(x.Table, x.Index) {
 		return nil
@@ -199,7 +209,7 @@ func (l *leftovers) deleteIndex(ctx context.Context, r *storage.Replica, view *c
 	})
 }
 
-// deleteTable has what is stored of a table that no definition names deleted.
+// deleteTable has everything deleted that is stored of a table that no definition names.
 func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *catalog.View, table uint32) error {
 	if catalog.OID(table) < catalog.FirstOID || view.KnowsStorage(table) {
 		return nil
@@ -209,7 +219,7 @@ func (l *leftovers) deleteTable(ctx context.Context, r *storage.Replica, view *c
 	})
 }
 
-// delete starts a job that deletes a span, unless it is being deleted, or nothing is there.
+// delete starts a job that deletes a span, unless a job for it is running, or the span is empty.
 func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Span, job func(id uint64, database catalog.OID) *catalog.Job) error {
 	cat := l.host.cfg.Catalog
 	view := cat.View()
@@ -234,7 +244,7 @@ func (l *leftovers) delete(ctx context.Context, r *storage.Replica, span txn.Spa
 	return err
 }
 
-// entryCheck tells which entries of one local index follow from rows.
+// entryCheck checks which entries of one local index follow from rows.
 type entryCheck struct {
 	index uint32
 	order bool // it is the index in primary key order
@@ -242,7 +252,7 @@ type entryCheck struct {
 	all   *exec.IndexCheck
 }
 
-// newEntryCheck gives nil for what is no local index that is public.
+// newEntryCheck returns nil if it is not a local index that is public.
 func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entryCheck, error) {
 	rows, err := exec.NewRowCheck(def)
 	if err != nil {
@@ -265,7 +275,8 @@ func newEntryCheck(view *catalog.View, def *catalog.Table, index uint32) (*entry
 	return nil, nil
 }
 
-// remove removes an entry of an earlier stay, unless its row says the same now. A row that somebody works on is let alone.
+// remove removes an entry of an earlier generation, unless its row implies the same entry now. It
+// skips a row that a transaction is working on.
 func (c *entryCheck) remove(ctx context.Context, r *storage.Replica, key []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, leftoverLock)
 	defer cancel()
@@ -312,7 +323,7 @@ func (c *entryCheck) removeIn(ctx context.Context, r *storage.Replica, tx *stora
 	return err
 }
 
-// row gives the key of the row that an entry names.
+// row returns the key of the row that an entry names.
 func (c *entryCheck) row(key, value []byte) ([]byte, error) {
 	if c.order {
 		if row, ok := c.rows.RowOf(nil, key, value); ok {
@@ -326,7 +337,7 @@ func (c *entryCheck) row(key, value []byte) ([]byte, error) {
 
 var errDamagedEntry = errors.New("an entry of an index is malformed")
 
-// follows tells whether an entry follows from its row as it is stored.
+// follows reports whether an entry follows from its row as it is stored.
 func (c *entryCheck) follows(row, key, stored []byte) (follows bool, err error) {
 	if stored == nil || c.order {
 		return stored != nil, nil

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// links are what a Host has of the other nodes; nil where the node stands alone.
+// links is what a Host has for the other nodes; nil if the node stands alone.
 type links struct {
 	incarnation uint64
 	presence    *presence.Presence
@@ -23,7 +23,7 @@ type links struct {
 	closing     sync.Once
 	stop        chan struct{}
 
-	// Said of gateways whose stages here may go; nil: nobody keeps any.
+	// Called for gateways whose write buffers here may be dropped; nil: nothing here keeps any.
 	lost  func(node uint32, incarnation uint64)
 	ended func(node uint32, transactions []txn.ID)
 }
@@ -60,7 +60,8 @@ func newLinks(h *Host, d *door.Door) *links {
 	return l
 }
 
-// leadTick is how often a node looks whether it leads something else, to tell the others at once.
+// leadTick is how often a node checks whether the fragments that it leads have changed, to notify
+// the others at once.
 const leadTick = 25 * time.Millisecond
 
 func (l *links) start(h *Host) {
@@ -96,7 +97,7 @@ func (l *links) close() {
 	}
 }
 
-// Register adds what a Host serves to the other nodes, before the port is open.
+// Register registers the services that a Host offers to the other nodes, before the port is open.
 func (h *Host) Register(s grpc.ServiceRegistrar) {
 	if h.links != nil {
 		pb.RegisterPresenceServer(s, h.links.presence)
@@ -105,22 +106,24 @@ func (h *Host) Register(s grpc.ServiceRegistrar) {
 	}
 }
 
-// OnGateways says who keeps stages of other nodes' transactions, before Start: lost is called where those of a gateway's process may go, ended
-// where those of some of its transactions may.
+// OnGateways sets, before Start, the functions that drop the write buffers of other nodes'
+// transactions: lost is called when all those of a gateway's process may be dropped, ended when
+// those of some of its transactions may.
 func (h *Host) OnGateways(lost func(node uint32, incarnation uint64), ended func(node uint32, transactions []txn.ID)) {
 	if h.links != nil {
 		h.links.lost, h.links.ended = lost, ended
 	}
 }
 
-// AskAlive asks a gateway about transactions of which a stage here was not used for long. Those that are over come to OnGateways.
+// AskAlive asks a gateway about transactions whose part here has not been used for long. The
+// transactions that are over are passed to OnGateways.
 func (h *Host) AskAlive(node uint32, ids []txn.ID) {
 	if h.links != nil {
 		h.links.presence.AskAlive(node, ids)
 	}
 }
 
-// Health gives what is known of the other nodes; nothing where the node stands alone.
+// Health returns what is known about the other nodes; nothing if the node stands alone.
 func (h *Host) Health() []presence.Health {
 	if h.links == nil {
 		return nil
@@ -128,7 +131,7 @@ func (h *Host) Health() []presence.Health {
 	return h.links.presence.Health()
 }
 
-// Presence is what this node knows of the others; nil where it stands alone.
+// Presence returns the failure detector (package presence); nil if the node stands alone.
 func (h *Host) Presence() *presence.Presence {
 	if h.links == nil {
 		return nil
@@ -136,7 +139,8 @@ func (h *Host) Presence() *presence.Presence {
 	return h.links.presence
 }
 
-// Incarnation is the number of this process, by which the other nodes tell it from one before; 0 where it stands alone.
+// Incarnation returns the number of this process, by which the other nodes distinguish it from an
+// earlier one; 0 if it stands alone.
 func (h *Host) Incarnation() uint64 {
 	if h.links == nil {
 		return 0
@@ -152,7 +156,7 @@ func (h *Host) nodeNumbers() []uint32 {
 	return out
 }
 
-// terms gives the fragments that are led here.
+// terms returns the fragments that are led here, with their terms.
 func (h *Host) terms() map[txn.FragmentID]uint64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -5,7 +5,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// ListRowLocks is RowLocks in the words of package txn, for sessions.
+// ListRowLocks is RowLocks in the types of package txn, for sessions.
 func (h *Host) ListRowLocks() ([]txn.RowLock, int) {
 	list, total := h.RowLocks()
 	out := make([]txn.RowLock, len(list))
@@ -17,7 +17,7 @@ func (h *Host) ListRowLocks() ([]txn.RowLock, int) {
 	return out, total
 }
 
-// ListTransactions is Activity in the words of package txn, for sessions.
+// ListTransactions is Activity in the types of package txn, for sessions.
 func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 	list, total := h.Activity()
 	out := make([]txn.OpenTransaction, len(list))
@@ -32,7 +32,7 @@ func (h *Host) ListTransactions() ([]txn.OpenTransaction, int) {
 	return out, total
 }
 
-// ListReplicas gives the replicas of the fragments that are led here, for sessions.
+// ListReplicas returns the replicas of the fragments that are led here, for sessions.
 func (h *Host) ListReplicas() []sysview.Replica {
 	var out []sysview.Replica
 	for _, r := range h.all() {

@@ -12,7 +12,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// newMover makes the driver of the moves whose targets are led here.
+// newMover creates the driver of the moves whose targets are led here.
 func (h *Host) newMover() *move.Driver {
 	return move.New(move.Config{
 		Catalog: h.cfg.Catalog, Logger: h.cfg.Logger, Suffers: h.Suffers, At: h.cfg.AtMove,
@@ -48,7 +48,7 @@ func (h *Host) newMover() *move.Driver {
 	})
 }
 
-// localSource is a source that is led here.
+// localSource is the source of a move that is led here.
 type localSource struct{ *storage.Replica }
 
 // MoveSize implements move.Source.
@@ -57,7 +57,7 @@ func (s localSource) MoveSize(_ context.Context, ranges []storage.BucketRange) (
 	return documents, bytes, nil
 }
 
-// Gone implements move.Source: who waits is sent on at the beginning.
+// Gone implements move.Source: requests that wait are redirected first.
 func (s localSource) Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error) {
 	for _, f := range s.Fenced() {
 		if f.Move == move {

@@ -14,13 +14,13 @@ import (
 	"google.golang.org/grpc"
 )
 
-// moves answers the drivers of moves at other nodes, about sources that are led here.
+// moves serves the drivers of moves on other nodes, for sources that are led here.
 type moves struct {
 	pb.UnimplementedMovesServer
 	h *Host
 }
 
-// source gives the replica that leads, and the ranges asked for.
+// source returns the replica that leads, and the requested ranges.
 func (s moves) source(ctx context.Context, now uint64, fragment uint32, list []*pb.BucketRange) (*storage.Replica, []storage.BucketRange, error) {
 	r, err := upkeep{h: s.h}.replica(ctx, now, txn.FragmentID(fragment))
 	if err != nil {
@@ -36,7 +36,7 @@ func (s moves) source(ctx context.Context, now uint64, fragment uint32, list []*
 	return r, ranges, nil
 }
 
-// step does a step of a move.
+// step runs one step of a move.
 func (s moves) step(ctx context.Context, m *pb.MoveRequest, do func(r *storage.Replica, ranges []storage.BucketRange, a *pb.MoveAnswer) error) (*pb.MoveAnswer, error) {
 	a := &pb.MoveAnswer{}
 	r, ranges, err := s.source(ctx, m.Now, m.Fragment, m.Ranges)
@@ -49,7 +49,8 @@ func (s moves) step(ctx context.Context, m *pb.MoveRequest, do func(r *storage.R
 	return a, nil
 }
 
-// outcomeOfStep tells what of an error has a form of its own between nodes, and what is left of it.
+// outcomeOfStep separates the part of an error that has an encoding of its own between nodes from
+// the rest.
 func outcomeOfStep(err error) (out pb.MoveAnswer_Outcome, gid string, rest error) {
 	var held *storage.HeldError
 	switch {
@@ -103,7 +104,8 @@ func (s moves) Size(ctx context.Context, m *pb.MoveRequest) (*pb.MoveAnswer, err
 	})
 }
 
-// ReadVersions implements nodepb.MovesServer. The stream's window is what holds the read back where the target is slow.
+// ReadVersions implements nodepb.MovesServer. The stream's flow-control window slows the read down
+// if the target is slow.
 func (s moves) ReadVersions(m *pb.VersionsRequest, stream grpc.ServerStreamingServer[pb.VersionsAnswer]) error {
 	last := &pb.VersionsAnswer{}
 	err := s.readVersions(m, stream, last)

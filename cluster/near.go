@@ -15,17 +15,17 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// closeTime is how long a reader of a replica that does not lead waits for the leader to close its time.
+// closeTime is how long a follower read waits for the leader to close its timestamp.
 const closeTime = 2 * time.Second
 
-// nearPart is a fragment for tasks that read at a time which may be long ago: the nearest replica runs them, whether it leads or not (T9), and the
-// leader where that one cannot.
+// nearPart is a fragment for tasks that read at a timestamp which may be in the past: the nearest
+// replica runs them, whether it leads or not (T9), and the leader if that replica cannot.
 type nearPart struct {
 	of       *Transaction
 	fragment txn.FragmentID
 }
 
-// Near gives a fragment for tasks that name their timestamp and change nothing.
+// Near returns a fragment for tasks that name their timestamp and change nothing.
 func (t *Transaction) Near(id txn.FragmentID) (exec.Fragment, error) {
 	if t.host.links == nil || t.host.links.presence.Alone() {
 		return t.part(id)
@@ -33,8 +33,9 @@ func (t *Transaction) Near(id txn.FragmentID) (exec.Fragment, error) {
 	return nearPart{t, id}, nil
 }
 
-// NearTime gives the newest time at which the replicas here can be read as they are, least where that is older or where there are none; ok is false
-// where the fragments are all led here, which then need no such time.
+// NearTime returns the newest timestamp at which the replicas here can be read without waiting; it
+// returns least if that timestamp is older or if there are no replicas here. ok is false if all the
+// fragments are led here, because then no such timestamp is needed.
 func (t *Transaction) NearTime(fragments []txn.FragmentID, least txn.Timestamp) (T txn.Timestamp, ok bool) {
 	h := t.host
 	if T = txn.MaxTimestamp; h.links == nil {
@@ -77,13 +78,15 @@ func (x nearPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exe
 	return p.Run(ctx, task, emit)
 }
 
-// goneFrom tells whether an error says that buckets are elsewhere, as the replica knows it, which may be behind.
+// goneFrom reports whether an error says that buckets are elsewhere, according to the replica,
+// which may be behind.
 func goneFrom(err error) bool {
 	var gone *txn.MovedError
 	return errors.As(err, &gone)
 }
 
-// readNear has the nearest replica run a task; tried is false where that is the leader, or none is nearer than it.
+// readNear has the nearest replica run a task; tried is false if that is the leader, or no replica
+// is nearer than the leader.
 func (h *Host) readNear(ctx context.Context, x nearPart, task *exec.Task, emit exec.Emit) (res exec.Result, tried bool, err error) {
 	if r := h.replica(x.fragment); r != nil {
 		if r.Term() != 0 {
@@ -107,7 +110,8 @@ func (h *Host) readNear(ctx context.Context, x nearPart, task *exec.Task, emit e
 	return res, true, err
 }
 
-// neighbour gives a node of this node's zone with a replica of a fragment, where the one that leads is in another.
+// neighbour returns a node of this node's zone that has a replica of a fragment, if the leader is
+// in another zone.
 func (h *Host) neighbour(id txn.FragmentID) (uint32, bool) {
 	view := h.cfg.Catalog.View()
 	zone := zoneOf(view, h.cfg.Node)
@@ -134,8 +138,9 @@ func zoneOf(view *catalog.View, node uint32) string {
 	return ""
 }
 
-// ReadReplica runs a task that changes nothing at a replica here, which need not lead: at its timestamp, once that is closed (T9). 57P03 where the
-// replica does not come so far; nothing was read then.
+// ReadReplica runs a task that changes nothing at a replica here, which need not lead: at its
+// timestamp, once that is closed (T9). It returns 57P03 if the replica does not get that far;
+// nothing was read then.
 func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	if task.T == 0 || len(task.Writes) > 0 {
 		return exec.Result{}, pgerr.New(pgerr.ProtocolViolation, "a task for any replica names no timestamp, or writes")
@@ -157,13 +162,13 @@ func (h *Host) ReadReplica(ctx context.Context, r *storage.Replica, task *exec.T
 	return res, err
 }
 
-// closedTx is a replica that need not lead, as a task sees it that changes nothing. What would change something panics, which ends the task: there is no
-// Tx behind it.
+// closedTx is the exec.Tx of a task that changes nothing, over a replica that need not lead. A call
+// that would change something panics, which ends the task: there is no Tx behind it.
 type closedTx struct {
 	exec.Tx
 	r       *storage.Replica
 	id      txn.ID
-	buckets shardmap.BucketSet // that it reads
+	buckets shardmap.BucketSet // that the task reads
 }
 
 // View opens a reader at T.
@@ -178,7 +183,8 @@ func (x closedTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) 
 // Global implements exec.Tx.
 func (x closedTx) Global(table, index uint32) { x.r.Global(table, index) }
 
-// closedView is a view as such a task uses it. It counts for no heat: that is the leader's, of what could move.
+// closedView is the view of such a task. Its reads do not count as heat: heat belongs to the
+// leader, for what could move.
 type closedView struct{ *storage.View }
 
 // Arrival implements exec.Stays.
@@ -186,9 +192,11 @@ func (v closedView) Arrival(b shardmap.Bucket) (arrival uint32, ok bool) {
 	return v.View.Arrival(uint32(b)), true
 }
 
-// closeTo makes sure that T is closed at a replica that does not lead, and asks the leader to close it if it is not. One reader of the fragment does that
-// at a time, and what the leader closes beyond T serves the next ones. It does not wait for the replica to apply what the leader had proposed: a follower
-// of an idle fragment learns up to a second later what was committed last, and a reader that goes to the leader meanwhile is answered at once.
+// closeTo makes sure that T is closed at a replica that does not lead, and if it is not, asks the
+// leader to close it. One reader of the fragment asks at a time, and what the leader closes beyond
+// T serves the next ones. closeTo does not wait for the replica to apply what the leader had
+// proposed: a follower of an idle fragment learns up to a second later what was committed last, and
+// a reader that goes to the leader meanwhile is answered at once.
 func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp) error {
 	if T <= r.Servable() || !rule.T9Closed {
 		return nil
@@ -223,7 +231,8 @@ func (h *Host) closeTo(ctx context.Context, r *storage.Replica, T txn.Timestamp)
 	return nil
 }
 
-// behind is the error of a reader that a replica cannot serve yet; the statement's own if that has ended.
+// behind returns the error of a reader that a replica cannot serve yet, or the statement's own
+// error if the statement has ended.
 func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -232,8 +241,10 @@ func (h *Host) behind(ctx context.Context, r *storage.Replica) error {
 		WithHint("Try again in a moment.")
 }
 
-// hear waits until a replica that does not lead has applied what its fragment's log says of the buckets that the map of an epoch gives it. To one that has not heard yet that
-// they were received, they are buckets without rows, of which it takes itself for the owner, at old times too. Each epoch is heard of once, from the leader.
+// hear waits until a follower has applied what its fragment's log says about the buckets that the
+// map of an epoch assigns to the fragment. Before a follower has applied that they were ingested,
+// it takes itself for the owner of these buckets, without rows, at old timestamps too. It waits for
+// each epoch once, and the leader says how far to wait.
 func (h *Host) hear(ctx context.Context, r *storage.Replica, epoch uint64) error {
 	if known, ok := h.heard.Load(r.ID()); epoch <= firstEpoch || ok && known.(uint64) >= epoch {
 		return nil
@@ -250,14 +261,15 @@ func (h *Host) hear(ctx context.Context, r *storage.Replica, epoch uint64) error
 		}
 		return err
 	}
-	h.heard.Store(r.ID(), epoch) // an older one that was heard of at the same time is asked for again, no more
+	h.heard.Store(r.ID(), epoch) // if a caller with an older epoch overwrites this at the same time, the wait is repeated, no more
 	return nil
 }
 
-// firstEpoch is that of the map with which a database is made: by it nothing has come from elsewhere.
+// firstEpoch is the epoch of the map with which a database is created: in that map no bucket has
+// come from another fragment.
 const firstEpoch = 1
 
-// closing gives what one takes to ask for a fragment to be closed.
+// closing returns the channel that a caller holds while it asks for a fragment to be closed.
 func (h *Host) closing(id txn.FragmentID) chan struct{} {
 	if c, ok := h.closings.Load(id); ok {
 		return c.(chan struct{})
@@ -266,8 +278,9 @@ func (h *Host) closing(id txn.FragmentID) chan struct{} {
 	return c.(chan struct{})
 }
 
-// refresh asks for a fragment to be closed further in good time, before readers of an idle one have to wait for that: when three quarters of the time
-// are over in which what is closed is new enough.
+// refresh asks for a fragment to be closed further before readers of an idle one would have to wait
+// for that: when three quarters of the time have passed during which the closed timestamp is recent
+// enough.
 func (h *Host) refresh(r *storage.Replica, least txn.Timestamp) {
 	now := h.cfg.Clock.Wall()
 	if want := least.Add(now.Time().Sub(least.Time()) / 4); r.Servable() >= want || r.Closing(want) {
@@ -277,7 +290,7 @@ func (h *Host) refresh(r *storage.Replica, least txn.Timestamp) {
 	select {
 	case turn <- struct{}{}:
 	default:
-		return // somebody does
+		return // another caller is asking
 	}
 	go func() {
 		defer func() { <-turn }()

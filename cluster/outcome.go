@@ -11,8 +11,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Outcome tells what became of a transaction that wrote to a database, and the commit's timestamp: committed, aborted (it took no effect and
-// never will), in progress (open, held, or being decided), or unknown, where it is too long ago or a fragment that may know is out of reach.
+// Outcome returns the outcome of a transaction that wrote to a database, and its commit timestamp:
+// committed, aborted (it took no effect and never will), in progress (open, prepared, or being
+// decided), or unknown, if it is too long ago or a fragment that may know is out of reach.
 //
 // A transaction that wrote nothing counts as aborted.
 func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (txn.Outcome, txn.Timestamp, error) {
@@ -57,8 +58,10 @@ func (h *Host) Outcome(ctx context.Context, database catalog.OID, id txn.ID) (tx
 	return answer, 0, nil
 }
 
-// impliedOutcome tells of a transaction that is in progress in f whether all its writers have prepared, so that its client may have been told
-// that it committed; then it has the anchor say so. It asks no writer to refuse: that is for who recovers.
+// impliedOutcome checks, for a transaction that is in progress in f, whether all its writers have
+// prepared (an implicit commit), so that its client may have been told that it committed; then it
+// has the coordinator fragment record it. It does not ask writers to refuse: only recovery does
+// that.
 func (h *Host) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) (out txn.Outcome, C txn.Timestamp, err error) {
 	recall := func(f txn.FragmentID) error {
 		return h.askSoon(ctx, f, func(l leader) (err error) {
@@ -71,7 +74,7 @@ func (h *Host) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) 
 		return txn.Unknown, 0, err
 	}
 	if !x.implied {
-		return out, C, recall(f) // it may have been settled meanwhile
+		return out, C, recall(f) // it may have been resolved meanwhile
 	}
 	for _, w := range x.decision.Writers {
 		y, err := h.known(ctx, w, id)
@@ -81,9 +84,9 @@ func (h *Host) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) 
 		if y.implied && y.decision.C == x.decision.C {
 			continue
 		}
-		err = recall(x.anchor) // it has not prepared, or has been resolved already, and then the anchor has decided
+		err = recall(x.anchor) // it has not prepared, or is resolved already, and then the coordinator has decided
 		if err == nil && out == txn.Unknown {
-			out = txn.InProgress // it has not decided
+			out = txn.InProgress // the coordinator has not decided
 		}
 		return out, C, err
 	}
@@ -91,7 +94,7 @@ func (h *Host) impliedOutcome(ctx context.Context, f txn.FragmentID, id txn.ID) 
 	return out, x.decision.C, err
 }
 
-// knowledge is what a fragment knows of a transaction that is prepared there.
+// knowledge is what a fragment knows about a transaction that is prepared there.
 type knowledge struct {
 	fragment          txn.FragmentID
 	decision          txn.Decision // without an outcome
@@ -108,9 +111,10 @@ func (h *Host) known(ctx context.Context, f txn.FragmentID, id txn.ID) (x knowle
 	return x, err
 }
 
-// ResolveTransaction is an operator's word about a transaction that stays undecided since its anchor is out of reach (T7). Whatever a fragment
-// within reach knows of a decision goes before it: 55000 where that is the other outcome. 42704 where nothing is prepared, 55006 while a session
-// is at work on it.
+// ResolveTransaction applies an operator's decision about a transaction that stays undecided
+// because its coordinator fragment is out of reach (T7). A decision that any reachable fragment
+// knows takes precedence: 55000 if it is the other outcome. It returns 42704 if nothing is
+// prepared, and 55006 while a session is working on the transaction.
 func (h *Host) ResolveTransaction(ctx context.Context, database catalog.OID, id txn.ID, outcome txn.Outcome) error {
 	if outcome != txn.Committed && outcome != txn.Aborted {
 		return pgerr.New(pgerr.InvalidParameterValue, "a transaction is resolved by commit or abort")
@@ -144,13 +148,14 @@ func (h *Host) ResolveTransaction(ctx context.Context, database catalog.OID, id 
 	return nil
 }
 
-// inDoubt is a transaction that is prepared and, as far as those know who prepared it, not decided.
+// inDoubt is a transaction that is prepared and, as far as the fragments that prepared it know, not
+// decided.
 type inDoubt struct {
 	decision txn.Decision // without an outcome
 	anchor   txn.FragmentID
 	prepared []txn.FragmentID
 	complete bool // all its writers are prepared, at one C
-	implied  bool // commit is implied where it is complete
+	implied  bool // if complete, the transaction is committed (implicit commit)
 }
 
 func (h *Host) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (q inDoubt, err error) {
@@ -179,8 +184,8 @@ func (h *Host) inDoubt(ctx context.Context, database catalog.OID, id txn.ID) (q 
 	return q, nil
 }
 
-// decideFor gives the word that counts: the anchor's where it can be asked, else that of a writer which has applied a decision, else the
-// operator's.
+// decideFor returns the decision that counts: the coordinator's if it can be asked, else that of a
+// writer which has applied a decision, else the operator's.
 func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	d := q.decision
 	if q.anchor == txn.CatalogFragment {
@@ -199,7 +204,7 @@ func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 		}
 		return 0, errIncomplete(q)
 	}
-	if q.implied { // its client may have been told that it committed: the writers go before the operator, where they can be asked
+	if q.implied { // its client may have been told that it committed: the writers take precedence over the operator, if they can be asked
 		if out, err := h.askOutcome(ctx, q.anchor, d.ID, d.C); err == nil && out != txn.Unknown {
 			return out, nil
 		}
@@ -212,7 +217,7 @@ func (h *Host) decideFor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 		return out, err
 	}
 	out, err := decide()
-	if err == nil && out == txn.Unknown { // the anchor has nothing prepared: only an abort can be
+	if err == nil && out == txn.Unknown { // the coordinator has nothing prepared: only an abort is possible
 		d.Outcome = txn.Aborted
 		out, err = decide()
 	}
@@ -227,8 +232,9 @@ func (h *Host) recallSoon(ctx context.Context, f txn.FragmentID, id txn.ID) (out
 	return out, C, err
 }
 
-// withoutAnchor decides where the anchor is out of reach. A writer within reach that is not prepared any more has applied the anchor's decision,
-// which it remembers if it was a commit; or it was never prepared, and then there was none.
+// withoutAnchor decides if the coordinator fragment (the anchor) is out of reach. A reachable
+// writer that is not prepared any more has applied the coordinator's decision, which it remembers
+// if it was a commit; or it never prepared, and then there was no decision.
 func (h *Host) withoutAnchor(ctx context.Context, q inDoubt) (txn.Outcome, error) {
 	for _, f := range q.decision.Writers {
 		if slices.Contains(q.prepared, f) {

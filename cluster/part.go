@@ -10,21 +10,25 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// part is a transaction's handle on one fragment: led here (localPart), or by another node (remotePart), or by whoever does (handle). What it tells
-// of its stage (HasWrites, Mark and the like) costs no round trip.
+// part is a transaction's participant in one fragment: led here (localPart), led by another node
+// (remotePart), or by either (handle). What it reports about its write buffer (HasWrites, Mark and
+// the like) costs no round trip.
 type part interface {
 	exec.Fragment
 	txn.Participant
 	Mark() txn.Mark
-	// RollbackTo, Restart and Rollback of one elsewhere are sent and not waited for; the next call comes after them.
+	// RollbackTo, Restart and Rollback of a remote part are sent and not waited for; the next call
+	// comes after them.
 	RollbackTo(m txn.Mark)
 	Restart(m txn.Mark, forgetReads bool)
 	SetLockTimeout(d time.Duration)
-	// width gives how many buckets at least are written.
+	// width returns how many buckets are written, at least.
 	width() int
-	// staged tells whether there is something that would be lost with the leader's term, or may be.
+	// staged reports whether there is something that would be lost with the leader's term, or may
+	// be.
 	staged() bool
-	// owned tells whether what it has staged, locked and read is still the fragment's; *txn.LostError if not.
+	// owned checks that the fragment still owns what the transaction has buffered, locked and read;
+	// if not, it returns *txn.LostError.
 	owned(ctx context.Context) error
 	// Hold, HoldComplete, unhold and Detach are the steps of PREPARE TRANSACTION.
 	Hold(ctx context.Context, req storage.HoldRequest) error
@@ -64,7 +68,7 @@ func (p *localPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (e
 
 func (p *localPart) owned(context.Context) error { return p.Owned() }
 
-// Restart drops what was staged since m and keeps the locks.
+// Restart drops the writes since m and keeps the locks.
 func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
 	if p.Stage.Restart(m); forgetReads {
 		p.ForgetReads()
@@ -74,7 +78,7 @@ func (p *localPart) Restart(m txn.Mark, forgetReads bool) {
 func (p *localPart) width() int   { return p.places.count() }
 func (p *localPart) staged() bool { return p.Term() != 0 || p.HasReads() }
 
-// HoldComplete makes what is held stand.
+// HoldComplete completes the PREPARE TRANSACTION at the home.
 func (p *localPart) HoldComplete(context.Context) error { return p.Tx.HoldComplete() }
 
 func (p *localPart) unhold(context.Context) error { return p.replica.Unhold(p.ID()) }
@@ -90,7 +94,7 @@ func (p *remotePart) staged() bool { return p.Staged() }
 
 func (p *remotePart) owned(ctx context.Context) error { return p.Owned(ctx) }
 
-// Settle implements txn.Participant; who holds this part decides or resolves itself.
+// Settle implements txn.Participant; the holder of this part decides or resolves by itself.
 func (p *remotePart) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	go func() { then(d.Outcome, p.Resolve(context.Background(), d)) }()
 }

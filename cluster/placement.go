@@ -11,12 +11,13 @@ import (
 
 const (
 	placeEvery = time.Second
-	silentFor  = 5 * time.Second // a node that has not answered for longer is given nothing
+	silentFor  = 5 * time.Second // a node that has not answered for longer is assigned nothing
 	deadAfter  = 10 * time.Minute
 )
 
-// placeReplicas decides where replicas shall be (shardmap.NextPlacement), as long as the catalog is led here, a step at a time. Carrying it out is
-// for each fragment's leader. Two that decide at once do no harm: each step is conditional on where the replicas are.
+// placeReplicas decides where replicas should be (shardmap.NextPlacement), as long as the catalog
+// is led here, one step at a time. Each fragment's leader carries it out. Two nodes that decide at
+// the same time do no harm: each step is conditional on where the replicas are.
 func (h *Host) placeReplicas(ctx context.Context) {
 	t := time.NewTicker(placeEvery)
 	defer t.Stop()
@@ -41,16 +42,16 @@ func (h *Host) placeReplicas(ctx context.Context) {
 	}
 }
 
-// abandonRemoved takes away the indexes that nodes were building which have been removed since.
+// abandonRemoved removes the indexes that nodes were building which have been removed since.
 func (h *Host) abandonRemoved(ctx context.Context) {
 	view := h.cfg.Catalog.View()
 	gone := func(j *catalog.Job) bool { return j.Node != 0 && view.Node(j.Node) == nil }
 	if err := h.abandonBuildsOf(ctx, gone); err != nil && ctx.Err() == nil {
-		h.cfg.Logger.Warn("indexes that removed nodes were building cannot be taken away; trying again", "error", err)
+		h.cfg.Logger.Warn("indexes that removed nodes were building cannot be removed; trying again", "error", err)
 	}
 }
 
-// placeNext does one step, and tells whether there was one.
+// placeNext takes one step, and reports whether there was one.
 func (h *Host) placeNext(ctx context.Context) (more bool, err error) {
 	view := h.cfg.Catalog.View()
 	sites, sets := h.sites(view), view.ReplicaSets()
@@ -64,13 +65,14 @@ func (h *Host) placeNext(ctx context.Context) (more bool, err error) {
 			was = s
 		}
 	}
-	h.cfg.Logger.Info("replicas of a fragment are placed anew", "fragment", next.Fragment, "nodes", next.Nodes, "joining", next.Joining, "leaving", next.Leaving,
+	h.cfg.Logger.Info("replicas of a fragment are placed again", "fragment", next.Fragment, "nodes", next.Nodes, "joining", next.Joining, "leaving", next.Leaving,
 		"before", was.Nodes)
 	_, err = h.cfg.Catalog.Update(ctx, func(_ *catalog.View, ch *catalog.Change) error { return ch.Place(was, next) })
 	return true, err
 }
 
-// sites gives the nodes with what the catalog's leader knows of them. Where most of them seem to be dead, it is rather this node that is cut off.
+// sites returns the nodes with what the catalog's leader knows about them. If most of them seem to
+// be dead, it is more likely that this node is cut off.
 func (h *Host) sites(view *catalog.View) []shardmap.Site {
 	sites := view.Sites()
 	after, dead := deadNodeAfter(view), 0
@@ -96,7 +98,7 @@ func (h *Host) sites(view *catalog.View) []shardmap.Site {
 	return sites
 }
 
-// deadNodeAfter is sherd.dead_node_after; 0 is never.
+// deadNodeAfter is sherd.dead_node_after; 0 means never.
 func deadNodeAfter(view *catalog.View) time.Duration {
 	if k := view.Cluster(); k != nil {
 		if n, err := strconv.Atoi(k.Settings["sherd.dead_node_after"]); err == nil && n >= 0 {
@@ -106,13 +108,14 @@ func deadNodeAfter(view *catalog.View) time.Duration {
 	return deadAfter
 }
 
-// onlyAdvised tells whether it is for a person to have the replicas of a dead node replaced (sherd.replace_dead_nodes): sherd.advice says how.
+// onlyAdvised reports whether replacing the replicas of a dead node is left to an operator
+// (sherd.replace_dead_nodes): sherd.advice says how.
 func onlyAdvised(view *catalog.View) bool {
 	k := view.Cluster()
 	return k != nil && k.Settings["sherd.replace_dead_nodes"] == "advise"
 }
 
-// Silent tells whether a node does not answer.
+// Silent reports whether a node does not answer.
 func (h *Host) Silent(node uint32) bool {
 	if node == h.cfg.Node {
 		return false

@@ -14,33 +14,34 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Where a fragment's replicas shall be is in the catalog (catalog.Fragment). Each node opens and drops its own; the fragment's leader changes the
-// Raft group to what is wanted, a replica at a time, and writes into the catalog how far that is:
-//
+// The catalog says where a fragment's replicas should be (catalog.Fragment). Each node opens and
+// drops its own; the fragment's leader reconciles the membership of the Raft group with the desired
+// one, one replica at a time, and records the progress in the catalog:
 //	catalog                        group of the fragment
 //	nodes 1 2 3 4, 4 joining,      1 2 3      4 is added, filled, and made a voter
 //	    3 leaving                  1 2 3 4
 //	nodes 1 2 3 4, 3 leaving       1 2 4      3 is taken out
 //	nodes 1 2 4                               node 3 drops its replica
 //
-// A fragment's first replica, the only one that does not join, founds the group; the others are brought in. A node that has lost its data
-// founds nothing again, for by then others are named.
+// A fragment's first replica, the only one that does not join, founds the group; the others are
+// added. A node that has lost its data does not found the group again, because by then the catalog
+// names other replicas.
 
 const (
-	handOverTime  = 3 * time.Second        // after what transactions are waited for
-	handOverPause = 250 * time.Millisecond // between attempts: transactions that were to begin elsewhere may begin here, and others that wait for them end
-	joinTime      = 10 * time.Second       // how long the answer to CREATE DATABASE waits for the replicas of its fragments
+	handOverTime  = 3 * time.Second        // after which transactions are waited for
+	handOverPause = 250 * time.Millisecond // between attempts: transactions that are to start elsewhere may start here, and others that wait for them end
+	joinTime      = 10 * time.Second       // how long CREATE DATABASE waits for the replicas of its fragments
 )
 
-// several tells whether fragments may have replicas on other nodes.
+// several reports whether fragments may have replicas on other nodes.
 func (h *Host) several() bool { return h.cfg.Transport != nil }
 
-// places tells whether this node shall hold a replica.
+// places reports whether this node should have a replica.
 func (h *Host) places(f *catalog.Fragment) bool {
 	return !h.several() || slices.Contains(f.Nodes, h.cfg.Node)
 }
 
-// group says how the replica of a fragment is a member of its Raft group.
+// group sets how the replica of a fragment is a member of its Raft group.
 func (h *Host) group(c *storage.Config, view *catalog.View, id txn.FragmentID) {
 	if !h.several() {
 		return
@@ -59,7 +60,8 @@ func without(nodes, some []uint32) (out []uint32) {
 	return out
 }
 
-// waitServing waits for a replica that nobody else can lead; others come when a majority is there.
+// waitServing waits for a replica that no other node can lead; other replicas serve when a majority
+// is there.
 func (h *Host) waitServing(ctx context.Context, r *storage.Replica) error {
 	if h.several() && !r.Alone() {
 		return nil
@@ -67,7 +69,8 @@ func (h *Host) waitServing(ctx context.Context, r *storage.Replica) error {
 	return r.WaitReady(ctx)
 }
 
-// steer has the group of a fragment follow the catalog, while it is led here.
+// steer has the group of a fragment follow the catalog (reconcile membership), while this node
+// leads it.
 func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
 	if !h.several() {
 		return
@@ -75,7 +78,8 @@ func (h *Host) steer(id txn.FragmentID, r *storage.Replica) {
 	r.Follow(func() storage.Placement { return h.placementOf(h.cfg.Catalog.View(), id) }, func(members []storage.Member) { h.placed(id, members) })
 }
 
-// placementOf gives where the catalog wants the replicas of a fragment, the leader on the first node that stays, is not being drained, and can.
+// placementOf returns where the catalog wants the replicas of a fragment, and the leader on the
+// first node that stays, is not being drained, and is fit to lead.
 func (h *Host) placementOf(view *catalog.View, id txn.FragmentID) (p storage.Placement) {
 	_, f := view.Fragment(uint32(id))
 	if f == nil {
@@ -92,7 +96,7 @@ func (h *Host) placementOf(view *catalog.View, id txn.FragmentID) (p storage.Pla
 	return p
 }
 
-// placed writes into the catalog which replicas have joined and left.
+// placed records in the catalog which replicas have joined and left.
 func (h *Host) placed(id txn.FragmentID, members []storage.Member) {
 	_, f := h.cfg.Catalog.View().Fragment(uint32(id))
 	if f == nil || !arrived(f.Clone(), members) {
@@ -116,7 +120,7 @@ func (h *Host) placed(id txn.FragmentID, members []storage.Member) {
 	}
 }
 
-// arrived changes f to what its group has come to, and tells whether that is a change.
+// arrived changes f to the state that its group has reached, and reports whether that is a change.
 func arrived(f *catalog.Fragment, members []storage.Member) bool {
 	votes := map[uint32]bool{}
 	for _, m := range members {
@@ -134,7 +138,7 @@ func arrived(f *catalog.Fragment, members []storage.Member) bool {
 	return true
 }
 
-// look has all replicas led here look at where they shall be.
+// look has all replicas that are led here check their desired placement.
 func (h *Host) look() {
 	if !h.several() {
 		return
@@ -144,14 +148,17 @@ func (h *Host) look() {
 	}
 }
 
-// HandOver lets other nodes lead what this one leads, where they can. Until patience is over a fragment waits for the transactions
-// that use it: one fragment at a time, a little each time, since transactions may need one fragment to be through with another.
+// HandOver transfers leadership to other nodes, for the fragments that this node leads, if they can
+// take it. Until patience is over, a fragment waits for the transactions that use it: one fragment
+// at a time, a little each time, because transactions may need one fragment to be finished with
+// another.
 func (h *Host) HandOver(ctx context.Context, patience time.Duration) error {
 	return h.handOver(ctx, patience, func(*storage.Replica) {})
 }
 
-// Leave is HandOver of a node that is about to go. Others do not know that, and may hand it what it is wanted to lead: nobody begins in what it has handed over,
-// and it hands that over again.
+// Leave is HandOver for a node that is about to stop. The other nodes do not know that, and may
+// transfer leadership to it because the catalog wants it to lead: no transaction starts in a
+// fragment that was handed over, and the node hands it over again.
 func (h *Host) Leave(ctx context.Context, patience time.Duration) error {
 	return h.handOver(ctx, patience, (*storage.Replica).Retire)
 }
@@ -170,7 +177,7 @@ func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func
 				handed(r)
 			}
 		}
-		for _, r := range h.all() { // what was handed over first may be back
+		for _, r := range h.all() { // a fragment that was handed over first may be back
 			leads = leads || r.Term() != 0 && !r.Alone()
 		}
 		if !leads || ctx.Err() != nil {
@@ -183,7 +190,8 @@ func (h *Host) handOver(ctx context.Context, patience time.Duration, handed func
 	}
 }
 
-// waitJoined waits, for a while, until the replicas of a new database's fragments have joined: what is written then survives the loss of a node.
+// waitJoined waits, for a while, until the replicas of a new database's fragments have joined: what
+// is written then survives the loss of a node.
 func (h *Host) waitJoined(ctx context.Context, oid catalog.OID) {
 	if !h.several() {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// askReachable does something with each fragment of a database that answers within patience, 0 for as long as any statement waits, and gives the others. Those
-// in skip, and those most of whose nodes are silent, are not asked.
+// askReachable calls a function for each fragment of a database that answers within patience, and
+// with patience 0 for as long as any statement waits. It returns the other fragments. It does not
+// ask the fragments in skip, nor those most of whose nodes are silent.
 func (h *Host) askReachable(ctx context.Context, d *catalog.Database, patience time.Duration, skip map[txn.FragmentID]bool,
 	do func(ctx context.Context, f txn.FragmentID) error) (missing []txn.FragmentID, err error) {
 	var mu sync.Mutex
@@ -50,7 +51,8 @@ func (h *Host) askReachable(ctx context.Context, d *catalog.Database, patience t
 	return missing, errors.Join(errs...)
 }
 
-// mostSilent tells whether a fragment can have no leader, because most of its replicas were given the time to answer and did not.
+// mostSilent reports whether a fragment can have no leader, because most of its replicas were given
+// the time to answer and did not.
 func (h *Host) mostSilent(f *catalog.Fragment) bool {
 	if h.links == nil {
 		return false
@@ -64,9 +66,10 @@ func (h *Host) mostSilent(f *catalog.Fragment) bool {
 	return 2*silent > len(f.Nodes)
 }
 
-// Lost tells whether all nodes that have a replica of a fragment have been silent for sherd.dead_node_after, as far as this node has heard, or are in the
-// cluster no more. Where that is never, it is ten minutes: nothing is replaced by itself, but somebody asks. A replica that was to join has nothing without
-// the others.
+// Lost reports whether all nodes that have a replica of a fragment have been silent for
+// sherd.dead_node_after, as far as this node knows, or have been removed from the cluster. If that
+// setting means never, the limit is ten minutes: nothing is replaced automatically, but a caller
+// asks. A replica that was joining has nothing without the others.
 func (h *Host) Lost(f *catalog.Fragment) bool {
 	if h.links == nil {
 		return false

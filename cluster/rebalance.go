@@ -8,7 +8,8 @@ import (
 	"github.com/sherddb/sherd/shardmap/balance"
 )
 
-// sizes gives what the fragments of a database say that they hold, all tables together, for the balancer.
+// sizes returns how much the fragments of a database report to hold, all tables together, for the
+// balancer.
 func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, error) {
 	for i := range d.Fragments {
 		if f := &d.Fragments[i]; h.mostSilent(f) {
@@ -28,7 +29,8 @@ func (h *Host) sizes(ctx context.Context, d *catalog.Database) ([]balance.Stat, 
 	return out, nil
 }
 
-// heats gives how often all fragments and their hottest buckets are used, for the balancer. Nodes that do not answer are left out.
+// heats returns how often all fragments and their hottest buckets are used, for the balancer. Nodes
+// that do not answer are left out.
 func (h *Host) heats(ctx context.Context) (out []balance.Heat) {
 	all := h.ListHeat()
 	if h.cfg.HeatElsewhere != nil {
@@ -42,7 +44,8 @@ func (h *Host) heats(ctx context.Context) (out []balance.Heat) {
 	return out
 }
 
-// PlanRebalance makes a plan for a database and keeps it as a proposal; its number is 0 where there is nothing to do.
+// PlanRebalance makes a plan for a database and keeps it as a proposal; its number is 0 if there is
+// nothing to do.
 func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalog.Author) (id uint64, p *catalog.Plan, err error) {
 	view := h.cfg.Catalog.View()
 	if p, err = h.balancer.Plan(ctx, view, view.Database(database), balance.Advise); err != nil {
@@ -52,7 +55,8 @@ func (h *Host) PlanRebalance(ctx context.Context, database catalog.OID, a catalo
 	return id, p, err
 }
 
-// FillFragments makes a plan that gives every fragment of grown, which has more of them than now, its share.
+// FillFragments makes a plan that moves its share to every fragment of grown, which has more
+// fragments than now.
 func (h *Host) FillFragments(ctx context.Context, now, grown *catalog.Database) (*catalog.Plan, error) {
 	return h.balancer.Fill(ctx, h.cfg.Catalog.View(), now, grown)
 }

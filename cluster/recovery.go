@@ -18,12 +18,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Recovery begins anew with the replicas of a node that is stopped, where the majority of a group is lost for good: what that majority had acknowledged
-// and this node had not got is lost. The catalog begins anew on one node only; each fragment too, on the node whose replica has the most.
+// Recovery is unsafe recovery of a stopped node's replicas when the majority of a group is lost for
+// good: what that majority had acknowledged and this node had not received is lost. The catalog is
+// recovered on one node only; each fragment too, on the node whose replica has the most.
 type Recovery struct {
 	Data       string // the data directory
 	CatalogDir string
-	Dir        string // of the fragments, as in Config
+	Dir        string // the directory of the fragments, as in Config
 	LogDir     string
 	Node       uint32
 	Logger     *slog.Logger
@@ -34,11 +35,12 @@ type Remnant struct {
 	Fragment txn.FragmentID // txn.CatalogFragment is the catalog
 	Voters   []uint32
 	Last     uint64    // index of its last entry
-	At       time.Time // of that; zero: not known
+	At       time.Time // time of that entry; zero: not known
 	Lost     bool      // most voters are among the lost
 }
 
-// Look lists the groups of this node, and which of them have lost their majority with some nodes.
+// Look lists the groups of this node, and reports which of them lose their majority with some
+// nodes.
 func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	var out []Remnant
 	definitions, err := raftgroup.Look(r.catalog())
@@ -56,8 +58,9 @@ func (r *Recovery) Look(lost []uint32) ([]Remnant, error) {
 	return out, err
 }
 
-// Begin has this node go on alone with fragments, or the catalog (txn.CatalogFragment). The nodes that are lost are never let in again: it is on disk
-// first, since with their votes the group would go on as it was.
+// Begin makes this node's replicas of fragments, or of the catalog (txn.CatalogFragment), the only
+// members of their groups. The lost nodes are never admitted again. That is on disk first, because
+// with their votes the group would continue as it was.
 func (r *Recovery) Begin(groups []txn.FragmentID, lost []uint32) error {
 	if err := catalog.DeclareLost(r.Data, lost); err != nil {
 		return err
@@ -82,7 +85,7 @@ func remnant(id txn.FragmentID, r raftgroup.Remains, lost []uint32) Remnant {
 		if s.Suffrage != raft.Voter {
 			continue
 		}
-		n, _ := strconv.ParseUint(string(s.ID), 10, 32) // 0: of a cluster of one that has never had numbers
+		n, _ := strconv.ParseUint(string(s.ID), 10, 32) // 0: a cluster of one node that never had numbers
 		out.Voters = append(out.Voters, uint32(n))
 		if slices.Contains(lost, uint32(n)) {
 			gone++

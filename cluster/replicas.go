@@ -2,5 +2,5 @@ package cluster
 
 import "github.com/sherddb/sherd/storage"
 
-// Replicas gives the replicas here, by fragment.
+// Replicas returns the replicas here, by fragment.
 func (h *Host) Replicas() []*storage.Replica { return h.all() }

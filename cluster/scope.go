@@ -9,18 +9,19 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// places are where a transaction writes in one fragment: whether at all, and the first two buckets, since nobody asks beyond "more than one".
-// Each has the place in the stage from which on it holds, so that a rollback to a savepoint takes it back.
+// places records where a transaction writes in one fragment: whether at all, and the first two
+// buckets, because callers only need to distinguish one from more than one. Each has the position
+// in the write buffer from which on it counts, so that a rollback to a savepoint takes it back.
 type places struct {
 	mu      sync.Mutex
 	written bool      // guarded by mu, as all below
-	since   int       // of written
+	since   int       // position of written
 	buckets [2]uint32 // n of them
 	at      [2]int
 	n       int
 }
 
-// note notes a write. It tells whether that makes the transaction wider.
+// note records a write. It reports whether that makes the transaction wider.
 func (p *places) note(key []byte, staged func() txn.Mark) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +41,7 @@ func (p *places) note(key []byte, staged func() txn.Mark) bool {
 	return true
 }
 
-// rollbackTo forgets what was noted since a mark.
+// rollbackTo forgets what was recorded since a mark.
 func (p *places) rollbackTo(m txn.Mark) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +53,7 @@ func (p *places) rollbackTo(m txn.Mark) {
 	}
 }
 
-// count gives how many buckets at least are written.
+// count returns how many buckets are written, at least.
 func (p *places) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,8 @@ func (p *places) count() int {
 	return 0
 }
 
-// Bound refuses, from now on, writes that make the transaction wider than scope; 25000 where it is already.
+// Bound refuses, from now on, writes that make the transaction wider than scope; 25000 if it is
+// wider already.
 func (t *Transaction) Bound(scope exec.Scope) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,7 +45,8 @@ func (u upkeep) SegmentKeys(ctx context.Context, m *pb.SegmentKeysRequest) (*pb.
 	return a, nil
 }
 
-// segmentCut chooses the keys at which a segment is split because it is above a limit of its size, or, where that is 0, because of what is written to it; none where that would not help.
+// segmentCut chooses the keys at which a segment is split because it is above a limit of its size,
+// or, if limit is 0, because of the writes to it; none if a split would not help.
 func (h *Host) segmentCut(ctx context.Context, t *catalog.Table, b shardmap.Bucket, f shardmap.FragmentID, limit int64) (cuts [][]byte, err error) {
 	err = h.ask(ctx, f, func(l leader) error {
 		k, err := l.SegmentKeys(ctx, t.StorageID, uint32(b), limit > 0)

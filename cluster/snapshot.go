@@ -11,12 +11,13 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// snapshot asks fragments for the timestamp of a statement that may reach these buckets of theirs, by the map of an epoch: the largest answer (T6). A
-// share without buckets asks for all that the fragment has. Nodes are asked in parallel, and each once for all its fragments. *txn.MovedError where
-// buckets are not their fragment's any more.
+// snapshot asks fragments for the timestamp of a statement that may reach these buckets of theirs,
+// by the map of an epoch, and returns the largest (T6). A share without buckets asks for everything
+// that the fragment has. Nodes are asked in parallel, and each once for all its fragments. It
+// returns *txn.MovedError if a fragment does not own its buckets any more.
 func (h *Host) snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
 	for _, s := range shares {
-		if s.Fragment == shardmap.NoFragment { // a newer map has the buckets
+		if s.Fragment == shardmap.NoFragment { // a newer map assigns the buckets
 			return 0, &txn.MovedError{}
 		}
 		if s.Fragment == shardmap.Taken {
@@ -69,7 +70,7 @@ func (h *Host) snapshotHere(ctx context.Context, shares []shardmap.Share) (txn.T
 	return T, nil
 }
 
-// snapshotOnce asks each fragment once; failed are those that gave no timestamp.
+// snapshotOnce asks each fragment once; failed are those that returned no timestamp.
 func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
 	type local struct {
 		r       *storage.Replica
@@ -132,9 +133,11 @@ func (h *Host) snapshotOnce(ctx context.Context, shares []shardmap.Share, epoch 
 	return T, failed, nil
 }
 
-// snapshotReachable is snapshot of the fragments that can be reached; missing says why the others cannot. Those most of whose
-// nodes are silent are not asked. One that gives no timestamp within askTime is missing if it has no leader that answers by
-// then; else it is slow, or buckets of it are about to move, and it is waited for as by any statement.
+// snapshotReachable is snapshot for the fragments that can be reached; missing says why the others
+// cannot. It does not ask fragments most of whose nodes are silent. A fragment that returns no
+// timestamp within askTime is missing if it has no leader that answers by then; otherwise it is
+// slow, or buckets of it are about to move, and snapshotReachable waits for it as any statement
+// does.
 func (h *Host) snapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
 	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
 	if h.links == nil {

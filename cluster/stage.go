@@ -11,21 +11,22 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Stage is a transaction's stage in a fragment that is led here, whose gateway may be another node.
+// Stage is a transaction's part in a fragment that is led here: its write buffer, its locks and its
+// reads. The gateway may be another node.
 type Stage struct {
 	*storage.Tx
 	places places
-	meter  *heat.Meter  // of the fragment; nil: nothing is counted
-	busy   *busy        // told how long commits take; nil: nobody
-	of     *Transaction // asked whether it may become wider; nil: its gateway is another node, which judges for itself
+	meter  *heat.Meter  // of the fragment; nil: accesses are not counted
+	busy   *busy        // records how long commits take; nil: not recorded
+	of     *Transaction // checks whether it may become wider; nil: its gateway is another node, which checks by itself
 }
 
-// NewStage makes the stage of a transaction whose gateway is another node.
+// NewStage creates the part of a transaction whose gateway is another node.
 func (h *Host) NewStage(tx *storage.Tx) *Stage {
 	return &Stage{Tx: tx, meter: h.meter(tx.Fragment()), busy: h.busy}
 }
 
-// Commit commits here alone.
+// Commit commits a transaction that writes in this fragment only.
 func (s *Stage) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	defer s.busy.since(time.Now())
 	C, err := s.Tx.Commit(ctx, req)
@@ -38,7 +39,8 @@ func (s *Stage) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	return away(s.Fragment(), s.Tx.Prepare(ctx, req))
 }
 
-// Run runs a task here. What it has staged where a held transaction has read waits for the end of that.
+// Run runs a task here. If it has written where a prepared transaction has read, it waits for the
+// end of that transaction.
 func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	if err := s.Owned(); err != nil {
 		return exec.Result{}, err
@@ -51,7 +53,8 @@ func (s *Stage) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.
 	return res, s.away(task, err)
 }
 
-// Written tells whether the stage writes, and into which buckets: the first two, since nobody asks beyond "more than one".
+// Written reports whether the transaction writes here, and into which buckets: the first two,
+// because callers only need to distinguish one from more than one.
 func (s *Stage) Written() (buckets []uint32, written bool) {
 	p := &s.places
 	p.mu.Lock()
@@ -59,23 +62,23 @@ func (s *Stage) Written() (buckets []uint32, written bool) {
 	return append(buckets, p.buckets[:p.n]...), p.written
 }
 
-// RollbackTo drops what was staged since m, and the locks taken since.
+// RollbackTo drops the writes and locks since m.
 func (s *Stage) RollbackTo(m txn.Mark) {
 	s.Tx.RollbackTo(m)
 	s.places.rollbackTo(m)
 }
 
-// Restart drops what was staged since m and keeps the locks.
+// Restart drops the writes since m and keeps the locks.
 func (s *Stage) Restart(m txn.Mark) {
 	s.places.rollbackTo(m)
 	s.Tx.Restart(m)
 }
 
-// taskTx is a stage as one task uses it.
+// taskTx is a Stage as one task uses it.
 type taskTx struct {
 	*storage.Tx
 	stage       *Stage
-	buckets     shardmap.BucketSet // that it may look at
+	buckets     shardmap.BucketSet // that the task may read
 	unvalidated bool
 }
 
@@ -113,7 +116,7 @@ func (x taskTx) View(ctx context.Context, T txn.Timestamp) (exec.View, error) {
 	return taskView{v, x.stage}, nil
 }
 
-// Put stages a value.
+// Put buffers a value.
 func (x taskTx) Put(key, value []byte) error {
 	if err := x.stage.note(key); err != nil {
 		return err
@@ -122,7 +125,7 @@ func (x taskTx) Put(key, value []byte) error {
 	return x.Tx.Put(key, value)
 }
 
-// Delete stages a removal.
+// Delete buffers a removal.
 func (x taskTx) Delete(key []byte) error {
 	if err := x.stage.note(key); err != nil {
 		return err
@@ -131,7 +134,7 @@ func (x taskTx) Delete(key []byte) error {
 	return x.Tx.Delete(key)
 }
 
-// note looks at a write before it is staged.
+// note checks a write before it is buffered.
 func (s *Stage) note(key []byte) error {
 	if !s.places.note(key, s.Mark) || s.of == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// TableStats counts the rows of a storage id, of all for 0, in each fragment of a database.
+// TableStats counts the rows of a storage id, of all if it is 0, in each fragment of a database.
 func (h *Host) TableStats(ctx context.Context, d *catalog.Database, storageID uint32) ([]sysview.Stat, error) {
 	ids := make([]txn.FragmentID, len(d.Fragments))
 	for i, f := range d.Fragments {
@@ -41,7 +41,8 @@ func (h *Host) rowsIn(ctx context.Context, ids []txn.FragmentID, storageID uint3
 	return out, nil
 }
 
-// CountRows is TableStats of the fragments that answer soon; the others it adds to missing, of which it asks none.
+// CountRows is TableStats for the fragments that answer soon. It adds the others to missing, and
+// asks none that is in missing already.
 func (h *Host) CountRows(ctx context.Context, d *catalog.Database, storageID uint32, missing map[txn.FragmentID]bool) ([]sysview.Stat, error) {
 	var mu sync.Mutex
 	by := map[txn.FragmentID][]sysview.Stat{}

@@ -11,17 +11,18 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Transaction is one transaction over any number of fragments. Fragments join when they are first used.
+// Transaction is one transaction over any number of fragments. Fragments join when they are first
+// used.
 type Transaction struct {
 	host *Host
 	id   txn.ID
 
 	mu        sync.Mutex
 	parts     map[txn.FragmentID]part // guarded by mu
-	change    *catalog.Change         // of definitions, nil: none; guarded by mu
+	change    *catalog.Change         // schema change; nil: none; guarded by mu
 	snapshots []heldSnapshot          // guarded by mu
-	holds     []func()                // let go of them; guarded by mu
-	over      bool                    // they were let go of; guarded by mu
+	holds     []func()                // they release the pins; guarded by mu
+	over      bool                    // the pins were released; guarded by mu
 	scope     exec.Scope              // guarded by mu
 	options   exec.TransactionOptions // guarded by mu
 }
@@ -35,7 +36,7 @@ func (h *Host) Begin() exec.Transaction {
 func (t *Transaction) ID() txn.ID { return t.id }
 
 func (t *Transaction) part(id txn.FragmentID) (part, error) {
-	if id == shardmap.NoFragment { // a newer map has it
+	if id == shardmap.NoFragment { // a newer map assigns it
 		return nil, &txn.MovedError{}
 	}
 	if id == shardmap.Taken {
@@ -48,7 +49,7 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	}
 	var p part
 	switch r := t.host.replica(id); {
-	case r != nil && (t.host.links == nil || t.host.links.presence.Alone()): // nobody else can lead it
+	case r != nil && (t.host.links == nil || t.host.links.presence.Alone()): // no other node can lead it
 		p = newLocalPart(r, t, t.options)
 	case t.host.links == nil:
 		_, err := t.host.Replica(id)
@@ -63,25 +64,27 @@ func (t *Transaction) part(id txn.FragmentID) (part, error) {
 	return p, nil
 }
 
-// Snapshot asks the fragments for the timestamp of a statement that may reach the buckets: the largest answer (T6).
+// Snapshot asks the fragments for the timestamp of a statement that may reach the buckets, and
+// returns the largest (T6).
 func (t *Transaction) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (txn.Timestamp, error) {
 	return t.host.snapshot(ctx, shares, epoch)
 }
 
-// SnapshotReachable is Snapshot of the fragments that can be reached; missing says why the others cannot.
+// SnapshotReachable is Snapshot for the fragments that can be reached; missing says why the others
+// cannot.
 func (t *Transaction) SnapshotReachable(ctx context.Context, shares []shardmap.Share, epoch uint64) (
 	T txn.Timestamp, missing map[txn.FragmentID]error, err error) {
 	return t.host.snapshotReachable(ctx, shares, epoch)
 }
 
-// Configure says what the transaction is.
+// Configure sets the transaction's options.
 func (t *Transaction) Configure(o exec.TransactionOptions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.options = o
 }
 
-// SetLockTimeout bounds the waits for row locks from now on; 0 waits for ever.
+// SetLockTimeout bounds the waits for row locks from now on; 0 means no limit.
 func (t *Transaction) SetLockTimeout(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +94,7 @@ func (t *Transaction) SetLockTimeout(d time.Duration) {
 	}
 }
 
-// HasWrites tells whether anything is staged.
+// HasWrites reports whether the transaction has buffered writes.
 func (t *Transaction) HasWrites() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,15 +111,15 @@ func (t *Transaction) hasWrites() bool {
 	return false
 }
 
-// Define gives the change of definitions that commits with what is staged.
+// Define sets the schema change that commits with the buffered writes.
 func (t *Transaction) Define(ch *catalog.Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.change = ch
 }
 
-// Commit commits what is staged, above floor, and gives the commit's timestamp; floor where nothing was written. Errors are definite but for
-// 40003.
+// Commit commits the buffered writes, above floor, and returns the commit timestamp; it returns
+// floor if nothing was written. Errors are definite except for 40003.
 func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Timestamp, error) {
 	defer t.letGo()
 	t.mu.Lock()
@@ -132,7 +135,7 @@ func (t *Transaction) Commit(ctx context.Context, floor txn.Timestamp) (txn.Time
 	return t.host.coordinator.Commit(ctx, t.id, floor, parts)
 }
 
-// Rollback drops what is staged, and the locks.
+// Rollback drops the buffered writes and the locks.
 func (t *Transaction) Rollback() {
 	defer t.letGo()
 	t.mu.Lock()
@@ -142,7 +145,7 @@ func (t *Transaction) Rollback() {
 	}
 }
 
-// Mark gives the place to which RollbackTo and Restart return.
+// Mark returns the position to which RollbackTo and Restart return.
 func (t *Transaction) Mark() exec.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +158,7 @@ func (t *Transaction) Mark() exec.Mark {
 	return m
 }
 
-// RollbackTo drops what was staged since m, and the locks taken since.
+// RollbackTo drops the writes and locks since m.
 func (t *Transaction) RollbackTo(m exec.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +167,8 @@ func (t *Transaction) RollbackTo(m exec.Mark) {
 	}
 }
 
-// Restart drops what was staged since m and keeps the locks. A transaction that has only read has an empty mark, so the mark does not tell whether
-// its reads may be forgotten.
+// Restart drops the writes since m and keeps the locks. A transaction that has only read has an
+// empty mark, so the mark does not say whether its reads may be forgotten.
 func (t *Transaction) Restart(m exec.Mark, forgetReads bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +177,7 @@ func (t *Transaction) Restart(m exec.Mark, forgetReads bool) {
 	}
 }
 
-// Fragment gives a fragment as the transaction sees it.
+// Fragment returns a fragment as the transaction sees it.
 func (t *Transaction) Fragment(id txn.FragmentID) (exec.Fragment, error) {
 	return t.part(id)
 }

@@ -15,13 +15,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// upkeep answers the checks of other nodes about fragments that are led here, and about replicas as such.
+// upkeep serves the checks of other nodes: for fragments that are led here, and for single
+// replicas.
 type upkeep struct {
 	pb.UnimplementedUpkeepServer
 	h *Host
 }
 
-// asked takes what each request has.
+// asked handles what all requests have in common: the caller and its clock.
 func (u upkeep) asked(ctx context.Context, now uint64) error {
 	if _, ok := door.PeerOf(ctx); !ok {
 		return status.Error(codes.PermissionDenied, "only nodes of the cluster may ask for fragments")
@@ -32,7 +33,7 @@ func (u upkeep) asked(ctx context.Context, now uint64) error {
 	return nil
 }
 
-// replica gives a replica that leads.
+// replica returns a replica that leads.
 func (u upkeep) replica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
 	if err := u.asked(ctx, now); err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func (u upkeep) replica(ctx context.Context, now uint64, f txn.FragmentID) (*sto
 	return r, nil
 }
 
-// anyReplica gives a replica that need not lead: to compare it with the others, and for nothing that a client reads.
+// anyReplica returns a replica that need not lead: to compare it with the others, and for nothing
+// that a client reads.
 func (u upkeep) anyReplica(ctx context.Context, now uint64, f txn.FragmentID) (*storage.Replica, error) {
 	if err := u.asked(ctx, now); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type Config struct {
 	Self   uint32
 	Door   *door.Door
 	Nodes  func() []uint32        // of the cluster; this one may be among them
-	Silent func(node uint32) bool // whether it is of no use to ask a node
+	Silent func(node uint32) bool // whether asking a node is useless
 	Gone   func(node uint32) bool // whether it has not been heard of for so long that what its sessions held is gone
 	Name   func(node uint32) string
 	Exists func(node uint32) bool // whether the cluster has the node
@@ -108,7 +108,7 @@ func (n *Net) Report(_ context.Context, r *pb.ReportRequest) (*pb.ReportAnswer, 
 	return toReport(&report), nil
 }
 
-// Send brings a signal to the node of a session. 57P03 where that does not answer.
+// Send delivers a signal to the node of a session. 57P03 if that node does not answer.
 func (n *Net) Send(ctx context.Context, x sql.Signal) (sql.SignalResult, error) {
 	node := sql.NodeOfPID(x.PID)
 	if !n.cfg.Exists(node) {
@@ -149,7 +149,8 @@ func (n *Net) Signal(ctx context.Context, r *pb.SignalRequest) (*pb.SignalAnswer
 	return a, nil
 }
 
-// Forward brings a client's request to cancel to the node of its session. It does not wait; nobody hears what becomes of it.
+// Forward sends a client's cancel request to the node of its session. It does not wait, and the
+// outcome is not reported.
 func (n *Net) Forward(pid, secret uint32) {
 	node := sql.NodeOfPID(pid)
 	if node == n.cfg.Self || !n.cfg.Exists(node) {

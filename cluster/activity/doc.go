@@ -1,9 +1,11 @@
 // Package activity lets the sessions of all nodes see, and cancel, each other: it asks the other nodes for their reports (sql.Report), and brings
 // signals to the node of a session, which its process number names (sql.NodeOfPID).
 //
-// Views of the whole cluster are made where they are asked for, of what each node tells: none is kept. A node that does not answer in time is
-// named (sql.Absent), never taken for one without sessions: views warn of it, and who must know of every session waits for it or gives up. What its
-// sessions hold in others' fragments shows as transactions without a session.
+// Views of the whole cluster are built on request from what each node reports: none is kept. A node
+// that does not answer in time is named (sql.Absent), and never treated as a node without sessions:
+// views warn of it, and a caller that must know of every session waits for it or gives up. What its
+// sessions hold in the fragments of other nodes shows as transactions without a session.
 //
-// Limits: a node tells of up to 10,000 row locks and 10,000 transactions, and of up to 1,024 bytes of a statement's text.
+// Limits: a node reports up to 10,000 row locks and 10,000 transactions, and up to 1,024 bytes of a
+// statement's text.
 package activity

@@ -17,7 +17,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// gate is what this node's sessions have to do with the locks of a database. Its fields are guarded by Net.mu.
+// gate is the state of this node's sessions for the locks of a database. Its fields are guarded by
+// Net.mu.
 type gate struct {
 	known home          // the newest home that is known: nothing is taken from one before it (A2)
 	held  map[lock]lock // by sessions here; a transaction's without its session, which it may outlive (key)
@@ -27,7 +28,7 @@ type gate struct {
 	turn  chan struct{} // one Keep at a time
 }
 
-// key is how a lock is found by who lets go of it.
+// key identifies a lock for its release.
 func (k lock) key() lock {
 	if !k.txn.IsZero() {
 		k.session = 0
@@ -44,7 +45,8 @@ func (n *Net) gate(database uint32) *gate {
 	return g
 }
 
-// Acquire takes a lock at its home, which it waits for. The error is locks.ErrNotAvailable, 40P01, 57P03, or the context's cause.
+// Acquire takes a lock at its home, and waits for it there. The error is locks.ErrNotAvailable,
+// 40P01, 57P03, or the context's cause.
 func (n *Net) Acquire(ctx context.Context, l sql.AdvisoryLock) error {
 	k := lock{session: l.PID, txn: l.Owner, tag: l.Tag, mode: l.Request.Mode}
 	n.mu.Lock()
@@ -64,7 +66,8 @@ func (n *Net) Acquire(ctx context.Context, l sql.AdvisoryLock) error {
 		start := time.Now()
 		at, err := n.takeOnce(ctx, k, l)
 		if long := time.Since(start) > tick; err == nil && long && !waited {
-			// It was waited for, nobody knows when it was granted, and who was asked so long ago may be taken for lost at once (A3).
+			// The request has waited, so the time of the grant is unknown; a grant counted from the
+			// time of the request might be treated as lost at once (A3).
 			waited = true
 			continue
 		}
@@ -88,7 +91,7 @@ func (n *Net) Acquire(ctx context.Context, l sql.AdvisoryLock) error {
 	}
 }
 
-// granted notes a lock that a home has given, unless a later one has asked meanwhile.
+// granted records a lock that a home has granted, unless a later home has asked meanwhile.
 func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,7 +106,7 @@ func (n *Net) granted(g *gate, k lock, at home, sent time.Time) bool {
 	return true
 }
 
-// takeOnce asks whoever is the home as far as is known.
+// takeOnce asks the node that is the home, as far as is known.
 func (n *Net) takeOnce(ctx context.Context, k lock, l sql.AdvisoryLock) (home, error) {
 	f, ok := n.first(k.tag.Database)
 	if !ok {
@@ -146,7 +149,8 @@ func (n *Net) takeOnce(ctx context.Context, k lock, l sql.AdvisoryLock) (home, e
 	return home{a.Home.Fragment, a.Home.Term}, nil
 }
 
-// LetGo lets go of locks, and waits a moment for the home to know. It asks later where that does not answer (A5).
+// LetGo releases locks, and waits a moment for the home to confirm. If the home does not answer, it
+// is notified later (A5).
 func (n *Net) LetGo(list []locks.Kept) {
 	by := map[uint32][]lock{}
 	n.mu.Lock()
@@ -187,7 +191,7 @@ func (n *Net) letGo(database uint32, gone []lock, count uint64) {
 	}
 }
 
-// add notes that a lock is held. The caller holds mu.
+// add records that a lock is held. The caller holds mu.
 func (n *Net) add(g *gate, k lock) {
 	if _, has := g.held[k.key()]; has {
 		return
@@ -202,7 +206,7 @@ func (n *Net) add(g *gate, k lock) {
 	n.some.Store(true)
 }
 
-// remove notes that a lock is held no more. The caller holds mu.
+// remove records that a lock is not held any more. The caller holds mu.
 func (n *Net) remove(g *gate, k lock) {
 	delete(g.held, k.key())
 	g.dirty = true
@@ -214,7 +218,8 @@ func (n *Net) remove(g *gate, k lock) {
 	n.some.Store(len(n.users)+len(n.lostBy) > 0)
 }
 
-// Confirm proves, before a transaction commits, that what it and its session hold is kept: 40001 (A4).
+// Confirm checks, before a transaction commits, that the home has kept what the transaction and its
+// session hold: 40001 if not (A4).
 func (n *Net) Confirm(ctx context.Context, pid uint32, id txn.ID) error {
 	if !n.some.Load() {
 		return nil
@@ -256,7 +261,8 @@ func (n *Net) confirmFor(ctx context.Context, u user) error {
 	}
 }
 
-// heldFor tells a home what sessions here hold, after which they take nothing of an earlier one (A2); false: a later one has asked.
+// heldFor returns what sessions here hold, for a home; after that they accept no grant of an
+// earlier one (A2). It returns false if a later home has asked.
 func (n *Net) heldFor(database uint32, h home) (held []lock, count uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// lookHomes notices new terms of this node, ends those that are over, and lets go of what processes held that have gone.
+// lookHomes detects new terms of this node, ends those that are over, and releases what ended
+// processes held.
 func (n *Net) lookHomes() {
 	n.homes.Lock()
 	defer n.homes.Unlock()
@@ -36,7 +37,7 @@ func (n *Net) lookHomes() {
 	}
 }
 
-// own gives this node's present term as a home.
+// own returns this node's present term as a home.
 func (n *Net) own(database uint32) (home, bool) {
 	f, ok := n.first(database)
 	if !ok {
@@ -46,7 +47,8 @@ func (n *Net) own(database uint32) (home, bool) {
 	return home{uint32(f), term}, ok && node == n.cfg.Self && term != 0
 }
 
-// tenure gives this node's term as the home of a database's locks, once all nodes have told what they hold.
+// tenure returns this node's term as the home of a database's locks, once all nodes have reported
+// what they hold.
 func (n *Net) tenure(ctx context.Context, database uint32) (*tenure, error) {
 	t, err := n.present(database)
 	if err != nil {
@@ -62,7 +64,7 @@ func (n *Net) tenure(ctx context.Context, database uint32) (*tenure, error) {
 	}
 }
 
-// present gives this node's term as the home, which may have just begun.
+// present returns this node's term as the home, which may have just begun.
 func (n *Net) present(database uint32) (*tenure, error) {
 	h, ok := n.own(database)
 	if !ok {
@@ -105,7 +107,7 @@ func (n *Net) gatherHere(t *tenure, database uint32) bool {
 	return ok
 }
 
-// gather has every node tell what it holds (A1).
+// gather has every node report what it holds (A1).
 func (n *Net) gather(t *tenure, database uint32) {
 	if !n.gatherHere(t, database) {
 		t.finish()
@@ -123,7 +125,7 @@ func (n *Net) gather(t *tenure, database uint32) {
 	}
 }
 
-// gatherAt asks a node until it answers, or nobody who holds something there can still believe it.
+// gatherAt asks a node until it answers, or until no session there can still rely on its locks.
 func (n *Net) gatherAt(t *tenure, database, node uint32) {
 	for t.ctx.Err() == nil && n.cfg.Catalog.View().Node(node) != nil {
 		if n.question(t, database, node) {
@@ -170,7 +172,8 @@ func (n *Net) take(ctx context.Context, g gateway, k lock, within txn.ID, r lock
 	return t.home, n.confirm(ctx, t)
 }
 
-// confirm proves that the term goes on (A1). A lock that was granted is kept where it cannot: the gateway asks again, or lists it no more.
+// confirm checks that the term continues (A1). If it cannot, a lock that was granted is kept: the
+// gateway asks again, or does not list it any more.
 func (n *Net) confirm(ctx context.Context, t *tenure) error {
 	if err := n.cfg.Confirm(ctx, txn.FragmentID(t.home.fragment), t.home.term); err != nil {
 		if ctx.Err() != nil {
@@ -181,7 +184,7 @@ func (n *Net) confirm(ctx context.Context, t *tenure) error {
 	return nil
 }
 
-// release has locks of a process let go of.
+// release releases locks of a process.
 func (n *Net) release(g gateway, database uint32, gone []lock, count uint64) {
 	n.homes.Lock()
 	t := n.tenures[database]
@@ -191,7 +194,8 @@ func (n *Net) release(g gateway, database uint32, gone []lock, count uint64) {
 	}
 }
 
-// kept hears what a process holds, and tells what of it is not kept here.
+// kept handles the list of what a process holds, and returns which of these locks are not held
+// here.
 func (n *Net) kept(ctx context.Context, g gateway, database uint32, held, asked []lock, count uint64) (home, []int, error) {
 	t, err := n.present(database)
 	if err != nil {

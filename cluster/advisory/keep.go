@@ -10,7 +10,7 @@ import (
 	pb "github.com/sherddb/sherd/cluster/nodepb"
 )
 
-// keptLost is how long it is remembered that something was lost.
+// keptLost is how long a lost lock is remembered.
 const keptLost = time.Hour
 
 // keepAll has the homes keep what sessions here hold.
@@ -43,7 +43,8 @@ func (n *Net) keepAll(ctx context.Context) {
 	keeping.Wait()
 }
 
-// keep has the home of a database's locks keep what sessions here hold. What it does not have is lost. An error says that it was not reached.
+// keep has the home of a database's locks keep what sessions here hold. A lock that the home does
+// not have is lost. An error means that the home was not reached.
 func (n *Net) keep(ctx context.Context, database uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -77,7 +78,7 @@ func (n *Net) keep(ctx context.Context, database uint32) error {
 	}
 	var lost []lock
 	for _, i := range missing {
-		if _, still := g.held[held[i].key()]; still { // it was not given back meanwhile
+		if _, still := g.held[held[i].key()]; still { // it was not released meanwhile
 			lost = append(lost, held[i])
 		}
 	}
@@ -122,7 +123,7 @@ func (n *Net) keepOnce(ctx context.Context, database uint32, held, asked []lock,
 	return home{a.Home.Fragment, a.Home.Term}, missing, nil
 }
 
-// expire takes locks for lost that nobody has said to keep for the lease (A3).
+// expire treats locks as lost if no home has confirmed them for the lease (A3).
 func (n *Net) expire(database uint32) {
 	n.mu.Lock()
 	g := n.gates[database]
@@ -134,7 +135,7 @@ func (n *Net) expire(database uint32) {
 	n.end(pids)
 }
 
-// lose notes lost locks, and gives the sessions that are to end. The caller holds mu.
+// lose records lost locks, and returns the sessions that must be terminated. The caller holds mu.
 func (n *Net) lose(g *gate, lost []lock) (pids []uint32) {
 	for _, k := range lost {
 		n.lostBy[k.user()] = time.Now()

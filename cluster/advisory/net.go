@@ -22,9 +22,9 @@ const (
 	tick       = time.Second
 	lease      = 8 * time.Second  // A3
 	grace      = 12 * time.Second // A1
-	askTimeout = 3 * time.Second  // of what does not wait for a lock
-	patience   = 30 * time.Second // with a database that has no home
-	restarted  = 3 * time.Second  // a process that is not heard of, and another is, has ended
+	askTimeout = 3 * time.Second  // for requests that do not wait for a lock
+	patience   = 30 * time.Second // limit of the attempts while a database has no home
+	restarted  = 3 * time.Second  // a process that is not heard from while another one of its node is has ended
 	pause      = 20 * time.Millisecond
 )
 
@@ -37,15 +37,17 @@ type Config struct {
 	Nodes       func() []uint32 // of the cluster; this one is among them
 	Detector    *txn.Detector
 	Logger      *slog.Logger
-	// Leader tells who leads a fragment, as far as is known; term is not 0 where it is this node.
+	// Leader returns which node leads a fragment, as far as is known; term is not 0 if it is this
+	// node.
 	Leader func(f txn.FragmentID) (node uint32, term uint64, ok bool)
-	// Confirm proves that this node leads a fragment in a term, at some moment after the call began.
+	// Confirm checks that this node leads a fragment in a term, at some moment after the call
+	// began.
 	Confirm func(ctx context.Context, f txn.FragmentID, term uint64) error
-	// Incarnations tells of the process that a node runs as; 0: it is not known.
+	// Incarnations returns the number of the process that a node runs as; 0: not known.
 	Incarnations func(node uint32) uint64
 }
 
-// home is a term of office.
+// home is a term of the lock leader.
 type home struct {
 	fragment uint32
 	term     uint64
@@ -55,7 +57,7 @@ func (h home) before(o home) bool {
 	return cmp.Or(cmp.Compare(h.fragment, o.fragment), cmp.Compare(h.term, o.term)) < 0
 }
 
-// lock names what is held and who holds it: a transaction, or the session itself.
+// lock names what is held and its owner: a transaction, or the session itself.
 type lock struct {
 	session uint32
 	txn     txn.ID // zero: the session
@@ -82,7 +84,7 @@ func (k lock) user() user {
 	return user{txn: k.txn}
 }
 
-// errElsewhere says that the home is another node; nothing was done.
+// errElsewhere means that the home is another node; nothing was done.
 var errElsewhere = errors.New("advisory: the database's locks are kept elsewhere")
 
 // Net is a node's side. All methods may be called concurrently.
@@ -92,10 +94,10 @@ type Net struct {
 	lost atomic.Pointer[func(pid uint32)]
 
 	mu      sync.Mutex
-	count   uint64             // of what was asked for here; guarded by mu
+	count   uint64             // of the requests made here; guarded by mu
 	gates   map[uint32]*gate   // by database; guarded by mu
-	users   map[user]*use      // who holds something; guarded by mu
-	lostBy  map[user]time.Time // who has lost a lock; guarded by mu
+	users   map[user]*use      // users that hold something; guarded by mu
+	lostBy  map[user]time.Time // users that have lost a lock; guarded by mu
 	some    atomic.Bool        // users or lostBy have something
 	homes   sync.Mutex
 	tenures map[uint32]*tenure // by database; guarded by homes
@@ -107,7 +109,7 @@ type timeOf struct {
 	at   time.Time
 }
 
-// New makes the net of a node and registers its service.
+// New creates the Net of a node and registers its service.
 func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 	n := &Net{
 		cfg: cfg, gates: map[uint32]*gate{}, users: map[user]*use{}, lostBy: map[user]time.Time{},
@@ -117,7 +119,7 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 	return n
 }
 
-// Serve says how a session is ended that has lost a lock.
+// Serve sets the function that terminates a session that has lost a lock.
 func (n *Net) Serve(lost func(pid uint32)) { n.lost.Store(&lost) }
 
 // Run keeps locks, and notices lost ones, until ctx ends.
@@ -135,7 +137,8 @@ func (n *Net) Run(ctx context.Context) {
 	}
 }
 
-// first gives the fragment whose leader is the home of a database's locks: the one with the lowest number. A fragment that comes later has a higher one.
+// first returns the fragment whose leader is the home of a database's locks: the one with the
+// lowest number. A fragment that is added later has a higher one.
 func (n *Net) first(database uint32) (txn.FragmentID, bool) {
 	d := n.cfg.Catalog.View().Database(database)
 	if d == nil || len(d.Fragments) == 0 {

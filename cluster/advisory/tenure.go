@@ -15,20 +15,21 @@ type gateway struct {
 	incarnation uint64
 }
 
-// tenure is this node's term of office as the home of a database's locks, with a lock table of its own.
+// tenure is this node's term as the lock leader (the home) of a database's locks, with a lock table
+// of its own.
 type tenure struct {
 	home    home
 	began   time.Time // of the term, or noticed then
 	manager *locks.Manager
 	ctx     context.Context // ends with the term
 	end     context.CancelFunc
-	ready   chan struct{} // closed when all nodes have told what they hold
+	ready   chan struct{} // closed when all nodes have reported what they hold
 
 	mu       sync.Mutex
 	sessions map[holderID]*holder  // guarded by mu
 	heard    map[gateway]time.Time // guarded by mu
 	over     bool                  // guarded by mu
-	told     map[gateway]bool      // what they hold; guarded by mu
+	told     map[gateway]bool      // processes that have reported what they hold; guarded by mu
 }
 
 // holderID names a session of another process, or of this one.
@@ -61,7 +62,8 @@ func (t *tenure) finish() {
 	t.end()
 }
 
-// knows tells whether a process has told what it holds, or all have who may. The caller holds mu.
+// knows reports whether a process has reported what it holds, or all that must report have. The
+// caller holds mu.
 func (t *tenure) knows(g gateway) bool {
 	select {
 	case <-t.ready:
@@ -71,7 +73,8 @@ func (t *tenure) knows(g gateway) bool {
 	}
 }
 
-// install grants what a process holds. What stands in its way was given to somebody else since the process was not heard of for too long: it will hear.
+// install grants what a process holds. A conflicting lock was granted to another session because
+// the process was not heard from for too long; the process will learn that its lock is lost.
 func (t *tenure) install(g gateway, held []lock, count uint64) {
 	now, done := context.WithCancel(context.Background())
 	defer done()
@@ -86,7 +89,7 @@ func (t *tenure) install(g gateway, held []lock, count uint64) {
 	}
 }
 
-// holder gives a session in the lock table. The caller holds mu.
+// holder returns a session in the lock table. The caller holds mu.
 func (t *tenure) holder(g gateway, session uint32) *holder {
 	id := holderID{g, session}
 	h := t.sessions[id]
@@ -97,7 +100,7 @@ func (t *tenure) holder(g gateway, session uint32) *holder {
 	return h
 }
 
-// owner gives a transaction of the session.
+// owner returns a transaction of the session.
 func (h *holder) owner(id txn.ID) *locks.Owner {
 	o := h.txns[id]
 	if o == nil {
@@ -107,12 +110,13 @@ func (h *holder) owner(id txn.ID) *locks.Owner {
 	return o
 }
 
-// acquire takes a lock that does not have to be waited for.
+// acquire takes a lock that need not be waited for.
 func (h *holder) acquire(ctx context.Context, k lock, r locks.Request, within txn.ID) error {
 	return h.acquirer(k, within)(ctx, k.tag, r)
 }
 
-// acquirer gives what takes a lock. A session's own is waited for by its transaction.
+// acquirer returns the function that takes a lock. The session's transaction waits for a lock of
+// the session itself.
 func (h *holder) acquirer(k lock, within txn.ID) func(context.Context, locks.Tag, locks.Request) error {
 	switch {
 	case !k.txn.IsZero():
@@ -147,7 +151,7 @@ func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r l
 	h.waits--
 	switch {
 	case err != nil:
-	case h.twice(k): // a request whose caller had gone was still waiting
+	case h.twice(k): // a request whose caller was gone was still waiting
 		h.held[k] = max(h.held[k], count)
 	case t.over || ctx.Err() != nil:
 		h.drop(k)
@@ -157,13 +161,14 @@ func (t *tenure) take(ctx context.Context, g gateway, k lock, within txn.ID, r l
 		}
 	default:
 		h.held[k] = count
-		t.heard[g] = time.Now() // who waited for long and held nothing may have been forgotten, and what it holds now is to be dropped when it is gone
+		t.heard[g] = time.Now() // after a long wait without locks the process may have been forgotten; what it holds now must be dropped when it ends
 	}
 	t.tidy(holderID{g, k.session}, h)
 	return err
 }
 
-// twice tells whether a lock that was granted now had been granted already; it is held once. The caller holds tenure.mu.
+// twice reports whether a lock that was granted now had been granted already; it is held once. The
+// caller holds tenure.mu.
 func (h *holder) twice(k lock) bool {
 	_, has := h.held[k]
 	if has && k.txn.IsZero() {
@@ -172,7 +177,7 @@ func (h *holder) twice(k lock) bool {
 	return has
 }
 
-// drop lets go of a lock. The caller holds tenure.mu.
+// drop releases a lock. The caller holds tenure.mu.
 func (h *holder) drop(k lock) {
 	delete(h.held, k)
 	if k.txn.IsZero() {
@@ -202,7 +207,7 @@ func (t *tenure) tidy(id holderID, h *holder) {
 	}
 }
 
-// release lets go of locks of a process, but for what it has asked for since.
+// release releases locks of a process, except what it has asked for since.
 func (t *tenure) release(g gateway, gone []lock, count uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,8 +222,8 @@ func (t *tenure) release(g gateway, gone []lock, count uint64) {
 	}
 }
 
-// keep lets go of what a process does not list, nor has asked for since, and tells which of what it lists it does not have (A5); false: nobody knows yet
-// what the process holds.
+// keep releases what a process does not list and has not asked for since, and returns which of the
+// listed locks it does not have (A5); false: what the process holds is not known yet.
 func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []int, ok bool) {
 	listed := map[lock]bool{}
 	for _, k := range asked {
@@ -253,7 +258,8 @@ func (t *tenure) keep(g gateway, held, asked []lock, count uint64) (missing []in
 	return missing, true
 }
 
-// dropGone lets go of what processes held that have ended, or were not heard of for the grace.
+// dropGone releases what processes held that have ended, or were not heard from for the grace
+// period.
 func (t *tenure) dropGone(self uint32, incarnations func(node uint32) uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

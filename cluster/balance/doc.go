@@ -1,8 +1,10 @@
-// Package balance makes plans of rebalancing from what fragments and nodes say, and has those carried out that were applied. What should move is
-// decided by shardmap/balance; a move is the business of package move; a plan is a job in the catalog.
+// Package balance makes plans of rebalancing from what fragments and nodes report, and carries out
+// the plans that were applied. Package shardmap/balance decides what should move; package move
+// carries out a move; a plan is a job in the catalog.
 //
-// One node, the one that leads the catalog, proposes and carries out. Two that do so at once do no harm: every change is conditional on
-// the state it was planned at, and a step is begun once (its number of a job).
+// One node proposes and carries out: the one that leads the catalog. Two nodes that do so at the
+// same time do no harm: every change is conditional on the state it was planned at, and a step is
+// started once (by its number in the job).
 //
 //	sherd.balancer  off      nothing is proposed; people may make plans and apply them
 //	                advise   what should move is proposed, one plan for each database at most (sherd.advice); a person applies it
@@ -10,9 +12,11 @@
 //
 // Invariants:
 //
-//	P1  A plan begins only at the epoch of the bucket map that it was made for. Its own steps move the epoch on.
-//	P2  Of a pair of fragments one step runs at a time, and of a plan two.
-//	P3  What a plan of the balancer's own has begun goes on outside of the windows; nothing new begins.
+//	Q1  A plan starts only at the epoch of the bucket map that it was made for. Its own steps
+//	    advance the epoch.
+//	Q2  At most one step runs for a pair of fragments at a time, and at most two for a plan.
+//	Q3  What an automatic plan of the balancer has started continues outside of the windows;
+//	    nothing new starts.
 //
 // Segments of range tables are split and merged by plans too (package catalog, resegment): the keys come from the fragment that has a segment, and what is written to segments is watched
 // by whoever leads the catalog (balance.Watch), from the moment it does.

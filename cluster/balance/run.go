@@ -183,8 +183,9 @@ func (b *Balancer) delay(ctx context.Context, id uint64, waits string) error {
 	return err
 }
 
-// begin begins the steps that may run now (P2). One that cannot, for instance because its buckets are being moved by somebody, waits, and is tried again; one that never
-// will is left out by the catalog.
+// begin starts the steps that may run now (Q2). A step that cannot, for instance because its
+// buckets are being moved by another job, waits and is tried again; the catalog leaves out a step
+// that never can.
 func (b *Balancer) begin(ctx context.Context, p catalog.RunningPlan) error {
 	shape := balance.Plan{Steps: make([]balance.Step, len(p.Steps))}
 	for i, s := range p.Steps {

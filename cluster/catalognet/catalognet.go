@@ -18,7 +18,8 @@ import (
 // Group is the catalog's number among the Raft groups; fragments are numbered from 1.
 const Group = 0
 
-// askTimeout is how long an answer may take. An entry takes some milliseconds, and who waits longer asks again: the leader may be another by then.
+// askTimeout is how long an answer may take. An entry takes some milliseconds; a caller that waits
+// longer asks again, because the leader may have changed by then.
 const askTimeout = 3 * time.Second
 
 // Net is the catalog's side of a node's port. All methods may be called concurrently.

@@ -1,8 +1,10 @@
-// Package catalognet carries what a node asks of the node that leads the catalog: to put a change into the catalog's log, or how far that is.
+// Package catalognet carries a node's requests to the node that leads the catalog: to put a change
+// into the catalog's log, or to ask how far the log is.
 //
 //	n := catalognet.New(door, members)   // registers the service, which refuses until Serve
 //	c, err := catalog.Open(catalog.Options{ID: raftnet.ServerID(2), Transport: mux.Transport(0), Forward: n.Forward, Join: true, …})
 //	n.Serve(c)
 //
-// It carries bytes that package catalog writes and reads, and tries once: that a lost answer does no harm, and who leads, is the catalog's to know.
+// It carries bytes that package catalog writes and reads, and tries once: package catalog knows
+// which node leads, and makes a lost answer harmless.
 package catalognet

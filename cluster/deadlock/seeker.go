@@ -21,7 +21,7 @@ const (
 	share      = 20 // a search that has taken some time is followed by a pause of as many times that
 )
 
-// Config says whose waits are looked at. All fields are required.
+// Config has the node whose waits are examined. All fields are required.
 type Config struct {
 	Self   uint32
 	Waits  *txn.Detector
@@ -30,7 +30,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Seeker looks for circles that waits here are part of, and answers others that do.
+// Seeker searches for cycles that waits here are part of, and answers the searches of other nodes.
 type Seeker struct {
 	pb.UnimplementedDeadlocksServer
 	cfg Config
@@ -59,7 +59,8 @@ func (s *Seeker) Run(ctx context.Context) {
 	}
 }
 
-// Search looks for circles that waits here are part of which began before a time, and has them ended. It gives how many it has found.
+// Search searches for cycles with waits here that began before a time, and has them ended. It
+// returns how many it has found.
 func (s *Seeker) Search(ctx context.Context, before time.Time) int {
 	own := s.edges(s.cfg.Self, s.cfg.Waits.Lasting(before))
 	if len(own) == 0 {
@@ -123,7 +124,7 @@ func (s *Seeker) ask(ctx context.Context, others []uint32, of []txn.Party) []txn
 	return out
 }
 
-// end ends the first wait of a circle.
+// end ends the first wait of a cycle.
 func (s *Seeker) end(ctx context.Context, c txn.Circle) bool {
 	victim := c[0]
 	if victim.Node == s.cfg.Self {

@@ -11,20 +11,20 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// What is spoken behind TLS, by ALPN.
+// The protocols behind TLS, by ALPN.
 const (
 	nodeProtocol = "sherd-node"
 	joinProtocol = "sherd-join"
 )
 
-// Conn is a connection that was greeted.
+// Conn is a connection after the greeting.
 type Conn struct {
 	*tls.Conn
-	Peer   trust.Peer // zero: one that joins
+	Peer   trust.Peer // zero: a node that joins
 	Speaks uint32
-	Addr   string // where it was dialled; empty where it was accepted
+	Addr   string // the dialled address; empty if accepted
 
-	knownAt string // where the peer knows this node to be reached
+	knownAt string // where the peer believes that this node can be reached
 
 	onClose func()
 	once    sync.Once
@@ -42,7 +42,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// greet leads an accepted connection to its server, or away.
+// greet passes an accepted connection to its server, or refuses it.
 func (d *Door) greet(raw net.Conn) {
 	if !d.admit(raw) {
 		raw.Close()
@@ -102,7 +102,7 @@ func (d *Door) forget(c *Conn, raw net.Conn) {
 	}
 }
 
-// serverTLS makes the configuration of one handshake, with the certificate of this moment.
+// serverTLS returns the configuration of one handshake, with the present certificate.
 func (d *Door) serverTLS() *tls.Config {
 	base := tls.Config{
 		MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true,
@@ -116,7 +116,7 @@ func (d *Door) serverTLS() *tls.Config {
 		conf := base.Clone()
 		switch p := hello.SupportedProtos[0]; p {
 		case nodeProtocol:
-			conf.ClientAuth = tls.RequireAnyClientCert // verified in examine, which can say why not
+			conf.ClientAuth = tls.RequireAnyClientCert // examine verifies it, because it can return the reason
 			fallthrough
 		case joinProtocol:
 			conf.NextProtos = []string{p}
@@ -128,7 +128,7 @@ func (d *Door) serverTLS() *tls.Config {
 	return outer
 }
 
-// examine reads the greeting and gives the answer; c then has its peer.
+// examine reads the greeting and returns the answer; it sets the peer of c.
 func (d *Door) examine(c *Conn) *pb.Welcome {
 	refused := func(reason pb.Refusal_Reason, format string, args ...any) *pb.Welcome {
 		return &pb.Welcome{Refusal: refusal(reason, format, args...), Release: d.cfg.Version.Release}
@@ -180,7 +180,7 @@ func reasonOf(err error) pb.Refusal_Reason {
 	return pb.Refusal_STRANGER
 }
 
-// queue hands greeted connections to a server, as a net.Listener.
+// queue passes greeted connections to a server, as a net.Listener.
 type queue struct {
 	addr  net.Addr
 	conns chan *Conn

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// greeted is the credentials of connections that have TLS and the greeting behind them.
+// greeted is the credentials of connections after TLS and the greeting.
 type greeted struct{}
 
 // authInfo is what gRPC keeps of them for its services.
@@ -54,7 +54,7 @@ func (g greeted) Clone() credentials.TransportCredentials { return g }
 // OverrideServerName implements credentials.TransportCredentials.
 func (greeted) OverrideServerName(string) error { return nil }
 
-// PeerOf gives the node that a call comes from; ok is false for one that joins.
+// PeerOf returns the node that makes a call; ok is false if the caller is joining.
 func PeerOf(ctx context.Context) (p trust.Peer, ok bool) {
 	from, ok := peer.FromContext(ctx)
 	if !ok {
@@ -77,7 +77,8 @@ func MemberOptions() []grpc.ServerOption {
 	}
 }
 
-// JoinOptions are the options of the server for those that join: little, and not for long.
+// JoinOptions are the options of the server for nodes that join: small limits, and short
+// connections.
 func JoinOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(greeted{}), grpc.MaxRecvMsgSize(64 << 10), grpc.MaxConcurrentStreams(1),

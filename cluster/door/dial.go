@@ -16,18 +16,18 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// caller is who connects, and what it knows of whom it means to reach.
+// caller is the connecting side, and what it knows about the node that it means to reach.
 type caller struct {
 	version   Version
 	clusterID string
 	protocol  string
-	cert      *tls.Certificate // nil: one that joins
+	cert      *tls.Certificate // nil: a node that joins
 	wants     uint32           // 0 any node
 	verify    func(chain []*x509.Certificate) (trust.Peer, error)
 	dial      func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// dialOrTCP gives dial, and TCP where it is nil.
+// dialOrTCP returns dial, or TCP if it is nil.
 func dialOrTCP(dial func(ctx context.Context, addr string) (net.Conn, error)) func(ctx context.Context, addr string) (net.Conn, error) {
 	if dial != nil {
 		return dial
@@ -36,9 +36,10 @@ func dialOrTCP(dial func(ctx context.Context, addr string) (net.Conn, error)) fu
 	return func(ctx context.Context, addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) }
 }
 
-// connect makes a connection and greets. Errors are sentences for the person at the terminal.
+// connect makes a connection and sends the greeting. Errors are sentences for the operator at the
+// terminal.
 func (k *caller) connect(ctx context.Context, addr string) (*Conn, error) {
-	dialing, cancel := context.WithTimeout(ctx, greetingTime) // packets may vanish without a word
+	dialing, cancel := context.WithTimeout(ctx, greetingTime) // packets may be dropped silently
 	raw, err := k.dial(dialing, addr)
 	cancel()
 	if err != nil {
@@ -66,7 +67,8 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 	var peer trust.Peer
 	conf := &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{k.protocol},
-		// Nodes are known by their number and cluster, not by a host's name: VerifyConnection does what is left out here.
+		// Nodes are identified by number and cluster, not by a host name: VerifyConnection does the
+		// verification that is skipped here.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			p, err := k.verify(s.PeerCertificates)
@@ -111,7 +113,7 @@ func (k *caller) greet(raw net.Conn, addr string) (*Conn, error) {
 	return &Conn{Conn: t, Peer: peer, Speaks: welcome.Speaks, Addr: addr, knownAt: welcome.KnownAt}, nil
 }
 
-// unverified is a node that is not the one it should be.
+// unverified is the error for a node that is not the expected one.
 type unverified struct{ error }
 
 func (u *unverified) Unwrap() error { return u.error }
@@ -120,7 +122,7 @@ func notANode(addr string) error {
 	return fmt.Errorf("what answers at %s is not the node port of a Sherd node; clients connect with another port than nodes do", addr)
 }
 
-// explain says what went wrong before the greeting.
+// explain describes what went wrong before the greeting.
 func explain(addr string, err error) error {
 	var u *unverified
 	var plain tls.RecordHeaderError

@@ -17,28 +17,33 @@ type Config struct {
 	Keeper   *trust.Keeper
 	Listener net.Listener
 	Version  Version
-	// ClusterVersion gives the version of the formats that the cluster writes; nil: the newest that this node speaks. 0 is not known yet, as by a node that
-	// has just joined: then the oldest is spoken that both know, which the cluster has reached for certain, and nothing is said of it.
+	// ClusterVersion returns the version of the formats that the cluster writes; nil: the newest
+	// that this node speaks. 0 means not known yet, as for a node that has just joined: then the
+	// two nodes speak the oldest version that both know, which the cluster has certainly reached,
+	// and the version is not reported.
 	ClusterVersion func() uint32
-	// Admit, if set, refuses a node of the cluster that was verified, with the reason: it was removed, or declared lost.
+	// Admit, if set, refuses a verified node of the cluster, with the reason: it was removed, or
+	// declared lost.
 	Admit func(trust.Peer) error
-	// Addr gives where a node is reached.
+	// Addr returns where a node is reached.
 	Addr func(node uint32) (string, error)
-	// Known gives where nodes that connect are told that they are known to be reached; "" is nowhere. nil: they are told nothing.
+	// Known returns the address at which a connecting node is known, which it is told; "" if there
+	// is none. nil: it is not told.
 	Known func(node uint32) string
-	// KnownAt is told what other nodes said in that way, when a link to one is made. It does not block.
+	// KnownAt is called with the addresses that other nodes report in that way, when a link to them
+	// is made. It does not block.
 	KnownAt func(addr string)
-	// Dial makes the connections of links; nil is TCP.
+	// Dial makes the connections of links; nil means TCP.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	Logger *slog.Logger // default slog.Default()
 }
 
-// Door is a node's port. All methods may be called concurrently.
+// Door is a node's port (its transport). All methods may be called concurrently.
 type Door struct {
 	cfg     Config
 	members *queue
 	joining *queue
-	slots   chan struct{} // greetings going on
+	slots   chan struct{} // greetings in progress
 
 	mu     sync.Mutex
 	closed bool                      // guarded by mu
@@ -54,7 +59,7 @@ const (
 	maxGreetings = 128
 )
 
-// New makes a door; Serve opens it.
+// New creates a Door; Serve opens it.
 func New(cfg Config) *Door {
 	cfg.Dial = dialOrTCP(cfg.Dial)
 	if cfg.Logger == nil {
@@ -72,7 +77,8 @@ func New(cfg Config) *Door {
 // Self is the node whose door it is.
 func (d *Door) Self() trust.Peer { return d.cfg.Keeper.Self() }
 
-// Serve takes connections until the door is closed. Members are served by one server, those that join by the other; nil turns them away.
+// Serve accepts connections until the door is closed. One server serves the members, the other the
+// nodes that join; nil refuses them.
 // The servers are made with MemberOptions and JoinOptions.
 func (d *Door) Serve(members, joining *grpc.Server) error {
 	for _, s := range []struct {
@@ -141,7 +147,7 @@ func (d *Door) leave(c net.Conn) {
 	delete(d.open, c)
 }
 
-// Evict ends all connections with a node: it was removed. Admit keeps it out.
+// Evict ends all connections with a node that was removed. Admit keeps it out.
 func (d *Door) Evict(node uint32) {
 	d.mu.Lock()
 	var gone []interface{ Close() error }
@@ -160,7 +166,7 @@ func (d *Door) Evict(node uint32) {
 	}
 }
 
-// Close closes the port, all connections and all links. The servers are stopped by who made them, before.
+// Close closes the port, all connections and all links. Their owner has stopped the servers before.
 func (d *Door) Close() error {
 	d.mu.Lock()
 	d.closed = true

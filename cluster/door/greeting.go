@@ -15,7 +15,7 @@ const (
 	maxGreeting    = 4 << 10
 )
 
-// Version is what a node speaks, and the release that people know it by.
+// Version is what a node speaks, and the release name that people know it by.
 type Version struct {
 	Release  string
 	From, To uint32 // versions of the node protocol
@@ -36,7 +36,7 @@ func writeGreeting(w io.Writer, m proto.Message) error {
 	return err
 }
 
-// errMalformed is a greeting that nobody of ours has sent.
+// errMalformed is the error for a greeting that no Sherd node has sent.
 var errMalformed = errors.New("not a greeting of Sherd's")
 
 // readGreeting reads one message of the greeting.
@@ -59,8 +59,9 @@ func readGreeting(r io.Reader, m proto.Message) error {
 	return nil
 }
 
-// agree gives the version that both speak from now on: the newest that both know and that the cluster was raised to. here is who is asked, there
-// who asks. Where the cluster's version is not known yet, 0, it is the oldest that both know: the cluster has let both in.
+// agree returns the version that both speak from now on: the newest that both know and that the
+// cluster was raised to. here is the accepting node, there the connecting one. If the cluster's
+// version is not known yet (0), it is the oldest that both know: the cluster has admitted both.
 func agree(here, there Version, cluster uint32) (uint32, error) {
 	if cluster == 0 {
 		cluster = max(here.From, there.From)

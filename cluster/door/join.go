@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Join connects to a node of the cluster that a join token names, whichever answers at addr. Only the service of joining is there. dial is as in
-// Config.
+// Join connects to a node of the cluster that a join token names, whichever node answers at addr.
+// Only the join service is available there. dial is as in Config.
 func Join(ctx context.Context, addr string, token trust.Token, version Version, now func() time.Time,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) (*grpc.ClientConn, error) {
 	k := caller{

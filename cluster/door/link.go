@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Class is what a link is for.
+// Class is the purpose of a link.
 type Class byte
 
 // The classes: each has a TCP connection of its own to a node.
@@ -39,15 +39,16 @@ type Link struct {
 	open map[*Conn]bool // guarded by mu
 }
 
-// Windows of flow control: what a stream, and all streams of a connection, may have under way unread.
+// Flow-control windows: how many unread bytes a stream, and all streams of a connection, may have
+// in flight.
 const (
 	streamWindow = 1 << 20
 	connWindow   = 8 << 20
-	// MaxMessage bounds a message of gRPC: a Raft entry of raftgroup.MaxEntry bytes and what is around it.
+	// MaxMessage bounds a gRPC message: a Raft entry of raftgroup.MaxEntry bytes and its envelope.
 	MaxMessage = 20 << 20
 )
 
-// Link gives the link to a node.
+// Link returns the link to a node.
 func (d *Door) Link(node uint32, class Class) (*Link, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,14 +118,15 @@ func (l *Link) connect(ctx context.Context) (*Conn, error) {
 	return k.connect(ctx, addr)
 }
 
-// Err is why the last attempt to connect failed; nil where it did not.
+// Err returns why the last attempt to connect failed; nil if it did not.
 func (l *Link) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
 }
 
-// Reset drops the connection that there is: its peer does not answer. The next call makes a new one.
+// Reset drops the present connection, because its peer does not answer. The next call makes a new
+// one.
 func (l *Link) Reset() {
 	l.mu.Lock()
 	gone := make([]*Conn, 0, len(l.open))

@@ -8,8 +8,9 @@ import (
 	"github.com/sherddb/sherd/cluster/trust"
 )
 
-// Who connects, as the node that the keeper is of, to whatever listens at an address, and tells by the connection's Peer which node of the cluster it is.
-// The caller closes it. dial is as in Config.
+// Who connects, as the node of keeper, to the process that listens at an address; the connection's
+// Peer is the node of the cluster that answered. The caller closes the connection. dial is as in
+// Config.
 func Who(ctx context.Context, addr string, keeper *trust.Keeper, version Version, dial func(ctx context.Context, addr string) (net.Conn, error)) (*Conn, error) {
 	k := caller{
 		version: version, clusterID: keeper.Self().ClusterID, protocol: nodeProtocol, cert: keeper.Certificate(),
@@ -19,7 +20,7 @@ func Who(ctx context.Context, addr string, keeper *trust.Keeper, version Version
 	return k.connect(ctx, addr)
 }
 
-// Accepted tells whether a connection made here has ended at this very door.
+// Accepted reports whether a connection made here has reached this same door.
 func (d *Door) Accepted(c *Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

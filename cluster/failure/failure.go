@@ -10,11 +10,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// NotLeader says that the node asked does not lead the fragment. Nothing was done.
+// NotLeader means that the node asked does not lead the fragment. Nothing was done.
 type NotLeader struct {
 	Fragment txn.FragmentID
-	Leader   uint32 // the node that does, as far as the one asked knows; 0: it does not know
-	Term     uint64 // of that
+	Leader   uint32 // the node that leads, as far as the node asked knows; 0: it does not know
+	Term     uint64 // of that leader
 }
 
 func (e *NotLeader) Error() string {
@@ -24,14 +24,14 @@ func (e *NotLeader) Error() string {
 	return fmt.Sprintf("fragment %d has no known leader", e.Fragment)
 }
 
-// Unwrap gives what a client would see.
+// Unwrap returns the client's error.
 func (e *NotLeader) Unwrap() error {
 	return pgerr.New(pgerr.CannotConnectNow, "the fragment has no leader at present").WithHint("Try again in a moment.")
 }
 
-// Replan says that the plan was made with definitions that are not those of the node asked.
+// Replan means that the plan was made with definitions that differ from those of the node asked.
 type Replan struct {
-	Version uint64 // of the catalog there: whoever plans again waits for it
+	Version uint64 // of the catalog there: the gateway waits for it before it plans again
 	Why     string
 }
 
@@ -39,23 +39,23 @@ func (e *Replan) Error() string {
 	return fmt.Sprintf("definitions have changed, catalog %d: %s", e.Version, e.Why)
 }
 
-// Unwrap gives what a client would see.
+// Unwrap returns the client's error.
 func (*Replan) Unwrap() error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access: the definitions of a table have changed").WithHint("Try again.")
 }
 
-// ErrUnknownPlan says that the plan has to be sent again.
+// ErrUnknownPlan means that the plan has to be sent again.
 var ErrUnknownPlan = errors.New("the plan's number is not known")
 
-// ClockAhead says that the request's timestamp is too far ahead of the clock of the node asked.
+// ClockAhead means that the request's timestamp is too far ahead of the clock of the node asked.
 type ClockAhead struct{ Err error }
 
 func (e *ClockAhead) Error() string { return e.Err.Error() }
 
-// Unwrap gives what a client would see.
+// Unwrap returns the client's error.
 func (e *ClockAhead) Unwrap() error { return e.Err }
 
-// Encode gives an error its form between nodes; nil for nil.
+// Encode returns the form of an error between nodes; nil for nil.
 func Encode(err error) *pb.Failure {
 	var (
 		leader *NotLeader
@@ -88,7 +88,7 @@ func Encode(err error) *pb.Failure {
 	return f
 }
 
-// Decode gives the error of an answer about a fragment; nil where there is none.
+// Decode returns the error of an answer about a fragment; nil if there is none.
 func Decode(f *pb.Failure, fragment txn.FragmentID) error {
 	if f == nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package member is the cluster's list of its nodes, and what lets a node in: authorities and join tokens, as the catalog keeps them.
+// Package member is the cluster's list of its nodes, and what admits a node: authorities and join
+// tokens, as the catalog keeps them.
 //
 //	r := &member.Register{Catalog: cat, Now: time.Now}
 //	keeper, err := member.Found(dir, cluster, 1, time.Now) // the first node: makes the authority, and its own certificate …
@@ -10,9 +11,11 @@
 //
 // # Invariants
 //
-//   - N3 A token is taken, a number given and the node written down by one entry of the catalog, or none of it happens. The same key gets the
-//     same answer again.
-//   - N4 An authority is replaced step by step (Advance), each step one entry of the catalog; who drives it (package node does, on the node
-//     that leads the catalog) may change at any time.
-//   - V5 Numbers of nodes are never given twice; a crash between the number and its use leaves a gap.
+//   - I1 One entry of the catalog takes a token, allots a number and records the node, or none of it
+//     happens. The same key gets the same answer again.
+//   - I2 An authority is replaced step by step (Advance), each step one entry of the catalog. The node
+//     that drives the replacement (in package node, the one that leads the catalog) may change at any
+//     time.
+//   - I3 Numbers of nodes are never reused; a crash between the allotment of a number and its use
+//     leaves a gap.
 package member

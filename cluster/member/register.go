@@ -22,13 +22,14 @@ type Register struct {
 	Now     func() time.Time
 }
 
-// Host is what a node's port lets others in with.
+// Host returns what a node's port uses to admit others.
 func (r *Register) Host(log *slog.Logger) *join.Host {
 	return &join.Host{Signer: r.Signer, Roots: r.Roots, Redeem: r.Redeem, Contacts: r.Contacts, Announce: r.Announce, Now: r.Now, Logger: log}
 }
 
-// Found gives what a node proves itself with, and makes it where there is nothing yet: an authority, kept beside it until Establish, and a
-// certificate that it signs. It is for the first node of a cluster, and needs no catalog: the catalog's own messages need the certificate.
+// Found returns a node's keeper, and creates it if there is nothing yet: an authority, stored with
+// the node until Establish, and a certificate that it signs. It is for the first node of a cluster,
+// and needs no catalog, because the catalog's own messages need the certificate.
 func Found(dir, clusterID string, node uint32, now func() time.Time) (*trust.Keeper, error) {
 	k, err := trust.OpenKeeper(dir, now)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +64,9 @@ func issue(a *trust.Authority, node uint32, now time.Time) (trust.Key, trust.Cha
 	return key, chain, err
 }
 
-// Establish gives the catalog the authority that Found made, where it has none. A node that has lost its certificate, and made another by Found, is
-// given one of the catalog's authority: who has the node's catalog has that authority's key.
+// Establish puts the authority that Found made into the catalog, if the catalog has none. A node
+// that has lost its certificate, and made another by Found, gets one from the catalog's authority:
+// a node with a replica of the catalog has that authority's key.
 func (r *Register) Establish(ctx context.Context, k *trust.Keeper) error {
 	if r.Catalog.View().SigningAuthority() == nil {
 		if err := r.foundAuthority(ctx, k); err != nil {
@@ -93,7 +95,7 @@ func (r *Register) Establish(ctx context.Context, k *trust.Keeper) error {
 
 func (r *Register) foundAuthority(ctx context.Context, k *trust.Keeper) error {
 	a, err := trust.Founded(k.Dir())
-	if errors.Is(err, fs.ErrNotExist) { // the catalog was made anew under certificates that are older
+	if errors.Is(err, fs.ErrNotExist) { // the catalog was recreated under certificates that are older
 		a, err = trust.NewAuthority(k.Self().ClusterID, r.Now())
 	}
 	if err != nil {
@@ -149,7 +151,7 @@ func put(ch *catalog.Change, a *trust.Authority, phase catalog.AuthorityPhase) e
 // number is how the catalog knows an authority.
 func number(f trust.Fingerprint) uint64 { return binary.BigEndian.Uint64(f[:]) >> 8 }
 
-// Signer gives the authority that signs at present.
+// Signer returns the authority that signs at present.
 func (r *Register) Signer() (*trust.Authority, error) {
 	a := r.Catalog.View().SigningAuthority()
 	if a == nil {
@@ -158,7 +160,7 @@ func (r *Register) Signer() (*trust.Authority, error) {
 	return trust.ParseAuthority(a.Secret)
 }
 
-// Roots gives the authorities that are trusted.
+// Roots returns the authorities that are trusted.
 func (r *Register) Roots() (*trust.Roots, error) {
 	v := r.Catalog.View()
 	var certs [][]byte
@@ -172,7 +174,8 @@ func (r *Register) Roots() (*trust.Roots, error) {
 	return trust.NewRoots(v.Cluster().ID, certs)
 }
 
-// Admit refuses a node that was removed or declared lost. One that this node has not heard of joined a moment ago: its certificate says that it was let in.
+// Admit refuses a node that was removed or declared lost. A node that is unknown here has joined a
+// moment ago: its certificate proves that it was admitted.
 func (r *Register) Admit(p trust.Peer) error {
 	if n := r.Catalog.View().RemovedNode(p.Node); n != nil {
 		return fmt.Errorf("node %s (number %d) was removed from the cluster; to use the machine again, start it with an empty data directory "+
@@ -184,7 +187,7 @@ func (r *Register) Admit(p trust.Peer) error {
 	return nil
 }
 
-// Contacts gives where nodes are reached.
+// Contacts returns where nodes are reached.
 func (r *Register) Contacts() []*pb.Contact {
 	var out []*pb.Contact
 	for n := range r.Catalog.View().Nodes() {
@@ -195,7 +198,7 @@ func (r *Register) Contacts() []*pb.Contact {
 	return out
 }
 
-// Addr gives where a node is reached.
+// Addr returns where a node is reached.
 func (r *Register) Addr(node uint32) (string, error) {
 	n := r.Catalog.View().Node(node)
 	switch {

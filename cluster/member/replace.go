@@ -16,13 +16,13 @@ const replaceAfter = 365 * 24 * time.Hour
 // ErrReplacing refuses a second replacement while one is under way.
 var ErrReplacing = errors.New("the cluster's authority is being replaced already")
 
-// Due tells whether the authority is so old that it is to be replaced.
+// Due reports whether the authority is so old that it should be replaced.
 func (r *Register) Due() bool {
 	a, err := r.Signer()
 	return err == nil && r.Now().Sub(a.Cert.NotBefore) > replaceAfter
 }
 
-// Replacing tells whether an authority is being replaced.
+// Replacing reports whether an authority is being replaced.
 func (r *Register) Replacing() bool {
 	for a := range r.Catalog.View().Authorities() {
 		if a.Phase != catalog.AuthoritySigning {
@@ -32,7 +32,8 @@ func (r *Register) Replacing() bool {
 	return false
 }
 
-// Outdated tells whether another authority signs now than has signed a node's certificate.
+// Outdated reports whether the authority that signs now differs from the one that has signed a
+// node's certificate.
 func (r *Register) Outdated(k *trust.Keeper) bool {
 	a, err := r.Signer()
 	return err == nil && a.Fingerprint() != k.Self().Issuer
@@ -72,7 +73,7 @@ type Standing struct {
 	Phase string // announced, signing, retiring
 }
 
-// Standing gives the cluster's authorities.
+// Standing returns the cluster's authorities.
 func (r *Register) Standing() ([]Standing, error) {
 	var out []Standing
 	for a := range r.Catalog.View().Authorities() {
@@ -88,7 +89,7 @@ func (r *Register) Standing() ([]Standing, error) {
 	return out, nil
 }
 
-// Waiting gives the next step of a replacement by the nodes' reports, and does not do it.
+// Waiting returns the next step of a replacement by the nodes' reports, and does not take it.
 func (r *Register) Waiting(reports map[uint32]trust.Report) (trust.Step, error) {
 	return r.next(r.Catalog.View(), reports)
 }
@@ -105,7 +106,8 @@ func (r *Register) next(v *catalog.View, reports map[uint32]trust.Report) (trust
 	return trust.NextStep(standing, nodes, reports, tokensOf(v, standing), r.Now()), nil
 }
 
-// Advance does the next step of a replacement, if the nodes' reports allow it, and tells what that was or what is waited for (N4).
+// Advance takes the next step of a replacement, if the nodes' reports allow it, and returns that
+// step or what the replacement waits for (I2).
 func (r *Register) Advance(ctx context.Context, reports map[uint32]trust.Report) (trust.Step, error) {
 	var step trust.Step
 	_, err := r.Catalog.Update(ctx, func(v *catalog.View, ch *catalog.Change) (err error) {
@@ -136,7 +138,7 @@ func standing(v *catalog.View) ([]trust.Standing, error) {
 	return out, nil
 }
 
-// tokensOf tells until when unused tokens name an authority.
+// tokensOf returns until when unused tokens name each authority.
 func tokensOf(v *catalog.View, standing []trust.Standing) map[trust.Fingerprint]time.Time {
 	out := map[trust.Fingerprint]time.Time{}
 	for t := range v.JoinTokens() {
@@ -149,7 +151,7 @@ func tokensOf(v *catalog.View, standing []trust.Standing) map[trust.Fingerprint]
 	return out
 }
 
-// promote lets the announced authority sign and the one that signed retire.
+// promote makes the announced authority sign and the one that signed retire.
 func promote(v *catalog.View, ch *catalog.Change, id uint64) error {
 	found := false
 	for a := range v.Authorities() {

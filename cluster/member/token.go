@@ -44,7 +44,8 @@ func (r *Register) NewToken(ctx context.Context, life time.Duration, node uint32
 	return token, err
 }
 
-// Redeem takes a token (N3) and gives number and name of the node that its holder is from now on.
+// Redeem takes a token (I1) and returns the number and name of the node that its holder is from now
+// on.
 func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.NodeInfo) (node uint32, name string, err error) {
 	hash := trust.HashSecret(secret)
 	fresh := uint32(0) // a number taken for a new node, whatever becomes of it
@@ -100,8 +101,8 @@ func (r *Register) Redeem(ctx context.Context, secret, keyHash []byte, info *pb.
 	return node, n.Name, nil
 }
 
-// sameNode refuses a token to whom it is not made for. A node whose data is lost is another node than it was: the others count on what the
-// old one has acknowledged.
+// sameNode refuses a token that was made for another node. A node whose data is lost is another
+// node than before, because the others count on what the old one has acknowledged.
 func sameNode(v *catalog.View, wanted, is uint32) error {
 	switch {
 	case wanted == is:
@@ -125,7 +126,7 @@ func nameOf(v *catalog.View, node uint32) string {
 	return fmt.Sprint(node)
 }
 
-// describe gives what the catalog is to know of a node.
+// describe returns what the catalog records about a node.
 func describe(v *catalog.View, id uint32, info *pb.NodeInfo) (*catalog.Node, error) {
 	n := &catalog.Node{ID: id, Name: info.GetName(), Block: freeBlock(v)}
 	if n.Name == "" {
@@ -140,7 +141,7 @@ func describe(v *catalog.View, id uint32, info *pb.NodeInfo) (*catalog.Node, err
 	return n, nil
 }
 
-// Describe notes what a node says of itself, and tells whether anything of it is new.
+// Describe updates n with a node's description of itself, and reports whether anything changed.
 func Describe(n *catalog.Node, info *pb.NodeInfo) (changed bool) {
 	before := *n
 	n.NodeAddr, n.SQLAddr, n.HTTPAddr, n.Labels = info.GetNodeAddr(), info.GetSqlAddr(), info.GetHttpAddr(), info.GetLabels()
@@ -149,7 +150,7 @@ func Describe(n *catalog.Node, info *pb.NodeInfo) (changed bool) {
 		n.Release != before.Release || n.Speaks != before.Speaks || !maps.Equal(n.Labels, before.Labels)
 }
 
-// Announce has the catalog say of a node what it says of itself.
+// Announce records a node's description of itself in the catalog.
 func (r *Register) Announce(ctx context.Context, node uint32, info *pb.NodeInfo) error {
 	if old := r.Catalog.View().Node(node); old != nil && !Describe(old.Clone(), info) {
 		return nil
@@ -174,7 +175,7 @@ func (r *Register) Announce(ctx context.Context, node uint32, info *pb.NodeInfo)
 	return err
 }
 
-// freeBlock gives the first of A … Z, AA … that no node has. Ids of documents end in it.
+// freeBlock returns the first of A … Z, AA … that no node has. Ids of documents end in it.
 func freeBlock(v *catalog.View) string {
 	taken := map[string]bool{}
 	for n := range v.Nodes() {
@@ -187,7 +188,7 @@ func freeBlock(v *catalog.View) string {
 	}
 }
 
-// block gives the letters of number i, as columns of a sheet have them.
+// block returns the letters of number i, like the columns of a spreadsheet.
 func block(i int) string {
 	s := ""
 	for i++; i > 0; i = (i - 1) / 26 {

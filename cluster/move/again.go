@@ -73,7 +73,8 @@ func (s *step) again(ctx context.Context, t *tries, err error) error {
 	return err
 }
 
-// rest waits, and tells whether the step may still flip then. It ends with the step: who cancels a move does not wait for it.
+// rest waits, and reports whether the step may still flip then. It ends with the step: cancelling a
+// move does not wait for it.
 func (s *step) rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -92,7 +93,7 @@ func (s *step) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// may tells whether there may be another try after an error.
+// may reports whether another try is allowed after an error.
 func (t *tries) may(err error) bool {
 	if pgerr.Is(err, pgerr.SnapshotTooOld) || time.Now().After(t.until) {
 		return false
@@ -105,7 +106,7 @@ func (t *tries) may(err error) bool {
 	return t.unknown <= againTries
 }
 
-// receiving tells whether what was carried is still there, and this node leads the target.
+// receiving reports whether the copied rows are still there, and this node leads the target.
 func (s *step) receiving() bool {
 	return s.d.cfg.Leads(s.m.Target) == s.target && s.target.Receives(s.Receives(), s.into())
 }

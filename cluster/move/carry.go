@@ -24,7 +24,7 @@ const (
 type carrier struct {
 	s       *step
 	arrival uint32
-	floor   txn.Timestamp    // of the versions of entries of local indexes: nobody reads below it at the target
+	floor   txn.Timestamp    // of the versions of entries of local indexes: nothing reads below it at the target
 	older   *storage.Version // the newest version of a row that is not above it; the next of the row may come still
 	deriver *exec.Deriver
 	derived map[catalog.OID]uint64 // versions of the tables by which entries were derived
@@ -192,7 +192,8 @@ func (c *carrier) rename(versions []storage.Version) (ours bool) {
 	return true
 }
 
-// segmentOf gives the bucket of the new segment that a primary key of the old ones belongs to. The first of the new ones may begin above the lowest key of all.
+// segmentOf returns the bucket of the new segment that a primary key of the old ones belongs to.
+// The first of the new ones may begin above the lowest key of all.
 func (c *carrier) segmentOf(primaryKey []byte) shardmap.Bucket {
 	list := c.s.m.Resegment.New
 	return list[max(list.Place(primaryKey), 0)].Bucket

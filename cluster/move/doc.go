@@ -29,17 +29,23 @@
 //
 // Invariants:
 //
-//	M3  A fence is begun by a step that is running in a view of the catalog which was current after the last round of catching up.
-//	M4  A source is told to lift a fence only after the catalog says that the step was aborted; that ranges are gone, and the target that it owns them,
-//	    only after the flip.
-//	M5  Two drivers of one job do no harm: each change of the catalog is conditional on the step's number, and each step of the fragments is void
-//	    where it is not in its turn.
-//	M6  The F of the flip is that of the fence which stands and of the last read, both of one leader in one term; the target owns at once only where the
-//	    driver itself has carried up to that F through the replica that leads.
-//	M7  A source reads, fences and cleans only when its view of the catalog holds every global index of which it may have entries; the flip is conditional on
-//	    all tables that have one.
-//	M8  No entry of a local index comes with a version below the watermark that the target had when it had begun to receive: of entries that were swept
-//	    there (storage.Replica.Sweep) the deletion is below it. The first read goes as far as that watermark at least, so nothing older comes after it.
+//	M3  A step begins a fence only while it is running in a view of the catalog that was
+//	    current after the last round of catching up.
+//	M4  A source is told to lift a fence only after the catalog says that the step was
+//	    aborted; the source is notified that ranges are gone, and the target that it owns
+//	    them, only after the flip.
+//	M5  Two drivers of one job do no harm: each change of the catalog is conditional on the
+//	    step's number, and each step of the fragments is void if it is out of turn.
+//	M6  The F of the flip is that of the fence in force and of the last read, both of one
+//	    leader in one term; the target owns at once only if the driver itself has copied up to
+//	    that F through the replica that leads.
+//	M7  A source reads, fences and cleans only if its view of the catalog holds every global
+//	    index of which it may have entries; the flip is conditional on all tables that have
+//	    one.
+//	M8  No entry of a local index arrives with a version below the watermark that the target
+//	    had when it began to ingest: the deletion of entries that were swept there
+//	    (storage.Replica.Sweep) is below it. The first read goes at least as far as that
+//	    watermark, so nothing older arrives after it.
 //
 // It never decides what should move, and keeps nothing that a crash would lose.
 //

@@ -74,7 +74,8 @@ func reason(err error) string {
 	return string(text[:min(len(text), 200)])
 }
 
-// advance does the next thing for a move, and tells whether there is progress. It finds steps that another driver, or this one, has left.
+// advance does the next thing for a move, and reports whether there is progress. It finds steps
+// that another driver, or this one, has left.
 func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress bool, err error) {
 	target := d.cfg.Leads(m.Target)
 	if target == nil {
@@ -114,7 +115,8 @@ func (d *Driver) advance(ctx context.Context, m catalog.RunningMove) (progress b
 	return true, d.step(ctx, m, target, r)
 }
 
-// unfit says why segments can never take the place of others any more; "" of those that can, and of other moves.
+// unfit returns why segments can never replace others any more; "" for those that can, and for
+// other moves.
 func unfit(view *catalog.View, db *catalog.Database, m catalog.RunningMove) string {
 	r := m.Resegment
 	if r == nil {
@@ -172,7 +174,7 @@ func (d *Driver) waits(ctx context.Context, job uint64, why string) {
 	}
 }
 
-// nearest gives the range to move next, one that touches what the target has where there is one.
+// nearest returns the range to move next, one that touches what the target has if there is one.
 func nearest(db *catalog.Database, rest []shardmap.Range, target uint32) shardmap.Range {
 	for _, r := range rest {
 		if touchesBelow(db, r, target) || touchesAbove(db, r, target) {
@@ -190,7 +192,8 @@ func touchesAbove(db *catalog.Database, r shardmap.Range, target uint32) bool {
 	return r.Hi < shardmap.BucketCount && db.Map.Lookup(shardmap.Bucket(r.Hi)) == target
 }
 
-// heldUp says what keeps the next step from beginning, "" where nothing does, and the number of the move that does.
+// heldUp returns what keeps the next step from starting, "" if nothing does, and the number of the
+// move that does.
 func (d *Driver) heldUp(view *catalog.View, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (why string, other uint64) {
 	if p, ok := db.Pinned(r.Interval, m.Target); ok {
 		return fmt.Sprintf("buckets %v, which are pinned", p.Interval), 0

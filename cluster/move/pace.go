@@ -69,8 +69,9 @@ func concurrentMoves(view *catalog.View) int {
 // sizeTries bounds how often the source is asked how large a part would be.
 const sizeTries = 12
 
-// part gives what of a range the next step moves: all of it, or as many buckets at an edge as are some MiB, one at least. The edge is that which
-// touches what the target has, so that its ranges stay together.
+// part returns what of a range the next step moves: all of it, or as many buckets at an edge as
+// make some MiB, at least one. The edge is the one that touches what the target has, so that its
+// ranges stay together.
 func (d *Driver) part(ctx context.Context, db *catalog.Database, m catalog.RunningMove, r shardmap.Range) (shardmap.Interval, error) {
 	fromTop := touchesAbove(db, r, m.Target) && !touchesBelow(db, r, m.Target)
 	edge := func(n uint32) shardmap.Interval {

@@ -12,8 +12,8 @@ import (
 
 const removeEvery = time.Second
 
-// removeFragments goes on with the removals of fragments that are led here: it begins the moves of their buckets, and drops them when they have none
-// and nobody needs them any more.
+// removeFragments continues the removals of fragments that are led here: it starts the moves of
+// their buckets, and drops them when they have none and nothing needs them any more.
 func (d *Driver) removeFragments(ctx context.Context) {
 	t := time.NewTicker(removeEvery)
 	defer t.Stop()
@@ -65,7 +65,7 @@ func (d *Driver) remove(ctx context.Context, view *catalog.View, j *catalog.Job,
 	return err
 }
 
-// inUse says what keeps a fragment without buckets from being dropped.
+// inUse returns what keeps a fragment without buckets from being dropped.
 func inUse(r *storage.Replica) string {
 	for _, x := range r.Ownership() {
 		if x.State == storage.Fenced || x.State == storage.Receiving {

@@ -316,7 +316,8 @@ func (s *step) complete(ctx context.Context) error {
 	})
 }
 
-// handOver tells both fragments at once that the ranges have another owner, and gives for how long writes waited.
+// handOver notifies both fragments at once that the ranges have another owner, and returns for how
+// long writes waited.
 func (s *step) handOver(ctx context.Context) (blocked time.Duration, err error) {
 	owned := make(chan error, 1)
 	go func() { owned <- s.own(ctx) }()
@@ -346,7 +347,7 @@ func (s *step) own(ctx context.Context) error {
 	return s.at(OwnedNow)
 }
 
-// tell tells the source's leader something; that it is void means that it was said before.
+// tell sends a notice to the source's leader; if it is void, it was sent before.
 func (s *step) tell(ctx context.Context, do func(Source) error) error {
 	err := s.d.cfg.Ask(ctx, s.Source, do)
 	if errors.Is(err, storage.ErrMoveVoid) {
@@ -374,7 +375,7 @@ func (s *step) undo(ctx context.Context, why string) error {
 	}
 	m, ok := view.MoveOf(s.m.Job.ID)
 	if !ok || m.Step.Number != s.Number {
-		return nil // somebody else has
+		return nil // another driver has
 	}
 	s.MoveStep = m.Step
 	switch m.Step.Phase {

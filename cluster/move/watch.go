@@ -13,7 +13,8 @@ const (
 	fenceEvery = 250 * time.Millisecond
 )
 
-// watchFences undoes fences that stand for too long at sources which are led here: their driver is gone, or something is in its way.
+// watchFences undoes fences that stand for too long at sources which are led here: their driver is
+// gone, or something blocks it.
 func (d *Driver) watchFences(ctx context.Context) {
 	t := time.NewTicker(fenceEvery)
 	defer t.Stop()

@@ -1,8 +1,12 @@
-// Package notify brings what transactions say with NOTIFY to the sessions that listen on other nodes.
+// Package notify delivers the NOTIFY messages of transactions to the sessions that listen on other
+// nodes.
 //
-// Each node follows each other node: a stream on which that one sends what its transactions have said, in the order in which it hands it to its own
-// sessions. Messages are counted by each process from its start, and the last ones are kept in memory, so that who comes back gets what it has not heard.
+// Each node follows each other node: on a stream the followed node sends the messages of its
+// transactions, in the order in which it delivers them to its own sessions. Each process counts
+// messages from its start and keeps the last ones in memory, so that a follower that reconnects
+// gets the messages that it has missed.
 //
-// Nothing is stored. Where something may be lost, because a node died or a stream was broken for long, the sessions that listen here are ended
-// (sql.Server.Missed), as a crash of PostgreSQL would end them. A node that stops in peace says so, and nobody loses anything.
+// Nothing is stored. If messages may be lost, because a node died or a stream was broken for long,
+// the sessions that listen here are terminated (sql.Server.Missed), as a crash of PostgreSQL would
+// terminate them. A node that stops in an orderly way announces it, and no message is lost.
 package notify

@@ -36,14 +36,14 @@ type peer struct {
 
 type state byte
 
-// States of a peer.
+// The states of a peer.
 const (
 	connecting state = iota
 	following
 	away // it did not answer
 )
 
-// Serve says whose sessions listen, so that Run can begin. It is called once.
+// Serve sets the server whose sessions listen, so that Run can begin. It is called once.
 func (n *Net) Serve(s *sql.Server) {
 	n.server = s
 	close(n.serving)
@@ -121,7 +121,8 @@ func (n *Net) follow(ctx context.Context, id uint32, p *peer) {
 	}
 }
 
-// doubt notes that a stream has ended without a word. A node that does not come back soon may have died with something unsaid.
+// doubt records that a stream has ended without an announcement. A node that does not come back
+// soon may have died with messages unsent.
 func (n *Net) doubt(p *peer, was bool) {
 	switch {
 	case was && !p.ended:
@@ -132,7 +133,7 @@ func (n *Net) doubt(p *peer, was bool) {
 	}
 }
 
-// followOnce takes what a node says until its stream ends, and tells whether there was one.
+// followOnce receives messages until the stream ends, and reports whether there was a stream.
 func (n *Net) followOnce(ctx context.Context, id uint32, p *peer) (was bool) {
 	link, err := n.cfg.Door.Link(id, door.TaskLink)
 	if err != nil {
@@ -163,10 +164,11 @@ func (n *Net) followOnce(ctx context.Context, id uint32, p *peer) (was bool) {
 	}
 }
 
-// met takes the first message of a stream: it tells whether something was said that did not come here.
+// met handles the first message of a stream: it reports whether a message was sent that did not
+// arrive here.
 func (n *Net) met(p *peer, m *pb.Said) {
 	same := p.epoch == m.Epoch
-	died := !same && !p.lost.IsZero() // and nobody knows what it had not sent
+	died := !same && !p.lost.IsZero() // and what it had not sent is unknown
 	if same && m.Count != p.next || !same && m.Count != 0 || died {
 		n.server.Missed()
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/sherddb/sherd/sql"
 )
 
-// maxBehind is how many messages may wait for one follower: one that is further behind is sent away. As many, up to keptBytes, are kept for those that
-// come back.
+// maxBehind is how many messages may wait for one follower: a follower that is further behind is
+// disconnected. As many, up to keptBytes, are kept for followers that reconnect.
 const (
 	maxBehind = 4096
 	keptBytes = 8 << 20
@@ -40,7 +40,7 @@ type Net struct {
 	peers     map[uint32]*peer       // that this node follows; guarded by mu
 	follows   sync.WaitGroup         // of peers
 	streams   sync.WaitGroup         // to followers
-	turned    chan struct{}          // closed and made anew when a peer's state changes; guarded by mu
+	turned    chan struct{}          // closed and replaced when a peer's state changes; guarded by mu
 }
 
 // New makes the net of a node and registers its service.
@@ -50,7 +50,7 @@ func New(cfg Config, members grpc.ServiceRegistrar) *Net {
 	return n
 }
 
-// Say sends what a transaction has said to all who follow. It does not wait.
+// Say sends the messages of a transaction to all followers. It does not wait.
 func (n *Net) Say(list []sql.Notification) {
 	m := &pb.Said{Epoch: n.epoch}
 	for _, x := range list {
@@ -84,7 +84,7 @@ func size(m *pb.Said) int {
 	return b
 }
 
-// send gives a message to all followers. The caller holds mu.
+// send sends a message to all followers. The caller holds mu.
 func (n *Net) send(m *pb.Said) {
 	for f := range n.followers {
 		select {
@@ -96,10 +96,11 @@ func (n *Net) send(m *pb.Said) {
 	}
 }
 
-// endTime bounds how long End waits for those who follow.
+// endTime bounds how long End waits for the followers.
 const endTime = time.Second
 
-// End tells all who follow that nothing more is said: the node stops, and has no sessions any more.
+// End announces to all followers that no more messages come: the node stops, and has no sessions
+// any more.
 func (n *Net) End(ctx context.Context) {
 	n.end()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
@@ -171,8 +172,8 @@ func (n *Net) Follow(r *pb.FollowRequest, stream grpc.ServerStreamingServer[pb.S
 	}
 }
 
-// since gives what a follower that comes back has not heard, if all of it was kept: of a process before this one it had heard everything, or knows that it
-// had not. The caller holds mu.
+// since returns what a reconnecting follower has missed, if all of it was kept. From an earlier
+// process it had received everything, or knows that it had not. The caller holds mu.
 func (n *Net) since(r *pb.FollowRequest) []*pb.Said {
 	from := uint64(0)
 	switch {
@@ -197,7 +198,8 @@ func toList(m *pb.Said) []sql.Notification {
 	return out
 }
 
-// Ready waits until this node follows each other node, or knows that it cannot be reached: who listens from then on misses nothing unsaid.
+// Ready waits until this node follows each other node, or knows that it cannot be reached: a
+// session that listens from then on misses no later message.
 func (n *Net) Ready(ctx context.Context) error {
 	for {
 		nodes := n.cfg.Nodes()

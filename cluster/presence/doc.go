@@ -1,21 +1,27 @@
-// Package presence is how the nodes of a cluster know of each other that they are there.
+// Package presence is the failure detector of a cluster: it maintains the liveness of nodes by
+// heartbeats. Code here calls a heartbeat a beat.
 //
-// Each node keeps a stream to every other (nodepb.Presence), on which both send a message each second, and at once where something changed: the
-// incarnation of the process, its clock, the fragments that it leads with their terms. Each pair has two streams, so that a network that
-// carries one direction alone is noticed by both.
+// Each node keeps a stream to every other node (nodepb.Presence), on which both sides send a
+// message each second, and at once when something changed: the incarnation of the process, its
+// clock, and the fragments that it leads with their terms. Each pair of nodes has two streams, so
+// that both notice a network that carries only one direction.
 //
-// # What follows from it
+// # What follows from liveness
 //
-//   - A node whose answers were missed three times in a row is dead: its links are reset, so that whatever waits for it fails at once. It is not
-//     a decision about anything but waiting; who leads is Raft's matter.
-//   - Stages of a gateway are let go (Config.Lost) when its process is another one, or when nothing was heard of it for five seconds. That needs
-//     no agreement: until its commit is in the log a stage may go at any time.
-//   - Who leads a fragment is who says so of the newest term, on either stream; what others say of it, asked in vain, counts for five beats, unless the leader of that
-//     term or a newer one says otherwise.
-//   - A clock too far ahead is not merged, and the node is named in the log.
+//   - A node that missed three answers in a row is dead: its connections are reset, so that whatever
+//     waits for it fails at once. This decides about nothing but waiting; Raft decides who leads.
+//   - The write buffers of a gateway's transactions are dropped (Config.Lost) when its process has been
+//     replaced by another one, or when nothing was heard from it for five seconds. That needs no
+//     agreement: until its commit is in the log, a write buffer may be dropped at any time.
+//   - The leader of a fragment is the node that claims the newest term, on either stream. What another
+//     node reports about a leader, in answer to a failed request, counts for five beats, unless the
+//     leader of that term or of a newer one claims otherwise.
+//   - A clock that is too far ahead is not merged, and the log names the node.
 //
 // # Limits
 //
-// What it knows is as old as a message; who uses it must be able to be wrong. A process that was stopped itself counts the beats it has missed, and
+// The information is as old as a message, and its users must tolerate that it is wrong. A process
+// that was itself stopped counts the beats that it has missed, and not the time, so it does not
+// take the others for dead when it continues.
 // not the time, so it does not take the others for dead when it goes on.
 package presence

@@ -23,7 +23,8 @@ type peer struct {
 	gone    chan struct{} // closed: it left the cluster
 	running bool          // guarded by p.mu
 	since   time.Time     // this process knows of it
-	// says is what the node has said that it leads, with the terms, on each stream; of one that has ended until its next one begins. Guarded by p.mu.
+	// says is what the node claims to lead, with the terms, on each stream. The claims of a stream
+	// that has ended stand until its next one begins. Guarded by p.mu.
 	says [2]map[txn.FragmentID]uint64
 
 	misses atomic.Int32 // beats since an answer on the stream that this node opened
@@ -32,8 +33,8 @@ type peer struct {
 
 	mu     sync.Mutex
 	health Health   // guarded by mu
-	ask    []txn.ID // to be asked for; guarded by mu
-	over   []txn.ID // to be told of; guarded by mu
+	ask    []txn.ID // whose end is to be asked about; guarded by mu
+	over   []txn.ID // whose end is to be reported; guarded by mu
 	warned time.Time
 }
 
@@ -121,7 +122,7 @@ func (q *peer) dead() {
 	}
 }
 
-// forget lets the stages of a gateway go that is not heard of any more.
+// forget has the write buffers dropped of a gateway that is not heard from any more.
 func (q *peer) forget() {
 	q.mu.Lock()
 	was := q.health.Incarnation
@@ -188,7 +189,7 @@ func (q *peer) attend(ctx context.Context) error {
 	}
 }
 
-// answered takes an answer on the stream that this node opened.
+// answered handles an answer on the stream that this node opened.
 func (q *peer) answered(m *pb.Attendance, sent <-chan time.Time) {
 	q.misses.Store(0)
 	rtt := time.Duration(0)
@@ -208,7 +209,7 @@ func (q *peer) answered(m *pb.Attendance, sent <-chan time.Time) {
 	}
 }
 
-// take takes a message of the node, from either stream.
+// take handles a message of the node, from either stream.
 func (q *peer) take(m *pb.Attendance, from side, rtt time.Duration) {
 	q.quiet.Store(0)
 	now := txn.Timestamp(m.Now)
@@ -265,7 +266,8 @@ func (q *peer) takeEnded(m *pb.Attendance) {
 	}
 }
 
-// speaker makes the messages of one stream: of leaderships, what has changed since the last.
+// speaker builds the messages of one stream: each has the leaderships that have changed since the
+// last.
 type speaker struct {
 	q    *peer
 	last map[txn.FragmentID]uint64

@@ -12,17 +12,17 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Config says what a node tells of itself. All but Beat and Logger are required.
+// Config has what a node reports about itself. All but Beat and Logger are required.
 type Config struct {
 	Self        uint32
 	Incarnation uint64 // a random number of this process, not 0
 	Clock       *txn.Clock
 	Door        *door.Door
-	Nodes       func() []uint32                          // the nodes of the cluster
-	Leads       func() map[txn.FragmentID]uint64         // what this node leads, with the terms
-	Over        func(txn.ID) bool                        // whether a transaction of this gateway is over
-	Lost        func(node uint32, incarnation uint64)    // a gateway's stages here may go
-	Ended       func(node uint32, transactions []txn.ID) // the stages here of these transactions of a gateway may go
+	Nodes       func() []uint32                          // returns the nodes of the cluster
+	Leads       func() map[txn.FragmentID]uint64         // returns what this node leads, with the terms
+	Over        func(txn.ID) bool                        // reports whether a transaction of this gateway is over
+	Lost        func(node uint32, incarnation uint64)    // a gateway's write buffers here may be dropped
+	Ended       func(node uint32, transactions []txn.ID) // so may those of these transactions of a gateway
 	Beat        time.Duration                            // default 1 s
 	Logger      *slog.Logger
 }
@@ -30,7 +30,7 @@ type Config struct {
 const (
 	missesOfDead = 3 // beats without an answer
 	beatsOfLease = 5 // and without anything heard
-	beatsOfHint  = 5 // for which counts what another node has said of a leader
+	beatsOfHint  = 5 // during which another node's report of a leader counts
 )
 
 // Leadership is a fragment's leader.
@@ -39,18 +39,18 @@ type Leadership struct {
 	Term uint64
 }
 
-// hint is a leader of whom somebody has said so.
+// hint is a leader that another node has reported.
 type hint struct {
 	Leadership
 	until time.Time
 }
 
-// Health is what is known of another node.
+// Health is what is known about another node.
 type Health struct {
 	Node        uint32
 	Incarnation uint64
 	Alive       bool          // it answers what this node sends
-	Silent      bool          // it was given the time to answer, and did not; neither is true of a node that was not given it yet
+	Silent      bool          // it was given the time to answer, and did not; a node that was not given it yet is neither alive nor silent
 	LastSeen    time.Time     // something was heard, which need not be an answer; zero: never
 	Clock       txn.Timestamp // what it showed then
 	Offset      time.Duration // by how much its clock is ahead of this node's
@@ -65,8 +65,8 @@ type Presence struct {
 
 	mu      sync.Mutex
 	peers   map[uint32]*peer              // guarded by mu
-	leaders map[txn.FragmentID]Leadership // of the other nodes, what they say themselves (peer.says); guarded by mu
-	hints   map[txn.FragmentID]hint       // what others have said of them; guarded by mu
+	leaders map[txn.FragmentID]Leadership // of the other nodes, by their own claims (peer.says); guarded by mu
+	hints   map[txn.FragmentID]hint       // by the reports of others; guarded by mu
 	changed chan struct{}                 // closed when leaders or who is alive changes; guarded by mu
 	closed  bool                          // guarded by mu
 	others  atomic.Int32                  // nodes in the cluster
@@ -74,7 +74,7 @@ type Presence struct {
 	done    sync.WaitGroup
 }
 
-// New makes a node's presence; Start begins.
+// New creates a node's Presence; Start starts it.
 func New(cfg Config) *Presence {
 	if cfg.Beat == 0 {
 		cfg.Beat = time.Second
@@ -85,7 +85,7 @@ func New(cfg Config) *Presence {
 	p := &Presence{
 		cfg: cfg, peers: map[uint32]*peer{}, leaders: map[txn.FragmentID]Leadership{}, hints: map[txn.FragmentID]hint{}, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
-	p.others.Store(1) // until they were counted
+	p.others.Store(1) // until they are counted
 	return p
 }
 
@@ -120,7 +120,7 @@ func (p *Presence) Close() {
 	p.done.Wait()
 }
 
-// follow begins with nodes that have come, and ends with those that have gone.
+// follow starts to watch nodes that have joined, and stops for those that have left.
 func (p *Presence) follow() {
 	nodes := p.cfg.Nodes()
 	p.others.Store(int32(len(nodes) - 1))
@@ -170,7 +170,7 @@ func (p *Presence) peer(node uint32) *peer {
 	return p.peerOf(node)
 }
 
-// member gives a node of the cluster, nil of others.
+// member returns a node of the cluster, nil if it is none.
 func (p *Presence) member(node uint32) *peer {
 	if !slices.Contains(p.cfg.Nodes(), node) {
 		return nil
@@ -178,10 +178,10 @@ func (p *Presence) member(node uint32) *peer {
 	return p.peer(node)
 }
 
-// Alone tells whether the cluster has no other node.
+// Alone reports whether the cluster has no other node.
 func (p *Presence) Alone() bool { return p.others.Load() <= 0 }
 
-// Wake has the others told at once: what this node leads has changed.
+// Wake notifies the others at once: what this node leads has changed.
 func (p *Presence) Wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,8 +190,9 @@ func (p *Presence) Wake() {
 	}
 }
 
-// AskAlive asks a gateway whether transactions are over; those that are come to Config.Ended. One that is not of the cluster is not asked: what it had here is let go of
-// when it leaves, and it shall not be counted among the nodes again (Health).
+// AskAlive asks a gateway whether transactions are over; those that are over are passed to
+// Config.Ended. A node that is not in the cluster is not asked: what it had here is dropped when it
+// leaves, and it must not be counted among the nodes again (Health).
 func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 	q := p.member(node)
 	if q == nil {
@@ -203,7 +204,8 @@ func (p *Presence) AskAlive(node uint32, ids []txn.ID) {
 	q.nudge()
 }
 
-// SayOver tells a node that a transaction of this gateway is over, whose end may not have reached it.
+// SayOver notifies a node that a transaction of this gateway is over, whose end may not have
+// reached it.
 func (p *Presence) SayOver(node uint32, id txn.ID) {
 	q := p.member(node)
 	if q == nil {
@@ -215,7 +217,7 @@ func (p *Presence) SayOver(node uint32, id txn.ID) {
 	q.nudge()
 }
 
-// Leader gives the other node that leads a fragment, as far as it is known and alive.
+// Leader returns the other node that leads a fragment, as far as it is known and alive.
 func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,8 +236,9 @@ func (p *Presence) Leader(f txn.FragmentID) (Leadership, bool) {
 	return l, q != nil && q.isAlive()
 }
 
-// Hint takes what somebody has said of a fragment's leader. It counts for a time, and less than what a leader of the same term, or of a newer one, says itself:
-// who has heard of an election may name the leader of before with the term of after.
+// Hint updates the leader hint from another node's report. It counts for a time, and less than a
+// claim by a leader of the same term or of a newer one: a node that has heard of an election may
+// report the previous leader with the new term.
 func (p *Presence) Hint(f txn.FragmentID, l Leadership) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +262,7 @@ func (p *Presence) announce() {
 	p.changed = make(chan struct{})
 }
 
-// Alive tells whether a node answers.
+// Alive reports whether a node answers.
 func (p *Presence) Alive(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -267,7 +270,7 @@ func (p *Presence) Alive(node uint32) bool {
 	return q != nil && q.isAlive()
 }
 
-// Silent tells whether a node was given the time to answer, and did not.
+// Silent reports whether a node was given the time to answer, and did not.
 func (p *Presence) Silent(node uint32) bool {
 	p.mu.Lock()
 	q := p.peers[node]
@@ -280,7 +283,8 @@ func (p *Presence) Silent(node uint32) bool {
 	return q.health.Silent
 }
 
-// SilentFor tells for how long nothing was heard of a node that is silent: since this process attends to it at most. It is 0 where the node is not silent.
+// SilentFor returns for how long nothing was heard from a node that is silent, at most since this
+// process watches it. It is 0 if the node is not silent.
 func (p *Presence) SilentFor(node uint32) time.Duration {
 	p.mu.Lock()
 	q := p.peers[node]
@@ -300,7 +304,8 @@ func (p *Presence) SilentFor(node uint32) time.Duration {
 	}
 }
 
-// Forgotten tells whether a node was not heard of for so long that its stages here are gone: Config.Lost has returned.
+// Forgotten reports whether a node was not heard from for so long that its write buffers here are
+// gone: Config.Lost has returned.
 func (p *Presence) Forgotten(node uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -308,7 +313,7 @@ func (p *Presence) Forgotten(node uint32) bool {
 	return q != nil && q.quiet.Load() > beatsOfLease // a beat more: the one before has called it
 }
 
-// Health gives what is known of the other nodes, by number.
+// Health returns what is known about the other nodes, by number.
 func (p *Presence) Health() []Health {
 	p.mu.Lock()
 	peers := make([]*peer, 0, len(p.peers))
@@ -326,8 +331,9 @@ func (p *Presence) Health() []Health {
 	return out
 }
 
-// takeLeads merges what a node says it leads, on one of the two streams. Each stream tells what has changed since its last message, so what one has said
-// is not for another's older message, or another node's, to take away.
+// takeLeads merges what a node claims to lead, on one of the two streams. Each stream sends what
+// has changed since its last message, so a claim on one stream is not withdrawn by an older message
+// on the other, or by another node.
 func (p *Presence) takeLeads(q *peer, side side, m *pb.Attendance) {
 	if len(m.Leads) == 0 && !m.All {
 		return
@@ -356,7 +362,7 @@ func (p *Presence) takeLeads(q *peer, side side, m *pb.Attendance) {
 	p.settle(of)
 }
 
-// unsay takes away what a node has said. It is called with mu held.
+// unsay removes the claims of a node. The caller holds mu.
 func (p *Presence) unsay(q *peer) {
 	of := map[txn.FragmentID]bool{}
 	for side := range q.says {
@@ -368,7 +374,8 @@ func (p *Presence) unsay(q *peer) {
 	p.settle(of)
 }
 
-// settle finds the leaders of fragments by what the nodes say: those of the newest terms. It is called with mu held.
+// settle determines the leaders of fragments by the nodes' claims: those of the newest terms. The
+// caller holds mu.
 func (p *Presence) settle(of map[txn.FragmentID]bool) {
 	changed := false
 	for f := range of {

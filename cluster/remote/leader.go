@@ -12,16 +12,17 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Leader is a fragment at the node that is believed to lead it, for what belongs to no stage.
+// Leader is a fragment at the node that is believed to lead it, for calls outside of a
+// transaction's part.
 type Leader struct {
 	node     *Node
 	fragment txn.FragmentID
 }
 
-// Leader gives the handle on a fragment at the node.
+// Leader returns the handle on a fragment at the node.
 func (n *Node) Leader(f txn.FragmentID) Leader { return Leader{n, f} }
 
-// answer takes what each answer has.
+// answer handles what all answers have in common.
 func (l Leader) answer(now uint64, x *pb.Failure) error {
 	if err := l.node.heard(now); err != nil {
 		return err
@@ -29,8 +30,8 @@ func (l Leader) answer(now uint64, x *pb.Failure) error {
 	return failure.Decode(x, l.fragment)
 }
 
-// Snapshot gives the timestamp of a statement that may reach buckets of some fragments, which the node leads, by the map of an epoch; failed are those
-// that could not say.
+// Snapshot returns the timestamp of a statement that may reach buckets of some fragments, which the
+// node leads, by the map of an epoch; failed are the fragments that could not return one.
 func (n *Node) Snapshot(ctx context.Context, shares []shardmap.Share, epoch uint64) (T txn.Timestamp, failed map[txn.FragmentID]error, err error) {
 	req := &pb.SnapshotRequest{Now: uint64(n.nodes.cfg.Clock.Now())}
 	for _, s := range shares {
@@ -68,7 +69,8 @@ func (l Leader) decision(d txn.Decision) *pb.DecisionRequest {
 	return &pb.DecisionRequest{Header: l.node.header(l.fragment, d.ID), C: uint64(d.C), Outcome: uint32(d.Outcome), Writers: d.Writers}
 }
 
-// Decide writes a decision into the anchor's log and gives the one that counts.
+// Decide writes a decision into the log of the coordinator fragment and returns the one that
+// counts.
 func (l Leader) Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error) {
 	a, err := l.node.client.Decide(ctx, l.decision(d))
 	return l.outcome(a, err)
@@ -89,12 +91,12 @@ func (l Leader) staged(a *pb.StageAnswer, err error) error {
 	return l.answer(a.Now, a.Failure)
 }
 
-// Resolve tells a writer the anchor's decision.
+// Resolve sends the coordinator's decision to a writer.
 func (l Leader) Resolve(ctx context.Context, d txn.Decision) error {
 	return l.staged(l.node.client.Resolve(ctx, l.decision(d)))
 }
 
-// Forget lets the anchor forget a commit.
+// Forget lets the coordinator fragment forget a commit.
 func (l Leader) Forget(ctx context.Context, d txn.Decision) error {
 	return l.staged(l.node.client.Forget(ctx, l.decision(d)))
 }
@@ -103,13 +105,13 @@ func (l Leader) about(id txn.ID, C txn.Timestamp) *pb.OutcomeRequest {
 	return &pb.OutcomeRequest{Header: l.node.header(l.fragment, id), C: uint64(C)}
 }
 
-// Outcome asks the anchor, which may propose abort (T7).
+// Outcome asks the coordinator fragment, which may propose abort (T7).
 func (l Leader) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
 	a, err := l.node.client.Outcome(ctx, l.about(id, C))
 	return l.outcome(a, err)
 }
 
-// Recall asks what is known, and changes nothing.
+// Recall asks what is known about a transaction, and changes nothing.
 func (l Leader) Recall(ctx context.Context, id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	a, err := l.node.client.Recall(ctx, l.about(id, 0))
 	out, err := l.outcome(a, err)
@@ -126,17 +128,17 @@ func (l Leader) yes(a *pb.YesAnswer, err error) (bool, error) {
 	return a.Yes, l.answer(a.Now, a.Failure)
 }
 
-// HasPrepared asks a writer whether it has prepared at C; once it has said no, it stays so.
+// HasPrepared asks a writer whether it has prepared at C; once the answer is no, it stays no.
 func (l Leader) HasPrepared(ctx context.Context, id txn.ID, C txn.Timestamp) (bool, error) {
 	return l.yes(l.node.client.HasPrepared(ctx, l.about(id, C)))
 }
 
-// HoldStands asks the home of a held transaction.
+// HoldStands asks the home of a prepared transaction whether it still has it.
 func (l Leader) HoldStands(ctx context.Context, id txn.ID) (bool, error) {
 	return l.yes(l.node.client.HoldStands(ctx, l.about(id, 0)))
 }
 
-// InDoubt tells what is known of a transaction that is prepared.
+// InDoubt returns what the fragment knows about a transaction that is prepared.
 func (l Leader) InDoubt(ctx context.Context, id txn.ID) (d txn.Decision, anchor txn.FragmentID, implied, prepared bool, err error) {
 	a, err := l.node.client.InDoubt(ctx, l.about(id, 0))
 	if err != nil {
@@ -154,12 +156,12 @@ func (l Leader) holdStep(ctx context.Context, id txn.ID, step pb.HoldStepRequest
 	return l.staged(l.node.client.HoldStep(ctx, &pb.HoldStepRequest{Header: l.node.header(l.fragment, id), Step: step}))
 }
 
-// Unhold drops what is held.
+// Unhold drops a prepared transaction.
 func (l Leader) Unhold(ctx context.Context, id txn.ID) error {
 	return l.holdStep(ctx, id, pb.HoldStepRequest_UNHOLD)
 }
 
-// Held lists the transactions whose home it is.
+// Held lists the prepared transactions whose home it is.
 func (l Leader) Held(ctx context.Context) ([]txn.HeldTransaction, error) {
 	a, err := l.node.client.ListHeld(ctx, l.list())
 	if err != nil {
@@ -194,7 +196,8 @@ func (l Leader) listed(now uint64, failed []*pb.SnapshotFailure) error {
 	return l.node.heard(now)
 }
 
-// HeldTables lists the tables to which a transaction held there writes or has locked rows of.
+// HeldTables lists the tables in which a transaction that is prepared there writes or has locked
+// rows.
 func (l Leader) HeldTables(ctx context.Context, id txn.ID) ([]uint32, error) {
 	a, err := l.node.client.HeldTables(ctx, l.about(id, 0))
 	if err != nil {
@@ -203,7 +206,7 @@ func (l Leader) HeldTables(ctx context.Context, id txn.ID) ([]uint32, error) {
 	return a.Tables, l.answer(a.Now, a.Failure)
 }
 
-// BucketStats counts the rows of a table, of all for 0.
+// BucketStats counts the rows of a table, of all tables if it is 0.
 func (l Leader) BucketStats(ctx context.Context, table uint32) ([]storage.BucketStat, error) {
 	req := l.list()
 	req.Table = table
@@ -221,7 +224,8 @@ func (l Leader) BucketStats(ctx context.Context, table uint32) ([]storage.Bucket
 	return out, nil
 }
 
-// Keep keeps what is visible at T readable until release is called, or the transaction ends there.
+// Keep pins the versions that are visible at T until release is called, or the transaction ends
+// there.
 func (l Leader) Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.TransactionOptions) (release func(), err error) {
 	err = l.staged(l.node.client.KeepSnapshot(ctx, &pb.KeepSnapshotRequest{
 		Header: l.node.header(l.fragment, id), T: uint64(T), Isolation: uint32(o.Isolation), Backend: o.Session,
@@ -237,18 +241,19 @@ func (l Leader) Keep(ctx context.Context, id txn.ID, T txn.Timestamp, o exec.Tra
 	}, err
 }
 
-// End ends the snapshots kept for a transaction, and its stage.
+// End ends the snapshots pinned for a transaction, and its write buffer.
 func (l Leader) End(ctx context.Context, id txn.ID) error {
 	return l.staged(l.node.client.Return(ctx, &pb.ReturnRequest{Header: l.node.header(l.fragment, id), End: true}))
 }
 
-// Held is a held transaction's part in the fragment, for COMMIT PREPARED. It implements what of txn.Participant that needs.
+// Held is a prepared transaction's part in the fragment, for COMMIT PREPARED. It implements the
+// subset of txn.Participant that this needs.
 type Held struct {
 	Leader
 	id txn.ID
 }
 
-// HeldPart gives the handle on what is held.
+// HeldPart returns the handle on the prepared part.
 func (l Leader) HeldPart(id txn.ID) *Held { return &Held{l, id} }
 
 func (h *Held) header() *pb.Header {
@@ -257,7 +262,7 @@ func (h *Held) header() *pb.Header {
 	return x
 }
 
-// Commit commits what is held there alone.
+// Commit commits a transaction that is prepared in this fragment only.
 func (h *Held) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	ctx, cancel := unhurried(ctx)
 	defer cancel()
@@ -268,7 +273,7 @@ func (h *Held) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	return txn.Timestamp(a.C), h.answer(a.Now, a.Failure)
 }
 
-// Prepare prepares what is held.
+// Prepare prepares the transaction at its commit timestamp.
 func (h *Held) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	ctx, cancel := unhurried(ctx)
 	defer cancel()
@@ -285,7 +290,7 @@ func (h *Held) Decide(ctx context.Context, d txn.Decision) (txn.Outcome, error) 
 	return h.outcome(a, err)
 }
 
-// Resolve tells the decision.
+// Resolve sends the decision.
 func (h *Held) Resolve(ctx context.Context, d txn.Decision) error {
 	req := h.decision(d)
 	req.Header.Held = true
@@ -295,7 +300,7 @@ func (h *Held) Resolve(ctx context.Context, d txn.Decision) error {
 // Forget lets the home forget the commit.
 func (h *Held) Forget(ctx context.Context, d txn.Decision) { _ = h.Leader.Forget(ctx, d) }
 
-// Detach leaves what is held to the log again.
+// Detach leaves the prepared part to the log again.
 func (h *Held) Detach() {
 	ctx, cancel := unhurried(context.Background())
 	defer cancel()

@@ -23,7 +23,7 @@ func rangesOf(list []storage.BucketRange) (out []*pb.BucketRange) {
 	return out
 }
 
-// moved gives the error of an answer about a step of a move.
+// moved returns the error of an answer about a step of a move.
 func (l Leader) moved(a *pb.MoveAnswer, err error) error {
 	if err != nil {
 		return l.node.noAnswer(err)
@@ -51,7 +51,7 @@ func (l Leader) Unfence(ctx context.Context, move uint64, ranges []storage.Bucke
 	return l.moved(l.moves().Unfence(ctx, l.moveRequest(move, ranges)))
 }
 
-// Gone tells the source that the ranges are another's (storage.Replica.Gone).
+// Gone notifies the source that another fragment owns the ranges (storage.Replica.Gone).
 func (l Leader) Gone(ctx context.Context, move uint64, ranges []storage.BucketRange) (blocked time.Duration, err error) {
 	a, err := l.moves().Gone(ctx, l.moveRequest(move, ranges))
 	if err := l.moved(a, err); err != nil {
@@ -60,12 +60,12 @@ func (l Leader) Gone(ctx context.Context, move uint64, ranges []storage.BucketRa
 	return time.Duration(a.BlockedMicros) * time.Microsecond, nil
 }
 
-// Clean has the source delete what is gone (storage.Replica.Clean).
+// Clean has the source delete what has moved away (storage.Replica.Clean).
 func (l Leader) Clean(ctx context.Context, move uint64, ranges []storage.BucketRange) error {
 	return l.moved(l.moves().Clean(ctx, l.moveRequest(move, ranges)))
 }
 
-// MoveSize estimates what lies in ranges there.
+// MoveSize estimates how much the ranges hold there.
 func (l Leader) MoveSize(ctx context.Context, ranges []storage.BucketRange) (documents, bytes int64, err error) {
 	a, err := l.moves().Size(ctx, l.moveRequest(0, ranges))
 	if err := l.moved(a, err); err != nil {
@@ -79,7 +79,7 @@ func (l Leader) ReadVersions(ctx context.Context, req storage.ReadRequest, fn fu
 	return l.versions(ctx, l.versionsRequest(req), fn)
 }
 
-// Cut fences there, and reads what is left (storage.Replica.Cut).
+// Cut fences there, and reads the rest (storage.Replica.Cut).
 func (l Leader) Cut(ctx context.Context, req storage.ReadRequest, settle time.Duration, fn func([]storage.Version) error) (storage.ReadResult, error) {
 	req.Final = true // all that a node of a release before Cut understands: void, for there is no fence
 	m := l.versionsRequest(req)

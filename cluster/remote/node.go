@@ -20,7 +20,7 @@ type Config struct {
 	Catalog     *catalog.Catalog
 	Clock       *txn.Clock
 	Door        *door.Door
-	Over        func(node uint32, id txn.ID) // tells a node that a transaction is over where the end may not have reached it
+	Over        func(node uint32, id txn.ID) // notifies a node that a transaction is over, if the end may not have reached it
 	Logger      *slog.Logger
 }
 
@@ -41,7 +41,7 @@ type Nodes struct {
 	done sync.WaitGroup
 }
 
-// New makes the handles of a node on the others.
+// New creates a node's handles on the others.
 func New(cfg Config) *Nodes {
 	n := &Nodes{cfg: cfg, by: map[uint32]*Node{}, stop: make(chan struct{})}
 	n.done.Add(1)
@@ -60,7 +60,7 @@ func (n *Nodes) Close() {
 	}
 }
 
-// housekeeping ends streams that nobody has used for long.
+// housekeeping ends streams that have not been used for long.
 func (n *Nodes) housekeeping() {
 	defer n.done.Done()
 	t := time.NewTicker(idleTime / 4)
@@ -79,7 +79,7 @@ func (n *Nodes) housekeeping() {
 	}
 }
 
-// Node gives the handle on a node.
+// Node returns the handle on a node.
 func (n *Nodes) Node(id uint32) (*Node, error) {
 	n.mu.RLock()
 	x := n.by[id]
@@ -119,14 +119,14 @@ func (n *Node) ID() uint32 { return n.id }
 
 const maxKnown = 10_000
 
-// knows tells whether the node has a plan.
+// knows reports whether the node has a plan.
 func (n *Node) knows(plan uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.known[plan]
 }
 
-// learnt notes that the node has a plan: it has answered a task that brought it.
+// learnt records that the node has a plan: it has answered a task that included it.
 func (n *Node) learnt(plan uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,7 +152,7 @@ type stream struct {
 	sending sync.Mutex
 }
 
-// borrow gives a stream that nobody else uses.
+// borrow returns a stream that no other task uses.
 func (n *Node) borrow() (*stream, error) {
 	n.mu.Lock()
 	if i := len(n.idle) - 1; i >= 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Part is a transaction's handle on a fragment that another node leads. Tasks that change its stage run one at a time, with any number of others
-// beside them.
+// Part is a transaction's handle on a fragment that another node leads. Tasks that change its write
+// buffer run one at a time, concurrently with any number of others.
 type Part struct {
 	node        *Node
 	fragment    txn.FragmentID
@@ -45,10 +45,10 @@ func (n *Node) ReplicaPart(f txn.FragmentID, id txn.ID, o exec.TransactionOption
 	return p
 }
 
-// ID gives the transaction's id.
+// ID returns the transaction's id.
 func (p *Part) ID() txn.ID { return p.id }
 
-// Node is where it is.
+// Node returns the number of its node.
 func (p *Part) Node() uint32 { return p.node.id }
 
 func (n *Node) name() string {
@@ -61,7 +61,7 @@ func (n *Node) name() string {
 // SetLockTimeout bounds the waits for locks from now on.
 func (p *Part) SetLockTimeout(d time.Duration) { p.lockTimeout.Store(int64(d)) }
 
-// header names the stage that is meant.
+// header identifies the write buffer.
 func (p *Part) header() *pb.Header {
 	h := p.node.header(p.fragment, p.id)
 	p.mu.Lock()
@@ -72,7 +72,7 @@ func (p *Part) header() *pb.Header {
 	return h
 }
 
-// learn takes what an answer says of the stage; answers may overtake each other.
+// learn takes over what an answer says about the write buffer; answers may overtake each other.
 func (p *Part) learn(s *pb.Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,14 +81,15 @@ func (p *Part) learn(s *pb.Stage) {
 	}
 }
 
-// lose notes that the stage is lost, or may be.
+// lose records that the write buffer is lost, or may be.
 func (p *Part) lose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = true
 }
 
-// Staged tells whether something is staged, locked or read there that would be lost with the stage, or may be.
+// Staged reports whether something is buffered, locked or read there that would be lost with the
+// write buffer, or may be.
 func (p *Part) Staged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *Part) Staged() bool {
 	return s.HasWrites || s.HasPins || s.HasReads || m != nil && (m.Writes != 0 || m.Locks != 0 || m.Changes != 0)
 }
 
-// settled waits until what was sent and not waited for has been answered.
+// settled waits until everything that was sent without waiting has been answered.
 func (p *Part) settled(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -122,7 +123,7 @@ func (p *Part) settled(ctx context.Context) error {
 
 const returnTime = 10 * time.Second
 
-// goBack sends a return behind those before it.
+// goBack queues a return behind those before it.
 func (p *Part) goBack(r *pb.ReturnRequest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +184,7 @@ func (p *Part) sendReturn(r *pb.ReturnRequest) {
 	}
 }
 
-// Mark gives the place to which RollbackTo and Restart return.
+// Mark returns the position to which RollbackTo and Restart return.
 func (p *Part) Mark() txn.Mark {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +199,7 @@ func markOf(m txn.Mark) *pb.Mark {
 	return &pb.Mark{Writes: uint64(m.Writes), Locks: uint64(m.Locks), Changes: uint64(m.Changes)}
 }
 
-// RollbackTo drops what was staged since m, and the locks taken since.
+// RollbackTo drops the writes and locks since m.
 func (p *Part) RollbackTo(m txn.Mark) {
 	if p.Mark() != m {
 		p.goBack(&pb.ReturnRequest{Mark: markOf(m)})
@@ -206,7 +207,8 @@ func (p *Part) RollbackTo(m txn.Mark) {
 	}
 }
 
-// Restart drops what was staged since m and keeps the locks; forgetReads is for a lone statement, whose reads nobody has seen.
+// Restart drops the writes since m and keeps the locks; forgetReads is for an autocommit statement,
+// whose reads the client has not seen.
 func (p *Part) Restart(m txn.Mark, forgetReads bool) {
 	if p.Mark().Writes != m.Writes || forgetReads && p.HasReads() {
 		p.goBack(&pb.ReturnRequest{Mark: markOf(m), KeepLocks: true, ForgetReads: forgetReads})
@@ -233,7 +235,7 @@ func (p *Part) expect(m txn.Mark, locks bool) {
 // Rollback implements txn.Participant.
 func (p *Part) Rollback() { p.goBack(&pb.ReturnRequest{End: true}) }
 
-// Width gives how many buckets at least are written, up to two.
+// Width returns how many buckets are written, at least, up to two.
 func (p *Part) Width() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// callTime bounds a call that no statement's end may cut off, since its outcome would not be known.
+// callTime bounds a call that must not be cut off by the end of a statement, because its outcome
+// would not be known.
 const callTime = 30 * time.Second
 
 func unhurried(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -37,8 +38,9 @@ func (p *Part) HasPins() bool {
 	return p.stage != nil && p.stage.HasPins
 }
 
-// HasReads implements txn.Participant. A SERIALIZABLE transaction may have read from a stage that is lost: what the client
-// was shown before the connection broke has to hold at the commit as well, and Check refuses it.
+// HasReads implements txn.Participant. A SERIALIZABLE transaction may have read from a write buffer
+// that is lost: what the client saw before the connection broke has to be valid at the commit as
+// well, and Check refuses it.
 func (p *Part) HasReads() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +57,7 @@ func (p *Part) Promised() txn.Timestamp {
 	return txn.Timestamp(p.stage.Promised)
 }
 
-// answer takes what each answer has.
+// answer handles what all answers have in common.
 func (p *Part) answer(now uint64, x *pb.Failure, s *pb.Stage) error {
 	if s != nil {
 		p.learn(s)
@@ -66,8 +68,9 @@ func (p *Part) answer(now uint64, x *pb.Failure, s *pb.Stage) error {
 	return failure.Decode(x, p.fragment)
 }
 
-// took is answer for what has taken effect where there is no failure, whatever the node's clock says: an error would tell the client of a commit that it had failed, or
-// hide that the outcome is not known. Presence names the node that is ahead.
+// took is answer for a call that has taken effect if there is no failure, whatever the node's clock
+// says: an error would tell the client that a successful commit had failed, or hide that the
+// outcome is not known. Presence names the node that is ahead.
 func (p *Part) took(now uint64, x *pb.Failure, s *pb.Stage) error {
 	if s != nil {
 		p.learn(s)
@@ -76,7 +79,7 @@ func (p *Part) took(now uint64, x *pb.Failure, s *pb.Stage) error {
 	return failure.Decode(x, p.fragment)
 }
 
-// gone notes that the stage has ended.
+// gone records that the write buffer has ended.
 func (p *Part) gone() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +105,8 @@ func (p *Part) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp
 	return txn.Timestamp(a.C), err
 }
 
-// Owned asks whether what is staged, locked and read is still the fragment's; *txn.LostError if not.
+// Owned checks that the fragment still owns what is buffered, locked and read; if not, it returns
+// *txn.LostError.
 func (p *Part) Owned(ctx context.Context) error {
 	if err := p.settled(ctx); err != nil {
 		return err
@@ -177,7 +181,7 @@ func (p *Part) HoldComplete(ctx context.Context) error {
 	return p.leader().holdStep(ctx, p.id, pb.HoldStepRequest_COMPLETE)
 }
 
-// Detach leaves what is held to the log.
+// Detach leaves the prepared part to the log.
 func (p *Part) Detach() {
 	_ = p.leader().holdStep(context.Background(), p.id, pb.HoldStepRequest_DETACH)
 	p.gone()

@@ -18,7 +18,7 @@ import (
 
 const (
 	pieceBytes = 4 << 20         // of writes and keys in one message
-	endWait    = 5 * time.Second // for a task to end that was told to
+	endWait    = 5 * time.Second // limit for a task to end after Stop
 )
 
 // Run implements exec.Fragment.
@@ -96,8 +96,8 @@ type run struct {
 	emitErr error       // no more rows are passed on
 }
 
-// do runs the task, and gives the stream back or drops it. A Stop that is on its way is waited for before: else it would end the stream's next task, which
-// may be anybody's.
+// do runs the task, and returns the stream to the pool or drops it. It first waits for a Stop that
+// is being sent, which would otherwise end the stream's next task, possibly of another transaction.
 func (r *run) do(begin *pb.TaskBegin) (exec.Result, error) {
 	s, err := r.part.node.borrow()
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *run) do(begin *pb.TaskBegin) (exec.Result, error) {
 
 // exchange sends the task and takes the answers.
 func (r *run) exchange(begin *pb.TaskBegin) (exec.Result, *pb.TaskEnd, error) {
-	if err := r.send(begin); err != nil && !errors.Is(err, io.EOF) { // io.EOF: Recv tells why
+	if err := r.send(begin); err != nil && !errors.Is(err, io.EOF) { // io.EOF: Recv returns the reason
 		return exec.Result{}, nil, r.lost(err)
 	}
 	for {
@@ -154,7 +154,7 @@ func (r *run) exchange(begin *pb.TaskBegin) (exec.Result, *pb.TaskEnd, error) {
 	}
 }
 
-// send sends what to do, in pieces where it is long.
+// send sends the task, in pieces if it is long.
 func (r *run) send(begin *pb.TaskBegin) error {
 	t := r.task
 	more := &pb.TaskMore{FoundBy: uint32(t.FoundBy), Prefix: t.Prefix}
@@ -211,7 +211,7 @@ func (r *run) started(x *pb.TaskStarted) {
 	}
 }
 
-// pass passes a batch on, unless the gateway has had enough.
+// pass passes a batch on, unless the gateway needs no more rows.
 func (r *run) pass(batch []byte) {
 	if r.emitErr != nil || len(batch) == 0 {
 		return
@@ -229,7 +229,7 @@ func (r *run) pass(batch []byte) {
 	}
 }
 
-// waits tells of a wait for a lock at the leader.
+// waits reports a wait for a lock at the leader.
 func (r *run) waits(x *pb.TaskWaiting) {
 	w := r.task.Limits.LockWaits
 	if w == nil {
@@ -247,7 +247,8 @@ func (r *run) waits(x *pb.TaskWaiting) {
 	w.Over(x.Doing, waited, err)
 }
 
-// errUnasked is of a task that has ended early though this gateway wanted all of it. What it has given must not pass for the whole.
+// errUnasked is the error of a task that has ended early although this gateway wanted all of it.
+// Its rows must not be taken for the complete result.
 var errUnasked = errors.New("it has stopped a task that was to go on")
 
 // end takes the last answer.
@@ -291,7 +292,8 @@ func (r *run) sendStop() {
 	}
 }
 
-// stop ends the task of a statement that was cancelled; the stream is cut off where no end comes. It tells whether the stream is whole.
+// stop ends the task of a statement that was cancelled, and cuts the stream off if no end arrives.
+// It reports whether the stream is intact.
 func (r *run) stop(over <-chan struct{}) bool {
 	cut := time.AfterFunc(endWait, r.s.cancel)
 	r.sendStop()
@@ -299,7 +301,7 @@ func (r *run) stop(over <-chan struct{}) bool {
 	return cut.Stop()
 }
 
-// leave drains the stream of a task whose rows nobody wants, in the background.
+// leave drains, in the background, the stream of a task whose rows are not needed any more.
 func (r *run) leave() {
 	s, node := r.s, r.part.node
 	cut := time.AfterFunc(endWait, s.cancel)

@@ -10,11 +10,11 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Census is the counts of a fragment at a moment, when everything prepared by then was decided.
+// Census is the counts of a fragment at a moment, after everything prepared by then was decided.
 type Census struct {
 	At        txn.Timestamp
 	Stats     []storage.BucketStat
-	Undecided []storage.Undecided // what stayed so; then nothing was counted
+	Undecided []storage.Undecided // transactions that stayed undecided; then nothing was counted
 	Dropping  []txn.Span
 	Moved     []storage.OwnedRange
 }
@@ -50,8 +50,9 @@ func (l Leader) Census(ctx context.Context, T txn.Timestamp, limit time.Duration
 	return c, nil
 }
 
-// Reach waits, no longer than limit, until the node's replica of a fragment, which need not lead, has everything visible at T; applied is how far it
-// is where it does not get there. It gives the spans that are being deleted there.
+// Reach waits, no longer than limit, until the node's replica of a fragment, which need not lead,
+// has everything visible at T; applied is how far it has come if it does not get there. It returns
+// the spans that are being deleted there.
 func (n *Node) Reach(ctx context.Context, f txn.FragmentID, T txn.Timestamp, limit time.Duration) (applied txn.Timestamp, all bool, dropping []txn.Span, err error) {
 	a, err := n.Leader(f).upkeep().Reach(ctx, &pb.ReachRequest{
 		Now: uint64(n.nodes.cfg.Clock.Now()), Fragment: uint32(f), T: uint64(T), TimeLeftMicros: uint64(limit.Microseconds()),
@@ -65,7 +66,7 @@ func (n *Node) Reach(ctx context.Context, f txn.FragmentID, T txn.Timestamp, lim
 	return txn.Timestamp(a.Applied), a.Reached, dropping, n.Leader(f).answer(a.Now, a.Failure)
 }
 
-// Digest gives the checksum of what the node's replica of a fragment has at T, which it has reached.
+// Digest returns the checksum of the node's replica of a fragment at T, which it has reached.
 func (n *Node) Digest(ctx context.Context, f txn.FragmentID, T txn.Timestamp, skip []txn.Span) (storage.Digest, error) {
 	req := &pb.DigestRequest{Now: uint64(n.nodes.cfg.Clock.Now()), Fragment: uint32(f), T: uint64(T)}
 	for _, s := range skip {
@@ -97,10 +98,10 @@ type View struct {
 	T txn.Timestamp
 }
 
-// View gives a reader at T.
+// View returns a reader at T.
 func (l Leader) View(T txn.Timestamp) *View { return &View{l, T} }
 
-// Get gives nil where the key has no value.
+// Get returns nil if the key has no value.
 func (v *View) Get(ctx context.Context, key []byte) (value []byte, err error) {
 	err = v.Scan(ctx, txn.Point(key), false, func(_, found []byte) error {
 		value = found
@@ -143,7 +144,7 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 	}
 }
 
-// SegmentKeys gives keys of a segment of a range table.
+// SegmentKeys returns keys of a segment of a range table.
 func (l Leader) SegmentKeys(ctx context.Context, table, bucket uint32, stored bool) (k storage.SegmentKeys, err error) {
 	a, err := l.upkeep().SegmentKeys(ctx, &pb.SegmentKeysRequest{
 		Now: uint64(l.node.nodes.cfg.Clock.Now()), Fragment: uint32(l.fragment), Table: table, Bucket: bucket, Stored: stored,

@@ -76,12 +76,13 @@ func (n *Net) nodes() []uint32 {
 	return out
 }
 
-// Alone tells whether there is no other node.
+// Alone reports whether there is no other node.
 func (n *Net) Alone() bool {
 	return !slices.ContainsFunc(n.cfg.Nodes(), func(x uint32) bool { return x != n.cfg.Self })
 }
 
-// silent tells whether nobody who answers has heard of a node for longer than the lease of stages.
+// silent reports whether no node that answers has heard from a node for longer than the lease of
+// stages.
 func (n *Net) silent(ctx context.Context, node uint32) bool {
 	p := n.cfg.Presence
 	if !p.Forgotten(node) {

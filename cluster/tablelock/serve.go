@@ -26,8 +26,8 @@ type holderID struct {
 // holder is what such a transaction holds here.
 type holder struct {
 	owner  *locks.Owner
-	birth  uint64        // tells it from one that was let go before
-	taking chan struct{} // one at a time: a request whose caller has gone may still be under way
+	birth  uint64        // distinguishes it from an earlier one that was released
+	taking chan struct{} // one at a time: a request whose caller is gone may still be running
 	used   time.Time     // guarded by Net.mu
 }
 
@@ -82,7 +82,7 @@ func (n *Net) Take(ctx context.Context, r *pb.TableLockRequest) (*pb.TableLockAn
 		Mode: mode, NoWait: r.NoWait, Deadlock: time.Duration(r.DeadlockMicros) * time.Microsecond, Log: r.Log,
 	})
 	if err == nil && ctx.Err() != nil {
-		h.owner.RollbackTo(int(a.Mark)) // nobody hears of it
+		h.owner.RollbackTo(int(a.Mark)) // no caller waits for the answer
 	}
 	n.mu.Lock()
 	gone := n.holders[id] != h
@@ -93,8 +93,8 @@ func (n *Net) Take(ctx context.Context, r *pb.TableLockRequest) (*pb.TableLockAn
 	return answer(ctx, a, err)
 }
 
-// answer gives what is said of an attempt. That the time of a request is over is no answer: it is the asker's to say why it was bounded, whose clock for it may
-// run a moment longer.
+// answer returns the answer to an attempt. The end of a request's time is no answer: the asking
+// node reports why it was bounded, and its clock for that may run a moment longer.
 func answer(ctx context.Context, a *pb.TableLockAnswer, err error) (*pb.TableLockAnswer, error) {
 	switch {
 	case errors.Is(err, locks.ErrNotAvailable):
@@ -108,7 +108,7 @@ func answer(ctx context.Context, a *pb.TableLockAnswer, err error) (*pb.TableLoc
 	return a, nil
 }
 
-// holder gives what a transaction holds here, at first nothing.
+// holder returns what a transaction holds here, at first nothing.
 func (n *Net) holder(m *locks.Manager, id holderID, session uint32) *holder {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -162,7 +162,8 @@ func (n *Net) Release(ctx context.Context, r *pb.TableLockRelease) (*pb.TableLoc
 	return &pb.TableLockReleased{}, nil
 }
 
-// DropGateway lets go of what transactions of a node's process hold here: it has ended, or is silent.
+// DropGateway releases what transactions of a node's process hold here: the process has ended, or
+// is silent.
 func (n *Net) DropGateway(node uint32, incarnation uint64) {
 	n.drop(func(id holderID) bool { return id.node == node && id.incarnation == incarnation })
 }
@@ -182,7 +183,8 @@ func (n *Net) drop(which func(holderID) bool) {
 	}
 }
 
-// AskForIdle asks other nodes about transactions that have held something here for a while: their end may not have been heard.
+// AskForIdle asks other nodes about transactions that have held something here for a while, because
+// the notice of their end may have been lost.
 func (n *Net) AskForIdle(ctx context.Context, d time.Duration) {
 	asked := map[uint32]*pb.TableLocksOpen{}
 	n.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// taken is what a transaction of this node may hold elsewhere.
+// taken is what a transaction of this node may hold on other nodes.
 type taken struct {
 	owner *pb.TableLockOwner
 
@@ -25,7 +25,7 @@ type taken struct {
 	log   []grant         // guarded by mu
 }
 
-// grant is a lock that a node has given, or a node that was left out.
+// grant is a lock that a node has granted, or a node that was skipped.
 type grant struct {
 	node  uint32
 	place int    // in the log of the transaction's own locks, before it was taken
@@ -37,7 +37,8 @@ type grant struct {
 // errGone ends a call to a node that has fallen silent.
 var errGone = errors.New("tablelock: the node does not answer")
 
-// TakeAll asks every other node for a lock, and calls local when it is this node's turn. An error leaves what was taken, until ReleaseAll.
+// TakeAll asks every other node for a lock, and calls local when it is this node's turn. After an
+// error the locks taken so far remain, until ReleaseAll.
 func (n *Net) TakeAll(ctx context.Context, l sql.LockElsewhere, local func() error) error {
 	t := n.of(l)
 	done := false
@@ -87,7 +88,8 @@ func (n *Net) takeAt(ctx context.Context, t *taken, node uint32, l sql.LockElsew
 	return nil
 }
 
-// BarrierAll waits at every other node until all who hold the table now have let go of it. Whoever comes later there knows the definitions of now.
+// BarrierAll waits at every other node until all transactions that hold the table now have released
+// it. Those that come later know the present definitions.
 func (n *Net) BarrierAll(ctx context.Context, l sql.LockElsewhere) error {
 	t := &taken{owner: n.ownerOf(l)}
 	for _, node := range n.nodes() {
@@ -132,7 +134,7 @@ func (n *Net) request(t *taken, l sql.LockElsewhere) *pb.TableLockRequest {
 	}
 }
 
-// refused is an answer that is an error, and not one of the way to the node.
+// refused is an error in a node's answer, as opposed to a failure to reach the node.
 type refused struct{ err error }
 
 func (r refused) Error() string { return r.err.Error() }
@@ -149,7 +151,8 @@ func refusal(a *pb.TableLockAnswer) error {
 	return nil
 }
 
-// reach calls f when the node answers, again where the call did not come through. left tells that the node is silent, and left out.
+// reach calls f, and repeats the call until it gets through. left reports that the node is silent
+// and was skipped.
 func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb.TableLocksClient) error) (left bool, err error) {
 	failing := time.Now()
 	for {
@@ -185,7 +188,7 @@ func (n *Net) reach(ctx context.Context, node uint32, f func(context.Context, pb
 	}
 }
 
-// call ends where the node falls silent.
+// call ends if the node falls silent.
 func (n *Net) call(ctx context.Context, node uint32, f func(context.Context, pb.TableLocksClient) error) error {
 	client, err := n.client(node)
 	if err != nil {
@@ -216,7 +219,8 @@ func (n *Net) name(node uint32) string {
 	return "a node that has left the cluster"
 }
 
-// ConfirmAll proves, before a transaction commits, that it has held its locks elsewhere all along.
+// ConfirmAll checks, before a transaction commits, that it has held its locks on other nodes all
+// along.
 func (n *Net) ConfirmAll(ctx context.Context, owner txn.ID) error {
 	n.mu.Lock()
 	t := n.open[owner]
@@ -275,7 +279,7 @@ func (n *Net) confirmAt(ctx context.Context, t *taken, node uint32, grants []gra
 	return err
 }
 
-// heard tells whether a node was heard of after a time.
+// heard reports whether a node was heard from after a time.
 func (n *Net) heard(node uint32, after time.Time) bool {
 	for _, h := range n.cfg.Presence.Health() {
 		if h.Node == node {
@@ -290,7 +294,7 @@ func (n *Net) lost(node uint32, why string) error {
 		WithDetail("%s %s during the transaction.", n.name(node), why).WithHint("Run the transaction again.")
 }
 
-// RollbackTo lets go of what was taken since a place in the log of the transaction's own locks.
+// RollbackTo releases what was taken since a position in the log of the transaction's own locks.
 func (n *Net) RollbackTo(owner txn.ID, place int) {
 	n.mu.Lock()
 	t := n.open[owner]
@@ -323,7 +327,7 @@ func (n *Net) RollbackTo(owner txn.ID, place int) {
 	n.letGo(t, marks)
 }
 
-// ReleaseAll lets go of all that a transaction may hold elsewhere.
+// ReleaseAll releases everything that a transaction may hold on other nodes.
 func (n *Net) ReleaseAll(owner txn.ID) {
 	n.mu.Lock()
 	t := n.open[owner]
@@ -341,7 +345,7 @@ func (n *Net) ReleaseAll(owner txn.ID) {
 	n.letGo(t, marks)
 }
 
-// letGo tells the nodes, and waits for them a moment. One that does not hear of it asks later.
+// letGo notifies the nodes, and waits for them a moment. A node that misses the notice asks later.
 func (n *Net) letGo(t *taken, marks map[uint32]uint32) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()

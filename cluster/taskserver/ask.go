@@ -137,7 +137,8 @@ func (s *Server) InDoubt(ctx context.Context, m *pb.OutcomeRequest) (_ *pb.InDou
 	return a, nil
 }
 
-// listed gives the replicas that a list is about, which must be led here; all that are where none is named.
+// listed returns the replicas that a list is about, which must be led here; if none is named, all
+// that are.
 func (s *Server) listed(ctx context.Context, m *pb.ListRequest) (out []*storage.Replica, failures []*pb.SnapshotFailure, err error) {
 	if _, err := caller(ctx); err != nil {
 		return nil, nil, err

@@ -76,8 +76,8 @@ func (s *Server) Prepare(ctx context.Context, m *pb.PrepareRequest) (_ *pb.Stage
 	return s.staged(&h, st, err), nil
 }
 
-// dropped gives the error of a call under which the stage was dropped: what storage says of a transaction that has ended is nobody's fault then, and
-// nothing of it is in the log.
+// dropped returns the error of a call during which the stage was dropped: storage's error about an
+// ended transaction is then no fault of the caller, and nothing of the transaction is in the log.
 func (st *stage) dropped(err error) error {
 	if st != nil && pgerr.Is(err, pgerr.InternalError) && st.gone.Err() != nil {
 		return txn.NewLost(st.fragment, true)

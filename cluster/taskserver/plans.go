@@ -29,7 +29,8 @@ type kept struct {
 	version uint64 // of the definitions that it was decoded with
 }
 
-// program gives a compiled plan: number names it where bytes is empty, 0 is of one that is not to be kept.
+// program returns a compiled plan: number names it if bytes is empty; 0 is for a plan that is not
+// to be kept.
 func (p *plans) program(v *catalog.View, incarnation, number uint64, bytes []byte) (*exec.Program, error) {
 	if len(bytes) == 0 {
 		k := p.get(incarnation, number)

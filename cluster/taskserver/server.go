@@ -92,7 +92,7 @@ func (s *Server) Drain(ctx context.Context) {
 	}
 }
 
-// caller gives the node that a call comes from.
+// caller returns the node that makes a call.
 func caller(ctx context.Context) (uint32, error) {
 	p, ok := door.PeerOf(ctx)
 	if !ok {
@@ -123,7 +123,8 @@ type header struct {
 	replica     *storage.Replica
 }
 
-// open checks what opens each request about a fragment: who asks, what time it is there, and whether the fragment is led here.
+// open checks what each request about a fragment begins with: the asking node, its clock, and
+// whether this node leads the fragment.
 func (s *Server) open(ctx context.Context, h *pb.Header) (header, error) {
 	if len(h.GetTransaction()) != len(txn.ID{}) {
 		return header{}, pgerr.New(pgerr.ProtocolViolation, "a request of another node names no transaction")
@@ -160,7 +161,7 @@ func (s *Server) opened(ctx context.Context, h *pb.Header, r *storage.Replica, t
 	}, nil
 }
 
-// leads gives the replica of a fragment that is led here.
+// leads returns the replica of a fragment that is led here.
 func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, error) {
 	if err := s.cfg.Clock.Merge(txn.Timestamp(now)); err != nil {
 		return nil, 0, &failure.ClockAhead{Err: err}
@@ -176,13 +177,14 @@ func (s *Server) leads(now uint64, fragment uint32) (*storage.Replica, uint64, e
 	return r, term, nil
 }
 
-// notLed says who leads a fragment that this node does not lead.
+// notLed returns the error that names the leader of a fragment that this node does not lead.
 func notLed(r *storage.Replica) error {
 	node, term := r.Leader()
 	return &failure.NotLeader{Fragment: r.ID(), Leader: node, Term: term}
 }
 
-// failed gives the failure of a request: what storage says of lost leadership in the words of this protocol.
+// failed returns the failure of a request: storage's errors about lost leadership are converted to
+// those of this protocol.
 func (h *header) failed(err error) *pb.Failure {
 	switch {
 	case err == nil:

@@ -33,7 +33,7 @@ type stage struct {
 	drop context.CancelCauseFunc
 
 	mu   sync.Mutex
-	kept []func() // let go of snapshots; guarded by mu
+	kept []func() // they release pinned snapshots; guarded by mu
 }
 
 // stages are all of them.
@@ -43,7 +43,8 @@ type stages struct {
 	gateways map[txn.ID]gatewayRole // guarded by mu
 }
 
-// gatewayRole is whose a transaction is, and in how many fragments here it has a stage.
+// gatewayRole is the gateway of a transaction, and the number of fragments here in which it has a
+// stage.
 type gatewayRole struct {
 	node   uint32
 	stages int
@@ -70,7 +71,8 @@ func (t *stages) remove(st *stage) {
 	t.gateways[st.id] = g
 }
 
-// find gives the stage that a request is for. It is nil where the gateway knows of none, and there is none.
+// find returns the stage that a request is for. It is nil if the gateway knows of none and there is
+// none.
 func (s *Server) find(h *header) (*stage, error) {
 	s.stages.mu.Lock()
 	st := s.stages.by[stageKey{h.fragment, h.id}]
@@ -90,7 +92,7 @@ func (s *Server) find(h *header) (*stage, error) {
 	return st, nil
 }
 
-// begin gives the stage that a request is for, and makes it where there is none.
+// begin returns the stage that a request is for, and creates it if there is none.
 func (s *Server) begin(h *header, o txn.Isolation, backend uint32) (*stage, error) {
 	st, err := s.find(h)
 	if st != nil || err != nil {
@@ -134,7 +136,8 @@ func (s *Server) forget(st *stage) {
 	}
 }
 
-// end drops a stage and its locks. What is prepared stays in the log, for whoever asks the anchor.
+// end drops a stage and its locks. Prepared writes stay in the log, which asks the coordinator
+// fragment.
 func (s *Server) end(st *stage) {
 	s.forget(st)
 	st.Rollback()
@@ -172,7 +175,8 @@ func (s *Server) DropTransactions(node uint32, ids []txn.ID) {
 	s.dropWhere(func(st *stage) bool { return st.node == node && over[st.id] })
 }
 
-// Idle lists, by gateway, the transactions whose stages here nobody has used for a while: the gateway may have ended them without being heard.
+// Idle lists, by gateway, the transactions whose stages here have not been used for a while: the
+// notice of their end may have been lost.
 func (s *Server) Idle(d time.Duration) map[uint32][]txn.ID {
 	before := time.Now().Add(-d).UnixNano()
 	out := map[uint32][]txn.ID{}
@@ -186,14 +190,14 @@ func (s *Server) Idle(d time.Duration) map[uint32][]txn.ID {
 	return out
 }
 
-// keep has something let go of when the stage goes.
+// keep registers a function to call when the stage is dropped.
 func (st *stage) keep(release func()) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.kept = append(st.kept, release)
 }
 
-// message says what the gateway is to know of a stage; nil for nil.
+// message returns what the gateway should know about a stage; nil for nil.
 func (st *stage) message() *pb.Stage {
 	if st == nil {
 		return nil
@@ -208,7 +212,7 @@ func (st *stage) message() *pb.Stage {
 	return out
 }
 
-// gatewayOf gives the node where a transaction's session is; 0 where no stage of it is here.
+// gatewayOf returns the node of a transaction's session; 0 if no stage of it is here.
 func (s *Server) gatewayOf(id txn.ID) uint32 {
 	s.stages.mu.Lock()
 	defer s.stages.mu.Unlock()

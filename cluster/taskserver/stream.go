@@ -181,7 +181,7 @@ const grace = time.Second
 
 var errTimeOver = pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
 
-// limited gives the context of a request with the time it has left.
+// limited returns the context of a request with its remaining time.
 func (r *request) limited() (context.Context, context.CancelFunc) {
 	left := r.begin.TimeLeftMicros
 	if left == 0 || left > uint64(1<<62/time.Microsecond) {

@@ -23,7 +23,7 @@ type task struct {
 	h       header
 	stage   *stage // nil: it has none
 	task    exec.Task
-	started bool // the gateway was told
+	started bool // the gateway was notified
 }
 
 // run runs a request and says how it ended.
@@ -124,7 +124,7 @@ func (t *task) run(ctx context.Context) (res exec.Result, err error) {
 	return res, err
 }
 
-// database gives the fragment's database, and reads the buckets.
+// database returns the fragment's database, and reads the buckets.
 func (t *task) database(v *catalog.View) (*catalog.Database, error) {
 	d, _ := v.Fragment(t.h.fragment)
 	if d == nil {
@@ -172,7 +172,8 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	return nil
 }
 
-// enter gives the stage to run on. A task that changes nothing has none where its transaction has none.
+// enter returns the stage to run on. A task that changes nothing has none if its transaction has
+// none.
 func (t *task) enter() (on *cluster.Stage, err error) {
 	s, b := t.c.s, t.begin
 	if b.ChangesStage {
@@ -241,7 +242,8 @@ func (c *conn) send(a *pb.TaskAnswer) error {
 	return c.stream.Send(a)
 }
 
-// lockWaits tells the gateway of waits for row locks that last, and for whom.
+// lockWaits reports to the gateway the waits for row locks that last, and the lock owners waited
+// for.
 func (t *task) lockWaits() *exec.LockWaits {
 	tell := func(w *pb.TaskWaiting, doing string, waited time.Duration) {
 		w.Doing, w.WaitedMicros = doing, uint64(waited.Microseconds())

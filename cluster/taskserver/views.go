@@ -104,7 +104,7 @@ func (s *Server) ListHeld(ctx context.Context, m *pb.ListRequest) (_ *pb.HeldAns
 	return a, nil
 }
 
-// party says who holds or waits for a lock, and at which gateway its session is.
+// party returns the owner or waiter of a lock, and the gateway of its session.
 func (s *Server) party(p txn.Party) *pb.Party {
 	return &pb.Party{Transaction: p.ID[:], Session: p.Session, Gateway: s.gatewayOf(p.ID)}
 }

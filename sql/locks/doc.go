@@ -21,12 +21,12 @@
 //
 // Invariants:
 //
-//	K1  Two sessions never hold modes on one object that exclude each other.
-//	K2  A waiter is granted no later than one that came after it and that it excludes, except the two cases
+//	Y1  Two sessions never hold modes on one object that exclude each other.
+//	Y2  A waiter is granted no later than one that came after it and that it excludes, except the two cases
 //	    above.
-//	K3  A wait ends by being granted, by its context, its time-out or 40P01; afterwards the detector knows
+//	Y3  A wait ends by being granted, by its context, its time-out or 40P01; afterwards the detector knows
 //	    nothing of it.
-//	K4  An owner that was released holds nothing, and no barrier waits for it.
+//	Y4  An owner that was released holds nothing, and no barrier waits for it.
 //
 // Limits: the locks are those of one node. Package cluster/tablelock takes the strong table locks
 // at every node, and package cluster/advisory keeps the advisory ones of all nodes in one Manager,

@@ -370,7 +370,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// Random transactions: exclusive sections exclude (K1), everybody ends (K3), nothing is left (K4).
+// Random transactions: exclusive sections exclude (Y1), everybody ends (Y3), nothing is left (Y4).
 func TestRandom(t *testing.T) {
 	m := newManager()
 	var inside [4][modes]atomic.Int32
