@@ -15,8 +15,9 @@ func (t *Tx) Fragment() txn.FragmentID { return t.r.cfg.Fragment }
 // Promised implements txn.Participant.
 func (t *Tx) Promised() txn.Timestamp { return txn.Timestamp(t.r.promised.Load()) }
 
-// Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4 MiB. The context is not
-// looked at once the entry is in the log's queue. Stage and locks are gone afterwards, whatever the result, but for *txn.LowError.
+// Commit implements txn.Participant: one log entry, or parts and one entry for a write set beyond 4
+// MiB. The context is ignored once the entry is in the log's queue. Write buffer and locks are gone
+// afterwards, whatever the result, except after *txn.LowError.
 func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, error) {
 	if t.isHeld() {
 		return t.commitHeld(ctx, req)
@@ -50,14 +51,15 @@ func (t *Tx) Commit(ctx context.Context, req txn.CommitRequest) (txn.Timestamp, 
 	return stamp, unanswered(err, t.id)
 }
 
-// abandon ends a transaction of which nothing that counts is in the log.
+// abandon ends a transaction that has nothing in the log that counts.
 func (t *Tx) abandon() {
 	if !t.isPrepared() {
 		t.end()
 	}
 }
 
-// Check implements txn.Participant: the reads here are validated at C, and stay valid, for promised and the ceiling are at least C (T8).
+// Check implements txn.Participant: the reads here are validated at C, and stay valid, because
+// promised and the ceiling are at least C (T8).
 func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 	v := t.validation()
 	if v == nil {
@@ -81,7 +83,8 @@ func (t *Tx) Check(ctx context.Context, C txn.Timestamp) error {
 	return v.advance(ctx, C)
 }
 
-// promise raises promised to C where what the transaction has read is owned and not fenced: a later fence is above C.
+// promise raises promised to C if what the transaction has read is owned and not fenced: a later
+// fence is above C.
 func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
 	for {
 		own, err := t.intactFor(ctx)
@@ -103,7 +106,7 @@ func (t *Tx) promise(ctx context.Context, C txn.Timestamp) error {
 	}
 }
 
-// enter takes the stage for its commit or prepare.
+// enter reserves the write buffer for its commit or prepare.
 func (t *Tx) enter() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +120,8 @@ func (t *Tx) enter() error {
 	return nil
 }
 
-// reenter is enter for another attempt. One that was rolled back in between has no locks any more.
+// reenter is enter for another attempt. A transaction that was rolled back in between has no locks
+// any more.
 func (t *Tx) reenter() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +130,7 @@ func (t *Tx) reenter() error {
 	case phaseDone:
 		return t.usedAfterEnd()
 	default:
-		return nil // it was not let go
+		return nil // the transaction is still reserved
 	}
 	if err := t.mayWrite(); err != nil {
 		return err
@@ -135,7 +139,7 @@ func (t *Tx) reenter() error {
 	return nil
 }
 
-// releaseSettled ends the transaction that the log has settled, whoever proposed it.
+// releaseSettled ends a transaction whose outcome the log has, whichever node proposed it.
 func (r *Replica) releaseSettled(id txn.ID) {
 	r.tmu.Lock()
 	t := r.txs[id]

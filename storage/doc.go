@@ -1,6 +1,14 @@
-// Package storage keeps one replica of one fragment on this disk: a Raft log, fsynced before anything is acknowledged, and a
-// Badger database in managed mode as the state machine that the log is applied to. It knows bytes, spans and timestamps, and
-// nothing of SQL: index entries are computed by the executor and logged with the row (V3).
+// Package storage keeps one replica of one fragment on this disk: a Raft log, which is fsynced
+// before anything is acknowledged, and a Badger database in managed mode as the state machine to
+// which the log is applied. It knows bytes, spans and timestamps, and nothing of SQL: the executor
+// computes index entries, and they are logged with the row (V3).
+//
+// Some identifiers are older than the glossary. A stage is a transaction's write buffer in this
+// fragment. A transaction's anchor is its coordinator fragment, and an implied commit is an
+// implicit commit. A held transaction is a prepared transaction (PREPARE TRANSACTION), and its home
+// is the fragment that has its name. Promised is the low-water timestamp, the ceiling is the read
+// lease. An arrival, or stay, is a bucket generation. To carry or receive rows is to copy or ingest
+// them; what is gone has moved away.
 //
 //	                    Lock, Put, Delete                      Commit
 //	executor ──▶ Tx ──▶ stage (memory) + lockTable ──▶ propose: stamp, enqueue ──▶ raftgroup: log, fsync
@@ -9,165 +17,216 @@
 //
 // # Reading
 //
-// A key's versions in Badger are its commit timestamps. A View reads at T. The table shows one fragment's log from left to
-// right, with each entry's stamp; [n] is a version it writes.
+// The versions of a key in Badger are its commit timestamps. A View reads at T. The table shows one
+// fragment's log from left to right, with each entry's stamp; [n] is a version that the entry
+// writes.
 //
 //	log      1:commit   2:prepare X   3:commit    4:ceiling   5:resolve X     6:commit
 //	stamp    100        110           120         121         130             140
 //	row a    [100]                    [120]
 //	row b               C = 110 …………………………………………………………… [110]           [140]
 //
-// A reader at T = 125 while entry 5 is not applied sees a at 120 and waits at b, where X is prepared below T (T3). A reader
-// at T = 105 does not wait. Nobody commits below 125 any more once T was served (T2: promised), not even the next leader,
-// because T is at or below the largest stamp applied or the replicated ceiling (T4). The fast path is three atomic loads:
-// T ≤ applied, nothing undecided, T ≥ watermark. The last is looked at after the database was: a version that was not found may have gone meanwhile.
+// While entry 5 is not applied, a reader at T = 125 sees row a at 120 and waits at row b, where X
+// is prepared below T (T3). A reader at T = 105 does not wait. Once T = 125 was served, nothing
+// commits at or below it any more (T2: promised), not even under the next leader, because T is at
+// or below the largest applied stamp or the replicated ceiling (T4). The fast path is three atomic
+// loads: T ≤ applied, nothing undecided, T ≥ watermark. The watermark is checked after the database
+// was read, because a version that was not found may have been discarded meanwhile.
 //
 // # Writing
 //
-// Writes are staged at the leader under row locks, in memory and beyond StageMemory in files without names (stage_disk.go), and go
-// into the log as one entry: bytes and versions, nothing to be computed at apply. A write set beyond 4 MiB, or in a file, goes as parts,
-// which nobody sees, and a commit that names their number; once it is applied they are read from the log again, one by one, and installed in
-// the background (install.go). The stamp is given and the entry enqueued under one lock (T1). Locks and stages die with the leader's term; those of prepared transactions are
-// rebuilt from the log.
+// The leader buffers writes under row locks, in memory and, beyond StageMemory, in unnamed files
+// (stage_disk.go). They go into the log as one entry: bytes and versions, so that apply computes
+// nothing. A write set above 4 MiB, or one in a file, goes as parts, which no reader sees, and a
+// commit entry that names their number. Once that entry is applied, the parts are read from the log
+// again, one by one, and installed in the background (install.go). The stamp is assigned and the
+// entry enqueued under one lock (T1). Row locks and write buffers end with the leader's term; those
+// of prepared transactions are rebuilt from the log.
 //
 // # Row locks
 //
-// They have PostgreSQL's four modes, of which a stronger one excludes all that a weaker one does. A row's first holder is the entry in the
-// table, and most rows have no other; a second holder or a waiter makes a crowd of it. The queue is fair: a request waits for the waiters
-// ahead whose modes conflict with its own, even where the holders' do not. A holder who wants a stronger mode waits for the other holders
-// only, ahead of the queue.
+// Row locks have PostgreSQL's four modes. A stronger mode excludes everything that a weaker one
+// does. The first holder of a row's lock is the entry in the table, and most rows have no other; a
+// second holder or a waiter turns it into a crowd (holders and wait queue). The queue is fair: a
+// request waits for the waiters ahead of it whose modes conflict with its own, even if the holders'
+// modes do not. A holder that wants a stronger mode waits only for the other holders, ahead of the
+// queue.
 //
 //	row k   held: A SHARE, B KEY SHARE      queue: C NO KEY UPDATE (waits for A), D SHARE (for C)
 //	        KEY SHARE of E is granted at once; A's own UPDATE would wait for B, before C
 //
-// What a holder has learned of the row's newest version counts from SHARE on; beside a KEY SHARE others change what is no key. A put under
-// NO KEY UPDATE is marked so, in the log and in Badger's user byte: a KEY SHARE at a snapshot minds no such version. Locks are taken back by a
-// return to a savepoint, and kept when a statement is run again. Of a transaction with many, most are held in 8 bytes each until somebody asks
-// for the row (lockset.go); where such locks are pinned, their keys are in a file (pins.go).
+// What a holder has learned of the row's newest version stays valid from SHARE on; while it holds
+// KEY SHARE, other transactions may change everything but the key. A put under NO KEY UPDATE is
+// marked as such, in the log and in Badger's user byte: a KEY SHARE request at a snapshot ignores
+// such versions. ROLLBACK TO SAVEPOINT releases the locks taken since; running a statement again
+// keeps them. A transaction with many locks keeps most of them in 8 bytes each until another
+// transaction asks for the row (lockset.go); the keys of those that are pinned are in a file
+// (pins.go).
 //
-// Who finds a row deleted under its lock can ask whether it has got another key (keymoves.go): the leader remembers the newest such deletions of its
-// term, and says "perhaps" of others.
+// A transaction that finds a row deleted under its lock can ask whether the row has got another key
+// (keymoves.go): the leader remembers the newest such deletions of its term, and answers "perhaps"
+// for all others.
 //
-// A prepare carries writes and pinned locks with their modes, so that a new leader starts with the same (T4). Locks that are not pinned
-// protect a statement's own writes, which a new leader refuses anyway; pinned ones protect what was written elsewhere, so that a
-// fragment with pinned locks alone is a writer of the transaction.
+// A prepare has the writes and the pinned locks with their modes, so that a new leader starts with
+// the same locks (T4). Locks that are not pinned protect a statement's own writes, which a new
+// leader refuses anyway. Pinned locks protect what was written in other fragments, so a fragment
+// that has only pinned locks is a writer of the transaction too.
 //
 // # Committing over fragments
 //
-// A prepare of which commit is implied (implied.go) is an entry like any other; what is decided about it comes later, gathered with
-// others: while one entry of settlements is on its way, the next fills. Rows are installed by the settlement, and until then readers
-// and lockers of these rows wait (T3), so the sooner it comes the better; nobody else does.
+// A prepare with an implicit commit (implied.go) is an entry like any other. The decision comes
+// later, together with others: while one entry of outcomes is on its way, the next one fills. The
+// outcome's entry installs the rows. Until then, readers and lockers of these rows wait (T3), so
+// early outcomes are better; nothing else waits for them.
 //
 // # Installing
 //
-// The rows of a large commit come after it: its entry has been applied, the client has its answer, small commits go on. A reader at or above its
-// time, or the owner of a row's lock, waits until the pieces of the write set that may have its rows are there. These are installed at once, out of their turn
-// (install_wanted.go); which piece has a row follows from the least and the greatest key of each (piecemap.go). A scan goes from piece to piece.
-// Drops, moves, streams and digests wait for all rows.
+// The rows of a large commit are written after it: its entry has been applied, the client has its
+// answer, and small commits go on. A reader at or above its timestamp, or the owner of a row's
+// lock, waits until those pieces of the write set are installed that may contain its rows. These
+// pieces are installed at once, out of order (install_wanted.go); the least and the greatest key of
+// each piece show which one has a row (piecemap.go). A scan goes from piece to piece. Drops, moves,
+// streams and digests wait for all rows.
 //
 //	commit X at 120 applied ── answer ──▶ row a … row z at 120 ──▶ rows are there
 //	T = 119: goes on    T = 121: waits for X's piece of the row    lock of a row of X: waits for its newest version    others: go on
 //
-// Each replica does this at its own pace. What is not there yet is in every checkpoint, the log is held for it, a restart goes on before it
-// serves, and garbage collection, dropped spans and streams wait.
+// Each replica does this at its own pace. Every checkpoint lists what is not installed yet, and the
+// log is kept for it; a restart continues before it serves. Garbage collection, dropped spans and
+// streams wait.
 //
 // # Validating (T8)
 //
-// Views of a SERIALIZABLE transaction note what they have seen: points, spans, how far a scan came (reads.go, bounded). A commit
-// validates them up to what is promised without a lock: what is on its way and touches them is waited for, then Badger is asked
-// for versions above T. The little that was proposed meanwhile is looked at under the lock that gives the stamp, so nothing slips
-// between; a miss there starts another round. A fragment that only reads is checked at C after promised and the ceiling have
-// been lifted to it. Where nothing at all was written since T, both cost three loads.
+// The views of a SERIALIZABLE transaction record what they have read: points, spans, and how far a
+// scan came (reads.go, bounded). A commit first validates them up to promised without a lock: it
+// waits for entries on their way that touch them, then asks Badger for versions above T. The few
+// entries proposed meanwhile are checked under the lock that assigns the stamp, so that nothing
+// slips between; if that check fails, another round starts. A fragment in which the transaction
+// only reads is checked at C, after promised and the ceiling have been raised to C. If nothing at
+// all was written since T, either costs three loads.
 //
 // # Holding
 //
-// A held transaction is an open one with a record of its own (hold.go): no C, so T3 does not apply to it, locks as those of a
-// prepared one. Its home is asked by those who hold, at the start of a term and every RecoverAfter. The reads of a SERIALIZABLE one are in the
-// record too: who would write there waits (hold_reads.go).
+// A held transaction (PREPARE TRANSACTION) is an open one with a record of its own (hold.go): it
+// has no C, so T3 does not apply to it, and its locks are kept as those of a prepare are. The
+// fragments that hold it ask its home, at the start of a term and every RecoverAfter. The record
+// also contains the reads of a SERIALIZABLE transaction: a transaction that would write there waits
+// (hold_reads.go).
 //
 // # Moving
 //
-// Which buckets are the fragment's its log says (C1; owner_state.go, owner_apply.go). Entries of moves have numbers; each range keeps the last, and
-// what is of an older move is void, however late or doubled it comes. move.go has the steps as a driver takes them.
+// The log says which buckets the fragment owns (C1; owner_state.go, owner_apply.go). Entries of
+// moves are numbered, and each range keeps the last number. An entry of an older move is void, even
+// if it is late or duplicated. move.go has the steps in the order in which a driver takes them.
 //
 //	source   owned ── fence F ──▶ fenced ── gone ──▶ gone (clean: its rows are deleted)      fenced ── unfence ──▶ owned
 //	target   not owned, gone ── receive ──▶ receiving (carry …) ── own ──▶ owned             receiving ── abandon ──▶ gone
 //
-// What readers and writers look at is one pointer to a list that never changes (ownership.go), nil where nothing ever moved. A fence is in it from its
-// proposal on, put there under the lock that gives stamps: whoever was promised a T before has it below F, whoever comes later sees the fence. So is own,
-// where the driver has carried everything up to F here: what is proposed later comes behind it. Gone is in it before it is proposed (owner_pending.go). The
-// last read, up to F, waits for what was proposed before the fence, not for the fence (cut.go). Reads at
-// or below F go on at the source, also when the range has gone: versions stay, and the deletion of what is left is one more version. Above F, and for
-// locks and current timestamps, one waits while a range is fenced or received (5 s), and gets *txn.MovedError where it is not here.
+// Readers and writers look at one pointer to an immutable list (ownership.go), which is nil if
+// nothing ever moved. A fence is in the list from its proposal on, put there under the lock that
+// assigns stamps: a reader that was promised a T before the proposal has a T below F, and a later
+// one sees the fence. The same holds for own, if the driver has copied everything up to F itself:
+// what is proposed later has a later place in the log. Gone is in the list before it is proposed
+// (owner_pending.go). The last read, up to F, waits for what was proposed before the fence, not for
+// the fence (cut.go). Reads at or below F go on at the source, also after the range is gone: the
+// versions stay, and deleting what is left only adds one more version. Above F, and for locks and
+// current timestamps, requests wait (5 s) while a range is fenced or being received, and get
+// *txn.MovedError if it is not here.
 //
-// The list stays short (owner_tidy.go): a range gets the arrival of its neighbours where that is new to it, and with the watermark what only older reads would
-// ask is forgotten and neighbours that are then the same are one.
+// The list stays short (owner_tidy.go): a range gets the generation of its neighbours if that is a
+// new one for it. When the watermark passes, what only older reads would need is forgotten, and
+// neighbours that are equal then become one range.
 //
-// A stage is of the ownership under which it was made (owned_tx.go): before a commit, prepare, check or hold gets its stamp, all that the transaction has
-// staged, locked and tracked here is owned, unfenced, and at the arrival of then (of many locks the keys are not known: the buckets between the least and the
-// greatest, as the fragment had them); otherwise RowsMoved, 40001. A fence that is lifted has cost a wait.
+// A write buffer belongs to the ownership under which it was filled (owned_tx.go): before a commit,
+// prepare, check or hold gets its stamp, everything that the transaction has buffered, locked and
+// tracked here must be owned, unfenced, and at the generation it had then. (If there are so many
+// locks that their keys are not known, all buckets between the least and the greatest key are
+// checked, as the fragment owned them then.) Otherwise the answer is RowsMoved, 40001. A fence that
+// is lifted costs only a wait.
 //
-// Callers' keys have arrival 0. Stored ones have the bucket's (arrival.go): stages, locks, read spans and the log have stored keys, and what is
-// given back, errors and lists of locks included, has arrival 0 again. A scan over buckets with several arrivals is one walk for rows, whose order is
-// the same, and one for each range of a global index (owned_scan.go). Local index entries have no bucket in their keys; who writes them puts View.Arrival or
-// Tx.Arrival into their values.
+// Keys of callers have generation 0. Stored keys have the bucket's generation (arrival.go): write
+// buffers, locks, read spans and the log contain stored keys, and all that is returned, including
+// errors and lists of locks, has generation 0 again. For rows, a scan over buckets with several
+// generations is one walk, because the order of the keys is the same; for a global index it is one
+// walk for each range (owned_scan.go). The keys of local index entries contain no bucket; the
+// caller that writes such entries puts View.Arrival or Tx.Arrival into their values.
 //
-// The source reads versions as a snapshot at T (carry.go): above the last T, or all that a reader may need. The target writes them as they were
-// (receive.go), in any order, any number of times; its Badger discards nothing meanwhile that a late batch could bring back. What was received counts in the
-// statistics from the entry that makes it owned, and leaves the source's with gone.
+// The source reads versions as a snapshot at T (carry.go): those above the last T, or all that a
+// reader may need. The target writes them unchanged (receive.go), in any order, any number of
+// times. Meanwhile its Badger discards nothing that a late batch could bring back. Ingested rows
+// count in the statistics from the entry that makes the range owned; the entry that makes it gone
+// removes them from the source's statistics.
 //
 // # Crashes
 //
-//   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state (open transactions,
-//     decisions, statistics, ceiling) lives in memory, evolves in log order alone, and is written as a checkpoint at a stamp;
-//     a restart reads the records as they were at that stamp, whatever later pieces are on disk, and applies the log again.
-//   - S2 Badger does not sync. After an unclean stop its memtable files are deleted, so that only tables count; memtables are
-//     flushed in order, and the checkpoint's key "applied" is written after all it speaks of, so what it says in the tables is
-//     durable. The log is cut only below a checkpoint known to be in tables: one whose stamp is below a version found in a
-//     table. That bound is on disk before the log is cut. A transaction's writes stay in the log until its outcome: the
-//     checkpoint names their entries, and the log is not cut beyond the first.
-//   - S3 A Raft snapshot is a marker. A follower that needs one is streamed the live database, then the state; it may get
-//     more than the marker says, which S1 makes harmless. It keeps the stream until a checkpoint is in its own tables.
+//   - S1 An entry's effect depends on its bytes and on the state below its stamp. The small state
+//     (open transactions, decisions, statistics, ceiling) is in memory, changes in log order alone,
+//     and is written as a checkpoint at a stamp. A restart reads the records as they were at that
+//     stamp, whatever later pieces are on disk, and applies the log again.
+//   - S2 Badger does not sync. After an unclean stop its memtable files are deleted, so that only
+//     tables count. Memtables are flushed in order, and the checkpoint's key "applied" is written
+//     after all that the checkpoint covers, so if the key is in the tables, all of it is durable.
+//     The log is cut only below a checkpoint known to be in tables: one whose stamp is below a
+//     version found in a table. That bound is on disk before the log is cut. A transaction's writes
+//     stay in the log until its outcome: the checkpoint names their entries, and the log is not cut
+//     beyond the first.
+//   - S3 A Raft snapshot is a marker. A follower that needs one is streamed the live database, then
+//     the state. It may get more than the marker covers, which S1 makes harmless. It keeps the
+//     stream until a checkpoint is in its own tables.
 //
 // Every durable step is a named fault point (Config.Fault) and has a test that crashes there.
 //
 // # Keys and values
 //
-// keys.go has the layout; storage itself looks only at the table, index and bucket of a row's key, for statistics. Rows above
-// 256 KiB are cut into chunks under the replica's own keys, so that no value goes to Badger's value log. Which indexes are global Config.Global tells.
+// keys.go has the layout. Storage itself looks only at the table, index and bucket of a row's key,
+// for statistics. Rows above 256 KiB are cut into chunks under the replica's own keys, so that no
+// value goes to Badger's value log. Config.Global reports which indexes are global.
 //
 // # Replicas
 //
-// Members, Leader, LeaderChanged and Follow are the fragment's Raft group as others see it (members.go). A leader that gives way lets nobody begin, and
-// waits for those who have something here that ends with the term. A follower applies, checkpoints, cuts its log and
-// drops old versions as the leader does, and answers who verifies it (digest.go), and readers at times that are closed there (T9, closed.go). An entry counts only in the term in which it was given (propose.go): a stage of an
-// earlier term cannot come in when its leader leads again. A stream to a follower is of one stamp, so that writers go on; the log behind its marker is
-// kept for it, as are 16,384 entries or 128 MiB for those that were away (retain.go). A view of a replica that led and is then streamed anew
-// under it fails (restores). A node whose clock has run away from the others' gives no stamps (txn.Clock.Sane).
+// Members, Leader, LeaderChanged and Follow show the fragment's Raft group to other packages
+// (members.go). A leader that yields leadership admits no new transactions, and waits for those
+// that have something here that ends with the term. A follower applies, checkpoints, cuts its log
+// and drops old versions as the leader does. It answers verifiers (digest.go), and readers at
+// closed timestamps (T9, closed.go). A leader's entry counts only in the term for which it was made
+// (propose.go): a write buffer of an earlier term cannot get into the log when its leader leads
+// again. A stream to a follower is of one stamp, so that writers go on. The log behind the stream's
+// marker is kept for it, as are 16,384 entries or 128 MiB for followers that were away (retain.go).
+// If a replica that led is then streamed a new database, its open views fail (restores). A node
+// whose clock has run away from the others' assigns no stamps (txn.Clock.Sane).
 //
 // # Stopped replicas
 //
-// OpenStopped reads the replica of a process that has ended, and changes nothing of it (stopped.go): it makes a directory with links to the tables and copies of the
-// rest, has a database without compactions there, and applies the log. VerifyTables looks at the tables before, since Badger does not survive some
-// damage of them.
+// OpenStopped reads the replica of a process that has ended, and changes nothing of it
+// (stopped.go). It makes a directory with links to the tables and copies of the rest, opens a
+// database without compactions there, and applies the log. VerifyTables checks the tables before,
+// because Badger does not survive some kinds of damage to them.
 //
 // # Garbage
 //
-// Old versions stay for GCTTL. A replicated watermark (an entry) follows the applied stamps of then, below every snapshot held
-// (Replica.Hold) and every undecided C; reads below it are 72000, also where it has passed them while they read. What it is about to pass is not held any more.
-// Badger may discard below what it was at the durable checkpoint, with which a restart begins, but nothing that a stream under way has to bring, nor
-// deletions above rows that the restart would install again. Dropped tables
-// are deleted by span, in the background, at the stamp of an entry, and what moves have left by buckets and arrival; of local indexes by key, below the watermark
-// (sweep.go).
+// Old versions stay for GCTTL. A replicated watermark (an entry) follows the stamps that were
+// applied at that time ago, below every pinned snapshot (Replica.Hold) and every undecided C. Reads
+// below it fail with 72000, also if it passes them while they read. A timestamp that the watermark
+// is about to pass can no longer be pinned. Badger may discard below what the watermark was at the
+// durable checkpoint, from which a restart begins, but nothing that a running stream still has to
+// send, nor deletions above rows that a restart would install again. Dropped tables are deleted by
+// span, in the background, at the stamp of an entry; what moves have left is deleted by buckets and
+// generation, and of local indexes by key, below the watermark (sweep.go).
 //
 // # Limits
 //
-// Keys 8 KiB, values MaxRow, a transaction's stage MaxStage (all 54000 beyond); where two large
-// transactions wait to be installed, a third is not sent to the log yet. Statistics count groups of 256 buckets, and buckets above 4 MiB by themselves (exact.go). Commits are refused with 53100 while less is left on the disk than MinFree and
-// what merges of the replica may take (merges.go), deletes below half of MinFree, or once level 0 has grown because merges are held. Repeated commit entries are known among the last 4096 commits; outcomes are kept for 15 minutes (outcome.go), of
-// aborts by their absence. A fragment whose leader changes may abort a commit in progress: what an earlier term left is asked about at
-// once. A transaction has one request for a lock at a time in each row, and a row's holders are searched one by one. A fragment of
-// the first hour takes for its own what was never moved: its map has to be right then. Entries of local indexes that a bucket leaves behind stay, unseen, until
-// the watermark has passed, those of assigned buckets until they are written again. A difference is read by walking over
-// all keys of the range, so ranges that are moved at once should be small.
+// Keys have at most 8 KiB, values MaxRow, a transaction's write buffer MaxStage (all 54000 above
+// that). While two large transactions wait to be installed, a third is not sent to the log.
+// Statistics count groups of 256 buckets, and each bucket above 4 MiB by itself (exact.go). Commits
+// are refused with 53100 while the disk has less free space than MinFree and what merges of the
+// replica may take (merges.go), deletes below half of MinFree, or when level 0 has grown because
+// merges are paused. Repeated commit entries are recognized among the last 4096 commits. Outcomes
+// are kept for 15 minutes (outcome.go), those of aborts by their absence. A change of leader may
+// abort a commit in progress: the new leader at once asks for the outcome of what an earlier term
+// left. A transaction has one lock request at a time for each row, and the holders of a row are
+// searched one by one. A fragment that was there when its database was created regards all that was
+// never moved as its own: its map has to be right then. Entries of local indexes that a bucket
+// leaves behind stay, unseen, until the watermark has passed, those of assigned buckets until they
+// are written again. To read a difference, the source walks over all keys of the range, so ranges
+// that are moved at once should be small.
 package storage

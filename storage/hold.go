@@ -9,22 +9,26 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// A held transaction (PREPARE TRANSACTION) has its writes and locks in the log of each of its fragments, and no C: readers see what was there
-// before, other writers of its rows wait. One of its fragments is its home, chosen by its name:
+// A held transaction is a prepared transaction (PREPARE TRANSACTION). It has its writes and locks
+// in the log of each of its fragments, and no C: readers see what was there before, other writers
+// of its rows wait. One of its fragments, chosen by its name, is its home:
 //
 //	claim      the home holds first, incomplete: the name is taken
 //	hold       the others hold, in parallel; then the catalog, if definitions change
 //	complete   an entry of the home's log: from here on it stands
 //
-// Whoever finds itself holding asks the home. An incomplete claim whose coordinator is gone is dropped by the asking, as an entry of the
-// home's log; what the home does not know was dropped there, or was never claimed, and is dropped (T7: time-outs start the asking, nothing
-// else). COMMIT PREPARED is a prepare of what is held, at a C, and a decision, with the home as the anchor; an abort of that attempt leads
-// back to holding. ROLLBACK PREPARED ends the home's record first.
+// A fragment that holds the transaction asks the home. If a claim is incomplete and its coordinator
+// is gone, the query drops it, as an entry of the home's log. What the home does not know was
+// dropped there, or was never claimed, and is dropped (T7: time-outs start the query, nothing
+// else). COMMIT PREPARED is a prepare of what is held, at a C, and a decision, with the home as the
+// coordinator fragment; an abort of that attempt leads back to holding. ROLLBACK PREPARED ends the
+// home's record first.
 
-// The record of a held transaction is under ownHold · id: the hold as it is at the record's version. Where its writes are, pieces.go says.
+// The record of a held transaction is under ownHold · id: the hold as of the record's version.
+// pieces.go explains where its writes are.
 func holdKey(id txn.ID) []byte { return ownKey(ownHold, id[:]...) }
 
-// loadHold takes a record found at the start; the checkpoint tells of the same transaction.
+// loadHold adds a record found at the start to the same transaction, which the checkpoint has.
 func (s *state) loadHold(rest, v []byte) error {
 	h, err := logentry.DecodePreparation(v)
 	if err == nil && len(rest) != len(txn.ID{}) {
@@ -41,7 +45,8 @@ func (s *state) loadHold(rest, v []byte) error {
 	return nil
 }
 
-// hold: parts may precede, as with a prepare. The home refuses a name that is taken.
+// hold applies a PREPARE TRANSACTION entry. Parts may precede it, as with a prepare. The home
+// refuses a name that is taken.
 func (m *machine) hold(e *logentry.PrepareTransaction, index uint64) (result, error) {
 	o := m.s.open[e.ID]
 	if o.count() != e.Parts || o != nil && (o.prepared || o.hold != nil) {
@@ -63,7 +68,7 @@ func (m *machine) hold(e *logentry.PrepareTransaction, index uint64) (result, er
 	return resDone, m.keepHold(o)
 }
 
-// heldAs gives the transaction that this home holds by the name of h, nil if there is none.
+// heldAs returns the transaction that this home holds by the name of h, nil if there is none.
 func (s *state) heldAs(h *logentry.Preparation) *openTxn {
 	for _, o := range s.open {
 		if x := o.hold; x != nil && x.Home == h.Home && x.Request.GID == h.Request.GID && x.Request.Database == h.Request.Database {
@@ -77,13 +82,13 @@ func (m *machine) keepHold(o *openTxn) error {
 	return m.kvs.add(opPut, holdKey(o.id), o.hold.Append(nil), uint64(m.s.stamp))
 }
 
-// holdComplete is the home's last word: the transaction stands.
+// holdComplete applies the home's last entry of PREPARE TRANSACTION: the transaction stands.
 func (m *machine) holdComplete(id txn.ID) (result, error) {
 	o := m.s.open[id]
 	if o == nil || o.hold == nil {
 		return resVoid, nil
 	}
-	h := *o.hold // readers have the other one
+	h := *o.hold // readers have the other copy
 	h.Complete = true
 	o.hold = &h
 	m.effects.held = append(m.effects.held, o)
@@ -109,8 +114,9 @@ func (m *machine) commitHeld(id txn.ID) (result, error) {
 	return resDone, m.installOpen(o, m.s.stamp)
 }
 
-// unhold drops what is held: at the home by ROLLBACK PREPARED, or, if only that is wanted, where it is incomplete; elsewhere because the home
-// has dropped it. At the home nothing is dropped while it is prepared, for it may be about to commit.
+// unhold drops a held transaction: at the home by ROLLBACK PREPARED or, if that is all that is
+// wanted, only if it is incomplete; elsewhere because the home has dropped it. The home does not
+// drop it while it is prepared to commit, because it may be about to commit.
 func (m *machine) unhold(e *logentry.DropPrepared) (result, error) {
 	o := m.s.open[e.ID]
 	if o == nil || o.hold == nil {
@@ -123,7 +129,8 @@ func (m *machine) unhold(e *logentry.DropPrepared) (result, error) {
 	return resAborted, m.dropPieces(o, m.s.stamp)
 }
 
-// backToHold ends an attempt to commit a held transaction: it is held as before. Another attempt's C is let alone.
+// backToHold ends an attempt to commit a held transaction: it is held as before. An attempt with
+// another C is left alone.
 func (m *machine) backToHold(o *openTxn, C txn.Timestamp) {
 	if o.prepared && o.C == C {
 		o.prepared, o.C, o.attempt = false, 0, 0

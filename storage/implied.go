@@ -9,20 +9,24 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// A commit over fragments that needs no check elsewhere takes one round: it is committed, and the client told so, once every writer has prepared
-// at one C (Prepare.Implicit). The decision follows in the anchor's log, and after it the others resolve; both go many to an entry.
+// A commit over fragments that needs no check elsewhere takes one round (implicit commit): it is
+// committed, and the client gets its answer, once every writer has prepared at one C
+// (Prepare.Implicit). The decision follows in the log of the coordinator fragment (the anchor), and
+// after it the others resolve. Decisions and resolutions go into the log many to an entry.
 //
 //	prepare(C) everywhere ── answer ──▶ anchor: decide ──▶ others: resolve ──▶ anchor: forget
 //
-// So the anchor must not abort what it finds prepared and undecided. It asks each of the others; who has not prepared at C makes sure, by an
-// entry stamped above C, that it never will (HasPrepared). If all have, the anchor decides to commit, otherwise to abort: the first decision in
-// its log counts, as ever. An abort speaks of an attempt, and of those before it; a later one stays. The writers are told nothing before
-// the anchor has decided: one that had resolved already would answer as if it had never prepared. Package txn/model looks at all the ways this
-// can go, and shows what each of these conditions is there for.
+// So the anchor must not abort what it finds prepared and undecided. It asks each of the other
+// writers. One that has not prepared at C makes sure, by an entry stamped above C, that it never
+// will (HasPrepared). If all have prepared, the anchor decides to commit, otherwise to abort; the
+// first decision in its log counts, as always. An abort applies to an attempt and to those before
+// it; a later attempt stays. The writers get no outcome before the anchor has decided: one that had
+// already resolved would answer as if it had never prepared. Package txn/model explores all the
+// ways this can go, and shows what each of these conditions is there for.
 
-const maxSettles = 1024 // of an entry
+const maxSettles = 1024 // in one entry
 
-// resolveAll applies an entry's outcomes, each as if it had an entry of its own.
+// resolveAll applies the outcomes of an entry, each as if it had an entry of its own.
 func (m *machine) resolveAll(list []logentry.TransactionOutcome) (result, error) {
 	m.many = make([]result, len(list))
 	for i, x := range list {
@@ -49,8 +53,9 @@ func (m *machine) decideImplied(id txn.ID, C txn.Timestamp) (result, error) {
 	return m.decideCommit(id, C, nil)
 }
 
-// abortImplied is the abort by who knows that the attempt at C is not complete and never will be, or that nobody was told of a commit. It ends
-// that attempt and those before it.
+// abortImplied is the abort by a proposer that knows that the attempt at C is not complete and
+// never will be, or that no client got the answer of a commit. It ends that attempt and those
+// before it.
 func (m *machine) abortImplied(id txn.ID, C txn.Timestamp) (result, error) {
 	if m.s.decided[id] != nil {
 		return resCommitted, nil
@@ -62,7 +67,8 @@ func (m *machine) abortImplied(id txn.ID, C txn.Timestamp) (result, error) {
 	return resAborted, m.abortOpen(o, C)
 }
 
-// bar tells whether the transaction is prepared at C. If it is not it never will be: a prepare with that C has a stamp below this entry's (T1).
+// bar reports whether the transaction is prepared at C. If it is not, it never will be: a prepare
+// with that C has a stamp below this entry's (T1).
 func (m *machine) bar(e *logentry.BarPrepare) result {
 	if o := m.s.open[e.ID]; o != nil && o.prepared && o.C == e.C {
 		return resCommitted
@@ -70,7 +76,8 @@ func (m *machine) bar(e *logentry.BarPrepare) result {
 	return resAborted
 }
 
-// HasPrepared answers the anchor whether transaction id is prepared here at C, a commit that is not decided yet. Once it has said no, it stays so.
+// HasPrepared reports to the coordinator fragment whether transaction id is prepared here at C, by
+// a commit that is not decided yet. Once the answer was no, it stays no.
 func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	r.smu.RLock()
 	p := r.prepared[id]
@@ -86,7 +93,8 @@ func (r *Replica) HasPrepared(id txn.ID, C txn.Timestamp) (bool, error) {
 	return res == resCommitted, err
 }
 
-// recoverImplied decides, as the anchor, about a transaction that its coordinator has left, or is slow to decide.
+// recoverImplied decides, in the coordinator fragment, about a transaction that its coordinator has
+// left, or is slow to decide.
 func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outcome, error) {
 	d := txn.Decision{ID: p.id, C: p.C, Outcome: txn.Committed, Writers: p.writers}
 	for _, f := range p.writers {
@@ -110,7 +118,8 @@ func (r *Replica) recoverImplied(ctx context.Context, p *preparedTxn) (txn.Outco
 	return r.decideImplied(d)
 }
 
-// settler gathers settlements for the log, as many to an entry as come while the one before is on its way.
+// settler collects decisions and resolutions for the log: as many go into an entry as come while
+// the entry before is on its way.
 type settler struct {
 	mu      sync.Mutex
 	list    []logentry.TransactionOutcome // guarded by mu
@@ -118,7 +127,7 @@ type settler struct {
 	running bool                          // guarded by mu
 }
 
-// settleSoon puts a settlement into the log, and calls then when it is applied. then must not block.
+// settleSoon puts an outcome into the log, and calls then when it is applied. then must not block.
 func (r *Replica) settleSoon(x logentry.TransactionOutcome, then func(result, error)) {
 	s := &r.settler
 	s.mu.Lock()
@@ -131,7 +140,7 @@ func (r *Replica) settleSoon(x logentry.TransactionOutcome, then func(result, er
 	}
 }
 
-// settle is settleSoon for who waits.
+// settle is settleSoon for a caller that waits.
 func (r *Replica) settle(x logentry.TransactionOutcome) (res result, err error) {
 	done := make(chan struct{})
 	r.settleSoon(x, func(got result, gotErr error) {
@@ -167,7 +176,7 @@ func (r *Replica) settleMany(list []logentry.TransactionOutcome, waiting []func(
 	above := txn.Timestamp(0)
 	for i := range list {
 		if list[i].Decide && list[i].Outcome != txn.Committed && rule.T7Above {
-			above = max(above, list[i].C) // so that a late prepare with that C is refused for ever (T7)
+			above = max(above, list[i].C) // so that a late prepare with that C is refused permanently (T7)
 		}
 	}
 	many, err := r.runMany((&logentry.Outcomes{List: list}).Encode(), above)
@@ -181,7 +190,7 @@ func (r *Replica) settleMany(list []logentry.TransactionOutcome, waiting []func(
 	}
 }
 
-// runMany is run for an entry with several answers.
+// runMany is run for an entry with several results.
 func (r *Replica) runMany(body []byte, above txn.Timestamp) ([]result, error) {
 	p, _, err := r.offer(context.Background(), offer{body: body, above: above})
 	if err != nil {
@@ -203,8 +212,10 @@ func (r *Replica) decideImplied(d txn.Decision) (txn.Outcome, error) {
 	return r.outcomeOf(d.ID, res, err)
 }
 
-// outcomeOf gives the decision that counts. An abort that finds nothing of a transaction may come after a commit that the anchor has forgotten: one that was recovered
-// while its coordinator was cut off, which then asks the writers, who have resolved it and say that it is not prepared. The record of the decision outlives that.
+// outcomeOf returns the decision that counts. An abort that finds nothing of a transaction may come
+// after a commit that the coordinator fragment has forgotten: the commit was recovered while its
+// coordinator was cut off. That coordinator then asks the writers, which have resolved the
+// transaction and answer that it is not prepared. The record of the decision outlives that.
 func (r *Replica) outcomeOf(id txn.ID, res result, err error) (txn.Outcome, error) {
 	switch {
 	case err != nil:
@@ -242,7 +253,7 @@ func (t *Tx) Settle(d txn.Decision, then func(txn.Outcome, error)) {
 	})
 }
 
-// resolveImplied is Resolve among others.
+// resolveImplied is Resolve, in an entry together with others.
 func (r *Replica) resolveImplied(d txn.Decision) error {
 	res, err := r.settle(logentry.TransactionOutcome{ID: d.ID, C: d.C, Outcome: d.Outcome})
 	if err == nil && res == resVoid {

@@ -13,12 +13,16 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// Outcomes are kept for clients that lost an answer (40003). A commit over several fragments has the anchor's decision record; one-fragment
-// commits, and what the other writers have resolved, are written down many at a time, at an entry that the log alone determines, so that they cost next to nothing; the newest of them are
-// in memory and in the checkpoint. Aborts leave no trace: what no fragment knows, and is young enough to be known, took no effect.
+// Outcomes are kept for clients that lost an answer (40003). A commit over several fragments has a
+// decision record in its coordinator fragment. One-fragment commits, and what the other writers
+// have resolved, are written down many at a time, at an entry that the log alone determines, so
+// that they cost next to nothing. The newest of them are in memory and in the checkpoint. Aborts
+// leave no trace: a transaction that no fragment knows, and that is young enough to be known, took
+// no effect.
 const (
-	// keepOutcome is how long, in stamps: entries delete what is older. Badger's own expiry would ask this
-	// node's wall clock, which may have jumped ahead, and a merge of tables would discard the record then.
+	// keepOutcome is how long outcomes are kept, in stamps: entries delete what is older. Badger's
+	// own expiry would ask this node's wall clock, which may have jumped ahead, and a merge of
+	// tables would discard the record then.
 	keepOutcome  = 15 * time.Minute
 	expireLists  = 4 // records that one entry deletes at most, so that none takes long
 	outcomeBatch = 512
@@ -27,7 +31,7 @@ const (
 	outcomeLen    = len(txn.ID{}) + 8
 )
 
-// remember notes a commit, so that its entry applies once and its outcome can be asked for.
+// remember records a commit, so that its entry applies once and its outcome can be queried.
 func (m *machine) remember(id txn.ID, C txn.Timestamp) error {
 	if m.s.remember(id, C); m.s.unsaved < outcomeBatch {
 		return nil
@@ -49,10 +53,11 @@ func stampKey(kind byte, stamp txn.Timestamp) []byte {
 	return ownKey(kind, binary.BigEndian.AppendUint64(nil, uint64(stamp))...)
 }
 
-// expire deletes the oldest records of a kind whose keys are stamps, if they are older than keepOutcome at the
-// entry that is applied, and calls fn, if there is one, with what each has held.
+// expire deletes the oldest records of a kind whose keys are stamps, if they are older than
+// keepOutcome at the entry being applied. It calls fn, if not nil, with the value of each.
 func (m *machine) expire(kind byte, fn func(value []byte) error) error {
-	t := m.r.db.NewTransactionAt(uint64(m.s.stamp-1), false) // replayed, the entry finds what it has found before
+	// when it is replayed, the entry finds what it found before
+	t := m.r.db.NewTransactionAt(uint64(m.s.stamp-1), false)
 	defer t.Discard()
 	prefix := ownKey(kind)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
@@ -92,20 +97,24 @@ func findOutcome(b []byte, id txn.ID) (txn.Timestamp, bool, error) {
 	return 0, false, nil
 }
 
-// KeptSince tells from which time on a fragment can say of every transaction that began then whether it committed there.
+// KeptSince returns the time since which a fragment knows of every transaction that began then or
+// later whether it committed there.
 func KeptSince(now time.Time) time.Time { return now.Add(-keepOutcome + outcomeSlack) }
 
-// outcomeSlack allows for clocks that differ, and for a commit that came long after its transaction began.
+// outcomeSlack allows for clocks that differ, and for a commit that came long after its transaction
+// began.
 const outcomeSlack = time.Minute
 
-// Recall tells what this fragment knows of a transaction: that it committed, and when; that it is in progress; or nothing (Unknown), and then
-// it has not committed here and will not, unless it is at work elsewhere still, or is older than KeptSince.
+// Recall returns what this fragment knows of a transaction: that it committed, and when; that it is
+// in progress; or nothing (Unknown). In the last case it has not committed here and will not,
+// unless it is still in progress elsewhere, or is older than KeptSince.
 func (r *Replica) Recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	out, C, err := r.recall(id)
 	if err != nil || out == txn.Committed {
 		return out, C, err
 	}
-	// An entry of the transaction may be on its way, perhaps proposed by an earlier leader: behind an entry of this term there are none.
+	// An entry of the transaction may be on its way, perhaps proposed by an earlier leader. After
+	// an entry of this term has been applied, there are none.
 	if _, _, err := r.run((&logentry.ReadLease{}).Encode(), 0); err != nil {
 		return txn.Unknown, 0, err
 	}
@@ -133,7 +142,8 @@ func (r *Replica) recall(id txn.ID) (txn.Outcome, txn.Timestamp, error) {
 	return txn.Unknown, 0, nil
 }
 
-// savedOutcome looks for a commit among the records: the decision of this anchor, or those of one-fragment commits.
+// savedOutcome looks for a commit among the records: decisions of this fragment as the coordinator,
+// or one-fragment commits.
 func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) {
 	if C, ok, err = r.savedDecision(id); ok || err != nil {
 		return C, ok, err
@@ -147,7 +157,7 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 	prefix := ownKey(ownOutcomes)
 	it := t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
-	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after what it tells of
+	from := txn.FromTime(id.Began().Add(-outcomeSlack)) // a record is stamped after the commits that it has
 	for it.Seek(binary.BigEndian.AppendUint64(prefix, uint64(from))); it.Valid() && !ok; it.Next() {
 		err := it.Item().Value(func(v []byte) (err error) {
 			C, ok, err = findOutcome(v, id)
@@ -160,7 +170,7 @@ func (r *Replica) savedOutcome(id txn.ID) (C txn.Timestamp, ok bool, err error) 
 	return C, ok, nil
 }
 
-// savedDecision looks for the record of this anchor's decision to commit.
+// savedDecision looks for the record of this fragment's decision to commit, as the coordinator.
 func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error) {
 	if !r.beginReading() {
 		return 0, false, errNoLeader
@@ -184,7 +194,7 @@ func (r *Replica) savedDecision(id txn.ID) (C txn.Timestamp, ok bool, err error)
 	return C, ok, readError(err)
 }
 
-// Prepared tells what is known here of a transaction that is prepared here.
+// Prepared returns what is known here of a transaction that is prepared here.
 func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
 	r.smu.RLock()
 	defer r.smu.RUnlock()
@@ -195,7 +205,8 @@ func (r *Replica) Prepared(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
 }
 
-// Implied is Prepared for a transaction of which commit is implied once all its writers are as this one.
+// Implied is Prepared for a transaction with an implicit commit: it is committed once all its
+// writers have prepared as this one has.
 func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok bool) {
 	r.smu.RLock()
 	defer r.smu.RUnlock()
@@ -206,7 +217,8 @@ func (r *Replica) Implied(id txn.ID) (d txn.Decision, anchor txn.FragmentID, ok 
 	return txn.Decision{ID: id, C: p.C, Writers: p.writers}, p.anchor, true
 }
 
-// Decide writes an operator's decision into this anchor's log and gives the one that counts.
+// Decide writes an operator's decision into this coordinator fragment's log and returns the
+// decision that counts.
 func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) {
 	if _, _, implied := r.Implied(d.ID); implied {
 		return r.decideImplied(d)
@@ -214,7 +226,8 @@ func (r *Replica) Decide(d txn.Decision) (txn.Outcome, error) {
 	return r.decide(d)
 }
 
-// lastWriters remembers whose the newest commits were, for the texts of errors. It is of this process: a restart forgets it.
+// lastWriters remembers the transactions of the newest commits, for error texts. It is memory of
+// this process: a restart forgets it.
 type lastWriters struct {
 	ring [1024]writer
 	next int
@@ -230,7 +243,7 @@ func (l *lastWriters) add(id txn.ID, C txn.Timestamp) {
 	l.next = (l.next + 1) % len(l.ring)
 }
 
-// writerAt tells which transaction committed at C, the zero ID if that is not known any more.
+// writerAt returns the transaction that committed at C, the zero ID if that is not known any more.
 func (r *Replica) writerAt(C txn.Timestamp) txn.ID {
 	r.machine.mu.Lock()
 	defer r.machine.mu.Unlock()
@@ -242,7 +255,7 @@ func (r *Replica) writerAt(C txn.Timestamp) txn.ID {
 	return txn.ID{}
 }
 
-// unanswered says in the error of a lost answer which transaction it is about.
+// unanswered adds to the error of a lost answer the transaction that it is about.
 func unanswered(err error, id txn.ID) error {
 	if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 		return err

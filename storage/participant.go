@@ -21,7 +21,7 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	t.anchor, t.implied = req.Anchor, req.Implied
 	var body []byte
 	if e.Again {
-		t.adopted.Store(false) // somebody is at work on it
+		t.adopted.Store(false) // a coordinator works on it
 		body = e.Encode()
 	} else {
 		t.carry = true
@@ -48,7 +48,9 @@ func (t *Tx) Prepare(ctx context.Context, req txn.PrepareRequest) error {
 	return err
 }
 
-// unprepared lets go of a transaction whose prepare is not in the log. It may be prepared again, or rolled back; whoever wanted that meanwhile may be gone.
+// unprepared reopens a transaction whose prepare is not in the log. It may be prepared again, or
+// rolled back. If a rollback was requested meanwhile, it is done here, because that caller may be
+// gone.
 func (t *Tx) unprepared(err error) error {
 	t.mu.Lock()
 	if t.phase == phaseBusy {
@@ -69,7 +71,7 @@ func (t *Tx) isPrepared() bool {
 	return t.phase == phasePrepared
 }
 
-// encodeStage encodes the stage and logs its parts, at the first attempt.
+// encodeStage encodes the write buffer and logs its parts, at the first attempt.
 func (t *Tx) encodeStage() error {
 	if t.encoded {
 		return t.reenter()
@@ -99,7 +101,7 @@ func (t *Tx) setPhase(p phase) {
 	}
 }
 
-// Decide implements txn.Participant: the commit point, in the anchor's log.
+// Decide implements txn.Participant: the commit point, in the coordinator fragment's log.
 func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 	decide := t.r.decide
 	if t.implied {
@@ -114,7 +116,7 @@ func (t *Tx) Decide(_ context.Context, d txn.Decision) (txn.Outcome, error) {
 
 // Resolve implements txn.Participant.
 func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
-	if !t.isPrepared() && t.parts == 0 && d.Outcome == txn.Aborted { // nothing of it is in the log
+	if !t.isPrepared() && t.parts == 0 && d.Outcome == txn.Aborted { // the log has nothing of it
 		t.end()
 		return nil
 	}
@@ -132,7 +134,8 @@ func (t *Tx) Resolve(_ context.Context, d txn.Decision) error {
 // Forget implements txn.Participant.
 func (t *Tx) Forget(_ context.Context, d txn.Decision) { t.r.forgets.add(d.ID) }
 
-// decide writes a decision; an abort is stamped above C, so that a late prepare with that C is refused for ever (T7).
+// decide writes a decision. An abort is stamped above C, so that a late prepare with that C is
+// refused permanently (T7).
 func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
 	above := d.C
 	if !rule.T7Above {
@@ -142,7 +145,8 @@ func (r *Replica) decide(d txn.Decision) (txn.Outcome, error) {
 	return r.outcomeOf(d.ID, res, err)
 }
 
-// Resolve applies the anchor's decision here; nothing if the transaction is not prepared here.
+// Resolve applies the coordinator fragment's decision here. It does nothing if the transaction is
+// not prepared here.
 func (r *Replica) Resolve(d txn.Decision) error {
 	res, _, err := r.run((&logentry.Resolve{ID: d.ID, C: d.C, Outcome: d.Outcome}).Encode(), 0)
 	if err == nil && res == resVoid {
@@ -151,13 +155,15 @@ func (r *Replica) Resolve(d txn.Decision) error {
 	return err
 }
 
-// otherAttempt is the error of a resolution that finds another attempt prepared. Where an abort does, that one is undecided.
+// otherAttempt is the error of a resolution that finds another attempt prepared. If the resolution
+// is an abort, that attempt is undecided.
 func otherAttempt(d txn.Decision) error {
 	return pgerr.New(pgerr.InternalError, "transaction %s is prepared here at another time than %s", d.ID, d.C)
 }
 
-// Outcome answers, as the anchor, what became of transaction id at C. If that is open it is aborted by the asking (T7), unless its commit is
-// implied. Unknown where another attempt is prepared: who asks looks again.
+// Outcome returns, in the coordinator fragment, what became of transaction id at C. If the
+// transaction is open, the query itself aborts it (T7), unless it has an implicit commit. The
+// result is Unknown if another attempt is prepared: the caller has to ask again.
 func (r *Replica) Outcome(ctx context.Context, id txn.ID, C txn.Timestamp) (txn.Outcome, error) {
 	r.smu.RLock()
 	p := r.prepared[id]

@@ -29,7 +29,7 @@ type Replica struct {
 	cfg      Config
 	lock     *os.File
 	db       *badger.DB
-	latest   *badger.Txn // reads newest versions; shared, since a reader at a fixed time holds nothing in Badger
+	latest   *badger.Txn // reads newest versions; shared, because a reader at a fixed time keeps nothing in Badger
 	group    *raftgroup.Group
 	machine  *machine
 	stats    *statistics
@@ -40,34 +40,36 @@ type Replica struct {
 	installs *installer
 	snaps    *markerStore
 
-	// What readers look at first. Written by the applying goroutine after the keys are in Badger.
+	// What readers look at first. The applying goroutine writes it after the keys are in Badger.
 	applied   atomic.Uint64 // largest stamp applied and visible
-	ceiling   atomic.Uint64 // last extension (T4)
+	ceiling   atomic.Uint64 // the last lease expiry (T4)
 	watermark atomic.Uint64 // reads below are refused
 	undecided atomic.Int32  // len(prepared) + len(installing)
-	restores  atomic.Uint64 // streams of a leader that took the place of what was here
-	torn      atomic.Bool   // one is about to, or has done so in part
+	restores  atomic.Uint64 // how often a leader's stream has replaced the database
+	torn      atomic.Bool   // a stream is about to replace the database, or has replaced a part of it
 	visible   atomic.Uint64 // applied without prepares, for a build without rule.T6Prepared
 
-	pmu          sync.Mutex                    // held while a stamp is given and its entry enqueued (T1)
-	promised     atomic.Uint64                 // see T1; only rises
-	lastProposed uint64                        // largest stamp enqueued; guarded by pmu
-	inflight     inflight                      // the newest proposals; guarded by pmu
-	term         atomic.Uint64                 // in which this replica leads and serves, 0 otherwise; changed under pmu
-	over         atomic.Pointer[chan struct{}] // closed when that ends; changed under pmu
-	yielding     atomic.Int32                  // not 0: it is about to let another lead, and nobody may begin here
-	retired      atomic.Bool                   // yielding counts this for good (Retire)
+	pmu          sync.Mutex    // held while a stamp is assigned and its entry enqueued (T1)
+	promised     atomic.Uint64 // low-water timestamp, see T1; only rises
+	lastProposed uint64        // largest stamp enqueued; guarded by pmu
+	inflight     inflight      // the newest proposals; guarded by pmu
+	// the term in which this replica leads and serves, 0 otherwise; changed under pmu
+	term atomic.Uint64
+	over atomic.Pointer[chan struct{}] // closed when that term ends; changed under pmu
+	// not 0: the replica is about to hand over leadership, and no transaction may begin here
+	yielding atomic.Int32
+	retired  atomic.Bool // yielding counts this permanently (Retire)
 
 	smu        sync.RWMutex
 	prepared   map[txn.ID]*preparedTxn // guarded by smu
-	installing map[txn.ID]*preparedTxn // committed, with rows on their way; guarded by smu
+	installing map[txn.ID]*preparedTxn // committed, with rows still to be installed; guarded by smu
 	decided    map[txn.ID]*decision    // guarded by smu
 	held       map[txn.ID]*heldTxn     // guarded by smu
-	parts      map[txn.ID]bool         // parts without a prepare; guarded by smu
+	parts      map[txn.ID]bool         // transactions with parts and no prepare; guarded by smu
 
 	wmu     sync.Mutex
 	waiting atomic.Int32 // len(waiters)
-	waiters []waiter     // for applied to reach a stamp; guarded by wmu
+	waiters []waiter     // wait until applied reaches a stamp; guarded by wmu
 
 	tmu     sync.Mutex
 	txs     map[txn.ID]*Tx   // with locks, writes or a prepare; guarded by tmu
@@ -79,32 +81,35 @@ type Replica struct {
 	guards  guards
 	moves   keyMoves
 	undone  undoneCopies
-	swept   atomic.Uint64 // the stamp of the last entry "sweep" that this process has applied
+	swept   atomic.Uint64 // the stamp of the last "sweep" entry that this process has applied
 	scans   scans
 	leases  leases
 	forgets forgets
 	settler settler
 
 	mergeMu    sync.Mutex
-	mergesHeld bool         // guarded by mergeMu
-	noMerges   atomic.Bool  // merges are held, and it is not another replica's turn: the disk has no room for one
-	mergeNeed  atomic.Int64 // bytes that merges may take for a moment
-	levelFull  atomic.Bool  // merges are held, and level 0 has grown
-	diskLeft   atomic.Int32
-	minFree    atomic.Int64
-	diskSeen   time.Time // of watch
+	mergesHeld bool // guarded by mergeMu
+	// merges are paused, and it is not another replica's turn: the disk has no room for one
+	noMerges  atomic.Bool
+	mergeNeed atomic.Int64 // bytes that merges may take temporarily
+	levelFull atomic.Bool  // merges are paused, and level 0 has grown
+	diskLeft  atomic.Int32
+	minFree   atomic.Int64
+	diskSeen  time.Time // used by watch alone
 
-	omu      sync.Mutex                // held while own is replaced; taken under pmu
-	own      atomic.Pointer[ownership] // which buckets are the fragment's; nil: all, as ever
-	told     sync.Map                  // logentry.Index → struct{}: global, though Config.Global may not know yet
+	omu sync.Mutex                // held while own is replaced; taken under pmu
+	own atomic.Pointer[ownership] // which buckets the fragment owns; nil: all, nothing ever moved
+	// logentry.Index → struct{}: indexes that a caller reported as global, though Config.Global may
+	// not know them yet
+	told     sync.Map
 	gate     atomic.Pointer[prepareGate]
-	recvs    sync.Mutex // held while carried rows are counted and put into the log
-	dmu      sync.Mutex // held while Badger is told what it may discard
-	discards uint64     // what that is; guarded by dmu
-	streamed []uint64   // the watermarks of streams under way, whose versions stay; guarded by dmu
+	recvs    sync.Mutex // held while ingested rows are counted and put into the log
+	dmu      sync.Mutex // held while Badger's discard timestamp is set
+	discards uint64     // the discard timestamp; guarded by dmu
+	streamed []uint64   // the watermarks of running streams, whose versions stay; guarded by dmu
 
 	retained retention
-	several  atomic.Bool // replicas there are; as of a moment ago
+	several  atomic.Bool // the group has several replicas; may lag by a moment
 
 	logged atomic.Int64 // bytes of entries applied since the log was last cut
 
@@ -113,8 +118,8 @@ type Replica struct {
 	done  sync.WaitGroup
 }
 
-// Open opens the replica in cfg.Dir, creating it where there is none, and starts its group. It returns before the replica
-// serves; see WaitReady.
+// Open opens the replica in cfg.Dir, creating it if there is none, and starts its group. It returns
+// before the replica serves; see WaitReady.
 func Open(cfg Config) (*Replica, error) {
 	cfg.setDefaults()
 	if cfg.Dir == "" || cfg.Clock == nil {
@@ -166,7 +171,7 @@ func (r *Replica) open() (err error) {
 	return err
 }
 
-// openFiles opens everything but the log: the state machine is where its checkpoint is.
+// openFiles opens everything but the log: the state machine is as of its checkpoint.
 func (r *Replica) openFiles() (err error) {
 	if err := dropMemtables(r.cfg.Dir); err != nil {
 		return err
@@ -200,17 +205,19 @@ func (r *Replica) openFiles() (err error) {
 	return err
 }
 
-// recover brings the state machine from its checkpoint to where Raft believes it is (S2): it looks again at the writes of
-// transactions that were open at the checkpoint, then applies the entries up to the last snapshot. Raft applies the rest.
+// recover brings the state machine from its checkpoint to the entry that Raft regards as applied
+// (S2). It reads the writes of transactions that were open at the checkpoint again, then applies
+// the entries up to the last snapshot. Raft applies the rest.
 func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	var l raft.Log
 	m.log = log
-	if m.r.snaps.received() { // a stream that is not in tables yet: begin with it again
+	if m.r.snaps.received() { // a stream that is not in tables yet: start with it again
 		_, rd, err := m.r.snaps.Open("")
 		if err != nil {
 			return err
 		}
-		// The marker may be a newer one by now. The log is not cut before the stream is in tables, so it begins behind the stream's.
+		// The marker may be a newer one by now. The log is not cut before the stream is in tables,
+		// so it begins after the stream's.
 		first, err := log.FirstIndex()
 		if err != nil {
 			return errors.Join(err, rd.Close())
@@ -243,7 +250,7 @@ func (m *machine) recover(log raft.LogStore, snapshotIndex uint64) error {
 	return nil
 }
 
-// reopen fills in what a checkpoint does not say of an open transaction.
+// reopen fills in what a checkpoint does not contain of an open transaction.
 func (m *machine) reopen(o *openTxn) error {
 	if o.parts == partsInLog {
 		o.parts = 0
@@ -276,13 +283,13 @@ func damaged(format string, args ...any) error {
 	return pgerr.New(pgerr.DataCorrupted, "the fragment's data is damaged: "+format, args...)
 }
 
-// ID gives the fragment's number.
+// ID returns the fragment's number.
 func (r *Replica) ID() FragmentID { return r.cfg.Fragment }
 
 // WaitReady waits until the replica leads its group and serves.
 func (r *Replica) WaitReady(ctx context.Context) error { return r.group.WaitLeader(ctx) }
 
-// Applied gives the largest stamp applied.
+// Applied returns the largest stamp applied.
 func (r *Replica) Applied() txn.Timestamp { return txn.Timestamp(r.applied.Load()) }
 
 // Close writes a checkpoint, flushes the database and ends the group.
@@ -297,7 +304,7 @@ func (r *Replica) Close() error {
 	r.wmu.Unlock()
 	r.done.Wait()
 	err := r.group.Close()
-	r.follow() // wakes whoever still waits
+	r.follow() // wakes all that still wait
 	r.drops.wait()
 	r.installs.wait()
 	r.installs.forgetPieces()
@@ -329,8 +336,9 @@ func (r *Replica) closeFiles() {
 
 func (r *Replica) fault(point string) { r.cfg.Fault(point) }
 
-// lead takes over at the start of a term of this replica's, after an entry of it has been applied (T4): promised starts at
-// the effective ceiling, the locks at those of the prepared transactions.
+// lead takes over at the start of a term in which this replica leads, after an entry of the term
+// has been applied (T4): promised starts at the effective ceiling (lease expiry), the locks at
+// those of the prepared transactions.
 func (r *Replica) lead(term uint64) {
 	r.pmu.Lock()
 	defer r.pmu.Unlock()
@@ -357,7 +365,7 @@ func (r *Replica) lead(term uint64) {
 	}
 	r.guards.reset(r.held)
 	for _, d := range r.decided {
-		d.since = time.Time{} // its writers are told at once
+		d.since = time.Time{} // its writers get the outcome at once
 	}
 	r.smu.Unlock()
 	if r.term.Load() != 0 {
@@ -372,7 +380,8 @@ func (r *Replica) lead(term uint64) {
 	}
 }
 
-// follow ends the term: its locks and stages die with it, and whoever waits for one of its proposals is told.
+// follow ends the term: its locks and write buffers end with it, and the proposers that wait for
+// one of its entries are notified.
 func (r *Replica) follow() {
 	r.pmu.Lock()
 	if r.term.Swap(0) != 0 {
@@ -381,7 +390,7 @@ func (r *Replica) follow() {
 	r.dropPending()
 	r.pmu.Unlock()
 	r.locks.reset()
-	r.guards.reset(nil) // who waits is told
+	r.guards.reset(nil) // transactions that wait for a guard are notified
 	r.wakeAll()
 }
 

@@ -12,23 +12,27 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// stage is the write set of an open transaction: a sequence of operations, of which the last one for each key counts. A mark
-// is a position in it, so statements undo themselves by cutting it, and a view sees what lies below its mark.
+// A stage is a transaction's write buffer in this fragment: a sequence of operations. The last
+// operation for each key counts. A mark is a position in it: statements undo their writes by
+// cutting the stage at a mark, and a view sees what lies below its mark.
 //
-// The newest operations are in memory; a large transaction's older ones are in a file (spill), and positions are those that
-// the file has or will have. In memory the operations' bytes are kept as they will stand in the log, so that the commit of a
-// small transaction copies nothing, and everything about them is numbers: they give the garbage collector little to look at.
+// The newest operations are in memory; a large transaction's older ones are in a file (spill), and
+// positions are those that the file has or will have. In memory the bytes of the operations are
+// encoded as they will be in the log, so that the commit of a small transaction copies nothing. All
+// else about them is numbers, which leaves the garbage collector little to look at.
 type stage struct {
-	ops     []opPlace
-	blocks  [][]byte // encoded operations, each block behind HeadRoom free bytes; never moved, never reused
-	index   keyIndex
-	order   btree.Map[string, int32] // the first ordered operations by key, made when a scan asks; shares the blocks' memory
+	ops    []opPlace
+	blocks [][]byte // encoded operations, each block after HeadRoom free bytes; never moved, never reused
+	index  keyIndex
+	// The first ordered operations by key, built when a scan needs them; shares the blocks' memory.
+	order   btree.Map[string, int32]
 	ordered int
-	mixed   bool   // the blocks hold more than the write set: a key was staged twice, or something was undone
-	base    int64  // position of the first operation in memory
-	size    int64  // bytes of the operations in memory as the file will have them
-	disk    *spill // nil: all are in memory
-	broken  error  // the file could not be read when something was undone: nothing may be concluded any more
+	// The blocks have more than the write set: a key was written twice, or something was undone.
+	mixed  bool
+	base   int64  // position of the first operation in memory
+	size   int64  // bytes that the operations in memory will have in the file
+	disk   *spill // nil: all are in memory
+	broken error  // the file could not be read during an undo: the stage is unusable
 }
 
 // opPlace says where an operation in memory is.
@@ -38,13 +42,13 @@ type opPlace struct {
 	keyLen     int32
 	valueLen   int32
 	before     int32 // the key's previous operation in memory, -1 if none
-	at         int32 // position behind base
+	at         int32 // position relative to base
 	old        int32 // size of the committed value it replaces: -1 none, unknownSize
 	delete     bool
 	kept       bool // a put that leaves the row's keys as they were
 }
 
-// stagedOp is an operation. Its slices share the stage's memory.
+// stagedOp is a buffered operation. Its slices share the stage's memory.
 type stagedOp struct {
 	key, value []byte
 	delete     bool
@@ -52,13 +56,15 @@ type stagedOp struct {
 	old        int32
 }
 
-// unknownSize says that nobody has looked yet.
+// unknownSize means that the committed value's size was not looked up yet.
 const unknownSize = -2
 
-// maxEntryBody bounds the operations of an entry, but for a single one. Larger write sets are cut into parts.
+// maxEntryBody bounds the operations of an entry, unless it has only one. Larger write sets are cut
+// into parts.
 const maxEntryBody = 1 << 20
 
-// Blocks start small, since most transactions write one row, and grow to what one log entry carries.
+// Blocks start small, because most transactions write one row, and grow to what one log entry can
+// contain.
 const (
 	firstBlock = 1 << 10
 	lastBlock  = maxEntryBody
@@ -66,10 +72,10 @@ const (
 
 const stagedOverhead = 64 // bytes of bookkeeping for an operation in memory
 
-// memory gives the bytes that the operations in memory take.
+// memory returns the bytes that the operations in memory take.
 func (s *stage) memory() int64 { return s.size + stagedOverhead*int64(len(s.ops)) }
 
-// count gives the number of operations.
+// count returns the number of operations.
 func (s *stage) count() int {
 	if s.disk == nil {
 		return len(s.ops)
@@ -77,7 +83,7 @@ func (s *stage) count() int {
 	return s.disk.count + len(s.ops)
 }
 
-// mark is the position behind the last operation.
+// mark is the position after the last operation.
 func (s *stage) mark() int { return int(s.base + s.size) }
 
 func (s *stage) at(i int32) stagedOp {
@@ -90,13 +96,13 @@ func (s *stage) at(i int32) stagedOp {
 	return op
 }
 
-// encoded gives the bytes of an operation.
+// encoded returns the bytes of an operation.
 func (s *stage) encoded(i int32) []byte {
 	p := &s.ops[i]
 	return s.blocks[p.block][p.key-int32(uvarintLen(int(p.keyLen)))-1 : p.value+p.valueLen]
 }
 
-// block gives the block to which n bytes can be appended.
+// block returns the block to which n bytes can be appended.
 func (s *stage) block(n int) int32 {
 	last := len(s.blocks) - 1
 	if last >= 0 && cap(s.blocks[last])-len(s.blocks[last]) >= n {
@@ -110,7 +116,8 @@ func (s *stage) block(n int) int32 {
 	return int32(last + 1)
 }
 
-// put stages an operation: opPut, opPutKept or opDelete; old is the size of the committed value, -1 if there is none.
+// put buffers an operation: opPut, opPutKept or opDelete; old is the size of the committed value,
+// -1 if there is none.
 func (s *stage) put(kind opKind, key, value []byte, old int32) {
 	del := kind == opDelete
 	if del {
@@ -188,7 +195,7 @@ func (s *stage) undo(at int64) {
 	s.size = at - s.base
 }
 
-// disorder takes operation i out of the order of keys.
+// disorder removes operation i from the order of keys.
 func (s *stage) disorder(key []byte, i, before int32) {
 	if int(i) >= s.ordered {
 		return
@@ -201,7 +208,7 @@ func (s *stage) disorder(key []byte, i, before int32) {
 	}
 }
 
-// below gives the key's operation in memory that counts at mark.
+// below returns the key's operation in memory that counts at mark.
 func (s *stage) below(i int32, mark int) (stagedOp, bool) {
 	for i >= 0 && s.base+int64(s.ops[i].at) >= int64(mark) {
 		i = s.ops[i].before
@@ -212,7 +219,7 @@ func (s *stage) below(i int32, mark int) (stagedOp, bool) {
 	return s.at(i), true
 }
 
-// get gives the key's operation that counts at mark.
+// get returns the key's operation that counts at mark.
 func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
 	if s.base+s.size == 0 || s.broken != nil {
 		return stagedOp{}, false, s.broken
@@ -230,7 +237,7 @@ func (s *stage) get(key []byte, mark int) (stagedOp, bool, error) {
 	return s.disk.get(key, int64(mark))
 }
 
-// stagedSince tells whether the key was staged at mark or behind it.
+// stagedSince reports whether the key was written at or after mark.
 func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
 	if s.base+s.size <= int64(mark) || s.broken != nil {
 		return false, s.broken
@@ -248,7 +255,7 @@ func (s *stage) stagedSince(key []byte, mark int) (bool, error) {
 	return at >= int64(mark), err
 }
 
-// span gives the operations on keys of a span that count at mark, in the order of a scan.
+// span returns the operations on keys of a span that count at mark, in the order of a scan.
 func (s *stage) span(sp txn.Span, mark int, reverse bool) (*ownScan, error) {
 	if s.broken != nil {
 		return nil, s.broken
@@ -282,8 +289,9 @@ func (s *stage) spanInMemory(sp txn.Span, mark int, reverse bool) (out []stagedO
 	return out
 }
 
-// last calls fn with the operation that counts for each key, in the order in which they were staged. All must be in memory,
-// or all in the file; in the latter case fn must not keep the operation.
+// last calls fn with the operation that counts for each key, in the order in which they were
+// buffered. All must be in memory, or all in the file; in the latter case fn must not keep the
+// operation.
 func (s *stage) last(fn func(op *stagedOp) error) error {
 	if s.broken != nil {
 		return s.broken
@@ -305,7 +313,8 @@ func (s *stage) last(fn func(op *stagedOp) error) error {
 	return nil
 }
 
-// pieces gives the blocks, which must not be mixed, as the bodies of log entries; the small ones at the start as one.
+// pieces returns the blocks, which must not be mixed, as the bodies of log entries; the small ones
+// at the start are joined.
 func (s *stage) pieces() [][]byte {
 	n, size := 0, logentry.HeadRoom
 	for n < len(s.blocks) && size+len(s.blocks[n])-logentry.HeadRoom <= maxEntryBody {
@@ -322,7 +331,7 @@ func (s *stage) pieces() [][]byte {
 	return append([][]byte{first}, s.blocks[n:]...)
 }
 
-// find gives the key's last operation in memory, -1 if there is none, and its slot in the index.
+// find returns the key's last operation in memory, -1 if there is none, and its slot in the index.
 func (s *stage) find(tag uint32, key []byte) (slot int, last int32) {
 	x := &s.index
 	for slot = x.home(tag); x.slots[slot] != 0; slot = x.next(slot) {
@@ -333,7 +342,8 @@ func (s *stage) find(tag uint32, key []byte) (slot int, last int32) {
 	return slot, -1
 }
 
-// spill moves the operations in memory into the file, which create makes. After an error everything is as before.
+// spill moves the operations in memory into the file, which create makes. After an error everything
+// is as before.
 func (s *stage) spill(create func() (*os.File, error)) error {
 	if len(s.ops) == 0 {
 		return nil

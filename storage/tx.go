@@ -13,8 +13,9 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// Tx is one transaction's part in this fragment: the writes it has staged and the row locks it holds. It belongs to the
-// leader's term in which the first of them was made, and dies with it (40001). It implements txn.Participant.
+// Tx is one transaction's part in this fragment: its buffered writes (stage) and the row locks it
+// has. It belongs to the leader's term in which the first of them was made, and ends with that term
+// (40001). It implements txn.Participant.
 //
 // One statement of the transaction uses it at a time, with any number of concurrent reads.
 type Tx struct {
@@ -22,43 +23,50 @@ type Tx struct {
 	id          txn.ID
 	lockTimeout atomic.Int64  // nanoseconds; 0: none
 	session     atomic.Uint32 // the backend's process number
-	staged      atomic.Bool   // something was staged once
-	puts        atomic.Bool   // and it was no delete
+	staged      atomic.Bool   // something was buffered at some time
+	puts        atomic.Bool   // something buffered was not a delete
 	adopted     atomic.Bool   // rebuilt from the log at the start of a term, or left to it
-	ending      atomic.Bool   // its coordinator is deciding it, or has; not one that is held
+	ending      atomic.Bool   // its coordinator is deciding it, or has; not for a held (prepared) transaction
 	reads       *readSet      // of a SERIALIZABLE transaction, nil for others
 
-	mu        sync.Mutex
-	term      uint64              // of the stage, 0 before there is one; guarded by mu
-	held      []*rowLock          // in the order of their numbers, but for those in set; guarded by mu
-	locks     int32               // number of the lock taken last; guarded by mu
-	owns      []*ownership        // by which keys were placed since all were looked at, nil: nothing had ever moved; none: no key was; guarded by mu
-	intact    *ownership          // by which all that was placed is owned and not fenced, nil: that is to be looked at; guarded by mu
-	bare      atomic.Bool         // keys were placed when there was no ownership, and were not looked at since
-	set       *lockSet            // most locks of a large transaction, nil: it has few; set once, guarded by mu
-	compactAt int                 // so many held go into the set; guarded by mu
-	changes   []lockChange        // of locks held, in the order of their numbers, but for those in set; guarded by mu
-	last      *rowLock            // the lock asked for last, which the next write is likely to be of; guarded by mu
-	stage     stage               // guarded by mu
-	phase     phase               // guarded by mu
-	heldAs    bool                // it is prepared to be held (PREPARE TRANSACTION); guarded by mu
-	unwanted  bool                // it was rolled back while that was not possible; guarded by mu
-	pins      int                 // that many locks are pinned; guarded by mu
-	pinned    *pinFile            // keys of those that are in set, nil: none; guarded by mu
-	since     time.Time           // the stage was made; guarded by mu
-	met       []metReads          // of held transactions that have read what was staged later; guarded by mu
-	left      map[uint64]struct{} // rows that it has deleted because they get other keys, see keyMoves; guarded by mu
-	strange   bool                // it was staged in an earlier term, so that left is not known; guarded by mu
-	overtaken []metReads          // and earlier, so that this one may not commit before them; guarded by mu
-	reading   bool                // it is one of the replica's readers; guarded by mu
+	mu    sync.Mutex
+	term  uint64     // of the write buffer, 0 before there is one; guarded by mu
+	held  []*rowLock // in the order of their numbers, without those in set; guarded by mu
+	locks int32      // number of the lock taken last; guarded by mu
+	// The ownerships under which keys were placed since all keys were last checked. A nil element:
+	// nothing had ever moved; empty: no key was placed. Guarded by mu.
+	owns []*ownership
+	// The ownership under which all placed keys are owned and not fenced, nil: to be checked.
+	// Guarded by mu.
+	intact    *ownership
+	bare      atomic.Bool // keys were placed when there was no ownership, and were not checked since
+	set       *lockSet    // most locks of a large transaction, nil: it has few; set once, guarded by mu
+	compactAt int         // number of held locks at which they go into the set; guarded by mu
+	// of the locks in held, in the order of their numbers, without those in set; guarded by mu
+	changes  []lockChange
+	last     *rowLock   // the lock requested last, which the next write probably needs; guarded by mu
+	stage    stage      // guarded by mu
+	phase    phase      // guarded by mu
+	heldAs   bool       // prepared by PREPARE TRANSACTION; guarded by mu
+	unwanted bool       // rolled back while that was not possible; guarded by mu
+	pins     int        // number of pinned locks; guarded by mu
+	pinned   *pinFile   // keys of the pinned locks that are in set, nil: none; guarded by mu
+	since    time.Time  // when the write buffer was made; guarded by mu
+	met      []metReads // prepared transactions that have read what this one wrote later; guarded by mu
+	// hashes of rows that it deletes because they get other keys, see keyMoves; guarded by mu
+	left    map[uint64]struct{}
+	strange bool // the writes were buffered in an earlier term, so left is not known; guarded by mu
+	// those that read it earlier, so that this one may not commit before them; guarded by mu
+	overtaken []metReads
+	reading   bool // it is in the replica's readers; guarded by mu
 
 	// Used by the committing goroutine alone.
 	parts   int  // part entries in the log
-	implied bool // it is committed once all have prepared
+	implied bool // implicit commit: it is committed once all writers have prepared
 	anchor  txn.FragmentID
-	carry   bool   // it is being prepared: pinned locks go with the writes
-	encoded bool   // rest and delta are what a prepare carries
-	rest    []byte // the piece that goes with it
+	carry   bool   // it is being prepared: pinned locks go into the log with the writes
+	encoded bool   // rest and delta are what a prepare entry contains
+	rest    []byte // the last piece, which goes into the prepare or commit entry itself
 	delta   []byte // statistics
 }
 
@@ -74,7 +82,8 @@ const (
 var errStageLost = pgerr.New(pgerr.SerializationFailure, "could not serialize access: the fragment's leader changed during the transaction").
 	WithHint("Try the transaction again.")
 
-// Tx gives the handle of transaction id in this fragment: the same one as long as it holds a lock or a write.
+// Tx returns the handle of transaction id in this fragment: the same handle as long as the
+// transaction has a lock or a write here.
 func (r *Replica) Tx(id txn.ID) *Tx {
 	r.tmu.Lock()
 	defer r.tmu.Unlock()
@@ -84,10 +93,11 @@ func (r *Replica) Tx(id txn.ID) *Tx {
 	return &Tx{r: r, id: id}
 }
 
-// ID gives the transaction's id.
+// ID returns the transaction's id.
 func (t *Tx) ID() txn.ID { return t.id }
 
-// begin makes the stage where there is none, and refuses one of an earlier term. Called with mu held.
+// begin makes the write buffer if there is none, and refuses one of an earlier term. Called with mu
+// held.
 func (t *Tx) begin() error {
 	now := t.r.term.Load()
 	switch {
@@ -113,13 +123,14 @@ func (t *Tx) usedAfterEnd() error {
 	return pgerr.New(pgerr.InternalError, "transaction %s is used after its end", t.id)
 }
 
-// mayEnter tells whether a transaction may have something here that it had not: not while the replica gives way, unless that waits for it already.
-// Called with mu and tmu held, so that who gives way finds all those that came before.
+// mayEnter reports whether a transaction may have something here that it had not: not while the
+// replica yields leadership, unless yield waits for the transaction already. Called with mu and tmu
+// held, so that yield finds all transactions that came before.
 func (t *Tx) mayEnter() bool {
 	return t.r.yielding.Load() == 0 || t.term != 0 || t.reading && !t.reads.empty()
 }
 
-// beginReading has the replica know of a transaction whose reads are to be validated.
+// beginReading registers a transaction whose reads are to be validated with the replica.
 func (t *Tx) beginReading() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,21 +147,24 @@ func (t *Tx) beginReading() error {
 	return nil
 }
 
-// TrackReads has the transaction's reads remembered, to be validated at its commit (T8). Before the first read.
+// TrackReads records the transaction's reads from now on, to be validated at its commit (T8).
+// Called before the first read.
 func (t *Tx) TrackReads() {
 	if t.reads == nil {
 		t.reads = &readSet{}
 	}
 }
 
-// ForgetReads drops the reads of a lone statement that is run again before anybody has seen an answer.
+// ForgetReads drops the reads of an autocommit statement that is run again before any of its answer
+// was sent.
 func (t *Tx) ForgetReads() {
 	if t.reads != nil {
 		t.reads.forget()
 	}
 }
 
-// HasRead tells whether a SERIALIZABLE transaction has read key, or looked for it, and the timestamp of its earliest read.
+// HasRead reports whether a SERIALIZABLE transaction has read key, or looked for it, and returns
+// the timestamp of its earliest read.
 func (t *Tx) HasRead(key []byte) (txn.Timestamp, bool) {
 	if t.reads == nil {
 		return 0, false
@@ -167,13 +181,14 @@ func (r *Replica) newest(c waitContext, key []byte) ([]byte, txn.Timestamp, erro
 	return r.rowAt(c, r.latest, key)
 }
 
-// untilTerm is a wait that ends with the context or soon after the term.
+// untilTerm returns a wait that ends with the context or soon after the term.
 func (t *Tx) untilTerm(ctx context.Context) waitContext { return waitContext{ctx, t.r.termOver()} }
 
-// Applied gives the largest stamp applied in the fragment.
+// Applied returns the largest stamp applied in the fragment.
 func (t *Tx) Applied() txn.Timestamp { return txn.Timestamp(t.r.applied.Load()) }
 
-// Newest gives the value of key that the lock protects: the staged one, else the newest committed, nil if there is none.
+// Newest returns the value of key that the lock protects: the buffered one, else the newest
+// committed one, nil if there is none.
 func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	key, err := t.place(ctx, key)
 	if err != nil {
@@ -193,7 +208,7 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if l == nil || l.mode < txn.Share {
-		if t.reads != nil { // under a stronger lock nobody can change it before the commit
+		if t.reads != nil { // under a stronger lock no other transaction can change it before the commit
 			t.reads.under(t.r.own.Load())
 			t.reads.point(key, txn.Timestamp(t.r.applied.Load()))
 		}
@@ -208,7 +223,8 @@ func (t *Tx) Newest(ctx context.Context, key []byte) ([]byte, error) {
 	return value, err
 }
 
-// ChangedSince gives a *txn.ConflictError where another transaction has changed key after T. It takes no lock, so that it may be changed at once.
+// ChangedSince returns a *txn.ConflictError if another transaction has changed key after T. It
+// takes no lock, so key may be changed right after it.
 func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) error {
 	given := key
 	key, err := t.place(ctx, key)
@@ -229,7 +245,8 @@ func (t *Tx) ChangedSince(ctx context.Context, key []byte, T txn.Timestamp) erro
 	return txn.NewConflict(bytes.Clone(given), version, T, t.r.writerAt(version), value == nil)
 }
 
-// Put stages key with value. A row's key must be locked; index entries need no lock. Both slices are copied.
+// Put buffers a write of value to key. A row's key must be locked; index entries need no lock. Both
+// slices are copied.
 func (t *Tx) Put(key, value []byte) error {
 	if len(value) > t.r.cfg.MaxRow {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "row of %d bytes exceeds the maximum of %d", len(value), t.r.cfg.MaxRow).
@@ -238,7 +255,7 @@ func (t *Tx) Put(key, value []byte) error {
 	return t.put(opPut, key, value)
 }
 
-// Delete stages the removal of key.
+// Delete buffers the removal of key.
 func (t *Tx) Delete(key []byte) error { return t.put(opDelete, key, nil) }
 
 func (t *Tx) put(kind opKind, key, value []byte) error {
@@ -286,7 +303,7 @@ func (t *Tx) put(kind opKind, key, value []byte) error {
 	return nil
 }
 
-// StagedSince tells whether key was staged after a mark was taken.
+// StagedSince reports whether a write of key was buffered after a mark was taken.
 func (t *Tx) StagedSince(key []byte, mark txn.Mark) (bool, error) {
 	key = t.storedNow(key)
 	t.mu.Lock()
@@ -301,7 +318,8 @@ func (t *Tx) HasWrites() bool {
 	return t.stage.mark() > 0
 }
 
-// Rollback drops the stage and its locks. A prepared transaction stays: its anchor decides.
+// Rollback drops the write buffer and its locks. A prepared transaction stays: its coordinator
+// fragment decides.
 func (t *Tx) Rollback() {
 	t.mu.Lock()
 	if t.phase == phasePrepared || t.phase == phaseBusy {
@@ -324,7 +342,7 @@ func (t *Tx) end() {
 		held = append(held, t.set.cut(0).gone...)
 	}
 	if t.pinned != nil {
-		t.pinned.f.Close() // it has no name any more
+		t.pinned.f.Close() // the file has no name any more
 		t.pinned = nil
 	}
 	t.mu.Unlock()
@@ -346,7 +364,7 @@ func (t *Tx) end() {
 	}
 }
 
-// viewMark gives the mark of a new view.
+// viewMark returns the mark of a new view.
 func (t *Tx) viewMark() (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// lockChange notes what a lock was before it was made stronger or pinned, for savepoints.
+// lockChange records the state of a lock before it was made stronger or pinned, for savepoints.
 type lockChange struct {
 	l      *rowLock
 	number int32 // in the order of the locks
@@ -22,19 +22,22 @@ type lockChange struct {
 	pinned bool
 }
 
-// SetSession says whose transaction it is, for the text of deadlocks and for pg_locks; 0: nobody's, as when it is prepared.
+// SetSession sets the session of the transaction, for deadlock messages and for pg_locks; 0: none,
+// as after PREPARE TRANSACTION.
 func (t *Tx) SetSession(process uint32) { t.session.Store(process) }
 
 func (t *Tx) party() txn.Party { return txn.Party{ID: t.id, Session: t.session.Load()} }
 
-// SetLockTimeout bounds the waits for locks; 0 waits for ever.
+// SetLockTimeout bounds the waits for locks; 0 means no bound.
 func (t *Tx) SetLockTimeout(d time.Duration) { t.lockTimeout.Store(int64(d)) }
 
 func (t *Tx) timeout() time.Duration { return time.Duration(t.lockTimeout.Load()) }
 
-// Lock takes the lock of key's row in the request's mode, and tells whether a version above the request's T was committed that such a lock
-// minds; unless asked to Recheck that is 40001 (*txn.ConflictError): the first updater wins. The lock is kept then too, so that a statement
-// tried again with a newer T succeeds. A KEY SHARE lock minds only versions that removed the row or changed its keys.
+// Lock takes the lock of key's row in the request's mode. It reports whether a version above the
+// request's T was committed that conflicts with such a lock. Unless the request has Recheck, that
+// is 40001 (*txn.ConflictError): the first updater wins. The lock is kept in that case too, so that
+// a statement tried again with a newer T succeeds. A KEY SHARE lock conflicts only with versions
+// that removed the row or changed its keys.
 func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed bool, err error) {
 	given := key
 	if key, err = t.place(ctx, key); err != nil {
@@ -65,11 +68,12 @@ func (t *Tx) Lock(ctx context.Context, key []byte, req txn.LockRequest) (changed
 	if !rule.FirstUpdater || t.hasStaged(key) {
 		return false, nil
 	}
-	gone := l.size < 0 && !t.r.moves.certain(key) // to its users a row with another key was updated
+	gone := l.size < 0 && !t.r.moves.certain(key) // otherwise, for its users, a row that got another key was updated
 	return false, txn.NewConflict(bytes.Clone(given), l.version, req.T, t.r.writerAt(l.version), gone)
 }
 
-// hasStaged tells whether the transaction has a write of key. It was let in then, and has put a new row where the other has deleted one.
+// hasStaged reports whether the transaction has a write of key. If it has, the lock was granted
+// then, and the transaction has put a new row in the place of one that another has deleted.
 func (t *Tx) hasStaged(key []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +81,8 @@ func (t *Tx) hasStaged(key []byte) bool {
 	return ok && err == nil
 }
 
-// LockNewest takes the strongest lock of key without regard to a snapshot: for unique checks, which look at the newest state at every level.
+// LockNewest takes the strongest lock of key without regard to a snapshot. It is for unique checks,
+// which look at the newest state at every isolation level.
 func (t *Tx) LockNewest(ctx context.Context, key []byte) error {
 	key, err := t.place(ctx, key)
 	if err == nil {
@@ -117,7 +122,8 @@ func (t *Tx) lock(ctx context.Context, key []byte, req txn.LockRequest) (*rowLoc
 	return l, t.learn(ctx, key, l, req.NoWait)
 }
 
-// hold notes a lock that this transaction has got, or had before in mode from; false says that the transaction has ended meanwhile.
+// hold records a lock that this transaction has got, or had before in mode from. It reports whether
+// the transaction is still alive.
 func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +150,7 @@ func (t *Tx) hold(l *rowLock, from txn.LockMode, pin bool) bool {
 	return true
 }
 
-// lockOf gives the lock of key if it is held. Called with mu held.
+// lockOf returns the lock of key if this transaction has it. Called with mu held.
 func (t *Tx) lockOf(key []byte) *rowLock {
 	if l := t.last; l != nil && l.key == string(key) {
 		return l
@@ -152,9 +158,11 @@ func (t *Tx) lockOf(key []byte) *rowLock {
 	return t.r.locks.heldBy(t, key)
 }
 
-// learn fills in what the row's newest committed version is; under the lock it stays so, but for the weakest: beside KEY SHARE others may
-// change what is no key, so that it is learned anew each time. Whoever has prepared such a change holds its lock, and is not waited for. Index
-// entries are prepared without a lock, so their writers are. Waits are no longer than for a lock.
+// learn fills in the row's newest committed version. Under the lock it stays the newest, except
+// under the weakest lock: while this transaction has KEY SHARE, others may change all but the key,
+// so the version is looked up again each time. A transaction that has prepared such a change has
+// the row's lock, and learn does not wait for it. Index entries are prepared without a lock, so
+// learn waits for their writers. These waits take no longer than those for a lock.
 func (t *Tx) learn(ctx context.Context, key []byte, l *rowLock, noWait bool) error {
 	if d := t.timeout(); d > 0 && t.r.undecided.Load() != 0 {
 		var cancel context.CancelFunc
@@ -190,21 +198,22 @@ func (t *Tx) learnWithin(ctx context.Context, key []byte, l *rowLock, noWait boo
 	return nil
 }
 
-// Mark gives the place to which RollbackTo and Restart return.
+// Mark returns the position to which RollbackTo and Restart return.
 func (t *Tx) Mark() txn.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return txn.Mark{Writes: t.stage.mark(), Locks: int(t.locks)}
 }
 
-// Restart undoes what was staged since mark and keeps the locks.
+// Restart undoes the writes since mark and keeps the locks.
 func (t *Tx) Restart(mark txn.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stage.rollbackTo(mark.Writes)
 }
 
-// RollbackTo undoes what was staged since mark, releases the locks taken since, and makes those weaker that were made stronger.
+// RollbackTo undoes the writes since mark, releases the locks taken since, and weakens those that
+// were made stronger.
 func (t *Tx) RollbackTo(mark txn.Mark) {
 	t.mu.Lock()
 	t.stage.rollbackTo(mark.Writes)
@@ -238,7 +247,8 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 		c := t.set.cut(mark.Locks)
 		t.pins -= c.pins
 		if c.span != nil && t.reads != nil {
-			t.reads.add(*c.span, txn.Timestamp(t.r.applied.Load())) // as rememberLocked, of rows whose keys are not known any more
+			// As rememberLocked, for rows whose keys are not known any more.
+			t.reads.add(*c.span, txn.Timestamp(t.r.applied.Load()))
 		}
 		gone = append(slices.Clone(gone), c.gone...)
 		changes = append(t.weakenedShown(), changes...)
@@ -254,8 +264,9 @@ func (t *Tx) RollbackTo(mark txn.Mark) {
 	}
 }
 
-// weakenedShown gives the locks of the set that are in the table, and that the set has now weaker than before a return to a savepoint: those about
-// which nothing was changed since they came into the table. Called with mu held.
+// weakenedShown returns the locks of the set that are also in the table, and that are weaker in the
+// set now than before a return to a savepoint: those that were not changed since they came into the
+// table. Called with mu held.
 func (t *Tx) weakenedShown() (out []lockChange) {
 	changed := map[*rowLock]bool{}
 	for _, c := range t.changes {
@@ -277,8 +288,8 @@ func (t *Tx) weakenedShown() (out []lockChange) {
 	return out
 }
 
-// rememberLocked notes as read what a SERIALIZABLE transaction knows of rows whose locks it gives up: until now nobody could change them.
-// Called with mu held.
+// rememberLocked records as read what a SERIALIZABLE transaction knows of rows whose locks it gives
+// up: until now no other transaction could change them. Called with mu held.
 func (t *Tx) rememberLocked(gone []*rowLock, changes []lockChange) {
 	if t.reads == nil {
 		return
