@@ -21,8 +21,8 @@ type draft struct {
 // another's.
 const draftVersion = 1 << 63
 
-func (db *Server) newDraft(ch *catalog.Change) (*draft, error) {
-	view, err := ch.PreviewAs(draftVersion | db.drafts.Add(1))
+func (x *services) newDraft(ch *catalog.Change) (*draft, error) {
+	view, err := ch.PreviewAs(draftVersion | x.drafts.Add(1))
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +31,26 @@ func (db *Server) newDraft(ch *catalog.Change) (*draft, error) {
 
 // view is the catalog as the running statement sees it.
 func (s *Session) view() *catalog.View {
-	newest := s.db.cfg.Catalog.View()
-	if s.tx == nil || s.tx.draft == nil {
+	if s.tx == nil {
+		return s.catalog.View()
+	}
+	return s.tx.view()
+}
+
+// view is the catalog as statements of the transaction see it.
+func (t *transaction) view() *catalog.View {
+	newest := t.env.catalog.View()
+	if t.draft == nil {
 		return newest
 	}
-	d := s.tx.draft
+	d := t.draft
 	if d.onto.DefinitionVersion() == newest.DefinitionVersion() {
 		return d.view
 	}
 	d.onto = newest
 	// Locks keep still what the change touches; where they could not, the commit tells.
 	if ch, err := d.change.Rebase(newest); err == nil {
-		if moved, err := s.db.newDraft(ch); err == nil {
+		if moved, err := t.env.newDraft(ch); err == nil {
 			*d = *moved
 		}
 	}
@@ -56,7 +64,7 @@ func (s *Session) drafted() bool { return s.tx != nil && s.tx.draft != nil }
 // where one of them came first, plan runs again.
 func (t *transaction) change(ctx context.Context, plan func(*catalog.View, *catalog.Change) error) error {
 	for {
-		view := t.s.view()
+		view := t.view()
 		step := view.Plan()
 		if err := plan(view, step); err != nil || step.Empty() {
 			return err
@@ -65,7 +73,7 @@ func (t *transaction) change(ctx context.Context, plan func(*catalog.View, *cata
 			return err
 		}
 		err := t.extend(step)
-		if err == nil || view == t.s.view() {
+		if err == nil || view == t.view() {
 			return err
 		}
 	}
@@ -78,11 +86,11 @@ func (t *transaction) extend(step *catalog.Change) error {
 	if t.draft != nil {
 		all = t.draft.change.Then(step)
 	}
-	all, err := all.Rebase(t.s.db.cfg.Catalog.View())
+	all, err := all.Rebase(t.env.catalog.View())
 	if err != nil {
 		return err
 	}
-	d, err := t.s.db.newDraft(all)
+	d, err := t.env.newDraft(all)
 	if err == nil {
 		t.draft = d
 	}
@@ -99,7 +107,7 @@ func (t *transaction) keep(ctx context.Context, step *catalog.Change) error {
 		if x.Table != 0 {
 			mode = min(mode, locks.ShareUpdateExclusive)
 		}
-		if err := t.lock(ctx, touched(t.s.database, x), mode, false); err != nil {
+		if err := t.lock(ctx, touched(t.env.database, x), mode, false); err != nil {
 			return err
 		}
 	}
@@ -128,7 +136,7 @@ func (t *transaction) define() error {
 	for storage, n := range t.sequences {
 		t.draft.change.SetSequence(n.oid, storage, n.state.value, n.state.called)
 	}
-	ch, err := t.filled.condition(t.draft.change, t.s.database, t.s.db.cfg.Catalog.View())
+	ch, err := t.filled.condition(t.draft.change, t.env.database, t.env.catalog.View())
 	if err != nil {
 		return err
 	}

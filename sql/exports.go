@@ -180,11 +180,8 @@ func (db *Server) findSnapshot(ctx context.Context, id string) (x ExportedSnapsh
 var olderSnapshotID = regexp.MustCompile(`^[0-9A-F]{8}-[0-9A-F]{8}-[0-9]+$`)
 
 // importSnapshot makes the transaction read what the one reads that has exported a snapshot.
-func (t *transaction) importSnapshot(ctx context.Context, id string) error {
-	x, err := t.s.db.findSnapshot(ctx, id)
-	if err == nil {
-		err = t.mayImport(x)
-	}
+func (t *transaction) importSnapshot(ctx context.Context, x ExportedSnapshot) error {
+	err := t.mayImport(x)
 	if err == nil {
 		err = t.awaitCatalog(ctx, x.Catalog)
 	}
@@ -211,7 +208,7 @@ func (t *transaction) mayImport(x ExportedSnapshot) error {
 		return pgerr.New(pgerr.FeatureNotSupported, "a serializable transaction cannot import a snapshot from a non-serializable transaction")
 	case serializable && x.ReadOnly && !t.modes.readOnly:
 		return pgerr.New(pgerr.FeatureNotSupported, "a non-read-only serializable transaction cannot import a snapshot from a read-only transaction")
-	case x.Database != t.s.database:
+	case x.Database != t.env.database:
 		return pgerr.New(pgerr.FeatureNotSupported, "cannot import a snapshot from a different database")
 	case serializable && t.modes.readOnly && t.modes.deferrable:
 		return pgerr.New(pgerr.FeatureNotSupported, "a snapshot-importing transaction must not be READ ONLY DEFERRABLE")
@@ -223,7 +220,7 @@ func (t *transaction) mayImport(x ExportedSnapshot) error {
 func (t *transaction) awaitCatalog(ctx context.Context, version uint64) error {
 	limited, cancel := context.WithTimeout(ctx, mapPatience)
 	defer cancel()
-	_, err := t.s.db.cfg.Catalog.WaitVersion(limited, version)
+	_, err := t.env.catalog.WaitVersion(limited, version)
 	switch {
 	case err == nil:
 		return t.follow(ctx)

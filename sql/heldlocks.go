@@ -27,17 +27,24 @@ func (t *transaction) mayKeepLocks() error {
 	return nil
 }
 
-// keepLocks leaves the transaction's locks to the prepared transaction that it has become: nobody changes the definitions of its tables.
-func (t *transaction) keepLocks(gid string) {
-	if t.locks == nil {
+// detachLocks hands the transaction's locks over to the caller; nil if it has none.
+func (t *transaction) detachLocks() *locks.Owner {
+	owner := t.locks
+	if owner != nil {
+		owner.Detach()
+	}
+	t.locks = nil
+	return owner
+}
+
+// keepHeld keeps the locks of a transaction that has become a prepared one: nothing changes the definitions of its tables.
+func (db *Server) keepHeld(name heldName, owner *locks.Owner) {
+	if owner == nil {
 		return
 	}
-	t.locks.Detach()
-	db := t.s.db
 	db.mu.Lock()
-	db.held[heldName{t.s.database, gid}] = t.locks
+	db.held[name] = owner
 	db.mu.Unlock()
-	t.locks = nil
 }
 
 // dropLocks lets go of the locks of a prepared transaction that has ended; a commit whose outcome is unknown will end without us.
@@ -66,7 +73,7 @@ func (db *Server) dropHeld(name heldName, owner *locks.Owner) {
 		return
 	}
 	owner.Release()
-	if e := db.elsewhere(); e != nil {
+	if e := db.tableLocks; e != nil {
 		e.Release(owner.ID())
 	}
 }

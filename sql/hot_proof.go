@@ -17,7 +17,7 @@ import (
 // checkParts proves the parts of all tables with split documents, see verify.Split. It looks at what is committed, at one timestamp for each table.
 func (s *Session) checkParts(ctx context.Context, emit func(check, subject string, ok bool, detail string) error) error {
 	outer := s.tx
-	t := &transaction{s: s, began: time.Now(), modes: modes{level: "read committed"}}
+	t := s.systemTransaction(time.Now())
 	s.tx = t
 	defer func() {
 		t.rollback()
@@ -25,12 +25,11 @@ func (s *Session) checkParts(ctx context.Context, emit func(check, subject strin
 			s.inTransaction(outer)
 		}
 	}()
-	t.open()
 	for table := range s.db.cfg.Catalog.View().Tables(s.database) {
 		if table.Hot == nil {
 			continue
 		}
-		if err := t.proveParts(ctx, table.OID, emit); err != nil {
+		if err := s.proveParts(ctx, t, table.OID, emit); err != nil {
 			return err
 		}
 	}
@@ -39,6 +38,7 @@ func (s *Session) checkParts(ctx context.Context, emit func(check, subject strin
 
 // partsProof is of one table.
 type partsProof struct {
+	s            *Session
 	t            *transaction
 	ctx          context.Context
 	view         *catalog.View
@@ -46,12 +46,12 @@ type partsProof struct {
 	gateway      *exec.Gateway // reads at the timestamp
 }
 
-func (t *transaction) proveParts(ctx context.Context, oid catalog.OID, emit func(check, subject string, ok bool, detail string) error) error {
+func (s *Session) proveParts(ctx context.Context, t *transaction, oid catalog.OID, emit func(check, subject string, ok bool, detail string) error) error {
 	const what = "split documents"
 	if err := t.lockTable(ctx, oid, locks.AccessShare, false); err != nil { // nobody splits documents meanwhile
 		return err
 	}
-	p := &partsProof{t: t, ctx: ctx, view: t.s.db.cfg.Catalog.View()}
+	p := &partsProof{s: s, t: t, ctx: ctx, view: s.catalog.View()}
 	if p.table = p.view.Table(oid); p.table == nil || p.table.Hot == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *partsProof) ask(text string, emit exec.Emit) error {
 	if err != nil {
 		return err
 	}
-	s := p.t.s
+	s := p.s
 	outer := s.running
 	defer func() { s.running = outer }()
 	c := s.execution(p.ctx, nil)

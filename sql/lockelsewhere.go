@@ -31,34 +31,26 @@ type LockElsewhere struct {
 	Place   int // Owner.Mark here
 }
 
-// elsewhere gives the locks of the other nodes, nil where there are none.
-func (db *Server) elsewhere() *LocksElsewhere {
-	if db.cfg.Others == nil {
-		return nil
-	}
-	return db.cfg.Others.Locks
-}
-
 // concernsOthers tells whether a lock is to be taken at all nodes: those of tables that what reads and writes rows does not take. A table that the
 // transaction has made is nobody else's.
 func (t *transaction) concernsOthers(tag locks.Tag, mode locks.Mode) bool {
-	e := t.s.db.elsewhere()
+	e := t.env.tableLocks
 	return e != nil && tag.Kind == locks.Relation && mode > locks.RowExclusive && !e.Alone() && !t.holder().Holds(tag).Has(mode) &&
-		t.s.db.cfg.Catalog.View().Table(tag.Object) != nil
+		t.env.catalog.View().Table(tag.Object) != nil
 }
 
 func (t *transaction) lockEverywhere(ctx context.Context, tag locks.Tag, mode locks.Mode, noWait bool) error {
 	o := t.holder()
-	r := t.s.lockRequest(mode)
+	r := t.env.lockRequest(mode)
 	r.NoWait = noWait
 	ctx, cancel := t.lockTimeout(ctx)
 	defer cancel()
-	t.s.elsewhere.Store(true)
-	defer t.s.elsewhere.Store(false)
-	l := LockElsewhere{Owner: o.ID(), PID: t.s.start.PID, Tag: tag, Request: r, Place: o.Mark()}
-	err := t.s.db.elsewhere().Take(ctx, l, func() error {
-		t.s.elsewhere.Store(false)
-		defer t.s.elsewhere.Store(true)
+	t.env.elsewhere.Store(true)
+	defer t.env.elsewhere.Store(false)
+	l := LockElsewhere{Owner: o.ID(), PID: t.env.pid, Tag: tag, Request: r, Place: o.Mark()}
+	err := t.env.tableLocks.Take(ctx, l, func() error {
+		t.env.elsewhere.Store(false)
+		defer t.env.elsewhere.Store(true)
 		return t.lockHere(ctx, tag, mode, noWait)
 	})
 	return lockError(ctx, err)
@@ -66,7 +58,7 @@ func (t *transaction) lockEverywhere(ctx context.Context, tag locks.Tag, mode lo
 
 // lockTimeout bounds what waits for a lock.
 func (t *transaction) lockTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := t.s.milliseconds("lock_timeout")
+	d := t.env.milliseconds("lock_timeout")
 	if d <= 0 {
 		return ctx, func() {}
 	}
@@ -75,13 +67,13 @@ func (t *transaction) lockTimeout(ctx context.Context) (context.Context, context
 
 // confirmLocks proves, before the transaction commits, that it has held its locks at the other nodes all along.
 func (t *transaction) confirmLocks(ctx context.Context) error {
-	e := t.s.db.elsewhere()
+	e := t.env.tableLocks
 	if e == nil || t.locks == nil {
 		return nil
 	}
 	err := e.Confirm(ctx, t.locks.ID())
-	if a := t.s.db.advisory(); a != nil && err == nil {
-		err = a.Confirm(ctx, t.s.start.PID, t.locks.ID())
+	if a := t.env.advisoryLocks; a != nil && err == nil {
+		err = a.Confirm(ctx, t.env.pid, t.locks.ID())
 	}
 	if err != nil && ctx.Err() != nil {
 		return cancelled(ctx)
@@ -90,11 +82,11 @@ func (t *transaction) confirmLocks(ctx context.Context) error {
 }
 
 // barrier waits until all sessions of the cluster that hold the table now have let go of it.
-func (db *Server) barrier(ctx context.Context, o *locks.Owner, pid uint32, tag locks.Tag) error {
+func (x *services) barrier(ctx context.Context, o *locks.Owner, pid uint32, tag locks.Tag) error {
 	if err := o.Barrier(ctx, tag); err != nil {
 		return err
 	}
-	e := db.elsewhere()
+	e := x.tableLocks
 	if e == nil || e.Alone() {
 		return nil
 	}

@@ -112,28 +112,27 @@ func (t *transaction) announce() (ticket uint64, err error) {
 	if len(t.said.notes) == 0 {
 		return 0, nil
 	}
-	return t.s.db.notifications.begin()
+	return t.env.notifications.begin()
 }
 
-// speak does what the transaction asked for, when its commit has ended. Where nobody knows how, it is said all the same: who listens looks what there
-// is, and finds it or not.
-func (t *transaction) speak(ticket uint64, at txn.Timestamp, err error) {
-	committed := err == nil || pgerr.Is(err, pgerr.StatementCompletionUnknown)
-	if committed {
-		for _, l := range t.said.listens {
-			t.s.listen(l)
-		}
-	}
+// mayBeCommitted reports whether a transaction has committed, or may have, as the error of its commit says.
+func mayBeCommitted(err error) bool {
+	return err == nil || pgerr.Is(err, pgerr.StatementCompletionUnknown)
+}
+
+// publish sends the transaction's notifications when its commit has ended. If the outcome is unknown they are sent too: a listener looks at
+// the rows, and finds them or not.
+func (t *transaction) publish(ticket uint64, at txn.Timestamp, err error) {
 	if len(t.said.notes) == 0 {
 		return
 	}
 	var list []Notification
-	if committed {
+	if mayBeCommitted(err) {
 		for _, n := range t.said.notes {
-			list = append(list, Notification{t.s.database, n.channel, n.payload, t.s.start.PID})
+			list = append(list, Notification{t.env.database, n.channel, n.payload, t.env.pid})
 		}
 	}
-	t.s.db.notifications.end(ticket, at, list)
+	t.env.notifications.end(ticket, at, list)
 }
 
 // listen does what LISTEN or UNLISTEN has asked for.

@@ -308,19 +308,15 @@ func (p *stepwise) batch(ctx context.Context, fill *exec.Fill, share shardmap.Sh
 
 func (p *stepwise) batchOnce(ctx context.Context, fill *exec.Fill, share shardmap.Share, at exec.FillPlace) (exec.FillPlace, error) {
 	s := p.s
-	t := &transaction{s: s, began: s.queryAt, modes: modes{level: "read committed"}}
+	t := s.systemTransaction(s.queryAt)
 	s.tx = t
 	defer func() { s.tx = p.outer }()
-	t.open()
 	next, err := fill.Some(s.execution(ctx, nil), share, at, fillBatch)
 	if err != nil {
 		t.rollback()
 		return at, err
 	}
-	_, err = t.parts.Commit(ctx, max(s.floor, t.read))
-	t.parts = nil
-	t.release()
-	if err != nil {
+	if err := t.commitAlone(ctx); err != nil {
 		return at, err
 	}
 	return next, nil

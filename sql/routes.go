@@ -25,11 +25,11 @@ type routes struct {
 }
 
 // waitMap gives a map of a database that is newer than that of an epoch, and waits for it.
-func (db *Server) waitMap(ctx context.Context, database catalog.OID, epoch uint64) (*shardmap.Map, error) {
+func (x *services) waitMap(ctx context.Context, database catalog.OID, epoch uint64) (*shardmap.Map, error) {
 	timer := time.NewTimer(mapPatience)
 	defer timer.Stop()
 	for {
-		view := db.cfg.Catalog.View()
+		view := x.catalog.View()
 		d := view.Database(database)
 		if d != nil && d.Map.Epoch() > epoch {
 			return d.Map, nil
@@ -47,7 +47,7 @@ func (db *Server) waitMap(ctx context.Context, database catalog.OID, epoch uint6
 
 // newerMap implements exec.Gateway.Renew.
 func (t *transaction) newerMap(ctx context.Context, epoch uint64) (*shardmap.Map, error) {
-	m, err := t.s.db.waitMap(ctx, t.s.database, epoch)
+	m, err := t.env.waitMap(ctx, t.env.database, epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (t *transaction) hold(T txn.Timestamp, keep func([]txn.FragmentID, txn.Time
 
 // follow has the statement that begins go by the newest map.
 func (t *transaction) follow(ctx context.Context) error {
-	d := t.s.db.cfg.Catalog.View().Database(t.s.database)
+	d := t.env.catalog.View().Database(t.env.database)
 	if d == nil || d.Map == nil || t.gateway.Map == nil || d.Map.Epoch() <= t.gateway.Map.Epoch() {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (t *transaction) currentBy(ctx context.Context, shares []shardmap.Share, as
 		if err != nil {
 			return 0, err
 		}
-		T = max(T, t.s.floor, 1) // 0, of fragments that hold nothing yet, would look as if no snapshot had been taken
+		T = max(T, t.env.floor, 1) // 0, of fragments that hold nothing yet, would look as if no snapshot had been taken
 		t.read = max(t.read, T)
 		return T, nil
 	}

@@ -123,17 +123,6 @@ func (s *Session) runAt(ctx context.Context, o opening, p *program, args []types
 	}
 }
 
-// scope is sherd.txn_scope.
-func (s *Session) scope() exec.Scope {
-	switch v, _ := s.vars.get("sherd.txn_scope"); v {
-	case "bucket":
-		return exec.ScopeBucket
-	case "fragment":
-		return exec.ScopeFragment
-	}
-	return exec.ScopeCluster
-}
-
 // attempts decides whether a statement that met a conflict is run again, above what was in its way. It is where nothing was answered yet, and no
 // snapshot older than the statement is promised: at READ COMMITTED, and for a statement that is a transaction of its own.
 type attempts struct {

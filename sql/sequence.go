@@ -102,7 +102,7 @@ func (t *transaction) own(seq *catalog.Table) *newSequence {
 	if t.draft == nil {
 		return nil
 	}
-	if now := t.s.db.cfg.Catalog.View().Table(seq.OID); now != nil && now.StorageID == seq.StorageID {
+	if now := t.env.catalog.View().Table(seq.OID); now != nil && now.StorageID == seq.StorageID {
 		return nil
 	}
 	n := t.sequences[seq.StorageID]

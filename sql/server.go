@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -46,21 +45,18 @@ type Config struct {
 
 // Server is the part of a node that serves sessions.
 type Server struct {
-	cfg           Config
-	trees         *parse.Cache
-	programs      *programCache
-	exprs         *analyze.TableCache // defaults and constraints of tables, analysed
-	locks         *locks.Manager
-	ids           *idBlocks
-	sequences     *sequences
-	notifications *notifications
-	exports       exports // snapshots
-	told          toldIDs
-	storages      storages
-	samples       samples
-	forwardings   forwardings
-	started       time.Time
-	drafts        atomic.Uint64 // numbers the drafts of definitions
+	services
+	cfg         Config
+	trees       *parse.Cache
+	programs    *programCache
+	exprs       *analyze.TableCache // defaults and constraints of tables, analysed
+	locks       *locks.Manager
+	ids         *idBlocks
+	sequences   *sequences
+	told        toldIDs
+	samples     samples
+	forwardings forwardings
+	started     time.Time
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session       // by PID; guarded by mu
@@ -82,6 +78,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Deadlocks = txn.NewDetector()
 	}
 	s.locks = locks.NewManager(cfg.Deadlocks, cfg.Logger)
+	s.use(&cfg)
 	s.storages.observeAll(cfg.Catalog.View())
 	s.ids = newIDBlocks(cfg.Catalog, cfg.Block)
 	s.sequences = newSequences(s)

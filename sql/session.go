@@ -4,35 +4,29 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec"
-	"github.com/sherddb/sherd/sql/locks"
 	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/txn"
 )
 
 // Session is one client's connection. It is not safe for concurrent use.
 type Session struct {
-	db       *Server
-	start    StartupParams
-	role     catalog.OID // who is connected; SET ROLE is not supported yet
-	database catalog.OID
-	opened   time.Time
+	db    *Server
+	start StartupParams
+	role  catalog.OID // who is connected; SET ROLE is not supported yet
+	environment
+	opened time.Time
 
 	vars       *variables
 	reported   map[string]string // as last told to the client
 	statements map[string]*prepared
 	portals    map[string]*portal
 
-	locks            *locks.Session
-	elsewhere        atomic.Bool   // it takes a lock at other nodes
 	gone             chan struct{} // closed when the session has ended
 	tx               *transaction  // nil outside of any
-	floor            txn.Timestamp
 	env              *types.Env    // of the transaction, or between transactions the last one's
 	stale            bool          // a setting changed: base and limit must be made anew
 	unreported       bool          // settings may have changed since the client was told of them
@@ -63,13 +57,14 @@ type Session struct {
 
 func newSession(db *Server, p StartupParams, role, database catalog.OID) *Session {
 	s := &Session{
-		db: db, start: p, role: role, database: database, opened: time.Now(), vars: newVariables(), reported: map[string]string{},
+		db: db, start: p, role: role, opened: time.Now(), vars: newVariables(), reported: map[string]string{},
 		statements: map[string]*prepared{}, portals: map[string]*portal{}, stale: true,
 		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 	s.gone, s.inbox.wake = make(chan struct{}), p.Handle.Notify
 	s.counters = db.countersOf(database)
-	s.locks = db.locks.NewSession(p.PID)
+	s.services, s.database, s.pid, s.locks = &db.services, database, p.PID, db.locks.NewSession(p.PID)
+	s.setting, s.values, s.report = s.vars.get, s.Env, s.inTransaction
 	s.hook = s.hooks()
 	s.vars.live, s.vars.cluster, s.vars.given = s.characteristic, db.ofCluster, db.cfg.Given
 	return s

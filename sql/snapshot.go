@@ -30,7 +30,11 @@ func (s *Session) setSnapshot(ctx context.Context, id string) error {
 	if len(id) > len("as of ") && strings.EqualFold(id[:len("as of ")], "as of ") {
 		return t.goBack(strings.TrimSpace(id[len("as of "):]))
 	}
-	return t.importSnapshot(ctx, id)
+	x, err := s.db.findSnapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	return t.importSnapshot(ctx, x)
 }
 
 // readAt makes T the timestamp of all the transaction's reads, and has what is visible there kept.
@@ -44,7 +48,7 @@ func (t *transaction) readAt(T txn.Timestamp, hold func([]txn.FragmentID, txn.Ti
 
 // goBack makes the transaction read the past.
 func (t *transaction) goBack(text string) error {
-	T, err := t.s.pastTime(text)
+	T, err := t.env.pastTime(text)
 	if err == nil {
 		err = t.readAt(T, t.parts.HoldSoon)
 	}
@@ -54,7 +58,7 @@ func (t *transaction) goBack(text string) error {
 
 // goBackAsSet is goBack where sherd.as_of says so.
 func (t *transaction) goBackAsSet() error {
-	v, _ := t.s.vars.get(asOfSetting)
+	v, _ := t.env.setting(asOfSetting)
 	if v == "" || t.t != 0 {
 		return nil
 	}
@@ -68,7 +72,7 @@ func (t *transaction) isReadOnly() bool {
 	if t.modes.readOnly || t.past {
 		return true
 	}
-	v, _ := t.s.vars.get(asOfSetting)
+	v, _ := t.env.setting(asOfSetting)
 	return v != ""
 }
 
@@ -94,19 +98,19 @@ func (s *Session) checkAsOf(value *string) error {
 }
 
 // pastTime reads a time of the past: '2026-11-21 06:00:00Z', or '-10s' before now. Commits of its last millisecond count.
-func (s *Session) pastTime(text string) (txn.Timestamp, error) {
+func (e *environment) pastTime(text string) (txn.Timestamp, error) {
 	now := time.Now()
 	var at int64
 	if strings.HasPrefix(strings.TrimSpace(text), "-") {
-		iv, err := types.Input(types.Interval, -1, text, s.Env())
+		iv, err := types.Input(types.Interval, -1, text, e.values())
 		if err != nil {
 			return 0, err
 		}
-		if at, err = types.TimestampAdd(types.TimestampOf(now), iv, s.Env().Zone); err != nil {
+		if at, err = types.TimestampAdd(types.TimestampOf(now), iv, e.values().Zone); err != nil {
 			return 0, err
 		}
 	} else {
-		d, err := types.Input(types.TimestampTZ, -1, text, s.Env())
+		d, err := types.Input(types.TimestampTZ, -1, text, e.values())
 		if err != nil {
 			return 0, err
 		}

@@ -24,7 +24,7 @@ func (t *transaction) consider(p *program) error {
 		return nil
 	}
 	switch {
-	case t.s.milliseconds(stalenessSetting) == 0:
+	case t.env.milliseconds(stalenessSetting) == 0:
 	case t.explicit && !t.modes.readOnly, t.oneSnapshot() && (!t.modes.readOnly || t.t != 0 && !t.lags), t.parts.HasWrites():
 	case p != nil && p.locksRows():
 		return pgerr.Unsupported("rows cannot be locked where reads may be old").
@@ -38,9 +38,9 @@ func (t *transaction) consider(p *program) error {
 // nearTime gives a timestamp that is as new as the replicas at hand can serve at once, and not older than the session allows, what it has seen, and the
 // storage of the tables and indexes that it knows. ok is false where the leaders are at hand.
 func (t *transaction) nearTime(ids []txn.FragmentID) (T txn.Timestamp, ok bool) {
-	x := &t.s.db.storages
-	x.observeAll(t.s.db.cfg.Catalog.View())
-	least := max(t.s.db.cfg.Clock.Wall().Add(-t.s.milliseconds(stalenessSetting)), t.s.floor, x.since(), 1)
+	x := &t.env.storages
+	x.observeAll(t.env.catalog.View())
+	least := max(t.env.clock.Wall().Add(-t.env.milliseconds(stalenessSetting)), t.env.floor, x.since(), 1)
 	if T, ok = t.parts.NearTime(ids, least); ok {
 		t.read = max(t.read, T)
 	}

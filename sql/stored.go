@@ -132,14 +132,14 @@ func (t *transaction) readable(uses []tableUse) error {
 	if t.t == 0 {
 		return nil
 	}
-	view := t.s.db.cfg.Catalog.View()
+	view := t.env.catalog.View()
 	for _, u := range uses {
 		table := view.Table(u.table)
 		if table == nil || table.Kind == catalog.KindParts || table.ForwardingOf != 0 { // before these were there, there was nothing in them
 			continue
 		}
-		t.s.db.storages.observe(table)
-		last := t.s.db.storages.newest(table)
+		t.env.storages.observe(table)
+		last := t.env.storages.newest(table)
 		switch {
 		case t.past && t.t.Time().Before(last.at):
 			return pgerr.New(pgerr.SnapshotTooOld, "snapshot too old").

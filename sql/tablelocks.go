@@ -23,7 +23,7 @@ type tableUse struct {
 // holder gives the owner of the transaction's locks; the first that needs one makes it.
 func (t *transaction) holder() *locks.Owner {
 	if t.locks == nil {
-		t.locks = t.s.locks.Begin(t.parts.ID())
+		t.locks = t.env.locks.Begin(t.parts.ID())
 	}
 	return t.locks
 }
@@ -41,7 +41,7 @@ func (t *transaction) share(ctx context.Context, uses []tableUse) error {
 // lockTable takes the lock of a table until the transaction ends, or is rolled back to a savepoint before now. The error with noWait is
 // locks.ErrNotAvailable, else 40P01, 55P03 or the context's cause.
 func (t *transaction) lockTable(ctx context.Context, table catalog.OID, mode locks.Mode, noWait bool) error {
-	return t.lock(ctx, locks.Table(t.s.database, table), mode, noWait)
+	return t.lock(ctx, locks.Table(t.env.database, table), mode, noWait)
 }
 
 // lock is lockTable for any object.
@@ -58,19 +58,19 @@ func (t *transaction) lockHere(ctx context.Context, tag locks.Tag, mode locks.Mo
 	if err == nil || noWait || !errors.Is(err, locks.ErrNotAvailable) {
 		return err
 	}
-	return lockError(ctx, o.Acquire(ctx, tag, t.s.lockRequest(mode)))
+	return lockError(ctx, o.Acquire(ctx, tag, t.env.lockRequest(mode)))
 }
 
 // barrier waits until all who may still use an older definition of a table have ended, no longer than for a lock. It stops nobody.
 func (t *transaction) barrier(ctx context.Context, table catalog.OID) error {
 	ctx, cancel := t.lockTimeout(ctx)
 	defer cancel()
-	return lockError(ctx, t.s.db.barrier(ctx, t.holder(), t.s.start.PID, locks.Table(t.s.database, table)))
+	return lockError(ctx, t.env.barrier(ctx, t.holder(), t.env.pid, locks.Table(t.env.database, table)))
 }
 
 // usesTable tells whether the transaction holds a lock of a table.
 func (t *transaction) usesTable(table catalog.OID) bool {
-	return t.locks != nil && t.locks.Holds(locks.Table(t.s.database, table)) != 0
+	return t.locks != nil && t.locks.Holds(locks.Table(t.env.database, table)) != 0
 }
 
 // usesAlready tells whether the transaction holds a lock of a table that a function of the statement now wants for itself. One that an earlier attempt of
@@ -83,14 +83,6 @@ func (t *transaction) usesAlready(table catalog.OID) bool {
 func (t *transaction) defines(tables ...catalog.OID) {
 	t.defining = append(t.defining, tables...)
 	t.defined = slices.DeleteFunc(slices.Clone(t.defined), func(x catalog.OID) bool { return slices.Contains(tables, x) })
-}
-
-// lockRequest is how a lock is waited for.
-func (s *Session) lockRequest(mode locks.Mode) locks.Request {
-	log, _ := s.vars.get("log_lock_waits")
-	return locks.Request{
-		Mode: mode, Timeout: s.milliseconds("lock_timeout"), Deadlock: s.milliseconds("deadlock_timeout"), Log: log == "on",
-	}
 }
 
 // lockWaits logs long waits for row locks as package locks does for others; nil where log_lock_waits is off.
@@ -132,7 +124,7 @@ func (t *transaction) lockMark() int {
 func (t *transaction) unlockTo(mark int) {
 	if t.locks != nil {
 		t.locks.RollbackTo(mark)
-		if e := t.s.db.elsewhere(); e != nil {
+		if e := t.env.tableLocks; e != nil {
 			e.RollbackTo(t.locks.ID(), mark)
 		}
 	}
@@ -142,7 +134,7 @@ func (t *transaction) unlockTo(mark int) {
 func (t *transaction) unlock() {
 	if t.locks != nil {
 		t.locks.Release()
-		if e := t.s.db.elsewhere(); e != nil {
+		if e := t.env.tableLocks; e != nil {
 			e.Release(t.locks.ID())
 		}
 		t.locks = nil

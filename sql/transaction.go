@@ -62,7 +62,7 @@ type Fragments interface {
 type transaction struct {
 	tookFormer string // what an INSERT ... ON CONFLICT has met of former ids
 
-	s          *Session
+	env        *environment
 	parts      exec.Transaction
 	explicit   bool
 	together   bool // implicit, around the statements of one query string
@@ -99,20 +99,18 @@ type transaction struct {
 
 // begin opens a transaction.
 func (s *Session) begin() *transaction {
-	s.tx = &transaction{s: s, began: s.queryAt, modes: s.defaultModes()}
+	s.tx = s.newTransaction(s.queryAt, s.defaultModes())
 	s.env = nil
-	s.tx.open()
 	return s.tx
 }
 
 // open joins the transaction to the fragments.
 func (t *transaction) open() {
-	db := t.s.db
-	database := t.s.view().Database(t.s.database)
-	t.parts, t.t, t.partsBy = db.cfg.Fragments.Begin(), 0, nil
+	database := t.view().Database(t.env.database)
+	t.parts, t.t, t.partsBy = t.env.fragments.Begin(), 0, nil
 	t.configure()
 	t.gateway = exec.Gateway{
-		Txn: t.parts.ID(), Logger: t.s.db.cfg.Logger, Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap,
+		Txn: t.parts.ID(), Logger: t.env.logger, Fragment: t.parts.Fragment, Snapshot: t.snapshot, Leave: t.leave, Took: t.took, Renew: t.newerMap,
 	}
 	t.routes.newest, t.routes.held, t.routes.in = nil, nil, nil
 	if database != nil {
@@ -126,16 +124,18 @@ func (t *transaction) renew(writes bool) error {
 	t.parts.Rollback()
 	t.open()
 	if writes {
-		return t.parts.Bound(t.s.scope())
+		return t.parts.Bound(t.env.scope())
 	}
 	return nil
 }
 
 func (t *transaction) configure() {
 	t.parts.Configure(exec.TransactionOptions{
-		Isolation: t.modes.isolation(), LockTimeout: t.s.milliseconds("lock_timeout"), Session: t.s.start.PID,
+		Isolation: t.modes.isolation(), LockTimeout: t.env.milliseconds("lock_timeout"), Session: t.env.pid,
 	})
-	t.s.inTransaction(t)
+	if t.env.report != nil {
+		t.env.report(t)
+	}
 }
 
 // oneSnapshot tells whether all statements of the transaction read at one timestamp, and there may be more than one of them.
@@ -160,7 +160,7 @@ func (t *transaction) snapshot(ctx context.Context, shares []shardmap.Share) (tx
 
 // nameOf gives the name of a fragment, which may have been added since the transaction began.
 func (t *transaction) nameOf(id shardmap.FragmentID) string {
-	d := t.s.db.cfg.Catalog.View().Database(t.s.database)
+	d := t.env.catalog.View().Database(t.env.database)
 	if d == nil {
 		return fmt.Sprintf("fragment %d", id)
 	}
@@ -169,10 +169,10 @@ func (t *transaction) nameOf(id shardmap.FragmentID) string {
 
 // leave tells whether the fragment that a statement reads may choose the timestamp of its reads, as current would ask for it: not below floor.
 func (t *transaction) leave() (floor txn.Timestamp, ok bool) {
-	if v, _ := t.s.vars.get(asOfSetting); t.t != 0 || v != "" || t.near || t.oneSnapshot() {
+	if v, _ := t.env.setting(asOfSetting); t.t != 0 || v != "" || t.near || t.oneSnapshot() {
 		return 0, false
 	}
-	return t.s.floor, true
+	return t.env.floor, true
 }
 
 // took notes the timestamp that it has chosen.
@@ -192,8 +192,8 @@ func (t *transaction) first(ctx context.Context) error {
 
 // fix takes the one snapshot of the transaction.
 func (t *transaction) fix(ctx context.Context) (txn.Timestamp, error) {
-	t.s.db.storages.observeAll(t.s.db.cfg.Catalog.View()) // what is in force by now is not newer than the snapshot
-	t.seen = t.s.db.storages.count()
+	t.env.storages.observeAll(t.env.catalog.View()) // what is in force by now is not newer than the snapshot
+	t.seen = t.env.storages.count()
 	if T, ok, err := t.fixNear(); ok || err != nil {
 		return T, err
 	}
@@ -232,7 +232,7 @@ func (t *transaction) release() {
 		t.keys.Close()
 	}
 	if t.exported != nil {
-		t.s.db.exports.remove(t.exported)
+		t.env.exports.remove(t.exported)
 		t.exported = nil
 	}
 }
@@ -269,7 +269,12 @@ func (s *Session) commit(ctx context.Context) error {
 	if t.parts = nil; idle && err == nil {
 		s.db.told.committedIdle(id)
 	}
-	t.speak(ticket, ts, err)
+	if mayBeCommitted(err) {
+		for _, l := range t.said.listens {
+			s.listen(l)
+		}
+	}
+	t.publish(ticket, ts, err)
 	t.release()
 	if err != nil {
 		s.endImplicit()
@@ -306,12 +311,6 @@ func (s *Session) execution(ctx context.Context, args []types.Datum) *exec.Ctx {
 
 func commandName(c query.Command) string {
 	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c]
-}
-
-// milliseconds reads a setting that is a time; 0 is no limit.
-func (s *Session) milliseconds(name string) time.Duration {
-	v, _ := s.vars.get(name)
-	return time.Duration(atoi(v)) * time.Millisecond
 }
 
 // timed bounds a statement, with all that it is run again, by statement_timeout.

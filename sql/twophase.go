@@ -78,7 +78,7 @@ func (s *Session) hold(ctx context.Context, gid string) error {
 	})
 	t.parts = nil
 	if err == nil {
-		t.keepLocks(gid)
+		s.db.keepHeld(heldName{s.database, gid}, t.detachLocks())
 	}
 	t.release()
 	if err != nil {
