@@ -13,7 +13,7 @@ type numberBlock struct {
 	next, end uint64
 }
 
-// NewOID gives an OID that was never used. Storage ids of tables are numbers of the same kind.
+// NewOID returns an OID that was never used. Storage ids of tables are numbers of the same kind.
 func (c *Catalog) NewOID(ctx context.Context) (OID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *Catalog) NewOID(ctx context.Context) (OID, error) {
 	return oid, nil
 }
 
-// NewFragmentIDs gives n fragment numbers that were never used.
+// NewFragmentIDs returns n fragment numbers that were never used.
 func (c *Catalog) NewFragmentIDs(ctx context.Context, n int) ([]uint32, error) {
 	first, err := c.allot(ctx, allotment{fragments: uint32(n)})
 	if err != nil {
@@ -42,23 +42,24 @@ func (c *Catalog) NewFragmentIDs(ctx context.Context, n int) ([]uint32, error) {
 	return ids, nil
 }
 
-// NewNodeID gives a node number that was never used.
+// NewNodeID returns a node number that was never used.
 func (c *Catalog) NewNodeID(ctx context.Context) (uint32, error) {
 	first, err := c.allot(ctx, allotment{nodes: 1})
 	return uint32(first.node), err
 }
 
-// NewJobID gives a job number that was never used.
+// NewJobID returns a job number that was never used.
 func (c *Catalog) NewJobID(ctx context.Context) (uint64, error) { return c.NewJobIDs(ctx, 1) }
 
-// NewJobIDs gives the first of n job numbers in a row that were never used.
+// NewJobIDs returns the first of n consecutive job numbers that were never used.
 func (c *Catalog) NewJobIDs(ctx context.Context, n int) (first uint64, err error) {
 	a, err := c.allot(ctx, allotment{jobs: uint32(n)})
 	return a.job, err
 }
 
-// NextIDs takes n numbers, from 1, for ids of a table's documents that the server completes (orders/17-A), and gives the first. Numbers are
-// unique per table in the cluster and never given twice. Error: 42P01 for a table that is not there.
+// NextIDs takes n numbers, from 1, for ids of a table's documents that the server completes
+// (orders/17-A), and returns the first. Numbers are unique per table in the cluster and never
+// reused. Error: 42P01 for a table that does not exist.
 func (c *Catalog) NextIDs(ctx context.Context, table OID, n uint64) (uint64, error) {
 	a, err := c.proposeAllotment(ctx, allotment{table: table, ids: n})
 	return a.firstID, err
@@ -69,7 +70,8 @@ func (c *Catalog) allot(ctx context.Context, want allotment) (counters, error) {
 	return a.first, err
 }
 
-// proposeAllotment takes numbers. Whether they were taken where ctx has cut that off does not matter: nobody uses them.
+// proposeAllotment takes numbers. If ctx has ended, it does not matter whether they were taken,
+// because they are not used.
 func (c *Catalog) proposeAllotment(ctx context.Context, want allotment) (applied, error) {
 	data, err := encodeAllotment(want)
 	if err != nil {

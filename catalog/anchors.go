@@ -34,15 +34,16 @@ func bucketsOfAnchors(anchors []Anchor) (order []shardmap.Bucket, ids map[shardm
 	return order, ids
 }
 
-// union gives the ids of two lists, sorted, each once, in memory of its own (K1).
+// union returns the ids of two lists, sorted, each once, in memory of its own (K1).
 func union(a, b []string) []string {
 	out := append(slices.Clone(a), b...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// PinAnchors pins the buckets of anchors to a fragment: those that are there at once, others when a move has brought them. The numbers of jobs are used from
-// the first on, one for each bucket that has to move; how many it gives back. Buckets that are pinned elsewhere, or on their way, are an error.
+// PinAnchors pins the buckets of anchors to a fragment: those that are there at once, others when a
+// move has brought them. It uses the job numbers from firstJob on, one for each bucket that has to
+// move, and returns how many. Buckets that are pinned elsewhere, or on their way, are an error.
 func (c *Change) PinAnchors(database OID, subject string, anchors []Anchor, fragment string, firstJob uint64, a Author) (moves int, err error) {
 	d := c.current(c.base.Database(database))
 	f, err := d.FragmentNamed(fragment)
@@ -73,7 +74,7 @@ func (c *Change) PinAnchors(database OID, subject string, anchors []Anchor, frag
 	return moves, errors.Join(err, c.note(a, PinRecord, d, subject, text))
 }
 
-// pinHere pins a bucket that the fragment has already; done is false where it has to move there first.
+// pinHere pins a bucket that the fragment has already; done is false if it has to move there first.
 func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids []string) (done bool, err error) {
 	for i := range d.Pins {
 		switch p := &d.Pins[i]; {
@@ -102,7 +103,8 @@ func (c *Change) pinHere(d *Database, v shardmap.Interval, fragment uint32, ids 
 	return true, nil
 }
 
-// UnpinAnchors takes anchors off the pins, and gives how many pins ended because it was their last. One that is not pinned is an error.
+// UnpinAnchors removes anchors from the pins, and returns how many pins ended because it was their
+// last. An anchor that is not pinned is an error.
 func (c *Change) UnpinAnchors(database OID, subject string, anchors []Anchor, a Author) (ended int, err error) {
 	d := c.current(c.base.Database(database))
 	for _, x := range anchors {

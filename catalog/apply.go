@@ -29,7 +29,8 @@ const (
 // errConflict marks a change whose plan is out of date.
 var errConflict = errors.New("catalog: the object was changed meanwhile")
 
-// IsConflict tells whether a change was refused because another one came first: planned anew, it may succeed. Update does that.
+// IsConflict reports whether a change was refused because another one came first: planned again, it
+// may succeed. Update does that.
 func IsConflict(err error) bool { return errors.Is(err, errConflict) }
 
 func conflict() error {
@@ -38,7 +39,8 @@ func conflict() error {
 		WithHint("Try again."), errConflict)
 }
 
-// apply gives the view that a batch leads to, or an error and no change at all. It is deterministic (K2); errors are for the proposer.
+// apply returns the view that a batch leads to, or an error and no change at all. It is
+// deterministic (K2); errors are for the proposer.
 func (v *View) apply(ops []op, c counters) (*View, error) {
 	d := v.draft()
 	d.version++
@@ -81,8 +83,9 @@ func (v *View) apply(ops []op, c counters) (*View, error) {
 	return d, nil
 }
 
-// defines tells whether a step changes what plans are made by. Where a database's buckets and replicas are does not: whoever runs a plan learns that then. Nor does the
-// cluster's object that is written as it was (Change.begun).
+// defines reports whether a step changes what query plans depend on. The places of a database's
+// buckets and replicas do not count: the node that runs a plan learns them then. Neither does the
+// cluster's object that is written unchanged (Change.begun).
 func (o *op) defines(base *View) bool {
 	if o.kind == requireOp || !o.key.kind().isDefinition() {
 		return false
@@ -208,7 +211,8 @@ func namesOf(d descriptor) []heldName {
 	return nil
 }
 
-// numbersOf gives the numbers, other than its own, that belong to a descriptor. A primary key and its index may share an OID.
+// numbersOf returns the numbers, other than its own, that belong to a descriptor. A primary key and
+// its index may share an OID.
 func numbersOf(d descriptor) []uint64 {
 	var out []uint64
 	switch d := d.(type) {

@@ -8,9 +8,10 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// AssignBuckets gives out new buckets of a database, one for each fragment that pick names for it, in their order, and the number of the first (B6). It
-// is an entry of its own, in no transaction: where the definition that was to name them never comes into force, they stay empty. So a map that is as new
-// as a definition has the buckets which that names.
+// AssignBuckets assigns new buckets of a database, one for each fragment that pick names for it, in
+// their order, and returns the number of the first (B6). It is an entry of its own, in no
+// transaction: if the definition that was to name the buckets never comes into force, they stay
+// empty. So a map that is as new as a definition has the buckets that the definition names.
 func (c *Catalog) AssignBuckets(ctx context.Context, database OID, pick func(*View, *Database) ([]shardmap.FragmentID, error)) (first shardmap.Bucket, err error) {
 	err = c.assign(ctx, database, func(v *View, d *Database) (next *shardmap.Map, err error) {
 		fragments, err := pick(v, d)
@@ -48,8 +49,8 @@ func (c *Catalog) assign(ctx context.Context, database OID, give func(*View, *Da
 	return err
 }
 
-// Takers gives the fragments of a database that new buckets may be given to, in their order: not those that are being removed, nor those that are kept for
-// what is pinned to them.
+// Takers returns the fragments of a database to which new buckets may be assigned, in their order:
+// not those that are being removed, nor those that are kept for what is pinned to them.
 func (d *Database) Takers() (out []shardmap.FragmentID) {
 	for i := range d.Fragments {
 		if f := &d.Fragments[i]; !f.Draining && !d.Isolates(f.ID) {

@@ -59,9 +59,10 @@ type BootstrapOptions struct {
 	PasswordHash string // SCRAM-SHA-256 verifier of the superuser; empty is none
 }
 
-// Bootstrap makes the cluster's first definitions if the catalog is empty: the cluster, the superuser postgres, the database postgres with
-// its fragments and bucket map, its schema public, and the first node. It tells whether it made them. In a catalog that is not empty it
-// only checks the cluster's id.
+// Bootstrap creates the cluster's first definitions if the catalog is empty: the cluster, the
+// superuser postgres, the database postgres with its fragments and bucket map, its schema public,
+// and the first node. It reports whether it created them. In a catalog that is not empty it only
+// checks the cluster's id.
 func (c *Catalog) Bootstrap(ctx context.Context, o BootstrapOptions) (created bool, err error) {
 	if k := c.View().Cluster(); k != nil {
 		return false, checkClusterID(k, o.ClusterID)

@@ -57,7 +57,7 @@ var brought = []feature{
 	},
 }
 
-// option gives what tells whether a table has an option.
+// option returns a function that reports whether a table has an option.
 func option(name string) func(descriptor) bool {
 	return func(d descriptor) bool {
 		t, ok := d.(*Table)
@@ -70,7 +70,7 @@ func isLost(d descriptor) bool {
 	return ok && n.State == NodeLost
 }
 
-// kinds gives what tells whether a job is of one of some kinds.
+// kinds returns a function that reports whether a job is of one of some kinds.
 func kinds(of ...string) func(descriptor) bool {
 	return func(d descriptor) bool {
 		j, ok := d.(*Job)

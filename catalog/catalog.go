@@ -128,10 +128,11 @@ func (c *Catalog) Close() error {
 // Snapshot writes a snapshot now and truncates the log behind it.
 func (c *Catalog) Snapshot() error { return c.group.Snapshot() }
 
-// View gives the newest state that this node knows.
+// View returns the newest state that this node knows.
 func (c *Catalog) View() *View { return c.machine.view.Load() }
 
-// Current gives a view that holds every change that any node was told of before the call. It needs a leader, and waits ten seconds for one.
+// Current returns a view that holds every change that any node was told of before the call. It
+// needs a leader, and waits ten seconds for one.
 func (c *Catalog) Current(ctx context.Context) (*View, error) {
 	if err := c.barrier(ctx, leaderPatience); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (c *Catalog) Current(ctx context.Context) (*View, error) {
 	return c.View(), nil
 }
 
-// WaitVersion waits until the view has reached a version and gives it.
+// WaitVersion waits until the view has reached a version and returns it.
 func (c *Catalog) WaitVersion(ctx context.Context, version uint64) (*View, error) {
 	for {
 		v := c.View()
@@ -170,8 +171,9 @@ func (c *Catalog) Watch(ctx context.Context, f func(*View) error) error {
 	}
 }
 
-// Apply proposes a change and gives the version of the view it led to; View then shows it. Errors: a conflict (IsConflict), a name that is
-// taken, a reference that does not hold, and 40003 where the outcome is unknown. An empty change gives the version it was planned at.
+// Apply proposes a change and returns the version of the view it led to; View then shows it.
+// Errors: a conflict (IsConflict), a name that is taken, a reference that does not hold, and 40003
+// if the outcome is unknown. An empty change returns the version it was planned at.
 func (c *Catalog) Apply(ctx context.Context, ch *Change) (uint64, error) {
 	return c.apply(ctx, ch, nil)
 }
@@ -210,11 +212,12 @@ func (c *Catalog) propose(ctx context.Context, data []byte) (applied, error) {
 	return c.route(ctx, &pb.Request{Kind: &pb.Request_Propose{Propose: data}}, leaderPatience)
 }
 
-// maxAttempts bounds how often Update plans a change anew.
+// maxAttempts bounds how often Update plans a change again.
 const maxAttempts = 100
 
-// Update plans a change with f against the present view and applies it; on a conflict it plans anew. f may run several times and must not
-// keep what it got. It gives a view that holds the change. An error of f is returned as it is.
+// Update plans a change with f against the present view and applies it; on a conflict it plans it
+// again. f may run several times and must not keep its arguments. Update returns a view that holds
+// the change. An error of f is returned as it is.
 func (c *Catalog) Update(ctx context.Context, f func(*View, *Change) error) (*View, error) {
 	var err error
 	for range maxAttempts {

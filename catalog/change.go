@@ -22,7 +22,7 @@ type Change struct {
 // Plan begins a change planned against the view.
 func (v *View) Plan() *Change { return &Change{base: v, at: map[objectKey]int{}} }
 
-// Empty tells whether the change has no step.
+// Empty reports whether the change has no step.
 func (c *Change) Empty() bool { return len(c.ops) == 0 }
 
 func (c *Change) add(kind opKind, key objectKey, d descriptor) {
@@ -91,7 +91,7 @@ func (c *Change) PutTable(t *Table) error {
 	return c.put(t)
 }
 
-// databaseOf gives the database of a table as the change leaves it so far, nil where there is none.
+// databaseOf returns the database of a table as the change leaves it so far, nil if there is none.
 func (c *Change) databaseOf(t *Table) *Database {
 	d := c.base.Database(t.Database)
 	if i, ok := c.at[newKey(databaseObject, uint64(t.Database))]; ok && c.ops[i].kind == putOp {
@@ -191,14 +191,15 @@ func (c *Change) StartIDs(table OID, next uint64) {
 	}
 }
 
-// Makes tells whether the change makes a table, which nobody else can know then.
+// Makes reports whether the change creates a table, which no other transaction can know then.
 func (c *Change) Makes(table OID) bool {
 	i, ok := c.at[newKey(tableObject, uint64(table))]
 	return ok && c.ops[i].kind == putOp && c.ops[i].expect == 0
 }
 
-// Then gives a change that does what c does and then what next does, which was planned against c's Preview. Both stay as they are: so a
-// statement of a transaction that is undone leaves the change it began with.
+// Then returns a change that does what c does and then what next does, which was planned against
+// c's Preview. Both stay as they are, so a transaction's statement that is undone leaves the change
+// it began with.
 func (c *Change) Then(next *Change) *Change {
 	out := &Change{base: c.base, ops: slices.Clone(c.ops), at: maps.Clone(c.at), lock: c.lock}
 	for _, o := range next.ops {
@@ -218,7 +219,8 @@ func (c *Change) Then(next *Change) *Change {
 	return out
 }
 
-// On gives the same change planned against a newer view; a conflict (IsConflict) if an object that it touches has changed meanwhile.
+// On returns the same change planned against a newer view; a conflict (IsConflict) if an object
+// that it touches has changed meanwhile.
 func (c *Change) On(v *View) (*Change, error) {
 	if err := v.expectAll(c.ops); err != nil {
 		return nil, err
@@ -247,10 +249,11 @@ func (c *Change) Rebase(v *View) (*Change, error) {
 	return (&Change{base: c.base, ops: ops, at: c.at, lock: c.lock}).On(v)
 }
 
-// Base gives the view that the change was planned against.
+// Base returns the view that the change was planned against.
 func (c *Change) Base() *View { return c.base }
 
-// Preview gives the view that the change would lead to, without proposing it: for questions about definitions that are not in force yet.
+// Preview returns the view that the change would lead to, without proposing it: for questions about
+// definitions that are not in force yet.
 func (c *Change) Preview() (*View, error) {
 	return c.PreviewAs(c.base.definitionVersion + 1)
 }

@@ -137,8 +137,9 @@ type Column struct {
 	Generated string // SQL text of a stored generated column
 	Missing   []byte // encoded value that rows written before ADD COLUMN have (constant default); nil is null
 	Dropped   bool
-	// Adding, with Dropped: the column is on its way in. Nobody can name it, but who writes a row keeps the value that is there (C2, write-only). If
-	// nobody goes on with it, it stays dropped.
+	// Adding, with Dropped: the column is being added. No statement can name it, but a writer of a
+	// row keeps the value that is there (C2, write-only). If the addition is not continued, the
+	// column stays dropped.
 	Adding bool
 	// Sequence gives the values of an identity column, 0 for all others.
 	Sequence OID

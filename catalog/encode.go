@@ -5,7 +5,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 )
 
-// encodeObject gives the durable form of a descriptor.
+// encodeObject returns the durable form of a descriptor.
 func encodeObject(revision uint64, d descriptor) *pb.Object {
 	o := &pb.Object{Revision: revision}
 	switch d := d.(type) {

@@ -11,7 +11,8 @@ import (
 // formatV1 is the first byte of log entries and snapshots (V1): protobuf follows.
 const formatV1 byte = 1
 
-// marshal gives the format byte and the message. Maps are written in key order, so that equal states make equal files.
+// marshal returns the format byte and the message. Maps are written in key order, so that equal
+// states make equal files.
 func marshal(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.MarshalAppend([]byte{formatV1}, m)
 }

@@ -47,7 +47,7 @@ const (
 	IndexBuilding                   // writers keep it, readers do not use it: entries of older rows are missing
 )
 
-// OrderOf gives the order of key column i.
+// OrderOf returns the order of key column i.
 func (x *Index) OrderOf(i int) KeyOrder {
 	if i < len(x.Order) {
 		return x.Order[i]
@@ -66,7 +66,7 @@ func (x *Index) ClassOf(i int) OID {
 // Secondary tells whether the index is kept by its own rule: it is none in primary key order.
 func (x *Index) Secondary() bool { return !x.Primary }
 
-// Index gives the table's index with an OID, nil if it has none.
+// Index returns the table's index with an OID, nil if it has none.
 func (t *Table) Index(oid OID) *Index {
 	for i := range t.Indexes {
 		if t.Indexes[i].OID == oid {
@@ -76,7 +76,7 @@ func (t *Table) Index(oid OID) *Index {
 	return nil
 }
 
-// ConstraintOf gives the constraint that an index belongs to, nil if there is none.
+// ConstraintOf returns the constraint that an index belongs to, nil if there is none.
 func (t *Table) ConstraintOf(index OID) *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Index == index {

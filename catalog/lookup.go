@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// FragmentByID gives the database's fragment of a number, nil if it has none.
+// FragmentByID returns the database's fragment of a number, nil if it has none.
 func (d *Database) FragmentByID(id uint32) *Fragment {
 	for i := range d.Fragments {
 		if d.Fragments[i].ID == id {
@@ -19,7 +19,7 @@ func (d *Database) FragmentByID(id uint32) *Fragment {
 // FragmentName prints the name of one of the database's fragments, such as orders$0.
 func (d *Database) FragmentName(f *Fragment) string { return fmt.Sprintf("%s$%d", d.Name, f.Ordinal) }
 
-// Column gives the live column of a name, nil if there is none.
+// Column returns the live column of a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; !c.Dropped && c.Name == name {
@@ -29,7 +29,8 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// ColumnByNum gives the column of an attribute number, dropped ones included; nil if there is none.
+// ColumnByNum returns the column of an attribute number, dropped ones included; nil if there is
+// none.
 func (t *Table) ColumnByNum(n int16) *Column {
 	i, found := slices.BinarySearchFunc(t.Columns, n, func(c Column, n int16) int { return cmp.Compare(c.AttNum, n) })
 	if !found {
@@ -38,7 +39,7 @@ func (t *Table) ColumnByNum(n int16) *Column {
 	return &t.Columns[i]
 }
 
-// PrimaryKey gives the primary key's constraint, nil if the table has none.
+// PrimaryKey returns the primary key's constraint, nil if the table has none.
 func (t *Table) PrimaryKey() *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Kind == PrimaryKey {
@@ -48,7 +49,7 @@ func (t *Table) PrimaryKey() *Constraint {
 	return nil
 }
 
-// Constraint gives the constraint of a name, nil if there is none.
+// Constraint returns the constraint of a name, nil if there is none.
 func (t *Table) Constraint(name string) *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Name == name {
@@ -58,7 +59,7 @@ func (t *Table) Constraint(name string) *Constraint {
 	return nil
 }
 
-// SettingList gives the cluster's settings by name.
+// SettingList returns the cluster's settings by name.
 func (c *Cluster) SettingList() []Setting {
 	var out []Setting
 	for name, value := range c.Settings {
@@ -71,7 +72,8 @@ func (c *Cluster) SettingList() []Setting {
 // builtinSchemas are in every database without being kept in the catalog.
 var builtinSchemas = [...]string{"pg_catalog", "information_schema", "sherd", "pg_toast"}
 
-// IsBuiltinSchema tells whether a schema of that name is in every database without being kept in the catalog.
+// IsBuiltinSchema reports whether a schema of that name is in every database without being kept in
+// the catalog.
 func IsBuiltinSchema(name string) bool { return slices.Contains(builtinSchemas[:], name) }
 
 // NodeBlock prints the letters of the n-th node, from 1, that end the ids made there: A … Z, AA, AB …
@@ -84,7 +86,8 @@ func NodeBlock(n uint32) string {
 	return string(b)
 }
 
-// DeferrableKey gives the primary key of a table whose rows are not stored under it, nil if it has none.
+// DeferrableKey returns the primary key of a table whose rows are not stored under it, nil if it
+// has none.
 func (t *Table) DeferrableKey() *Constraint {
 	for i := range t.Constraints {
 		if t.Constraints[i].Primary {

@@ -69,10 +69,10 @@ func (t *JoinToken) Clone() *JoinToken {
 	return &c
 }
 
-// Authorities gives all authorities by number.
+// Authorities returns all authorities by number.
 func (v *View) Authorities() iter.Seq[*Authority] { return all[*Authority](v, authorityObject) }
 
-// SigningAuthority gives the one that certifies nodes at present, nil where there is none yet.
+// SigningAuthority returns the one that certifies nodes at present, nil if there is none yet.
 func (v *View) SigningAuthority() *Authority {
 	for a := range v.Authorities() {
 		if a.Phase == AuthoritySigning {
@@ -94,7 +94,7 @@ func (v *View) JoinToken(hash []byte) *JoinToken {
 	return t
 }
 
-// JoinTokens gives all tokens.
+// JoinTokens returns all tokens.
 func (v *View) JoinTokens() iter.Seq[*JoinToken] { return all[*JoinToken](v, tokenObject) }
 
 // PutAuthority records an authority or its phase.

@@ -42,7 +42,7 @@ type MoveStep struct {
 	Receipt uint64
 }
 
-// Receives gives the number by which the target receives.
+// Receives returns the number by which the target ingests.
 func (s MoveStep) Receives() uint64 {
 	if s.Receipt != 0 {
 		return s.Receipt
@@ -50,7 +50,7 @@ func (s MoveStep) Receives() uint64 {
 	return s.Number
 }
 
-// Open tells whether something about the step remains to be done.
+// Open reports whether something about the step remains to be done.
 func (s MoveStep) Open() bool { return s.Phase >= StepRunning && s.Phase <= StepFlipped }
 
 // Move is the payload of a MoveJob.
@@ -134,10 +134,11 @@ func NewMoveJob(id uint64, database OID, m *Move, micros int64) *Job {
 	return j.WithMove(m, micros)
 }
 
-// moves tells whether a job is driven as a move.
+// moves reports whether a job is driven as a move.
 func (j *Job) moves() bool { return j.Kind == MoveJob || j.Kind == ResegmentJob }
 
-// Move gives the payload of a MoveJob or a ResegmentJob, an error for other jobs. It is the caller's own.
+// Move returns the payload of a MoveJob or a ResegmentJob, an error for other jobs. The caller owns
+// it.
 func (j *Job) Move() (*Move, error) {
 	if !j.moves() {
 		return nil, fmt.Errorf("job %d is no move", j.ID)
@@ -153,7 +154,7 @@ func (j *Job) Move() (*Move, error) {
 	return m, err
 }
 
-// WithMove gives the job with another payload; micros is the time now.
+// WithMove returns the job with another payload; micros is the time now.
 func (j *Job) WithMove(m *Move, micros int64) *Job {
 	j = j.Clone()
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(encodeMove(m))
@@ -170,7 +171,7 @@ type RunningMove struct {
 	*Move
 }
 
-// Moves gives the moves of a database, of all for 0, by number.
+// Moves returns the moves of a database, of all databases for 0, by number.
 func (v *View) Moves(database OID) []RunningMove {
 	var out []RunningMove
 	for j := range v.Jobs() {
@@ -194,7 +195,7 @@ func (v *View) MoveOf(job uint64) (RunningMove, bool) {
 	return RunningMove{j, m}, err == nil
 }
 
-// Remaining gives the buckets that a move still has to bring to its target.
+// Remaining returns the buckets that a move still has to bring to its target.
 func (d *Database) Remaining(m *Move) []shardmap.Range {
 	if m.Resegment != nil {
 		return m.Resegment.remaining(d.Map)
@@ -209,7 +210,7 @@ func (d *Database) Remaining(m *Move) []shardmap.Range {
 	return out
 }
 
-// Pinned gives the first pin that keeps buckets of the interval out of a fragment.
+// Pinned returns the first pin that keeps buckets of the interval out of a fragment.
 func (d *Database) Pinned(v shardmap.Interval, out uint32) (Pin, bool) {
 	for _, p := range d.Pins {
 		if !p.Intersect(v).Empty() && p.Fragment != out {

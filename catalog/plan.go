@@ -94,7 +94,7 @@ func NewPlanJob(id uint64, database OID, p *Plan, micros int64) *Job {
 	return j.WithPlan(p, micros)
 }
 
-// WithPlan gives the job with another payload; micros is the time now.
+// WithPlan returns the job with another payload; micros is the time now.
 func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 	j = j.Clone()
 	m := &pb.Plan{Epoch: p.Epoch, Who: p.Who, Why: p.Why, Waits: p.Waits}
@@ -117,7 +117,7 @@ func (j *Job) WithPlan(p *Plan, micros int64) *Job {
 	return j
 }
 
-// Plan gives the payload of a PlanJob, an error for other jobs. It is the caller's own.
+// Plan returns the payload of a PlanJob, an error for other jobs. The caller owns it.
 func (j *Job) Plan() (*Plan, error) {
 	if j.Kind != PlanJob {
 		return nil, fmt.Errorf("job %d is no plan", j.ID)
@@ -151,7 +151,7 @@ type RunningPlan struct {
 	*Plan
 }
 
-// Plans gives the plans of a database, of all for 0, by number.
+// Plans returns the plans of a database, of all databases for 0, by number.
 func (v *View) Plans(database OID) []RunningPlan {
 	var out []RunningPlan
 	for j := range v.Jobs() {

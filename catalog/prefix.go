@@ -15,7 +15,7 @@ import (
 // hashed table has them in its definition besides, for a plan goes by definitions (C2): one change makes the rule and redefines all tables, and what was planned with
 // older ones is refused. No change gets through that would leave a table with other rules than its database (K10): who has planned without the newest is a conflict.
 
-// Rules gives the rules for prefixes of a database, as its hashed tables have them.
+// Rules returns the rules for prefixes of a database, as its hashed tables have them.
 func (d *Database) Rules() (out shardmap.Prefixes) {
 	for _, r := range d.Prefixes {
 		out = append(out, r.Prefix)
@@ -23,10 +23,10 @@ func (d *Database) Rules() (out shardmap.Prefixes) {
 	return out
 }
 
-// FollowsPrefixes tells whether rows of the table lie by the rules of its database.
+// FollowsPrefixes reports whether rows of the table lie by the rules of its database.
 func (t *Table) FollowsPrefixes() bool { return t.Kind == KindTable && len(t.Segments) == 0 }
 
-// takePrefixes gives a table the rules of its database.
+// takePrefixes sets the rules of a table to those of its database.
 func (t *Table) takePrefixes(d *Database) {
 	t.Prefixes, t.PrefixEpoch = nil, 0
 	if d != nil && t.FollowsPrefixes() {
@@ -194,7 +194,8 @@ func noPrefix(d *Database, prefix string) error {
 	return pgerr.New(pgerr.UndefinedObject, `there is no rule for prefix "%s" in database "%s"`, prefix, d.Name).WithHint("sherd.prefixes lists them.")
 }
 
-// PrefixRule gives the rule of a prefix in its folded form, nil where there is none. It is not to be changed.
+// PrefixRule returns the rule of a prefix in its folded form, nil if there is none. It must not be
+// changed.
 func (d *Database) PrefixRule(prefix string) *PrefixRule {
 	for i := range d.Prefixes {
 		if d.Prefixes[i].Text == prefix {
@@ -204,7 +205,7 @@ func (d *Database) PrefixRule(prefix string) *PrefixRule {
 	return nil
 }
 
-// elsewhere gives the buckets of a rule that are in none of its fragments.
+// elsewhere returns the buckets of a rule that are in none of its fragments.
 func (d *Database) elsewhere(r *PrefixRule) shardmap.BucketSet {
 	out := shardmap.NewBucketSet(r.Interval)
 	for _, f := range r.Fragments {
@@ -213,7 +214,7 @@ func (d *Database) elsewhere(r *PrefixRule) shardmap.BucketSet {
 	return out
 }
 
-// PrefixElsewhere gives how many buckets of a rule are in none of its fragments.
+// PrefixElsewhere returns how many buckets of a rule are in none of its fragments.
 func (d *Database) PrefixElsewhere(r *PrefixRule) int { return d.elsewhere(r).Len() }
 
 func (d *Database) namesOf(fragments []uint32) string {
@@ -224,7 +225,7 @@ func (d *Database) namesOf(fragments []uint32) string {
 	return strings.Join(names, ", ")
 }
 
-// keptByPrefix gives the rule that keeps buckets of the interval out of a fragment.
+// keptByPrefix returns the rule that keeps buckets of the interval out of a fragment.
 func (d *Database) keptByPrefix(v shardmap.Interval, out uint32) *PrefixRule {
 	for i := range d.Prefixes {
 		if r := &d.Prefixes[i]; !r.Intersect(v).Empty() && !slices.Contains(r.Fragments, out) {
@@ -234,7 +235,7 @@ func (d *Database) keptByPrefix(v shardmap.Interval, out uint32) *PrefixRule {
 	return nil
 }
 
-// prefixNeeds gives the rule that names a fragment, nil where none does.
+// prefixNeeds returns the rule that names a fragment, nil if none does.
 func (d *Database) prefixNeeds(fragment uint32) *PrefixRule {
 	for i := range d.Prefixes {
 		if r := &d.Prefixes[i]; slices.Contains(r.Fragments, fragment) {
@@ -320,7 +321,7 @@ func (d *Database) PrefixMoves(prefix string, fragments []uint32) (out []shardma
 	return out, nil
 }
 
-// firstOf gives the first n buckets of intervals.
+// firstOf returns the first n buckets of intervals.
 func firstOf(ivs []shardmap.Interval, n int) (out []shardmap.Interval) {
 	for _, v := range ivs {
 		if n == 0 {

@@ -48,14 +48,14 @@ func (v *View) DefinitionVersion() uint64 { return v.definitionVersion }
 // Superseded is closed when a newer view has taken this one's place.
 func (v *View) Superseded() <-chan struct{} { return v.superseded }
 
-// get gives the descriptor under key as a D, or the zero value.
+// get returns the descriptor under key as a D, or the zero value.
 func get[D descriptor](v *View, key objectKey) D {
 	e, _ := v.objects.Get(uint64(key))
 	d, _ := e.desc.(D)
 	return d
 }
 
-// byName gives the descriptor that holds a name.
+// byName returns the descriptor that holds a name.
 func byName[D descriptor](v *View, space nameSpace, parent OID, name string) D {
 	var none D
 	k, ok := v.names.Get(nameKey(space, parent, name))
@@ -65,7 +65,7 @@ func byName[D descriptor](v *View, space nameSpace, parent OID, name string) D {
 	return get[D](v, objectKey(k))
 }
 
-// all gives the descriptors of a kind in the order of their numbers.
+// all returns the descriptors of a kind in the order of their numbers.
 func all[D descriptor](v *View, kind objectKind) iter.Seq[D] {
 	return func(yield func(D) bool) {
 		v.objects.Ascend(uint64(newKey(kind, 0)), func(k uint64, e entry) bool {
@@ -74,7 +74,8 @@ func all[D descriptor](v *View, kind objectKind) iter.Seq[D] {
 	}
 }
 
-// named gives the descriptors that hold names in a name space of parent, in name order; one that holds several comes several times.
+// named returns the descriptors that hold names in a name space of parent, in name order; one that
+// holds several comes several times.
 func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string, D] {
 	return func(yield func(string, D) bool) {
 		prefix := nameKey(space, parent, "")
@@ -84,7 +85,7 @@ func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string,
 	}
 }
 
-// Cluster gives what concerns the whole cluster, nil before Bootstrap.
+// Cluster returns what concerns the whole cluster, nil before Bootstrap.
 func (v *View) Cluster() *Cluster { return get[*Cluster](v, newKey(clusterObject, 0)) }
 
 // Database looks a database up by OID.
@@ -97,7 +98,7 @@ func (v *View) DatabaseByName(name string) *Database {
 	return byName[*Database](v, databaseNames, 0, name)
 }
 
-// Databases gives all databases by OID.
+// Databases returns all databases by OID.
 func (v *View) Databases() iter.Seq[*Database] { return all[*Database](v, databaseObject) }
 
 // Fragment looks a fragment and its database up by the fragment's number.
@@ -118,7 +119,7 @@ func (v *View) SchemaByName(database OID, name string) *Schema {
 	return byName[*Schema](v, schemaNames, database, name)
 }
 
-// Schemas gives a database's schemas by name.
+// Schemas returns a database's schemas by name.
 func (v *View) Schemas(database OID) iter.Seq[*Schema] {
 	return values(named[*Schema](v, schemaNames, database))
 }
@@ -140,7 +141,8 @@ func (v *View) Relation(schema OID, name string) (*Table, *Index) {
 	panic("catalog: relation name without a holder") // K4
 }
 
-// TableByName looks a table (sequence, view) up by schema and name; the name of an index gives nil.
+// TableByName looks a table (sequence, view) up by schema and name; for the name of an index it
+// returns nil.
 func (v *View) TableByName(schema OID, name string) *Table {
 	t, i := v.Relation(schema, name)
 	if i != nil {
@@ -158,7 +160,7 @@ func (v *View) FindTable(database OID, schema, name string) *Table {
 	return v.TableByName(s.OID, name)
 }
 
-// TablesIn gives a schema's tables by name.
+// TablesIn returns a schema's tables by name.
 func (v *View) TablesIn(schema OID) iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {
 		for name, t := range named[*Table](v, relationNames, schema) {
@@ -169,7 +171,7 @@ func (v *View) TablesIn(schema OID) iter.Seq[*Table] {
 	}
 }
 
-// Tables gives the tables of a database by OID, those of all databases for 0.
+// Tables returns the tables of a database by OID, those of all databases for 0.
 func (v *View) Tables(database OID) iter.Seq[*Table] {
 	return func(yield func(*Table) bool) {
 		for t := range all[*Table](v, tableObject) {
@@ -180,7 +182,7 @@ func (v *View) Tables(database OID) iter.Seq[*Table] {
 	}
 }
 
-// TableOfPart gives the table whose index or constraint has the OID.
+// TableOfPart returns the table whose index or constraint has the OID.
 func (v *View) TableOfPart(oid OID) *Table {
 	k, _ := v.numbers.Get(numberKey(partNumbers, oid))
 	return get[*Table](v, k)
@@ -200,7 +202,7 @@ func (v *View) Index(oid OID) (*Table, *Index) {
 	return nil, nil
 }
 
-// TableByStorage gives the table whose rows are kept under a storage id.
+// TableByStorage returns the table whose rows are kept under a storage id.
 func (v *View) TableByStorage(storageID uint32) *Table {
 	k, _ := v.numbers.Get(numberKey(storageNumbers, storageID))
 	return get[*Table](v, k)
@@ -212,7 +214,7 @@ func (v *View) Role(oid OID) *Role { return get[*Role](v, newKey(roleObject, uin
 // RoleByName looks a role up by name.
 func (v *View) RoleByName(name string) *Role { return byName[*Role](v, roleNames, 0, name) }
 
-// Roles gives all roles by OID.
+// Roles returns all roles by OID.
 func (v *View) Roles() iter.Seq[*Role] { return all[*Role](v, roleObject) }
 
 // Node looks a node up by number; one that was removed is not there.
@@ -231,7 +233,7 @@ func (v *View) LostNode(id uint32) *Node {
 	return nil
 }
 
-// RemovedNode gives what was known of a node that was removed, nil where it was not.
+// RemovedNode returns what was known of a node that was removed, nil if it was not.
 func (v *View) RemovedNode(id uint32) *Node {
 	if n := get[*Node](v, newKey(nodeObject, uint64(id))); n != nil && n.State == NodeRemoved {
 		return n
@@ -242,7 +244,7 @@ func (v *View) RemovedNode(id uint32) *Node {
 // NodeByName looks a node up by name.
 func (v *View) NodeByName(name string) *Node { return byName[*Node](v, nodeNames, 0, name) }
 
-// RemovedNodes gives what was known of nodes that were removed.
+// RemovedNodes returns what was known of nodes that were removed.
 func (v *View) RemovedNodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for n := range all[*Node](v, nodeObject) {
@@ -253,7 +255,7 @@ func (v *View) RemovedNodes() iter.Seq[*Node] {
 	}
 }
 
-// Nodes gives all nodes by number, without those that were removed.
+// Nodes returns all nodes by number, without those that were removed.
 func (v *View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for n := range all[*Node](v, nodeObject) {
@@ -267,7 +269,7 @@ func (v *View) Nodes() iter.Seq[*Node] {
 // Job looks a job up by number.
 func (v *View) Job(id uint64) *Job { return get[*Job](v, newKey(jobObject, id)) }
 
-// Jobs gives all jobs by number.
+// Jobs returns all jobs by number.
 func (v *View) Jobs() iter.Seq[*Job] { return all[*Job](v, jobObject) }
 
 func values[K, V any](seq iter.Seq2[K, V]) iter.Seq[V] {

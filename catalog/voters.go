@@ -70,7 +70,7 @@ func chooseVoters(nodes []candidate) []uint32 {
 	return out
 }
 
-// want gives who shall hold the catalog, at its leader.
+// want returns the nodes that should hold the catalog, at its leader.
 func (c *Catalog) want() raftgroup.Want {
 	v := c.View()
 	if v.Cluster() == nil {
@@ -112,7 +112,7 @@ type Contact struct {
 	Silent time.Duration // since then, or since this node leads
 }
 
-// Contact tells when a node was heard from; ok is false where this node does not lead the catalog.
+// Contact returns when a node was heard from; ok is false if this node does not lead the catalog.
 func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 	if c.group.Term() == 0 {
 		return k, false
@@ -126,13 +126,13 @@ func (c *Catalog) Contact(node uint32) (k Contact, ok bool) {
 	return k, true
 }
 
-// Leader gives the node that leads the catalog as far as is known here, 0 where none is.
+// Leader returns the node that leads the catalog as far as is known here, 0 if none does.
 func (c *Catalog) Leader() uint32 {
 	id, _ := c.group.Leader()
 	return nodeOf(id)
 }
 
-// HandOver lets another voter lead, where this node leads and there is another.
+// HandOver transfers leadership to another voter, if this node leads and there is another.
 func (c *Catalog) HandOver(ctx context.Context) error {
 	if c.opts.Transport == nil || c.group.Term() == 0 || len(c.Voters()) < 2 {
 		return nil
@@ -140,10 +140,10 @@ func (c *Catalog) HandOver(ctx context.Context) error {
 	return c.group.Transfer(ctx, nil)
 }
 
-// Leads tells whether this node leads the catalog.
+// Leads reports whether this node leads the catalog.
 func (c *Catalog) Leads() bool { return c.group.Term() != 0 }
 
-// Self is this node's number, 0 where the catalog has no replicas elsewhere.
+// Self is this node's number, 0 if the catalog has no replicas elsewhere.
 func (c *Catalog) Self() uint32 {
 	if c.opts.Forward == nil {
 		return 0
@@ -151,7 +151,7 @@ func (c *Catalog) Self() uint32 {
 	return nodeOf(c.group.ID())
 }
 
-// Voters gives the nodes that decide about the catalog, as far as is known here.
+// Voters returns the nodes that vote in the catalog's group, as far as is known here.
 func (c *Catalog) Voters() []uint32 {
 	var out []uint32
 	for _, s := range c.group.Members() {
@@ -165,7 +165,7 @@ func (c *Catalog) Voters() []uint32 {
 // serverID is how Raft knows a node: by its number.
 func serverID(node uint32) raft.ServerID { return raft.ServerID(strconv.FormatUint(uint64(node), 10)) }
 
-// nodeOf gives the node that Raft knows by an id, 0 where it is none.
+// nodeOf returns the node that Raft knows by an id, 0 if it is none.
 func nodeOf(id raft.ServerID) uint32 {
 	n, err := strconv.ParseUint(string(id), 10, 32)
 	if err != nil {

@@ -22,7 +22,7 @@ type Zone struct {
 	Outside  []uint32 // with a replica, against it
 }
 
-// Kept tells whether no replica is where it may not be.
+// Kept reports whether every replica is where it may be.
 func (z *Zone) Kept() bool { return len(z.Outside) == 0 }
 
 // State says for people how the rule is kept.
@@ -70,7 +70,7 @@ func (v *View) ZoneOf(d *Database, f *Fragment) (z Zone, ok bool) {
 	return z, true
 }
 
-// Zones gives the fragments of a database that have a rule.
+// Zones returns the fragments of a database that have a rule.
 func (v *View) Zones(d *Database) (out []Zone) {
 	for i := range d.Fragments {
 		if z, ok := v.ZoneOf(d, &d.Fragments[i]); ok {

@@ -40,7 +40,8 @@ func (n *Node) announce(ctx, background context.Context, info *pb.NodeInfo) erro
 	return nil
 }
 
-// tellAnyone asks the other nodes, one after another, to have the catalog say where this one is reached.
+// tellAnyone asks the other nodes, one after another, to record in the catalog where this one is
+// reached.
 func (n *Node) tellAnyone(ctx context.Context, info *pb.NodeInfo) bool {
 	for _, other := range n.contacts.Nodes() {
 		if other == n.dir.NodeID {

@@ -1,6 +1,6 @@
 package node
 
-// members gives the nodes of the cluster.
+// members returns the nodes of the cluster.
 func (n *Node) members() []uint32 {
 	var out []uint32
 	for x := range n.catalog.View().Nodes() {

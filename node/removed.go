@@ -33,7 +33,7 @@ func (n *Node) watchRemoval(ctx context.Context) {
 	}
 }
 
-// removal gives how this node knows that it was removed; nil where it does not.
+// removal returns how this node knows that it was removed; nil if it does not.
 func (n *Node) removal() error {
 	if gone := n.catalog.View().RemovedNode(n.dir.NodeID); gone != nil {
 		return fmt.Errorf("node %s (number %d) was removed from the cluster", gone.Name, gone.ID)

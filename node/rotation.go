@@ -28,7 +28,7 @@ const (
 	rotationPatience   = time.Minute     // … and how long before the one that is missing is named
 )
 
-// report tells by what this node is trusted, and whom it trusts.
+// report returns what this node trusts, and by what it is trusted.
 func (n *Node) report() trust.Report {
 	return trust.Report{Trusts: n.keeper.Roots().Fingerprints(), Issuer: n.keeper.Self().Issuer}
 }
@@ -68,7 +68,7 @@ func (n *Node) eachLook(ctx context.Context, f func()) {
 	}
 }
 
-// phases gives how far each authority has come.
+// phases returns how far each authority has come.
 func (n *Node) phases() map[uint64]catalog.AuthorityPhase {
 	out := map[uint64]catalog.AuthorityPhase{}
 	for a := range n.catalog.View().Authorities() {

@@ -56,7 +56,7 @@ func (n *Node) readClientTLS() error {
 	return nil
 }
 
-// clientConfig gives how clients are offered TLS; nil: they are not.
+// clientConfig returns the TLS configuration for clients; nil: they are not offered TLS.
 func (n *Node) clientConfig() (*tls.Config, error) {
 	if n.tls.current.Load() == nil {
 		if n.cfg.SQLTLS != TLSOn && n.onLoopback() {
@@ -87,7 +87,7 @@ func (n *Node) makeClientTLS() error {
 	return nil
 }
 
-// clientHosts gives the names and addresses of this node for clients.
+// clientHosts returns the names and addresses of this node for clients.
 func (n *Node) clientHosts() []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	addrs := []string{n.listener.Addr().String()}
@@ -106,7 +106,8 @@ func (n *Node) clientHosts() []string {
 	return slices.Compact(hosts)
 }
 
-// keepClientTLS makes the certificate for clients anew when a third of its time has passed, and when another authority signs. It ends with ctx.
+// keepClientTLS renews the certificate for clients when a third of its time has passed, and when
+// another authority signs. It ends with ctx.
 func (n *Node) keepClientTLS(ctx context.Context) {
 	n.eachLook(ctx, func() {
 		leaf := n.tls.current.Load().Leaf
@@ -134,7 +135,7 @@ func (n *Node) Reload() {
 	n.cfg.Logger.Info("the certificate for clients was read again", "subject", leaf.Subject.String(), "expires", leaf.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// onLoopback tells whether clients of this machine alone can connect.
+// onLoopback reports whether only clients of this machine can connect.
 func (n *Node) onLoopback() bool {
 	a, ok := n.listener.Addr().(*net.TCPAddr)
 	return ok && a.IP.IsLoopback()

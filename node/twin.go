@@ -89,7 +89,7 @@ func (n *Node) end(why error) {
 	}
 }
 
-// isSelf tells whether an address is where this node listens for others.
+// isSelf reports whether an address is where this node listens for others.
 func (n *Node) isSelf(ctx context.Context, addr string) bool {
 	if addr == n.self {
 		return true
