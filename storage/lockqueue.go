@@ -2,9 +2,10 @@ package storage
 
 import "slices"
 
-// What follows is about one row; all is called with its stripe's mu held, on the holder that stands in the table.
+// The functions in this file are about one row. All are called with its stripe's mu held, on the
+// holder that is the row's entry in the table.
 
-// of gives t's lock, nil if it has none.
+// of returns t's lock, nil if it has none.
 func (l *rowLock) of(t *Tx) *rowLock {
 	if l.t == t {
 		return l
@@ -19,7 +20,7 @@ func (l *rowLock) of(t *Tx) *rowLock {
 	return nil
 }
 
-// waiting gives the length of the queue.
+// waiting returns the length of the queue.
 func (l *rowLock) waiting() int {
 	if l.crowd == nil {
 		return 0
@@ -27,10 +28,12 @@ func (l *rowLock) waiting() int {
 	return len(l.crowd.queue)
 }
 
-// blockers calls fn with the transactions that w waits for, of which the first ahead in the queue are before it, until fn is false.
+// blockers calls fn with the transactions that w waits for, until fn returns false. The first ahead
+// waiters of the queue are before w.
 //
-// A transaction that waits for the waiter ahead of it need not be told of those for whom that one waits: so a waiter whose mode is as strong
-// as w's stands for all before it, and a long queue is a chain.
+// A transaction that waits for the waiter ahead of it need not report those for which that one
+// waits: so a waiter whose mode is as strong as w's stands for all before it, and a long queue is a
+// chain.
 func (l *rowLock) blockers(w *lockWait, ahead int, fn func(*Tx) bool) {
 	if !w.holds && ahead > 0 {
 		for _, x := range slices.Backward(l.crowd.queue[:ahead]) {
@@ -55,21 +58,21 @@ func (l *rowLock) blockers(w *lockWait, ahead int, fn func(*Tx) bool) {
 	}
 }
 
-// free tells whether w waits for nobody.
+// free reports whether w waits for no transaction.
 func (l *rowLock) free(w *lockWait, ahead int) bool {
 	free := true
 	l.blockers(w, ahead, func(*Tx) bool { free = false; return false })
 	return free
 }
 
-// ending tells whether w, if it came now, would wait for transactions alone that are committing.
+// ending reports whether w, if it came now, would wait only for transactions that are committing.
 func (l *rowLock) ending(w *lockWait) bool {
 	ending := true
 	l.blockers(w, l.waiting(), func(t *Tx) bool { ending = t.ending.Load(); return ending })
 	return ending
 }
 
-// grantable gives the first waiter that is free, nil if there is none.
+// grantable returns the first waiter that is free, nil if there is none.
 func (l *rowLock) grantable() *lockWait {
 	for i, w := range l.crowd.queue {
 		if l.free(w, i) {
@@ -91,7 +94,8 @@ func (l *rowLock) grant(w *lockWait) {
 	l.crowd.join(w.lock)
 }
 
-// join makes x a holder. Another request of its transaction, from a part of the statement that runs beside, is now one for more.
+// join makes x a holder. If another part of the same statement, which runs at the same time, waits
+// for this lock, its request is now one for a stronger mode.
 func (c *crowd) join(x *rowLock) {
 	c.holders = append(c.holders, x)
 	for _, w := range c.queue {
@@ -107,7 +111,8 @@ func (l *rowLock) gather() {
 	}
 }
 
-// enqueue puts w behind all others, or behind those who hold the lock and want more if it is one of them.
+// enqueue puts w at the end of the queue or, if its transaction has the lock and wants a stronger
+// mode, after the other such requests.
 func (l *rowLock) enqueue(w *lockWait) {
 	l.gather()
 	q, i := l.crowd.queue, l.waiting()
@@ -118,12 +123,12 @@ func (l *rowLock) enqueue(w *lockWait) {
 	l.crowd.queue = slices.Insert(q, i, w)
 }
 
-// leave takes w out of the queue.
+// leave removes w from the queue.
 func (l *rowLock) leave(w *lockWait) {
 	l.crowd.queue = slices.DeleteFunc(l.crowd.queue, func(x *lockWait) bool { return x == w })
 }
 
-// remove takes x from the holders.
+// remove removes x from the holders.
 func (c *crowd) remove(x *rowLock) {
 	c.holders = slices.DeleteFunc(c.holders, func(h *rowLock) bool { return h == x })
 	for _, w := range c.queue {
@@ -133,7 +138,7 @@ func (c *crowd) remove(x *rowLock) {
 	}
 }
 
-// thin lets go of the crowd when it has become one holder.
+// thin drops the crowd when it has become one holder without waiters.
 func (l *rowLock) thin() {
 	if l.crowd != nil && len(l.crowd.holders) == 1 && len(l.crowd.queue) == 0 {
 		l.crowd = nil

@@ -10,28 +10,32 @@ import (
 	"github.com/sherddb/sherd/txn"
 )
 
-// lockSet holds most locks of a large transaction in 8 bytes each: a part of the key's hash, the mode, and the lock's number for
-// savepoints. A key that it cannot tell from one of its own counts as locked too: somebody waits who need not.
+// lockSet holds most locks of a large transaction in 8 bytes each: a part of the key's hash, the
+// mode, and the lock's number for savepoints. A key that it cannot distinguish from one of its own
+// counts as locked too; another transaction then waits although it need not.
 //
-// Such a lock is not in the table until anybody asks for the row; then it is put there, beside those who come (lockTable.show). So where a row
-// has an entry in the table, every transaction that holds it has one.
+// Such a lock is not in the table until another request for the row comes; then it is put there,
+// together with the request's (lockTable.show). So if a row has an entry in the table, every
+// transaction that has its lock has one.
 type lockSet struct {
-	mu     sync.Mutex   // taken under a stripe's
+	mu     sync.Mutex   // taken while a stripe's is held
 	parts  []setPart    // by the first bits of the tag; none, or setParts; guarded by mu
 	used   int          // guarded by mu
 	shown  []*rowLock   // those of the set that are in the table; guarded by mu
 	tabled atomic.Int32 // about len(shown)
-	lo, hi []byte       // least and greatest key that it has held; guarded by mu
+	lo, hi []byte       // least and greatest key that it has had; guarded by mu
 }
 
-// setPart is a table with linear probing; 0 is free. Each grows by itself and by little, so that there are never two tables of nearly all locks.
+// setPart is a table with linear probing; 0 is a free slot. Each part grows by itself and in small
+// steps, so that there are never two tables of nearly all locks.
 type setPart struct {
 	slots []uint64
 	used  int
 }
 
-// A slot: number(25) · pinned(1) · mode(2) · tag(36), the tag being of the key's hash. A lock that was made stronger or pinned has another slot
-// for that, with a number of its own, so that the return to a savepoint undoes it.
+// A slot: number(25) · pinned(1) · mode(2) · tag(36), the tag being part of the key's hash. A lock
+// that was made stronger or pinned has another slot for that, with a number of its own, so that the
+// return to a savepoint undoes it.
 const (
 	setTagBits   = 36
 	setModeBits  = 2
@@ -58,7 +62,8 @@ func slotPins(s uint64) bool { return s>>setPinBit&1 != 0 }
 
 func slotNumber(s uint64) int32 { return int32(s >> setNumberAt) }
 
-// add puts a lock into the set, or what was added to it; pins: it is pinned since then.
+// add puts a lock into the set, or a change that made it stronger or pinned it; pins: it is pinned
+// since then.
 func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32, pins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,10 +85,10 @@ func (s *lockSet) add(hash uint64, key string, mode txn.LockMode, number int32, 
 	s.used++
 }
 
-// part gives the part of a slot, or of a tag.
+// part returns the part of a slot, or of a tag.
 func (s *lockSet) part(slot uint64) *setPart { return &s.parts[slot&setTagMask>>setHomeBits] }
 
-// home gives where the search for a slot, or a tag, begins.
+// home returns the position at which the search for a slot, or a tag, begins.
 func (p *setPart) home(slot uint64) int {
 	return int(slot & (1<<setHomeBits - 1) * uint64(len(p.slots)) >> setHomeBits)
 }
@@ -104,7 +109,7 @@ func (p *setPart) put(slot uint64) {
 	p.used++
 }
 
-// resize moves the slots into a table of n, but for those that drop names.
+// resize moves the slots into a table of n, without those for which drop returns true.
 func (p *setPart) resize(n int, drop func(slot uint64) bool) {
 	old := p.slots
 	p.slots, p.used = make([]uint64, n), 0
@@ -115,14 +120,15 @@ func (p *setPart) resize(n int, drop func(slot uint64) bool) {
 	}
 }
 
-// setLock is what a set says of a lock: the strongest mode, the least number.
+// setLock is the state of a lock in a set: the strongest mode, the least number.
 type setLock struct {
 	mode   txn.LockMode
 	number int32
 	pinned bool
 }
 
-// find gives what the set may hold of a key; no mode where it does not hold it. Called with mu held.
+// find returns what the set may have of a key; its mode is 0 if the set does not have the key.
+// Called with mu held.
 func (s *lockSet) find(hash uint64) (l setLock) {
 	if s.used == 0 {
 		return l
@@ -146,7 +152,7 @@ func (s *lockSet) find(hash uint64) (l setLock) {
 	return l
 }
 
-// show gives the entry for the table of a key that the set may hold, nil if it does not.
+// show returns the table entry of a key that the set may have, nil if it does not.
 func (s *lockSet) show(t *Tx, hash uint64, key []byte) *rowLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,14 +166,14 @@ func (s *lockSet) show(t *Tx, hash uint64, key []byte) *rowLock {
 	return l
 }
 
-// setCut is what a return to a savepoint has dropped of a set.
+// setCut is what a return to a savepoint has removed from a set.
 type setCut struct {
-	gone []*rowLock // locks of it that are in the table
-	pins int        // so many are not pinned any more
+	gone []*rowLock // removed locks that are in the table
+	pins int        // number of locks that are no longer pinned
 	span *txn.Span  // in which the others lie, nil if there are none
 }
 
-// span gives where the locks lie, nil if there are none.
+// span returns the span in which the locks lie, nil if there are none.
 func (s *lockSet) span() *txn.Span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +183,7 @@ func (s *lockSet) span() *txn.Span {
 	return &txn.Span{Start: bytes.Clone(s.lo), End: append(bytes.Clone(s.hi), 0)}
 }
 
-// cut drops the locks above a number.
+// cut removes the locks above a number.
 func (s *lockSet) cut(number int) (c setCut) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,28 +219,28 @@ func (s *lockSet) cut(number int) (c setCut) {
 	return c
 }
 
-// state gives what the set says of a key now.
+// state returns the present state of a key's lock in the set.
 func (s *lockSet) state(hash uint64) setLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.find(hash)
 }
 
-// count gives how many locks are in the set and not in the table.
+// count returns how many locks are in the set and not in the table.
 func (s *lockSet) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, s.used-len(s.shown))
 }
 
-// shownLocks gives the locks of the set that are in the table.
+// shownLocks returns the locks of the set that are in the table.
 func (s *lockSet) shownLocks() []*rowLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.shown)
 }
 
-// addSet lets others find t's set.
+// addSet makes t's set visible to other transactions.
 func (lt *lockTable) addSet(t *Tx) {
 	lt.smu.Lock()
 	defer lt.smu.Unlock()
@@ -260,8 +266,8 @@ func (lt *lockTable) dropSet(t *Tx) {
 	lt.sets.Store(&list)
 }
 
-// show puts those locks of a row into the table that are in sets, and gives its first holder, nil if there is none. Called with the stripe's mu
-// held, where the table has no entry for the row.
+// show puts those locks of a row into the table that are in sets, and returns its first holder, nil
+// if there is none. Called with the stripe's mu held, if the table has no entry for the row.
 func (lt *lockTable) show(s *lockStripe, hash uint64, key []byte) *rowLock {
 	sets := lt.sets.Load()
 	if sets == nil {
@@ -283,8 +289,8 @@ func (lt *lockTable) show(s *lockStripe, hash uint64, key []byte) *rowLock {
 	return front
 }
 
-// compact moves locks of t that nobody else has asked for from the table into its set. The newest stay, since they are asked about again. Called
-// with mu held.
+// compact moves locks of t for which no other transaction waits from the table into its set. The
+// newest stay, because they are requested again. Called with mu held.
 func (t *Tx) compact() {
 	n := len(t.held) - t.r.cfg.WholeLocks/8
 	if t.set == nil {
@@ -323,7 +329,8 @@ func (t *Tx) compact() {
 	t.compactAt = 2 * t.whole()
 }
 
-// whole gives how many locks and changes of them take more memory than those in the set. Called with mu held.
+// whole returns how many locks and changes of locks take more memory than those in the set. Called
+// with mu held.
 func (t *Tx) whole() int {
 	n := len(t.held) + len(t.changes)
 	if t.set != nil {
@@ -332,8 +339,8 @@ func (t *Tx) whole() int {
 	return n
 }
 
-// compactLock moves a lock with all that was changed about it into the set, if that can be. The key of one that is pinned goes into a file. Called
-// with mu held.
+// compactLock moves a lock with all its changes into the set, if possible. If the lock is pinned,
+// its key goes into a file. Called with mu held.
 func (t *Tx) compactLock(l *rowLock, changes []lockChange) bool {
 	last := l.number
 	if len(changes) > 0 {
@@ -356,7 +363,8 @@ func (t *Tx) compactLock(l *rowLock, changes []lockChange) bool {
 	return t.r.locks.compact(l, changes)
 }
 
-// compact moves a lock from the table into the set of its transaction, if nobody else asks for it. Called with the holder's mu held.
+// compact moves a lock from the table into the set of its transaction, if the row has no other
+// holder and no waiter. Called with the holder's mu held.
 func (lt *lockTable) compact(l *rowLock, changes []lockChange) bool {
 	hash := lt.hashOf(l.key)
 	s := &lt.stripes[hash%lockStripes]
@@ -365,7 +373,7 @@ func (lt *lockTable) compact(l *rowLock, changes []lockChange) bool {
 	if s.locks[l.key] != l || l.crowd != nil {
 		return false
 	}
-	before := func(i int) (txn.LockMode, bool) { // change i
+	before := func(i int) (txn.LockMode, bool) { // state before change i
 		if i < len(changes) {
 			return changes[i].from, changes[i].pinned
 		}

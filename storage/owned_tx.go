@@ -12,10 +12,13 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// A transaction's stage, locks and tracked reads belong to the ownership of their buckets: before anything of it goes into the log, all of them are
-// owned, unfenced, and at the arrival that they had. Where ownership has not changed since the transaction began here, that is one comparison.
+// A transaction's write buffer, locks and tracked reads belong to the ownership of their buckets:
+// before anything of it goes into the log, all of them must be owned, unfenced, and at the
+// generation that they had. If ownership has not changed since the transaction began here, that is
+// one comparison.
 
-// place gives the stored form of a caller's key that is to be locked or looked at in its newest state, and waits while its bucket is fenced.
+// place returns the stored form of a caller's key that is to be locked or read in its newest state.
+// It waits while the key's bucket is fenced.
 func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 	o := t.r.own.Load()
 	if o == nil {
@@ -38,7 +41,7 @@ func (t *Tx) place(ctx context.Context, key []byte) ([]byte, error) {
 	return stored(key, p.Arrival), nil
 }
 
-// placeNow is place for a write, whose row is locked already: a fence holds up the commit.
+// placeNow is place for a write whose row is locked already: a fence holds up the commit instead.
 func (t *Tx) placeNow(key []byte) ([]byte, error) {
 	o := t.r.own.Load()
 	if o == nil {
@@ -57,7 +60,7 @@ func (t *Tx) placeNow(key []byte) ([]byte, error) {
 	return stored(key, p.Arrival), nil
 }
 
-// storedNow gives the stored form of a caller's key by the present ownership.
+// storedNow returns the stored form of a caller's key by the present ownership.
 func (t *Tx) storedNow(key []byte) []byte {
 	o := t.r.own.Load()
 	if o == nil {
@@ -70,14 +73,14 @@ func (t *Tx) storedNow(key []byte) []byte {
 	return stored(key, o.find(b).Arrival)
 }
 
-// placedBare notes that a key was placed when nothing had ever moved. What has moved since may concern it.
+// placedBare records that a key was placed when nothing had ever moved. Later moves may affect it.
 func (t *Tx) placedBare() {
 	if !t.bare.Load() {
 		t.bare.Store(true)
 	}
 }
 
-// under notes by which ownership a key was placed.
+// under records by which ownership a key was placed.
 func (t *Tx) under(o *ownership, owned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +98,7 @@ func (t *Tx) under(o *ownership, owned bool) {
 	}
 }
 
-// Arrival gives the number with which local index entries of a bucket are written now.
+// Arrival returns the generation with which local index entries of a bucket are written now.
 func (t *Tx) Arrival(bucket uint32) uint32 {
 	o := t.r.own.Load()
 	if o == nil {
@@ -104,8 +107,9 @@ func (t *Tx) Arrival(bucket uint32) uint32 {
 	return o.find(bucket).Arrival
 }
 
-// Owned tells whether all that the transaction has staged, locked and (SERIALIZABLE) read here is still the fragment's; RowsMoved(err) if not. A
-// fence does not matter, since it may be lifted.
+// Owned checks that all that the transaction has buffered, locked and (SERIALIZABLE) read here is
+// still the fragment's; if not, RowsMoved(err) is true. A fence does not matter, because it may be
+// lifted.
 func (t *Tx) Owned() error {
 	o := t.r.own.Load()
 	if o == nil {
@@ -118,7 +122,8 @@ func (t *Tx) Owned() error {
 	return err
 }
 
-// awaitIntact waits until what the transaction has here is owned and unfenced, and gives the ownership by which it is.
+// awaitIntact waits until all that the transaction has here is owned and unfenced, and returns the
+// ownership by which it is.
 func (t *Tx) awaitIntact(ctx context.Context) (*ownership, error) {
 	var failed error
 	o, err := t.r.awaitOwned(ctx, 0, func(o *ownership) (verdict, ownRange) {
@@ -139,7 +144,7 @@ func (t *Tx) awaitIntact(ctx context.Context) (*ownership, error) {
 	return o, err
 }
 
-// intactFor is awaitIntact for an entry that may be of no transaction.
+// intactFor is awaitIntact for an entry that may belong to no transaction.
 func (t *Tx) intactFor(ctx context.Context) (*ownership, error) {
 	if t == nil || t.r.own.Load() == nil {
 		return nil, nil
@@ -147,7 +152,7 @@ func (t *Tx) intactFor(ctx context.Context) (*ownership, error) {
 	return t.awaitIntact(ctx)
 }
 
-// look tells what o says of all that the transaction has here: here, wait or elsewhere.
+// look returns the verdict of o on all that the transaction has here: here, wait or elsewhere.
 func (t *Tx) look(o *ownership) (verdict, error) {
 	if !rule.MoveStage {
 		return here, nil
@@ -165,7 +170,7 @@ func (t *Tx) look(o *ownership) (verdict, error) {
 		if err != nil || v == elsewhere {
 			return v, err
 		}
-		if v == here { // whatever was had by one of them is had by this one
+		if v == here { // whatever one of the earlier ones owned, this one owns
 			clear(t.owns)
 			t.intact, t.owns = o, append(t.owns[:0], o)
 		}
@@ -203,10 +208,10 @@ func (t *Tx) lookAtKeys(o *ownership) (worst verdict, err error) {
 	return worst, err
 }
 
-// holds tells what is said of a stored key: here where its bucket is owned at its arrival.
+// holds returns the verdict on a stored key: here if its bucket is owned at its generation.
 func (o *ownership) holds(r *Replica, key []byte) verdict {
 	if IndexOf(key) != rowIndex && !r.isGlobal(key) {
-		return here // its row is there too
+		return here // its row is checked too
 	}
 	b, a, ok := placeOf(key)
 	if !ok {
@@ -215,7 +220,7 @@ func (o *ownership) holds(r *Replica, key []byte) verdict {
 	p := o.find(b)
 	switch {
 	case p.Arrival != a && (p.Arrival != 0 || p.Move != 0):
-		return elsewhere // an earlier stay
+		return elsewhere // an earlier generation
 	case p.State == Fenced:
 		return wait
 	case p.State == Owned:
@@ -224,7 +229,8 @@ func (o *ownership) holds(r *Replica, key []byte) verdict {
 	return elsewhere
 }
 
-// bucketsOf gives the buckets that a span of stored keys may be of; all of them where it is not of rows, nor of one global index.
+// bucketsOf returns the buckets that a span of stored keys may belong to: all of them, unless the
+// span lies within the rows of one table.
 func (r *Replica) bucketsOf(s txn.Span) BucketRange {
 	all := BucketRange{Hi: shardmap.BucketLimit}
 	if len(s.Start) < 8 || IndexOf(s.Start) != rowIndex {
@@ -237,7 +243,8 @@ func (r *Replica) bucketsOf(s txn.Span) BucketRange {
 	return BucketRange{Lo: bucketBound(s.Start, false), Hi: bucketBound(s.End, true)}
 }
 
-// unmoved tells whether what could be had of a range by one ownership is owned by another at the same arrival.
+// unmoved returns whether what could be had of a range by one ownership is owned by another at the
+// same generation.
 func unmoved(then, now *ownership, r BucketRange, had func(*ownRange) bool) verdict {
 	worst := here
 	for _, p := range then.pieces(r) {
@@ -256,7 +263,7 @@ func unmoved(then, now *ownership, r BucketRange, had func(*ownRange) bool) verd
 	return worst
 }
 
-// lookAtReads tells whether tracked reads were of what is owned still.
+// lookAtReads returns whether the tracked reads were of what is still owned.
 func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
 	owns, spans, T := reads.owns()
 	worst := here
@@ -273,7 +280,7 @@ func (r *Replica) lookAtReads(reads *readSet, now *ownership) verdict {
 	return worst
 }
 
-// under notes by which ownership something was read; nothing where nobody keeps what was.
+// under records by which ownership something was read, if reads are tracked.
 func (s *readSet) under(o *ownership) {
 	if s == nil {
 		return
@@ -291,7 +298,7 @@ func (s *readSet) owns() ([]*ownership, []txn.Span, txn.Timestamp) {
 	return slices.Clone(s.own), slices.Clone(s.spans), s.T
 }
 
-// each calls fn with the keys staged, until it is false.
+// each calls fn with the buffered keys, until it returns false.
 func (s *stage) each(fn func(key []byte) bool) error {
 	if s.broken != nil {
 		return s.broken
@@ -316,7 +323,8 @@ func (s *stage) each(fn func(key []byte) bool) error {
 	return err
 }
 
-// releaseGone ends the waits for locks of buckets that have moved away: nobody will get these rows here.
+// releaseGone ends the waits for locks of buckets that have moved away: no transaction will get
+// these rows here.
 func (r *Replica) releaseGone(ranges []BucketRange) {
 	r.locks.fail(&txn.MovedError{Fragment: r.cfg.Fragment}, func(key []byte) bool {
 		if IndexOf(key) != rowIndex && !r.isGlobal(key) {
@@ -327,7 +335,7 @@ func (r *Replica) releaseGone(ranges []BucketRange) {
 	})
 }
 
-// fail answers those who wait for some locks.
+// fail ends the waits for some locks with an error.
 func (lt *lockTable) fail(err error, of func(key []byte) bool) {
 	for i := range lt.stripes {
 		s := &lt.stripes[i]

@@ -11,19 +11,22 @@ import (
 	"github.com/sherddb/sherd/txn/rule"
 )
 
-// ownership is what readers and writers look at: what the log says, and what is proposed and not applied (owner_pending.go). It is never changed; another
-// takes its place (Replica.own). There is none where nothing ever moved, and it costs nothing then.
+// ownership is what readers and writers look at: what the log says, and what is proposed and not
+// yet applied (owner_pending.go). It is immutable; a change replaces it (Replica.own). It is nil if
+// nothing ever moved, and costs nothing then.
 type ownership struct {
 	first   OwnState
 	applied []ownRange
-	list    []ownRange // applied, with what is proposed
+	list    []ownRange // applied, with the proposed changes
 	pending []pendingChange
-	fenced  map[uint64]time.Time // since when a move has fenced something, as this process knows
-	keep    txn.Timestamp        // versions above it are not discarded: a late batch must not bring back what a deletion has covered
-	changed chan struct{}        // closed when another has taken its place
+	fenced  map[uint64]time.Time // since when a move has fenced something, as far as this process knows
+	// Versions above it are not discarded, because a late batch must not bring back what a deletion
+	// has covered.
+	keep    txn.Timestamp
+	changed chan struct{} // closed when another has replaced it
 }
 
-// verdict is what ownership says to who wants something of a bucket.
+// verdict is the answer of the ownership to a request for a bucket.
 type verdict byte
 
 const (
@@ -33,7 +36,7 @@ const (
 	tooOld
 )
 
-// find gives what is said of a bucket; nil says the same of all.
+// find returns the state of a bucket; see unsaid for one that the list does not have.
 func (o *ownership) find(bucket uint32) ownRange {
 	i := sort.Search(len(o.list), func(i int) bool { return o.list[i].Hi > bucket })
 	if i < len(o.list) && o.list[i].Lo <= bucket {
@@ -44,7 +47,8 @@ func (o *ownership) find(bucket uint32) ownRange {
 
 func (o *ownership) pieces(r BucketRange) []ownRange { return pieces(o.list, r, o.first) }
 
-// piecesOf is pieces for who may have found no ownership, when nothing had moved.
+// orFirst returns an ownership also for callers that may have found none, because nothing had
+// moved.
 func (o *ownership) orFirst() *ownership {
 	if o == nil {
 		return &ownership{first: Owned}
@@ -52,7 +56,7 @@ func (o *ownership) orFirst() *ownership {
 	return o
 }
 
-// write tells whether a bucket may be written to, or its current timestamp be asked for.
+// write returns whether a bucket may be written to, or its current timestamp be requested.
 func (p *ownRange) write() verdict {
 	switch p.State {
 	case Owned:
@@ -63,7 +67,7 @@ func (p *ownRange) write() verdict {
 	return elsewhere
 }
 
-// read tells whether a bucket may be read at T.
+// read returns whether a bucket may be read at T.
 func (p *ownRange) read(T txn.Timestamp) verdict {
 	switch p.State {
 	case Owned:
@@ -86,7 +90,7 @@ func (p *ownRange) read(T txn.Timestamp) verdict {
 	return here
 }
 
-// about gives the worst that is said of ranges, and the piece of which it is said.
+// about returns the worst verdict on ranges, and the piece that has it.
 func (o *ownership) about(ranges []BucketRange, say func(*ownRange) verdict) (worst verdict, of ownRange) {
 	for _, r := range ranges {
 		for _, p := range o.pieces(r) {
@@ -105,8 +109,8 @@ func errMoving() error {
 	return pgerr.New(pgerr.CannotConnectNow, "rows are being moved to another fragment").WithHint("Try again in a moment.")
 }
 
-// awaitOwned waits until say has another word than wait, and gives the ownership of which it has it; nil where nothing ever moved. Other words than
-// here are errors.
+// awaitOwned waits while say returns wait. If say returns here, awaitOwned returns the ownership
+// with that verdict, or nil if nothing ever moved. Other verdicts are errors.
 func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*ownership) (verdict, ownRange)) (*ownership, error) {
 	var timeout <-chan time.Time
 	for began := r.term.Load(); ; {
@@ -137,12 +141,13 @@ func (r *Replica) awaitOwned(ctx context.Context, T txn.Timestamp, say func(*own
 			return nil, errNoLeader
 		}
 		if began != 0 && r.term.Load() != began {
-			return nil, errNoLeader // the log goes on elsewhere
+			return nil, errNoLeader // the log continues under another leader
 		}
 	}
 }
 
-// publishOwners shows what the log says now. decided are the changes of moves that were proposed and are in it, or void.
+// publishOwners publishes what the log says now. decided are the changes of moves that were
+// proposed and are in the log, or void.
 func (r *Replica) publishOwners(s *ownState, decided []changeOf) {
 	r.omu.Lock()
 	defer r.omu.Unlock()
@@ -194,8 +199,9 @@ func (r *Replica) replaceOwners(old, next *ownership) {
 	}
 }
 
-// Ownership lists the ranges that have been moved, or are being moved, in or out. All others are owned at arrival 0, or not owned at all where the
-// fragment was added to its database (Config.Added).
+// Ownership lists the ranges that have been moved, or are being moved, in or out. All others are
+// owned at generation 0, or not owned at all if the fragment was added to its database
+// (Config.Added).
 func (r *Replica) Ownership() (out []OwnedRange) {
 	o := r.own.Load()
 	if o == nil {
@@ -207,7 +213,8 @@ func (r *Replica) Ownership() (out []OwnedRange) {
 	return out
 }
 
-// Fenced lists the fences that stand here, for who has those that are too old declared aborted.
+// Fenced lists the fences that stand here, so that the caller can have those that are too old
+// declared aborted.
 func (r *Replica) Fenced() (out []FencedMove) {
 	o := r.own.Load()
 	if o == nil {
@@ -227,9 +234,10 @@ func (r *Replica) Fenced() (out []FencedMove) {
 	return out
 }
 
-// Admit tells whether a task may work on buckets here: with write, or at no T, that they are owned and not fenced now; otherwise that they may be
-// read at T, which from then on holds for a view (ViewOf). It waits while they are fenced or received, 5 s at most (57P03), and gives
-// *txn.MovedError where they are not here.
+// Admit checks that a task may work on buckets here: with write, or without T, that they are owned
+// and not fenced now; otherwise that they may be read at T, which then stays true for a view
+// (ViewOf). It waits while they are fenced or received, 5 s at most (57P03), and returns
+// *txn.MovedError if they are not here.
 func (r *Replica) Admit(ctx context.Context, ranges []BucketRange, T txn.Timestamp, write bool) error {
 	if r.term.Load() == 0 {
 		return errNoLeader
@@ -246,7 +254,8 @@ func (r *Replica) Admit(ctx context.Context, ranges []BucketRange, T txn.Timesta
 	return err
 }
 
-// admitRanges makes T servable for ranges. In this order: a fence that is proposed after T was promised is above it.
+// admitRanges makes T servable for ranges. The order matters: a fence that is proposed after T was
+// promised is above it.
 func (r *Replica) admitRanges(ctx context.Context, ranges []BucketRange, T txn.Timestamp) (*ownership, error) {
 	if err := r.admit(ctx, T); err != nil {
 		return nil, err
@@ -256,7 +265,8 @@ func (r *Replica) admitRanges(ctx context.Context, ranges []BucketRange, T txn.T
 	})
 }
 
-// SnapshotOf is Snapshot for who names the buckets that it is about (T6): they are owned and not fenced, else it waits or fails as Admit does.
+// SnapshotOf is Snapshot for a caller that names the buckets (T6): they are owned and not fenced,
+// else it waits or fails as Admit does.
 func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Timestamp, error) {
 	if err := r.Admit(ctx, ranges, 0, false); err != nil {
 		return 0, err
@@ -264,17 +274,20 @@ func (r *Replica) SnapshotOf(ctx context.Context, ranges []BucketRange) (txn.Tim
 	T, err := r.Snapshot(ctx)
 	if o := r.own.Load(); o != nil && err == nil {
 		for _, p := range piecesOf(o.list, ranges, o.first) {
-			if p.State == Owned && p.F != 0 { // not applied yet (pendingChange.show): what the source has acknowledged is at or below F
+			// The own entry is not applied yet (pendingChange.show): what the source has
+			// acknowledged is at or below F.
+			if p.State == Owned && p.F != 0 {
 				T = max(T, p.F)
 				continue
 			}
-			T = max(T, p.edge) // what is owned is known a moment before it is said to be applied
+			T = max(T, p.edge) // an owned range is published a moment before its entry counts as applied
 		}
 	}
 	return T, err
 }
 
-// ViewOf is View for who names the buckets that it will read: they can be read at T for as long as the view is open.
+// ViewOf is View for a caller that names the buckets that it will read: they can be read at T as
+// long as the view is open.
 func (t *Tx) ViewOf(ctx context.Context, T txn.Timestamp, ranges []BucketRange) (*View, error) {
 	own, err := t.r.admitRanges(ctx, ranges, T)
 	if err != nil {
